@@ -1,0 +1,259 @@
+package cluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Tools are the paths of the built programs.
+type Tools struct {
+	Etcd, APIServer, ControllerManager, Scheduler, Kwok string
+}
+
+// part is one nested module and what is built from it.
+type part struct {
+	name     string
+	module   string // the module whose version names the part
+	folder   string // below tools/, holds the go.mod that pins it
+	packages []string
+	// ldflags stamps the version: a kube-apiserver without one reports v0.0.0, and clients that look at it misbehave.
+	ldflags func(version string) string
+}
+
+func parts() []part {
+	return []part{{
+		name: "etcd", module: "go.etcd.io/etcd/server/v3", folder: "etcd",
+		packages: []string{"go.etcd.io/etcd/server/v3"},
+		ldflags:  func(string) string { return "" },
+	}, {
+		name: "kubernetes", module: "k8s.io/kubernetes", folder: "kubernetes",
+		packages: []string{
+			"k8s.io/kubernetes/cmd/kube-apiserver",
+			"k8s.io/kubernetes/cmd/kube-controller-manager",
+			"k8s.io/kubernetes/cmd/kube-scheduler",
+		},
+		ldflags: func(version string) string {
+			const pkg = "k8s.io/component-base/version."
+			number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+			return "-X " + pkg + "gitVersion=" + version + " -X " + pkg + "gitMajor=" + number[0] + " -X " + pkg + "gitMinor=" + number[1]
+		},
+	}, {
+		name: "kwok", module: "sigs.k8s.io/kwok", folder: "kwok",
+		packages: []string{"sigs.k8s.io/kwok/cmd/kwok"},
+		ldflags:  func(version string) string { return "-X sigs.k8s.io/kwok/pkg/consts.Version=" + version },
+	}}
+}
+
+// Build returns the programs, and builds them first if the user's cache folder does not hold them yet. A build that is
+// cut off leaves nothing that a later one takes for whole, and of two at once one waits for the other.
+func Build(ctx context.Context, progress io.Writer) (Tools, error) {
+	if progress == nil {
+		progress = io.Discard
+	}
+	b, err := newBuilder(progress)
+	if err != nil {
+		return Tools{}, err
+	}
+	if err := b.ensure(ctx); err != nil {
+		return Tools{}, fmt.Errorf("build the throwaway Kubernetes: %w", err)
+	}
+	return b.built()
+}
+
+// ensure builds unless a whole build is there.
+func (b *builder) ensure(ctx context.Context) error {
+	if _, err := b.built(); err == nil {
+		return nil
+	}
+	if err := b.lock(ctx); err != nil {
+		return err
+	}
+	defer b.unlock()
+	_, err := b.built() // by the one we may have waited for
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		fmt.Fprintf(b.progress, "The cached build cannot be used: %v. Building it again.\n", err)
+		if err := os.RemoveAll(b.dir); err != nil {
+			return fmt.Errorf("remove the damaged build: %w", err)
+		}
+	}
+	return b.build(ctx)
+}
+
+type builder struct {
+	progress io.Writer
+	modules  string // the folder of the nested modules
+	base     string // the folder of all builds
+	dir      string // the folder of this one
+	parts    []part
+	versions map[string]string // by part
+	locked   *os.File
+}
+
+func newBuilder(progress io.Writer) (*builder, error) {
+	root, err := repositoryRoot()
+	if err != nil {
+		return nil, err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("no folder for a cache: %w: set HOME or XDG_CACHE_HOME", err)
+	}
+	b := &builder{
+		progress: progress,
+		modules:  filepath.Join(root, "test", "cluster", "tools"),
+		base:     filepath.Join(cache, "reroll", "cluster"),
+		parts:    parts(),
+		versions: map[string]string{},
+	}
+	if err := os.MkdirAll(b.base, 0o755); err != nil { //nolint:gosec // programs, as readable as any in a cache
+		return nil, fmt.Errorf("make the cache folder: %w", err)
+	}
+	key, err := b.key()
+	if err != nil {
+		return nil, err
+	}
+	b.dir = filepath.Join(b.base, key)
+	return b, nil
+}
+
+// key names a build by everything that decides what comes out: the pinned versions, Go, and the platform.
+func (b *builder) key() (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	for _, p := range b.parts {
+		for _, name := range []string{"go.mod", "go.sum"} {
+			content, err := os.ReadFile(filepath.Join(b.modules, p.folder, name))
+			if err != nil {
+				return "", fmt.Errorf("read what pins %s: %w", p.name, err)
+			}
+			fmt.Fprintf(sum, "%s/%s %d\n%s", p.folder, name, len(content), content)
+			if name == "go.mod" {
+				b.versions[p.name] = pinnedVersion(string(content), p.module)
+			}
+		}
+		if b.versions[p.name] == "" {
+			return "", fmt.Errorf("%s/go.mod does not pin %s", p.folder, p.module)
+		}
+		fmt.Fprintln(sum, p.packages, p.ldflags(b.versions[p.name]))
+	}
+	return fmt.Sprintf("kubernetes-%s-%x", b.versions["kubernetes"], sum.Sum(nil)[:6]), nil
+}
+
+func pinnedVersion(gomod, module string) string {
+	for line := range strings.Lines(gomod) {
+		fields := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
+		if len(fields) >= 2 && fields[0] == module {
+			return fields[1]
+		}
+	}
+	return ""
+}
+
+// manifest stands beside the programs and says what a whole build holds.
+type manifest struct {
+	Sizes map[string]int64 `json:"sizes"`
+}
+
+const manifestFile = "built.json"
+
+// built returns the programs of a whole build; os.ErrNotExist if there is none.
+func (b *builder) built() (Tools, error) {
+	content, err := os.ReadFile(filepath.Join(b.dir, manifestFile))
+	if err != nil {
+		return Tools{}, err
+	}
+	var m manifest
+	if err := json.Unmarshal(content, &m); err != nil {
+		return Tools{}, fmt.Errorf("%s in %s: %w", manifestFile, b.dir, err)
+	}
+	for name, size := range m.Sizes {
+		st, err := os.Stat(filepath.Join(b.dir, name))
+		if err != nil {
+			return Tools{}, fmt.Errorf("%s is missing in %s", name, b.dir)
+		}
+		if st.Size() != size {
+			return Tools{}, fmt.Errorf("%s in %s has %d bytes instead of %d", name, b.dir, st.Size(), size)
+		}
+	}
+	path := func(name string) string { return filepath.Join(b.dir, name) }
+	return Tools{
+		Etcd: path("etcd"), APIServer: path("kube-apiserver"), ControllerManager: path("kube-controller-manager"),
+		Scheduler: path("kube-scheduler"), Kwok: path("kwok"),
+	}, nil
+}
+
+const partialMark = ".partial-"
+
+// build makes everything in a folder beside the final one and renames it when it is whole.
+func (b *builder) build(ctx context.Context) error {
+	leftovers, _ := filepath.Glob(filepath.Join(b.base, "*"+partialMark+"*"))
+	for _, l := range leftovers {
+		_ = os.RemoveAll(l)
+	}
+	if err := b.enoughDisk(ctx); err != nil {
+		return err
+	}
+	b.announce()
+	began := time.Now()
+	partial, err := os.MkdirTemp(b.base, filepath.Base(b.dir)+partialMark)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(partial)
+	if err := os.Chmod(partial, 0o755); err != nil { //nolint:gosec // as above
+		return err
+	}
+	for i, p := range b.parts {
+		if err := b.compile(ctx, i, p, partial); err != nil {
+			return fmt.Errorf("%s %s: %w", p.name, b.versions[p.name], err)
+		}
+	}
+	m := manifest{Sizes: map[string]int64{}}
+	var total int64
+	entries, err := os.ReadDir(partial)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		m.Sizes[e.Name()] = info.Size()
+		total += info.Size()
+	}
+	content, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(partial, manifestFile), content, 0o644); err != nil { //nolint:gosec // as above
+		return err
+	}
+	if err := os.Rename(partial, b.dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(b.progress, "Built in %s: %d MB in %s\n", clock(time.Since(began)), total>>20, b.dir)
+	return nil
+}
+
+func (b *builder) announce() {
+	var names []string
+	for _, p := range b.parts {
+		names = append(names, p.name+" "+b.versions[p.name])
+	}
+	fmt.Fprintf(b.progress, "Building a throwaway Kubernetes from source, once for these versions:\n  %s\n", strings.Join(names, ", "))
+	fmt.Fprintf(b.progress, "It takes about %s on two cores when Go's caches are empty, and about %d GB of disk,\n"+
+		"nearly all of it in Go's own caches (go clean -cache -modcache gives that back).\n", firstBuildTakes, firstBuildDisk>>30)
+}

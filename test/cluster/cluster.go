@@ -1,0 +1,148 @@
+// Package cluster starts a throwaway Kubernetes on loopback as child processes: etcd, kube-apiserver,
+// kube-controller-manager, kube-scheduler, and kwok in the place of kubelets. Everything but the kubelet is the real
+// program, so admission, patch semantics, garbage collection and rollouts are real. Pods become Ready without running
+// a container: what a container would do, log or read cannot be seen here.
+//
+// The programs are built once from the Go module proxy and kept in the user's cache folder (see build.go).
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Options says what kind of cluster is wanted. The zero value is one with two nodes on a free port.
+type Options struct {
+	// Nodes is how many nodes exist; 0 means two, and NoNodes none at all, so that pods stay Pending.
+	Nodes int
+	// Port is where the API server listens; 0 takes a free one.
+	Port int
+	// APIServerFlags are added after the cluster's own, so a flag given here wins.
+	APIServerFlags []string
+	// Stages is a kwok configuration that replaces its built-in one, for pods that fail, hang or start slowly.
+	Stages string
+	// Progress is told what a build does and how long it takes. Nothing is said when all is built; nil is silent.
+	Progress io.Writer
+}
+
+// NoNodes as Options.Nodes asks for a cluster without any.
+const NoNodes = -1
+
+const defaultNodes = 2
+
+// Cluster is a running one. Its processes die with this one, however this one ends.
+type Cluster struct {
+	dir     *runDir
+	pki     *pki
+	ports   *portSet
+	apiPort int
+	procs   []*process
+	admin   *rest.Config
+}
+
+// Start builds what is not built yet, starts every component and returns when the cluster can be used: the API server
+// answers, the controllers run, the scheduler runs and the nodes are Ready.
+func Start(ctx context.Context, opts Options) (*Cluster, error) {
+	if err := supported(); err != nil {
+		return nil, err
+	}
+	tools, err := Build(ctx, opts.Progress)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newRunDir()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: dir, ports: newPortSet()}
+	if err := c.start(ctx, tools, opts); err != nil {
+		c.kill()
+		// The folder stays: the error names log files in it. A later start sweeps it away.
+		dir.abandon()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context, tools Tools, opts Options) error {
+	var err error
+	if c.pki, err = newPKI(c.dir.path); err != nil {
+		return err
+	}
+	if c.apiPort, err = c.ports.take(opts.Port); err != nil {
+		return err
+	}
+	for _, id := range identities() {
+		if err := c.writeKubeconfig(id); err != nil {
+			return err
+		}
+	}
+	if c.admin, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig()); err != nil {
+		return fmt.Errorf("read the kubeconfig just written: %w", err)
+	}
+	// Nothing here is to be slowed by the client: a test that measures the API server would measure the limiter.
+	c.admin.QPS = -1
+
+	startup, cancel := context.WithTimeoutCause(ctx, startTimeout,
+		fmt.Errorf("not ready within %s", startTimeout))
+	defer cancel()
+	return c.startComponents(startup, tools, opts)
+}
+
+// startTimeout bounds a start that hangs. A warm start takes about 5 s; a machine with a build on every core is slower.
+const startTimeout = 3 * time.Minute
+
+// Kubeconfig is the path of a kubeconfig with every right.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir.path, adminKubeconfig) }
+
+// Config is a client configuration with every right and without a client-side limit. Each call returns a copy.
+func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
+
+// AuditLog is the path of the API server's audit log: one JSON object per line, at Metadata level.
+func (c *Cluster) AuditLog() string { return filepath.Join(c.dir.path, "audit.log") }
+
+// Dir is the folder that holds the logs, named like their components, and everything else the cluster writes.
+func (c *Cluster) Dir() string { return c.dir.path }
+
+// Check says which component has ended, if one has.
+func (c *Cluster) Check() error {
+	var errs []error
+	for _, p := range c.procs {
+		if err := p.ended(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Stop kills every component and removes the folder. Killed, not asked: on SIGTERM the API server lingers for up to
+// a minute for clients that are gone, and nothing that it would save is wanted.
+func (c *Cluster) Stop() error {
+	c.kill()
+	return c.dir.remove()
+}
+
+func (c *Cluster) kill() {
+	for i := len(c.procs) - 1; i >= 0; i-- {
+		c.procs[i].kill()
+	}
+	c.ports.release()
+}
+
+func (c *Cluster) path(name string) string { return filepath.Join(c.dir.path, name) }
+
+func (c *Cluster) writeFile(name, content string) (string, error) {
+	path := c.path(name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	return path, nil
+}

@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+const (
+	adminKubeconfig     = "admin.kubeconfig"
+	managerKubeconfig   = "kube-controller-manager.kubeconfig"
+	schedulerKubeconfig = "kube-scheduler.kubeconfig"
+	kwokKubeconfig      = "kwok.kubeconfig"
+)
+
+// identity is a user the API server knows by a certificate, and the file it is kept in.
+type identity struct {
+	file   string
+	user   string
+	groups []string
+}
+
+// identities are the users that Kubernetes' own bootstrap roles are bound to. kwok plays every node, for which there
+// is no role, so it is an administrator.
+func identities() []identity {
+	return []identity{
+		{adminKubeconfig, "admin", []string{"system:masters"}},
+		{managerKubeconfig, "system:kube-controller-manager", nil},
+		{schedulerKubeconfig, "system:kube-scheduler", nil},
+		{kwokKubeconfig, "kwok", []string{"system:masters"}},
+	}
+}
+
+func (c *Cluster) writeKubeconfig(id identity) error {
+	cert, key, err := c.pki.client(id.user, id.groups...)
+	if err != nil {
+		return err
+	}
+	return c.writeKubeconfigFor(id.user, c.path(id.file), "", clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key})
+}
+
+// ServiceAccountKubeconfig writes a kubeconfig that holds a token of an existing ServiceAccount, and returns its path.
+// Its rights are what RBAC gives that account and nothing else.
+func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
+	client, err := kubernetes.NewForConfig(c.admin)
+	if err != nil {
+		return "", err
+	}
+	day := int64(24 * 60 * 60)
+	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("ask for a token of ServiceAccount %s/%s: %w", namespace, name, err)
+	}
+	path := c.path(filepath.Base(namespace + "-" + name + ".kubeconfig"))
+	return path, c.writeKubeconfigFor(name, path, namespace, clientcmdapi.AuthInfo{Token: token.Status.Token})
+}
+
+func (c *Cluster) writeKubeconfigFor(user, path, namespace string, auth clientcmdapi.AuthInfo) error {
+	const name = "reroll-throwaway"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{
+		Server:                   "https://127.0.0.1:" + strconv.Itoa(c.apiPort),
+		CertificateAuthorityData: c.pki.caPEM(),
+	}
+	config.AuthInfos[user] = &auth
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: user, Namespace: namespace}
+	config.CurrentContext = name
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		return fmt.Errorf("write the kubeconfig of %s: %w", user, err)
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package reload
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// LedgerFormat is the version of the text of a ledger and of the digests in it:
+// it has to grow with DigestFormat.
+const LedgerFormat = 1
+
+// maxLedgerText keeps the ledger to a small part of the 256 KiB that all
+// annotations of an object may have together.
+const maxLedgerText = 16 << 10
+
+// ErrNewerFormat is found by errors.Is in the error of ParseLedger when a newer
+// version has written the ledger, which therefore must not be overwritten.
+const ErrNewerFormat = ledgerError("ledger was written by a newer version")
+
+type ledgerError string
+
+// Error returns the message.
+func (e ledgerError) Error() string { return string(e) }
+
+// Ledger is what a workload was last rolled with. It stands on the workload.
+type Ledger struct {
+	// Format is the version of the text that it was read from.
+	Format int
+	// UID is that of the workload. One that differs from it shows a copy.
+	UID types.UID
+	// Instance is the ID of the DigestKey behind the digests of Secrets.
+	Instance string
+	// Counter grows by one with each reload.
+	Counter int64
+	// Entries are the digests of the sources.
+	Entries map[LocalKey]Digest
+	// Aggregates stand in for the entries of the kinds that have too many of
+	// them. See Aggregate for what they tell.
+	Aggregates map[SourceKind]Digest
+}
+
+// ledgerText is the annotation. Entries are by name.
+type ledgerText struct {
+	Format    int               `json:"v"`
+	UID       types.UID         `json:"uid"`
+	Instance  string            `json:"key,omitempty"`
+	Counter   int64             `json:"n"`
+	ConfigMap map[string]Digest `json:"cm,omitempty"`
+	Secret    map[string]Digest `json:"secret,omitempty"`
+	SPC       map[string]Digest `json:"spc,omitempty"`
+	All       allText           `json:"all,omitzero"`
+}
+
+type allText struct {
+	ConfigMap *Digest `json:"cm,omitempty"`
+	Secret    *Digest `json:"secret,omitempty"`
+	SPC       *Digest `json:"spc,omitempty"`
+}
+
+// of returns where the two forms of one kind stand. For what is no kind of
+// source they stand nowhere and get lost.
+func (t *ledgerText) of(kind SourceKind) (entries *map[string]Digest, all **Digest) {
+	switch kind {
+	case ConfigMap:
+		return &t.ConfigMap, &t.All.ConfigMap
+	case Secret:
+		return &t.Secret, &t.All.Secret
+	case SecretProviderClass:
+		return &t.SPC, &t.All.SPC
+	default:
+		return new(map[string]Digest), new(*Digest)
+	}
+}
+
+// ParseLedger reads the text of a ledger. An error that is not ErrNewerFormat
+// means that the text is damaged and worth nothing. The maps of the result can
+// be written to.
+func ParseLedger(s string) (Ledger, error) {
+	// The version comes first: of a newer one nothing else can be relied upon.
+	var version struct {
+		Format int `json:"v"`
+	}
+	if err := json.Unmarshal([]byte(s), &version); err != nil {
+		return Ledger{}, fmt.Errorf("ledger must be a JSON object with a version: %w", err)
+	}
+	if version.Format > LedgerFormat {
+		return Ledger{}, fmt.Errorf("%w: it has format %d, known is %d", ErrNewerFormat, version.Format, LedgerFormat)
+	}
+	if version.Format < 1 {
+		return Ledger{}, fmt.Errorf("ledger has format %d, must be from 1 to %d", version.Format, LedgerFormat)
+	}
+
+	var text ledgerText
+	if err := json.Unmarshal([]byte(s), &text); err != nil {
+		return Ledger{}, fmt.Errorf("ledger of format %d: %w", version.Format, err)
+	}
+	if text.Counter < 0 {
+		return Ledger{}, fmt.Errorf("ledger has counter %d, must be zero or more", text.Counter)
+	}
+	l := Ledger{
+		Format:     text.Format,
+		UID:        text.UID,
+		Instance:   text.Instance,
+		Counter:    text.Counter,
+		Entries:    map[LocalKey]Digest{},
+		Aggregates: map[SourceKind]Digest{},
+	}
+	for _, kind := range sourceKinds() {
+		entries, all := text.of(kind)
+		if len(*entries) > 0 && *all != nil {
+			return Ledger{}, fmt.Errorf("ledger has entries of kind %s and one for all of them, must have either", kind)
+		}
+		for name, digest := range *entries {
+			l.Entries[LocalKey{Kind: kind, Name: name}] = digest
+		}
+		if *all != nil {
+			l.Aggregates[kind] = **all
+		}
+	}
+	return l, nil
+}
+
+// String returns the text of l.Bounded() in the current format: compact JSON,
+// the same for equal ledgers.
+func (l Ledger) String() string {
+	return l.Bounded().text()
+}
+
+// Bounded returns the ledger as its text keeps it. If the text would exceed
+// 16 KiB, an aggregate takes the place of the entries of the kind that needs
+// most room, then of the next. l stays as it is.
+func (l Ledger) Bounded() Ledger {
+	for len(l.text()) > maxLedgerText && len(l.Entries) > 0 {
+		l = l.aggregated(l.largestKind())
+	}
+	return l
+}
+
+// Aggregate returns the digest that stands for all entries of a kind.
+//
+// As long as it stays the same, no source was changed, added or taken away.
+// Once it differs, one of these happened to at least one source; which source
+// and which of the three cannot be told from the ledger any more.
+func Aggregate(kind SourceKind, entries map[LocalKey]Digest) Digest {
+	keys := slices.SortedFunc(maps.Keys(entries), compareLocalKeys)
+
+	e := newEncoder(sha256.New())
+	e.begin('a')
+	for _, key := range keys {
+		if key.Kind == kind {
+			digest := entries[key]
+			e.text(key.Name)
+			e.Write(digest[:])
+		}
+	}
+	return Digest(e.Sum(nil)[:len(Digest{})])
+}
+
+// aggregated leaves the maps of l alone: they are the caller's.
+func (l Ledger) aggregated(kind SourceKind) Ledger {
+	all := Aggregate(kind, l.Entries)
+
+	l.Entries = maps.Clone(l.Entries)
+	maps.DeleteFunc(l.Entries, func(key LocalKey, _ Digest) bool { return key.Kind == kind })
+
+	aggregates := map[SourceKind]Digest{kind: all}
+	for other, digest := range l.Aggregates {
+		if other != kind {
+			aggregates[other] = digest
+		}
+	}
+	l.Aggregates = aggregates
+	return l
+}
+
+func (l Ledger) largestKind() SourceKind {
+	room := map[SourceKind]int{}
+	var largest SourceKind
+	for key := range l.Entries {
+		room[key.Kind] += len(key.Name) + len(`"":"",`) + 2*len(Digest{})
+	}
+	for kind, size := range room {
+		if size > room[largest] || size == room[largest] && kind < largest {
+			largest = kind
+		}
+	}
+	return largest
+}
+
+func (l Ledger) text() string {
+	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter}
+	for kind, digest := range l.Aggregates {
+		_, all := text.of(kind)
+		*all = &digest
+	}
+	for key, digest := range l.Entries {
+		entries, all := text.of(key.Kind)
+		if *entries == nil {
+			*entries = map[string]Digest{}
+		}
+		(*entries)[key.Name] = digest
+		*all = nil // entries tell more
+	}
+	raw, _ := json.Marshal(text) // strings, numbers and digests always can be
+	return string(raw)
+}

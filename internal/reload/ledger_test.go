@@ -1,0 +1,305 @@
+package reload_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+const ledgerLimit = 16 << 10
+
+func entriesOf(kind reload.SourceKind, count int, prefix string) map[reload.LocalKey]reload.Digest {
+	entries := map[reload.LocalKey]reload.Digest{}
+	for i := range count {
+		entries[reload.LocalKey{Kind: kind, Name: fmt.Sprintf("%s-%d", prefix, i)}] = reload.Digest{byte(kind), byte(i), byte(i >> 8)}
+	}
+	return entries
+}
+
+func merged(all ...map[reload.LocalKey]reload.Digest) map[reload.LocalKey]reload.Digest {
+	entries := map[reload.LocalKey]reload.Digest{}
+	for _, some := range all {
+		for key, digest := range some {
+			entries[key] = digest
+		}
+	}
+	return entries
+}
+
+func TestLedgerText(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ledger reload.Ledger
+		want   string
+	}{
+		"a new one": {
+			reload.Ledger{UID: "u-1"},
+			`{"v":1,"uid":"u-1","n":0}`,
+		},
+		"one of every kind": {
+			reload.Ledger{UID: "u-1", Instance: "a2bfbba4", Counter: 3, Entries: map[reload.LocalKey]reload.Digest{
+				{Kind: reload.ConfigMap, Name: "web"}:             {0xab},
+				{Kind: reload.ConfigMap, Name: "app.conf"}:        {0xcd},
+				{Kind: reload.Secret, Name: "web"}:                {0xef},
+				{Kind: reload.SecretProviderClass, Name: "vault"}: {0x01},
+			}},
+			`{"v":1,"uid":"u-1","key":"a2bfbba4","n":3,` +
+				`"cm":{"app.conf":"cd000000000000000000000000000000","web":"ab000000000000000000000000000000"},` +
+				`"secret":{"web":"ef000000000000000000000000000000"},` +
+				`"spc":{"vault":"01000000000000000000000000000000"}}`,
+		},
+		"one for all of a kind": {
+			reload.Ledger{UID: "u-1", Aggregates: map[reload.SourceKind]reload.Digest{reload.ConfigMap: {0xab}, reload.Secret: {0xcd}, reload.SecretProviderClass: {0xef}}},
+			`{"v":1,"uid":"u-1","n":0,"all":{"cm":"ab000000000000000000000000000000","secret":"cd000000000000000000000000000000","spc":"ef000000000000000000000000000000"}}`,
+		},
+		"entries beside one for all of them, which says less": {
+			reload.Ledger{
+				Entries:    map[reload.LocalKey]reload.Digest{{Kind: reload.ConfigMap, Name: "web"}: {0xab}},
+				Aggregates: map[reload.SourceKind]reload.Digest{reload.ConfigMap: {0xcd}},
+			},
+			`{"v":1,"uid":"","n":0,"cm":{"web":"ab000000000000000000000000000000"}}`,
+		},
+		"what is no source gets lost": {
+			reload.Ledger{
+				Entries:    map[reload.LocalKey]reload.Digest{{Kind: 77, Name: "web"}: {0xab}},
+				Aggregates: map[reload.SourceKind]reload.Digest{0: {0xcd}},
+			},
+			`{"v":1,"uid":"","n":0}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 10 {
+				if diff := cmp.Diff(tc.want, tc.ledger.String()); diff != "" {
+					t.Fatalf("(-want +got):\n%s", diff)
+				}
+			}
+			if _, err := reload.ParseLedger(tc.want); err != nil {
+				t.Errorf("the text is refused: %v", err)
+			}
+		})
+	}
+}
+
+func TestLedgerRoundTrip(t *testing.T) {
+	for name, ledger := range map[string]reload.Ledger{
+		"empty":   {Format: 1, Entries: merged(), Aggregates: map[reload.SourceKind]reload.Digest{}},
+		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, Entries: merged(entriesOf(reload.ConfigMap, 5, "a"), entriesOf(reload.Secret, 5, "a"), entriesOf(reload.SecretProviderClass, 5, "a")), Aggregates: map[reload.SourceKind]reload.Digest{}},
+		"mixed":   {Format: 1, UID: "u", Entries: entriesOf(reload.Secret, 3, "a"), Aggregates: map[reload.SourceKind]reload.Digest{reload.ConfigMap: {1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := reload.ParseLedger(ledger.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(ledger, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLedgerStaysSmall(t *testing.T) {
+	digests := func(kinds ...reload.SourceKind) map[reload.SourceKind]bool {
+		set := map[reload.SourceKind]bool{}
+		for _, kind := range kinds {
+			set[kind] = true
+		}
+		return set
+	}
+	long := strings.Repeat("x", 240)
+	for name, tc := range map[string]struct {
+		entries map[reload.LocalKey]reload.Digest
+		want    map[reload.SourceKind]bool // the kinds that collapse
+	}{
+		"a few":                 {merged(entriesOf(reload.ConfigMap, 50, "a"), entriesOf(reload.Secret, 50, "a")), digests()},
+		"thousands of one kind": {merged(entriesOf(reload.ConfigMap, 4500, "a"), entriesOf(reload.Secret, 50, "a")), digests(reload.ConfigMap)},
+		"thousands of two":      {merged(entriesOf(reload.ConfigMap, 4500, "a"), entriesOf(reload.Secret, 2000, "a"), entriesOf(reload.SecretProviderClass, 3, "a")), digests(reload.ConfigMap, reload.Secret)},
+		"thousands of all":      {merged(entriesOf(reload.ConfigMap, 1000, "a"), entriesOf(reload.Secret, 2000, "a"), entriesOf(reload.SecretProviderClass, 3000, "a")), digests(reload.ConfigMap, reload.Secret, reload.SecretProviderClass)},
+		"the room counts, not the number of entries": {merged(entriesOf(reload.ConfigMap, 100, "a"), entriesOf(reload.Secret, 50, long)), digests(reload.Secret)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ledger := reload.Ledger{UID: "u", Counter: 1, Entries: tc.entries}
+			before := len(tc.entries)
+			text := ledger.String()
+			if len(text) > ledgerLimit {
+				t.Errorf("the text has %d bytes", len(text))
+			}
+			got, err := reload.ParseLedger(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			collapsed := digests()
+			for kind, digest := range got.Aggregates {
+				collapsed[kind] = true
+				if want := reload.Aggregate(kind, tc.entries); digest != want {
+					t.Errorf("%s: got %s, want %s", kind, digest, want)
+				}
+			}
+			if diff := cmp.Diff(tc.want, collapsed); diff != "" {
+				t.Errorf("kinds that collapsed (-want +got):\n%s", diff)
+			}
+			for key, digest := range tc.entries {
+				if kept, ok := got.Entries[key]; ok == tc.want[key.Kind] || ok && kept != digest {
+					t.Fatalf("%s: got %v, kept %v", key, kept, ok)
+				}
+			}
+			bounded := ledger.Bounded()
+			if diff := cmp.Diff(got.Entries, bounded.Entries); diff != "" {
+				t.Errorf("the text is not that of the bounded ledger (-text +bounded):\n%s", diff)
+			}
+			if len(ledger.Entries) != before || ledger.Aggregates != nil {
+				t.Error("the ledger itself was changed")
+			}
+		})
+	}
+}
+
+func TestLedgerUsesAllTheRoom(t *testing.T) {
+	empty := len(reload.Ledger{}.String()) + len(`,"cm":{}`)
+	name := strings.Repeat("x", ledgerLimit-empty-len(`"":""`)-32)
+	for extra, want := range map[string]int{"": 1, "x": 0} {
+		ledger := reload.Ledger{Entries: map[reload.LocalKey]reload.Digest{{Kind: reload.ConfigMap, Name: name + extra}: {}}}
+		if got := len(ledger.Bounded().Entries); got != want {
+			t.Errorf("%d bytes over the limit: got %d entries, want %d", len(extra), got, want)
+		}
+	}
+}
+
+func TestLedgerThatCannotBecomeSmaller(t *testing.T) {
+	ledger := reload.Ledger{UID: "u", Instance: strings.Repeat("k", 2*ledgerLimit), Entries: entriesOf(reload.Secret, 1, "a")}
+	if got, err := reload.ParseLedger(ledger.String()); err != nil || got.Instance != ledger.Instance || len(got.Aggregates) != 1 {
+		t.Errorf("got %d aggregates, %v", len(got.Aggregates), err)
+	}
+}
+
+func TestAggregate(t *testing.T) {
+	key := func(kind reload.SourceKind, name string) reload.LocalKey {
+		return reload.LocalKey{Kind: kind, Name: name}
+	}
+	entries := map[reload.LocalKey]reload.Digest{
+		key(reload.ConfigMap, "a"): {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+		key(reload.ConfigMap, "b"): {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
+	}
+	want := reload.Aggregate(reload.ConfigMap, entries)
+	if want.String() != "fefed63dadc2ff9587dbad5e1fefb0e2" {
+		t.Errorf("the encoding changed: got %s", want)
+	}
+	changed := func(change func(map[reload.LocalKey]reload.Digest)) reload.Digest {
+		other := merged(entries)
+		change(other)
+		return reload.Aggregate(reload.ConfigMap, other)
+	}
+	for name, got := range map[string]reload.Digest{
+		"a source that changed": changed(func(e map[reload.LocalKey]reload.Digest) { e[key(reload.ConfigMap, "a")] = reload.Digest{9} }),
+		"a source that is gone": changed(func(e map[reload.LocalKey]reload.Digest) { delete(e, key(reload.ConfigMap, "b")) }),
+		"a source that is new":  changed(func(e map[reload.LocalKey]reload.Digest) { e[key(reload.ConfigMap, "c")] = reload.Digest{} }),
+		"a source that was renamed": changed(func(e map[reload.LocalKey]reload.Digest) {
+			e[key(reload.ConfigMap, "c")] = e[key(reload.ConfigMap, "b")]
+			delete(e, key(reload.ConfigMap, "b"))
+		}),
+	} {
+		if got == want {
+			t.Errorf("%s: the digest is the same", name)
+		}
+	}
+	if got := changed(func(e map[reload.LocalKey]reload.Digest) { e[key(reload.Secret, "a")] = reload.Digest{9} }); got != want {
+		t.Errorf("a source of another kind: got %s, want %s", got, want)
+	}
+}
+
+func TestParseLedgerRefuses(t *testing.T) {
+	digest := strings.Repeat("0", 32)
+	for name, tc := range map[string]struct {
+		text, want string
+		newer      bool
+	}{
+		"empty text":                       {text: ``, want: "must be a JSON object"},
+		"no JSON":                          {text: `v1`, want: "must be a JSON object"},
+		"text that breaks off":             {text: `{"v":1,"uid":"u"`, want: "must be a JSON object"},
+		"text after the end":               {text: `{"v":1} {}`, want: "must be a JSON object"},
+		"a list":                           {text: `[1]`, want: "must be a JSON object"},
+		"no version":                       {text: `{"uid":"u","n":1}`, want: "format 0, must be from 1 to 1"},
+		"null":                             {text: `null`, want: "format 0, must be from 1 to 1"},
+		"a negative version":               {text: `{"v":-1}`, want: "format -1, must be from 1 to 1"},
+		"a version in letters":             {text: `{"v":"1"}`, want: "must be a JSON object"},
+		"a newer version":                  {text: `{"v":2}`, want: "format 2, known is 1", newer: true},
+		"a newer version of another shape": {text: `{"v":7,"cm":["a"],"n":-1}`, want: "format 7, known is 1", newer: true},
+		"a counter below zero":             {text: `{"v":1,"n":-1}`, want: "counter -1, must be zero or more"},
+		"a counter beyond all numbers":     {text: `{"v":1,"n":9223372036854775808}`, want: "ledger of format 1"},
+		"a digest that is too short":       {text: `{"v":1,"cm":{"a":"00"}}`, want: "must be 32 hexadecimal digits"},
+		"a digest that is a number":        {text: `{"v":1,"secret":{"a":0}}`, want: "ledger of format 1"},
+		"entries in a list":                {text: `{"v":1,"spc":["a"]}`, want: "ledger of format 1"},
+		"entries and one for all of them":  {text: `{"v":1,"cm":{"a":"` + digest + `"},"all":{"cm":"` + digest + `"}}`, want: "kind ConfigMap and one for all of them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := reload.ParseLedger(tc.text)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got error %v, want one with %q", err, tc.want)
+			}
+			if errors.Is(err, reload.ErrNewerFormat) != tc.newer {
+				t.Errorf("newer: got %v, want %v (%v)", !tc.newer, tc.newer, err)
+			}
+			if diff := cmp.Diff(reload.Ledger{}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParsedLedgerCanBeWrittenTo(t *testing.T) {
+	ledger, err := reload.ParseLedger(`{"v":1}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger.Entries[reload.LocalKey{Kind: reload.ConfigMap, Name: "a"}] = reload.Digest{1}
+	ledger.Aggregates[reload.Secret] = reload.Digest{2}
+	const want = `{"v":1,"uid":"","n":0,"cm":{"a":"01000000000000000000000000000000"},"all":{"secret":"02000000000000000000000000000000"}}`
+	if diff := cmp.Diff(want, ledger.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func FuzzParseLedger(f *testing.F) {
+	digest := strings.Repeat("ab", 16)
+	f.Add(`{"v":1,"uid":"u","key":"k","n":3,"cm":{"web":"` + digest + `"},"secret":{"a":"` + digest + `"},"all":{"spc":"` + digest + `"}}`)
+	f.Add(`{"v":1,"cm":{},"secret":null,"all":{}}`)
+	f.Add(`{"v":1,"cm":{"a":null,"<":"` + digest + `"},"CM":{"b":"` + strings.ToUpper(digest) + `"}}`)
+	f.Add("{\"v\":1,\"uid\":\"\xff\",\"cm\":{\"\xff\":\"" + digest + "\",\"\xfe\":\"" + digest + "\"}}")
+	f.Add(reload.Ledger{Entries: entriesOf(reload.ConfigMap, 4500, "a")}.String())
+	f.Add(`{"v":2}`)
+	f.Add(`{"v":1,"n":1e3}`)
+	f.Add(`{"v":1,"cm":{"` + strings.Repeat("x", 2*ledgerLimit) + `":"` + digest + `"}}`)
+	f.Add(``)
+	f.Fuzz(func(t *testing.T, text string) {
+		ledger, err := reload.ParseLedger(text)
+		if err != nil {
+			return
+		}
+		again, err := reload.ParseLedger(ledger.String())
+		if err != nil {
+			t.Fatalf("what was read from %s is refused: %v", text, err)
+		}
+		if diff := cmp.Diff(ledger.Bounded(), again); diff != "" {
+			t.Errorf("(-read +again):\n%s", diff)
+		}
+		if again.String() != ledger.String() {
+			t.Errorf("equal ledgers have texts %s and %s", ledger, again)
+		}
+	})
+}
+
+func BenchmarkLedgerString(b *testing.B) {
+	for name, count := range map[string]int{"5 sources": 5, "4500 sources": 4500} {
+		ledger := reload.Ledger{UID: "u", Entries: entriesOf(reload.ConfigMap, count, "config")}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = ledger.String()
+			}
+		})
+	}
+}

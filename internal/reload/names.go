@@ -1,0 +1,75 @@
+package reload
+
+// The annotations that are Reroll's own and cannot be renamed.
+const (
+	// LedgerAnnotation is on the workload and holds the text of its Ledger.
+	LedgerAnnotation = "reroll.dev/ledger"
+	// RolledAnnotation is on the pod template, for reloads whose mark alone
+	// would leave the template as it was.
+	RolledAnnotation = "reroll.dev/rolled"
+	// SettleAnnotation is on the workload and sets how long its sources must
+	// have been quiet before it is rolled.
+	SettleAnnotation = "reroll.dev/settle"
+)
+
+// Names are the keys of the annotations that users may rename.
+type Names struct {
+	// The lists of sources that a workload names.
+	ConfigMap, Secret, SecretProviderClass string
+	// The lists of sources that a workload wants nothing to do with.
+	ConfigMapExclude, SecretExclude, SPCExclude string
+	// Auto opts a workload in for everything it refers to, the others for what
+	// it refers to of one kind.
+	Auto, ConfigMapAuto, SecretAuto, SPCAuto string
+	// Search is on the workload, Match on the source: both must be there.
+	Search, Match string
+	// Ignore is on the source.
+	Ignore string
+	// RolloutStrategy is on an Argo Rollout.
+	RolloutStrategy string
+	// PausePeriod and PausedAt are on a Deployment.
+	PausePeriod, PausedAt string
+	// LastReloadedFrom is the mark on a pod template.
+	LastReloadedFrom string
+}
+
+// DefaultNames returns the keys that users of Reloader know.
+func DefaultNames() Names {
+	return Names{
+		ConfigMap:           "configmap.reloader.stakater.com/reload",
+		Secret:              "secret.reloader.stakater.com/reload",
+		SecretProviderClass: "secretproviderclass.reloader.stakater.com/reload",
+		ConfigMapExclude:    "configmaps.exclude.reloader.stakater.com/reload",
+		SecretExclude:       "secrets.exclude.reloader.stakater.com/reload",
+		SPCExclude:          "secretproviderclasses.exclude.reloader.stakater.com/reload",
+		Auto:                "reloader.stakater.com/auto",
+		ConfigMapAuto:       "configmap.reloader.stakater.com/auto",
+		SecretAuto:          "secret.reloader.stakater.com/auto",
+		SPCAuto:             "secretproviderclass.reloader.stakater.com/auto",
+		Search:              "reloader.stakater.com/search",
+		Match:               "reloader.stakater.com/match",
+		Ignore:              "reloader.stakater.com/ignore",
+		RolloutStrategy:     "reloader.stakater.com/rollout-strategy",
+		PausePeriod:         "deployment.reloader.stakater.com/pause-period",
+		PausedAt:            "deployment.reloader.stakater.com/paused-at",
+		LastReloadedFrom:    "reloader.stakater.com/last-reloaded-from",
+	}
+}
+
+// kindNames are the keys that are about one kind of source.
+type kindNames struct {
+	named, exclude, auto string
+}
+
+func (n Names) of(kind SourceKind) kindNames {
+	switch kind {
+	case ConfigMap:
+		return kindNames{named: n.ConfigMap, exclude: n.ConfigMapExclude, auto: n.ConfigMapAuto}
+	case Secret:
+		return kindNames{named: n.Secret, exclude: n.SecretExclude, auto: n.SecretAuto}
+	case SecretProviderClass:
+		return kindNames{named: n.SecretProviderClass, exclude: n.SPCExclude, auto: n.SPCAuto}
+	default:
+		return kindNames{}
+	}
+}

@@ -1,0 +1,234 @@
+package reload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Reference is a source that a pod template refers to, with every place where
+// it does. The source is in the namespace of the workload.
+type Reference struct {
+	Key  LocalKey
+	Uses []Use
+}
+
+// UseHow is a way in which a pod template can refer to a source.
+type UseHow uint8
+
+// The ways to refer to a source.
+const (
+	UseVolume UseHow = iota + 1
+	UseProjectedVolume
+	UseCSIVolume
+	UseEnv
+	UseEnvFrom
+)
+
+// Mounts tells whether the content reaches containers as files.
+func (h UseHow) Mounts() bool {
+	return h == UseVolume || h == UseProjectedVolume || h == UseCSIVolume
+}
+
+// Use is one place where a pod template refers to a source: a mount of a volume
+// by a container, a volume that no container mounts, an environment variable,
+// or an envFrom entry.
+type Use struct {
+	How UseHow
+	// Container is empty for a volume that no container mounts.
+	Container string
+	// Init is set for an init container.
+	Init bool
+	// Optional is set when pods start without the source as well.
+	Optional bool
+
+	// Volume is the name of the volume.
+	Volume string
+	// SubPath is the part of the volume that is mounted, if it is not all of
+	// it. Such files stay as they were when the container started.
+	SubPath string
+
+	// Variable is the name of the environment variable, and Key the key of the
+	// source that it takes its value from.
+	Variable string
+	Key      string
+}
+
+// String says in a few words where the use is, like
+//
+//	volume "config", mounted by app
+//	env GREETING of app
+//	envFrom of setup (init)
+func (u Use) String() string {
+	container := u.Container
+	if u.Init {
+		container += " (init)"
+	}
+	switch u.How {
+	case UseVolume:
+		return u.volumePhrase("volume", container)
+	case UseProjectedVolume:
+		return u.volumePhrase("projected volume", container)
+	case UseCSIVolume:
+		return u.volumePhrase("CSI volume", container)
+	case UseEnv:
+		return fmt.Sprintf("env %s of %s", u.Variable, container)
+	case UseEnvFrom:
+		return "envFrom of " + container
+	default:
+		return fmt.Sprintf("UseHow(%d)", uint8(u.How))
+	}
+}
+
+func (u Use) volumePhrase(volume, container string) string {
+	phrase := fmt.Sprintf("%s %q", volume, u.Volume)
+	switch {
+	case u.Container == "":
+		return phrase + ", mounted by no container"
+	case u.SubPath != "":
+		return fmt.Sprintf("%s, subPath %q mounted by %s", phrase, u.SubPath, container)
+	default:
+		return phrase + ", mounted by " + container
+	}
+}
+
+// References returns what a pod template refers to, sorted by kind and name,
+// each source once. The uses of a source come in the order of the template:
+// volumes before environments, regular containers before init containers.
+//
+// Ephemeral containers are not looked at: they belong to a running pod, and the
+// API server refuses a template that has one.
+func References(spec *corev1.PodSpec) []Reference {
+	if spec == nil {
+		return nil
+	}
+	containers := make([]templateContainer, 0, len(spec.Containers)+len(spec.InitContainers))
+	for i := range spec.Containers {
+		containers = append(containers, templateContainer{Container: &spec.Containers[i]})
+	}
+	for i := range spec.InitContainers {
+		containers = append(containers, templateContainer{Container: &spec.InitContainers[i], init: true})
+	}
+
+	found := references{}
+	for i := range spec.Volumes {
+		found.volume(&spec.Volumes[i], containers)
+	}
+	for _, container := range containers {
+		found.environment(container)
+	}
+	return found.sorted()
+}
+
+type templateContainer struct {
+	*corev1.Container
+	init bool
+}
+
+type references map[LocalKey][]Use
+
+// add leaves out what has no name: the API allows such a reference, and it
+// refers to nothing.
+func (r references) add(kind SourceKind, name string, use Use) {
+	if name == "" {
+		return
+	}
+	key := LocalKey{Kind: kind, Name: name}
+	r[key] = append(r[key], use)
+}
+
+func (r references) sorted() []Reference {
+	list := make([]Reference, 0, len(r))
+	for key, uses := range r {
+		list = append(list, Reference{Key: key, Uses: uses})
+	}
+	slices.SortFunc(list, func(a, b Reference) int { return compareLocalKeys(a.Key, b.Key) })
+	return list
+}
+
+func (r references) volume(volume *corev1.Volume, containers []templateContainer) {
+	if source := volume.ConfigMap; source != nil {
+		use := Use{How: UseVolume, Volume: volume.Name, Optional: isTrue(source.Optional)}
+		r.mounted(ConfigMap, source.Name, use, containers)
+	}
+	if source := volume.Secret; source != nil {
+		use := Use{How: UseVolume, Volume: volume.Name, Optional: isTrue(source.Optional)}
+		r.mounted(Secret, source.SecretName, use, containers)
+	}
+	if volume.Projected != nil {
+		for _, projection := range volume.Projected.Sources {
+			use := Use{How: UseProjectedVolume, Volume: volume.Name}
+			if source := projection.ConfigMap; source != nil {
+				use.Optional = isTrue(source.Optional)
+				r.mounted(ConfigMap, source.Name, use, containers)
+			}
+			if source := projection.Secret; source != nil {
+				use.Optional = isTrue(source.Optional)
+				r.mounted(Secret, source.Name, use, containers)
+			}
+		}
+	}
+	if volume.CSI != nil {
+		use := Use{How: UseCSIVolume, Volume: volume.Name}
+		r.mounted(SecretProviderClass, volume.CSI.VolumeAttributes["secretProviderClass"], use, containers)
+	}
+}
+
+// mounted adds one use per mount. A volume that nobody mounts counts too: a
+// webhook may add the container that does, pod by pod.
+func (r references) mounted(kind SourceKind, name string, use Use, containers []templateContainer) {
+	nobody := true
+	for _, container := range containers {
+		for i := range container.VolumeMounts {
+			mount := &container.VolumeMounts[i]
+			if mount.Name != use.Volume {
+				continue
+			}
+			nobody = false
+			use.Container, use.Init = container.Name, container.init
+			use.SubPath = cmp.Or(mount.SubPath, mount.SubPathExpr)
+			r.add(kind, name, use)
+		}
+	}
+	if nobody {
+		r.add(kind, name, use)
+	}
+}
+
+func (r references) environment(container templateContainer) {
+	use := Use{Container: container.Name, Init: container.init}
+	for i := range container.Env {
+		variable := &container.Env[i]
+		if variable.ValueFrom == nil {
+			continue
+		}
+		use := use
+		use.How, use.Variable = UseEnv, variable.Name
+		if source := variable.ValueFrom.ConfigMapKeyRef; source != nil {
+			use.Key, use.Optional = source.Key, isTrue(source.Optional)
+			r.add(ConfigMap, source.Name, use)
+		}
+		if source := variable.ValueFrom.SecretKeyRef; source != nil {
+			use.Key, use.Optional = source.Key, isTrue(source.Optional)
+			r.add(Secret, source.Name, use)
+		}
+	}
+	for i := range container.EnvFrom {
+		use := use
+		use.How = UseEnvFrom
+		if source := container.EnvFrom[i].ConfigMapRef; source != nil {
+			use.Optional = isTrue(source.Optional)
+			r.add(ConfigMap, source.Name, use)
+		}
+		if source := container.EnvFrom[i].SecretRef; source != nil {
+			use.Optional = isTrue(source.Optional)
+			r.add(Secret, source.Name, use)
+		}
+	}
+}
+
+func isTrue(b *bool) bool {
+	return b != nil && *b
+}

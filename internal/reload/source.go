@@ -1,0 +1,259 @@
+// Package reload decides which workloads run with outdated configuration. It
+// works on values alone: what it needs of a cluster, of time or of chance
+// comes in as arguments.
+package reload
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// SourceKind is a kind of object that carries configuration. The zero value is
+// none of them.
+type SourceKind uint8
+
+// The kinds of source.
+const (
+	ConfigMap SourceKind = iota + 1
+	Secret
+	SecretProviderClass
+)
+
+func sourceKinds() [3]SourceKind {
+	return [...]SourceKind{ConfigMap, Secret, SecretProviderClass}
+}
+
+// String returns the name of the kind as manifests spell it.
+func (k SourceKind) String() string {
+	switch k {
+	case ConfigMap:
+		return "ConfigMap"
+	case Secret:
+		return "Secret"
+	case SecretProviderClass:
+		return "SecretProviderClass"
+	default:
+		return fmt.Sprintf("SourceKind(%d)", uint8(k))
+	}
+}
+
+// Type returns the spelling used in marks, events and alerts.
+func (k SourceKind) Type() string {
+	return strings.ToUpper(k.String())
+}
+
+// SourceKey identifies a source in a cluster. It is comparable.
+type SourceKey struct {
+	Kind      SourceKind
+	Namespace string
+	Name      string
+}
+
+// String returns the key in the form "ConfigMap shop/web".
+func (k SourceKey) String() string {
+	return k.Kind.String() + " " + k.Namespace + "/" + k.Name
+}
+
+// Local returns the key as seen from within its namespace.
+func (k SourceKey) Local() LocalKey {
+	return LocalKey{Kind: k.Kind, Name: k.Name}
+}
+
+// LocalKey identifies a source within the namespace of the workload that uses
+// it: no workload can use a source of another namespace. It is comparable.
+type LocalKey struct {
+	Kind SourceKind
+	Name string
+}
+
+// String returns the key in the form "ConfigMap web".
+func (k LocalKey) String() string {
+	return k.Kind.String() + " " + k.Name
+}
+
+// In returns the key of the source with this name in a namespace.
+func (k LocalKey) In(namespace string) SourceKey {
+	return SourceKey{Kind: k.Kind, Namespace: namespace, Name: k.Name}
+}
+
+func compareLocalKeys(a, b LocalKey) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+}
+
+// KeyDigest is the digest of one key of a source and of its value. It tells
+// which keys of one source changed, and is good for nothing else.
+type KeyDigest struct {
+	Name string
+	Sum  [8]byte
+}
+
+// SourceAnnotations are the annotations of a source that have a say in whom it
+// concerns.
+type SourceAnnotations struct {
+	Match  bool
+	Ignore bool
+}
+
+// Source is what is kept of a ConfigMap, a Secret or a SecretProviderClass. No
+// part of it allows anybody to read a value back.
+type Source struct {
+	Key             SourceKey
+	UID             types.UID
+	ResourceVersion string
+
+	// Digest stands for the whole content.
+	Digest Digest
+	// Reloader is the SHA-1 that Reloader computes for the same content. For a
+	// Secret it can be guessed at offline, so it must not leave the process
+	// unless the user asked for it.
+	Reloader [20]byte
+	// Keys are sorted by name.
+	Keys []KeyDigest
+
+	// DataTime is when the content was last written, by the clock of the API
+	// server, as far as the object tells. It is never earlier than the creation
+	// of the object, and may be later than the last change of content, because
+	// a field manager has one time for all of its fields. It does not move when
+	// an update does nothing but take keys away: the API server records no time
+	// for that, so an early DataTime alone does not prove an early change.
+	DataTime time.Time
+
+	Annotations SourceAnnotations
+}
+
+// FromConfigMap returns what is kept of a ConfigMap. The result shares no
+// memory with the values of cm.
+func FromConfigMap(cm *corev1.ConfigMap, names Names) Source {
+	if cm == nil {
+		return Source{}
+	}
+	items := make([]item, 0, len(cm.Data)+len(cm.BinaryData))
+	for key, value := range cm.Data {
+		items = append(items, item{section: textSection, key: key, text: value})
+	}
+	for key, value := range cm.BinaryData {
+		items = append(items, item{section: binarySection, key: key, raw: value})
+	}
+	src := fromMeta(ConfigMap, &cm.ObjectMeta, names)
+	src.Digest, src.Keys = newEncoder(sha256.New()).content(items)
+	src.Reloader = reloaderSum(items)
+	return src
+}
+
+// FromSecret returns what is kept of a Secret. The result shares no memory with
+// the values of s.
+//
+// With the zero DigestKey changes are told apart as well, but the digests
+// protect nothing and must not be shown to anybody.
+func FromSecret(s *corev1.Secret, key DigestKey, names Names) Source {
+	if s == nil {
+		return Source{}
+	}
+	items := make([]item, 0, len(s.Data))
+	for key, value := range s.Data {
+		items = append(items, item{section: textSection, key: key, raw: value})
+	}
+	src := fromMeta(Secret, &s.ObjectMeta, names)
+	src.Digest, src.Keys = newEncoder(hmac.New(sha256.New, key.of(src.Key))).content(items)
+	src.Reloader = reloaderSum(items)
+	return src
+}
+
+func fromMeta(kind SourceKind, meta *metav1.ObjectMeta, names Names) Source {
+	return Source{
+		Key:             SourceKey{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
+		UID:             meta.UID,
+		ResourceVersion: meta.ResourceVersion,
+		DataTime:        dataTime(meta),
+		Annotations: SourceAnnotations{
+			Match:  meta.Annotations[names.Match] == "true",
+			Ignore: meta.Annotations[names.Ignore] == "true",
+		},
+	}
+}
+
+// ChangedKeys returns the keys that differ between two states of one source,
+// each list sorted. The digests of both must have been made with the same
+// DigestKey.
+func ChangedKeys(old, new Source) (added, removed, changed []string) {
+	was, is := old.Keys, new.Keys
+	for len(was) > 0 && len(is) > 0 {
+		switch cmp.Compare(was[0].Name, is[0].Name) {
+		case -1:
+			removed = append(removed, was[0].Name)
+			was = was[1:]
+		case +1:
+			added = append(added, is[0].Name)
+			is = is[1:]
+		default:
+			if was[0].Sum != is[0].Sum {
+				changed = append(changed, is[0].Name)
+			}
+			was, is = was[1:], is[1:]
+		}
+	}
+	for _, key := range was {
+		removed = append(removed, key.Name)
+	}
+	for _, key := range is {
+		added = append(added, key.Name)
+	}
+	return added, removed, changed
+}
+
+// dataTime starts from the creation because a manifest that was exported and
+// created again may bring field managers along that are older than the object.
+func dataTime(meta *metav1.ObjectMeta) time.Time {
+	newest := meta.CreationTimestamp.Time
+	for _, manager := range meta.ManagedFields {
+		if manager.Time != nil && manager.Time.After(newest) && ownsContent(manager.FieldsV1) {
+			newest = manager.Time.Time
+		}
+	}
+	return newest
+}
+
+// ownsContent looks at the top level only: labels, annotations and keys of the
+// content may be called "data" as well. What cannot be read owns nothing.
+func ownsContent(fields *metav1.FieldsV1) bool {
+	// Most managers own labels or annotations alone, and need no parsing.
+	raw := fields.GetRawBytes()
+	if !bytes.Contains(raw, []byte(`"f:data"`)) && !bytes.Contains(raw, []byte(`"f:binaryData"`)) {
+		return false
+	}
+
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+		return false
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		if name == "f:data" || name == "f:binaryData" {
+			return true
+		}
+		var value passedOver
+		if err := decoder.Decode(&value); err != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// passedOver is a JSON value of which nothing is kept.
+type passedOver struct{}
+
+// UnmarshalJSON keeps nothing.
+func (*passedOver) UnmarshalJSON([]byte) error { return nil }

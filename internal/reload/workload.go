@@ -1,0 +1,117 @@
+package reload
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// WorkloadKey identifies a workload in a cluster. It is comparable.
+type WorkloadKey struct {
+	Kind      string
+	Namespace string
+	Name      string
+}
+
+// String returns the key in the form "Deployment shop/web".
+func (k WorkloadKey) String() string {
+	return k.Kind + " " + k.Namespace + "/" + k.Name
+}
+
+// Workload is what is kept of an object that owns a pod template: what
+// decisions need, and not the object.
+type Workload struct {
+	Key             WorkloadKey
+	UID             types.UID
+	ResourceVersion string
+	Created         time.Time
+	Deleting        bool
+
+	// References are what the pod template refers to, sorted.
+	References []Reference
+	// Containers are the names of the regular containers, in the order of the
+	// template.
+	Containers []string
+	Policy     Policy
+	Problems   []Problem
+
+	// LedgerText is the ledger as it stands on the object, empty without one.
+	LedgerText string
+	Marks      Marks
+}
+
+// Marks are the traces of earlier reloads that stand in a pod template, by
+// whoever wrote them.
+type Marks struct {
+	// Env are the variables of the regular containers that look like marks.
+	Env []EnvMark
+	// ReloadedFrom is the text of the annotation.
+	ReloadedFrom string
+	// Rolled is the text of the annotation RolledAnnotation.
+	Rolled string
+}
+
+// EnvMark is a variable of one container.
+type EnvMark struct {
+	Container, Variable, Value string
+}
+
+// NewWorkload returns what is kept of an object with a pod template. The result
+// shares no memory with the template but strings.
+func NewWorkload(kind string, meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, names Names) Workload {
+	w := Workload{
+		Key:             WorkloadKey{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
+		UID:             meta.UID,
+		ResourceVersion: meta.ResourceVersion,
+		Created:         meta.CreationTimestamp.Time,
+		Deleting:        meta.DeletionTimestamp != nil,
+		References:      References(&template.Spec),
+		LedgerText:      meta.Annotations[LedgerAnnotation],
+		Marks: Marks{
+			ReloadedFrom: template.Annotations[names.LastReloadedFrom],
+			Rolled:       template.Annotations[RolledAnnotation],
+		},
+	}
+	w.Policy, w.Problems = ParsePolicy(meta.Annotations, template.Annotations, names)
+	for i := range template.Spec.Containers {
+		container := &template.Spec.Containers[i]
+		w.Containers = append(w.Containers, container.Name)
+		for _, env := range container.Env {
+			if strings.HasPrefix(env.Name, envPrefix) {
+				w.Marks.Env = append(w.Marks.Env, EnvMark{Container: container.Name, Variable: env.Name, Value: env.Value})
+			}
+		}
+	}
+	return w
+}
+
+// Reference returns how the pod template refers to a source, if it does.
+func (w *Workload) Reference(key LocalKey) (Reference, bool) {
+	i, found := slices.BinarySearchFunc(w.References, key, func(r Reference, k LocalKey) int {
+		return compareLocalKeys(r.Key, k)
+	})
+	if !found {
+		return Reference{}, false
+	}
+	return w.References[i], true
+}
+
+// Judge tells whether a source concerns the workload, and why.
+func (w *Workload) Judge(src SourceKey, ann SourceAnnotations, autoReloadAll bool) Verdict {
+	_, refers := w.Reference(src.Local())
+	return w.Policy.Judge(src, ann, refers, autoReloadAll)
+}
+
+// standing returns the value of a variable in a container.
+func (m Marks) standing(container, variable string) (string, bool) {
+	for _, env := range m.Env {
+		if env.Container == container && env.Variable == variable {
+			return env.Value, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,103 @@
+// Package cli is the command tree: a file per command.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+const about = `Reroll rolls Kubernetes workloads when the ConfigMaps and Secrets they use change.
+
+Opt a workload in, and an edit of anything its pod template refers to rolls it once:
+
+  kubectl annotate deployment web reloader.stakater.com/auto=true
+
+The annotations, flags and metrics are those of stakater/Reloader, so that it can be
+replaced without touching a manifest. Reroll is not affiliated with Stakater.`
+
+// usageError is a mistake in the command line: exit code 2, with a hint at the help.
+type usageError struct{ error }
+
+// Main runs a command line and returns the exit code.
+func Main(args []string, version string, getenv func(string) string, stdout, stderr io.Writer) int {
+	inPod := getenv("KUBERNETES_SERVICE_HOST") != ""
+	root := newRoot(version, getenv, stderr)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if len(args) == 0 && !inPod {
+		root.SetOut(stderr)
+		_ = root.Help()
+		return 2
+	}
+	root.SetArgs(impliedRun(args))
+
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "reroll: %v\n", err)
+	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), "unknown command") {
+		fmt.Fprintln(stderr, "See reroll --help.")
+		return 2
+	}
+	return 1
+}
+
+// impliedRun makes flags without a command those of run: the image of Reloader is started like that.
+func impliedRun(args []string) []string {
+	if len(args) == 0 {
+		return []string{"run"}
+	}
+	switch first := args[0]; {
+	case first == "-h", first == "--help", first == "--version", !strings.HasPrefix(first, "-"):
+		return args
+	default:
+		return append([]string{"run"}, args...)
+	}
+}
+
+func newRoot(version string, getenv func(string) string, stderr io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "reroll",
+		Short:         "Rolls Kubernetes workloads when their ConfigMaps and Secrets change",
+		Long:          about,
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetVersionTemplate("reroll {{.Version}} " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newRun(version, getenv, stderr), newVersion())
+	return root
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root := cmd.Root()
+			root.SetArgs([]string{"--version"})
+			return root.ExecuteContext(cmd.Context())
+		},
+	}
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%s takes no argument, and got %q", cmd.CommandPath(), args[0])}
+	}
+	return nil
+}

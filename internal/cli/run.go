@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/report"
+	"github.com/reroll-dev/reroll/internal/server"
+)
+
+func newRun(version string, getenv func(string) string, stderr io.Writer) *cobra.Command {
+	var cfg config.Config
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the controller (what the image does)",
+		Long: `Run the controller.
+
+In a pod it uses the pod's ServiceAccount, elsewhere the kubeconfig (KUBECONFIG, ~/.kube/config). It says which
+cluster it is about to manage, as whom, and how many workloads are opted in, before it writes anything.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg.ReadEnvironment(getenv)
+			if err := cfg.Validate(); err != nil {
+				return usageError{err}
+			}
+			return run(cmd.Context(), &cfg, version, cfg.Logger(stderr))
+		},
+	}
+	cfg.BindFlags(cmd.Flags())
+	return cmd
+}
+
+func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logger) error {
+	log.Info("starting reroll", "version", version)
+	where, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	where.config.UserAgent = "reroll/" + version
+	client, err := kubernetes.NewForConfig(where.config)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+
+	metrics := report.NewMetrics()
+	metrics.CountRequests()
+	events := report.NewEvents(client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
+	ctl := controller.New(controller.Options{
+		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
+		Settle: cfg.Settle, SettleMax: cfg.SettleMax, AdoptRate: cfg.AdoptRate,
+		DryRun: cfg.DryRun, Names: reload.DefaultNames(),
+		LoadKey: func(ctx context.Context) (reload.DigestKey, error) {
+			return controller.LoadDigestKey(ctx, client, where.namespace, cfg.DryRun)
+		},
+		Introduce: func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
+	}, client, clock.RealClock{}, log, report.New(log, events, metrics, cfg.DryRun))
+	metrics.WatchDepth(ctl.Depth)
+	http, err := server.Listen(cfg.ListenAddress, metrics.Registry(), ctl.Ready)
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "address", http.Address())
+
+	// One that fails ends the others; the events that are left go out when nothing makes new ones.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	worked := make(chan struct{})
+	running.Go(func() {
+		if err := http.Run(ctx); err != nil {
+			cancel(err)
+		}
+	})
+	running.Go(func() { events.Run(worked) })
+	err = ctl.Run(ctx)
+	close(worked)
+	cancel(err)
+	running.Wait()
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	if err == nil {
+		log.Info("stopped")
+	}
+	return err
+}
+
+// place is a cluster and how it is reached.
+type place struct {
+	config    *rest.Config
+	context   string // of the kubeconfig; empty in a pod
+	namespace string // where our own objects are
+}
+
+func connect(cfg *config.Config) (place, error) {
+	var p place
+	var err error
+	if cfg.InPod && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		p.config, err = rest.InClusterConfig()
+		if err != nil {
+			return p, fmt.Errorf("use the pod's ServiceAccount: %w", err)
+		}
+	} else {
+		kubeconfig := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+			clientcmd.NewDefaultClientConfigLoadingRules(), nil)
+		if p.config, err = kubeconfig.ClientConfig(); err != nil {
+			return p, fmt.Errorf("no cluster to talk to: %w\nSet KUBECONFIG, or run it in a pod", err)
+		}
+		raw, err := kubeconfig.RawConfig()
+		if err != nil {
+			return p, fmt.Errorf("read the kubeconfig: %w", err)
+		}
+		p.context = raw.CurrentContext
+		if p.namespace, _, err = kubeconfig.Namespace(); err != nil {
+			return p, fmt.Errorf("read the namespace of the kubeconfig: %w", err)
+		}
+	}
+	p.namespace = cmp.Or(cfg.PodNamespace, p.namespace)
+	if p.namespace == "" {
+		return p, errors.New("POD_NAMESPACE is not set: it says where the controller keeps its own Secret. The chart sets it from metadata.namespace")
+	}
+	// The client waits for nothing but the server, which has priority and fairness of its own.
+	p.config.QPS = -1
+	p.config.ContentType = runtime.ContentTypeProtobuf
+	p.config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return p, nil
+}
+
+// introduce says, before anything is written, what is about to be managed. Who runs this by hand may have meant
+// another cluster.
+func introduce(ctx context.Context, log *slog.Logger, client kubernetes.Interface, cfg *config.Config, where place, workloads, optedIn int) {
+	args := []any{"workloads", workloads, "optedIn", optedIn}
+	if len(cfg.Namespaces) > 0 {
+		args = append(args, "namespaces", cfg.Namespaces)
+	} else {
+		args = append(args, "namespaces", "all")
+	}
+	if !cfg.InPod {
+		user := "unknown"
+		review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err == nil {
+			user = review.Status.UserInfo.Username
+		}
+		args = append(args, "context", where.context, "user", user)
+	}
+	if cfg.DryRun {
+		args = append(args, "dryRun", true)
+	}
+	log.Info("watching", args...)
+}

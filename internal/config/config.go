@@ -1,0 +1,78 @@
+// Package config turns flags and environment into one validated Config.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Config is what the controller is told at start.
+type Config struct {
+	AutoReloadAll bool
+	Namespaces    []string
+	Settle        time.Duration
+	SettleMax     time.Duration
+	AdoptRate     float64
+	DryRun        bool
+	ListenAddress string
+	LogFormat     string
+	LogLevel      string
+
+	// PodName and PodNamespace are where the controller runs; empty outside a pod.
+	PodName, PodNamespace string
+	// InPod tells whether it runs in one.
+	InPod bool
+}
+
+// BindFlags adds the flags, with their defaults.
+func (c *Config) BindFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&c.AutoReloadAll, "auto-reload-all", false, "every workload counts as opted in unless it opts out")
+	flags.StringSliceVar(&c.Namespaces, "namespaces", nil, "watch exactly these namespaces (default: all, or the one in KUBERNETES_NAMESPACE)")
+	flags.DurationVar(&c.Settle, "settle", time.Second, "how long the sources of a workload must have been quiet before it is rolled; 0 is at once")
+	flags.DurationVar(&c.SettleMax, "settle-max", 10*time.Second, "how long a workload waits at most whose sources are never quiet")
+	flags.Float64Var(&c.AdoptRate, "adopt-rate", 20, "how many workloads a second get their first ledger, which rolls nothing")
+	flags.BoolVar(&c.DryRun, "dry-run", false, "decide and log, and write nothing to the cluster")
+	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "where /metrics, /live, /healthz and /readyz are served")
+	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
+	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
+}
+
+// ReadEnvironment takes what is told by environment variables. A flag that was given wins.
+func (c *Config) ReadEnvironment(getenv func(string) string) {
+	c.PodName = getenv("POD_NAME")
+	c.PodNamespace = getenv("POD_NAMESPACE")
+	c.InPod = getenv("KUBERNETES_SERVICE_HOST") != ""
+	if ns := getenv("KUBERNETES_NAMESPACE"); ns != "" && len(c.Namespaces) == 0 {
+		c.Namespaces = []string{ns}
+	}
+}
+
+// Validate returns every mistake, not only the first.
+func (c *Config) Validate() error {
+	var errs []error
+	refuse := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	var namespaces []string
+	for _, ns := range c.Namespaces {
+		if ns = strings.TrimSpace(ns); ns != "" && !slices.Contains(namespaces, ns) {
+			namespaces = append(namespaces, ns)
+		}
+	}
+	c.Namespaces = namespaces
+
+	if c.Settle < 0 {
+		refuse("--settle=%s: must be 0 or more, such as 1s", c.Settle)
+	}
+	if c.SettleMax < c.Settle {
+		refuse("--settle-max=%s is shorter than --settle=%s: it is the longest that a change may wait, so it must not be", c.SettleMax, c.Settle)
+	}
+	if c.AdoptRate <= 0 {
+		refuse("--adopt-rate=%g: must be more than 0, such as 20", c.AdoptRate)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,47 @@
+package config
+
+import (
+	"io"
+	"log/slog"
+	"strings"
+)
+
+// Logger returns a logger for the format and level that were asked for. What is not known is not worth refusing to
+// start for: it is warned about and the default counts.
+func (c *Config) Logger(w io.Writer) *slog.Logger {
+	level, levelKnown := levelOf(c.LogLevel)
+	opts := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler = slog.NewTextHandler(w, opts)
+	formatKnown := true
+	switch strings.ToLower(c.LogFormat) {
+	case "", "text":
+	case "json":
+		handler = slog.NewJSONHandler(w, opts)
+	default:
+		formatKnown = false
+	}
+	log := slog.New(handler)
+	if !levelKnown {
+		log.Warn("unknown log level, using info", "--log-level", c.LogLevel, "known", "trace, debug, info, warn, error, fatal, panic")
+	}
+	if !formatKnown {
+		log.Warn("unknown log format, using text", "--log-format", c.LogFormat, "known", "text, json")
+	}
+	return log
+}
+
+// levelOf knows every level that Reloader did; what slog has no level for becomes the nearest.
+func levelOf(name string) (slog.Level, bool) {
+	switch strings.ToLower(name) {
+	case "trace", "debug":
+		return slog.LevelDebug, true
+	case "", "info":
+		return slog.LevelInfo, true
+	case "warn", "warning":
+		return slog.LevelWarn, true
+	case "error", "fatal", "panic":
+		return slog.LevelError, true
+	default:
+		return slog.LevelInfo, false
+	}
+}

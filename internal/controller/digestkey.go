@@ -1,0 +1,56 @@
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+const (
+	// digestKeyName is the Secret that holds the key. It is made at run time and by no manifest: one that renders a
+	// new key at each sync would make every Secret look changed.
+	digestKeyName = "reroll-digest-key"
+	digestKeyItem = "key"
+)
+
+// LoadDigestKey reads the key that the digests of Secrets are made with, and makes it if there is none. An existing one
+// is never changed.
+func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool) (reload.DigestKey, error) {
+	secrets := client.CoreV1().Secrets(namespace)
+	secret, err := secrets.Get(ctx, digestKeyName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		random := make([]byte, 32)
+		_, _ = rand.Read(random) // never fails
+		if dryRun {
+			return reload.NewDigestKey(random)
+		}
+		secret, err = secrets.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: digestKeyName,
+				Annotations: map[string]string{
+					"reroll.dev/about": "Reroll makes its digests of Secrets with this key. Without it, the next start cannot tell which Secrets changed while the controller was away.",
+				},
+			},
+			Data: map[string][]byte{digestKeyItem: random},
+		}, metav1.CreateOptions{FieldManager: fieldManager})
+		if apierrors.IsAlreadyExists(err) { // by another replica, just now
+			secret, err = secrets.Get(ctx, digestKeyName, metav1.GetOptions{})
+		}
+	}
+	if err != nil {
+		return reload.DigestKey{}, fmt.Errorf("read or make the digest key, Secret %s/%s: %w", namespace, digestKeyName, err)
+	}
+	key, err := reload.NewDigestKey(secret.Data[digestKeyItem])
+	if err != nil {
+		return reload.DigestKey{}, fmt.Errorf("the digest key, Secret %s/%s, item %q: %w; delete the Secret to have a new one made",
+			namespace, digestKeyName, digestKeyItem, err)
+	}
+	return key, nil
+}

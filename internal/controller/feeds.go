@@ -1,0 +1,170 @@
+package controller
+
+import (
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/intake"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// feed is what wakes us about one resource, in one namespace or in all.
+type feed struct {
+	*intake.Feed
+	whole <-chan struct{} // closed when everything has been seen once
+}
+
+func (c *Controller) workloadFeeds() []feed {
+	var feeds []feed
+	for _, ns := range c.namespaces() {
+		for _, k := range c.kinds {
+			feeds = append(feeds, c.feed(intake.Resource{
+				Client: c.client.AppsV1().RESTClient(), Name: k.Resource.Resource, Namespace: ns, NewList: k.NewList,
+			}, c.workloads(k, ns)))
+		}
+	}
+	return feeds
+}
+
+// ordinarySecrets leaves out what no pod can use as configuration: the history of Helm releases, by far the largest
+// Secrets of most clusters, and the tokens that nodes join with. Every other type can be mounted.
+const ordinarySecrets = "type!=helm.sh/release.v1,type!=bootstrap.kubernetes.io/token"
+
+func (c *Controller) sourceFeeds() []feed {
+	core := c.client.CoreV1().RESTClient()
+	var feeds []feed
+	for _, ns := range c.namespaces() {
+		feeds = append(feeds,
+			c.feed(intake.Resource{
+				Client: core, Name: "configmaps", Namespace: ns,
+				NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
+			}, c.configMaps(ns)),
+			c.feed(intake.Resource{
+				Client: core, Name: "secrets", Namespace: ns, FieldSelector: ordinarySecrets,
+				NewList: func() runtime.Object { return &corev1.SecretList{} },
+			}, c.secrets(ns)))
+	}
+	return feeds
+}
+
+func (c *Controller) namespaces() []string {
+	if len(c.opts.Namespaces) == 0 {
+		return []string{""} // all
+	}
+	return c.opts.Namespaces
+}
+
+func (c *Controller) feed(resource intake.Resource, s *sink) feed {
+	whole := make(chan struct{})
+	s.resource = resource.Name
+	s.report = c.report
+	s.firstWhole = sync.OnceFunc(func() { close(whole) })
+	return feed{whole: whole, Feed: &intake.Feed{
+		Open:  resource,
+		Sink:  s,
+		Clock: c.clock,
+		Failed: func(err error) {
+			c.log.Warn("watching failed, trying again", "resource", resource.Name, "namespace", resource.Namespace, "error", err.Error())
+		},
+	}}
+}
+
+// sink takes the objects of one resource in one namespace, or in all.
+type sink struct {
+	resource   string
+	report     Report
+	put        func(runtime.Object)
+	del        func(types.NamespacedName)
+	keep       func(map[types.NamespacedName]struct{})
+	firstWhole func()
+}
+
+// Put takes an object that is new or differs.
+func (s *sink) Put(obj runtime.Object) {
+	s.report.Seen("put", s.resource)
+	s.put(obj)
+}
+
+// Delete takes an object that is gone.
+func (s *sink) Delete(obj runtime.Object) {
+	s.report.Seen("delete", s.resource)
+	if m, ok := obj.(interface {
+		GetNamespace() string
+		GetName() string
+	}); ok {
+		s.del(types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()})
+	}
+}
+
+// Whole takes the names of all that exists.
+func (s *sink) Whole(named map[types.NamespacedName]struct{}) {
+	s.keep(named)
+	s.firstWhole()
+}
+
+func (c *Controller) configMaps(namespace string) *sink {
+	return c.sources(reload.ConfigMap, namespace, func(obj runtime.Object) (reload.Source, bool) {
+		cm, ok := obj.(*corev1.ConfigMap)
+		return reload.FromConfigMap(cm, c.opts.Names), ok
+	})
+}
+
+func (c *Controller) secrets(namespace string) *sink {
+	return c.sources(reload.Secret, namespace, func(obj runtime.Object) (reload.Source, bool) {
+		secret, ok := obj.(*corev1.Secret)
+		return reload.FromSecret(secret, c.key, c.opts.Names), ok
+	})
+}
+
+func (c *Controller) sources(kind reload.SourceKind, namespace string, read func(runtime.Object) (reload.Source, bool)) *sink {
+	return &sink{
+		put: func(obj runtime.Object) {
+			src, ok := read(obj)
+			if !ok {
+				return
+			}
+			for _, key := range c.state.PutSource(src) {
+				c.enqueue(key)
+			}
+		},
+		del: func(name types.NamespacedName) {
+			c.state.DeleteSource(reload.SourceKey{Kind: kind, Namespace: name.Namespace, Name: name.Name})
+		},
+		keep: func(named map[types.NamespacedName]struct{}) { c.state.KeepSources(kind, namespace, named) },
+	}
+}
+
+func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
+	return &sink{
+		put: func(obj runtime.Object) {
+			w, err := k.Read(obj, c.opts.Names)
+			if err != nil {
+				c.log.Error("an object cannot be read", "error", err.Error())
+				return
+			}
+			c.putWorkload(w)
+		},
+		del: func(name types.NamespacedName) {
+			c.state.DeleteWorkload(reload.WorkloadKey{Kind: k.Name, Namespace: name.Namespace, Name: name.Name})
+		},
+		keep: func(named map[types.NamespacedName]struct{}) { c.state.KeepWorkloads(k.Name, namespace, named) },
+	}
+}
+
+func (c *Controller) putWorkload(w reload.Workload) {
+	differs := c.state.PutWorkload(w)
+	c.mu.Lock()
+	_, conflicted := c.conflicted[w.Key]
+	delete(c.conflicted, w.Key)
+	c.mu.Unlock()
+	switch {
+	case conflicted:
+		c.queue.add(w.Key, 0, 0)
+	case differs:
+		c.enqueue(w.Key)
+	}
+}

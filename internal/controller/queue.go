@@ -1,0 +1,196 @@
+package controller
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// queue holds the workloads that have to be looked at, each until it has been quiet for a while. One that is being
+// looked at is not handed out again before that is done.
+type queue struct {
+	clock clock.Clock
+
+	mu      sync.Mutex
+	waiting map[reload.WorkloadKey]*item
+	order   byDue
+	busy    map[reload.WorkloadKey]struct{}
+	tries   map[reload.WorkloadKey]int
+	wake    chan struct{}
+}
+
+// item is one workload that waits.
+type item struct {
+	key   reload.WorkloadKey
+	first time.Time
+	due   time.Time
+	at    int // where it stands in the heap; -1 while it is not there because the workload is busy
+}
+
+func newQueue(c clock.Clock) *queue {
+	return &queue{
+		clock:   c,
+		waiting: map[reload.WorkloadKey]*item{},
+		busy:    map[reload.WorkloadKey]struct{}{},
+		tries:   map[reload.WorkloadKey]int{},
+		wake:    make(chan struct{}, 1),
+	}
+}
+
+// add asks for a look at a workload when it has been quiet for settle, but no later than most after the first time it
+// was asked for.
+func (q *queue) add(key reload.WorkloadKey, settle, most time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.clock.Now()
+	it, ok := q.waiting[key]
+	if !ok {
+		it = &item{key: key, first: now, at: -1}
+		q.waiting[key] = it
+	}
+	it.due = now.Add(settle)
+	if last := it.first.Add(max(most, settle)); last.Before(it.due) {
+		it.due = last
+	}
+	q.place(it)
+}
+
+// retry asks for another look after a failure, later each time.
+func (q *queue) retry(key reload.WorkloadKey) time.Duration {
+	q.mu.Lock()
+	tries := q.tries[key]
+	q.tries[key] = tries + 1
+	q.mu.Unlock()
+	delay := lastRetry
+	if tries < 16 {
+		delay = min(firstRetry<<tries, lastRetry)
+	}
+	q.add(key, delay, delay)
+	return delay
+}
+
+const (
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 5 * time.Minute
+)
+
+// succeeded lets the next failure start from the shortest delay again.
+func (q *queue) succeeded(key reload.WorkloadKey) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.tries, key)
+}
+
+// place puts an item where its time says, unless its workload is busy.
+func (q *queue) place(it *item) {
+	switch _, busy := q.busy[it.key]; {
+	case busy:
+	case it.at < 0:
+		heap.Push(&q.order, it)
+	default:
+		heap.Fix(&q.order, it.at)
+	}
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next hands out the workload that is due first and waits until there is one. It returns false when stop closes.
+func (q *queue) next(stop <-chan struct{}) (reload.WorkloadKey, bool) {
+	for {
+		key, wait, ok := q.pop()
+		if ok {
+			return key, true
+		}
+		var due <-chan time.Time
+		var timer clock.Timer
+		if wait > 0 {
+			timer = q.clock.NewTimer(wait)
+			due = timer.C()
+		}
+		select {
+		case <-stop:
+		case <-q.wake:
+		case <-due:
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		select {
+		case <-stop:
+			return reload.WorkloadKey{}, false
+		default:
+		}
+	}
+}
+
+func (q *queue) pop() (key reload.WorkloadKey, wait time.Duration, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.order) == 0 {
+		return key, 0, false
+	}
+	it := q.order[0]
+	if wait := it.due.Sub(q.clock.Now()); wait > 0 {
+		return key, wait, false
+	}
+	heap.Pop(&q.order)
+	delete(q.waiting, it.key)
+	q.busy[it.key] = struct{}{}
+	if len(q.order) > 0 {
+		// Another worker may have slept through the wake-up that this one took.
+		select {
+		case q.wake <- struct{}{}:
+		default:
+		}
+	}
+	return it.key, 0, true
+}
+
+// done says that a workload has been looked at.
+func (q *queue) done(key reload.WorkloadKey) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.busy, key)
+	if it, ok := q.waiting[key]; ok {
+		q.place(it)
+	}
+}
+
+// depth is how many workloads wait.
+func (q *queue) depth() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}
+
+type byDue []*item
+
+func (h byDue) Len() int           { return len(h) }
+func (h byDue) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h byDue) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+
+// Push implements heap.Interface.
+func (h *byDue) Push(x any) {
+	it := x.(*item)
+	it.at = len(*h)
+	*h = append(*h, it)
+}
+
+// Pop implements heap.Interface.
+func (h *byDue) Pop() any {
+	last := len(*h) - 1
+	it := (*h)[last]
+	it.at = -1
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return it
+}

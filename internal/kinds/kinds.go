@@ -1,0 +1,129 @@
+// Package kinds knows the kinds of workload: where their pod template stands, and how a mark is put on it. Each kind is
+// a file.
+package kinds
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Kind is one kind of workload.
+type Kind struct {
+	// Name is the kind as manifests spell it.
+	Name     string
+	Resource schema.GroupVersionResource
+	NewList  func() runtime.Object
+	// Template returns where the pod template stands in an object, or false for an object of another type.
+	Template func(obj runtime.Object) (*metav1.ObjectMeta, *corev1.PodTemplateSpec, bool)
+}
+
+// All returns every kind there is.
+func All() []Kind {
+	return []Kind{deployment(), statefulSet(), daemonSet()}
+}
+
+// Read returns what is kept of an object.
+func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, error) {
+	meta, template, ok := k.Template(obj)
+	if !ok {
+		return reload.Workload{}, fmt.Errorf("a %T came where a %s was asked for", obj, k.Name)
+	}
+	return reload.NewWorkload(k.Name, meta, template, names), nil
+}
+
+// Patch is one request that changes a workload.
+type Patch struct {
+	Type types.PatchType
+	Body []byte
+}
+
+// The patch touches nothing but these fields. With the uid and the version in it, a write that lands late or on another
+// object of the same name is refused by the API server.
+type patchBody struct {
+	Metadata patchMeta  `json:"metadata"`
+	Spec     *patchSpec `json:"spec,omitempty"`
+}
+
+type patchMeta struct {
+	UID             types.UID         `json:"uid,omitempty"`
+	ResourceVersion string            `json:"resourceVersion,omitempty"`
+	Annotations     map[string]string `json:"annotations,omitempty"`
+}
+
+type patchSpec struct {
+	Template patchTemplate `json:"template"`
+}
+
+type patchTemplate struct {
+	Metadata *patchMeta        `json:"metadata,omitempty"`
+	Spec     *patchTemplateTop `json:"spec,omitempty"`
+}
+
+type patchTemplateTop struct {
+	Containers []patchContainer `json:"containers"`
+}
+
+type patchContainer struct {
+	Name string     `json:"name"`
+	Env  []patchEnv `json:"env"`
+}
+
+type patchEnv struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// LedgerPatch writes the ledger and leaves the pod template alone.
+func (k Kind) LedgerPatch(w *reload.Workload, ledger string) (Patch, error) {
+	return encode(patchBody{Metadata: ledgerMeta(w, ledger)})
+}
+
+// EnvPatch writes the ledger and marks the pod template by variables, in one request: neither can be there without the
+// other.
+func (k Kind) EnvPatch(w *reload.Workload, ledger string, m reload.Marking) (Patch, error) {
+	template := patchTemplate{}
+	if m.Rolled != "" {
+		template.Metadata = &patchMeta{Annotations: map[string]string{reload.RolledAnnotation: m.Rolled}}
+	}
+	for _, name := range w.Containers {
+		var env []patchEnv
+		for _, mark := range m.Env {
+			if mark.Container == name {
+				env = append(env, patchEnv{Name: mark.Variable, Value: mark.Value})
+			}
+		}
+		if len(env) == 0 {
+			continue
+		}
+		if template.Spec == nil {
+			template.Spec = &patchTemplateTop{}
+		}
+		template.Spec.Containers = append(template.Spec.Containers, patchContainer{Name: name, Env: env})
+	}
+	return encode(patchBody{Metadata: ledgerMeta(w, ledger), Spec: &patchSpec{Template: template}})
+}
+
+func ledgerMeta(w *reload.Workload, ledger string) patchMeta {
+	return patchMeta{
+		UID:             w.UID,
+		ResourceVersion: w.ResourceVersion,
+		Annotations:     map[string]string{reload.LedgerAnnotation: ledger},
+	}
+}
+
+func encode(body patchBody) (Patch, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return Patch{}, fmt.Errorf("encode the patch: %w", err)
+	}
+	// Strategic: containers and variables merge by name, and those of others stay.
+	return Patch{Type: types.StrategicMergePatchType, Body: raw}, nil
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+const (
+	normal  = corev1.EventTypeNormal
+	warning = corev1.EventTypeWarning
+
+	// maxNote is the longest text that the API server takes.
+	maxNote = 1024
+	// maxPending bounds what waits to be published: a slow API server must not become our memory.
+	maxPending = 10000
+)
+
+// Events publishes events from the background, one request each.
+type Events struct {
+	client   kubernetes.Interface
+	clock    clock.PassiveClock
+	log      *slog.Logger
+	instance string
+	pending  chan *eventsv1.Event
+}
+
+// NewEvents returns one that publishes under the name of this instance.
+func NewEvents(client kubernetes.Interface, c clock.PassiveClock, log *slog.Logger, instance string) *Events {
+	return &Events{client: client, clock: c, log: log, instance: instance, pending: make(chan *eventsv1.Event, maxPending)}
+}
+
+// flush is how long the events that still wait at the end may take.
+const flush = 5 * time.Second
+
+// Run publishes until stop closes, and then what still waits.
+func (e *Events) Run(stop <-chan struct{}) {
+	for {
+		select {
+		case event := <-e.pending:
+			e.create(context.Background(), event)
+		case <-stop:
+			ctx, cancel := context.WithTimeout(context.Background(), flush)
+			defer cancel()
+			for {
+				select {
+				case event := <-e.pending:
+					e.create(ctx, event)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
+	if _, err := e.client.EventsV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
+		e.log.Warn("an event could not be published", "about", event.Regarding.Name, "namespace", event.Namespace, "reason", event.Reason, "error", err.Error())
+	}
+}
+
+func (e *Events) publish(w *reload.Workload, kind, reason, note string) {
+	now := e.clock.Now()
+	event := &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Name: eventName(w.Key.Name, now), Namespace: w.Key.Namespace},
+		EventTime:  metav1.NewMicroTime(now),
+		Regarding: corev1.ObjectReference{
+			APIVersion: "apps/v1", Kind: w.Key.Kind, Namespace: w.Key.Namespace, Name: w.Key.Name,
+			UID: w.UID, ResourceVersion: w.ResourceVersion,
+		},
+		Type: kind, Reason: reason, Note: cut(note), Action: "Reload",
+		ReportingController: "reroll", ReportingInstance: e.instance,
+	}
+	select {
+	case e.pending <- event:
+	default:
+		e.log.Warn("an event was dropped, too many wait", "about", w.Key.String(), "reason", reason)
+	}
+}
+
+// eventName is unique by its time, as the names of everybody's events are.
+func eventName(about string, now time.Time) string {
+	const longest = 200
+	return fmt.Sprintf("%s.%x", about[:min(len(about), longest)], now.UnixNano())
+}
+
+func cut(note string) string {
+	if len(note) <= maxNote {
+		return note
+	}
+	end := maxNote - len("…")
+	// Not within a character.
+	for end > 0 && note[end]&0xC0 == 0x80 {
+		end--
+	}
+	return note[:end] + "…"
+}

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	clientmetrics "k8s.io/client-go/tools/metrics"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Metrics are under the names that dashboards made for Reloader know.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	executed *prometheus.CounterVec
+	actions  *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	events   *prometheus.CounterVec
+	retries  prometheus.Counter
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+const namespace = "reloader"
+
+// NewMetrics returns all of them at zero, on a registry of their own.
+func NewMetrics() *Metrics {
+	counter := func(ns, name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Name: name, Help: help}, labels)
+	}
+	histogram := func(ns, name, help string, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: ns, Name: name, Help: help, Buckets: prometheus.DefBuckets}, labels)
+	}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		executed: counter(namespace, "reload_executed_total", "Reloads by whether the write succeeded.", "success"),
+		actions:  counter(namespace, "action_total", "Writes of reloads by kind of workload and result.", "workload_kind", "result"),
+		latency:  histogram(namespace, "action_latency_seconds", "How long the write of a reload took.", "workload_kind"),
+		events:   counter(namespace, "events_received_total", "Objects that arrived from the API server.", "event_type", "resource_type"),
+		retries: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "retries_total", Help: "Writes that failed and are tried again.",
+		}),
+		requests: counter("rest_client", "requests_total", "Requests to the API server.", "code", "method", "host"),
+		duration: histogram("rest_client", "request_duration_seconds", "How long requests to the API server took.", "verb", "host"),
+	}
+	// Both are there from the start: an alert on a counter that does not exist yet never fires.
+	m.executed.WithLabelValues("true")
+	m.executed.WithLabelValues("false")
+	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.requests, m.duration,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Registry is what is served.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
+
+// WatchDepth adds the length of the queue.
+func (m *Metrics) WatchDepth(depth func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "workqueue_depth", Help: "Workloads that wait to be looked at.",
+	}, func() float64 { return float64(depth()) }))
+}
+
+// CountRequests makes client-go report its requests here. It has one place for that in the process, so only a main
+// program may call this.
+func (m *Metrics) CountRequests() {
+	clientmetrics.Register(clientmetrics.RegisterOpts{
+		RequestResult:  requestResult{m.requests},
+		RequestLatency: requestLatency{m.duration},
+	})
+}
+
+type requestResult struct{ counter *prometheus.CounterVec }
+
+// Increment implements an interface of client-go.
+func (r requestResult) Increment(_ context.Context, code, method, host string) {
+	r.counter.WithLabelValues(code, method, host).Inc()
+}
+
+type requestLatency struct{ histogram *prometheus.HistogramVec }
+
+// Observe implements an interface of client-go.
+func (r requestLatency) Observe(_ context.Context, verb string, u url.URL, latency time.Duration) {
+	r.histogram.WithLabelValues(verb, u.Host).Observe(latency.Seconds())
+}
+
+func (m *Metrics) seen(event, resource string) { m.events.WithLabelValues(event, resource).Inc() }
+
+func (m *Metrics) retried() { m.retries.Inc() }
+
+func (m *Metrics) reloaded(key reload.WorkloadKey, success bool, took time.Duration) {
+	m.executed.WithLabelValues(strconv.FormatBool(success)).Inc()
+	if !success {
+		m.actions.WithLabelValues(key.Kind, "failure").Inc()
+		return
+	}
+	m.actions.WithLabelValues(key.Kind, "success").Inc()
+	m.latency.WithLabelValues(key.Kind).Observe(took.Seconds())
+}

@@ -1,0 +1,78 @@
+// Package report tells what happened: in the log, as events on workloads and as metrics.
+package report
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Report implements controller.Report.
+type Report struct {
+	log     *slog.Logger
+	events  *Events
+	metrics *Metrics
+	// dryRun says "would", and publishes no event.
+	dryRun bool
+}
+
+// New returns one that tells everything to everybody.
+func New(log *slog.Logger, events *Events, metrics *Metrics, dryRun bool) *Report {
+	return &Report{log: log, events: events, metrics: metrics, dryRun: dryRun}
+}
+
+// Seen counts what arrives.
+func (r *Report) Seen(event, resource string) { r.metrics.seen(event, resource) }
+
+// Reloaded is called after a reload was written, or would have been in a dry run.
+func (r *Report) Reloaded(w *reload.Workload, d reload.Decision, took time.Duration) {
+	last := d.Changes[len(d.Changes)-1].Source.Key
+	if r.dryRun {
+		r.log.Info(fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'; would update '%s' of type '%s' in namespace '%s' (dry run)",
+			sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
+		return
+	}
+	r.log.Info(fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'; updated '%s' of type '%s' in namespace '%s'",
+		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
+	r.metrics.reloaded(w.Key, true, took)
+	r.events.publish(w, normal, "Reloaded", fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s', Updated '%s' of type '%s' in namespace '%s'",
+		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
+}
+
+// Failed is called when a write failed that will be tried again.
+func (r *Report) Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration) {
+	r.log.Warn("writing failed, trying again", "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
+	r.metrics.retried()
+	if d.Action != reload.Reload {
+		return
+	}
+	r.metrics.reloaded(w.Key, false, 0)
+	r.events.publish(w, warning, "ReloadFail", fmt.Sprintf("Update for '%s' of type '%s' in namespace '%s' failed with error %v",
+		w.Key.Name, w.Key.Kind, w.Key.Namespace, err))
+}
+
+// maxNames bounds the list of sources in one message.
+const maxNames = 512
+
+// sources names the source that changed last, and the others behind it.
+func sources(d reload.Decision) string {
+	last := len(d.Changes) - 1
+	text := d.Changes[last].Source.Key.Name
+	if last == 0 {
+		return text
+	}
+	var others []string
+	length := 0
+	for i := last - 1; i >= 0; i-- {
+		name := d.Changes[i].Source.Key.Name
+		if length += len(name) + 2; length > maxNames {
+			others = append(others, "…")
+			break
+		}
+		others = append(others, name)
+	}
+	return fmt.Sprintf("%s (and %d more: %s)", text, last, strings.Join(others, ", "))
+}

@@ -1,0 +1,61 @@
+// Package server answers probes and serves metrics.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Server listens on one address.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+}
+
+// Listen takes the address, so that one that cannot be had is known before anything else starts.
+func Listen(address string, registry *prometheus.Registry, ready func() bool) (*Server, error) {
+	listener, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s is taken by another program: choose another address with --listen-address, such as 127.0.0.1:0 for a free port", address)
+	case err != nil:
+		return nil, fmt.Errorf("listen on %q (--listen-address): %w", address, err)
+	}
+	alive := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "alive") }
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /live", alive)
+	mux.HandleFunc("GET /healthz", alive)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !ready() {
+			http.Error(w, "not everything has been seen once", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, "ready")
+	})
+	return &Server{
+		listener: listener,
+		http:     &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second},
+	}, nil
+}
+
+// Address is where it listens.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Run serves until the context ends.
+func (s *Server) Run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = s.http.Close() })
+	defer stop()
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve metrics and probes: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,263 @@
+package chart
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func TestNames(t *testing.T) {
+	for about, tc := range map[string]struct {
+		release, values, want string
+	}{
+		"release and chart":                           {"prod", "", "prod-reroll"},
+		"a release that is called like the chart":     {"reroll", "", "reroll-reroll"},
+		"the names of an existing installation":       {"reloader", "nameOverride: reloader", "reloader-reloader"},
+		"the whole name given":                        {"prod", "fullnameOverride: restarter", "restarter"},
+		"a name that YAML could read as a number":     {"prod", "fullnameOverride: '12e3'", "12e3"},
+		"a name that is longer than a label may be":   {"prod", "nameOverride: " + strings.Repeat("a", 60), "prod-" + strings.Repeat("a", 58)},
+		"a name whose dash would end the shorter one": {"prod", "nameOverride: " + strings.Repeat("a", 57) + "-bb", "prod-" + strings.Repeat("a", 57)},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			o := renderAs(t, tc.release, tc.values)
+			got := []string{
+				o.deployment.Name, o.deployment.Namespace,
+				o.serviceAccounts[0].Name, o.serviceAccounts[0].Namespace, o.pod().Spec.ServiceAccountName,
+				o.clusterRoles[0].Name, o.clusterRoleBindings[0].Name,
+				o.roles[0].Name, o.roleBindings[0].Name,
+			}
+			want := []string{
+				tc.want, namespace,
+				tc.want, namespace, tc.want,
+				tc.want + "-role", tc.want + "-role-binding",
+				tc.want + "-key-role", tc.want + "-key-role-binding",
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			selector := map[string]string{"app": tc.want, "release": tc.release}
+			if diff := cmp.Diff(selector, o.deployment.Spec.Selector.MatchLabels); diff != "" {
+				t.Errorf("selector: %s", diff)
+			}
+		})
+	}
+}
+
+func TestNamespaceOfTheObjects(t *testing.T) {
+	o := render(t, "namespace: '123'\nreloader: {watchGlobally: false}")
+	got := []string{o.deployment.Namespace, o.serviceAccounts[0].Namespace}
+	for _, r := range o.roles {
+		got = append(got, r.Namespace)
+	}
+	for _, b := range o.roleBindings {
+		got = append(got, b.Namespace, b.Subjects[0].Namespace)
+	}
+	if len(got) != 8 || slices.ContainsFunc(got, func(ns string) bool { return ns != "123" }) {
+		t.Errorf("namespaces: %q", got)
+	}
+}
+
+func TestLabels(t *testing.T) {
+	o := render(t, `reloader: {deployment: {
+  labels: {team: a, app: other, release: other},
+  annotations: {set: deployment},
+  pod: {annotations: {set: pod}}}}`)
+	pod := map[string]string{
+		"app": "prod-reroll", "release": "prod", "team": "a",
+		"app.kubernetes.io/name": "reroll", "app.kubernetes.io/instance": "prod",
+	}
+	if diff := cmp.Diff(pod, o.pod().Labels); diff != "" {
+		t.Errorf("pod labels: %s", diff)
+	}
+	version, appVersion := chartVersions(t)
+	deployment := maps.Clone(pod)
+	maps.Copy(deployment, map[string]string{
+		"app.kubernetes.io/managed-by": "Helm",
+		"app.kubernetes.io/version":    appVersion,
+		"helm.sh/chart":                "reroll-" + version,
+	})
+	if diff := cmp.Diff(deployment, o.deployment.Labels); diff != "" {
+		t.Errorf("labels of the Deployment: %s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"set": "deployment"}, o.deployment.Annotations); diff != "" {
+		t.Errorf("annotations of the Deployment: %s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"set": "pod"}, o.pod().Annotations); diff != "" {
+		t.Errorf("annotations of the pods: %s", diff)
+	}
+}
+
+func TestImage(t *testing.T) {
+	_, appVersion := chartVersions(t)
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	for about, tc := range map[string]struct{ values, want string }{
+		"default":                       {"", "localhost/reroll:" + appVersion},
+		"another tag":                   {"image: {tag: v2}", "localhost/reroll:v2"},
+		"another repository":            {"image: {repository: registry.example.com/x/reroll}", "registry.example.com/x/reroll:" + appVersion},
+		"a digest beats the tag":        {"image: {tag: v2, digest: '" + digest + "'}", "localhost/reroll@" + digest},
+		"a registry for all charts":     {"global: {imageRegistry: registry.example.com}", "registry.example.com/reroll:" + appVersion},
+		"a registry with a path":        {"global: {imageRegistry: registry.example.com/mirror/}\nimage: {name: x/reroll}", "registry.example.com/mirror/x/reroll:" + appVersion},
+		"a registry and a digest":       {"global: {imageRegistry: r.example.com}\nimage: {digest: '" + digest + "'}", "r.example.com/reroll@" + digest},
+		"a tag that looks like a float": {"image: {tag: '1.10'}", "localhost/reroll:1.10"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			if got := render(t, tc.values).container(t).Image; got != tc.want {
+				t.Errorf("image %s, want %s", got, tc.want)
+			}
+		})
+	}
+	t.Run("pull policy and secrets", func(t *testing.T) {
+		o := render(t, "image: {pullPolicy: Always}\nglobal: {imagePullSecrets: [one, {name: two}]}")
+		if got := o.container(t).ImagePullPolicy; got != corev1.PullAlways {
+			t.Errorf("pull policy %s", got)
+		}
+		want := []corev1.LocalObjectReference{{Name: "one"}, {Name: "two"}}
+		if diff := cmp.Diff(want, o.pod().Spec.ImagePullSecrets); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestArguments(t *testing.T) {
+	for about, tc := range map[string]struct {
+		values string
+		want   []string
+	}{
+		"nothing but the command by default": {"", nil},
+		"defaults written out":               {`reloader: {autoReloadAll: false, logFormat: "", logLevel: info, settle: "", watchGlobally: true, namespaces: []}`, nil},
+		"all workloads":                      {"reloader: {autoReloadAll: true}", []string{"--auto-reload-all"}},
+		"log":                                {"reloader: {logFormat: json, logLevel: debug}", []string{"--log-format=json", "--log-level=debug"}},
+		"quiet period":                       {"reloader: {settle: 500ms, settleMax: 1m30s}", []string{"--settle=500ms", "--settle-max=1m30s"}},
+		"own namespace is not an argument":   {"reloader: {watchGlobally: false}", nil},
+		"namespaces as a list":               {"reloader: {namespaces: [team-b, team-a]}", []string{"--namespaces=ops,team-a,team-b"}},
+		"namespaces as a string":             {"reloader: {namespaces: ' team-b, team-a,team-b,, '}", []string{"--namespaces=ops,team-a,team-b"}},
+		"namespaces of a scoped values file": {"reloader: {watchGlobally: false, namespaces: [ops]}", []string{"--namespaces=ops"}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			want := append([]string{"run"}, tc.want...)
+			if diff := cmp.Diff(want, render(t, tc.values).container(t).Args); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	environment := func(values string) map[string]string {
+		env := map[string]string{}
+		for _, e := range render(t, values).container(t).Env {
+			env[e.Name] = e.Value
+			if e.ValueFrom != nil {
+				env[e.Name] = "from " + e.ValueFrom.FieldRef.FieldPath
+			}
+		}
+		return env
+	}
+	want := map[string]string{
+		"POD_NAME":                 "from metadata.name",
+		"POD_NAMESPACE":            "from metadata.namespace",
+		"RELOADER_NAMESPACE":       "from metadata.namespace",
+		"RELOADER_DEPLOYMENT_NAME": "prod-reroll",
+	}
+	if diff := cmp.Diff(want, environment("")); diff != "" {
+		t.Errorf("global: %s", diff)
+	}
+	if diff := cmp.Diff(want, environment("reloader: {watchGlobally: false, namespaces: [a]}")); diff != "" {
+		t.Errorf("listed namespaces: %s", diff)
+	}
+	want["KUBERNETES_NAMESPACE"] = "from metadata.namespace"
+	if diff := cmp.Diff(want, environment("reloader: {watchGlobally: false}")); diff != "" {
+		t.Errorf("own namespace: %s", diff)
+	}
+}
+
+func TestMeetsTheRestrictedPodSecurityStandard(t *testing.T) {
+	o := render(t, "")
+	yes, no := true, false
+	pod := &corev1.PodSecurityContext{
+		RunAsNonRoot:   &yes,
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if diff := cmp.Diff(pod, o.pod().Spec.SecurityContext); diff != "" {
+		t.Errorf("pod: %s", diff)
+	}
+	container := &corev1.SecurityContext{
+		AllowPrivilegeEscalation: &no,
+		ReadOnlyRootFilesystem:   &yes,
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+	if diff := cmp.Diff(container, o.container(t).SecurityContext); diff != "" {
+		t.Errorf("container: %s", diff)
+	}
+	if s := o.pod().Spec; len(s.Volumes) > 0 || s.HostNetwork || s.HostPID || s.HostIPC {
+		t.Errorf("volumes or host namespaces: %+v", s)
+	}
+}
+
+func TestProbesUseThePortByName(t *testing.T) {
+	c := render(t, "").container(t)
+	if diff := cmp.Diff([]corev1.ContainerPort{{Name: "http", ContainerPort: 9090}}, c.Ports); diff != "" {
+		t.Error(diff)
+	}
+	for path, probe := range map[string]*corev1.Probe{"/live": c.LivenessProbe, "/readyz": c.ReadinessProbe} {
+		if probe.HTTPGet.Path != path || probe.HTTPGet.Port != intstr.FromString("http") {
+			t.Errorf("probe: %+v, want %s on http", probe.HTTPGet, path)
+		}
+	}
+}
+
+func TestReplicas(t *testing.T) {
+	for _, n := range []string{"0", "1"} {
+		spec := render(t, "reloader: {deployment: {replicas: "+n+"}}").deployment.Spec
+		if got := *spec.Replicas; got != int32(n[0]-'0') {
+			t.Errorf("replicas: %d, want %s", got, n)
+		}
+		if spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType || spec.Strategy.RollingUpdate != nil {
+			t.Errorf("strategy: %+v", spec.Strategy)
+		}
+	}
+}
+
+func TestPodSettingsArePassedOn(t *testing.T) {
+	o := render(t, `reloader: {deployment: {
+  resources: {requests: {cpu: 10m}, limits: {memory: 64Mi}},
+  nodeSelector: {disk: ssd},
+  tolerations: [{key: infra, operator: Exists}],
+  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}}},
+  priorityClassName: high,
+  securityContext: {runAsUser: 1000},
+  containerSecurityContext: {privileged: false}}}`)
+	spec, c := o.pod().Spec, o.container(t)
+	if c.Resources.Requests.Cpu().String() != "10m" || c.Resources.Limits.Memory().String() != "64Mi" {
+		t.Errorf("resources: %+v", c.Resources)
+	}
+	if diff := cmp.Diff(map[string]string{"disk": "ssd"}, spec.NodeSelector); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]corev1.Toleration{{Key: "infra", Operator: corev1.TolerationOpExists}}, spec.Tolerations); diff != "" {
+		t.Error(diff)
+	}
+	terms := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	if len(terms) != 1 || terms[0].MatchFields[0].Values[0] != "n1" {
+		t.Errorf("affinity: %+v", terms)
+	}
+	if spec.PriorityClassName != "high" {
+		t.Errorf("priority class %q", spec.PriorityClassName)
+	}
+	// Maps are merged: what is not named keeps its default.
+	if s := spec.SecurityContext; *s.RunAsUser != 1000 || !*s.RunAsNonRoot {
+		t.Errorf("security context of the pod: %+v", s)
+	}
+	if s := c.SecurityContext; *s.Privileged || !*s.ReadOnlyRootFilesystem {
+		t.Errorf("security context of the container: %+v", s)
+	}
+}

@@ -1,0 +1,167 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+var watchRules = []rbacv1.PolicyRule{
+	{APIGroups: []string{""}, Resources: []string{"configmaps", "secrets"}, Verbs: []string{"list", "watch"}},
+	{APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets", "daemonsets"}, Verbs: []string{"list", "watch", "patch"}},
+	{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create"}},
+}
+
+var keyRules = []rbacv1.PolicyRule{
+	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
+	{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"reroll-digest-key"}, Verbs: []string{"get"}},
+}
+
+// grants names every right as kind/namespace/name, with its rules.
+func (o objects) grants() map[string][]rbacv1.PolicyRule {
+	all := map[string][]rbacv1.PolicyRule{}
+	for _, r := range o.clusterRoles {
+		all["ClusterRole/"+r.Name] = r.Rules
+	}
+	for _, r := range o.roles {
+		all["Role/"+r.Namespace+"/"+r.Name] = r.Rules
+	}
+	return all
+}
+
+// bindings names every binding the way grants does, with the right it refers to and the account that gets it.
+func (o objects) bindings() map[string]string {
+	all := map[string]string{}
+	describe := func(namespace string, ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
+		to := []string{ref.Kind + "/" + namespace + ref.Name}
+		for _, s := range subjects {
+			to = append(to, s.Kind+" "+s.Namespace+"/"+s.Name)
+		}
+		return strings.Join(to, " for ")
+	}
+	for _, b := range o.clusterRoleBindings {
+		all["ClusterRoleBinding/"+b.Name] = describe("", b.RoleRef, b.Subjects)
+	}
+	for _, b := range o.roleBindings {
+		all["RoleBinding/"+b.Namespace+"/"+b.Name] = describe(b.Namespace+"/", b.RoleRef, b.Subjects)
+	}
+	return all
+}
+
+func TestRightsFollowWhatIsWatched(t *testing.T) {
+	const account = " for ServiceAccount ops/prod-reroll"
+	everywhere := map[string][]rbacv1.PolicyRule{
+		"ClusterRole/prod-reroll-role":  watchRules,
+		"Role/ops/prod-reroll-key-role": keyRules,
+	}
+	everywhereBound := map[string]string{
+		"ClusterRoleBinding/prod-reroll-role-binding":  "ClusterRole/prod-reroll-role" + account,
+		"RoleBinding/ops/prod-reroll-key-role-binding": "Role/ops/prod-reroll-key-role" + account,
+	}
+	own := map[string][]rbacv1.PolicyRule{
+		"Role/ops/prod-reroll-role":     watchRules,
+		"Role/ops/prod-reroll-key-role": keyRules,
+	}
+	ownBound := map[string]string{
+		"RoleBinding/ops/prod-reroll-role-binding":     "Role/ops/prod-reroll-role" + account,
+		"RoleBinding/ops/prod-reroll-key-role-binding": "Role/ops/prod-reroll-key-role" + account,
+	}
+	listed := map[string][]rbacv1.PolicyRule{
+		"Role/ops/prod-reroll-role":     watchRules,
+		"Role/team-a/prod-reroll-role":  watchRules,
+		"Role/team-b/prod-reroll-role":  watchRules,
+		"Role/ops/prod-reroll-key-role": keyRules,
+	}
+	listedBound := map[string]string{
+		"RoleBinding/ops/prod-reroll-role-binding":     "Role/ops/prod-reroll-role" + account,
+		"RoleBinding/team-a/prod-reroll-role-binding":  "Role/team-a/prod-reroll-role" + account,
+		"RoleBinding/team-b/prod-reroll-role-binding":  "Role/team-b/prod-reroll-role" + account,
+		"RoleBinding/ops/prod-reroll-key-role-binding": "Role/ops/prod-reroll-key-role" + account,
+	}
+	for about, tc := range map[string]struct {
+		values   string
+		grants   map[string][]rbacv1.PolicyRule
+		bindings map[string]string
+	}{
+		"all namespaces":                 {"", everywhere, everywhereBound},
+		"its own namespace":              {"reloader: {watchGlobally: false}", own, ownBound},
+		"a list":                         {"reloader: {namespaces: [team-a, team-b]}", listed, listedBound},
+		"a list with its own namespace":  {"reloader: {namespaces: [team-b, ops, team-a, ops]}", listed, listedBound},
+		"a list of a scoped values file": {"reloader: {watchGlobally: false, namespaces: [team-a, team-b]}", listed, listedBound},
+		"a string":                       {"reloader: {namespaces: 'team-a, team-b,'}", listed, listedBound},
+		"a string without a name":        {"reloader: {watchGlobally: false, namespaces: ' , '}", own, ownBound},
+		"none granted by the chart":      {"reloader: {rbac: {enabled: false}}", map[string][]rbacv1.PolicyRule{}, map[string]string{}},
+		"none granted, own namespace":    {"reloader: {rbac: {enabled: false}, watchGlobally: false}", map[string][]rbacv1.PolicyRule{}, map[string]string{}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			o := render(t, tc.values)
+			if diff := cmp.Diff(tc.grants, o.grants()); diff != "" {
+				t.Errorf("rights: %s", diff)
+			}
+			if diff := cmp.Diff(tc.bindings, o.bindings()); diff != "" {
+				t.Errorf("bindings: %s", diff)
+			}
+		})
+	}
+}
+
+func TestEveryRuleSaysWhatItIsFor(t *testing.T) {
+	text, err := template(t, release, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := 0
+	for _, doc := range documents(text) {
+		if !strings.Contains(doc, "Role\n") || !strings.Contains(doc, "\nrules:\n") {
+			continue
+		}
+		roles++
+		before := ""
+		for line := range strings.Lines(doc) {
+			if strings.HasPrefix(line, "  - apiGroups:") && !strings.HasPrefix(before, "  # ") {
+				t.Errorf("a rule without a comment: %sin:\n%s", line, doc)
+			}
+			before = line
+		}
+	}
+	if roles != 2 {
+		t.Errorf("%d roles looked at", roles)
+	}
+}
+
+func TestServiceAccount(t *testing.T) {
+	for about, tc := range map[string]struct {
+		values, want string
+		created      bool
+	}{
+		"created under the full name":     {"", "prod-reroll", true},
+		"created under another name":      {"reloader: {serviceAccount: {name: rolls}}", "rolls", true},
+		"an existing one":                 {"reloader: {serviceAccount: {create: false, name: rolls}}", "rolls", false},
+		"the one every namespace has":     {"reloader: {serviceAccount: {create: false}}", "default", false},
+		"the name is taken from no value": {"reloader: {serviceAccount: {name: null}}", "prod-reroll", true},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			o := render(t, tc.values)
+			if created := len(o.serviceAccounts) == 1; created != tc.created || (created && o.serviceAccounts[0].Name != tc.want) {
+				t.Errorf("service accounts: %+v", o.serviceAccounts)
+			}
+			if got := o.pod().Spec.ServiceAccountName; got != tc.want {
+				t.Errorf("the pod runs as %q", got)
+			}
+			for at, to := range o.bindings() {
+				if !strings.HasSuffix(to, " for ServiceAccount ops/"+tc.want) {
+					t.Errorf("%s is for %s", at, to)
+				}
+			}
+		})
+	}
+	o := render(t, "reloader: {serviceAccount: {annotations: {a: b}, labels: {team: x, app: other}}}")
+	account := o.serviceAccounts[0]
+	if account.Annotations["a"] != "b" || account.Labels["team"] != "x" || account.Labels["app"] != "prod-reroll" {
+		t.Errorf("metadata: %+v", account.ObjectMeta)
+	}
+}

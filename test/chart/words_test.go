@@ -1,0 +1,111 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRefusals(t *testing.T) {
+	for about, tc := range map[string]struct{ values, want string }{
+		"an unknown key at the top":         {"replicaCount: 2", "at '': additional properties 'replicaCount' not allowed"},
+		"a key with a slip of the finger":   {"reloader: {autoReloadAl: true}", "at '/reloader': additional properties 'autoReloadAl' not allowed"},
+		"an unknown key of the image":       {"image: {registry: x}", "at '/image': additional properties 'registry' not allowed"},
+		"an unknown key of the Deployment":  {"reloader: {deployment: {replica: 1}}", "at '/reloader/deployment': additional properties 'replica' not allowed"},
+		"an unknown key of the pod":         {"reloader: {deployment: {pod: {labels: {a: b}}}}", "at '/reloader/deployment/pod': additional properties 'labels' not allowed"},
+		"an unknown key of the rights":      {"reloader: {rbac: {create: true}}", "at '/reloader/rbac': additional properties 'create' not allowed"},
+		"an unknown key of the account":     {"reloader: {serviceAccount: {enabled: true}}", "at '/reloader/serviceAccount': additional properties 'enabled' not allowed"},
+		"a word for a boolean":              {"reloader: {autoReloadAll: 'yes'}", "at '/reloader/autoReloadAll': got string, want boolean"},
+		"a number for a duration":           {"reloader: {settle: 5}", "at '/reloader/settle': got number, want null or string"},
+		"a duration without unit":           {"reloader: {settleMax: '10'}", "at '/reloader/settleMax': '10' does not match pattern '^([0-9.]+(ms|s|m|h))*$'"},
+		"a number for a tag":                {"image: {tag: 1.10}", "at '/image/tag': got number, want null or string"},
+		"a digest that is cut off":          {"image: {digest: 'sha256:12'}", "at '/image/digest': 'sha256:12' does not match pattern '^(sha256:[a-f0-9]{64})?$'"},
+		"a pull policy that does not exist": {"image: {pullPolicy: Sometimes}", "at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'"},
+		"a namespace in upper case":         {"reloader: {namespaces: [Team]}", "at '/reloader/namespaces/0': 'Team' does not match pattern"},
+		"namespaces with a wrong separator": {"reloader: {namespaces: 'a;b'}", "at '/reloader/namespaces': 'a;b' does not match pattern '^[-a-z0-9, ]*$'"},
+		"a negative number of replicas":     {"reloader: {deployment: {replicas: -1}}", "at '/reloader/deployment/replicas': minimum: got -1, want 0"},
+		"two replicas":                      {"reloader: {deployment: {replicas: 2}}", "reloader.deployment.replicas is 2: this version has no leader election, so a second replica would act at the same time as the first; set it to 1"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			_, err := template(t, release, tc.values)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error: %v\nwant it to say: %s", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestOldClustersAreRefused(t *testing.T) {
+	_, err := helm(t, "", "template", release, chart, "--kube-version", "1.24.17")
+	if err == nil || !strings.Contains(err.Error(), "chart requires kubeVersion: >=1.25.0-0 which is incompatible with Kubernetes v1.24.17") {
+		t.Errorf("error: %v", err)
+	}
+	if _, err := helm(t, "", "template", release, chart, "--kube-version", "1.25.0-gke.1"); err != nil {
+		t.Errorf("1.25 of a provider: %v", err)
+	}
+}
+
+func notes(t *testing.T, values string) string {
+	t.Helper()
+	text, err := helm(t, values, "install", release, chart, "--namespace", namespace, "--dry-run=client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(text, "\nNOTES:\n")
+	if !found {
+		t.Fatalf("no notes in:\n%s", text)
+	}
+	return after
+}
+
+func TestNotes(t *testing.T) {
+	const (
+		ready      = "kubectl -n ops rollout status deployment/prod-reroll\n"
+		annotate   = "annotate deployment NAME reloader.stakater.com/auto=true\n"
+		leaveOut   = "annotate deployment NAME reloader.stakater.com/auto=false\n"
+		load       = "comes from no registry"
+		unbound    = "reloader.rbac.enabled is false"
+		everywhere = "It watches all namespaces.\n"
+	)
+	for about, tc := range map[string]struct {
+		values     string
+		says, omit []string
+	}{
+		"defaults": {
+			values: "",
+			says:   []string{"Deployment prod-reroll in namespace ops.\n", everywhere, ready, annotate, load},
+			omit:   []string{leaveOut, unbound},
+		},
+		"own namespace, an image from a registry": {
+			values: "image: {repository: registry.example.com/reroll}\nreloader: {watchGlobally: false}",
+			says:   []string{"It watches the namespace ops.\n", ready, annotate},
+			omit:   []string{everywhere, load},
+		},
+		"listed namespaces, all workloads, no rights": {
+			values: "reloader: {autoReloadAll: true, namespaces: [a], rbac: {enabled: false}}",
+			says:   []string{"It watches the namespaces a, ops.\n", leaveOut, unbound, "ServiceAccount prod-reroll"},
+			omit:   []string{annotate},
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			text := notes(t, tc.values)
+			for _, s := range tc.says {
+				if !strings.Contains(text, s) {
+					t.Errorf("the notes lack %q:\n%s", s, text)
+				}
+			}
+			for _, s := range tc.omit {
+				if strings.Contains(text, s) {
+					t.Errorf("the notes say %q:\n%s", s, text)
+				}
+			}
+			if strings.Contains(text, "\n\n\n") || strings.Contains(text, " \n") {
+				t.Errorf("stray blanks in the notes:\n%q", text)
+			}
+		})
+	}
+}

@@ -99,8 +99,9 @@ func Keep() (*Keeper, error) {
 }
 
 // Leave tells Background that all is done with this exit code, and lets go of its terminal.
-func (k *Keeper) Leave(code int, c *Cluster) error {
-	content, err := json.Marshal(Kept{PID: os.Getpid(), Kubeconfig: c.Kubeconfig(), Logs: c.Dir()})
+func (k *Keeper) Leave(code int, kept Kept) error {
+	kept.PID = os.Getpid()
+	content, err := json.Marshal(kept)
 	if err != nil {
 		return err
 	}

@@ -211,7 +211,7 @@ func (b *builder) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(partial)
+	defer func() { _ = os.RemoveAll(partial) }()
 	if err := os.Chmod(partial, 0o755); err != nil { //nolint:gosec // as above
 		return err
 	}

@@ -52,7 +52,7 @@ func TestABuildThatFailsOrIsCutOffLeavesNothingThatLooksWhole(t *testing.T) {
 	if err := os.MkdirAll(cut, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(cut, "etcd"), []byte("half"), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(cut, "etcd"), []byte("half"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	good, _ := tinyBuilder(t, base, goodProgram)

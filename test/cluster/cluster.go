@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -81,7 +82,7 @@ func (c *Cluster) start(ctx context.Context, tools Tools, opts Options) error {
 		return err
 	}
 	for _, id := range identities() {
-		if err := c.writeKubeconfig(id); err != nil {
+		if err := c.writeIdentity(id); err != nil {
 			return err
 		}
 	}
@@ -131,8 +132,8 @@ func (c *Cluster) Stop() error {
 }
 
 func (c *Cluster) kill() {
-	for i := len(c.procs) - 1; i >= 0; i-- {
-		c.procs[i].kill()
+	for _, p := range slices.Backward(c.procs) {
+		p.kill()
 	}
 	c.ports.release()
 }

@@ -9,6 +9,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
@@ -38,38 +39,50 @@ func identities() []identity {
 	}
 }
 
-func (c *Cluster) writeKubeconfig(id identity) error {
+func (c *Cluster) writeIdentity(id identity) error {
 	cert, key, err := c.pki.client(id.user, id.groups...)
 	if err != nil {
 		return err
 	}
-	return c.writeKubeconfigFor(id.user, c.path(id.file), "", clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key})
+	server := clientcmdapi.Cluster{Server: "https://127.0.0.1:" + strconv.Itoa(c.apiPort), CertificateAuthorityData: c.pki.caPEM()}
+	return writeKubeconfig(c.path(id.file), id.user, "", server, clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key})
 }
 
 // ServiceAccountKubeconfig writes a kubeconfig that holds a token of an existing ServiceAccount, and returns its path.
 // Its rights are what RBAC gives that account and nothing else.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
-	client, err := kubernetes.NewForConfig(c.admin)
+	path := c.path(filepath.Base(namespace + "-" + name + ".kubeconfig"))
+	return path, WriteServiceAccountKubeconfig(ctx, c.admin, namespace, name, path)
+}
+
+// WriteServiceAccountKubeconfig does the same on any cluster.
+func WriteServiceAccountKubeconfig(ctx context.Context, config *rest.Config, namespace, name, path string) error {
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return "", err
+		return err
 	}
 	day := int64(24 * 60 * 60)
 	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("ask for a token of ServiceAccount %s/%s: %w", namespace, name, err)
+		return fmt.Errorf("ask for a token of ServiceAccount %s/%s: %w", namespace, name, err)
 	}
-	path := c.path(filepath.Base(namespace + "-" + name + ".kubeconfig"))
-	return path, c.writeKubeconfigFor(name, path, namespace, clientcmdapi.AuthInfo{Token: token.Status.Token})
+	// Files are read here: the kubeconfig has to work from anywhere.
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return fmt.Errorf("read the certificates of the cluster: %w", err)
+	}
+	return writeKubeconfig(path, name, namespace,
+		clientcmdapi.Cluster{
+			Server: config.Host, CertificateAuthorityData: config.CAData,
+			InsecureSkipTLSVerify: config.Insecure, TLSServerName: config.ServerName,
+		},
+		clientcmdapi.AuthInfo{Token: token.Status.Token})
 }
 
-func (c *Cluster) writeKubeconfigFor(user, path, namespace string, auth clientcmdapi.AuthInfo) error {
+func writeKubeconfig(path, user, namespace string, server clientcmdapi.Cluster, auth clientcmdapi.AuthInfo) error {
 	const name = "reroll-throwaway"
 	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{
-		Server:                   "https://127.0.0.1:" + strconv.Itoa(c.apiPort),
-		CertificateAuthorityData: c.pki.caPEM(),
-	}
+	config.Clusters[name] = &server
 	config.AuthInfos[user] = &auth
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: user, Namespace: namespace}
 	config.CurrentContext = name

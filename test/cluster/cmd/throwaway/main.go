@@ -15,7 +15,7 @@ import (
 
 const usage = `usage: throwaway COMMAND
 
-  build   build the programs, if they are not built yet
+  build   make the programs, if they are not there yet
   up      start a cluster and leave it running: etcd, API server, controller manager, scheduler, and kwok for
           nodes and pods (pods become Ready without running a container)
           --nodes N  how many nodes (2)    --port N  the API server's port (a free one)
@@ -95,9 +95,9 @@ func keep(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Stop()
+	defer func() { _ = c.Stop() }()
 	fmt.Printf("A Kubernetes cluster is up. Its pods run no containers. To use it:\n  export KUBECONFIG=%s\nTo end it: make cluster-down\n", c.Kubeconfig())
-	if err := keeper.Leave(0, c); err != nil {
+	if err := keeper.Leave(0, cluster.Kept{Kubeconfig: c.Kubeconfig(), Logs: c.Dir()}); err != nil {
 		return err
 	}
 	keeper.Wait()

@@ -1,0 +1,92 @@
+# make help says what there is.
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+VERSION ?= $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/reroll/Chart.yaml)
+ARCH ?= $(shell $(GO) env GOARCH 2>/dev/null)
+IMAGE ?= localhost/reroll:$(VERSION)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+# Everything but what needs a program that Go cannot build: containerd for the image.
+PACKAGES = $(shell $(GO) list ./... | grep -v /test/image)
+
+##@ See it
+.PHONY: demo cluster-up cluster-down
+
+demo: preflight ## Reroll doing its main job on a throwaway cluster (KEEP=1: leave it running; CONTEXT=name: your cluster)
+	@$(GO) build -o bin/demo ./test/demo
+	@bin/demo $(if $(KEEP),--keep) $(if $(CONTEXT),--context=$(CONTEXT))
+
+cluster-up: preflight ## A throwaway Kubernetes on loopback; prints the KUBECONFIG line (PORT=n, NODES=n)
+	@$(GO) build -o bin/throwaway ./test/cluster/cmd/throwaway
+	@bin/throwaway up $(if $(PORT),--port=$(PORT)) $(if $(NODES),--nodes=$(NODES))
+
+cluster-down: preflight ## End it, and all that runs on it
+	@$(GO) build -o bin/throwaway ./test/cluster/cmd/throwaway
+	@bin/throwaway down
+
+##@ Build
+.PHONY: build image generate
+
+build: preflight ## The binary, in bin/
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/reroll ./cmd/reroll
+
+image: preflight ## One tar for docker load, kind load image-archive and ctr images import (ARCH=arm64)
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/reroll-linux-$(ARCH) ./cmd/reroll
+	@$(GO) run ./tools/image -binary bin/reroll-linux-$(ARCH) -arch $(ARCH) -tag $(IMAGE) -o bin/reroll-image.tar
+
+generate: bin/helm ## What is made from something else: deploy/ from the chart
+	@mkdir -p deploy
+	@for mode in "reroll --set reloader.watchGlobally=true" "reroll-namespaced --set reloader.watchGlobally=false"; do \
+		set -- $$mode; file=deploy/$$1.yaml; shift; \
+		{ echo "# Generated from charts/reroll by make generate."; \
+		  bin/helm template reroll charts/reroll --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \
+	done
+
+##@ Check
+.PHONY: test lint verify test-image
+
+test: build lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
+	@$(GO) run ./test/cluster/cmd/throwaway build
+	HELM=$(CURDIR)/bin/helm $(GO) test -race -timeout 30m $(PACKAGES)
+
+lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+		[ -z "$$unformatted" ] || { echo "Not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	bin/golangci-lint run
+
+verify: generate ## Generate again and fail if the tree changed
+	@$(GO) mod tidy -diff
+	@changed=$$(git status --porcelain -- deploy go.mod go.sum); \
+		[ -z "$$changed" ] || { git --no-pager diff -- deploy; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
+
+test-image: image ## Load the image into containerd (Debian: apt-get install containerd)
+	$(GO) test -race -timeout 10m ./test/image
+
+##@ Other
+.PHONY: help clean clean-cache preflight
+
+clean: ## Remove what was built here
+	rm -rf bin
+
+clean-cache: ## Remove the built Kubernetes from the user's cache folder
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/reroll/cluster"
+
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile
+
+preflight:
+	@command -v $(GO) >/dev/null || { echo "Go is needed, and no 'go' is on the PATH. Install Go 1.26 or newer."; exit 1; }
+	@$(GO) list -m >/dev/null || { echo "Reroll needs Go 1.26 or newer; this is $$($(GO) version 2>/dev/null || echo unknown)."; exit 1; }
+
+# The tools are pinned by modules of their own and built again when these change.
+bin/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum
+	@echo "Building golangci-lint (once; about 2 minutes on two cores)"
+	@mkdir -p bin && cd tools/golangci-lint && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint && touch $(CURDIR)/$@
+
+bin/helm: tools/helm/go.mod tools/helm/go.sum
+	@echo "Building helm (once; about 2 minutes on two cores)"
+	@mkdir -p bin && cd tools/helm && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm && touch $(CURDIR)/$@

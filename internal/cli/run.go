@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,15 +65,17 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	metrics := report.NewMetrics()
 	metrics.CountRequests()
 	events := report.NewEvents(client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
+	leader := newLeadership(cfg, client, log)
 	ctl := controller.New(controller.Options{
 		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
-		Settle: cfg.Settle, SettleMax: cfg.SettleMax, AdoptRate: cfg.AdoptRate,
+		Settle: cfg.Settle, SettleMax: cfg.SettleMax, SettleGitOps: cfg.SettleGitOps, AdoptRate: cfg.AdoptRate,
 		DryRun: cfg.DryRun, Names: reload.DefaultNames(),
-		LoadKey: func(ctx context.Context) (reload.DigestKey, error) {
+		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
 			return controller.LoadDigestKey(ctx, client, where.namespace, cfg.DryRun)
 		},
 		Introduce: func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
-	}, client, clock.RealClock{}, log, report.New(log, events, metrics, cfg.DryRun))
+		Lead:      leader.lead,
+	}, controller.Client{Interface: client}, clock.RealClock{}, log, report.New(log, events, metrics, cfg.DryRun))
 	metrics.WatchDepth(ctl.Depth)
 	http, err := server.Listen(cfg.ListenAddress, metrics.Registry(), ctl.Ready)
 	if err != nil {
@@ -91,7 +94,9 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		}
 	})
 	running.Go(func() { events.Run(worked) })
+	running.Go(func() { leader.watch(ctx, cancel) })
 	err = ctl.Run(ctx)
+	leader.release()
 	close(worked)
 	cancel(err)
 	running.Wait()

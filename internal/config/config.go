@@ -17,11 +17,13 @@ type Config struct {
 	Namespaces    []string
 	Settle        time.Duration
 	SettleMax     time.Duration
+	SettleGitOps  time.Duration
 	AdoptRate     float64
 	DryRun        bool
 	ListenAddress string
 	LogFormat     string
 	LogLevel      string
+	Lease         Lease
 
 	// PodName and PodNamespace are where the controller runs; empty outside a pod.
 	PodName, PodNamespace string
@@ -35,9 +37,11 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.Namespaces, "namespaces", nil, "watch exactly these namespaces (default: all, or the one in KUBERNETES_NAMESPACE)")
 	flags.DurationVar(&c.Settle, "settle", time.Second, "how long the sources of a workload must have been quiet before it is rolled; 0 is at once")
 	flags.DurationVar(&c.SettleMax, "settle-max", 10*time.Second, "how long a workload waits at most whose sources are never quiet")
+	flags.DurationVar(&c.SettleGitOps, "settle-gitops", 5*time.Second, "the least of --settle for workloads that Argo CD, Flux or Helm manages")
 	flags.Float64Var(&c.AdoptRate, "adopt-rate", 20, "how many workloads a second get their first ledger, which rolls nothing")
 	flags.BoolVar(&c.DryRun, "dry-run", false, "decide and log, and write nothing to the cluster")
 	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "where /metrics, /live, /healthz and /readyz are served")
+	c.Lease.bindFlags(flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 }
@@ -71,8 +75,12 @@ func (c *Config) Validate() error {
 	if c.SettleMax < c.Settle {
 		refuse("--settle-max=%s is shorter than --settle=%s: it is the longest that a change may wait, so it must not be", c.SettleMax, c.Settle)
 	}
+	if c.SettleGitOps < 0 {
+		refuse("--settle-gitops=%s: must be 0 or more, such as 5s", c.SettleGitOps)
+	}
 	if c.AdoptRate <= 0 {
 		refuse("--adopt-rate=%g: must be more than 0, such as 20", c.AdoptRate)
 	}
+	c.Lease.validate(c.PodName, c.PodNamespace, refuse)
 	return errors.Join(errs...)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
@@ -25,14 +24,21 @@ type Options struct {
 	// Settle is how long the sources of a workload must have been quiet, and SettleMax the longest that a workload
 	// whose sources are never quiet waits.
 	Settle, SettleMax time.Duration
+	// SettleGitOps is the least for a workload that Argo CD, Flux or Helm manages: they bring sources and workloads
+	// one after the other, with pauses between them.
+	SettleGitOps time.Duration
 	// AdoptRate is how many ledgers a second are written for workloads that are not reloaded.
 	AdoptRate float64
 	DryRun    bool
 	Names     reload.Names
 	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
-	LoadKey func(context.Context) (reload.DigestKey, error)
+	// It returns when that was made, too.
+	LoadKey func(context.Context) (reload.DigestKey, time.Time, error)
 	// Introduce is called before anything is written, with how many workloads there are and how many are opted in.
 	Introduce func(workloads, optedIn int)
+	// Lead is called when everything has been seen once, and returns when this is the instance that writes, with what
+	// tells whether it still is. Nil means that there is no other.
+	Lead func(context.Context) (leads func() bool, err error)
 }
 
 // Report is told what happens. Its methods must not block.
@@ -52,7 +58,7 @@ const workers = 32
 // Controller rolls workloads. Make it with New.
 type Controller struct {
 	opts   Options
-	client kubernetes.Interface
+	api    API
 	kinds  map[string]kinds.Kind
 	state  *state.State
 	queue  *queue
@@ -61,8 +67,10 @@ type Controller struct {
 	report Report
 	adopt  *rate.Limiter
 
-	key    reload.DigestKey
-	synced chan struct{}
+	key       reload.DigestKey
+	installed time.Time
+	synced    chan struct{}
+	leads     func() bool
 
 	mu sync.Mutex
 	// conflicted are the workloads that had been changed by others when we wrote. They are looked at again when the
@@ -70,17 +78,19 @@ type Controller struct {
 	conflicted map[reload.WorkloadKey]struct{}
 	// supposed are, in a dry run, the ledgers that would have been written.
 	supposed map[reload.WorkloadKey]string
+	// restored is when a ledger was put back that somebody had taken away.
+	restored map[reload.WorkloadKey]time.Time
 }
 
 // New returns a controller that does nothing yet.
-func New(opts Options, client kubernetes.Interface, c clock.Clock, log *slog.Logger, report Report) *Controller {
+func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) *Controller {
 	byName := map[string]kinds.Kind{}
 	for _, k := range kinds.All() {
 		byName[k.Name] = k
 	}
 	return &Controller{
 		opts:       opts,
-		client:     client,
+		api:        api,
 		kinds:      byName,
 		state:      state.New(opts.AutoReloadAll),
 		queue:      newQueue(c),
@@ -89,8 +99,10 @@ func New(opts Options, client kubernetes.Interface, c clock.Clock, log *slog.Log
 		report:     report,
 		adopt:      rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
 		synced:     make(chan struct{}),
+		leads:      func() bool { return true },
 		conflicted: map[reload.WorkloadKey]struct{}{},
 		supposed:   map[reload.WorkloadKey]string{},
+		restored:   map[reload.WorkloadKey]time.Time{},
 	}
 }
 
@@ -108,17 +120,28 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.opts.Introduce(c.state.Counts())
 	var err error
-	if c.key, err = c.opts.LoadKey(ctx); err != nil {
+	if c.key, c.installed, err = c.opts.LoadKey(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
+	}
+	if c.installed.IsZero() {
+		c.installed = c.clock.Now() // a dry run without an installation: all that is there was there before
 	}
 	// Nothing is decided before everything has been seen once: a source that has not arrived yet is not gone.
 	if !c.fill(ctx, &running, c.sourceFeeds()) {
 		return nil
 	}
 	close(c.synced)
+	if c.opts.Lead != nil {
+		if c.leads, err = c.opts.Lead(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
 	// Writes are not cut off by the end of the context: an answer that is not read is a change that is not known.
 	writing := context.WithoutCancel(ctx)
 	for range workers {
@@ -170,8 +193,11 @@ func (c *Controller) work(ctx context.Context, stop <-chan struct{}) {
 // enqueue asks for a look at a workload once its sources are quiet.
 func (c *Controller) enqueue(key reload.WorkloadKey) {
 	settle := c.opts.Settle
-	if policy, ok := c.state.Policy(key); ok {
-		if own, set := policy.Settle(); set {
+	if w, ok := c.state.Workload(key); ok {
+		if w.Tool != reload.NoTool {
+			settle = max(settle, c.opts.SettleGitOps)
+		}
+		if own, set := w.Policy.Settle(); set {
 			settle = own
 		}
 	}

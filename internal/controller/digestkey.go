@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,15 +22,17 @@ const (
 )
 
 // LoadDigestKey reads the key that the digests of Secrets are made with, and makes it if there is none. An existing one
-// is never changed.
-func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool) (reload.DigestKey, error) {
+// is never changed. It also returns when the key was made, which is when this installation
+// began; no time for a dry run that found none.
+func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool) (reload.DigestKey, time.Time, error) {
 	secrets := client.CoreV1().Secrets(namespace)
 	secret, err := secrets.Get(ctx, digestKeyName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		random := make([]byte, 32)
 		_, _ = rand.Read(random) // never fails
 		if dryRun {
-			return reload.NewDigestKey(random)
+			key, err := reload.NewDigestKey(random)
+			return key, time.Time{}, err
 		}
 		secret, err = secrets.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{
@@ -45,12 +48,12 @@ func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace s
 		}
 	}
 	if err != nil {
-		return reload.DigestKey{}, fmt.Errorf("read or make the digest key, Secret %s/%s: %w", namespace, digestKeyName, err)
+		return reload.DigestKey{}, time.Time{}, fmt.Errorf("read or make the digest key, Secret %s/%s: %w", namespace, digestKeyName, err)
 	}
 	key, err := reload.NewDigestKey(secret.Data[digestKeyItem])
 	if err != nil {
-		return reload.DigestKey{}, fmt.Errorf("the digest key, Secret %s/%s, item %q: %w; delete the Secret to have a new one made",
+		return reload.DigestKey{}, time.Time{}, fmt.Errorf("the digest key, Secret %s/%s, item %q: %w; delete the Secret to have a new one made",
 			namespace, digestKeyName, digestKeyItem, err)
 	}
-	return key, nil
+	return key, secret.CreationTimestamp.Time, nil
 }

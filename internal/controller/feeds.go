@@ -22,8 +22,8 @@ func (c *Controller) workloadFeeds() []feed {
 	var feeds []feed
 	for _, ns := range c.namespaces() {
 		for _, k := range c.kinds {
-			feeds = append(feeds, c.feed(intake.Resource{
-				Client: c.client.AppsV1().RESTClient(), Name: k.Resource.Resource, Namespace: ns, NewList: k.NewList,
+			feeds = append(feeds, c.feed(Watched{
+				Group: k.Resource.Group, Resource: k.Resource.Resource, Namespace: ns, NewList: k.NewList,
 			}, c.workloads(k, ns)))
 		}
 	}
@@ -35,16 +35,15 @@ func (c *Controller) workloadFeeds() []feed {
 const ordinarySecrets = "type!=helm.sh/release.v1,type!=bootstrap.kubernetes.io/token"
 
 func (c *Controller) sourceFeeds() []feed {
-	core := c.client.CoreV1().RESTClient()
 	var feeds []feed
 	for _, ns := range c.namespaces() {
 		feeds = append(feeds,
-			c.feed(intake.Resource{
-				Client: core, Name: "configmaps", Namespace: ns,
+			c.feed(Watched{
+				Resource: "configmaps", Namespace: ns,
 				NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
 			}, c.configMaps(ns)),
-			c.feed(intake.Resource{
-				Client: core, Name: "secrets", Namespace: ns, FieldSelector: ordinarySecrets,
+			c.feed(Watched{
+				Resource: "secrets", Namespace: ns, FieldSelector: ordinarySecrets,
 				NewList: func() runtime.Object { return &corev1.SecretList{} },
 			}, c.secrets(ns)))
 	}
@@ -58,17 +57,17 @@ func (c *Controller) namespaces() []string {
 	return c.opts.Namespaces
 }
 
-func (c *Controller) feed(resource intake.Resource, s *sink) feed {
+func (c *Controller) feed(watched Watched, s *sink) feed {
 	whole := make(chan struct{})
-	s.resource = resource.Name
+	s.resource = watched.Resource
 	s.report = c.report
 	s.firstWhole = sync.OnceFunc(func() { close(whole) })
 	return feed{whole: whole, Feed: &intake.Feed{
-		Open:  resource,
+		Open:  c.api.Open(watched),
 		Sink:  s,
 		Clock: c.clock,
 		Failed: func(err error) {
-			c.log.Warn("watching failed, trying again", "resource", resource.Name, "namespace", resource.Namespace, "error", err.Error())
+			c.log.Warn("watching failed, trying again", "resource", watched.Resource, "namespace", watched.Namespace, "error", err.Error())
 		},
 	}}
 }
@@ -77,16 +76,16 @@ func (c *Controller) feed(resource intake.Resource, s *sink) feed {
 type sink struct {
 	resource   string
 	report     Report
-	put        func(runtime.Object)
+	put        func(obj runtime.Object, live bool)
 	del        func(types.NamespacedName)
 	keep       func(map[types.NamespacedName]struct{})
 	firstWhole func()
 }
 
 // Put takes an object that is new or differs.
-func (s *sink) Put(obj runtime.Object) {
+func (s *sink) Put(obj runtime.Object, live bool) {
 	s.report.Seen("put", s.resource)
-	s.put(obj)
+	s.put(obj, live)
 }
 
 // Delete takes an object that is gone.
@@ -122,12 +121,12 @@ func (c *Controller) secrets(namespace string) *sink {
 
 func (c *Controller) sources(kind reload.SourceKind, namespace string, read func(runtime.Object) (reload.Source, bool)) *sink {
 	return &sink{
-		put: func(obj runtime.Object) {
+		put: func(obj runtime.Object, live bool) {
 			src, ok := read(obj)
 			if !ok {
 				return
 			}
-			for _, key := range c.state.PutSource(src) {
+			for _, key := range c.state.PutSource(src, live) {
 				c.enqueue(key)
 			}
 		},
@@ -140,13 +139,13 @@ func (c *Controller) sources(kind reload.SourceKind, namespace string, read func
 
 func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 	return &sink{
-		put: func(obj runtime.Object) {
+		put: func(obj runtime.Object, live bool) {
 			w, err := k.Read(obj, c.opts.Names)
 			if err != nil {
 				c.log.Error("an object cannot be read", "error", err.Error())
 				return
 			}
-			c.putWorkload(w)
+			c.putWorkload(w, live)
 		},
 		del: func(name types.NamespacedName) {
 			c.state.DeleteWorkload(reload.WorkloadKey{Kind: k.Name, Namespace: name.Namespace, Name: name.Name})
@@ -155,8 +154,8 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 	}
 }
 
-func (c *Controller) putWorkload(w reload.Workload) {
-	differs := c.state.PutWorkload(w)
+func (c *Controller) putWorkload(w reload.Workload, live bool) {
+	differs := c.state.PutWorkload(w, live)
 	c.mu.Lock()
 	_, conflicted := c.conflicted[w.Key]
 	delete(c.conflicted, w.Key)

@@ -2,11 +2,11 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -19,32 +19,18 @@ const fieldManager = "reroll"
 func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	facts, ok := c.state.Facts(key)
 	if !ok || facts.Workload.Deleting {
-		c.queue.succeeded(key)
+		c.forget(key)
 		return
 	}
-	facts.Instance = c.key.ID()
 	w := &facts.Workload
-	d := reload.Decide(facts)
-	c.log.Debug("decided", "workload", key.String(), "action", d.Action.String(), "why", d.Why)
-
-	switch {
-	case d.Action == reload.Nothing:
-		c.queue.succeeded(key)
-		return
-	case c.opts.DryRun:
-		c.suppose(w, d)
-		return
-	case d.Action == reload.Record && !c.mayAdopt(key):
-		return
+	d, err := c.decide(ctx, &facts)
+	if err == nil {
+		err = c.act(ctx, w, d)
 	}
-	began := c.clock.Now()
-	err := c.write(ctx, w, d)
 	switch {
 	case err == nil:
 		c.queue.succeeded(key)
-		if d.Action == reload.Reload {
-			c.report.Reloaded(w, d, c.clock.Since(began))
-		}
+	case errors.Is(err, errLater):
 	case apierrors.IsNotFound(err):
 		// Deleted in the meantime: the watch brings that, or a new object of the same name.
 		c.queue.succeeded(key)
@@ -53,6 +39,89 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	default:
 		c.report.Failed(w, d, err, c.queue.retry(key))
 	}
+}
+
+// decide asks the pods only when nothing else can tell.
+func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
+	facts.Instance, facts.Installed = c.key.ID(), c.installed
+	d := reload.Decide(*facts)
+	if d.Action == reload.AskPods {
+		pods, err := c.api.Pods(ctx, &facts.Workload)
+		if err != nil {
+			return d, err
+		}
+		facts.Pods = &pods
+		d = reload.Decide(*facts)
+	}
+	c.log.Debug("decided", "workload", facts.Workload.Key.String(), "action", d.Action.String(), "why", d.Why)
+	return d, nil
+}
+
+// errLater means that the workload was put back into the queue.
+const errLater = sentinel("it was put back into the queue")
+
+type sentinel string
+
+// Error returns the message.
+func (e sentinel) Error() string { return string(e) }
+
+// leadAgain is how soon is looked again at a workload that may not be written now, because the lease could not be renewed.
+const leadAgain = time.Second
+
+func (c *Controller) act(ctx context.Context, w *reload.Workload, d reload.Decision) error {
+	switch {
+	case d.Action == reload.Nothing:
+		if w.LedgerText != "" {
+			c.state.Remember(w, w.LedgerText)
+		}
+		return nil
+	case c.opts.DryRun:
+		c.suppose(w, d)
+		return nil
+	case !c.leads():
+		c.queue.add(w.Key, leadAgain, leadAgain)
+		return errLater
+	case d.Action == reload.Record && d.Restores && !c.mayRestore(w):
+		return nil
+	case d.Action == reload.Record && !c.mayAdopt(w.Key):
+		return errLater
+	}
+	began := c.clock.Now()
+	if err := c.write(ctx, w, d); err != nil {
+		return err
+	}
+	if d.Action == reload.Reload {
+		c.report.Reloaded(w, d, c.clock.Since(began))
+	}
+	return nil
+}
+
+func (c *Controller) write(ctx context.Context, w *reload.Workload, d reload.Decision) error {
+	kind := c.kinds[w.Key.Kind]
+	text := d.Ledger.String()
+	patch, err := c.patch(kind, w, d, text)
+	if err != nil {
+		return err
+	}
+	obj, err := c.api.Patch(ctx, kind, w.Key, patch)
+	if err != nil {
+		return fmt.Errorf("patch %s: %w", w.Key, err)
+	}
+	answer, err := kind.Read(obj, c.opts.Names)
+	if err != nil {
+		return err
+	}
+	// The watch will bring it too, later. Until then nobody must decide on what stood there before.
+	c.state.PutWorkload(answer, true)
+	c.state.Remember(&answer, text)
+	return nil
+}
+
+func (c *Controller) patch(kind kinds.Kind, w *reload.Workload, d reload.Decision, ledger string) (kinds.Patch, error) {
+	if d.Action == reload.Record {
+		return kind.LedgerPatch(w, ledger)
+	}
+	return kind.EnvPatch(w, ledger, reload.EnvMarking(d, w, reload.SecretMarksKeyed, c.clock.Now()))
 }
 
 // mayAdopt keeps the first ledgers of a large cluster from being written all at once. One that has to wait goes back to
@@ -69,33 +138,32 @@ func (c *Controller) mayAdopt(key reload.WorkloadKey) bool {
 	return false
 }
 
-func (c *Controller) write(ctx context.Context, w *reload.Workload, d reload.Decision) error {
-	kind := c.kinds[w.Key.Kind]
-	patch, err := c.patch(kind, w, d)
-	if err != nil {
-		return err
+// restoreEvery is how often a ledger that somebody keeps taking away is put back. In between ours is kept in memory, so
+// that nobody is fought with.
+const restoreEvery = time.Hour
+
+func (c *Controller) mayRestore(w *reload.Workload) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	last, ok := c.restored[w.Key]
+	if ok && now.Sub(last) < restoreEvery {
+		c.log.Warn("the ledger of a workload was taken away or set back again; it is kept in memory until it may be written once more",
+			"workload", w.Key.String(), "annotation", reload.LedgerAnnotation, "lastWritten", last.UTC().Format(time.RFC3339))
+		return false
 	}
-	obj, err := c.client.AppsV1().RESTClient().Patch(patch.Type).
-		Namespace(w.Key.Namespace).Resource(kind.Resource.Resource).Name(w.Key.Name).
-		VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, scheme.ParameterCodec).
-		Body(patch.Body).Do(ctx).Get()
-	if err != nil {
-		return fmt.Errorf("patch %s: %w", w.Key, err)
-	}
-	answer, err := kind.Read(obj, c.opts.Names)
-	if err != nil {
-		return err
-	}
-	// The watch will bring it too, later. Until then nobody must decide on what stood there before.
-	c.state.PutWorkload(answer)
-	return nil
+	c.restored[w.Key] = now
+	return true
 }
 
-func (c *Controller) patch(kind kinds.Kind, w *reload.Workload, d reload.Decision) (kinds.Patch, error) {
-	if d.Action == reload.Record {
-		return kind.LedgerPatch(w, d.Ledger.String())
-	}
-	return kind.EnvPatch(w, d.Ledger.String(), reload.EnvMarking(d, w, reload.SecretMarksKeyed, c.clock.Now()))
+// forget drops what is kept about a workload that is gone.
+func (c *Controller) forget(key reload.WorkloadKey) {
+	c.queue.succeeded(key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.conflicted, key)
+	delete(c.supposed, key)
+	delete(c.restored, key)
 }
 
 // decideAgain waits for the version that the API server has already, and the state not yet.
@@ -104,7 +172,7 @@ func (c *Controller) decideAgain(w *reload.Workload) {
 	c.conflicted[w.Key] = struct{}{}
 	c.mu.Unlock()
 	// It may have arrived between the decision and now.
-	if facts, ok := c.state.Facts(w.Key); ok && facts.Workload.ResourceVersion != w.ResourceVersion {
+	if now, ok := c.state.Workload(w.Key); ok && now.ResourceVersion != w.ResourceVersion {
 		c.queue.add(w.Key, 0, 0)
 	}
 }
@@ -116,7 +184,6 @@ func (c *Controller) suppose(w *reload.Workload, d reload.Decision) {
 	known := c.supposed[w.Key] == text
 	c.supposed[w.Key] = text
 	c.mu.Unlock()
-	c.queue.succeeded(w.Key)
 	if !known && d.Action == reload.Reload {
 		c.report.Reloaded(w, d, 0)
 	}

@@ -103,6 +103,12 @@ func (q *queue) place(it *item) {
 // next hands out the workload that is due first and waits until there is one. It returns false when stop closes.
 func (q *queue) next(stop <-chan struct{}) (reload.WorkloadKey, bool) {
 	for {
+		// Asked first: what is due still when it closes is begun by nobody.
+		select {
+		case <-stop:
+			return reload.WorkloadKey{}, false
+		default:
+		}
 		key, wait, ok := q.pop()
 		if ok {
 			return key, true
@@ -120,11 +126,6 @@ func (q *queue) next(stop <-chan struct{}) (reload.WorkloadKey, bool) {
 		}
 		if timer != nil {
 			timer.Stop()
-		}
-		select {
-		case <-stop:
-			return reload.WorkloadKey{}, false
-		default:
 		}
 	}
 }

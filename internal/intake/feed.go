@@ -26,7 +26,7 @@ type Opener interface {
 
 // Sink takes what arrives. It is called by one goroutine.
 type Sink interface {
-	Put(obj runtime.Object)
+	Put(obj runtime.Object, live bool)
 	Delete(obj runtime.Object)
 	// Whole says that a complete snapshot has been put: what exists is what was named here, and nothing else.
 	Whole(names map[types.NamespacedName]struct{})
@@ -147,7 +147,7 @@ func (f *Feed) initialEvents(ctx context.Context, stream watch.Interface) (strin
 				}
 			}
 			quiet.Reset(silence)
-			m, err := f.take(event)
+			m, err := f.take(event, false)
 			if err != nil {
 				return "", err
 			}
@@ -187,7 +187,7 @@ func (f *Feed) snapshotByPages(ctx context.Context) (string, error) {
 				return err
 			}
 			seen[types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}] = struct{}{}
-			f.Sink.Put(obj)
+			f.Sink.Put(obj, false)
 			return nil
 		})
 		if err != nil {
@@ -236,7 +236,7 @@ func (f *Feed) drain(ctx context.Context, stream watch.Interface, rv *string) er
 			if !ok {
 				return nil
 			}
-			m, err := f.take(event)
+			m, err := f.take(event, true)
 			if err != nil {
 				return err
 			}
@@ -246,7 +246,7 @@ func (f *Feed) drain(ctx context.Context, stream watch.Interface, rv *string) er
 }
 
 // take hands one event over and returns the object's metadata.
-func (f *Feed) take(event watch.Event) (metav1.Object, error) {
+func (f *Feed) take(event watch.Event, live bool) (metav1.Object, error) {
 	if event.Type == watch.Error {
 		return nil, fmt.Errorf("the watch failed: %w", apierrors.FromObject(event.Object))
 	}
@@ -256,7 +256,7 @@ func (f *Feed) take(event watch.Event) (metav1.Object, error) {
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified:
-		f.Sink.Put(event.Object)
+		f.Sink.Put(event.Object, live)
 	case watch.Deleted:
 		f.Sink.Delete(event.Object)
 	}

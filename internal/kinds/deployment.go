@@ -2,8 +2,6 @@ package kinds
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -12,12 +10,12 @@ func deployment() Kind {
 		Name:     "Deployment",
 		Resource: appsv1.SchemeGroupVersion.WithResource("deployments"),
 		NewList:  func() runtime.Object { return &appsv1.DeploymentList{} },
-		Template: func(obj runtime.Object) (*metav1.ObjectMeta, *corev1.PodTemplateSpec, bool) {
+		Parts: func(obj runtime.Object) (Parts, bool) {
 			o, ok := obj.(*appsv1.Deployment)
 			if !ok {
-				return nil, nil, false
+				return Parts{}, false
 			}
-			return &o.ObjectMeta, &o.Spec.Template, true
+			return Parts{Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template}, true
 		},
 	}
 }

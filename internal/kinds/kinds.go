@@ -21,8 +21,15 @@ type Kind struct {
 	Name     string
 	Resource schema.GroupVersionResource
 	NewList  func() runtime.Object
-	// Template returns where the pod template stands in an object, or false for an object of another type.
-	Template func(obj runtime.Object) (*metav1.ObjectMeta, *corev1.PodTemplateSpec, bool)
+	// Parts returns where things stand in an object, or false for an object of another type.
+	Parts func(obj runtime.Object) (Parts, bool)
+}
+
+// Parts are the parts of a workload that matter here.
+type Parts struct {
+	Meta     *metav1.ObjectMeta
+	Selector *metav1.LabelSelector
+	Template *corev1.PodTemplateSpec
 }
 
 // All returns every kind there is.
@@ -32,11 +39,11 @@ func All() []Kind {
 
 // Read returns what is kept of an object.
 func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, error) {
-	meta, template, ok := k.Template(obj)
+	parts, ok := k.Parts(obj)
 	if !ok {
 		return reload.Workload{}, fmt.Errorf("a %T came where a %s was asked for", obj, k.Name)
 	}
-	return reload.NewWorkload(k.Name, meta, template, names), nil
+	return reload.NewWorkload(k.Name, parts.Meta, parts.Selector, parts.Template, names), nil
 }
 
 // Patch is one request that changes a workload.

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Concern is a source that concerns a workload, with the reason.
 type Concern struct {
 	Source  Source
+	Seen    SourceSeen
 	Verdict Verdict
 	// Uses are the places where the pod template refers to the source; none
 	// for a source that the workload only names.
@@ -18,10 +20,22 @@ type Concern struct {
 // Facts are all that a decision is made from.
 type Facts struct {
 	Workload Workload
+	Seen     WorkloadSeen
+	// Remembered is the text of the ledger that we wrote or accepted last,
+	// empty if there was none since the start.
+	Remembered string
 	// Concerns are the sources that exist and concern the workload, sorted.
 	Concerns []Concern
+	// Spared are the sources that exist, that the workload refers to or names,
+	// and that do not concern it.
+	Spared []LocalKey
 	// Instance is the ID of the DigestKey behind the digests of Secrets.
 	Instance string
+	// Installed is when that key was made. What changed before was nobody's to
+	// act upon.
+	Installed time.Time
+	// Pods are nil as long as they were not asked for.
+	Pods *Pods
 }
 
 // Action is what a decision leads to.
@@ -30,15 +44,20 @@ type Action uint8
 const (
 	// Nothing is to be written.
 	Nothing Action = iota
+	// AskPods means that the age of the pods decides. The facts are to be
+	// completed by them and decided on again.
+	AskPods
 	// Record writes the ledger and leaves the pod template alone.
 	Record
 	// Reload changes the pod template and writes the ledger, in one step.
 	Reload
 )
 
-// String returns the action as one word.
+// String returns the action as one word or two.
 func (a Action) String() string {
 	switch a {
+	case AskPods:
+		return "ask the pods"
 	case Record:
 		return "record"
 	case Reload:
@@ -58,53 +77,76 @@ type Decision struct {
 	Changes []Concern
 	// Ledger is what is to be written, if anything is.
 	Ledger Ledger
+	// Restores tells that the ledger on the object is not ours any more and
+	// that writing would put ours back.
+	Restores bool
 }
 
 // Decide compares the content of the sources now with the content that the pods
 // were last rolled with. It does not matter which event led to the question, or
 // how many were missed before.
 func Decide(f Facts) Decision {
-	known, err := knownLedger(&f.Workload)
+	base := f.base()
 	switch {
-	case errors.Is(err, ErrNewerFormat):
-		return Decision{Why: err.Error() + "; it is left alone"}
+	case errors.Is(base.err, ErrNewerFormat):
+		return Decision{Why: base.err.Error() + "; it is left alone"}
 	case len(f.Concerns) == 0 && f.Workload.LedgerText == "":
 		return Decision{Why: "no source concerns it"}
-	case err != nil:
-		return Decision{Action: Record, Why: err.Error() + "; the present content counts as the one its pods have", Ledger: f.ledger(Ledger{})}
 	}
 
-	var changes []Concern
-	added := 0
+	var tally tally
 	for _, kind := range sourceKinds() {
-		concerns := f.of(kind)
-		if all, ok := known.Aggregates[kind]; ok {
-			if Aggregate(kind, entriesOf(concerns)) != all {
-				changes = append(changes, newest(concerns)...)
-			}
-			continue
-		}
-		for _, c := range concerns {
-			digest, ok := known.Entries[c.Source.Key.Local()]
-			switch {
-			case !ok, kind == Secret && known.Instance != f.Instance:
-				added++
-			case digest != c.Source.Digest:
-				changes = append(changes, c)
-			}
+		f.findKind(kind, base, &tally)
+	}
+	for _, key := range f.Spared {
+		if _, ok := base.ledger.Entries[key]; ok {
+			tally.dropped++
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b Concern) int { return a.Source.DataTime.Compare(b.Source.DataTime) })
+	slices.SortStableFunc(tally.changes, laterLast)
 
-	next := f.ledger(known)
+	next := f.ledger(base.ledger)
 	switch {
-	case len(changes) > 0:
+	case len(tally.changes) > 0:
 		next.Counter++
-		return Decision{Action: Reload, Why: changedSentence(changes), Changes: changes, Ledger: next}
-	case added > 0:
-		return Decision{Action: Record, Why: fmt.Sprintf("%d of its sources are new to it; their content counts as the one its pods have", added), Ledger: next}
+		return Decision{Action: Reload, Why: changedSentence(tally.changes), Changes: tally.changes, Ledger: next, Restores: base.restore}
+	case tally.asking > 0:
+		return Decision{Action: AskPods, Why: fmt.Sprintf("whether its pods are older than the content of %d of its sources is not known", tally.asking)}
+	case tally.recorded > 0 || tally.dropped > 0 || base.restore:
+		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore}
 	default:
 		return Decision{Why: "its sources have the content that its pods were last rolled with"}
+	}
+}
+
+// tally counts what was found about the sources of one workload.
+type tally struct {
+	changes                   []Concern
+	asking, recorded, dropped int
+}
+
+func (t *tally) add(c Concern, found finding) {
+	switch found {
+	case changed:
+		t.changes = append(t.changes, c)
+	case asking:
+		t.asking++
+	case recorded:
+		t.recorded++
+	case same:
+	}
+}
+
+func (t *tally) recordSentence(base base) string {
+	switch {
+	case base.restore:
+		return "its ledger was taken away or set back by somebody; ours is put back"
+	case base.err != nil:
+		return base.err.Error() + "; the present content is what its pods have"
+	case t.recorded > 0:
+		return fmt.Sprintf("the content of %d of its sources is what its pods have, and is not in its ledger yet", t.recorded)
+	default:
+		return fmt.Sprintf("%d sources in its ledger do not concern it any more", t.dropped)
 	}
 }
 
@@ -116,50 +158,62 @@ func changedSentence(changes []Concern) string {
 	return fmt.Sprintf("%s and %d more sources changed", last, len(changes)-1)
 }
 
-// errNoLedger and the others say why nothing is known of what the pods have.
-const (
-	errNoLedger    = ledgerError("it has no ledger yet")
-	errOtherObject = ledgerError("its ledger was copied from another object")
-)
-
-func knownLedger(w *Workload) (Ledger, error) {
-	if w.LedgerText == "" {
-		return Ledger{}, errNoLedger
+// laterLast orders by what was seen, and by time where nothing was.
+func laterLast(a, b Concern) int {
+	if a.Seen.Content != 0 && b.Seen.Content != 0 {
+		if a.Seen.Content < b.Seen.Content {
+			return -1
+		}
+		return 1
 	}
-	known, err := ParseLedger(w.LedgerText)
-	if err == nil && known.UID != w.UID {
-		return Ledger{}, errOtherObject
-	}
-	return known, err
+	return a.Source.DataTime.Compare(b.Source.DataTime)
 }
 
-// ledger is the one for the present content. Entries of sources that are gone
-// stay as long as the workload refers to them: one that comes back with other
-// content is a change.
-func (f *Facts) ledger(known Ledger) Ledger {
-	next := Ledger{UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, Entries: map[LocalKey]Digest{}}
-	for key, digest := range known.Entries {
-		if key.Kind == Secret && known.Instance != f.Instance {
-			continue
-		}
-		if _, refers := f.Workload.Reference(key); refers {
-			next.Entries[key] = digest
-		}
-	}
-	for _, c := range f.Concerns {
-		next.Entries[c.Source.Key.Local()] = c.Source.Digest
-	}
-	return next
-}
-
-func (f *Facts) of(kind SourceKind) []Concern {
+// findKind compares the sources of one kind with the ledger.
+func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 	var concerns []Concern
 	for _, c := range f.Concerns {
 		if c.Source.Key.Kind == kind {
 			concerns = append(concerns, c)
 		}
 	}
-	return concerns
+	all, aggregated := base.ledger.Aggregates[kind]
+	if !aggregated {
+		for _, c := range concerns {
+			t.add(c, f.find(&c, base))
+		}
+		return
+	}
+	if otherKey(kind, base, f) || Aggregate(kind, entriesOf(concerns)) == all || len(concerns) == 0 {
+		return
+	}
+	// Which source it was cannot be told. The newest stands in for it: if the
+	// pods have that one, they have all.
+	newest := slices.MaxFunc(concerns, laterLast)
+	t.add(newest, f.compared(&newest, base))
+}
+
+// ledger is the one for the present content. Entries of sources that do not
+// exist stay as long as the workload refers to them: one that comes back with
+// other content is a change.
+func (f *Facts) ledger(known Ledger) Ledger {
+	next := Ledger{UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: known.DataTime, Entries: map[LocalKey]Digest{}}
+	for key, digest := range known.Entries {
+		if key.Kind == Secret && known.Instance != f.Instance {
+			continue
+		}
+		if _, refers := f.Workload.Reference(key); refers || slices.Contains(f.Workload.Policy.ExactNames(key.Kind), key.Name) {
+			next.Entries[key] = digest
+		}
+	}
+	for _, key := range f.Spared {
+		delete(next.Entries, key)
+	}
+	for _, c := range f.Concerns {
+		next.Entries[c.Source.Key.Local()] = c.Source.Digest
+		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
+	}
+	return next
 }
 
 func entriesOf(concerns []Concern) map[LocalKey]Digest {
@@ -168,14 +222,4 @@ func entriesOf(concerns []Concern) map[LocalKey]Digest {
 		entries[c.Source.Key.Local()] = c.Source.Digest
 	}
 	return entries
-}
-
-// newest stands in for the change that an aggregate does not name.
-func newest(concerns []Concern) []Concern {
-	if len(concerns) == 0 {
-		return nil
-	}
-	return []Concern{slices.MaxFunc(concerns, func(a, b Concern) int {
-		return a.Source.DataTime.Compare(b.Source.DataTime)
-	})}
 }

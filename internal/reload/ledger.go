@@ -37,6 +37,10 @@ type Ledger struct {
 	Instance string
 	// Counter grows by one with each reload.
 	Counter int64
+	// DataTime is the newest of the sources in it, in seconds since 1970. A
+	// content that differs from its entry and claims to be no newer was changed
+	// in a way that the API server notes no time for.
+	DataTime int64
 	// Entries are the digests of the sources.
 	Entries map[LocalKey]Digest
 	// Aggregates stand in for the entries of the kinds that have too many of
@@ -50,6 +54,7 @@ type ledgerText struct {
 	UID       types.UID         `json:"uid"`
 	Instance  string            `json:"key,omitempty"`
 	Counter   int64             `json:"n"`
+	DataTime  int64             `json:"t,omitempty"`
 	ConfigMap map[string]Digest `json:"cm,omitempty"`
 	Secret    map[string]Digest `json:"secret,omitempty"`
 	SPC       map[string]Digest `json:"spc,omitempty"`
@@ -107,6 +112,7 @@ func ParseLedger(s string) (Ledger, error) {
 		UID:        text.UID,
 		Instance:   text.Instance,
 		Counter:    text.Counter,
+		DataTime:   text.DataTime,
 		Entries:    map[LocalKey]Digest{},
 		Aggregates: map[SourceKind]Digest{},
 	}
@@ -193,7 +199,7 @@ func (l Ledger) largestKind() SourceKind {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter}
+	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime}
 	for kind, digest := range l.Aggregates {
 		_, all := text.of(kind)
 		*all = &digest

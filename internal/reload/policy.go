@@ -119,6 +119,22 @@ func (p Policy) RolloutStrategy() RolloutStrategy {
 	return p.rollout
 }
 
+// Equal tells whether two policies ask for the same.
+func (p Policy) Equal(other Policy) bool {
+	for _, kind := range sourceKinds() {
+		if !p.of(kind).equal(other.of(kind)) {
+			return false
+		}
+	}
+	return p.settle == other.settle && p.pause == other.pause && p.rollout == other.rollout
+}
+
+func (k kindPolicy) equal(other kindPolicy) bool {
+	return k.search == other.search && k.auto == other.auto && k.typed == other.typed &&
+		slices.Equal(k.excluded, other.excluded) &&
+		slices.EqualFunc(k.entries, other.entries, func(a, b namedEntry) bool { return a.text == b.text })
+}
+
 // ExactNames returns the named sources of a kind that can be one source only,
 // in the order of the annotation. Names with a character that means something
 // in a regular expression, such as a dot, are not among them.

@@ -163,7 +163,11 @@ func TestReferences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := phrases{}
-			for _, ref := range reload.References(tc.spec) {
+			refs := reload.References(tc.spec)
+			if len(refs) != len(tc.want) {
+				t.Errorf("got %d references, want %d", len(refs), len(tc.want))
+			}
+			for _, ref := range refs {
 				for _, use := range ref.Uses {
 					got[ref.Key] = append(got[ref.Key], use.String())
 				}

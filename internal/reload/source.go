@@ -127,6 +127,7 @@ type Source struct {
 	// an update does nothing but take keys away: the API server records no time
 	// for that, so an early DataTime alone does not prove an early change.
 	DataTime time.Time
+	Created  time.Time
 
 	Annotations SourceAnnotations
 }
@@ -175,6 +176,7 @@ func fromMeta(kind SourceKind, meta *metav1.ObjectMeta, names Names) Source {
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
 		DataTime:        dataTime(meta),
+		Created:         meta.CreationTimestamp.Time,
 		Annotations: SourceAnnotations{
 			Match:  meta.Annotations[names.Match] == "true",
 			Ignore: meta.Annotations[names.Ignore] == "true",
@@ -185,8 +187,8 @@ func fromMeta(kind SourceKind, meta *metav1.ObjectMeta, names Names) Source {
 // ChangedKeys returns the keys that differ between two states of one source,
 // each list sorted. The digests of both must have been made with the same
 // DigestKey.
-func ChangedKeys(old, new Source) (added, removed, changed []string) {
-	was, is := old.Keys, new.Keys
+func ChangedKeys(before, after Source) (added, removed, changed []string) {
+	was, is := before.Keys, after.Keys
 	for len(was) > 0 && len(is) > 0 {
 		switch cmp.Compare(was[0].Name, is[0].Name) {
 		case -1:

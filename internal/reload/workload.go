@@ -1,6 +1,9 @@
 package reload
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,14 +33,19 @@ type Workload struct {
 	ResourceVersion string
 	Created         time.Time
 	Deleting        bool
+	Tool            Tool
 
 	// References are what the pod template refers to, sorted.
 	References []Reference
 	// Containers are the names of the regular containers, in the order of the
 	// template.
 	Containers []string
-	Policy     Policy
-	Problems   []Problem
+	// Template stands for all of the pod template but our marks.
+	Template Digest
+	// Selector finds its pods.
+	Selector *metav1.LabelSelector
+	Policy   Policy
+	Problems []Problem
 
 	// LedgerText is the ledger as it stands on the object, empty without one.
 	LedgerText string
@@ -62,14 +70,17 @@ type EnvMark struct {
 
 // NewWorkload returns what is kept of an object with a pod template. The result
 // shares no memory with the template but strings.
-func NewWorkload(kind string, meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, names Names) Workload {
+func NewWorkload(kind string, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, names Names) Workload {
 	w := Workload{
 		Key:             WorkloadKey{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
 		Created:         meta.CreationTimestamp.Time,
 		Deleting:        meta.DeletionTimestamp != nil,
+		Tool:            toolOf(meta),
 		References:      References(&template.Spec),
+		Selector:        selector,
+		Template:        templateDigest(template, names),
 		LedgerText:      meta.Annotations[LedgerAnnotation],
 		Marks: Marks{
 			ReloadedFrom: template.Annotations[names.LastReloadedFrom],
@@ -81,13 +92,36 @@ func NewWorkload(kind string, meta *metav1.ObjectMeta, template *corev1.PodTempl
 		container := &template.Spec.Containers[i]
 		w.Containers = append(w.Containers, container.Name)
 		for _, env := range container.Env {
-			if strings.HasPrefix(env.Name, envPrefix) {
+			if isMark(env) {
 				w.Marks.Env = append(w.Marks.Env, EnvMark{Container: container.Name, Variable: env.Name, Value: env.Value})
 			}
 		}
 	}
 	return w
 }
+
+// templateDigest leaves out what a reload puts into a template, whoever did it:
+// two templates that differ in nothing else start the same pods.
+func templateDigest(template *corev1.PodTemplateSpec, names Names) Digest {
+	plain := *template
+	plain.Annotations = maps.Clone(template.Annotations)
+	delete(plain.Annotations, RolledAnnotation)
+	delete(plain.Annotations, names.LastReloadedFrom)
+	plain.Spec.Containers = slices.Clone(template.Spec.Containers)
+	for i := range plain.Spec.Containers {
+		container := &plain.Spec.Containers[i]
+		if slices.ContainsFunc(container.Env, isMark) {
+			container.Env = slices.DeleteFunc(slices.Clone(container.Env), isMark)
+		}
+	}
+	raw, _ := json.Marshal(plain) // API types always can be
+	e := newEncoder(sha256.New())
+	e.begin('t')
+	e.Write(raw)
+	return Digest(e.Sum(nil)[:len(Digest{})])
+}
+
+func isMark(env corev1.EnvVar) bool { return strings.HasPrefix(env.Name, envPrefix) }
 
 // Reference returns how the pod template refers to a source, if it does.
 func (w *Workload) Reference(key LocalKey) (Reference, bool) {

@@ -16,8 +16,9 @@ type links struct {
 
 func linksOf(w *reload.Workload, autoReloadAll bool) links {
 	var l links
-	if !w.Policy.OptedIn(autoReloadAll) {
-		// It stays known, but no event of a source has to look it up.
+	if !w.Policy.OptedIn(autoReloadAll) && w.LedgerText == "" {
+		// It stays known, but no event of a source has to look it up. One with a ledger was opted in once, and what
+		// the ledger says of sources that do not concern it any more has to go.
 		return l
 	}
 	for _, ref := range w.References {
@@ -40,21 +41,21 @@ func (l links) equal(other links) bool {
 	return slices.Equal(l.exact, other.exact) && slices.Equal(l.patterns, other.patterns)
 }
 
-type workloads map[reload.WorkloadKey]struct{}
+type keys map[reload.WorkloadKey]struct{}
 
 // index finds workloads by source and sources by workload.
 type index struct {
-	bySource map[reload.SourceKey]workloads
+	bySource map[reload.SourceKey]keys
 	// patterned are, by namespace, the workloads that name sources by an expression.
-	patterned map[string]workloads
+	patterned map[string]keys
 	// names are, by namespace, the sources that exist: what an expression is tried on.
 	names map[string]map[reload.LocalKey]struct{}
 }
 
 func newIndex() index {
 	return index{
-		bySource:  map[reload.SourceKey]workloads{},
-		patterned: map[string]workloads{},
+		bySource:  map[reload.SourceKey]keys{},
+		patterned: map[string]keys{},
 		names:     map[string]map[reload.LocalKey]struct{}{},
 	}
 }

@@ -96,6 +96,10 @@ The namespaces that are watched, with commas between them; empty for all.
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]
   verbs: [list, watch, patch]
+# The age of a workload's pods, asked for when nothing else tells whether they are older than a change.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list]
 # One event on the workload per reload, and per reload that failed.
 - apiGroups: [events.k8s.io]
   resources: [events]

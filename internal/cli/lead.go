@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/lease"
+)
+
+// leadership is what this instance has to do with the lease.
+type leadership struct {
+	holder *lease.Holder // nil if there is none to hold
+	cfg    config.Lease
+	log    *slog.Logger
+}
+
+// newLeadership holds a lease wherever there is a place for it, with one replica too: two versions of the controller
+// are not to act at once while one takes the place of the other. A dry run writes nothing, not even that, and keeps
+// nobody from acting.
+func newLeadership(cfg *config.Config, client kubernetes.Interface, log *slog.Logger) leadership {
+	l := leadership{cfg: cfg.Lease, log: log}
+	if cfg.PodNamespace == "" || cfg.DryRun {
+		return l
+	}
+	l.holder = lease.New(lease.Options{
+		Namespace: cfg.PodNamespace, Identity: identity(cfg.PodName),
+		Duration: cfg.Lease.Duration, RenewDeadline: cfg.Lease.RenewDeadline, RetryPeriod: cfg.Lease.RetryPeriod,
+		Alone: !cfg.Lease.HA,
+	}, client, clock.RealClock{}, log)
+	return l
+}
+
+// identity is the name of the pod. Without it the host says where to look, and something random makes it one of a kind:
+// pods on the network of their node share its name, and an instance takes over at once from one of its own identity.
+func identity(podName string) string {
+	if podName != "" {
+		return podName
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "reroll"
+	}
+	return host + "_" + string(uuid.NewUUID())
+}
+
+// lead returns when this instance may write, with what tells whether it still may.
+func (l leadership) lead(ctx context.Context) (func() bool, error) {
+	always := func() bool { return true }
+	if l.holder == nil {
+		return always, nil
+	}
+	err := l.holder.Acquire(ctx)
+	if _, missing := errors.AsType[*lease.RightsError](err); missing && !l.cfg.HA {
+		l.log.Warn("going on without the lease, so nothing keeps another instance from acting at the same time", "error", err.Error())
+		return always, nil
+	}
+	return l.holder.Held, err
+}
+
+// watch calls end when the lease is lost, and returns when it has or the context ends.
+func (l leadership) watch(ctx context.Context, end context.CancelCauseFunc) {
+	if l.holder == nil {
+		return
+	}
+	select {
+	case <-l.holder.Lost():
+		end(l.holder.Err())
+	case <-ctx.Done():
+	}
+}
+
+// release is called when nothing is written any more.
+func (l leadership) release() {
+	if l.holder == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.RenewDeadline/2)
+	defer cancel()
+	l.holder.Release(ctx)
+}

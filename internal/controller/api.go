@@ -1,0 +1,94 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/internal/intake"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// API is all that the controller asks of an API server.
+type API interface {
+	// Open returns how the objects of a resource are brought.
+	Open(Watched) intake.Opener
+	// Patch changes a workload and returns what it is then.
+	Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error)
+	// Pods returns the pods of a workload.
+	Pods(ctx context.Context, w *reload.Workload) (reload.Pods, error)
+}
+
+// Watched is a resource, in one namespace or in all.
+type Watched struct {
+	Group, Resource, Namespace string
+	// FieldSelector leaves objects out on the server's side.
+	FieldSelector string
+	NewList       func() runtime.Object
+}
+
+// Client is the API by a client of a real cluster.
+type Client struct{ kubernetes.Interface }
+
+// Open returns a watch by the resource's own types, which the API server sends as protobuf.
+func (c Client) Open(w Watched) intake.Opener {
+	return intake.Resource{
+		Client: c.group(w.Group), Name: w.Resource, Namespace: w.Namespace,
+		FieldSelector: w.FieldSelector, NewList: w.NewList,
+	}
+}
+
+func (c Client) group(name string) rest.Interface {
+	if name == "" {
+		return c.CoreV1().RESTClient()
+	}
+	return c.AppsV1().RESTClient()
+}
+
+// Patch sends one request.
+func (c Client) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+	return c.group(kind.Resource.Group).Patch(patch.Type).
+		Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).
+		VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, scheme.ParameterCodec).
+		Body(patch.Body).Do(ctx).Get()
+}
+
+// podPage bounds the memory for the pods of one workload.
+const podPage = 500
+
+// Pods lists the pods that the workload's selector finds. A pod of another owner among them can make the answer older
+// than it is, never younger.
+func (c Client) Pods(ctx context.Context, w *reload.Workload) (reload.Pods, error) {
+	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
+	if err != nil {
+		return reload.Pods{}, fmt.Errorf("read the selector of %s: %w", w.Key, err)
+	}
+	var pods reload.Pods
+	opts := metav1.ListOptions{LabelSelector: selector.String(), Limit: podPage}
+	for {
+		list, err := c.CoreV1().Pods(w.Key.Namespace).List(ctx, opts)
+		if err != nil {
+			return reload.Pods{}, fmt.Errorf("list the pods of %s: %w", w.Key, err)
+		}
+		for i := range list.Items {
+			if pod := &list.Items[i]; runs(pod) {
+				pods.Add(pod.CreationTimestamp.Time)
+			}
+		}
+		if opts.Continue = list.Continue; opts.Continue == "" {
+			return pods, nil
+		}
+	}
+}
+
+// runs is false for a pod that has ended or is about to: what it was started with does not matter any more.
+func runs(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}

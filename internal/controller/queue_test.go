@@ -1,0 +1,157 @@
+package controller
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+const (
+	settle = time.Second
+	most   = 10 * time.Second
+)
+
+func newTestQueue() (*queue, *clocktesting.FakeClock) {
+	clock := clocktesting.NewFakeClock(time.Unix(1000, 0))
+	return newQueue(clock), clock
+}
+
+func named(name string) reload.WorkloadKey {
+	return reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: name}
+}
+
+// due takes out everything that is due now, and is done with it at once.
+func due(q *queue) []string {
+	var names []string
+	for {
+		key, _, ok := q.pop()
+		if !ok {
+			return names
+		}
+		names = append(names, key.Name)
+		q.done(key)
+	}
+}
+
+func TestTenChangesWithinAMomentAreOneLook(t *testing.T) {
+	q, clock := newTestQueue()
+	for range 10 {
+		q.add(named("web"), settle, most)
+		clock.Step(settle / 2)
+		if got := due(q); got != nil {
+			t.Fatalf("looked at %v while its sources were not quiet", got)
+		}
+	}
+	clock.Step(settle)
+	if got := due(q); len(got) != 1 {
+		t.Errorf("looked at %v, want one look", got)
+	}
+	clock.Step(most)
+	if got := due(q); got != nil {
+		t.Errorf("looked at %v again, without a reason", got)
+	}
+}
+
+func TestASourceThatIsNeverQuietIsLookedAtOncePerSettleMax(t *testing.T) {
+	q, clock := newTestQueue()
+	looks := 0
+	for range 300 { // half a minute of changes, ten a second
+		q.add(named("web"), settle, most)
+		clock.Step(100 * time.Millisecond)
+		looks += len(due(q))
+	}
+	if looks != 2 && looks != 3 {
+		t.Errorf("looked %d times in 30 s, want one look each %s", looks, most)
+	}
+}
+
+func TestWithoutAQuietPeriodItIsDueAtOnce(t *testing.T) {
+	q, _ := newTestQueue()
+	q.add(named("web"), 0, most)
+	if got := due(q); len(got) != 1 {
+		t.Errorf("looked at %v", got)
+	}
+}
+
+func TestAWorkloadThatIsBusyIsNotHandedOutAgain(t *testing.T) {
+	q, clock := newTestQueue()
+	q.add(named("web"), 0, most)
+	key, _, _ := q.pop()
+	q.add(named("web"), 0, most)
+	clock.Step(most)
+	if got := due(q); got != nil {
+		t.Fatalf("%v is looked at twice at the same time", got)
+	}
+	q.done(key)
+	if got := due(q); len(got) != 1 {
+		t.Errorf("the change that came meanwhile is lost: %v", got)
+	}
+}
+
+func TestWhatIsDueFirstComesFirst(t *testing.T) {
+	q, clock := newTestQueue()
+	q.add(named("third"), 3*time.Second, most)
+	q.add(named("first"), time.Second, most)
+	q.add(named("second"), 2*time.Second, most)
+	clock.Step(most)
+	got := due(q)
+	if len(got) != 3 || got[0] != "first" || got[1] != "second" || got[2] != "third" {
+		t.Errorf("came in the order %v", got)
+	}
+}
+
+func TestRetriesComeLaterEachTimeUpToFiveMinutesForEver(t *testing.T) {
+	q, clock := newTestQueue()
+	last := time.Duration(0)
+	for try := range 40 {
+		delay := q.retry(named("web"))
+		if delay < last || delay > 5*time.Minute {
+			t.Fatalf("try %d waits %s after one of %s", try, delay, last)
+		}
+		last = delay
+		clock.Step(delay)
+		if got := due(q); len(got) != 1 {
+			t.Fatalf("try %d: it is not looked at again", try)
+		}
+	}
+	if last != 5*time.Minute {
+		t.Errorf("the last delay is %s", last)
+	}
+	q.succeeded(named("web"))
+	if delay := q.retry(named("web")); delay != firstRetry {
+		t.Errorf("after a success the first delay is %s", delay)
+	}
+}
+
+func TestNextWaitsForWhatIsDueAndEndsWithStop(t *testing.T) {
+	q, clock := newTestQueue()
+	stop := make(chan struct{})
+	got := make(chan string)
+	go func() {
+		for {
+			key, ok := q.next(stop)
+			if !ok {
+				close(got)
+				return
+			}
+			got <- key.Name
+			q.done(key)
+		}
+	}()
+	q.add(named("web"), settle, most)
+	for !clock.HasWaiters() {
+		runtime.Gosched() // until the worker sleeps on the clock
+	}
+	clock.Step(settle)
+	if name := <-got; name != "web" {
+		t.Errorf("got %s", name)
+	}
+	close(stop)
+	if _, open := <-got; open {
+		t.Error("it hands out something after the end")
+	}
+}

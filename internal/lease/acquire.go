@@ -1,0 +1,127 @@
+package lease
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Acquire waits until the lease is held, and then keeps it until Release. It returns a *RightsError if that is not
+// allowed, and the context's error if that ends first.
+func (h *Holder) Acquire(ctx context.Context) error {
+	// Asked before anything is waited for: to learn that a right is missing when the other instance has died is late.
+	if err := h.checkRights(ctx); err != nil {
+		return err
+	}
+	var (
+		seen    sighting
+		waiting waiting
+	)
+	for {
+		holder, err := h.try(ctx, &seen)
+		switch {
+		case ctx.Err() != nil && holder != h.opts.Identity:
+			return ctx.Err()
+		case apierrors.IsForbidden(err):
+			return h.rightsError(ctx, err)
+		case err != nil:
+			waiting.failed(h, err)
+		case holder == h.opts.Identity:
+			h.log.Info("holding the lease")
+			h.keep(ctx)
+			return nil
+		default:
+			waiting.seen(h, holder)
+		}
+		if !h.wait(ctx) {
+			return ctx.Err()
+		}
+	}
+}
+
+// try takes the lease if nobody holds it, and returns who holds it then.
+func (h *Holder) try(ctx context.Context, seen *sighting) (string, error) {
+	for {
+		holder, err := h.tryOnce(ctx, seen)
+		// Somebody has written since it was read: it has to be read again to know what.
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			continue
+		}
+		return holder, err
+	}
+}
+
+func (h *Holder) tryOnce(ctx context.Context, seen *sighting) (string, error) {
+	reading, cancel := h.bounded(ctx)
+	defer cancel()
+	present, err := h.leases().Get(reading, Name, metav1.GetOptions{})
+	// A write is not cut off by the end of the context: one without an answer may have taken the lease, and then
+	// nobody would release it.
+	writing, cancel := h.bounded(context.WithoutCancel(ctx))
+	defer cancel()
+	begun := h.clock.Now()
+	switch {
+	case apierrors.IsNotFound(err):
+		h.current, err = h.leases().Create(writing, h.taken(nil, begun), metav1.CreateOptions{FieldManager: fieldManager})
+	case err != nil:
+		return "", err
+	default:
+		seen.see(present, begun)
+		holder := holderOf(present)
+		if holder != "" && holder != h.opts.Identity && !seen.expired(begun, h.opts.Duration) {
+			return holder, nil
+		}
+		h.current, err = h.leases().Update(writing, h.taken(present, begun), metav1.UpdateOptions{FieldManager: fieldManager})
+	}
+	if err != nil {
+		return "", err
+	}
+	h.renewedAt(begun)
+	return h.opts.Identity, nil
+}
+
+// wait waits for one retry period; false means that the context ended first.
+func (h *Holder) wait(ctx context.Context) bool {
+	timer := h.clock.NewTimer(h.opts.RetryPeriod)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// waiting says what there is to say while somebody else holds the lease: each thing once, since it may last for weeks.
+type waiting struct {
+	since  time.Time // zero before it is known who holds it
+	warned bool
+	error  string
+}
+
+func (w *waiting) seen(h *Holder, holder string) {
+	w.error = ""
+	now := h.clock.Now()
+	switch {
+	case w.since.IsZero():
+		w.since = now
+		h.log.Info("waiting for the lease", "holder", holder)
+	case h.opts.Alone && !w.warned && now.Sub(w.since) > patience*h.opts.Duration:
+		w.warned = true
+		h.log.Warn("another instance goes on holding the lease, so this one writes nothing; "+
+			"two installations cannot share a namespace: give each its own, or end one", "holder", holder)
+	}
+}
+
+// patience is how many durations of the lease an instance waits for one that should be about to end before it warns. A
+// pod that is replaced has 30 s to end, twice the default duration.
+const patience = 4
+
+func (w *waiting) failed(h *Holder, err error) {
+	if text := err.Error(); text != w.error {
+		w.error = text
+		h.log.Warn("the lease cannot be read or taken, trying again", "error", text)
+	}
+}

@@ -1,0 +1,98 @@
+package lease
+
+import (
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// The fields are those that client-go's leader election reads and writes, with the same meaning.
+
+func holderOf(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }
+
+// taken returns a lease, or a new one for nil, as it is to be written by a new holder.
+func (h *Holder) taken(from *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
+	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: Name, Namespace: h.opts.Namespace}}
+	transitions := int32(0)
+	if from != nil {
+		l = from.DeepCopy()
+		transitions = ptr.Deref(from.Spec.LeaseTransitions, 0)
+		if holderOf(from) != h.opts.Identity {
+			transitions++
+		}
+	}
+	l.Spec.HolderIdentity = &h.opts.Identity
+	l.Spec.LeaseDurationSeconds = ptr.To(seconds(h.opts.Duration))
+	// It is written anew also where an earlier instance of this name had the lease, which tells the two apart.
+	l.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(now))
+	l.Spec.RenewTime = l.Spec.AcquireTime
+	l.Spec.LeaseTransitions = &transitions
+	return l
+}
+
+// renewal returns the lease that is held as it is to be written to hold it longer.
+func (h *Holder) renewal(now time.Time) *coordinationv1.Lease {
+	l := h.current.DeepCopy()
+	l.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now))
+	return l
+}
+
+// released returns the lease that is held as it is to be written for whoever comes next, who need not wait. A duration
+// of 0 would be refused.
+func (h *Holder) released(now time.Time) *coordinationv1.Lease {
+	l := h.renewal(now)
+	l.Spec.HolderIdentity = ptr.To("")
+	l.Spec.LeaseDurationSeconds = ptr.To(int32(1))
+	l.Spec.AcquireTime = l.Spec.RenewTime
+	return l
+}
+
+// seconds rounds up: the record knows whole seconds only, and others must not wait for less than was asked for.
+func seconds(d time.Duration) int32 {
+	return int32((d + time.Second - 1) / time.Second)
+}
+
+// notOurs says why a lease is not, or not any more, the one that is held here. It is nil if others have touched nothing
+// that matters, such as a label.
+func (h *Holder) notOurs(l *coordinationv1.Lease) error {
+	switch holder := holderOf(l); {
+	case holder == "":
+		return fmt.Errorf("%s was lost: somebody has emptied it", h)
+	case holder != h.opts.Identity:
+		return fmt.Errorf("%s was lost: %s holds it now", h, holder)
+	case l.UID != h.current.UID, !l.Spec.AcquireTime.Equal(h.current.Spec.AcquireTime):
+		return fmt.Errorf("%s was lost: another process that is called %s too has taken it", h, holder)
+	default:
+		return nil
+	}
+}
+
+// sighting is a record of somebody else, and since when it has been seen to stand unchanged. Only the own clock tells
+// how old it is: the times in the record are those of another one.
+type sighting struct {
+	uid   types.UID
+	spec  coordinationv1.LeaseSpec
+	since time.Time
+}
+
+// see notes what was read just now.
+func (s *sighting) see(l *coordinationv1.Lease, now time.Time) {
+	if s.uid == l.UID && apiequality.Semantic.DeepEqual(s.spec, l.Spec) {
+		return
+	}
+	*s = sighting{uid: l.UID, spec: *l.Spec.DeepCopy(), since: now}
+}
+
+// expired tells whether its holder has been silent for as long as it said. One that did not say is given the time that
+// others give us.
+func (s *sighting) expired(now time.Time, duration time.Duration) bool {
+	if secs := s.spec.LeaseDurationSeconds; secs != nil {
+		duration = time.Duration(*secs) * time.Second
+	}
+	return !now.Before(s.since.Add(duration))
+}

@@ -1,0 +1,166 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// lostError says that the lease is held here no more, for certain.
+type lostError struct{ error }
+
+// keep renews the lease until Release, or until it is lost. The end of the context given does not end it: the writes
+// that are finished after it are covered still.
+func (h *Holder) keep(ctx context.Context) {
+	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(h.stopped)
+		if why := h.renewals(ctx); why != nil {
+			h.lose(why)
+		}
+	}()
+}
+
+// renewals returns why the lease was lost, nil if the context has ended.
+func (h *Holder) renewals(ctx context.Context) error {
+	paused := false
+	for h.wait(ctx) {
+		err := h.renew(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		var lost lostError
+		switch {
+		case err == nil:
+			if paused {
+				h.log.Info("the lease is renewed, going on")
+			}
+			paused = false
+		case errors.As(err, &lost):
+			return lost.error
+		case h.Held():
+			// There is time for another try.
+		case refused(err):
+			return fmt.Errorf("%s was lost: it may not be renewed any more: %w", h, err)
+		case !paused:
+			// Not the end. The API server is away for everybody, or for us alone: then somebody takes the lease, and
+			// the next renewal that reaches it says so. To end and start again would be no safer, and the caches of a
+			// large cluster would be read again by every controller at the moment in which the API server is back.
+			paused = true
+			h.log.Warn("the lease could not be renewed in time, so nothing is written until it is", "error", err.Error())
+		}
+	}
+	return nil
+}
+
+func (h *Holder) renew(ctx context.Context) error {
+	for {
+		begun := h.clock.Now()
+		writing, cancel := h.bounded(ctx)
+		answer, err := h.leases().Update(writing, h.renewal(begun), metav1.UpdateOptions{FieldManager: fieldManager})
+		cancel()
+		switch {
+		case err == nil:
+			h.current = answer
+			h.renewedAt(begun)
+			return nil
+		case apierrors.IsConflict(err):
+			if err := h.reread(ctx); err != nil {
+				return err
+			}
+		case apierrors.IsNotFound(err):
+			return h.deleted()
+		default:
+			return err
+		}
+	}
+}
+
+// reread brings the version that the API server has and checks that the lease is still the one held here: somebody may
+// have added a label, or the answer to an earlier renewal did not arrive.
+func (h *Holder) reread(ctx context.Context) error {
+	ctx, cancel := h.bounded(ctx)
+	defer cancel()
+	present, err := h.leases().Get(ctx, Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return h.deleted()
+	}
+	if err != nil {
+		return err
+	}
+	if why := h.notOurs(present); why != nil {
+		return lostError{why}
+	}
+	h.current = present
+	return nil
+}
+
+func (h *Holder) deleted() error {
+	return lostError{fmt.Errorf("%s was lost: somebody has deleted it", h)}
+}
+
+func (h *Holder) lose(why error) {
+	h.mu.Lock()
+	h.holding, h.why = false, why
+	h.mu.Unlock()
+	h.log.Info("lost the lease", "why", why.Error())
+	close(h.lost)
+}
+
+// refused tells an answer that no later try will better, such as a right that was taken away, from a server that is
+// away or busy.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+}
+
+// Release gives the lease to whoever comes next, at once, and returns when that is written. Nothing may be written
+// under the lease after it was called. It does nothing if the lease is not held.
+func (h *Holder) Release(ctx context.Context) {
+	if h.stop == nil {
+		return
+	}
+	h.mu.Lock()
+	h.holding = false
+	h.mu.Unlock()
+	h.stop()
+	<-h.stopped
+	if h.Err() != nil {
+		return
+	}
+	err := h.release(ctx)
+	if lost, ok := errors.AsType[lostError](err); ok {
+		h.log.Info("lost the lease", "why", lost.Error())
+		return
+	}
+	if err != nil {
+		h.log.Warn("the lease is not released, so others take it when it has run out", "after", h.opts.Duration.String(), "error", err.Error())
+		return
+	}
+	h.log.Info("released the lease")
+}
+
+func (h *Holder) release(ctx context.Context) error {
+	for {
+		_, err := h.leases().Update(ctx, h.released(h.clock.Now()), metav1.UpdateOptions{FieldManager: fieldManager})
+		switch {
+		case apierrors.IsConflict(err):
+			// A renewal that was under way may have been written.
+			if err := h.reread(ctx); err != nil {
+				return err
+			}
+		case apierrors.IsNotFound(err):
+			return h.deleted()
+		default:
+			return err
+		}
+	}
+}

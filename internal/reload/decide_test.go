@@ -1,0 +1,269 @@
+package reload
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The story of these tests: Deployment web refers to ConfigMap cm and Secret sec. Versions and seconds count up from
+// 100; the installation began at second 50.
+const (
+	instance  = "key-1"
+	installed = 50
+)
+
+func at(second int64) time.Time { return time.Unix(second, 0) }
+
+// situation builds facts and says what is special about them.
+type situation struct {
+	f Facts
+}
+
+func web() *situation {
+	return &situation{Facts{
+		Workload: Workload{
+			Key: WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "uid-1",
+			Containers: []string{"app"},
+			References: []Reference{
+				{Key: LocalKey{ConfigMap, "cm"}, Uses: []Use{{How: UseEnvFrom, Container: "app"}}},
+				{Key: LocalKey{Secret, "sec"}, Uses: []Use{{How: UseEnvFrom, Container: "app"}}},
+			},
+		},
+		Seen:      WorkloadSeen{Since: 100},
+		Instance:  instance,
+		Installed: at(installed),
+	}}
+}
+
+func digestOf(text string) Digest {
+	var d Digest
+	copy(d[:], text)
+	return d
+}
+
+// source adds one that concerns the workload: made at one second, its content written at another.
+func (s *situation) source(kind SourceKind, name, content string, created, data int64, seen SourceSeen) *situation {
+	c := Concern{
+		Source: Source{
+			Key: SourceKey{kind, "shop", name}, UID: "uid-" + "source", Digest: digestOf(content),
+			Created: at(created), DataTime: at(data),
+		},
+		Seen:    seen,
+		Verdict: Verdict{Concerned: true, Rule: RuleAuto},
+	}
+	copy(c.Source.Reloader[:], "sha1 of "+content)
+	if ref, ok := s.f.Workload.Reference(c.Source.Key.Local()); ok {
+		c.Uses = ref.Uses
+	}
+	s.f.Concerns = append(s.f.Concerns, c)
+	return s
+}
+
+// cm is the ConfigMap as a snapshot brings it: nothing is known of when it changed but what it says itself.
+func (s *situation) cm(content string, data int64) *situation {
+	return s.source(ConfigMap, "cm", content, 10, data, SourceSeen{Version: uint64(data)})
+}
+
+// cmSeen is the ConfigMap with its last change seen on the watch.
+func (s *situation) cmSeen(content string, version uint64) *situation {
+	return s.source(ConfigMap, "cm", content, 10, int64(version), SourceSeen{Content: version, Edited: true, Annotations: 1, Version: version})
+}
+
+func (s *situation) ledger(change func(*Ledger)) *situation {
+	l := Ledger{UID: "uid-1", Instance: instance, Counter: 3, DataTime: 60, Entries: map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("one")}}
+	if change != nil {
+		change(&l)
+	}
+	s.f.Workload.LedgerText = l.String()
+	return s
+}
+
+func (s *situation) remembered(change func(*Ledger)) *situation {
+	text := s.f.Workload.LedgerText
+	s.ledger(change)
+	s.f.Remembered, s.f.Workload.LedgerText = s.f.Workload.LedgerText, text
+	return s
+}
+
+func (s *situation) pods(count int, oldest int64) *situation {
+	s.f.Pods = &Pods{Count: count, Oldest: at(oldest)}
+	return s
+}
+
+func (s *situation) mark(value string) *situation {
+	s.f.Workload.Marks.Env = append(s.f.Workload.Marks.Env, EnvMark{"app", "STAKATER_CM_CONFIGMAP", value})
+	return s
+}
+
+func (s *situation) with(change func(*Facts)) *situation {
+	change(&s.f)
+	return s
+}
+
+func TestDecide(t *testing.T) {
+	reloaderMark := func(content string) string {
+		var src Source
+		copy(src.Reloader[:], "sha1 of "+content)
+		return MarkHash(src, SecretMarksSHA1)
+	}
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"nothing concerns it": {web(), Nothing},
+
+		// The ledger and the content.
+		"the ledger has the present content":                           {web().ledger(nil).cm("one", 60), Nothing},
+		"the content differs and was seen to change after everything":  {web().ledger(nil).cmSeen("two", 120), Reload},
+		"the content differs, and the template was changed after that": {web().ledger(nil).cmSeen("two", 120).with(func(f *Facts) { f.Seen.Template = 121 }), Record},
+		"the content differs, and the template was changed before":     {web().ledger(nil).cmSeen("two", 120).with(func(f *Facts) { f.Seen.Template = 119 }), Reload},
+		"the content differs, a template change was seen, the content only in a snapshot before": {
+			web().ledger(nil).cm("two", 120).with(func(f *Facts) { f.Seen.Template = 121 }), Record},
+
+		// After a restart.
+		"the content differs and nothing was seen: the pods are asked": {web().ledger(nil).cm("two", 120), AskPods},
+		"and one pod is older":                             {web().ledger(nil).cm("two", 120).pods(2, 110), Reload},
+		"and one pod was made within the kubelet's lag":    {web().ledger(nil).cm("two", 120).pods(2, 125), Reload},
+		"and all pods are younger":                         {web().ledger(nil).cm("two", 120).pods(2, 126), Record},
+		"and there are no pods":                            {web().ledger(nil).cm("two", 120).pods(0, 0), Record},
+		"keys were only taken away, which leaves no time":  {web().ledger(nil).cm("two", 60).pods(2, 126), Reload},
+		"the workload was seen only after the content was": {web().ledger(nil).cmSeen("two", 90), AskPods},
+
+		// No ledger.
+		"no ledger, content from before the installation":              {web().cm("two", 40), Record},
+		"no ledger, content never edited":                              {web().source(ConfigMap, "cm", "one", 80, 80, SourceSeen{Version: 80}), Record},
+		"no ledger, the source appeared after the workload":            {web().source(ConfigMap, "cm", "one", 120, 120, SourceSeen{Content: 120, Annotations: 120, Version: 120}), Record},
+		"no ledger, edited before the ledger could be written":         {web().cmSeen("two", 120), Reload},
+		"no ledger, edited after the installation, pods unknown":       {web().cm("two", 80), AskPods},
+		"no ledger, edited after the installation, an older pod":       {web().cm("two", 80).pods(1, 70), Reload},
+		"no ledger, edited after the installation, younger pods":       {web().cm("two", 80).pods(1, 90), Record},
+		"opted in after the edit was seen":                             {web().cmSeen("two", 120).with(func(f *Facts) { f.Seen.Policy = 130 }), Record},
+		"opted in before the edit was seen":                            {web().cmSeen("two", 120).with(func(f *Facts) { f.Seen.Policy = 110 }), Reload},
+		"the source came to match after its content was there":         {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Annotations: 130, Version: 130}), Record},
+		"a reference is new to the ledger":                             {web().ledger(nil).cm("one", 60).source(Secret, "sec", "s", 10, 20, SourceSeen{Version: 20}), Record},
+		"a reference is new, and its source was edited after the roll": {web().ledger(nil).cm("one", 60).source(Secret, "sec", "s", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).with(func(f *Facts) { f.Seen.Template = 120 }), Reload},
+
+		// Marks of Reloader.
+		"no ledger, a mark that fits":                              {web().mark(reloaderMark("two")).cm("two", 80), Record},
+		"no ledger, a mark that does not fit, pods unknown":        {web().mark(reloaderMark("one")).cm("two", 40), AskPods},
+		"no ledger, a mark that does not fit, an older pod":        {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 39), Reload},
+		"no ledger, a mark that does not fit, younger pods":        {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 41), Record},
+		"no ledger, a mark that two sources share":                 {web().mark(reloaderMark("one")).cm("two", 40).source(ConfigMap, "CM", "x", 10, 20, SourceSeen{Version: 20}).pods(1, 39), Record},
+		"a ledger copied from another object, mark does not count": {web().ledger(func(l *Ledger) { l.UID = "other" }).mark(reloaderMark("one")).cm("two", 40).pods(1, 39), Record},
+
+		// Other ledgers.
+		"a ledger of a newer format":           {web().with(func(f *Facts) { f.Workload.LedgerText = `{"v":99}` }).cmSeen("two", 120), Nothing},
+		"a damaged ledger, edited as seen":     {web().with(func(f *Facts) { f.Workload.LedgerText = `{` }).cmSeen("two", 120), Reload},
+		"a damaged ledger, older content":      {web().with(func(f *Facts) { f.Workload.LedgerText = `{` }).cm("two", 40), Record},
+		"another key, ConfigMap unchanged":     {web().ledger(func(l *Ledger) { l.Instance = "key-0" }).cm("one", 60), Nothing},
+		"another key, Secret older than it":    {web().ledger(otherKeyWithSecret).source(Secret, "sec", "s2", 10, 55, SourceSeen{Version: 55}), Record},
+		"another key, Secret written since":    {web().ledger(otherKeyWithSecret).source(Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}), AskPods},
+		"another key, written, older pod":      {web().ledger(otherKeyWithSecret).source(Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}).pods(1, 70), Reload},
+		"another key, Secret seen to change":   {web().ledger(otherKeyWithSecret).source(Secret, "sec", "s2", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}), Reload},
+		"the ledger was wiped":                 {web().remembered(nil).cm("one", 60), Record},
+		"the ledger was wiped before a change": {web().remembered(nil).cmSeen("two", 120), Reload},
+		"the ledger was set back by an undo": {
+			web().ledger(func(l *Ledger) { l.Counter = 2; l.Entries[LocalKey{ConfigMap, "cm"}] = digestOf("zero") }).remembered(nil).cm("one", 60), Record},
+		"a newer ledger than ours was written by another replica": {
+			web().ledger(func(l *Ledger) { l.Counter = 4; l.Entries[LocalKey{ConfigMap, "cm"}] = digestOf("two") }).remembered(nil).cmSeen("two", 120), Nothing},
+
+		// What does not concern it any more.
+		"a source of the ledger is spared now":  {web().ledger(nil).with(func(f *Facts) { f.Spared = []LocalKey{{ConfigMap, "cm"}} }), Record},
+		"a source of the ledger does not exist": {web().ledger(nil), Nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Decide(tc.when.f)
+			if got.Action != tc.want {
+				t.Errorf("decided to %s (%s), want %s", got.Action, got.Why, tc.want)
+			}
+			if got.Why == "" {
+				t.Error("it does not say why")
+			}
+		})
+	}
+}
+
+func otherKeyWithSecret(l *Ledger) {
+	l.Instance = "key-0"
+	l.Entries = map[LocalKey]Digest{{Secret, "sec"}: digestOf("s1")}
+}
+
+func TestTheLedgerOfADecision(t *testing.T) {
+	for name, tc := range map[string]struct {
+		when *situation
+		want map[LocalKey]Digest
+		n    int64
+	}{
+		"a reload raises the counter and takes the content over": {
+			web().ledger(nil).cmSeen("two", 120), map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("two")}, 4},
+		"recording does not raise it": {
+			web().ledger(nil).cm("one", 60).source(Secret, "sec", "s", 10, 20, SourceSeen{Version: 20}),
+			map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("one"), {Secret, "sec"}: digestOf("s")}, 3},
+		"a deleted source that is still referred to stays": {
+			web().ledger(nil).source(Secret, "sec", "s", 10, 20, SourceSeen{Version: 20}),
+			map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("one"), {Secret, "sec"}: digestOf("s")}, 3},
+		"one that nothing refers to goes": {
+			web().ledger(func(l *Ledger) { l.Entries[LocalKey{ConfigMap, "old"}] = digestOf("o") }).cmSeen("two", 120),
+			map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("two")}, 4},
+		"after a wiped ledger the counter goes on from ours": {
+			web().remembered(nil).cmSeen("two", 120), map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("two")}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Decide(tc.when.f).Ledger
+			if diff := cmp.Diff(tc.want, got.Entries); diff != "" {
+				t.Errorf("entries differ (-want +got):\n%s", diff)
+			}
+			if got.Counter != tc.n || got.UID != "uid-1" || got.Instance != instance {
+				t.Errorf("got counter %d, uid %s, key %s", got.Counter, got.UID, got.Instance)
+			}
+		})
+	}
+}
+
+func TestSeveralChangesAreOneReloadThatNamesTheLastOneLast(t *testing.T) {
+	d := Decide(web().
+		ledger(func(l *Ledger) { l.Entries[LocalKey{Secret, "sec"}] = digestOf("s1") }).
+		source(Secret, "sec", "s2", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).
+		cmSeen("two", 120).f)
+	if d.Action != Reload || len(d.Changes) != 2 {
+		t.Fatalf("decided to %s with %d changes", d.Action, len(d.Changes))
+	}
+	if last := d.Changes[1].Source.Key.Name; last != "sec" {
+		t.Errorf("the last change is that of %s, want sec", last)
+	}
+}
+
+func TestEnvMarkingAlwaysChangesTheTemplate(t *testing.T) {
+	decision := Decide(web().ledger(nil).cmSeen("two", 120).f)
+	value := MarkHash(decision.Changes[0].Source, SecretMarksKeyed)
+	for name, tc := range map[string]struct {
+		standing   string
+		wantRolled bool
+	}{
+		"no mark yet":                 {"", false},
+		"another value stands there":  {"other", false},
+		"the same value stands there": {value, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := web()
+			if tc.standing != "" {
+				s.mark(tc.standing)
+			}
+			m := EnvMarking(decision, &s.f.Workload, SecretMarksKeyed, at(200))
+			if len(m.Env) != 1 || m.Env[0].Value != value || m.Env[0].Variable != "STAKATER_CM_CONFIGMAP" {
+				t.Errorf("got the variables %v", m.Env)
+			}
+			if (m.Rolled != "") != tc.wantRolled {
+				t.Errorf("rolled is %q", m.Rolled)
+			}
+		})
+	}
+	twice := Decide(web().ledger(func(l *Ledger) { l.Entries[LocalKey{ConfigMap, "CM"}] = digestOf("x") }).
+		cmSeen("two", 120).source(ConfigMap, "CM", "y", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).f)
+	s := web()
+	if m := EnvMarking(twice, &s.f.Workload, SecretMarksKeyed, at(200)); len(m.Env) != 1 || m.Rolled == "" && len(twice.Changes) != 2 {
+		t.Errorf("two sources that share a variable: got %+v", m)
+	}
+}

@@ -1,0 +1,190 @@
+package reload
+
+import (
+	"encoding/hex"
+	"errors"
+)
+
+// base is what is known of the content that the pods were last rolled with.
+type base struct {
+	ledger Ledger
+	// err says why there is no ledger, or none that counts.
+	err error
+	// restore tells that the one on the object was set back or taken away.
+	restore bool
+}
+
+// errNoLedger and the others say why nothing is known of what the pods have.
+const (
+	errNoLedger    = ledgerError("it has no ledger yet")
+	errOtherObject = ledgerError("its ledger was copied from another object")
+)
+
+// base takes the ledger on the object, unless we know better: a rollback to an
+// earlier revision brings the ledger of that time back, and tools may prune what
+// they do not know. What we wrote stays true.
+func (f *Facts) base() base {
+	standing, err := readLedger(f.Workload.LedgerText, &f.Workload)
+	if errors.Is(err, ErrNewerFormat) || f.Remembered == "" || f.Remembered == f.Workload.LedgerText {
+		return base{ledger: standing, err: err}
+	}
+	ours, oursErr := readLedger(f.Remembered, &f.Workload)
+	if oursErr != nil || err == nil && standing.Counter >= ours.Counter && standing.Instance == ours.Instance {
+		return base{ledger: standing, err: err}
+	}
+	return base{ledger: ours, restore: true}
+}
+
+func readLedger(text string, w *Workload) (Ledger, error) {
+	if text == "" {
+		return Ledger{}, errNoLedger
+	}
+	known, err := ParseLedger(text)
+	if err == nil && known.UID != w.UID {
+		return Ledger{}, errOtherObject
+	}
+	return known, err
+}
+
+// finding is what the comparison of one source with the ledger comes to.
+type finding uint8
+
+const (
+	same     finding = iota // nothing differs
+	recorded                // the pods have the present content; the ledger does not say so yet
+	changed                 // pods run with another content
+	asking                  // the age of the pods decides
+)
+
+func (f *Facts) find(c *Concern, base base) finding {
+	digest, ok := base.ledger.Entries[c.Source.Key.Local()]
+	switch {
+	case !ok:
+		return f.unrecorded(c, base)
+	case otherKey(c.Source.Key.Kind, base, f):
+		return f.underOtherKey(c, base)
+	case digest == c.Source.Digest:
+		return same
+	default:
+		return f.compared(c, base)
+	}
+}
+
+// otherKey tells that the digests of a kind were made with a key that is gone,
+// and cannot be compared with those of today.
+func otherKey(kind SourceKind, base base, f *Facts) bool {
+	return kind == Secret && base.err == nil && base.ledger.Instance != f.Instance
+}
+
+// compared is for content that differs from the ledger: a change, unless
+// somebody else has rolled the workload since.
+func (f *Facts) compared(c *Concern, base base) finding {
+	switch order(c, f.Seen) {
+	case fresh:
+		return recorded
+	case stale:
+		return changed
+	}
+	// The API server notes no time when all an update does is to take keys away
+	// that somebody else had set. A content that differs from the ledger, and
+	// claims to be no newer than it, was changed in that way, nobody knows when.
+	if c.Source.DataTime.Unix() <= base.ledger.DataTime {
+		return changed
+	}
+	return f.asked(c)
+}
+
+// underOtherKey is for Secrets whose digest in the ledger says nothing any more.
+func (f *Facts) underOtherKey(c *Concern, base base) finding {
+	switch order(c, f.Seen) {
+	case fresh:
+		return recorded
+	case stale:
+		return changed
+	}
+	if c.Source.DataTime.Unix() <= base.ledger.DataTime {
+		return recorded // whoever wrote the ledger compared this content
+	}
+	return f.asked(c)
+}
+
+// unrecorded is for a source that the ledger does not name, or for all if there
+// is no ledger. Nothing is known of what the pods have; mostly the present
+// content, because it is new to them together with the reference to it.
+func (f *Facts) unrecorded(c *Concern, base base) finding {
+	if errors.Is(base.err, errNoLedger) {
+		if mark, ok := f.reloaderMark(c); ok {
+			return f.marked(c, mark)
+		}
+	}
+	content := c.Seen.Content
+	if content == 0 {
+		content = c.Seen.Version
+	}
+	if covered := max(f.Seen.Template, f.Seen.Policy, c.Seen.Annotations); covered > content && content != 0 {
+		return recorded // it came to concern the workload after the content was there
+	}
+	if !edited(c) {
+		return recorded // it appeared; what refers to it could not start without it
+	}
+	switch order(c, f.Seen) {
+	case fresh:
+		return recorded
+	case stale:
+		return changed
+	}
+	if c.Source.DataTime.Before(f.Installed) {
+		return recorded
+	}
+	return f.asked(c)
+}
+
+func (f *Facts) asked(c *Concern) finding {
+	if f.Pods == nil {
+		return asking
+	}
+	if f.Pods.have(c) == fresh {
+		return recorded
+	}
+	return changed
+}
+
+// reloaderMark returns the mark that Reloader has left for a source, if it
+// stands where Reloader would put it today and can be about no other source.
+func (f *Facts) reloaderMark(c *Concern) (string, bool) {
+	variable := EnvVarName(c.Source.Key)
+	for i := range f.Concerns {
+		other := f.Concerns[i].Source.Key
+		if other != c.Source.Key && EnvVarName(other) == variable {
+			return "", false
+		}
+	}
+	container, ok := MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule == RuleNamed)
+	if !ok {
+		return "", false
+	}
+	return f.Workload.Marks.standing(container, variable)
+}
+
+// marked is for a workload that another controller has rolled before us. Its
+// mark tells what the pods have. One that does not fit is a change that was
+// missed, if pods from before it are still there.
+func (f *Facts) marked(c *Concern, mark string) finding {
+	if mark == hex.EncodeToString(c.Source.Reloader[:]) || mark == MarkHash(c.Source, SecretMarksKeyed) {
+		return recorded
+	}
+	switch order(c, f.Seen) {
+	case fresh:
+		return recorded
+	case stale:
+		return changed
+	}
+	switch {
+	case f.Pods == nil:
+		return asking
+	case f.Pods.Count > 0 && f.Pods.Oldest.Before(c.Source.DataTime):
+		return changed
+	default:
+		return recorded
+	}
+}

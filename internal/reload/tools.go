@@ -1,0 +1,34 @@
+package reload
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Tool is what manages an object from outside of the cluster, as far as the
+// object tells.
+type Tool string
+
+// The tools that leave their name on what they manage.
+const (
+	NoTool Tool = ""
+	ArgoCD Tool = "Argo CD"
+	Flux   Tool = "Flux"
+	Helm   Tool = "Helm"
+)
+
+// toolOf goes by the marks that these tools track their objects with. Flux
+// installs Helm charts as well, and Argo CD renders them, so Helm comes last.
+func toolOf(meta *metav1.ObjectMeta) Tool {
+	has := func(in map[string]string, key string) bool {
+		_, ok := in[key]
+		return ok
+	}
+	switch {
+	case has(meta.Annotations, "argocd.argoproj.io/tracking-id"), has(meta.Labels, "argocd.argoproj.io/instance"):
+		return ArgoCD
+	case has(meta.Labels, "kustomize.toolkit.fluxcd.io/name"), has(meta.Labels, "helm.toolkit.fluxcd.io/name"):
+		return Flux
+	case has(meta.Annotations, "meta.helm.sh/release-name"), meta.Labels["app.kubernetes.io/managed-by"] == "Helm":
+		return Helm
+	default:
+		return NoTool
+	}
+}

@@ -1,0 +1,91 @@
+package state
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// source is one with what was seen of it.
+type source struct {
+	reload.Source
+	seen reload.SourceSeen
+}
+
+// PutSource stores a source and returns the workloads that have to be looked at because of it: none if neither its
+// content nor its annotations differ from what was known. Live is an event of a watch that has missed nothing since
+// the last complete snapshot.
+func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	version := versionOf(src.ResourceVersion)
+	known, ok := s.sources[src.Key]
+	ok = ok && known.UID == src.UID
+	if ok && overtaken(version, known.seen.Version, live) {
+		return nil
+	}
+	next := source{Source: src, seen: reload.SourceSeen{Version: version}}
+	if live {
+		next.seen.Content, next.seen.Annotations = version, version
+		if ok && known.Digest == src.Digest {
+			next.seen.Content, next.seen.Edited = known.seen.Content, known.seen.Edited
+		} else if ok {
+			next.seen.Edited = true
+		}
+		if ok && known.Annotations == src.Annotations {
+			next.seen.Annotations = known.seen.Annotations
+		}
+	}
+	s.sources[src.Key] = next
+	s.index.addSource(src.Key)
+	if ok && known.Digest == src.Digest && known.Annotations == src.Annotations {
+		return nil
+	}
+	return s.index.candidates(src.Key)
+}
+
+// DeleteSource forgets a source.
+func (s *State) DeleteSource(key reload.SourceKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sources, key)
+	s.index.dropSource(key)
+}
+
+// KeepSources forgets the sources of a kind, in one namespace or in all, that a complete snapshot did not name.
+func (s *State) KeepSources(kind reload.SourceKind, namespace string, named map[types.NamespacedName]struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.sources {
+		if key.Kind != kind || namespace != "" && key.Namespace != namespace {
+			continue
+		}
+		if _, ok := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]; !ok {
+			delete(s.sources, key)
+			s.index.dropSource(key)
+		}
+	}
+}
+
+// overtaken tells that an object is not newer than what is known of it. A watch may bring what our own write was
+// answered with before; a snapshot counts also when it is older, because then the API server was set back.
+func overtaken(version, known uint64, live bool) bool {
+	if version == 0 || known == 0 {
+		return false
+	}
+	if live {
+		return version <= known
+	}
+	return version == known
+}
+
+// versionOf reads a resource version as the number it is; 0 if it is none, and then order proves nothing.
+func versionOf(resourceVersion string) uint64 {
+	v, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}

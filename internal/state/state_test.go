@@ -1,0 +1,233 @@
+package state
+
+import (
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func configMap(name, content string, version int) reload.Source {
+	return reload.FromConfigMap(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: strconv.Itoa(version)},
+		Data:       map[string]string{"text": content},
+	}, reload.DefaultNames())
+}
+
+// deployment refers to a ConfigMap by an environment variable and carries annotations, given as key, value, ….
+func deployment(name, refersTo string, version int, annotations ...string) reload.Workload {
+	meta := &metav1.ObjectMeta{
+		Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: strconv.Itoa(version),
+		Annotations: map[string]string{},
+	}
+	for i := 0; i < len(annotations); i += 2 {
+		meta.Annotations[annotations[i]] = annotations[i+1]
+	}
+	container := corev1.Container{Name: "app"}
+	if refersTo != "" {
+		container.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: refersTo},
+		}}}
+	}
+	return reload.NewWorkload("Deployment", meta, nil,
+		&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}, reload.DefaultNames())
+}
+
+const (
+	auto    = "reloader.stakater.com/auto"
+	byName  = "configmap.reloader.stakater.com/reload"
+	live    = true
+	inASnap = false
+)
+
+func concerned(s *State, name string) []string {
+	f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: name})
+	var names []string
+	for _, c := range f.Concerns {
+		names = append(names, c.Source.Key.Name)
+	}
+	return names
+}
+
+func TestASourceNamesTheWorkloadsThatItMayConcern(t *testing.T) {
+	for name, tc := range map[string]struct {
+		workload reload.Workload
+		want     int
+	}{
+		"it refers to the source and is opted in":       {deployment("web", "cm", 1, auto, "true"), 1},
+		"it refers to the source and is not opted in":   {deployment("web", "cm", 1), 0},
+		"it refers to another source":                   {deployment("web", "other", 1, auto, "true"), 0},
+		"it names the source and does not refer to it":  {deployment("web", "", 1, byName, "cm"), 1},
+		"it names sources by an expression":             {deployment("web", "", 1, byName, "c.*"), 1},
+		"it was opted in once, and its ledger tells so": {deployment("web", "cm", 1, reload.LedgerAnnotation, "{}"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(tc.workload, inASnap)
+			if got := s.PutSource(configMap("cm", "one", 2), live); len(got) != tc.want {
+				t.Errorf("got %v, want %d of them", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAnEditThatChangesNoContentWakesNobody(t *testing.T) {
+	s := New(false)
+	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
+	s.PutSource(configMap("cm", "one", 2), live)
+	if got := s.PutSource(configMap("cm", "one", 3), live); got != nil {
+		t.Errorf("a new version with the same content wakes %v", got)
+	}
+	if got := s.PutSource(configMap("cm", "two", 4), live); len(got) != 1 {
+		t.Errorf("another content wakes %v", got)
+	}
+}
+
+func TestAStatusWriteDoesNotWakeTheWorkload(t *testing.T) {
+	s := New(false)
+	if !s.PutWorkload(deployment("web", "cm", 1, auto, "true"), live) {
+		t.Error("a new workload is not looked at")
+	}
+	if s.PutWorkload(deployment("web", "cm", 2, auto, "true"), live) {
+		t.Error("a new version in which nothing differs is looked at")
+	}
+	if !s.PutWorkload(deployment("web", "other", 3, auto, "true"), live) {
+		t.Error("another reference is not looked at")
+	}
+	if !s.PutWorkload(deployment("web", "other", 4, auto, "false"), live) {
+		t.Error("another policy is not looked at")
+	}
+}
+
+func TestTheIndexForgetsWhatALaterVersionDoesNotReferTo(t *testing.T) {
+	s := New(false)
+	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), live)
+	s.PutWorkload(deployment("web", "other", 2, auto, "true"), live)
+	if got := s.PutSource(configMap("cm", "one", 3), live); len(got) != 0 {
+		t.Errorf("wakes %v", got)
+	}
+	s.DeleteWorkload(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
+	if got := s.PutSource(configMap("other", "one", 4), live); len(got) != 0 {
+		t.Errorf("wakes the deleted %v", got)
+	}
+	if len(s.index.bySource) != 0 || len(s.index.patterned) != 0 {
+		t.Errorf("the index still holds %v %v", s.index.bySource, s.index.patterned)
+	}
+}
+
+func TestOnlyACompleteSnapshotProvesThatSomethingIsGone(t *testing.T) {
+	s := New(false)
+	s.PutWorkload(deployment("web", "cm", 1, byName, "cm.*"), live)
+	s.PutSource(configMap("cm-1", "one", 2), live)
+	s.PutSource(configMap("cm-2", "one", 3), live)
+	s.KeepSources(reload.ConfigMap, "elsewhere", nil)
+	s.KeepSources(reload.Secret, "", nil)
+	if got := concerned(s, "web"); len(got) != 2 {
+		t.Errorf("a snapshot of something else took sources away: %v are left", got)
+	}
+	s.KeepSources(reload.ConfigMap, "", map[types.NamespacedName]struct{}{{Namespace: "shop", Name: "cm-2"}: {}})
+	if got := concerned(s, "web"); len(got) != 1 || got[0] != "cm-2" {
+		t.Errorf("%v are left, want cm-2", got)
+	}
+}
+
+func TestAnEventThatIsOlderThanWhatIsKnownIsPassedOver(t *testing.T) {
+	s := New(false)
+	s.PutWorkload(deployment("web", "cm", 5, auto, "true", reload.LedgerAnnotation, "ours"), live)
+	if s.PutWorkload(deployment("web", "cm", 4, auto, "true"), live) {
+		t.Error("the watch brings what stood there before our write, and it is looked at")
+	}
+	f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
+	if f.Workload.LedgerText != "ours" {
+		t.Error("the answer to our own write was overwritten by an older event")
+	}
+}
+
+func TestWhatIsSeenOfASource(t *testing.T) {
+	key := reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want reload.SourceSeen
+	}{
+		"it was there before": {
+			func(s *State) { s.PutSource(configMap("cm", "one", 7), inASnap) },
+			reload.SourceSeen{Version: 7}},
+		"it appeared": {
+			func(s *State) { s.PutSource(configMap("cm", "one", 7), live) },
+			reload.SourceSeen{Content: 7, Annotations: 7, Version: 7}},
+		"it was edited": {
+			func(s *State) {
+				s.PutSource(configMap("cm", "one", 7), inASnap)
+				s.PutSource(configMap("cm", "two", 8), live)
+				s.PutSource(configMap("cm", "two", 9), live)
+			},
+			reload.SourceSeen{Content: 8, Edited: true, Version: 9}},
+		"after a gap nothing is known": {
+			func(s *State) {
+				s.PutSource(configMap("cm", "two", 8), live)
+				s.PutSource(configMap("cm", "two", 9), inASnap)
+			},
+			reload.SourceSeen{Version: 9}},
+		"a snapshot that brings the same version was no gap for it": {
+			func(s *State) {
+				s.PutSource(configMap("cm", "two", 8), live)
+				s.PutSource(configMap("cm", "two", 8), inASnap)
+			},
+			reload.SourceSeen{Content: 8, Annotations: 8, Version: 8}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
+			tc.puts(s)
+			f, _ := s.Facts(key)
+			if len(f.Concerns) != 1 || f.Concerns[0].Seen != tc.want {
+				t.Errorf("got %+v, want %+v", f.Concerns, tc.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsSeenOfAWorkload(t *testing.T) {
+	key := reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want reload.WorkloadSeen
+	}{
+		"it was there before": {
+			func(s *State) { s.PutWorkload(deployment("web", "cm", 7, auto, "true"), inASnap) },
+			reload.WorkloadSeen{Since: 7}},
+		"it appeared": {
+			func(s *State) { s.PutWorkload(deployment("web", "cm", 7, auto, "true"), live) },
+			reload.WorkloadSeen{Template: 7, Policy: 7, Since: 7}},
+		"its template was changed": {
+			func(s *State) {
+				s.PutWorkload(deployment("web", "cm", 7, auto, "true"), inASnap)
+				s.PutWorkload(deployment("web", "other", 8, auto, "true"), live)
+			},
+			reload.WorkloadSeen{Template: 8, Since: 7}},
+		"it was opted in": {
+			func(s *State) {
+				s.PutWorkload(deployment("web", "cm", 7), inASnap)
+				s.PutWorkload(deployment("web", "cm", 8, auto, "true"), live)
+			},
+			reload.WorkloadSeen{Policy: 8, Since: 7}},
+		"after a gap": {
+			func(s *State) {
+				s.PutWorkload(deployment("web", "cm", 7, auto, "true"), live)
+				s.PutWorkload(deployment("web", "cm", 9, auto, "true"), inASnap)
+			},
+			reload.WorkloadSeen{Since: 9}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			tc.puts(s)
+			if f, _ := s.Facts(key); f.Seen != tc.want {
+				t.Errorf("got %+v, want %+v", f.Seen, tc.want)
+			}
+		})
+	}
+}

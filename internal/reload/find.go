@@ -85,9 +85,9 @@ func (f *Facts) compared(c *Concern, base base) finding {
 	case stale:
 		return changed
 	}
-	// The API server notes no time when all an update does is to take keys away
-	// that somebody else had set. A content that differs from the ledger, and
-	// claims to be no newer than it, was changed in that way, nobody knows when.
+	// The API server notes no time when all an update does is to take keys away.
+	// A content that differs from the ledger, and claims to be no newer than it,
+	// was changed in that way, nobody knows when.
 	if c.Source.DataTime.Unix() <= base.ledger.DataTime {
 		return changed
 	}

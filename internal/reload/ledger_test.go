@@ -87,7 +87,7 @@ func TestLedgerText(t *testing.T) {
 func TestLedgerRoundTrip(t *testing.T) {
 	for name, ledger := range map[string]reload.Ledger{
 		"empty":   {Format: 1, Entries: merged(), Aggregates: map[reload.SourceKind]reload.Digest{}},
-		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, Entries: merged(entriesOf(reload.ConfigMap, 5, "a"), entriesOf(reload.Secret, 5, "a"), entriesOf(reload.SecretProviderClass, 5, "a")), Aggregates: map[reload.SourceKind]reload.Digest{}},
+		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, Entries: merged(entriesOf(reload.ConfigMap, 5, "a"), entriesOf(reload.Secret, 5, "a"), entriesOf(reload.SecretProviderClass, 5, "a")), Aggregates: map[reload.SourceKind]reload.Digest{}},
 		"mixed":   {Format: 1, UID: "u", Entries: entriesOf(reload.Secret, 3, "a"), Aggregates: map[reload.SourceKind]reload.Digest{reload.ConfigMap: {1}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -67,7 +67,8 @@ func WriteServiceAccountKubeconfig(ctx context.Context, config *rest.Config, nam
 	if err != nil {
 		return fmt.Errorf("ask for a token of ServiceAccount %s/%s: %w", namespace, name, err)
 	}
-	// Files are read here: the kubeconfig has to work from anywhere.
+	// Files are read here: the kubeconfig has to work from anywhere. The caller's configuration stays as it is.
+	config = rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return fmt.Errorf("read the certificates of the cluster: %w", err)
 	}

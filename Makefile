@@ -48,7 +48,7 @@ generate: bin/helm ## What is made from something else: deploy/ from the chart
 ##@ Check
 .PHONY: test lint verify test-image
 
-test: build lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
+test: build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
 	@$(GO) run ./test/cluster/cmd/throwaway build
 	HELM=$(CURDIR)/bin/helm $(GO) test -race -timeout 30m $(PACKAGES)
 
@@ -63,11 +63,11 @@ verify: generate ## Generate again and fail if the tree changed
 	@changed=$$(git status --porcelain -- deploy go.mod go.sum); \
 		[ -z "$$changed" ] || { git --no-pager diff -- deploy; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
 
-test-image: image ## Load the image into containerd (Debian: apt-get install containerd)
-	$(GO) test -race -timeout 10m ./test/image
+test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
+	$(GO) test -race -count=1 -timeout 10m ./test/image
 
 ##@ Other
-.PHONY: help clean clean-cache preflight
+.PHONY: help clean clean-cache preflight cgo
 
 clean: ## Remove what was built here
 	rm -rf bin
@@ -82,6 +82,9 @@ preflight:
 	@command -v $(GO) >/dev/null || { echo "Go is needed, and no 'go' is on the PATH. Install Go 1.26 or newer."; exit 1; }
 	@$(GO) list -m >/dev/null || { echo "Reroll needs Go 1.26 or newer; this is $$($(GO) version 2>/dev/null || echo unknown)."; exit 1; }
 
+cgo: preflight
+	@cc=$$($(GO) env CC); command -v $${cc%% *} >/dev/null || { echo "The race detector needs a C compiler, and there is no '$$cc'. Debian: apt-get install gcc libc6-dev"; exit 1; }
+
 # The tools are pinned by modules of their own and built again when these change.
 bin/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum
 	@echo "Building golangci-lint (once; about 2 minutes on two cores)"
@@ -89,4 +92,4 @@ bin/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum
 
 bin/helm: tools/helm/go.mod tools/helm/go.sum
 	@echo "Building helm (once; about 2 minutes on two cores)"
-	@mkdir -p bin && cd tools/helm && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm && touch $(CURDIR)/$@
+	@mkdir -p bin && cd tools/helm && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w -X helm.sh/helm/v4/internal/version.version='$$($(GO) list -m -f '{{.Version}}' helm.sh/helm/v4) -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm && touch $(CURDIR)/$@

@@ -47,8 +47,8 @@ type Report interface {
 	Seen(event, resource string)
 	// Reloaded is called after a reload was written, or would have been in a dry run.
 	Reloaded(w *reload.Workload, d reload.Decision, took time.Duration)
-	// Failed is called when a write failed that will be tried again.
-	Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration)
+	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
+	Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool)
 }
 
 // workers is how many workloads are written at the same time. A write waits for the API server nearly all of its time,

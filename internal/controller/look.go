@@ -37,7 +37,8 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	case apierrors.IsConflict(err):
 		c.decideAgain(w)
 	default:
-		c.report.Failed(w, d, err, c.queue.retry(key))
+		retryIn, before := c.queue.retry(key)
+		c.report.Failed(w, d, err, retryIn, before > 0)
 	}
 }
 

@@ -59,18 +59,19 @@ func (q *queue) add(key reload.WorkloadKey, settle, most time.Duration) {
 	q.place(it)
 }
 
-// retry asks for another look after a failure, later each time.
-func (q *queue) retry(key reload.WorkloadKey) time.Duration {
+// retry asks for another look after a failure, later each time. It tells when, and how many failures in a row there
+// were before this one.
+func (q *queue) retry(key reload.WorkloadKey) (delay time.Duration, before int) {
 	q.mu.Lock()
 	tries := q.tries[key]
 	q.tries[key] = tries + 1
 	q.mu.Unlock()
-	delay := lastRetry
+	delay = lastRetry
 	if tries < 16 {
 		delay = min(firstRetry<<tries, lastRetry)
 	}
 	q.add(key, delay, delay)
-	return delay
+	return delay, tries
 }
 
 const (

@@ -108,7 +108,10 @@ func TestRetriesComeLaterEachTimeUpToFiveMinutesForEver(t *testing.T) {
 	q, clock := newTestQueue()
 	last := time.Duration(0)
 	for try := range 40 {
-		delay := q.retry(named("web"))
+		delay, before := q.retry(named("web"))
+		if before != try {
+			t.Fatalf("try %d counts %d failures before it", try, before)
+		}
 		if delay < last || delay > 5*time.Minute {
 			t.Fatalf("try %d waits %s after one of %s", try, delay, last)
 		}
@@ -122,7 +125,7 @@ func TestRetriesComeLaterEachTimeUpToFiveMinutesForEver(t *testing.T) {
 		t.Errorf("the last delay is %s", last)
 	}
 	q.succeeded(named("web"))
-	if delay := q.retry(named("web")); delay != firstRetry {
+	if delay, before := q.retry(named("web")); delay != firstRetry || before != 0 {
 		t.Errorf("after a success the first delay is %s", delay)
 	}
 }

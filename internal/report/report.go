@@ -42,14 +42,18 @@ func (r *Report) Reloaded(w *reload.Workload, d reload.Decision, took time.Durat
 		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
 }
 
-// Failed is called when a write failed that will be tried again.
-func (r *Report) Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration) {
+// Failed is called when a write failed that will be tried again. Only the first failure of a row is an event: who looks
+// at the workload sees it there, and a refusal that lasts for days does not fill etcd.
+func (r *Report) Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool) {
 	r.log.Warn("writing failed, trying again", "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
 	r.metrics.retried()
 	if d.Action != reload.Reload {
 		return
 	}
 	r.metrics.reloaded(w.Key, false, 0)
+	if again {
+		return
+	}
 	r.events.publish(w, warning, "ReloadFail", fmt.Sprintf("Update for '%s' of type '%s' in namespace '%s' failed with error %v",
 		w.Key.Name, w.Key.Kind, w.Key.Namespace, err))
 }

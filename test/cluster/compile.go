@@ -60,9 +60,6 @@ func follow(stderr io.Reader, title string, todo int, began time.Time, progress 
 	compiled, last := 0, began
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		line := lines.Text()
-		if strings.HasPrefix(line, "go: downloading ") {
-			continue
-		}
 		if strings.ContainsAny(line, " :#\t") {
 			said.WriteString(line + "\n")
 			continue
@@ -101,7 +98,13 @@ func (b *builder) goCommand(ctx context.Context, p part, args ...string) *exec.C
 // goFault adds to what the go command said what can be done about it.
 func goFault(err error, said string) error {
 	const keep = 2000
-	said = strings.TrimSpace(said)
+	var lines []string
+	for line := range strings.Lines(said) {
+		if !strings.HasPrefix(line, "go: downloading ") {
+			lines = append(lines, line)
+		}
+	}
+	said = strings.TrimSpace(strings.Join(lines, ""))
 	if len(said) > keep {
 		said = "…" + said[len(said)-keep:]
 	}

@@ -1,0 +1,34 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+)
+
+// Build builds the controller into a folder and returns its path. With race it reports data races, and ends at the
+// first one (see Installation.Start).
+func Build(ctx context.Context, folder string, race bool) (string, error) {
+	root, err := repositoryRoot()
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(folder, "reroll")
+	args := []string{"build", "-o", binary}
+	if race {
+		args = append(args, "-race")
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/reroll")...) //nolint:gosec // fixed words and a folder
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the controller: go build ./cmd/reroll: %w\n%s", err, out)
+	}
+	return binary, nil
+}
+
+// ShippedManifest is the path of the plain YAML that installs the controller for one namespace.
+func ShippedManifest() (string, error) {
+	root, err := repositoryRoot()
+	return filepath.Join(root, "deploy", "reroll-namespaced.yaml"), err
+}

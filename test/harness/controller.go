@@ -1,0 +1,169 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"syscall"
+)
+
+// podName is what the controller is told to be called. It stays the same when it is started again, as for a container
+// that is restarted in its pod.
+const podName = "reroll-0"
+
+// Installation is the controller's ServiceAccount and rights in a namespace.
+type Installation struct {
+	manifest   *Manifest
+	binary     string
+	namespace  string
+	kubeconfig string
+}
+
+// Install creates what the manifest holds beside the Deployment. The Deployment says how the binary is to be run.
+func (n *Namespace) Install(ctx context.Context, m *Manifest, binary string) (*Installation, error) {
+	for _, obj := range m.objectsFor(n.Name) {
+		if err := n.applyObject(ctx, obj); err != nil {
+			return nil, fmt.Errorf("install the controller: %s %s: %w", obj.GetKind(), obj.GetName(), err)
+		}
+	}
+	kubeconfig, err := n.cluster.ServiceAccountKubeconfig(ctx, n.Name, m.account)
+	if err != nil {
+		return nil, fmt.Errorf("install the controller: %w", err)
+	}
+	return &Installation{manifest: m, binary: binary, namespace: n.Name, kubeconfig: kubeconfig}, nil
+}
+
+// Controller is a process that has been started.
+type Controller struct {
+	// Log is what it has written.
+	Log *Log
+
+	proc    *process
+	address string
+	frozen  bool
+}
+
+// EndedError says that the controller has ended by itself.
+type EndedError struct {
+	Code int // the exit code, -1 if a signal ended it
+	Tail string
+}
+
+// Error returns the exit code and the end of the log.
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("the controller has ended, exit code %d; the end of its log:\n%s", e.Code, e.Tail)
+}
+
+// Start runs the controller with flags and environment ("KEY=value") beyond those of the manifest, and returns when it
+// is ready. It is returned with an error too if it was started, for its log.
+func (i *Installation) Start(ctx context.Context, flags, env []string) (*Controller, error) {
+	args, manifestEnv, err := i.manifest.command(i.namespace, podName)
+	if err != nil {
+		return nil, err
+	}
+	args = append(args, "--listen-address=127.0.0.1:0", "--log-format=json")
+	args = append(args, flags...)
+	all := append(manifestEnv, "KUBECONFIG="+i.kubeconfig, "GORACE=halt_on_error=1")
+	if folder := os.Getenv("GOCOVERDIR"); folder != "" {
+		all = append(all, "GOCOVERDIR="+folder)
+	}
+	c := &Controller{Log: &Log{}}
+	if c.proc, err = startProcess(i.binary, args, append(all, env...), c.Log); err != nil {
+		return nil, err
+	}
+	return c, c.awaitReady(ctx)
+}
+
+func (c *Controller) awaitReady(ctx context.Context) error {
+	return Await(ctx, "the controller to be ready", func(ctx context.Context) error {
+		if err := c.Running(); err != nil {
+			return final{err}
+		}
+		if c.address == "" {
+			address, found := c.Log.field("serving", "address")
+			if !found {
+				return errors.New(`it has not logged the message "serving" with the field "address" yet`)
+			}
+			c.address = address
+		}
+		_, err := c.get(ctx, "/readyz")
+		return err
+	})
+}
+
+// Running is nil while the process runs, and an EndedError after.
+func (c *Controller) Running() error {
+	if c.proc.ended() {
+		return &EndedError{Code: c.proc.exitCode(), Tail: c.Log.Tail(40)}
+	}
+	return nil
+}
+
+// Done is closed when the process has ended.
+func (c *Controller) Done() <-chan struct{} { return c.proc.done }
+
+// Stop asks it to end, as the kubelet does, and returns when it has. Any exit code but 0 is an error.
+func (c *Controller) Stop(ctx context.Context) error {
+	if err := c.Running(); err != nil {
+		return err
+	}
+	if err := c.proc.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stop the controller: %w", err)
+	}
+	select {
+	case <-c.proc.done:
+	case <-ctx.Done():
+		return fmt.Errorf("stop the controller: it was sent SIGTERM and has not ended: %w; the end of its log:\n%s", context.Cause(ctx), c.Log.Tail(40))
+	}
+	if c.proc.exitCode() != 0 {
+		return c.Running()
+	}
+	return nil
+}
+
+// Kill ends it without a warning and returns when it is gone.
+func (c *Controller) Kill() {
+	_ = c.proc.cmd.Process.Kill() // that it has ended already is as good
+	<-c.proc.done
+}
+
+// Freeze holds it still until Thaw: it computes nothing, hears nothing, and its connections stay open.
+func (c *Controller) Freeze() error { return c.freeze(true, syscall.SIGSTOP) }
+
+// Thaw lets it go on.
+func (c *Controller) Thaw() error { return c.freeze(false, syscall.SIGCONT) }
+
+// Frozen tells whether it is held still.
+func (c *Controller) Frozen() bool { return c.frozen }
+
+func (c *Controller) freeze(frozen bool, signal os.Signal) error {
+	if err := c.Running(); err != nil {
+		return err
+	}
+	c.frozen = frozen
+	return c.proc.cmd.Process.Signal(signal)
+}
+
+// get asks the controller's own HTTP endpoint.
+func (c *Controller) get(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s: %.300s", path, resp.Status, body)
+	}
+	return body, nil
+}

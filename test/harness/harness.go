@@ -1,0 +1,78 @@
+// Package harness runs a controller on a real Kubernetes and sees what comes of it: it changes objects as a user does,
+// starts, stops and kills the controller, and watches a namespace so closely that no rollout escapes it.
+//
+// Nothing in it sleeps to let something happen. What is to come is awaited until the caller's context ends; what is
+// not to come is shown by markers (see marker.go): objects whose reload proves that everything before it was decided.
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+)
+
+// Cluster is where things are tried. *cluster.Cluster is one.
+type Cluster interface {
+	// Config has every right and no limit of its own.
+	Config() *rest.Config
+	// ServiceAccountKubeconfig writes a kubeconfig with the rights of an existing ServiceAccount and returns its path.
+	ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error)
+}
+
+// Harness makes namespaces to try things in.
+type Harness struct {
+	cluster Cluster
+	clients clients
+}
+
+type clients struct {
+	typed   kubernetes.Interface
+	dynamic dynamic.Interface
+	// mapper asks the cluster again when it is asked for a kind that it does not know.
+	mapper meta.RESTMapper
+}
+
+// New returns a harness on a running cluster.
+func New(c Cluster) (*Harness, error) {
+	config := c.Config()
+	// Whoever reads the output of a test is not helped by what is deprecated in an API that is read as a whole.
+	config.WarningHandler = rest.NoWarnings{}
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the cluster: %w", err)
+	}
+	dyn, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the cluster: %w", err)
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery()))
+	return &Harness{cluster: c, clients: clients{typed: typed, dynamic: dyn, mapper: mapper}}, nil
+}
+
+const module = "github.com/reroll-dev/reroll"
+
+// repositoryRoot finds the checkout that the working folder is in.
+func repositoryRoot() (string, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := wd; ; dir = filepath.Dir(dir) {
+		content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(content), "module "+module+"\n") {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not in a checkout of %s: run this from one", wd, module)
+		}
+	}
+}

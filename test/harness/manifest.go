@@ -1,0 +1,125 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Manifest is what installs the controller for one namespace, as it is shipped: the rights it has and the way it is
+// run are those of users.
+type Manifest struct {
+	path    string
+	objects []*unstructured.Unstructured // all but the Deployment
+	account string
+	run     corev1.Container
+}
+
+// ReadManifest reads a file of YAML documents with one Deployment among them.
+func ReadManifest(path string) (*Manifest, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read what installs the controller: %w", err)
+	}
+	m, err := parseManifest(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	m.path = path
+	return m, nil
+}
+
+func parseManifest(text string) (*Manifest, error) {
+	objects, err := parseObjects(text)
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{}
+	deployments := 0
+	for _, obj := range objects {
+		switch obj.GetKind() {
+		case "Deployment":
+			deployments++
+			var d appsv1.Deployment
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &d); err != nil {
+				return nil, fmt.Errorf("Deployment %s: %w", obj.GetName(), err)
+			}
+			pod := d.Spec.Template.Spec
+			if len(pod.Containers) != 1 {
+				return nil, fmt.Errorf("Deployment %s has %d containers: the controller is one", obj.GetName(), len(pod.Containers))
+			}
+			m.account, m.run = pod.ServiceAccountName, pod.Containers[0]
+		case "Namespace":
+			// Each test has its own.
+		case "ClusterRole", "ClusterRoleBinding":
+			return nil, fmt.Errorf("it holds %s %s, which would give rights beyond the namespace", obj.GetKind(), obj.GetName())
+		default:
+			m.objects = append(m.objects, obj)
+		}
+	}
+	if deployments != 1 {
+		return nil, fmt.Errorf("it holds %d Deployments: there has to be one, to say how the controller is run", deployments)
+	}
+	if m.account == "" {
+		return nil, errors.New("its Deployment names no ServiceAccount")
+	}
+	return m, nil
+}
+
+// objectsFor returns the objects for another namespace than the one they were written for.
+func (m *Manifest) objectsFor(namespace string) []*unstructured.Unstructured {
+	var moved []*unstructured.Unstructured
+	for _, obj := range m.objects {
+		obj = obj.DeepCopy()
+		obj.SetNamespace(namespace)
+		if subjects, found, _ := unstructured.NestedSlice(obj.Object, "subjects"); found {
+			for _, s := range subjects {
+				if subject, ok := s.(map[string]any); ok && subject["kind"] == "ServiceAccount" {
+					subject["namespace"] = namespace
+				}
+			}
+			obj.Object["subjects"] = subjects
+		}
+		moved = append(moved, obj)
+	}
+	return moved
+}
+
+// command returns arguments and environment as the kubelet would give them to the container of a pod.
+func (m *Manifest) command(namespace, pod string) (args, env []string, err error) {
+	values := map[string]string{}
+	for _, v := range m.run.Env {
+		value := v.Value
+		switch from := v.ValueFrom; {
+		case from == nil:
+		case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace":
+			value = namespace
+		case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.name":
+			value = pod
+		case from.ResourceFieldRef != nil:
+			continue // there is no limit, so the variable has nothing to tell
+		default:
+			return nil, nil, fmt.Errorf("%s: variable %s takes its value from a place that the harness cannot look at", m.path, v.Name)
+		}
+		values[v.Name] = value
+		env = append(env, v.Name+"="+value)
+	}
+	// The first word of a command is the program itself.
+	words := m.run.Args
+	if len(m.run.Command) > 1 {
+		words = append(append([]string(nil), m.run.Command[1:]...), words...)
+	}
+	for _, word := range words {
+		for name, value := range values {
+			word = strings.ReplaceAll(word, "$("+name+")", value)
+		}
+		args = append(args, word)
+	}
+	return args, env, nil
+}

@@ -1,0 +1,154 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// How can a test tell that nothing happens? Not by waiting for some seconds. Each namespace has markers: workloads of
+// the harness, opted in like a user's. When the source of a marker is edited after a step of the test and the marker
+// has rolled, the controller has decided on everything that it saw before: it takes changes in their order, and decides
+// on each workload when that has been quiet for a while, in the order in which those times are over. The second round
+// covers what was not in order: a change that came on another watch, a write that met a conflict, or a rollout of the
+// marker that was still to come from before.
+//
+// There is a marker for each kind of source, because each kind has a watch of its own. A test that tells the
+// controller to look at some sources only has to change the markers alike, or delete the one that is not to roll. A
+// quiet period that is longer for some workloads (those that a GitOps tool manages) has to be set to that of the
+// markers.
+const (
+	configMapMarker = "marker-configmap"
+	secretMarker    = "marker-secret"
+	markerRounds    = 2
+)
+
+func markers() []string { return []string{configMapMarker, secretMarker} }
+
+const markerManifest = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: marker-configmap}
+data: {round: "0"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: marker-secret}
+stringData: {round: "0"}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: marker-configmap, annotations: {reloader.stakater.com/auto: "true"}}
+spec:
+  selector: {matchLabels: {marker: configmap}}
+  template:
+    metadata: {labels: {marker: configmap}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers: [{name: marker, image: marker, envFrom: [{configMapRef: {name: marker-configmap}}]}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: marker-secret, annotations: {reloader.stakater.com/auto: "true"}}
+spec:
+  selector: {matchLabels: {marker: secret}}
+  template:
+    metadata: {labels: {marker: secret}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers: [{name: marker, image: marker, envFrom: [{secretRef: {name: marker-secret}}]}]
+`
+
+// ledger is the annotation by which the controller tells that it has taken a workload into its care.
+const ledger = "reroll.dev/ledger"
+
+// Quiet returns when the running controller has decided on everything that happened before.
+func (n *Namespace) Quiet(ctx context.Context) error {
+	for _, name := range markers() {
+		marker := Ref{Kind: "deployment", Name: name}
+		if err := Await(ctx, "the controller to note what "+marker.String()+" runs with", func(ctx context.Context) error {
+			obj, err := n.Get(ctx, marker)
+			if apierrors.IsNotFound(err) || err == nil && obj.GetAnnotations()[ledger] != "" {
+				return nil
+			}
+			return errors.Join(err, fmt.Errorf("it has no annotation %s yet", ledger))
+		}); err != nil {
+			return err
+		}
+	}
+	if err := n.caughtUp(ctx); err != nil {
+		return err
+	}
+	return n.QuietBy(ctx, n.Observer.Rollouts)
+}
+
+// QuietBy is Quiet for a controller that does not roll: decided tells how often it has decided on a marker, by what it
+// does instead.
+func (n *Namespace) QuietBy(ctx context.Context, decided func(Ref) (int, error)) error {
+	present, err := n.presentMarkers(ctx)
+	if err != nil {
+		return err
+	}
+	for range markerRounds {
+		if err := n.markerRound(ctx, present, decided); err != nil {
+			return fmt.Errorf("the markers, which show that all before is decided: %w", err)
+		}
+	}
+	return nil
+}
+
+func (n *Namespace) presentMarkers(ctx context.Context) ([]Ref, error) {
+	var present []Ref
+	for _, name := range markers() {
+		marker := Ref{Kind: "deployment", Name: name}
+		switch _, err := n.Get(ctx, marker); {
+		case err == nil:
+			present = append(present, marker)
+		case !apierrors.IsNotFound(err):
+			return nil, err
+		}
+	}
+	if len(present) == 0 {
+		return nil, fmt.Errorf("there is no marker in namespace %s to show that the controller is done", n.Name)
+	}
+	return present, nil
+}
+
+func (n *Namespace) markerRound(ctx context.Context, present []Ref, decided func(Ref) (int, error)) error {
+	wanted := map[Ref]int{}
+	for _, marker := range present {
+		before, err := decided(marker)
+		if err != nil {
+			return err
+		}
+		wanted[marker] = before + 1
+	}
+	n.round++
+	for _, marker := range present {
+		source := Ref{Kind: "configmap", Name: marker.Name}
+		if marker.Name == secretMarker {
+			source.Kind = "secret"
+		}
+		if err := n.Edit(ctx, source, "round="+strconv.Itoa(n.round)); err != nil {
+			return err
+		}
+	}
+	for _, marker := range present {
+		if err := Await(ctx, fmt.Sprintf("%s to be decided on, times: %d", marker, wanted[marker]), func(context.Context) error {
+			times, err := decided(marker)
+			if err != nil {
+				return final{err}
+			}
+			if times < wanted[marker] {
+				return fmt.Errorf("it is %d yet", times)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

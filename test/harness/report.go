@@ -1,0 +1,98 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// reportedKinds are those of which a report shows the annotations, in this order.
+func reportedKinds() []string {
+	return []string{"deployment", "statefulset", "daemonset", "configmap", "secret"}
+}
+
+// Report tells what was seen in the namespace, for somebody who looks for the reason of a failure. It shows no content
+// of ConfigMaps or Secrets.
+func (n *Namespace) Report(ctx context.Context) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "namespace %s\n\nwhat the observer saw (* is a rollout):\n", n.Name)
+	for _, s := range n.Observer.Timeline() {
+		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	b.WriteString("\nobjects:\n")
+	for _, kind := range reportedKinds() {
+		n.reportObjects(ctx, &b, kind)
+	}
+	b.WriteString("\nevents:\n")
+	n.reportEvents(ctx, &b)
+	return b.String()
+}
+
+func (n *Namespace) reportObjects(ctx context.Context, b *strings.Builder, kind string) {
+	resource, _, err := n.at(Ref{Kind: kind})
+	if err != nil {
+		fmt.Fprintf(b, "  %v\n", err)
+		return
+	}
+	list, err := resource.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		fmt.Fprintf(b, "  list %ss: %v\n", kind, err)
+		return
+	}
+	for i := range list.Items {
+		obj := &list.Items[i]
+		if obj.GetName() == "kube-root-ca.crt" {
+			continue // in every namespace, and of no interest
+		}
+		fmt.Fprintf(b, "  %s/%s, version %s\n", kind, obj.GetName(), obj.GetResourceVersion())
+		reportMap(b, "annotation", obj.GetAnnotations())
+		reportTemplate(b, obj)
+	}
+}
+
+func reportTemplate(b *strings.Builder, obj *unstructured.Unstructured) {
+	t, err := template(obj)
+	if err != nil {
+		return // the kind has none
+	}
+	reportMap(b, "template annotation", t.Annotations)
+	for _, c := range t.Spec.Containers {
+		for _, v := range c.Env {
+			if v.ValueFrom == nil {
+				fmt.Fprintf(b, "    container %s: %s=%s\n", c.Name, v.Name, v.Value)
+			}
+		}
+	}
+}
+
+func reportMap(b *strings.Builder, what string, pairs map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(pairs)) {
+		fmt.Fprintf(b, "    %s %s: %s\n", what, key, pairs[key])
+	}
+}
+
+func (n *Namespace) reportEvents(ctx context.Context, b *strings.Builder) {
+	events, err := n.AllEvents(ctx)
+	if err != nil {
+		fmt.Fprintf(b, "  %v\n", err)
+		return
+	}
+	shown := 0
+	for i := range events {
+		e := &events[i]
+		// Those of pods and ReplicaSets say what the timeline says.
+		if e.Regarding.Kind == "Pod" || e.Regarding.Kind == "ReplicaSet" {
+			continue
+		}
+		shown++
+		fmt.Fprintf(b, "  %s/%s: %s %s (times: %d) %s\n", strings.ToLower(e.Regarding.Kind), e.Regarding.Name, e.Type, e.Reason, Times(e), e.Note)
+	}
+	if shown == 0 {
+		b.WriteString("  none\n")
+	}
+}

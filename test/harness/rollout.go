@@ -1,0 +1,145 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Rolls returns how often a workload has rolled, once everything is seen that has led to the present state of the
+// namespace. Whether more is to come is another question: see Quiet.
+func (n *Namespace) Rolls(ctx context.Context, workload Ref) (int, error) {
+	if err := n.caughtUp(ctx); err != nil {
+		return 0, err
+	}
+	if err := n.Observer.knows(workload); err != nil {
+		return 0, err
+	}
+	return n.Observer.Rollouts(workload)
+}
+
+// AwaitRolls returns when a workload has rolled this often and its pods all run the last revision. That it has rolled
+// more often is an error at once.
+func (n *Namespace) AwaitRolls(ctx context.Context, workload Ref, wanted int) error {
+	return Await(ctx, fmt.Sprintf("%s to have rolled, times: %d", workload, wanted), func(ctx context.Context) error {
+		rolled, err := n.Observer.Rollouts(workload)
+		if err != nil {
+			return final{err}
+		}
+		if rolled < wanted {
+			return errors.Join(fmt.Errorf("it is %d yet", rolled), n.Observer.knows(workload))
+		}
+		if rolled > wanted {
+			// The count never falls, so there is nothing to wait for.
+			return final{fmt.Errorf("it is %d already", rolled)}
+		}
+		return n.complete(ctx, workload)
+	})
+}
+
+// AwaitReady returns when all pods of a workload run its last template and are available.
+func (n *Namespace) AwaitReady(ctx context.Context, workload Ref) error {
+	return Await(ctx, workload.String()+" to be ready", func(ctx context.Context) error {
+		return n.complete(ctx, workload)
+	})
+}
+
+// complete answers what kubectl rollout status does.
+func (n *Namespace) complete(ctx context.Context, workload Ref) error {
+	obj, err := n.Get(ctx, workload)
+	if err != nil {
+		return err
+	}
+	if err := observed(obj); err != nil {
+		return err
+	}
+	from := runtime.DefaultUnstructuredConverter.FromUnstructured
+	switch workload.Kind {
+	case "deployment":
+		var d appsv1.Deployment
+		if err := from(obj.Object, &d); err != nil {
+			return final{err}
+		}
+		return allNew(replicas(d.Spec.Replicas), d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas)
+	case "statefulset":
+		var s appsv1.StatefulSet
+		if err := from(obj.Object, &s); err != nil {
+			return final{err}
+		}
+		return allNew(replicas(s.Spec.Replicas), s.Status.Replicas, s.Status.UpdatedReplicas, s.Status.AvailableReplicas)
+	case "daemonset":
+		var d appsv1.DaemonSet
+		if err := from(obj.Object, &d); err != nil {
+			return final{err}
+		}
+		if d.Status.DesiredNumberScheduled == 0 {
+			return errors.New("it has no node to run on yet")
+		}
+		return allNew(d.Status.DesiredNumberScheduled, d.Status.CurrentNumberScheduled, d.Status.UpdatedNumberScheduled, d.Status.NumberAvailable)
+	default:
+		return final{fmt.Errorf("%s has no rollout: name a deployment, statefulset or daemonset", workload)}
+	}
+}
+
+func replicas(wanted *int32) int32 {
+	if wanted == nil {
+		return 1
+	}
+	return *wanted
+}
+
+func allNew(wanted, all, updated, available int32) error {
+	if all != wanted || updated != wanted || available != wanted {
+		return fmt.Errorf("of the %d pods wanted %d are there, %d of the last revision, %d available", wanted, all, updated, available)
+	}
+	return nil
+}
+
+// caughtUp returns when Kubernetes has acted upon every template in the namespace and the observer has seen what it
+// did.
+func (n *Namespace) caughtUp(ctx context.Context) error {
+	return Await(ctx, "Kubernetes to act upon all templates, and the observer to see it", func(ctx context.Context) error {
+		for _, kind := range []string{"deployment", "statefulset", "daemonset"} {
+			resource, _, err := n.at(Ref{Kind: kind})
+			if err != nil {
+				return err
+			}
+			list, err := resource.List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return err
+			}
+			for i := range list.Items {
+				if err := observed(&list.Items[i]); err != nil {
+					return err
+				}
+			}
+		}
+		return n.seenRevisions(ctx)
+	})
+}
+
+func (n *Namespace) seenRevisions(ctx context.Context) error {
+	sets, err := n.clients.typed.AppsV1().ReplicaSets(n.Name).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range sets.Items {
+		if err := n.Observer.hasSeen(&sets.Items[i]); err != nil {
+			return err
+		}
+	}
+	revisions, err := n.clients.typed.AppsV1().ControllerRevisions(n.Name).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range revisions.Items {
+		if err := n.Observer.hasSeen(&revisions.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// commands are the words of a scenario. README.md explains them.
+func commands() map[string]func(context.Context, *step) error {
+	return map[string]func(context.Context, *step) error{
+		"apply":    apply,
+		"edit":     change((*harness.Namespace).Edit),
+		"annotate": change((*harness.Namespace).Annotate),
+		"label":    change((*harness.Namespace).Label),
+		"scale":    scale,
+		"delete":   remove,
+
+		"controller": controller,
+		"receiver":   receiver,
+
+		"await":  await,
+		"rolled": rolled,
+		"quiet":  quiet,
+
+		"event":               event,
+		"log":                 log,
+		"metric":              metric,
+		"alert":               alert,
+		"annotation":          annotation,
+		"template-annotation": templateAnnotation,
+		"variable":            variable,
+		"shown":               shown,
+	}
+}
+
+// errUsage says that a step is not written as it has to be.
+var errUsage = errors.New("this step is not written as it has to be")
+
+func usage(command string) string {
+	forms := map[string]string{
+		"apply":               "apply FILE",
+		"edit":                "edit configmap/NAME|secret/NAME key=value|key- …",
+		"annotate":            "annotate KIND/NAME key=value|key- …",
+		"label":               "label KIND/NAME key=value|key- …",
+		"scale":               "scale KIND/NAME REPLICAS",
+		"delete":              "delete KIND/NAME",
+		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
+		"receiver":            "receiver start",
+		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME",
+		"rolled":              "rolled KIND/NAME N",
+		"quiet":               "quiet",
+		"event":               "[!] event [-count=N] KIND/NAME REASON REGEXP",
+		"log":                 "[!] log [-count=N] REGEXP",
+		"metric":              `metric NAME{label="value",…} N|>=N, ! metric NAME{label="value",…}`,
+		"alert":               "[!] alert [-count=N] REGEXP",
+		"annotation":          "[!] annotation KIND/NAME KEY REGEXP",
+		"template-annotation": "[!] template-annotation KIND/NAME KEY REGEXP",
+		"variable":            "[!] variable KIND/NAME CONTAINER VARIABLE REGEXP",
+		"shown":               "[!] shown REGEXP",
+	}
+	return "write: " + forms[command]
+}
+
+// wantArgs checks the number of words, and that a step which cannot be negated is not.
+func (s *step) wantArgs(atLeast, atMost int) error {
+	if len(s.args) < atLeast || len(s.args) > atMost {
+		return fmt.Errorf("%w: it has %d words", errUsage, len(s.args))
+	}
+	return nil
+}
+
+func (s *step) wantNoNegation() error {
+	if s.not {
+		return fmt.Errorf("%w: it cannot be negated", errUsage)
+	}
+	return nil
+}
+
+func (s *step) number(i int) (int, error) {
+	n, err := strconv.Atoi(s.args[i])
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%w: %q is not a number", errUsage, s.args[i])
+	}
+	return n, nil
+}
+
+func (s *step) pattern(i int) (*regexp.Regexp, error) {
+	p, err := regexp.Compile(s.args[i])
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	return p, nil
+}
+
+// changing is called by every step after which the controller may have something to decide.
+func (s *step) changing(atLeast, atMost int) error {
+	s.decided = false
+	return errors.Join(s.wantArgs(atLeast, atMost), s.wantNoNegation())
+}
+
+func apply(ctx context.Context, s *step) error {
+	if err := s.changing(1, 1); err != nil {
+		return err
+	}
+	if err := s.ns.Apply(ctx, s.ts.ReadFile(s.args[0])); err != nil {
+		return fmt.Errorf("apply %s: %w", s.args[0], err)
+	}
+	return nil
+}
+
+func change(do func(*harness.Namespace, context.Context, harness.Ref, ...string) error) func(context.Context, *step) error {
+	return func(ctx context.Context, s *step) error {
+		if err := s.changing(2, 1000); err != nil {
+			return err
+		}
+		ref, err := harness.ParseRef(s.args[0])
+		if err != nil {
+			return err
+		}
+		return do(s.ns, ctx, ref, s.args[1:]...)
+	}
+}
+
+func scale(ctx context.Context, s *step) error {
+	if err := s.changing(2, 2); err != nil {
+		return err
+	}
+	ref, err := harness.ParseRef(s.args[0])
+	if err != nil {
+		return err
+	}
+	replicas, err := s.number(1)
+	if err != nil {
+		return err
+	}
+	return s.ns.Scale(ctx, ref, replicas)
+}
+
+func remove(ctx context.Context, s *step) error {
+	if err := s.changing(1, 1); err != nil {
+		return err
+	}
+	ref, err := harness.ParseRef(s.args[0])
+	if err != nil {
+		return err
+	}
+	return s.ns.Delete(ctx, ref)
+}
+
+func receiver(_ context.Context, s *step) error {
+	if err := errors.Join(s.wantArgs(1, 1), s.wantNoNegation()); err != nil || s.args[0] != "start" {
+		return errors.Join(errUsage, err)
+	}
+	if s.receiver != nil {
+		return errors.New("there is a receiver already: one is enough for a scenario")
+	}
+	s.receiver = harness.StartReceiver()
+	s.ts.Setenv("RECEIVER_URL", s.receiver.URL())
+	return nil
+}

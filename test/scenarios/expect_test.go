@@ -1,0 +1,133 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+func await(ctx context.Context, s *step) error {
+	if err := errors.Join(s.wantArgs(2, 3), s.wantNoNegation()); err != nil {
+		return err
+	}
+	workload, err := harness.ParseRef(s.args[1])
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.args[0] == "rolled" && len(s.args) == 3:
+		times, err := s.number(2)
+		if err != nil {
+			return err
+		}
+		return s.ns.AwaitRolls(ctx, workload, times)
+	case s.args[0] == "ready" && len(s.args) == 2:
+		return s.ns.AwaitReady(ctx, workload)
+	case s.args[0] == "fresh" && len(s.args) == 3:
+		source, err := harness.ParseRef(s.args[2])
+		if err != nil {
+			return err
+		}
+		return s.ns.AwaitFresh(ctx, workload, source)
+	default:
+		return errUsage
+	}
+}
+
+func rolled(ctx context.Context, s *step) error {
+	if err := errors.Join(s.wantArgs(2, 2), s.wantNoNegation()); err != nil {
+		return err
+	}
+	workload, err := harness.ParseRef(s.args[0])
+	if err != nil {
+		return err
+	}
+	expected, err := s.number(1)
+	if err != nil {
+		return err
+	}
+	if err := s.decide(ctx); err != nil {
+		return err
+	}
+	seen, err := s.ns.Rolls(ctx, workload)
+	if err != nil {
+		return err
+	}
+	if seen != expected {
+		return fmt.Errorf("%s was expected to have rolled %s, and has rolled %s", workload, times(expected), times(seen))
+	}
+	return nil
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return strconv.Itoa(n) + " times"
+}
+
+func quiet(ctx context.Context, s *step) error {
+	if err := errors.Join(s.wantArgs(0, 0), s.wantNoNegation()); err != nil {
+		return err
+	}
+	if !s.running {
+		return errors.New("no controller is running that could have something to decide")
+	}
+	return s.quiet(ctx)
+}
+
+// look tells how often something is there, and what is there instead of it.
+type look func(context.Context) (count int, instead string, err error)
+
+// expect compares what is there with what the step expects. Something is awaited if it is to be there; that it is not
+// there, or not once more, can be said only after the markers.
+func (s *step) expect(ctx context.Context, what string, look look) error {
+	if s.not || s.count > 0 {
+		if err := s.decide(ctx); err != nil {
+			return err
+		}
+	}
+	if s.not {
+		count, _, err := look(ctx)
+		if err == nil && count > 0 {
+			err = fmt.Errorf("%s was expected not to be there, and is there %s", what, times(count))
+		}
+		return err
+	}
+	var last int
+	err := harness.Await(ctx, what, func(ctx context.Context) error {
+		count, instead, err := look(ctx)
+		if err != nil {
+			return err
+		}
+		if last = count; count < max(s.count, 1) {
+			return fmt.Errorf("it is there %s; what is there: %s", times(count), instead)
+		}
+		return nil
+	})
+	if err == nil && s.count > 0 && last != s.count {
+		err = fmt.Errorf("%s was expected to be there %s, and is there %s", what, times(s.count), times(last))
+	}
+	return err
+}
+
+// takeCount reads the option -count=N and takes it away.
+func (s *step) takeCount() error {
+	if len(s.args) == 0 {
+		return nil
+	}
+	text, given := strings.CutPrefix(s.args[0], "-count=")
+	if !given {
+		return nil
+	}
+	count, err := strconv.Atoi(text)
+	if err != nil || count < 1 || s.not {
+		return fmt.Errorf("%w: -count=N takes a number above 0, and no negation", errUsage)
+	}
+	s.count, s.args = count, s.args[1:]
+	return nil
+}

@@ -1,0 +1,74 @@
+// Package scenarios runs the scripts beside it: each one is a small story of a user and the controller, told in
+// manifests, steps and expectations, on a real Kubernetes. README.md lists the words that they are told in.
+package scenarios
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// patience bounds a step that hangs. No step takes part of it on purpose, however slow the machine is.
+const patience = 4 * time.Minute
+
+// shared is the cluster of all scenarios of this process, with what is made once for them.
+var shared *stage
+
+type stage struct {
+	kubeconfig string
+	harness    *harness.Harness
+	// binary builds the controller when it is first asked for. Every scenario that starts one waits for it.
+	binary func() (string, error)
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(onStage(m))
+}
+
+func onStage(m *testing.M) int {
+	flag.Parse()
+	// Scenarios wait far more than they compute, so there is no use in running one for each processor only.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		return fail(err)
+	}
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "reroll-scenarios-")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(folder)
+	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
+	if err != nil {
+		return fail(err)
+	}
+	defer c.Stop()
+	h, err := harness.New(c)
+	if err != nil {
+		return fail(err)
+	}
+	shared = &stage{
+		kubeconfig: c.Kubeconfig(),
+		harness:    h,
+		binary:     sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) }),
+	}
+	return m.Run()
+}
+
+func fail(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, params(shared, patience, testscript.Params{Dir: "."}))
+}

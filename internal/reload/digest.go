@@ -155,7 +155,7 @@ func (e *encoder) begin(purpose byte) {
 }
 
 func (e *encoder) number(n int) {
-	e.Write(binary.BigEndian.AppendUint64(e.chunk[:0], uint64(n)))
+	e.Write(binary.BigEndian.AppendUint64(e.chunk[:0], uint64(n))) //nolint:gosec // a length
 }
 
 func (e *encoder) text(s string) {

@@ -182,7 +182,7 @@ func (f *Facts) marked(c *Concern, mark string) finding {
 	switch {
 	case f.Pods == nil:
 		return asking
-	case f.Pods.Count > 0 && f.Pods.Oldest.Before(c.Source.DataTime):
+	case f.Pods.Count > 0 && !f.Pods.Oldest.After(c.Source.DataTime):
 		return changed
 	default:
 		return recorded

@@ -3,6 +3,7 @@ package reload_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -24,9 +25,7 @@ func entriesOf(kind reload.SourceKind, count int, prefix string) map[reload.Loca
 func merged(all ...map[reload.LocalKey]reload.Digest) map[reload.LocalKey]reload.Digest {
 	entries := map[reload.LocalKey]reload.Digest{}
 	for _, some := range all {
-		for key, digest := range some {
-			entries[key] = digest
-		}
+		maps.Copy(entries, some)
 	}
 	return entries
 }

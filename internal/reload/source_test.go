@@ -28,11 +28,11 @@ func secret(data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Data: data}
 }
 
-func digestKey(t testing.TB, seed byte) reload.DigestKey {
-	t.Helper()
+func digestKey(tb testing.TB, seed byte) reload.DigestKey {
+	tb.Helper()
 	key, err := reload.NewDigestKey(bytes.Repeat([]byte{seed}, 32))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return key
 }

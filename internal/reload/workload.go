@@ -140,6 +140,11 @@ func (w *Workload) Judge(src SourceKey, ann SourceAnnotations, autoReloadAll boo
 	return w.Policy.Judge(src, ann, refers, autoReloadAll)
 }
 
+// Equal tells whether the traces are the same.
+func (m Marks) Equal(other Marks) bool {
+	return slices.Equal(m.Env, other.Env) && m.ReloadedFrom == other.ReloadedFrom && m.Rolled == other.Rolled
+}
+
 // standing returns the value of a variable in a container.
 func (m Marks) standing(container, variable string) (string, bool) {
 	for _, env := range m.Env {

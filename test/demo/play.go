@@ -192,7 +192,7 @@ func (d *demo) explain(ctx context.Context) error {
 		verdict := w.Judge(src.Key, src.Annotations, false)
 		reference, _ := w.Reference(src.Key.Local())
 		if len(reference.Uses) == 0 {
-			return fmt.Errorf("Deployment %s was expected to use ConfigMap %s", name, source)
+			return fmt.Errorf("expected was that Deployment %s uses ConfigMap %s", name, source)
 		}
 		about := "why"
 		if !verdict.Concerned {

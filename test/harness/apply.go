@@ -39,7 +39,7 @@ func (n *Namespace) applyObject(ctx context.Context, obj *unstructured.Unstructu
 		return fmt.Errorf("it is for namespace %q: leave the namespace out, or write ${NS}, since each test has its own", ns)
 	}
 	gvk := obj.GroupVersionKind()
-	resource, _, err := n.resource(gvk.GroupKind(), gvk.Version)
+	resource, err := n.resource(gvk.GroupKind(), gvk.Version)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func Build(ctx context.Context, folder string, race bool) (string, error) {
 	if race {
 		args = append(args, "-race")
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/reroll")...) //nolint:gosec // fixed words and a folder
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/reroll")...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the controller: go build ./cmd/reroll: %w\n%s", err, out)

@@ -56,7 +56,7 @@ func (n *Namespace) Scale(ctx context.Context, ref Ref, replicas int) error {
 
 // Delete deletes an object and returns when it is gone.
 func (n *Namespace) Delete(ctx context.Context, ref Ref) error {
-	resource, _, err := n.at(ref)
+	resource, err := n.at(ref)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (n *Namespace) patchMetadata(ctx context.Context, ref Ref, field, manager s
 }
 
 func (n *Namespace) patch(ctx context.Context, ref Ref, manager string, change map[string]any, subresources ...string) error {
-	resource, _, err := n.at(ref)
+	resource, err := n.at(ref)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -66,7 +67,7 @@ func (i *Installation) Start(ctx context.Context, flags, env []string) (*Control
 	}
 	args = append(args, "--listen-address=127.0.0.1:0", "--log-format=json")
 	args = append(args, flags...)
-	all := append(manifestEnv, "KUBECONFIG="+i.kubeconfig, "GORACE=halt_on_error=1")
+	all := slices.Concat(manifestEnv, []string{"KUBECONFIG=" + i.kubeconfig, "GORACE=halt_on_error=1"})
 	if folder := os.Getenv("GOCOVERDIR"); folder != "" {
 		all = append(all, "GOCOVERDIR="+folder)
 	}

@@ -48,11 +48,11 @@ func parseManifest(text string) (*Manifest, error) {
 			deployments++
 			var d appsv1.Deployment
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &d); err != nil {
-				return nil, fmt.Errorf("Deployment %s: %w", obj.GetName(), err)
+				return nil, fmt.Errorf("read Deployment %s: %w", obj.GetName(), err)
 			}
 			pod := d.Spec.Template.Spec
 			if len(pod.Containers) != 1 {
-				return nil, fmt.Errorf("Deployment %s has %d containers: the controller is one", obj.GetName(), len(pod.Containers))
+				return nil, fmt.Errorf("its Deployment %s has %d containers: the controller is one", obj.GetName(), len(pod.Containers))
 			}
 			m.account, m.run = pod.ServiceAccountName, pod.Containers[0]
 		case "Namespace":

@@ -15,7 +15,7 @@ type process struct {
 
 func startProcess(binary string, args, env []string, log *Log) (*process, error) {
 	// Not CommandContext: it is ended by a step of the test, and checked to end well.
-	p := &process{cmd: exec.Command(binary, args...), done: make(chan struct{})} //nolint:gosec // that is the purpose
+	p := &process{cmd: exec.Command(binary, args...), done: make(chan struct{})}
 	p.cmd.Env = env
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = dieWithParent()

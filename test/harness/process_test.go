@@ -43,7 +43,7 @@ func playController() int {
 	})
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
-	go http.Serve(listener, nil)
+	go func() { _ = http.Serve(listener, nil) }()
 	fmt.Printf("args %q\n", os.Args[1:])
 	fmt.Printf("namespace %s, pod %s\n", os.Getenv("POD_NAMESPACE"), os.Getenv("POD_NAME"))
 	fmt.Printf("{\"msg\":\"serving\",\"address\":%q}\n", listener.Addr())

@@ -38,33 +38,32 @@ func ParseRef(s string) (Ref, error) {
 }
 
 // resource returns how the API serves a kind, in this namespace if the kind has namespaces.
-func (n *Namespace) resource(gk schema.GroupKind, version string) (dynamic.ResourceInterface, *meta.RESTMapping, error) {
+func (n *Namespace) resource(gk schema.GroupKind, version string) (dynamic.ResourceInterface, error) {
 	var versions []string
 	if version != "" {
 		versions = append(versions, version)
 	}
 	mapping, err := n.clients.mapper.RESTMapping(gk, versions...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("kind %s: %w", gk, err)
+		return nil, fmt.Errorf("kind %s: %w", gk, err)
 	}
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		return n.clients.dynamic.Resource(mapping.Resource).Namespace(n.Name), mapping, nil
+		return n.clients.dynamic.Resource(mapping.Resource).Namespace(n.Name), nil
 	}
-	return n.clients.dynamic.Resource(mapping.Resource), mapping, nil
+	return n.clients.dynamic.Resource(mapping.Resource), nil
 }
 
-func (n *Namespace) at(ref Ref) (dynamic.ResourceInterface, schema.GroupVersionKind, error) {
+func (n *Namespace) at(ref Ref) (dynamic.ResourceInterface, error) {
 	gvk, err := n.clients.mapper.KindFor(schema.GroupVersionResource{Resource: ref.Kind})
 	if err != nil {
-		return nil, gvk, fmt.Errorf("%s: the cluster serves no kind %q: %w", ref, ref.Kind, err)
+		return nil, fmt.Errorf("%s: the cluster serves no kind %q: %w", ref, ref.Kind, err)
 	}
-	resource, _, err := n.resource(gvk.GroupKind(), gvk.Version)
-	return resource, gvk, err
+	return n.resource(gvk.GroupKind(), gvk.Version)
 }
 
 // Get reads an object from the API server.
 func (n *Namespace) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured, error) {
-	resource, _, err := n.at(ref)
+	resource, err := n.at(ref)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (n *Namespace) Report(ctx context.Context) string {
 }
 
 func (n *Namespace) reportObjects(ctx context.Context, b *strings.Builder, kind string) {
-	resource, _, err := n.at(Ref{Kind: kind})
+	resource, err := n.at(Ref{Kind: kind})
 	if err != nil {
 		fmt.Fprintf(b, "  %v\n", err)
 		return

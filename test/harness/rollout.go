@@ -104,7 +104,7 @@ func allNew(wanted, all, updated, available int32) error {
 func (n *Namespace) caughtUp(ctx context.Context) error {
 	return Await(ctx, "Kubernetes to act upon all templates, and the observer to see it", func(ctx context.Context) error {
 		for _, kind := range []string{"deployment", "statefulset", "daemonset"} {
-			resource, _, err := n.at(Ref{Kind: kind})
+			resource, err := n.at(Ref{Kind: kind})
 			if err != nil {
 				return err
 			}

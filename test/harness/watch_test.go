@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -22,10 +23,10 @@ func TestAWatchThatBreaksGoesOnWhereItBroke(t *testing.T) {
 	var asked []string
 	first, second := watch.NewFake(), watch.NewFake()
 	lw := &cache.ListWatch{
-		ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 			return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "10"}, Items: []corev1.Pod{*pod("a", "4")}}, nil
 		},
-		WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
+		WatchFuncWithContext: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			asked = append(asked, options.ResourceVersion)
 			return map[int]watch.Interface{1: first, 2: second}[len(asked)], nil
 		},

@@ -4,13 +4,8 @@ package intake
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math/rand/v2"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,7 +13,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Opener talks to the API server about one resource.
+// Opener talks to the API server about one resource. It tries nothing twice: when and how often is up to the Feed.
 type Opener interface {
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 	List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error)
@@ -26,9 +21,21 @@ type Opener interface {
 
 // Sink takes what arrives. It is called by one goroutine.
 type Sink interface {
+	// Put takes an object that is new or may differ.
+	//
+	// Live is true for an event of a watch that goes on without a gap from a complete snapshot, or from the version at
+	// which the watch before it ended. Such an object became what it is in its own resource version, and whatever was
+	// handed over of it before is what it was until then.
+	//
+	// Live is false for how an object stands in a snapshot: since when is unknown, and how often it changed before. This
+	// holds for everything that comes before the end of a snapshot, also for an object that changes meanwhile: until
+	// the end mark, a server does not tell what is initial from what has just happened, and what was known of an object
+	// may be from before a gap. That one change is then not proof of an order, which is always safe.
 	Put(obj runtime.Object, live bool)
+	// Delete takes the last state of an object that the server says is gone, or no longer selected.
 	Delete(obj runtime.Object)
-	// Whole says that a complete snapshot has been put: what exists is what was named here, and nothing else.
+	// Whole says that a complete snapshot has been put: what exists is what is named here, and nothing else. What was
+	// put by snapshots that failed half way stays valid as far as it goes, but proves no absence.
 	Whole(names map[types.NamespacedName]struct{})
 }
 
@@ -37,235 +44,59 @@ type Feed struct {
 	Open  Opener
 	Sink  Sink
 	Clock clock.Clock
-	// Failed is told what went wrong before it is tried again. May be nil.
+	// Failed is told what goes wrong before it is tried again, each failure once until something works. May be nil.
 	Failed func(error)
 
-	// paged is set when the server has turned out not to stream its initial state.
-	paged bool
+	// last is the newest version that was handed over. It is empty until the first snapshot is complete, and again
+	// when the API server turns out to have gone back behind it.
+	last string
+	// refusals counts how often in a row the server said that it does not know the last version yet.
+	refusals int
+	// cuts counts how many initial streams in a row began and did not reach their end.
+	cuts int
+	// pagesUntil is when a server that did not stream its initial state may do so, because it was upgraded.
+	pagesUntil time.Time
+
+	// tries grows with failures, renewals with snapshots that turned out to be of no use. They are apart because a
+	// snapshot that is complete ends the first kind of trouble and may be the second.
+	tries, renewals backoff
+	told            told
 }
 
-const (
-	pageSize = 500
-	// silence is how long an initial stream may say nothing before it is taken for that of a server which ignores
-	// what it does not know, and never sends the end mark.
-	silence = 60 * time.Second
-
-	firstDelay = 200 * time.Millisecond
-	lastDelay  = 30 * time.Second
-)
-
-// Run returns when the context ends.
+// Run returns when the context ends, and nothing that it began goes on then.
 func (f *Feed) Run(ctx context.Context) {
-	delay := firstDelay
 	for ctx.Err() == nil {
-		began := f.Clock.Now()
-		err := f.once(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if f.Failed != nil && err != nil {
-			f.Failed(err)
-		}
-		// What worked for a while is not what failed before.
-		if f.Clock.Since(began) > lastDelay {
-			delay = firstDelay
-		}
-		select {
-		case <-ctx.Done():
-		case <-f.Clock.After(delay + rand.N(delay)): //nolint:gosec // it only keeps many clients apart
-		}
-		delay = min(2*delay, lastDelay)
-	}
-}
-
-// once takes a snapshot and follows the changes until the server can no longer tell them.
-func (f *Feed) once(ctx context.Context) error {
-	var (
-		stream watch.Interface
-		rv     string
-		err    error
-	)
-	if f.paged {
-		rv, err = f.snapshotByPages(ctx)
-	} else {
-		stream, rv, err = f.snapshotByStream(ctx)
-		if errors.Is(err, errNoStream) {
-			f.paged = true
-			rv, err = f.snapshotByPages(ctx)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return f.follow(ctx, stream, rv)
-}
-
-// errNoStream means an older server.
-var errNoStream = errors.New("the API server does not stream the initial state")
-
-// snapshotByStream returns the watch that goes on after the initial state.
-func (f *Feed) snapshotByStream(ctx context.Context) (watch.Interface, string, error) {
-	yes := true
-	stream, err := f.Open.Watch(ctx, metav1.ListOptions{
-		SendInitialEvents:    &yes,
-		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
-		AllowWatchBookmarks:  true,
-		TimeoutSeconds:       watchTimeout(),
-	})
-	if apierrors.IsInvalid(err) {
-		return nil, "", errNoStream
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("open the initial stream: %w", err)
-	}
-	rv, err := f.initialEvents(ctx, stream)
-	if err != nil {
-		stream.Stop()
-		return nil, "", err
-	}
-	return stream, rv, nil
-}
-
-func (f *Feed) initialEvents(ctx context.Context, stream watch.Interface) (string, error) {
-	seen := map[types.NamespacedName]struct{}{}
-	quiet := f.Clock.NewTimer(silence)
-	defer quiet.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-quiet.C():
-			return "", errNoStream
-		case event, ok := <-stream.ResultChan():
-			if !ok {
-				return "", errors.New("the initial stream was cut")
-			}
-			if !quiet.Stop() {
-				select {
-				case <-quiet.C():
-				default:
-				}
-			}
-			quiet.Reset(silence)
-			m, err := f.take(event, false)
-			if err != nil {
-				return "", err
-			}
-			name := types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}
-			switch event.Type {
-			case watch.Added, watch.Modified:
-				seen[name] = struct{}{}
-			case watch.Deleted:
-				delete(seen, name)
-			case watch.Bookmark:
-				if m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
-					f.Sink.Whole(seen)
-					return m.GetResourceVersion(), nil
-				}
-			}
-		}
-	}
-}
-
-// snapshotByPages lists. A page that the server can no longer continue fails the whole: half a snapshot proves no
-// absence.
-func (f *Feed) snapshotByPages(ctx context.Context) (string, error) {
-	seen := map[types.NamespacedName]struct{}{}
-	opts := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := f.Open.List(ctx, opts)
+		s, err := f.snapshot(ctx)
 		if err != nil {
-			return "", fmt.Errorf("list: %w", err)
+			f.pause(ctx, &f.tries, err)
+			continue
 		}
-		list, err := meta.ListAccessor(page)
-		if err != nil {
-			return "", fmt.Errorf("read a page of the list: %w", err)
-		}
-		err = meta.EachListItem(page, func(obj runtime.Object) error {
-			m, err := meta.Accessor(obj)
-			if err != nil {
-				return err
-			}
-			seen[types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}] = struct{}{}
-			f.Sink.Put(obj, false)
-			return nil
-		})
-		if err != nil {
-			return "", fmt.Errorf("read an object of the list: %w", err)
-		}
-		if opts.Continue = list.GetContinue(); opts.Continue == "" {
-			f.Sink.Whole(seen)
-			return list.GetResourceVersion(), nil
-		}
+		f.tries.reset()
+		err = f.follow(ctx, s)
+		f.pause(ctx, &f.renewals, err)
 	}
 }
 
-// follow hands over changes from a version on, and opens a new watch where one ends. It returns when a snapshot is
-// needed.
-func (f *Feed) follow(ctx context.Context, stream watch.Interface, rv string) error {
-	for {
-		if stream == nil {
-			var err error
-			stream, err = f.Open.Watch(ctx, metav1.ListOptions{
-				ResourceVersion: rv, AllowWatchBookmarks: true, TimeoutSeconds: watchTimeout(),
-			})
-			if err != nil {
-				return fmt.Errorf("watch from version %s: %w", rv, err)
-			}
-		}
-		before := rv
-		err := f.drain(ctx, stream, &rv)
-		stream.Stop()
-		if err != nil || ctx.Err() != nil {
-			return err
-		}
-		if rv == before {
-			// A watch that ends without a word, again and again, must not become a loop without a pause.
-			return errors.New("the watch ended without an event")
-		}
-		stream = nil
+// pause waits before the next try. What went wrong is told before, unless there is nothing to tell.
+func (f *Feed) pause(ctx context.Context, b *backoff, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil && f.Failed != nil && f.told.first(err) {
+		f.Failed(err)
+	}
+	wait := f.Clock.NewTimer(max(b.next(), demanded(err)))
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+	case <-wait.C():
 	}
 }
 
-func (f *Feed) drain(ctx context.Context, stream watch.Interface, rv *string) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case event, ok := <-stream.ResultChan():
-			if !ok {
-				return nil
-			}
-			m, err := f.take(event, true)
-			if err != nil {
-				return err
-			}
-			*rv = m.GetResourceVersion()
-		}
-	}
-}
-
-// take hands one event over and returns the object's metadata.
-func (f *Feed) take(event watch.Event, live bool) (metav1.Object, error) {
-	if event.Type == watch.Error {
-		return nil, fmt.Errorf("the watch failed: %w", apierrors.FromObject(event.Object))
-	}
-	m, err := meta.Accessor(event.Object)
-	if err != nil {
-		return nil, fmt.Errorf("read a watch event of type %q: %w", event.Type, err)
-	}
-	switch event.Type {
-	case watch.Added, watch.Modified:
-		f.Sink.Put(event.Object, live)
-	case watch.Deleted:
-		f.Sink.Delete(event.Object)
-	}
-	return m, nil
-}
-
-// watchTimeout is drawn at random, so that many watches that began together do not end together.
-func watchTimeout() *int64 {
-	const least = 5 * 60
-	seconds := least + rand.Int64N(least) //nolint:gosec // as above
-	return &seconds
+// worked is called for everything that a watch brings after a snapshot, and for one that stays open. A complete
+// snapshot is not enough: if its version is always refused, it is taken ever more rarely.
+func (f *Feed) worked() {
+	f.tries.reset()
+	f.renewals.reset()
+	f.told.forget()
 }

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,20 +25,29 @@ type Resource struct {
 // Watch opens a watch.
 func (r Resource) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
-	return r.request(opts).Watch(ctx)
+	w, err := r.request(opts).Watch(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %w", r.Name, err)
+	}
+	return w, nil
 }
 
 // List reads one page.
 func (r Resource) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	list := r.NewList()
-	return list, r.request(opts).Do(ctx).Into(list)
-}
-
-func (r Resource) request(opts metav1.ListOptions) *rest.Request {
-	opts.FieldSelector = r.FieldSelector
-	req := r.Client.Get().Namespace(r.Namespace).Resource(r.Name).VersionedParams(&opts, scheme.ParameterCodec)
+	req := r.request(opts)
 	if opts.TimeoutSeconds != nil {
 		req = req.Timeout(time.Duration(*opts.TimeoutSeconds) * time.Second)
 	}
-	return req
+	list := r.NewList()
+	if err := req.Do(ctx).Into(list); err != nil {
+		return nil, fmt.Errorf("list %s: %w", r.Name, err)
+	}
+	return list, nil
+}
+
+// request tries once. By itself the client would try ten times more where the server answers with Retry-After or the
+// connection breaks: by a clock of its own, and nobody would hear of it until all are used up.
+func (r Resource) request(opts metav1.ListOptions) *rest.Request {
+	opts.FieldSelector = r.FieldSelector
+	return r.Client.Get().Namespace(r.Namespace).Resource(r.Name).VersionedParams(&opts, scheme.ParameterCodec).MaxRetries(0)
 }

@@ -1,0 +1,129 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+const (
+	// settled is how long a watch has to stay open to count as one that works, when there is nothing to tell.
+	settled = 30 * time.Second
+	// mostErrors is how often in a row a watch from the same version may be accepted and then fail with an error. An
+	// event that cannot be read would come again each time; a snapshot leads past it.
+	mostErrors = 5
+)
+
+var errWentBack = errors.New("the versions of the API server have gone back: its storage was restored from a backup")
+
+// follow hands over changes, and opens a new watch from the last version where one ends. It returns when only a
+// snapshot can tell what is missing.
+//
+// A failure to open the watch is no reason for one: nothing was missed, the server will tell it later.
+func (f *Feed) follow(ctx context.Context, s *stream) error {
+	var (
+		broken bool // the last watch did not simply reach its time
+		errs   int
+	)
+	for ctx.Err() == nil {
+		if s == nil {
+			var err error
+			if s, err = f.resume(ctx, broken); err != nil {
+				if outOfReach(err) {
+					return err
+				}
+				broken = true
+				f.pause(ctx, &f.tries, err)
+				continue
+			}
+		}
+		heard, err := f.drain(ctx, s)
+		s.Stop()
+		open := f.Clock.Since(s.began)
+		broken = err != nil || open < s.lasts-slack
+		s = nil
+		if heard || open >= settled {
+			f.worked()
+			errs = 0
+		}
+		switch {
+		case outOfReach(err):
+			return err
+		case err != nil:
+			if errs++; errs >= mostErrors {
+				return fmt.Errorf("the watch from version %s fails each time: %w", f.last, err)
+			}
+		case !broken:
+			continue
+		case !heard && open < settled:
+			// The client makes an empty watch of some broken connections, and says no more about it.
+			err = fmt.Errorf("the watch ended after %s, without an event", open.Round(time.Millisecond))
+		}
+		f.pause(ctx, &f.tries, err)
+	}
+	return ctx.Err()
+}
+
+// resume opens a watch from the last version.
+func (f *Feed) resume(ctx context.Context, broken bool) (*stream, error) {
+	if broken {
+		if err := f.wentBack(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s, err := f.open(ctx, metav1.ListOptions{ResourceVersion: f.last, AllowWatchBookmarks: true})
+	if err != nil {
+		return nil, fmt.Errorf("watch from version %s: %w", f.last, err)
+	}
+	return s, nil
+}
+
+// wentBack fails if the newest version of the server is older than the one to go on from. A watch from such a version
+// is not refused: it leaves out everything up to it, without a word. A storage cannot be restored without ending
+// every watch, so those that reach their time need not ask.
+//
+// If the new history has overtaken the old version by now, this is not seen. It would have to write in seconds what
+// the backup lacks.
+func (f *Feed) wentBack(ctx context.Context) error {
+	_, list, err := f.list(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return fmt.Errorf("ask for the newest version: %w", err)
+	}
+	order, err := resourceversion.CompareResourceVersion(list.GetResourceVersion(), f.last)
+	if err == nil && order < 0 { // versions that are no numbers have no order that could be checked
+		f.last = ""
+		return errWentBack
+	}
+	return nil
+}
+
+// drain hands over what a watch tells until it ends, and says whether it told anything.
+func (f *Feed) drain(ctx context.Context, s *stream) (heard bool, err error) {
+	overdue := f.Clock.NewTimer(s.lasts + slack - f.Clock.Since(s.began))
+	defer overdue.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return heard, ctx.Err()
+		case <-overdue.C():
+			return heard, errors.New("the watch was not ended by the server when its time was up: the connection is dead")
+		case event, ok := <-s.ResultChan():
+			if !ok {
+				return heard, nil
+			}
+			m, err := f.take(event, true)
+			if err != nil {
+				return heard, err
+			}
+			if version := m.GetResourceVersion(); version != "" {
+				f.last = version
+			}
+			heard = true
+			f.worked()
+		}
+	}
+}

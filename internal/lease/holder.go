@@ -82,11 +82,15 @@ func New(opts Options, client kubernetes.Interface, c clock.Clock, log *slog.Log
 func (h *Holder) Held() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.holding && h.inTime()
+	return h.holding && h.clock.Since(h.renewed) < h.opts.RenewDeadline
 }
 
-// inTime tells whether the last renewal is recent enough that nobody else can hold the lease. It needs h.mu.
-func (h *Holder) inTime() bool { return h.clock.Since(h.renewed) < h.opts.RenewDeadline }
+// overdue tells whether the last renewal is so old that somebody else may hold the lease soon.
+func (h *Holder) overdue() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.clock.Since(h.renewed) >= h.opts.RenewDeadline
+}
 
 // Lost is closed when the lease, once held, has become somebody else's, or nobody's without having been released here.
 func (h *Holder) Lost() <-chan struct{} { return h.lost }

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -27,9 +28,9 @@ func (h *Holder) taken(from *coordinationv1.Lease, now time.Time) *coordinationv
 		}
 	}
 	l.Spec.HolderIdentity = &h.opts.Identity
-	l.Spec.LeaseDurationSeconds = ptr.To(seconds(h.opts.Duration))
+	l.Spec.LeaseDurationSeconds = new(seconds(h.opts.Duration))
 	// It is written anew also where an earlier instance of this name had the lease, which tells the two apart.
-	l.Spec.AcquireTime = ptr.To(metav1.NewMicroTime(now))
+	l.Spec.AcquireTime = new(metav1.NewMicroTime(now))
 	l.Spec.RenewTime = l.Spec.AcquireTime
 	l.Spec.LeaseTransitions = &transitions
 	return l
@@ -38,7 +39,7 @@ func (h *Holder) taken(from *coordinationv1.Lease, now time.Time) *coordinationv
 // renewal returns the lease that is held as it is to be written to hold it longer.
 func (h *Holder) renewal(now time.Time) *coordinationv1.Lease {
 	l := h.current.DeepCopy()
-	l.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now))
+	l.Spec.RenewTime = new(metav1.NewMicroTime(now))
 	return l
 }
 
@@ -46,15 +47,15 @@ func (h *Holder) renewal(now time.Time) *coordinationv1.Lease {
 // of 0 would be refused.
 func (h *Holder) released(now time.Time) *coordinationv1.Lease {
 	l := h.renewal(now)
-	l.Spec.HolderIdentity = ptr.To("")
-	l.Spec.LeaseDurationSeconds = ptr.To(int32(1))
+	l.Spec.HolderIdentity = new("")
+	l.Spec.LeaseDurationSeconds = new(int32(1))
 	l.Spec.AcquireTime = l.Spec.RenewTime
 	return l
 }
 
 // seconds rounds up: the record knows whole seconds only, and others must not wait for less than was asked for.
 func seconds(d time.Duration) int32 {
-	return int32((d + time.Second - 1) / time.Second)
+	return int32(math.Ceil(min(d.Seconds(), math.MaxInt32)))
 }
 
 // notOurs says why a lease is not, or not any more, the one that is held here. It is nil if others have touched nothing

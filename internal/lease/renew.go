@@ -31,30 +31,42 @@ func (h *Holder) renewals(ctx context.Context) error {
 	for h.wait(ctx) {
 		err := h.renew(ctx)
 		if ctx.Err() != nil {
-			return nil
+			continue // what a renewal that was cut off has to say is not about the lease
 		}
-		var lost lostError
-		switch {
-		case err == nil:
-			if paused {
-				h.log.Info("the lease is renewed, going on")
-			}
-			paused = false
-		case errors.As(err, &lost):
-			return lost.error
-		case h.Held():
-			// There is time for another try.
-		case refused(err):
-			return fmt.Errorf("%s was lost: it may not be renewed any more: %w", h, err)
-		case !paused:
-			// Not the end. The API server is away for everybody, or for us alone: then somebody takes the lease, and
-			// the next renewal that reaches it says so. To end and start again would be no safer, and the caches of a
-			// large cluster would be read again by every controller at the moment in which the API server is back.
-			paused = true
-			h.log.Warn("the lease could not be renewed in time, so nothing is written until it is", "error", err.Error())
+		if why := h.lostBy(err); why != nil {
+			return why
 		}
+		paused = h.tell(err, paused)
 	}
 	return nil
+}
+
+// tell says once that nothing may be written, and once that it may be again. It returns whether nothing may.
+func (h *Holder) tell(err error, paused bool) bool {
+	switch {
+	case err == nil && paused:
+		h.log.Info("the lease is renewed, going on")
+	case err != nil && !paused && h.overdue():
+		h.log.Warn("the lease could not be renewed in time, so nothing is written until it is", "error", err.Error())
+	}
+	return err != nil && h.overdue()
+}
+
+// lostBy returns why the lease is lost, nil if it is not after a renewal that came to err.
+//
+// A deadline that has passed is not the end. The API server is away for everybody, or for us alone: then somebody takes
+// the lease, and the next renewal that reaches it says so. To end and start again would be no safer, and the caches of
+// a large cluster would be read again by every controller at the moment in which the API server is back.
+func (h *Holder) lostBy(err error) error {
+	var lost lostError
+	switch {
+	case errors.As(err, &lost):
+		return lost.error
+	case h.overdue() && refused(err):
+		return fmt.Errorf("%s was lost: it may not be renewed any more: %w", h, err)
+	default:
+		return nil
+	}
 }
 
 func (h *Holder) renew(ctx context.Context) error {

@@ -135,6 +135,12 @@ func TestArguments(t *testing.T) {
 		"defaults written out":               {`reloader: {autoReloadAll: false, logFormat: "", logLevel: info, settle: "", watchGlobally: true, namespaces: []}`, nil},
 		"all workloads":                      {"reloader: {autoReloadAll: true}", []string{"--auto-reload-all"}},
 		"log":                                {"reloader: {logFormat: json, logLevel: debug}", []string{"--log-format=json", "--log-level=debug"}},
+		"several replicas":                   {"reloader: {enableHA: true}", []string{"--enable-ha"}},
+		"times of the lease": {
+			"reloader: {enableHA: true, leaderElection: {leaseDuration: 1m, renewDeadline: 40s, retryPeriod: 500ms}}",
+			[]string{"--enable-ha", "--leader-election-lease-duration=1m", "--leader-election-renew-deadline=40s", "--leader-election-retry-period=500ms"},
+		},
+		"the lease is held by a single replica too": {"reloader: {leaderElection: {leaseDuration: 20s}}", []string{"--leader-election-lease-duration=20s"}},
 		"quiet period":                       {"reloader: {settle: 500ms, settleMax: 1m30s}", []string{"--settle=500ms", "--settle-max=1m30s"}},
 		"own namespace is not an argument":   {"reloader: {watchGlobally: false}", nil},
 		"namespaces as a list":               {"reloader: {namespaces: [team-b, team-a]}", []string{"--namespaces=ops,team-a,team-b"}},
@@ -216,14 +222,24 @@ func TestProbesUseThePortByName(t *testing.T) {
 }
 
 func TestReplicas(t *testing.T) {
-	for _, n := range []string{"0", "1"} {
-		spec := render(t, "reloader: {deployment: {replicas: "+n+"}}").deployment.Spec
-		if got := *spec.Replicas; got != int32(n[0]-'0') {
-			t.Errorf("replicas: %d, want %s", got, n)
-		}
-		if spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType || spec.Strategy.RollingUpdate != nil {
-			t.Errorf("strategy: %+v", spec.Strategy)
-		}
+	for about, tc := range map[string]struct {
+		values   string
+		replicas int32
+		strategy appsv1.DeploymentStrategyType
+	}{
+		"by default":         {"", 1, appsv1.RecreateDeploymentStrategyType},
+		"switched off":       {"reloader: {deployment: {replicas: 0}}", 0, appsv1.RecreateDeploymentStrategyType},
+		"several":            {"reloader: {enableHA: true, deployment: {replicas: 3}}", 3, appsv1.RollingUpdateDeploymentStrategyType},
+		"room for several":   {"reloader: {enableHA: true}", 1, appsv1.RollingUpdateDeploymentStrategyType},
+		"HA is switched off": {"reloader: {enableHA: true, deployment: {replicas: 0}}", 0, appsv1.RollingUpdateDeploymentStrategyType},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			spec := render(t, tc.values).deployment.Spec
+			if *spec.Replicas != tc.replicas || spec.Strategy.Type != tc.strategy || spec.Strategy.RollingUpdate != nil {
+				t.Errorf("replicas %d, strategy %+v; want %d, %s", *spec.Replicas, spec.Strategy, tc.replicas, tc.strategy)
+			}
+		})
 	}
 }
 

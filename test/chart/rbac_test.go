@@ -18,6 +18,8 @@ var watchRules = []rbacv1.PolicyRule{
 var keyRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"reroll-digest-key"}, Verbs: []string{"get"}},
+	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
+	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"stakater-reloader-lock"}, Verbs: []string{"get", "update"}},
 }
 
 // grants names every right as kind/namespace/name, with its rules.

@@ -23,7 +23,11 @@ func TestRefusals(t *testing.T) {
 		"a namespace in upper case":         {"reloader: {namespaces: [Team]}", "at '/reloader/namespaces/0': 'Team' does not match pattern"},
 		"namespaces with a wrong separator": {"reloader: {namespaces: 'a;b'}", "at '/reloader/namespaces': 'a;b' does not match pattern '^[-a-z0-9, ]*$'"},
 		"a negative number of replicas":     {"reloader: {deployment: {replicas: -1}}", "at '/reloader/deployment/replicas': minimum: got -1, want 0"},
-		"two replicas":                      {"reloader: {deployment: {replicas: 2}}", "reloader.deployment.replicas is 2: this version has no leader election, so a second replica would act at the same time as the first; set it to 1"},
+		"two replicas":                      {"reloader: {deployment: {replicas: 2}}", "reloader.deployment.replicas is 2 and reloader.enableHA is false: more than one replica is of use as a standby only; set reloader.enableHA to true, or the replicas to 1"},
+		"a word for HA":                     {"reloader: {enableHA: 'yes'}", "at '/reloader/enableHA': got string, want boolean"},
+		"a lease without unit":              {"reloader: {leaderElection: {leaseDuration: '15'}}", "at '/reloader/leaderElection/leaseDuration': '15' does not match pattern '^([0-9.]+(ms|s|m|h))*$'"},
+		"a number for a renewal":            {"reloader: {leaderElection: {renewDeadline: 10}}", "at '/reloader/leaderElection/renewDeadline': got number, want null or string"},
+		"an unknown key of the election":    {"reloader: {leaderElection: {retry: 2s}}", "at '/reloader/leaderElection': additional properties 'retry' not allowed"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()

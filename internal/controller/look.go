@@ -91,6 +91,11 @@ func (c *Controller) act(ctx context.Context, w *reload.Workload, d reload.Decis
 	if err := c.write(ctx, w, d); err != nil {
 		return err
 	}
+	if d.Restores {
+		c.mu.Lock()
+		c.restored[w.Key] = c.clock.Now()
+		c.mu.Unlock()
+	}
 	if d.Action == reload.Reload {
 		c.report.Reloaded(w, d, c.clock.Since(began))
 	}
@@ -153,7 +158,6 @@ func (c *Controller) mayRestore(w *reload.Workload) bool {
 			"workload", w.Key.String(), "annotation", reload.LedgerAnnotation, "lastWritten", last.UTC().Format(time.RFC3339))
 		return false
 	}
-	c.restored[w.Key] = now
 	return true
 }
 
@@ -172,6 +176,8 @@ func (c *Controller) decideAgain(w *reload.Workload) {
 	c.mu.Lock()
 	c.conflicted[w.Key] = struct{}{}
 	c.mu.Unlock()
+	// Not every conflict is about a newer version, and then none will come.
+	c.queue.retry(w.Key)
 	// It may have arrived between the decision and now.
 	if now, ok := c.state.Workload(w.Key); ok && now.ResourceVersion != w.ResourceVersion {
 		c.queue.add(w.Key, 0, 0)

@@ -56,12 +56,12 @@ func testCut(t *testing.T, c *cluster.Cluster) {
 		p.cut()
 		secrets.put(t, "a", value, "Opaque")
 		secrets.put(t, "a", value+"'", "Opaque")
-		p.pass(true)
+		p.pass(t)
 		seen.await(t, "live a="+value+"'")
 	}
 	p.cut()
 	secrets.remove(t, "b")
-	p.pass(true)
+	p.pass(t)
 	seen.await(t, "gone b")
 	seen.expect(t, "put a=1", "put b=1", "whole a b",
 		"live a=2", "live a=2'", "live a=3", "live a=3'", "live a=4", "live a=4'", "gone b")
@@ -82,7 +82,7 @@ func testForgotten(t *testing.T, c *cluster.Cluster) {
 	secrets.put(t, "a", "2", "Opaque")
 	secrets.remove(t, "b")
 	p.forget()
-	p.pass(true)
+	p.pass(t)
 	seen.await(t, "whole a")
 	secrets.put(t, "a", "3", "Opaque")
 	seen.await(t, "live a=3")
@@ -102,7 +102,7 @@ func testUnknown(t *testing.T, c *cluster.Cluster) {
 	seen.await(t, "whole a")
 	p.cut()
 	p.forget(slices.Repeat([]string{"999999999999"}, mostRefusals)...)
-	p.pass(true)
+	p.pass(t)
 	seen.await(t, "put a=1")
 	seen.await(t, "whole a")
 	secrets.put(t, "a", "2", "Opaque")
@@ -134,7 +134,7 @@ func testRestored(t *testing.T, c *cluster.Cluster) {
 	seen.await(t, "whole new")
 	p.cut()
 	p.lead(t, other.Config())
-	p.pass(true)
+	p.pass(t)
 	seen.await(t, "whole old")
 	before.put(t, "old", "2", "Opaque")
 	seen.await(t, "live old=2")
@@ -156,10 +156,11 @@ func TestOnAnAPIServerThatDoesNotStream(t *testing.T) {
 	if got := p.pages(); got != 5 { // of 20, 40, 80, 100 and what is left
 		t.Errorf("%d pages were read, want 5", got)
 	}
-	if len(seen.told) != 0 {
-		t.Errorf("an older server is no failure, but told was %q", seen.told)
+	lines, told := seen.all()
+	if len(told) != 0 {
+		t.Errorf("an older server is no failure, but told was %q", told)
 	}
-	if helm := slices.ContainsFunc(seen.lines, func(l string) bool { return strings.Contains(l, "helm") }); helm {
+	if slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "helm") }) {
 		t.Error("a Secret of no interest arrived")
 	}
 }
@@ -182,10 +183,13 @@ func TestOnAnAPIServerWhoseStorageIsCompacted(t *testing.T) {
 		secrets.put(t, "a", strconv.Itoa(i), "Opaque")
 	}
 	secrets.put(t, "a", "end", "Opaque")
-	p.pass(true)
+	p.pass(t)
 	seen.await(t, "whole a")
 	secrets.put(t, "a", "live", "Opaque")
 	seen.await(t, "live a=live")
 	seen.expect(t, "put a=1", "put b=1", "whole a b", "live a=2", "put a=end", "whole a", "live a=live")
 	seen.expectTold(t, "too old")
+	if _, told := seen.all(); slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, "fails each time") }) {
+		t.Errorf("the version was asked for again and again, though it is gone for ever: %q", told)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -16,7 +17,8 @@ import (
 // proxy stands between a feed and an API server. It can break connections, change what is asked, and pass on to
 // another server.
 type proxy struct {
-	server *httptest.Server
+	server  *httptest.Server
+	refused chan struct{} // holds one when a request came while connections are broken
 
 	mu      sync.Mutex
 	backend http.Handler
@@ -28,7 +30,7 @@ type proxy struct {
 
 func newProxy(t *testing.T, to *rest.Config) *proxy {
 	t.Helper()
-	p := &proxy{}
+	p := &proxy{refused: make(chan struct{}, 1)}
 	p.lead(t, to)
 	p.server = httptest.NewServer(p)
 	t.Cleanup(func() {
@@ -67,6 +69,10 @@ func (p *proxy) handler(r *http.Request) http.HandlerFunc {
 	switch {
 	case p.down:
 		handle = func(w http.ResponseWriter, _ *http.Request) { hangUp(w) }
+		select {
+		case p.refused <- struct{}{}:
+		default:
+		}
 	case p.forgets && query.Has("watch") && !streams:
 		p.forgets = false
 		handle = func(w http.ResponseWriter, _ *http.Request) {
@@ -89,16 +95,25 @@ func hangUp(w http.ResponseWriter) {
 	}
 }
 
-// cut breaks all connections, and those to come until they are let through again.
+// cut breaks all connections, and those to come.
 func (p *proxy) cut() {
-	p.pass(false)
+	p.mu.Lock()
+	p.down = true
+	p.mu.Unlock()
 	p.server.CloseClientConnections()
 }
 
-func (p *proxy) pass(through bool) {
+// pass lets requests through again, once one was refused.
+func (p *proxy) pass(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.refused:
+	case <-time.After(limit):
+		t.Fatal("nobody came while the connection was broken")
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.down = !through
+	p.down = false
 }
 
 // forget has the next watch refused, and the streams after it ask for other versions.

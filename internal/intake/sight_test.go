@@ -206,30 +206,34 @@ func (s *sight) awaitAny(t *testing.T, lines ...string) {
 				return
 			}
 		}
-		got, told := slices.Clone(s.lines), slices.Clone(s.told)
 		s.mu.Unlock()
 		select {
 		case <-news:
 		case <-late:
+			got, told := s.all()
 			t.Fatalf("%q did not come; what came: %q; failures: %q", lines, got[max(0, len(got)-50):], told)
 		}
 	}
 }
 
-func (s *sight) expect(t *testing.T, lines ...string) {
-	t.Helper()
+// all is what came and what failed until now.
+func (s *sight) all() (lines, told []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if diff := cmp.Diff(lines, s.lines); diff != "" {
-		t.Errorf("- should come, + came:\n%s\nfailures: %q", diff, s.told)
+	return slices.Clone(s.lines), slices.Clone(s.told)
+}
+
+func (s *sight) expect(t *testing.T, lines ...string) {
+	t.Helper()
+	came, told := s.all()
+	if diff := cmp.Diff(lines, came); diff != "" {
+		t.Errorf("- should come, + came:\n%s\nfailures: %q", diff, told)
 	}
 }
 
 func (s *sight) expectTold(t *testing.T, part string) {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !slices.ContainsFunc(s.told, func(text string) bool { return strings.Contains(text, part) }) {
-		t.Errorf("%q was not told, but %q", part, s.told)
+	if _, told := s.all(); !slices.ContainsFunc(told, func(text string) bool { return strings.Contains(text, part) }) {
+		t.Errorf("%q was not told, but %q", part, told)
 	}
 }

@@ -22,7 +22,13 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	defer s.mu.Unlock()
 	version := versionOf(src.ResourceVersion)
 	known, ok := s.sources[src.Key]
-	ok = ok && known.UID == src.UID
+	gone, back := s.gone[src.Key]
+	if back = back && !ok && live; back {
+		known, ok = gone, true // created again is changed, or not, like any other
+	} else {
+		ok = ok && known.UID == src.UID
+	}
+	delete(s.gone, src.Key)
 	if ok && overtaken(version, known.seen.Version, live) {
 		return nil
 	}
@@ -40,7 +46,7 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	}
 	s.sources[src.Key] = next
 	s.index.addSource(src.Key)
-	if ok && known.Digest == src.Digest && known.Annotations == src.Annotations {
+	if !back && ok && known.Digest == src.Digest && known.Annotations == src.Annotations {
 		return nil
 	}
 	return s.index.candidates(src.Key)
@@ -50,6 +56,9 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 func (s *State) DeleteSource(key reload.SourceKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if known, ok := s.sources[key]; ok && len(s.index.candidates(key)) > 0 {
+		s.gone[key] = known
+	}
 	delete(s.sources, key)
 	s.index.dropSource(key)
 }
@@ -65,6 +74,11 @@ func (s *State) KeepSources(kind reload.SourceKind, namespace string, named map[
 		if _, ok := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]; !ok {
 			delete(s.sources, key)
 			s.index.dropSource(key)
+		}
+	}
+	for key := range s.gone {
+		if key.Kind == kind && (namespace == "" || key.Namespace == namespace) {
+			delete(s.gone, key) // what happened since is not known
 		}
 	}
 }

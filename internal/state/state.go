@@ -14,8 +14,10 @@ import (
 type State struct {
 	autoReloadAll bool
 
-	mu        sync.RWMutex
-	sources   map[reload.SourceKey]source
+	mu      sync.RWMutex
+	sources map[reload.SourceKey]source
+	// gone are sources that were deleted, for when they come back.
+	gone      map[reload.SourceKey]source
 	workloads map[reload.WorkloadKey]*workload
 	index     index
 }
@@ -24,6 +26,7 @@ type State struct {
 func New(autoReloadAll bool) *State {
 	return &State{
 		autoReloadAll: autoReloadAll,
+		gone:          map[reload.SourceKey]source{},
 		sources:       map[reload.SourceKey]source{},
 		workloads:     map[reload.WorkloadKey]*workload{},
 		index:         newIndex(),

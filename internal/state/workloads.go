@@ -37,7 +37,7 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 		next.seen.Template, next.seen.Policy = version, version
 	default:
 		next.seen = known.seen
-		if known.Template != w.Template {
+		if known.Template != w.Template || !known.Marks.Equal(w.Marks) {
 			next.seen.Template = version
 		}
 		if !known.Policy.Equal(w.Policy) {

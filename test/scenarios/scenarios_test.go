@@ -35,10 +35,12 @@ func TestMain(m *testing.M) {
 }
 
 func onStage(m *testing.M) int {
-	flag.Parse()
 	// Scenarios wait far more than they compute, so there is no use in running one for each processor only.
-	if err := flag.Set("test.parallel", "16"); err != nil {
-		return fail(err)
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		if err := parallel.Value.Set("16"); err != nil {
+			return fail(err)
+		}
 	}
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "reroll-scenarios-")

@@ -1,0 +1,435 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// history is one run of users, a cluster and controllers, drawn from a seed. Nothing in it is concurrent: what happens
+// at the same time in a cluster happens here one after the other, in an order that is drawn. Requests that take a while
+// have other things happen within them.
+type history struct {
+	seed   uint64
+	rand   *rand.Rand
+	steps  int
+	counts map[string]int
+	traced bool
+	trace  strings.Builder
+
+	server *simapi.Server
+	pods   *simapi.Pods
+	oracle *oracle
+	users  users
+
+	// c is the controller that runs, nil while there is none, and life counts how many there have been.
+	c     *Controller
+	life  int
+	clock *clocktesting.FakeClock
+	feeds []*simFeed
+	looks []*look
+	// late are the requests that their senders have given up and that take effect one day.
+	late    []*write
+	landing *write
+	// calm is a time without faults, so that what can come to rest does.
+	calm bool
+
+	key     reload.DigestKey
+	keyMade time.Time
+	keys    int
+}
+
+// look is one look of a controller at a workload: what it knew when it began.
+type look struct {
+	life int
+	key  reload.WorkloadKey
+	// known is, by source, the version of the object that had been delivered.
+	known map[simapi.Source]uint64
+	// live is, by resource, from which version on nothing has been missed.
+	live map[string]uint64
+
+	asked bool
+	pods  reload.Pods
+	wrote bool
+}
+
+// simFeed stands in for intake.Feed: it calls the same sink in the same order, when the history says so.
+type simFeed struct {
+	feed
+	resource string
+	// snapshot is what is still to be put of one, and version what it is a snapshot of.
+	snapshot []simapi.Object
+	taking   bool
+	names    map[types.NamespacedName]struct{}
+	version  uint64
+	watcher  *simapi.Watcher
+	// last is the newest version that was handed over; a later snapshot of the same feed is not older.
+	last uint64
+	// paused is how many times nothing comes, because the watch is being opened again.
+	paused int
+	whole  bool
+}
+
+func newHistory(seed uint64, steps int) *history {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	h := &history{
+		seed:   seed,
+		rand:   rand.New(rand.NewPCG(seed, 1)),
+		steps:  steps,
+		counts: map[string]int{},
+		server: simapi.New(start),
+		clock:  clocktesting.NewFakeClock(start),
+	}
+	h.pods = simapi.NewPods(h.server, 2)
+	h.oracle = newOracle(h)
+	h.server.Observe(h.oracle.observe)
+	h.users = newUsers(h)
+	return h
+}
+
+// allSteps is how many steps the users of a history take.
+const allSteps = 22
+
+func (h *history) run() error {
+	h.users.settleIn()
+	for range h.steps {
+		h.alive(h.userStep)
+		for range 3 + h.rand.IntN(30) {
+			h.alive(h.something)
+		}
+		if h.oracle.err == nil && h.rand.IntN(4) == 0 {
+			h.rest()
+		}
+		if h.oracle.err != nil {
+			return h.oracle.err
+		}
+	}
+	h.rest()
+	return h.oracle.err
+}
+
+// alive does something in which the controller may die.
+func (h *history) alive(do func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(killed); !ok {
+				panic(r)
+			}
+			h.die()
+		}
+	}()
+	do()
+}
+
+func (h *history) die() {
+	h.c, h.feeds, h.looks = nil, nil, nil
+	if h.rand.IntN(25) == 0 {
+		h.count(keyLost)
+		h.newKey()
+		h.oracle.keyLost()
+	}
+}
+
+func (h *history) newKey() {
+	h.keys++
+	h.key, _ = reload.NewDigestKey([]byte(fmt.Sprintf("%032d", h.keys))) // it is long enough
+	h.keyMade = h.server.Now().Truncate(time.Second)
+	h.say("a new digest key")
+}
+
+// start runs a new controller, which knows nothing.
+func (h *history) start() {
+	h.life++
+	// Its clock need not agree with that of the API server.
+	skew := []time.Duration{0, -90 * time.Minute, 90 * time.Minute}[h.rand.IntN(3)]
+	h.clock.SetTime(h.server.Now().Add(skew))
+	opts := Options{
+		Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
+		AdoptRate: []float64{0.5, 20, 1000}[h.rand.IntN(3)],
+		Names:     reload.DefaultNames(),
+	}
+	h.say("controller %d starts, its clock is off by %s", h.life, skew)
+	log := slog.New(slog.DiscardHandler)
+	if h.traced {
+		log = slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog}))
+	}
+	h.c = New(opts, proxy{h}, h.clock, log, noReport{})
+	h.feeds = nil
+	h.oracle.started()
+	h.watch(h.c.workloadFeeds())
+}
+
+// plainLog drops what differs from one replay to the next.
+func plainLog(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// watch opens feeds in the order of their resources, whatever the controller's own order is.
+func (h *history) watch(feeds []feed) {
+	for _, f := range feeds {
+		h.feeds = append(h.feeds, &simFeed{feed: f, resource: f.Open.(opener).resource})
+	}
+	slices.SortFunc(h.feeds, func(a, b *simFeed) int { return cmp.Compare(a.resource, b.resource) })
+	for _, f := range h.feeds {
+		if f.watcher == nil && !f.taking {
+			h.takeSnapshot(f)
+		}
+	}
+}
+
+// takeSnapshot asks for one. The first of a feed is as new as the request; a later one may be as old as what the feed
+// has handed over already. Its objects arrive one by one while the world goes on.
+func (h *history) takeSnapshot(f *simFeed) {
+	f.version = h.server.Version()
+	if f.last > 0 && h.rand.IntN(2) == 0 {
+		f.version -= min(uint64(h.rand.IntN(12)), f.version-f.last)
+		if w, err := h.server.Watch(f.resource, f.version); err != nil || w.Pending() > 0 {
+			h.count(snapshotOld)
+		}
+	}
+	f.snapshot, f.taking = h.server.SnapshotAt(f.resource, f.version), true
+	f.names = map[types.NamespacedName]struct{}{}
+	f.watcher = nil
+	h.say("snapshot of %s at %d, now is %d", f.resource, f.version, h.server.Version())
+	h.oracle.gap()
+}
+
+// deliver hands the next thing of a feed over, and returns false if there is none.
+func (h *history) deliver(f *simFeed) bool {
+	switch {
+	case f.paused > 0:
+		f.paused--
+		return true
+	case f.taking:
+		h.deliverSnapshot(f)
+		return true
+	}
+	e, ok := f.watcher.Next()
+	if !ok {
+		return false
+	}
+	h.say("%s: %s %s at %d arrives", f.resource, e.Type, e.Object.GetName(), e.Version)
+	h.oracle.delivered(f.resource, e.Object.GetName(), e.Version, e.Type == watch.Deleted)
+	f.last = max(f.last, e.Version)
+	if e.Type == watch.Deleted {
+		f.Sink.Delete(e.Object)
+	} else {
+		f.Sink.Put(e.Object, true)
+	}
+	return true
+}
+
+func (h *history) deliverSnapshot(f *simFeed) {
+	h.killHere(killedInSnapshot, 120)
+	if h.fault(snapshotCut, 60) {
+		h.takeSnapshot(f)
+		return
+	}
+	if len(f.snapshot) > 0 {
+		obj := f.snapshot[0]
+		f.snapshot = f.snapshot[1:]
+		f.names[inShop(obj.GetName())] = struct{}{}
+		h.say("%s: %s at %s is in the snapshot", f.resource, obj.GetName(), obj.GetResourceVersion())
+		h.oracle.delivered(f.resource, obj.GetName(), versionOf(obj), false)
+		f.Sink.Put(obj, false)
+		return
+	}
+	h.say("%s: the snapshot is whole", f.resource)
+	f.Sink.Whole(f.names)
+	f.taking, f.whole = false, true
+	h.oracle.whole(f.resource, f.version, f.names)
+	f.last = max(f.last, f.version)
+	watcher, err := h.server.Watch(f.resource, f.version)
+	if err != nil {
+		h.takeSnapshot(f) // its version has been compacted in the meantime
+		return
+	}
+	f.watcher = watcher
+	h.proceed()
+}
+
+// proceed does what Run does between the snapshots.
+func (h *history) proceed() {
+	for _, f := range h.feeds {
+		if !f.whole {
+			return
+		}
+	}
+	if h.c.installed.IsZero() {
+		h.c.key, h.c.installed = h.key, h.keyMade
+		h.watch(h.c.sourceFeeds())
+	}
+}
+
+// synced tells whether every feed has been whole once. Before that nothing is decided.
+func (h *history) synced() bool {
+	if h.c == nil || h.c.installed.IsZero() {
+		return false
+	}
+	return !slices.ContainsFunc(h.feeds, func(f *simFeed) bool { return !f.whole })
+}
+
+// something lets one thing happen that is nobody's intention.
+func (h *history) something() {
+	switch n := h.rand.IntN(100); {
+	case h.c == nil && n < 20:
+		h.start()
+	case n < 40 && len(h.feeds) > 0:
+		f := h.feeds[h.rand.IntN(len(h.feeds))]
+		for range 1 + h.rand.IntN(3) {
+			h.deliver(f)
+		}
+	case n < 65:
+		h.stepPods()
+	case n < 83:
+		h.elapse(time.Duration(20+h.rand.IntN(700)) * time.Millisecond)
+	case n < 95:
+		h.lookAtAll()
+	case n < 97:
+		h.landLate()
+	case n < 99 && len(h.feeds) > 0:
+		h.disturb(h.feeds[h.rand.IntN(len(h.feeds))])
+	case h.c != nil:
+		h.killHere(killedIdle, 3)
+	}
+}
+
+func (h *history) disturb(f *simFeed) {
+	if f.taking || f.watcher == nil {
+		return
+	}
+	if h.fault(watchExpired, 3) {
+		h.takeSnapshot(f)
+	} else if h.fault(watchEnded, 2) {
+		f.paused = 1 + h.rand.IntN(8)
+	}
+}
+
+func (h *history) stepPods() {
+	workloads := h.workloads()
+	if len(workloads) == 0 || !h.pods.Step(workloads[h.rand.IntN(len(workloads))]) {
+		h.pods.Clean()
+	}
+}
+
+// elapse moves all clocks on.
+func (h *history) elapse(d time.Duration) {
+	h.server.Advance(d)
+	h.clock.Step(d)
+}
+
+// lookAtAll takes the workloads that are due, as many workers do at once, in an order that does not depend on that of
+// a map.
+func (h *history) lookAtAll() bool {
+	if !h.synced() {
+		return false
+	}
+	var due []reload.WorkloadKey
+	for {
+		key, _, ok := h.c.queue.pop()
+		if !ok {
+			break
+		}
+		due = append(due, key)
+	}
+	slices.SortFunc(due, func(a, b reload.WorkloadKey) int { return strings.Compare(a.String(), b.String()) })
+	h.rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
+	c := h.c
+	for _, key := range due {
+		h.lookAt(key)
+		c.queue.done(key)
+	}
+	return len(due) > 0
+}
+
+func (h *history) lookAt(key reload.WorkloadKey) {
+	l := h.oracle.look(key)
+	h.looks = append(h.looks, l)
+	h.say("look at %s", key)
+	h.killHere(killedBeforeDecide, 120)
+	h.c.look(nil, key) //nolint:staticcheck // the API of a history asks no context
+	if l.wrote {
+		h.killHere(killedAnswered, 25)
+	}
+	h.looks = h.looks[:len(h.looks)-1]
+}
+
+// look is the one that makes the present request.
+func (h *history) look() *look { return h.looks[len(h.looks)-1] }
+
+// rest lets everything come to an end without further faults, and then asks the oracle.
+func (h *history) rest() {
+	h.say("— coming to rest")
+	h.calm = true
+	for range 20_000 {
+		if !h.restless() {
+			h.calm = false
+			h.count("rests")
+			h.oracle.atRest()
+			return
+		}
+	}
+	h.oracle.fail("it never comes to rest")
+}
+
+// restless does one thing, and returns false when nothing is left to do.
+func (h *history) restless() bool {
+	if h.c == nil {
+		h.start()
+		return true
+	}
+	if len(h.late) > 0 {
+		h.landLate()
+		return true
+	}
+	if slices.ContainsFunc(h.feeds, h.deliver) {
+		return true
+	}
+	if h.lookAtAll() || h.pods.Clean() {
+		return true
+	}
+	if slices.ContainsFunc(h.workloads(), h.pods.Step) {
+		h.elapse(100 * time.Millisecond)
+		return true
+	}
+	if order := h.c.queue.order; len(order) > 0 {
+		h.elapse(max(order[0].due.Sub(h.clock.Now()), time.Millisecond))
+		return true
+	}
+	return false
+}
+
+func (h *history) count(name string) { h.counts[name]++ }
+
+func (h *history) say(format string, args ...any) {
+	if h.traced {
+		fmt.Fprintf(&h.trace, "%s v%d  %s\n", clockTime(h.server.Now()), h.server.Version(), fmt.Sprintf(format, args...))
+	}
+}
+
+// never is a version that no write has.
+const never = math.MaxUint64
+
+func clockTime(t time.Time) string { return t.Format("15:04:05.000") }
+
+// noReport is told what happens and keeps nothing.
+type noReport struct{}
+
+func (noReport) Seen(string, string)                                                  {}
+func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration)            {}
+func (noReport) Failed(*reload.Workload, reload.Decision, error, time.Duration, bool) {}

@@ -1,0 +1,196 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/intake"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// The faults between the controller and the API server.
+const (
+	refused        = "refused with 500"
+	lostAnswer     = "answer lost"
+	throttled      = "throttled"
+	falseConflict  = "conflict answered"
+	timedOut       = "timed out"
+	landsLate      = "landed late"
+	landsAfterKill = "landed after a kill"
+	delayed        = "delayed"
+	podsRefused    = "pods refused"
+	watchEnded     = "watch ended"
+	watchExpired   = "watch expired"
+	snapshotCut    = "snapshot cut"
+	snapshotOld    = "stale snapshot"
+	keyLost        = "digest key lost"
+)
+
+func faultNames() []string {
+	return []string{
+		refused, lostAnswer, throttled, falseConflict, timedOut, landsLate, landsAfterKill, delayed, podsRefused,
+		watchEnded, watchExpired, snapshotCut, snapshotOld, keyLost,
+	}
+}
+
+// The points at which the controller is killed.
+const (
+	killedIdle         = "idle"
+	killedInSnapshot   = "during a snapshot"
+	killedBeforeDecide = "before the decision"
+	killedAfterDecide  = "after the decision"
+	killedAskingPods   = "after the pods were asked"
+	killedSending      = "patch sent"
+	killedApplied      = "patch applied"
+	killedAnswered     = "patch answered"
+)
+
+func killNames() []string {
+	return []string{
+		killedIdle, killedInSnapshot, killedBeforeDecide, killedAfterDecide, killedAskingPods, killedSending,
+		killedApplied, killedAnswered,
+	}
+}
+
+// killed ends a controller in the middle of what it does: as a panic, it leaves everything as it stands.
+type killed struct{}
+
+// proxy is the API of one controller.
+type proxy struct{ h *history }
+
+// opener only tells which resource a feed is about: the history brings the events itself.
+type opener struct {
+	intake.Opener
+	resource string
+}
+
+// Open implements API.
+func (p proxy) Open(w Watched) intake.Opener { return opener{resource: w.Resource} }
+
+// Pods implements API.
+func (p proxy) Pods(_ context.Context, w *reload.Workload) (reload.Pods, error) {
+	h := p.h
+	h.delay()
+	if h.fault(podsRefused, 8) {
+		return reload.Pods{}, apierrors.NewInternalError(errors.New("the proxy refuses it"))
+	}
+	var pods reload.Pods
+	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
+		for _, pod := range h.pods.Of(obj) {
+			if runs(pod) {
+				pods.Add(pod.CreationTimestamp.Time)
+			}
+		}
+	}
+	h.look().asked = true
+	h.look().pods = pods
+	h.say("pods of %s: %d, oldest %s", w.Key.Name, pods.Count, clockTime(pods.Oldest))
+	h.killHere(killedAskingPods, 20)
+	h.delay()
+	return pods, nil
+}
+
+// Patch implements API.
+func (p proxy) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+	h := p.h
+	w := &write{look: h.look(), resource: kind.Resource.Resource, name: inShop(key.Name), body: patch.Body}
+	h.killHere(killedAfterDecide, 40)
+	h.delay()
+	switch {
+	case h.fault(refused, 15):
+		return nil, apierrors.NewInternalError(errors.New("the proxy refuses it"))
+	case h.fault(throttled, 15):
+		return nil, apierrors.NewTooManyRequests("the proxy wants a pause", 1)
+	case h.fault(falseConflict, 25):
+		return nil, apierrors.NewConflict(schema.GroupResource{Resource: w.resource}, key.Name, errors.New("the proxy says so"))
+	case h.fault(timedOut, 20):
+		return nil, apierrors.NewTimeoutError("the proxy drops it", 1)
+	case h.fault(landsLate, 15):
+		h.late = append(h.late, w)
+		h.killHere(killedSending, 2)
+		return nil, context.DeadlineExceeded
+	}
+	obj, err := h.land(w)
+	h.killHere(killedApplied, 40)
+	h.delay()
+	if h.fault(lostAnswer, 15) {
+		return nil, errors.New("the connection was closed")
+	}
+	return obj, err
+}
+
+// write is a request on its way.
+type write struct {
+	look     *look
+	resource string
+	name     types.NamespacedName
+	body     []byte
+}
+
+// land lets a request take effect.
+func (h *history) land(w *write) (runtime.Object, error) {
+	h.landing = w
+	obj, err := h.server.Patch(w.resource, w.name, w.body, fieldManager)
+	h.landing = nil
+	if err != nil {
+		h.say("patch of %s refused: %v", w.name.Name, err)
+		return nil, err
+	}
+	return obj, nil
+}
+
+// landLate lets the oldest of the requests take effect that their senders have given up.
+func (h *history) landLate() {
+	if len(h.late) == 0 {
+		return
+	}
+	w := h.late[0]
+	h.late = h.late[1:]
+	if w.look.life != h.life {
+		h.count(landsAfterKill)
+	}
+	h.say("late patch of %s lands", w.name.Name)
+	_, _ = h.land(w)
+}
+
+// fault draws whether something goes wrong now, once in a number of times.
+func (h *history) fault(name string, oneIn int) bool {
+	if h.calm || h.rand.IntN(oneIn) != 0 {
+		return false
+	}
+	h.count(name)
+	h.say("fault: %s", name)
+	return true
+}
+
+// killHere draws whether the controller dies now.
+func (h *history) killHere(point string, oneIn int) {
+	if h.calm || h.rand.IntN(oneIn) != 0 {
+		return
+	}
+	h.count(point)
+	h.say("kill: %s", point)
+	panic(killed{})
+}
+
+// delay lets other things happen while a request is on its way: events arrive, others write, time goes by.
+func (h *history) delay() {
+	if h.calm || h.rand.IntN(4) != 0 || len(h.looks) > 2 {
+		return
+	}
+	h.count(delayed)
+	h.elapse(time.Duration(h.rand.IntN(1500)) * time.Millisecond)
+	if h.rand.IntN(3) == 0 {
+		h.userStep()
+	}
+	for range h.rand.IntN(6) {
+		h.something()
+	}
+}

@@ -1,0 +1,501 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// users are all who change the cluster and know nothing of the controller.
+type users struct {
+	h *history
+	// values counts what was written into sources, so that nothing comes twice by accident.
+	values int
+	// before is what sources were earlier, for who puts them back.
+	before map[simapi.Source][]simapi.Object
+	// saved are the annotations that workloads had when they were deleted, for who brings them back from a backup.
+	saved map[string]map[string]string
+}
+
+// What comes back is told apart from what never went only by the pods that were started in between. Decisions do not
+// look at those yet, so users do not do it here: they put an earlier content back only when everything is at rest, and an
+// earlier template only between two rollouts that are whole.
+const comesBack = false
+
+func newUsers(h *history) users {
+	return users{h: h, before: map[simapi.Source][]simapi.Object{}, saved: map[string]map[string]string{}}
+}
+
+const namespace = "shop"
+
+func inShop(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+func plural(kind string) string { return strings.ToLower(kind) + "s" }
+
+func versionOf(obj metav1.Object) uint64 {
+	v, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64) // the server counts
+	return v
+}
+
+// sources are shared: each has at least two workloads that refer to it when a history begins.
+func sources() []simapi.Source {
+	return []simapi.Source{
+		{Resource: "configmaps", Name: "settings"}, {Resource: "configmaps", Name: "routes"},
+		{Resource: "secrets", Name: "token"}, {Resource: "secrets", Name: "cert"},
+	}
+}
+
+// workload says where one begins.
+type workload struct {
+	resource, name string
+	sources        []int
+	annotations    map[string]string
+}
+
+func workloads() []workload {
+	names := reload.DefaultNames()
+	auto := map[string]string{names.Auto: "true"}
+	return []workload{
+		{"deployments", "web", []int{0, 2}, auto},
+		{"deployments", "api", []int{0, 1, 3}, map[string]string{names.ConfigMap: "settings, routes", names.Secret: "cert"}},
+		{"statefulsets", "db", []int{1, 2}, auto},
+		{"daemonsets", "agent", []int{0, 1, 3}, map[string]string{names.ConfigMapAuto: "true", names.SecretAuto: "true"}},
+	}
+}
+
+// settleIn makes the cluster as it is before the controller is installed: pods run, and some content has changed that
+// nobody acted upon.
+func (u *users) settleIn() {
+	h := u.h
+	for _, src := range sources() {
+		u.createSource(src)
+	}
+	for _, w := range workloads() {
+		u.createWorkload(w)
+	}
+	for range 60 {
+		h.stepPods()
+	}
+	h.elapse(time.Minute)
+	u.editSource(u.source())
+	h.elapse(time.Duration(2+h.rand.IntN(8)) * time.Second)
+	h.newKey()
+	h.oracle.installed()
+}
+
+// userStep is one thing that somebody does on purpose.
+func (h *history) userStep() {
+	u := &h.users
+	steps := []struct {
+		name   string
+		weight int
+		do     func() bool
+	}{
+		{"edit a source", 30, func() bool { return u.editSource(u.source()) }},
+		{"add a key", 6, func() bool { return u.addKey(u.source()) }},
+		{"take a key away", 8, func() bool { return u.removeKey(u.source()) }},
+		{"put content back", 6, func() bool { return u.putBack(u.source()) }},
+		{"label a source", 4, func() bool { return u.label(u.source()) }},
+		{"delete a source", 3, func() bool { return u.deleteSource(u.source()) }},
+		{"create a source again", 6, func() bool { return u.createAgain() }},
+		{"edit a template", 8, func() bool { return u.editTemplate(u.workload()) }},
+		{"change the references", 5, func() bool { return u.changeReferences(u.workload()) }},
+		{"edit a template with its source", 4, func() bool { return u.editBoth(u.workload()) }},
+		{"undo a rollout", 5, func() bool { return u.undo([]string{"web", "api"}[h.rand.IntN(2)]) }},
+		{"scale", 5, func() bool { return u.scale(u.workload()) }},
+		{"evict a pod", 4, func() bool { return u.evict(u.workload()) }},
+		{"write a status", 5, func() bool { return u.writeStatus(u.workload()) }},
+		{"opt out or in", 4, func() bool { return u.opt(u.workload()) }},
+		{"take the ledger away", 2, func() bool { return u.wipe(u.workload()) }},
+		{"delete a workload", 2, func() bool { return u.deleteWorkload(u.workload()) }},
+		{"create a workload again", 4, func() bool { return u.createWorkloadAgain() }},
+	}
+	all := 0
+	for _, s := range steps {
+		all += s.weight
+	}
+	n := h.rand.IntN(all)
+	for _, s := range steps {
+		if n -= s.weight; n >= 0 {
+			continue
+		}
+		h.count("steps")
+		h.say("user step: %s", s.name)
+		if s.do() {
+			h.count("step: " + s.name)
+			h.oracle.stepped()
+		}
+		return
+	}
+}
+
+func (u *users) source() simapi.Source { return sources()[u.h.rand.IntN(len(sources()))] }
+
+func (u *users) workload() workload { return workloads()[u.h.rand.IntN(len(workloads()))] }
+
+func (u *users) manager() string {
+	return []string{"kubectl-edit", "helm", "terraform"}[u.h.rand.IntN(3)]
+}
+
+func (h *history) workloads() []simapi.Object {
+	return slices.Concat(h.server.List("deployments"), h.server.List("statefulsets"), h.server.List("daemonsets"))
+}
+
+func (u *users) value() string {
+	u.values++
+	return fmt.Sprintf("value %d", u.values)
+}
+
+// data is the content of a source that is to be changed. Text and bytes are alike here.
+func data(obj simapi.Object) map[string]string {
+	content := map[string]string{}
+	switch o := obj.(type) {
+	case *corev1.ConfigMap:
+		maps.Copy(content, o.Data)
+	case *corev1.Secret:
+		for key, value := range o.Data {
+			content[key] = string(value)
+		}
+	}
+	return content
+}
+
+func setData(obj simapi.Object, content map[string]string) {
+	switch o := obj.(type) {
+	case *corev1.ConfigMap:
+		o.Data = content
+	case *corev1.Secret:
+		o.Data = map[string][]byte{}
+		for key, value := range content {
+			o.Data[key] = []byte(value)
+		}
+	}
+}
+
+func (u *users) write(src simapi.Source, edit func(content map[string]string) bool) bool {
+	old, err := u.h.server.Get(src.Resource, inShop(src.Name))
+	if err != nil {
+		return false
+	}
+	content := data(old)
+	if !edit(content) {
+		return false
+	}
+	for _, earlier := range u.before[src] {
+		if !comesBack && maps.Equal(data(earlier), content) && !u.h.oracle.untouched() {
+			return false
+		}
+	}
+	u.before[src] = append(u.before[src], old)
+	_, err = u.h.server.Edit(src.Resource, inShop(src.Name), u.manager(), func(obj simapi.Object) { setData(obj, content) })
+	return err == nil
+}
+
+func (u *users) editSource(src simapi.Source) bool {
+	return u.write(src, func(content map[string]string) bool {
+		keys := slices.Sorted(maps.Keys(content))
+		if len(keys) == 0 {
+			return false
+		}
+		content[keys[u.h.rand.IntN(len(keys))]] = u.value()
+		return true
+	})
+}
+
+func (u *users) addKey(src simapi.Source) bool {
+	return u.write(src, func(content map[string]string) bool {
+		content["key-"+strconv.Itoa(u.h.rand.IntN(5))] = u.value()
+		return true
+	})
+}
+
+func (u *users) removeKey(src simapi.Source) bool {
+	return u.write(src, func(content map[string]string) bool {
+		keys := slices.Sorted(maps.Keys(content))
+		if len(keys) < 2 {
+			return false
+		}
+		delete(content, keys[u.h.rand.IntN(len(keys))])
+		return true
+	})
+}
+
+func (u *users) putBack(src simapi.Source) bool {
+	earlier := u.before[src]
+	if len(earlier) == 0 {
+		return false
+	}
+	last := data(earlier[len(earlier)-1])
+	return u.write(src, func(content map[string]string) bool {
+		clear(content)
+		maps.Copy(content, last)
+		return true
+	})
+}
+
+func (u *users) label(src simapi.Source) bool {
+	_, err := u.h.server.Edit(src.Resource, inShop(src.Name), "kubectl-label", func(obj simapi.Object) {
+		obj.SetLabels(map[string]string{"touched": u.value()})
+	})
+	return err == nil
+}
+
+func (u *users) deleteSource(src simapi.Source) bool {
+	old, err := u.h.server.Get(src.Resource, inShop(src.Name))
+	if err != nil {
+		return false
+	}
+	u.before[src] = append(u.before[src], old)
+	return u.h.server.Delete(src.Resource, inShop(src.Name)) == nil
+}
+
+// createAgain brings a source back that was deleted, half of the time with the content it had.
+func (u *users) createAgain() bool {
+	for _, src := range sources() {
+		if _, err := u.h.server.Get(src.Resource, inShop(src.Name)); err == nil {
+			continue
+		}
+		earlier := u.before[src]
+		if u.h.rand.IntN(2) == 0 {
+			return u.createSource(src)
+		}
+		obj := earlier[len(earlier)-1].DeepCopyObject().(simapi.Object)
+		obj.SetResourceVersion("")
+		obj.SetManagedFields(nil)
+		_, err := u.h.server.Create(obj, u.manager())
+		return err == nil
+	}
+	return false
+}
+
+func (u *users) createSource(src simapi.Source) bool {
+	var obj simapi.Object = &corev1.ConfigMap{}
+	if src.Resource == "secrets" {
+		obj = &corev1.Secret{Type: corev1.SecretTypeOpaque}
+	}
+	obj.SetNamespace(namespace)
+	obj.SetName(src.Name)
+	setData(obj, map[string]string{"a": u.value(), "b": u.value()})
+	_, err := u.h.server.Create(obj, u.manager())
+	return err == nil
+}
+
+func (u *users) createWorkload(w workload) bool {
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: w.name, Annotations: maps.Clone(w.annotations)}
+	if saved := u.saved[w.name]; saved != nil && u.h.rand.IntN(2) == 0 {
+		meta.Annotations = maps.Clone(saved)
+	}
+	if u.h.rand.IntN(8) == 0 {
+		meta.Labels = map[string]string{"app.kubernetes.io/managed-by": "Helm"}
+	}
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": w.name}}
+	template := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": w.name}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app:" + u.value()}, {Name: "side", Image: "side:1"}}},
+	}
+	for _, i := range w.sources {
+		refer(&template, sources()[i])
+	}
+	replicas := new(int32(1 + u.h.rand.IntN(3)))
+	var obj simapi.Object
+	switch w.resource {
+	case "deployments":
+		obj = &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: replicas, Selector: selector, Template: template}}
+	case "statefulsets":
+		obj = &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: replicas, Selector: selector, Template: template}}
+	default:
+		obj = &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template}}
+	}
+	_, err := u.h.server.Create(obj, u.manager())
+	return err == nil
+}
+
+// refer adds a reference, the ConfigMaps by volumes and the Secrets by the environment.
+func refer(t *corev1.PodTemplateSpec, src simapi.Source) {
+	if src.Resource == "secrets" {
+		t.Spec.Containers[0].EnvFrom = append(t.Spec.Containers[0].EnvFrom, corev1.EnvFromSource{
+			SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: src.Name}},
+		})
+		return
+	}
+	t.Spec.Volumes = append(t.Spec.Volumes, corev1.Volume{Name: src.Name, VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: src.Name}},
+	}})
+	t.Spec.Containers[1].VolumeMounts = append(t.Spec.Containers[1].VolumeMounts, corev1.VolumeMount{Name: src.Name, MountPath: "/" + src.Name})
+}
+
+// leave takes a reference away.
+func leave(t *corev1.PodTemplateSpec, src simapi.Source) {
+	app, side := &t.Spec.Containers[0], &t.Spec.Containers[1]
+	if src.Resource == "secrets" {
+		app.EnvFrom = slices.DeleteFunc(app.EnvFrom, func(e corev1.EnvFromSource) bool { return e.SecretRef.Name == src.Name })
+		return
+	}
+	t.Spec.Volumes = slices.DeleteFunc(t.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == src.Name })
+	side.VolumeMounts = slices.DeleteFunc(side.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == src.Name })
+}
+
+func templateOf(obj simapi.Object) *corev1.PodTemplateSpec {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		return &o.Spec.Template
+	case *appsv1.StatefulSet:
+		return &o.Spec.Template
+	case *appsv1.DaemonSet:
+		return &o.Spec.Template
+	default:
+		return nil
+	}
+}
+
+func (u *users) edit(w workload, edit func(obj simapi.Object)) bool {
+	before := u.h.server.Version()
+	_, err := u.h.server.Edit(w.resource, inShop(w.name), u.manager(), edit)
+	return err == nil && u.h.server.Version() > before
+}
+
+func (u *users) editTemplate(w workload) bool {
+	return u.edit(w, func(obj simapi.Object) { templateOf(obj).Spec.Containers[0].Image = "app:" + u.value() })
+}
+
+func (u *users) changeReferences(w workload) bool {
+	src := u.source()
+	return u.edit(w, func(obj simapi.Object) {
+		refers := simapi.Refers(obj)
+		switch {
+		case !slices.Contains(refers, src):
+			refer(templateOf(obj), src)
+		case len(refers) > 1:
+			leave(templateOf(obj), src)
+		}
+		if !comesBack {
+			templateOf(obj).Spec.Containers[0].Image = "app:" + u.value()
+		}
+	})
+}
+
+func (u *users) undo(name string) bool {
+	obj, err := u.h.server.Get("deployments", inShop(name))
+	if err != nil {
+		return false
+	}
+	for _, pod := range u.h.pods.Of(obj) {
+		if !comesBack && !u.h.pods.Current(obj, pod) {
+			return false
+		}
+	}
+	undone := u.h.pods.Undo(inShop(name), "kubectl-rollout")
+	if obj, err = u.h.server.Get("deployments", inShop(name)); err == nil && !comesBack {
+		for u.h.pods.Step(obj) {
+			u.h.elapse(100 * time.Millisecond)
+		}
+	}
+	return undone
+}
+
+// editBoth is what a release does: source and workload come together, in either order.
+func (u *users) editBoth(w workload) bool {
+	obj, err := u.h.server.Get(w.resource, inShop(w.name))
+	if err != nil {
+		return false
+	}
+	refers := simapi.Refers(obj)
+	src := refers[u.h.rand.IntN(len(refers))]
+	first, second := func() bool { return u.editSource(src) }, func() bool { return u.editTemplate(w) }
+	if u.h.rand.IntN(2) == 0 {
+		first, second = second, first
+	}
+	did := first()
+	u.h.elapse(time.Duration(u.h.rand.IntN(800)) * time.Millisecond)
+	return second() || did
+}
+
+func (u *users) scale(w workload) bool {
+	replicas := int32(u.h.rand.IntN(4))
+	return u.edit(w, func(obj simapi.Object) {
+		switch o := obj.(type) {
+		case *appsv1.Deployment:
+			o.Spec.Replicas = &replicas
+		case *appsv1.StatefulSet:
+			o.Spec.Replicas = &replicas
+		}
+	})
+}
+
+func (u *users) evict(w workload) bool {
+	obj, err := u.h.server.Get(w.resource, inShop(w.name))
+	if err != nil {
+		return false
+	}
+	pods := u.h.pods.Of(obj)
+	if len(pods) == 0 {
+		return false
+	}
+	u.h.pods.Evict(pods[u.h.rand.IntN(len(pods))])
+	return true
+}
+
+func (u *users) writeStatus(w workload) bool {
+	u.values++
+	return u.edit(w, func(obj simapi.Object) {
+		switch o := obj.(type) {
+		case *appsv1.Deployment:
+			o.Status.ObservedGeneration = int64(u.values)
+		case *appsv1.StatefulSet:
+			o.Status.ObservedGeneration = int64(u.values)
+		case *appsv1.DaemonSet:
+			o.Status.ObservedGeneration = int64(u.values)
+		}
+	})
+}
+
+func (u *users) opt(w workload) bool {
+	return u.edit(w, func(obj simapi.Object) {
+		annotations := maps.Clone(obj.GetAnnotations())
+		for key, value := range w.annotations {
+			if _, in := annotations[key]; in {
+				delete(annotations, key)
+			} else {
+				annotations[key] = value
+			}
+		}
+		obj.SetAnnotations(annotations)
+	})
+}
+
+func (u *users) wipe(w workload) bool {
+	return u.edit(w, func(obj simapi.Object) {
+		annotations := maps.Clone(obj.GetAnnotations())
+		delete(annotations, reload.LedgerAnnotation)
+		obj.SetAnnotations(annotations)
+	})
+}
+
+func (u *users) deleteWorkload(w workload) bool {
+	if obj, err := u.h.server.Get(w.resource, inShop(w.name)); err == nil {
+		u.saved[w.name] = obj.GetAnnotations()
+	}
+	return u.h.server.Delete(w.resource, inShop(w.name)) == nil
+}
+
+func (u *users) createWorkloadAgain() bool {
+	for _, w := range workloads() {
+		if _, err := u.h.server.Get(w.resource, inShop(w.name)); err != nil {
+			return u.createWorkload(w)
+		}
+	}
+	return false
+}

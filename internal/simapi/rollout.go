@@ -1,0 +1,280 @@
+package simapi
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Source names a ConfigMap or a Secret within a namespace.
+type Source struct{ Resource, Name string }
+
+// String is like the arguments of kubectl.
+func (s Source) String() string { return strings.TrimSuffix(s.Resource, "s") + "/" + s.Name }
+
+// Pods is the part of a cluster that makes pods of templates: the controllers of the workloads and the kubelets. Each
+// call of Step moves one workload by one pod.
+type Pods struct {
+	server *Server
+	// Nodes is how many pods a DaemonSet has.
+	Nodes int
+
+	templates map[types.UID][]corev1.PodTemplateSpec
+	// numbered is, by workload, the revision that a generation has: the template cannot change within one.
+	numbered  map[types.UID]numbered
+	revisions map[types.UID][]revision
+	started   map[types.UID]map[Source]string
+	names     int
+}
+
+type numbered struct {
+	generation int64
+	revision   string
+}
+
+// NewPods returns one without pods.
+func NewPods(s *Server, nodes int) *Pods {
+	return &Pods{
+		server:    s,
+		Nodes:     nodes,
+		templates: map[types.UID][]corev1.PodTemplateSpec{},
+		numbered:  map[types.UID]numbered{},
+		revisions: map[types.UID][]revision{},
+		started:   map[types.UID]map[Source]string{},
+	}
+}
+
+const revisionLabel = "revision"
+
+// Of returns the pods of a workload, those that are about to end as well.
+func (p *Pods) Of(w Object) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, obj := range p.server.kept["pods"] {
+		if pod := obj.(*corev1.Pod); pod.OwnerReferences[0].UID == w.GetUID() {
+			pods = append(pods, pod)
+		}
+	}
+	// Their names have numbers of one length, so the oldest comes first.
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return pods
+}
+
+// Content is what a pod was started with of each source it refers to; false until it has started.
+func (p *Pods) Content(pod *corev1.Pod) (map[Source]string, bool) {
+	content, ok := p.started[pod.UID]
+	return content, ok
+}
+
+// Current tells whether a pod was made of the template that a workload has now.
+func (p *Pods) Current(w Object, pod *corev1.Pod) bool {
+	return pod.Labels[revisionLabel] == p.revision(w)
+}
+
+// revision numbers the different templates of a workload. One that comes back gets its old number, as it gets its old
+// ReplicaSet or ControllerRevision in a cluster.
+func (p *Pods) revision(w Object) string {
+	if known, ok := p.numbered[w.GetUID()]; ok && known.generation == w.GetGeneration() {
+		return known.revision
+	}
+	revision := p.number(w)
+	p.numbered[w.GetUID()] = numbered{w.GetGeneration(), revision}
+	return revision
+}
+
+func (p *Pods) number(w Object) string {
+	t, _ := template(w)
+	known := p.templates[w.GetUID()]
+	for i := range slices.Backward(known) {
+		if equality.Semantic.DeepEqual(&known[i], t) {
+			return number(i)
+		}
+	}
+	p.templates[w.GetUID()] = append(known, *t)
+	return number(len(known))
+}
+
+func number(i int) string { return strconv.Itoa(i + 1) }
+
+// Step does the next thing there is to do for a workload, and returns false if there is nothing, or if it waits for a
+// source that does not exist. A workload that is gone loses its pods.
+func (p *Pods) Step(w Object) bool {
+	p.keepRevision(w)
+	pods := p.Of(w)
+	for _, pod := range pods {
+		if pod.DeletionTimestamp != nil {
+			_ = p.server.Delete("pods", nameOf(pod))
+			return true
+		}
+	}
+	revision := p.revision(w)
+	var old, current []*corev1.Pod
+	waiting := false
+	for _, pod := range pods {
+		switch _, started := p.started[pod.UID]; {
+		case pod.Labels[revisionLabel] != revision:
+			old = append(old, pod)
+		case started || p.start(w, pod):
+			current = append(current, pod)
+		default:
+			current, waiting = append(current, pod), true
+		}
+	}
+	want := p.replicas(w)
+	_, surges := w.(*appsv1.Deployment)
+	switch {
+	case len(pods) > want && len(old) > 0 && (!waiting || len(pods) > want+1):
+		p.end(old[0])
+	case len(pods) > want && len(old) == 0:
+		p.end(current[len(current)-1])
+	case len(pods) < want:
+		p.create(w, revision)
+	case len(old) == 0 || waiting:
+		return false
+	case surges:
+		p.create(w, revision)
+	default:
+		p.end(old[0])
+	}
+	return true
+}
+
+// Clean removes one pod whose workload is gone, and returns false if there is none.
+func (p *Pods) Clean() bool {
+	for _, obj := range p.server.List("pods") {
+		owner := obj.GetOwnerReferences()[0]
+		w, err := p.server.Get(plural(owner.Kind), types.NamespacedName{Namespace: obj.GetNamespace(), Name: owner.Name})
+		if err != nil || w.GetUID() != owner.UID {
+			_ = p.server.Delete("pods", nameOf(obj))
+			return true
+		}
+	}
+	return false
+}
+
+// Evict ends one pod, as a node that is drained does.
+func (p *Pods) Evict(pod *corev1.Pod) { p.end(pod) }
+
+func (p *Pods) end(pod *corev1.Pod) {
+	now := p.server.second()
+	_, _ = p.server.Edit("pods", nameOf(pod), "kubelet", func(obj Object) { obj.SetDeletionTimestamp(&now) })
+}
+
+func (p *Pods) create(w Object, revision string) {
+	t, _ := template(w)
+	p.names++
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: w.GetNamespace(),
+		Name:      fmt.Sprintf("%s-%05d", w.GetName(), p.names),
+		Labels:    maps.Clone(t.Labels),
+		OwnerReferences: []metav1.OwnerReference{{
+			Kind: kindOf(w), Name: w.GetName(), UID: w.GetUID(), Controller: new(true),
+		}},
+	}}
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	pod.Labels[revisionLabel] = revision
+	made, err := p.server.Create(pod, "kube-controller-manager")
+	if err == nil {
+		p.start(w, made.(*corev1.Pod))
+	}
+}
+
+// start gives a pod the content of its sources, if all of them exist. It may only be called while the workload still
+// has the template that the pod was made of.
+func (p *Pods) start(w Object, pod *corev1.Pod) bool {
+	content := map[Source]string{}
+	for _, src := range Refers(w) {
+		obj, err := p.server.Get(src.Resource, types.NamespacedName{Namespace: pod.Namespace, Name: src.Name})
+		if err != nil {
+			return false
+		}
+		content[src] = ContentOf(obj)
+	}
+	p.started[pod.UID] = content
+	return true
+}
+
+func (p *Pods) replicas(w Object) int {
+	switch o := w.(type) {
+	case *appsv1.Deployment:
+		return int(*o.Spec.Replicas)
+	case *appsv1.StatefulSet:
+		return int(*o.Spec.Replicas)
+	default:
+		return p.Nodes
+	}
+}
+
+// Refers lists the sources that the template of a workload refers to.
+func Refers(w Object) []Source {
+	t, ok := template(w)
+	if !ok {
+		return nil
+	}
+	var found []Source
+	for _, container := range t.Spec.Containers {
+		for _, from := range container.EnvFrom {
+			if from.ConfigMapRef != nil {
+				found = append(found, Source{"configmaps", from.ConfigMapRef.Name})
+			}
+			if from.SecretRef != nil {
+				found = append(found, Source{"secrets", from.SecretRef.Name})
+			}
+		}
+	}
+	for _, volume := range t.Spec.Volumes {
+		if volume.ConfigMap != nil {
+			found = append(found, Source{"configmaps", volume.ConfigMap.Name})
+		}
+		if volume.Secret != nil {
+			found = append(found, Source{"secrets", volume.Secret.SecretName})
+		}
+	}
+	return found
+}
+
+// ContentOf is all that a pod can see of a source, in a form that can be compared.
+func ContentOf(obj Object) string {
+	var values map[string]string
+	switch o := obj.(type) {
+	case *corev1.ConfigMap:
+		values = maps.Clone(o.Data)
+		for key, raw := range o.BinaryData {
+			if values == nil {
+				values = map[string]string{}
+			}
+			values["binary:"+key] = string(raw)
+		}
+	case *corev1.Secret:
+		values = texts(o.Data)
+	}
+	lines := make([]string, 0, len(values))
+	for key, value := range values {
+		lines = append(lines, fmt.Sprintf("%q=%q", key, value))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, " ")
+}
+
+func kindOf(w Object) string {
+	switch w.(type) {
+	case *appsv1.Deployment:
+		return "Deployment"
+	case *appsv1.StatefulSet:
+		return "StatefulSet"
+	default:
+		return "DaemonSet"
+	}
+}
+
+func plural(kind string) string { return strings.ToLower(kind) + "s" }

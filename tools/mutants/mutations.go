@@ -1,0 +1,135 @@
+package main
+
+// mutation is one way to break the engine.
+type mutation struct {
+	what     string
+	file     string
+	from, to string
+	// in is the package whose tests must notice it, and tests is which of them.
+	in, tests string
+}
+
+const (
+	controller = "./internal/controller"
+	histories  = "^TestHistories$"
+	intake     = "./internal/intake"
+)
+
+func mutations() []mutation {
+	return []mutation{
+		{
+			what: "the PATCH has no resourceVersion",
+			file: "internal/kinds/kinds.go",
+			from: "		ResourceVersion: w.ResourceVersion,\n", to: "",
+			in: controller, tests: histories,
+		},
+		{
+			what: "an unknown order is taken for proof that the pods have the content",
+			file: "internal/reload/evidence.go",
+			from: "	default:\n		return unknown", to: "	default:\n		return fresh",
+			in: controller, tests: histories,
+		},
+		{
+			what: "an unknown order is taken for proof that the pods do not have the content",
+			file: "internal/reload/evidence.go",
+			from: "	default:\n		return unknown", to: "	default:\n		return stale",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a mark that stands already is written again, and nothing rolls",
+			file: "internal/reload/marking.go",
+			from: "	if !changed {", to: "	if !changed && d.Ledger.Counter < 0 {",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a snapshot that broke off counts as whole",
+			file: "internal/intake/snapshot.go",
+			from: "	if err == nil {\n		err = f.complete(seen, version)\n	}", to: "	f.Sink.Whole(seen)\n	if err == nil {\n		err = f.complete(seen, version)\n	}",
+			in: intake, tests: "^TestSnapshots$",
+		},
+		{
+			what: "objects of a snapshot count as seen in order",
+			file: "internal/state/sources.go",
+			from: "	if live {\n		next.seen.Content", to: "	if true {\n		next.seen.Content",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a content that is other than the ledger's and claims to be no newer is taken for old",
+			file: "internal/reload/find.go",
+			from: "	if c.Source.DataTime.Unix() <= base.ledger.DataTime {\n		return changed", to: "	if c.Source.DataTime.Unix() <= base.ledger.DataTime {\n		return recorded",
+			in: controller, tests: histories,
+		},
+		{
+			what: "pods that started right after a change are taken for sure to have it",
+			file: "internal/reload/evidence.go",
+			from: "c.Source.DataTime.Add(startLag)", to: "c.Source.DataTime.Add(-startLag)",
+			in: controller, tests: histories,
+		},
+		{
+			what: "digests under a lost key are compared",
+			file: "internal/reload/find.go",
+			from: "return kind == Secret && base.err == nil && base.ledger.Instance != f.Instance", to: "return kind == 0 && base.err == nil && base.ledger.Instance != f.Instance",
+			in: controller, tests: histories,
+		},
+		{
+			what: "what changed before the installation is acted upon",
+			file: "internal/reload/find.go",
+			from: "	if c.Source.DataTime.Before(f.Installed) {", to: "	if c.Source.DataTime.Before(c.Source.Created) {",
+			in: controller, tests: histories,
+		},
+		{
+			what: "the pods are not asked",
+			file: "internal/reload/decide.go",
+			from: "	case tally.asking > 0:", to: "	case tally.asking < 0:",
+			in: controller, tests: histories,
+		},
+		{
+			what: "the entry of a deleted source is dropped",
+			file: "internal/reload/decide.go",
+			from: "refers := f.Workload.Reference(key); refers ||", to: "refers := f.Workload.Reference(key); refers && false ||",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a failed write is not tried again",
+			file: "internal/controller/look.go",
+			from: "retryIn, before := c.queue.retry(key)", to: "retryIn, before := time.Second, 1",
+			in: controller, tests: histories,
+		},
+		{
+			what: "after a conflict only a newer version wakes the workload",
+			file: "internal/controller/look.go",
+			from: "	c.queue.retry(w.Key)\n", to: "",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a conflict is taken for success",
+			file: "internal/controller/look.go",
+			from: "		c.decideAgain(w)", to: "		c.queue.succeeded(key)",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a write that failed counts as the one with which a ledger was put back",
+			file: "internal/controller/look.go",
+			from: "	last, ok := c.restored[w.Key]\n", to: "	last, ok := c.restored[w.Key]\n	c.restored[w.Key] = now\n",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a template whose marks alone were changed does not count as rolled",
+			file: "internal/state/workloads.go",
+			from: " || !known.Marks.Equal(w.Marks)", to: "",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a source that comes back is taken for a new one",
+			file: "internal/state/sources.go",
+			from: "back = back && !ok && live", to: "back = back && !ok && live && gone.UID == src.UID",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a reload does not write down what it was for",
+			file: "internal/reload/decide.go",
+			from: "		next.Entries[c.Source.Key.Local()] = c.Source.Digest\n", to: "		next.Entries[c.Source.Key.Local()] = known.Entries[c.Source.Key.Local()]\n",
+			in: controller, tests: histories,
+		},
+	}
+}

@@ -46,11 +46,13 @@ generate: bin/helm ## What is made from something else: deploy/ from the chart
 	done
 
 ##@ Check
-.PHONY: test lint verify test-image
+.PHONY: test lint verify test-image mutants
 
 test: build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
 	@$(GO) run ./test/cluster/cmd/throwaway build
-	HELM=$(CURDIR)/bin/helm $(GO) test -race -timeout 30m $(PACKAGES)
+	@# All histories once, and some of them below with the race detector, under which they take four times as long.
+	$(GO) test -timeout 20m -run Histories ./internal/controller
+	HELM=$(CURDIR)/bin/helm REROLL_HISTORIES=500 $(GO) test -race -timeout 30m $(PACKAGES)
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -65,6 +67,9 @@ verify: generate ## Generate again and fail if the tree changed
 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
 	$(GO) test -race -count=1 -timeout 10m ./test/image
+
+mutants: preflight ## Break the engine on purpose, one way at a time: each has to turn a test red
+	$(GO) run ./tools/mutants
 
 ##@ Other
 .PHONY: help clean clean-cache preflight cgo

@@ -23,6 +23,9 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 		return
 	}
 	w := &facts.Workload
+	// A write that is given up may land all the same: its version then keeps it from undoing anything.
+	ctx, cancel := context.WithTimeout(ctx, requestsTake)
+	defer cancel()
 	d, err := c.decide(ctx, &facts)
 	if err == nil {
 		err = c.act(ctx, w, d)
@@ -41,6 +44,10 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 		c.report.Failed(w, d, err, retryIn, before > 0)
 	}
 }
+
+// requestsTake bounds the requests of one look, so that a connection that hangs holds up neither the workload nor the
+// end of the process.
+const requestsTake = 30 * time.Second
 
 // decide asks the pods only when nothing else can tell.
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {

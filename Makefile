@@ -58,7 +58,7 @@ lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		[ -z "$$unformatted" ] || { echo "Not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
-	bin/golangci-lint run
+	bin/golangci-lint run --allow-parallel-runners
 
 verify: generate ## Generate again and fail if the tree changed
 	@$(GO) mod tidy -diff

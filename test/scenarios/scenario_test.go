@@ -120,7 +120,7 @@ func (s *scenario) quiet(ctx context.Context) error {
 		return errors.New("the controller is frozen and decides on nothing: thaw it first")
 	}
 	quiet := s.ns.Quiet
-	if slices.Contains(s.flags, "--dry-run") {
+	if slices.Contains(s.flags, "--dry-run") || slices.Contains(s.flags, "--dry-run=true") {
 		quiet = s.quietDryRun
 	}
 	if err := quiet(ctx); err != nil {

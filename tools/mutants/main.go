@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -92,12 +93,15 @@ func (m mutation) overlay(folder string) (string, error) {
 	return path, os.WriteFile(path, text, 0o600)
 }
 
+// usual is how many histories are enough to notice most mutations.
+const usual = 1500
+
 // test tells whether a test turns red. A mutation that does not compile proves nothing and is an error.
 func (m mutation) test(ctx context.Context, overlay string) (red bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-overlay="+overlay, "-run="+m.tests, m.in)
-	cmd.Env = append(os.Environ(), "REROLL_HISTORIES=1500")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("REROLL_HISTORIES=%d", cmp.Or(m.histories, usual)))
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err == nil && bytes.Contains(out, []byte("no tests to run")):

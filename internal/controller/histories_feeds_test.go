@@ -1,0 +1,144 @@
+package controller
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// simFeed stands in for intake.Feed: it calls the same sink in the same order, when the history says so.
+type simFeed struct {
+	feed
+	resource string
+	// snapshot is what is still to be put of one, and version what it is a snapshot of.
+	snapshot []simapi.Object
+	taking   bool
+	names    map[types.NamespacedName]struct{}
+	version  uint64
+	watcher  *simapi.Watcher
+	// last is the newest version that was handed over; a later snapshot of the same feed is not older.
+	last uint64
+	// paused is how many times nothing comes, because the watch is being opened again.
+	paused int
+	whole  bool
+}
+
+// watch opens feeds in the order of their resources, whatever the controller's own order is.
+func (h *history) watch(feeds []feed) {
+	for _, f := range feeds {
+		h.feeds = append(h.feeds, &simFeed{feed: f, resource: f.Open.(opener).resource})
+	}
+	slices.SortFunc(h.feeds, func(a, b *simFeed) int { return cmp.Compare(a.resource, b.resource) })
+	for _, f := range h.feeds {
+		if f.watcher == nil && !f.taking {
+			h.takeSnapshot(f)
+		}
+	}
+}
+
+// takeSnapshot asks for one. The first of a feed is as new as the request; a later one may be as old as what the feed
+// has handed over already. Its objects arrive one by one while the world goes on.
+func (h *history) takeSnapshot(f *simFeed) {
+	f.version = h.server.Version()
+	if f.last > 0 && h.rand.IntN(2) == 0 {
+		f.version -= min(uint64(h.rand.IntN(12)), f.version-f.last)
+		if w, err := h.server.Watch(f.resource, f.version); err != nil || w.Pending() > 0 {
+			h.count(snapshotOld)
+		}
+	}
+	f.snapshot, f.taking = h.server.SnapshotAt(f.resource, f.version), true
+	f.names = map[types.NamespacedName]struct{}{}
+	f.watcher = nil
+	h.say("snapshot of %s at %d, now is %d", f.resource, f.version, h.server.Version())
+	h.oracle.gap()
+}
+
+// deliver hands the next thing of a feed over, and returns false if there is none.
+func (h *history) deliver(f *simFeed) bool {
+	switch {
+	case f.paused > 0:
+		f.paused--
+		return true
+	case f.taking:
+		h.deliverSnapshot(f)
+		return true
+	}
+	e, ok := f.watcher.Next()
+	if !ok {
+		return false
+	}
+	h.say("%s: %s %s at %d arrives", f.resource, e.Type, e.Object.GetName(), e.Version)
+	h.oracle.delivered(f.resource, e.Object.GetName(), e.Version, e.Type == watch.Deleted)
+	f.last = max(f.last, e.Version)
+	if e.Type == watch.Deleted {
+		f.Sink.Delete(e.Object)
+	} else {
+		f.Sink.Put(e.Object, true)
+	}
+	return true
+}
+
+func (h *history) deliverSnapshot(f *simFeed) {
+	h.killHere(killedInSnapshot, 120)
+	if h.fault(snapshotCut, 60) {
+		h.takeSnapshot(f)
+		return
+	}
+	if len(f.snapshot) > 0 {
+		obj := f.snapshot[0]
+		f.snapshot = f.snapshot[1:]
+		f.names[inShop(obj.GetName())] = struct{}{}
+		h.say("%s: %s at %s is in the snapshot", f.resource, obj.GetName(), obj.GetResourceVersion())
+		h.oracle.delivered(f.resource, obj.GetName(), versionOf(obj), false)
+		f.Sink.Put(obj, false)
+		return
+	}
+	h.say("%s: the snapshot is whole", f.resource)
+	f.Sink.Whole(f.names)
+	f.taking, f.whole = false, true
+	h.oracle.whole(f.resource, f.version, f.names)
+	f.last = max(f.last, f.version)
+	watcher, err := h.server.Watch(f.resource, f.version)
+	if err != nil {
+		h.takeSnapshot(f) // its version has been compacted in the meantime
+		return
+	}
+	f.watcher = watcher
+	h.proceed()
+}
+
+// proceed does what Run does between the snapshots.
+func (h *history) proceed() {
+	for _, f := range h.feeds {
+		if !f.whole {
+			return
+		}
+	}
+	if h.c.installed.IsZero() {
+		h.c.key, h.c.installed = h.key, h.keyMade
+		h.watch(h.c.sourceFeeds())
+	}
+}
+
+// synced tells whether every feed has been whole once. Before that nothing is decided.
+func (h *history) synced() bool {
+	if h.c == nil || h.c.installed.IsZero() {
+		return false
+	}
+	return !slices.ContainsFunc(h.feeds, func(f *simFeed) bool { return !f.whole })
+}
+
+func (h *history) disturb(f *simFeed) {
+	if f.taking || f.watcher == nil {
+		return
+	}
+	if h.fault(watchExpired, 3) {
+		h.takeSnapshot(f)
+	} else if h.fault(watchEnded, 2) {
+		f.paused = 1 + h.rand.IntN(8)
+	}
+}

@@ -1,0 +1,166 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// What comes back is told apart from what never went only by the pods that were started in between. Decisions do not
+// look at those yet, so users do not do it here: they put an earlier content back only when everything is at rest, and an
+// earlier template only between two rollouts that are whole.
+const comesBack = false
+
+// sources are shared: each has at least two workloads that refer to it when a history begins.
+func sources() []simapi.Source {
+	return []simapi.Source{
+		{Resource: "configmaps", Name: "settings"}, {Resource: "configmaps", Name: "routes"},
+		{Resource: "secrets", Name: "token"}, {Resource: "secrets", Name: "cert"},
+	}
+}
+
+func (u *users) source() simapi.Source { return sources()[u.h.rand.IntN(len(sources()))] }
+
+func (u *users) value() string {
+	u.values++
+	return fmt.Sprintf("value %d", u.values)
+}
+
+// data is the content of a source that is to be changed. Text and bytes are alike here.
+func data(obj simapi.Object) map[string]string {
+	content := map[string]string{}
+	switch o := obj.(type) {
+	case *corev1.ConfigMap:
+		maps.Copy(content, o.Data)
+	case *corev1.Secret:
+		for key, value := range o.Data {
+			content[key] = string(value)
+		}
+	}
+	return content
+}
+
+func setData(obj simapi.Object, content map[string]string) {
+	switch o := obj.(type) {
+	case *corev1.ConfigMap:
+		o.Data = content
+	case *corev1.Secret:
+		o.Data = map[string][]byte{}
+		for key, value := range content {
+			o.Data[key] = []byte(value)
+		}
+	}
+}
+
+func (u *users) write(src simapi.Source, edit func(content map[string]string) bool) bool {
+	old, err := u.h.server.Get(src.Resource, inShop(src.Name))
+	if err != nil {
+		return false
+	}
+	content := data(old)
+	if !edit(content) {
+		return false
+	}
+	for _, earlier := range u.before[src] {
+		if !comesBack && maps.Equal(data(earlier), content) && !u.h.oracle.untouched() {
+			return false
+		}
+	}
+	u.before[src] = append(u.before[src], old)
+	_, err = u.h.server.Edit(src.Resource, inShop(src.Name), u.manager(), func(obj simapi.Object) { setData(obj, content) })
+	return err == nil
+}
+
+func (u *users) editSource(src simapi.Source) bool {
+	return u.write(src, func(content map[string]string) bool {
+		keys := slices.Sorted(maps.Keys(content))
+		if len(keys) == 0 {
+			return false
+		}
+		content[keys[u.h.rand.IntN(len(keys))]] = u.value()
+		return true
+	})
+}
+
+func (u *users) addKey(src simapi.Source) bool {
+	return u.write(src, func(content map[string]string) bool {
+		content["key-"+strconv.Itoa(u.h.rand.IntN(5))] = u.value()
+		return true
+	})
+}
+
+func (u *users) removeKey(src simapi.Source) bool {
+	return u.write(src, func(content map[string]string) bool {
+		keys := slices.Sorted(maps.Keys(content))
+		if len(keys) < 2 {
+			return false
+		}
+		delete(content, keys[u.h.rand.IntN(len(keys))])
+		return true
+	})
+}
+
+func (u *users) putBack(src simapi.Source) bool {
+	earlier := u.before[src]
+	if len(earlier) == 0 {
+		return false
+	}
+	last := data(earlier[len(earlier)-1])
+	return u.write(src, func(content map[string]string) bool {
+		clear(content)
+		maps.Copy(content, last)
+		return true
+	})
+}
+
+func (u *users) label(src simapi.Source) bool {
+	_, err := u.h.server.Edit(src.Resource, inShop(src.Name), "kubectl-label", func(obj simapi.Object) {
+		obj.SetLabels(map[string]string{"touched": u.value()})
+	})
+	return err == nil
+}
+
+func (u *users) deleteSource(src simapi.Source) bool {
+	old, err := u.h.server.Get(src.Resource, inShop(src.Name))
+	if err != nil {
+		return false
+	}
+	u.before[src] = append(u.before[src], old)
+	return u.h.server.Delete(src.Resource, inShop(src.Name)) == nil
+}
+
+// createAgain brings a source back that was deleted, half of the time with the content it had.
+func (u *users) createAgain() bool {
+	for _, src := range sources() {
+		if _, err := u.h.server.Get(src.Resource, inShop(src.Name)); err == nil {
+			continue
+		}
+		earlier := u.before[src]
+		if u.h.rand.IntN(2) == 0 {
+			return u.createSource(src)
+		}
+		obj := earlier[len(earlier)-1].DeepCopyObject().(simapi.Object)
+		obj.SetResourceVersion("")
+		obj.SetManagedFields(nil)
+		_, err := u.h.server.Create(obj, u.manager())
+		return err == nil
+	}
+	return false
+}
+
+func (u *users) createSource(src simapi.Source) bool {
+	var obj simapi.Object = &corev1.ConfigMap{}
+	if src.Resource == "secrets" {
+		obj = &corev1.Secret{Type: corev1.SecretTypeOpaque}
+	}
+	obj.SetNamespace(namespace)
+	obj.SetName(src.Name)
+	setData(obj, map[string]string{"a": u.value(), "b": u.value()})
+	_, err := u.h.server.Create(obj, u.manager())
+	return err == nil
+}

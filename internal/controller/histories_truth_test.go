@@ -1,0 +1,231 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+type sourceTruth struct {
+	exists  bool
+	content string
+	created time.Time
+	// deleted is when it was last deleted, and made when it was last created.
+	deleted, made uint64
+	// dates are, by version, the time that the API shows for the content after each write.
+	dates   []dated
+	changes []change
+}
+
+type dated struct {
+	version uint64
+	date    time.Time
+}
+
+type change struct {
+	version uint64
+	// date is when the content changed, in seconds as the API has it; zero if the API shows nothing of it.
+	date time.Time
+	// content is what it was changed to.
+	content string
+	// deleted is when the source was deleted before it came back with other content, 0 for every other change.
+	deleted uint64
+	// instant is true for one within the second in which the source was made.
+	instant bool
+}
+
+type workloadTruth struct {
+	name string
+	// covered is since when a source is, and first since when it has been apart from lapses: what changed in a lapse
+	// may be acted upon, and need not.
+	covered, first map[simapi.Source]uint64
+	// adopted is from when on the controller has had time to note the content of a source since the cover began.
+	adopted map[simapi.Source]uint64
+	created uint64
+	// foreign is the last rollout by somebody else; the creation is the first.
+	foreign uint64
+	// carried is, by source, up to which version our rollouts were made with its content.
+	carried map[simapi.Source]uint64
+	// noted is the newest date of what the controller had been shown when it wrote last.
+	noted   time.Time
+	reloads []uint64
+	// forgotten are the sources of which the ledger may not tell any more what was carried. Who saw it happen must know;
+	// who starts later cannot.
+	forgotten map[simapi.Source]bool
+	// unreadable are the Secrets whose digest in the ledger was made with a key that is lost.
+	unreadable map[simapi.Source]bool
+	// tampered counts how often somebody else changed the ledger.
+	tampered int
+}
+
+func (w *workloadTruth) forget(list ...simapi.Source) {
+	for _, src := range list {
+		w.forgotten[src] = true
+	}
+}
+
+// observe takes every write.
+func (o *oracle) observe(e simapi.Event) {
+	switch resource := simapi.ResourceOf(e.Object); resource {
+	case "configmaps", "secrets":
+		o.source(simapi.Source{Resource: resource, Name: e.Object.GetName()}, e)
+	case "deployments", "statefulsets", "daemonsets":
+		o.workload(e)
+	}
+}
+
+func (o *oracle) source(src simapi.Source, e simapi.Event) {
+	s := o.sources[src]
+	first := s == nil
+	if first {
+		s = &sourceTruth{}
+		o.sources[src] = s
+	}
+	o.h.say("user: %s %s at %d", e.Type, src, e.Version)
+	if e.Type == watch.Deleted {
+		s.exists, s.deleted = false, e.Version
+		return
+	}
+	content := simapi.ContentOf(e.Object)
+	now := o.h.server.Now().Truncate(time.Second)
+	c := change{version: e.Version, content: content}
+	if !s.exists {
+		s.created, s.made, c.deleted = now, e.Version, s.deleted
+	}
+	if !s.exists || adds(data(e.Old), data(e.Object)) {
+		c.date, c.instant = now, s.exists && now.Equal(s.created)
+	}
+	s.dates = append(s.dates, dated{e.Version, shownTime(e.Object)})
+	if !first && content != s.content {
+		o.h.count("changes")
+		s.changes = append(s.changes, c)
+	}
+	s.exists, s.content = true, content
+}
+
+// adds tells whether a key is new or has another value: only then does the API server note the time.
+func adds(before, after map[string]string) bool {
+	for key, value := range after {
+		if was, ok := before[key]; !ok || was != value {
+			return true
+		}
+	}
+	return false
+}
+
+// shownTime is that of the last manager who wrote content and still owns some. It goes back when what was written last is
+// taken away.
+func shownTime(obj simapi.Object) time.Time {
+	shown := obj.GetCreationTimestamp().Time
+	for _, m := range obj.GetManagedFields() {
+		if strings.Contains(m.FieldsV1.GetRawString(), `"f:data"`) && m.Time.After(shown) {
+			shown = m.Time.Time
+		}
+	}
+	return shown
+}
+
+// dateAt is the time that the API shows for the content in a version of the object.
+func (s *sourceTruth) dateAt(version uint64) time.Time {
+	for _, d := range slices.Backward(s.dates) {
+		if d.version <= version {
+			return d.date
+		}
+	}
+	return time.Time{}
+}
+
+func (o *oracle) workload(e simapi.Event) {
+	uid := e.Object.GetUID()
+	if e.Type == watch.Deleted {
+		delete(o.workloads, uid)
+		o.h.say("user: %s deleted", e.Object.GetName())
+		return
+	}
+	w := o.workloads[uid]
+	if w == nil {
+		w = &workloadTruth{
+			name: e.Object.GetName(), created: e.Version, foreign: e.Version,
+			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{},
+			unreadable: map[simapi.Source]bool{},
+		}
+		o.workloads[uid] = w
+	}
+	rolled := e.Old != nil && e.Old.GetGeneration() != e.Object.GetGeneration() && !equality.Semantic.DeepEqual(templateOf(e.Old), templateOf(e.Object))
+	switch {
+	case e.Manager == fieldManager:
+		o.ours(w, e, rolled)
+	case rolled:
+		o.h.say("user: rolls %s at %d", w.name, e.Version)
+		w.foreign = e.Version
+	default:
+		o.h.say("user: writes %s at %d", w.name, e.Version)
+	}
+	if e.Old != nil && e.Manager != fieldManager && e.Old.GetAnnotations()[reload.LedgerAnnotation] != e.Object.GetAnnotations()[reload.LedgerAnnotation] {
+		o.h.say("user: changes the ledger of %s", w.name)
+		w.tampered++
+		clear(w.adopted)
+		w.forget(sources()...)
+	}
+	refers := simapi.Refers(e.Object)
+	for _, src := range sources() {
+		switch _, was := w.covered[src]; {
+		case !asksFor(e.Object, src, slices.Contains(refers, src)):
+			delete(w.covered, src)
+			delete(w.adopted, src)
+			w.forget(src)
+		case !was:
+			w.covered[src] = e.Version
+			if _, before := w.first[src]; !before {
+				w.first[src] = e.Version
+			}
+		}
+	}
+}
+
+// asksFor reads the annotations of a workload as their documentation says. A source that is named counts whether it is
+// referred to or not.
+func asksFor(obj simapi.Object, src simapi.Source, refers bool) bool {
+	names, annotations := reload.DefaultNames(), obj.GetAnnotations()
+	list, auto := names.ConfigMap, names.ConfigMapAuto
+	if src.Resource == "secrets" {
+		list, auto = names.Secret, names.SecretAuto
+	}
+	entries := strings.Split(strings.ReplaceAll(annotations[list], " ", ""), ",")
+	return refers && (annotations[names.Auto] == "true" || annotations[auto] == "true") || slices.Contains(entries, src.Name)
+}
+
+// ours takes a write of the controller.
+func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
+	l := o.h.landing.look
+	l.wrote = true
+	if rolled {
+		o.h.count("reloads")
+		o.h.say("reload of %s lands at %d", w.name, e.Version)
+		why, ok := o.reason(w, e, l)
+		if !ok {
+			o.fail("%s was rolled at version %d without a change since its last rollout: %s", w.name, e.Version, why)
+		}
+		w.reloads = append(w.reloads, e.Version)
+		for src := range w.covered {
+			w.carried[src] = max(w.carried[src], l.known[src])
+		}
+	} else {
+		o.h.say("ledger of %s lands at %d", w.name, e.Version)
+	}
+	for src := range w.covered {
+		if _, known := l.known[src]; known {
+			delete(w.forgotten, src)
+			delete(w.unreadable, src)
+		}
+		if date := o.sources[src].dateAt(l.known[src]); date.After(w.noted) {
+			w.noted = date
+		}
+	}
+}

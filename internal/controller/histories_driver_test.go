@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math"
@@ -218,7 +219,7 @@ func (h *history) lookAt(key reload.WorkloadKey) {
 	h.looks = append(h.looks, l)
 	h.say("look at %s", key)
 	h.killHere(killedBeforeDecide, 120)
-	h.c.look(nil, key) //nolint:staticcheck // the API of a history asks no context
+	h.c.look(context.Background(), key)
 	if l.wrote {
 		h.killHere(killedAnswered, 25)
 	}

@@ -173,6 +173,9 @@ func (s realServer) events(ctx context.Context, resource, from string, n int) ([
 			case e.Type == watch.Error:
 				return events, apierrors.FromObject(e.Object)
 			}
+			if obj, ok := e.Object.(metav1.Object); ok && obj.GetName() == "kube-root-ca.crt" {
+				continue // the cluster puts it into each new namespace, some time
+			}
 			events = append(events, e)
 			if n > 0 && len(events) == n {
 				return events, nil

@@ -1,6 +1,9 @@
 package reload
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // SourceSeen is what was seen of a source on a watch without a gap. Versions
 // are those of the API server, which order all events of a cluster; 0 means
@@ -16,10 +19,13 @@ type SourceSeen struct {
 	Version uint64
 }
 
+// latest is a version that the content cannot be newer than.
+func (s SourceSeen) latest() uint64 { return cmp.Or(s.Content, s.Version) }
+
 // WorkloadSeen is what was seen of a workload on a watch without a gap.
 type WorkloadSeen struct {
-	// Template is the version in which the pod template became what it is, by
-	// anybody but us.
+	// Template is the version in which the pod template became what it is,
+	// marks included: taking one back is a rollout like setting it.
 	Template uint64
 	// Policy is the version in which its annotations began to ask for what they
 	// ask for.
@@ -55,10 +61,7 @@ const (
 // order compares when a content and a template became what they are. A template
 // that is younger than the content is rolled out to pods that start with it.
 func order(c *Concern, w WorkloadSeen) evidence {
-	latest := c.Seen.Content
-	if latest == 0 {
-		latest = c.Seen.Version
-	}
+	latest := c.Seen.latest()
 	switch {
 	case w.Template > latest && latest != 0:
 		return fresh

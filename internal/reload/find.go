@@ -117,10 +117,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 			return f.marked(c, mark)
 		}
 	}
-	content := c.Seen.Content
-	if content == 0 {
-		content = c.Seen.Version
-	}
+	content := c.Seen.latest()
 	if covered := max(f.Seen.Template, f.Seen.Policy, c.Seen.Annotations); covered > content && content != 0 {
 		return recorded // it came to concern the workload after the content was there
 	}

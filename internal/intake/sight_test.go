@@ -30,9 +30,6 @@ const limit = 2 * time.Minute
 
 func start(t *testing.T, flags ...string) *cluster.Cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a Kubernetes")
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c, err := cluster.Start(ctx, cluster.Options{APIServerFlags: flags, Nodes: cluster.NoNodes, Progress: os.Stderr})

@@ -109,6 +109,9 @@ func number(i int) string { return strconv.Itoa(i + 1) }
 func (p *Pods) Step(w Object) bool {
 	p.keepRevision(w)
 	pods := p.Of(w)
+	if p.tellStatus(w, pods) {
+		return true
+	}
 	for _, pod := range pods {
 		if pod.DeletionTimestamp != nil {
 			_ = p.server.Delete("pods", nameOf(pod))

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,7 +57,7 @@ func (c Client) group(name string) rest.Interface {
 func (c Client) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
 	return c.group(kind.Resource.Group).Patch(patch.Type).
 		Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).
-		VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, scheme.ParameterCodec).
+		VersionedParams(&metav1.PatchOptions{FieldManager: reload.FieldManager}, scheme.ParameterCodec).
 		Body(patch.Body).Do(ctx).Get()
 }
 
@@ -79,7 +80,8 @@ func (c Client) Pods(ctx context.Context, w *reload.Workload) (reload.Pods, erro
 		}
 		for i := range list.Items {
 			if pod := &list.Items[i]; runs(pod) {
-				pods.Add(pod.CreationTimestamp.Time)
+				version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
+				pods.Add(pod.CreationTimestamp.Time, version)
 			}
 		}
 		if opts.Continue = list.Continue; opts.Continue == "" {

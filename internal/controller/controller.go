@@ -47,6 +47,8 @@ type Report interface {
 	Seen(event, resource string)
 	// Reloaded is called after a reload was written, or would have been in a dry run.
 	Reloaded(w *reload.Workload, d reload.Decision, took time.Duration)
+	// Reverted is called when somebody took our mark away and pods from before the content are left.
+	Reverted(w *reload.Workload, d reload.Decision)
 	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
 	Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool)
 }
@@ -80,6 +82,8 @@ type Controller struct {
 	supposed map[reload.WorkloadKey]string
 	// restored is when a ledger was put back that somebody had taken away.
 	restored map[reload.WorkloadKey]time.Time
+	// awaiting is since when the end of a rollout is waited for.
+	awaiting map[reload.WorkloadKey]time.Time
 }
 
 // New returns a controller that does nothing yet.
@@ -103,6 +107,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		conflicted: map[reload.WorkloadKey]struct{}{},
 		supposed:   map[reload.WorkloadKey]string{},
 		restored:   map[reload.WorkloadKey]time.Time{},
+		awaiting:   map[reload.WorkloadKey]time.Time{},
 	}
 }
 

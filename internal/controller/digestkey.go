@@ -42,7 +42,7 @@ func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace s
 				},
 			},
 			Data: map[string][]byte{digestKeyItem: random},
-		}, metav1.CreateOptions{FieldManager: fieldManager})
+		}, metav1.CreateOptions{FieldManager: reload.FieldManager})
 		if apierrors.IsAlreadyExists(err) { // by another replica, just now
 			secret, err = secrets.Get(ctx, digestKeyName, metav1.GetOptions{})
 		}

@@ -163,7 +163,7 @@ func (c *Controller) putWorkload(w reload.Workload, live bool) {
 	switch {
 	case conflicted:
 		c.queue.add(w.Key, 0, 0)
-	case differs:
+	case differs || w.AtRest && c.awaits(w.Key):
 		c.enqueue(w.Key)
 	}
 }

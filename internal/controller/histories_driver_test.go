@@ -291,6 +291,8 @@ func (noReport) Seen(string, string) {}
 
 func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration) {}
 
+func (noReport) Reverted(*reload.Workload, reload.Decision) {}
+
 func (noReport) Failed(*reload.Workload, reload.Decision, error, time.Duration, bool) {}
 
 // plainLog drops what differs from one replay to the next.

@@ -85,7 +85,7 @@ func (p proxy) Pods(_ context.Context, w *reload.Workload) (reload.Pods, error) 
 	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
 		for _, pod := range h.pods.Of(obj) {
 			if runs(pod) {
-				pods.Add(pod.CreationTimestamp.Time)
+				pods.Add(pod.CreationTimestamp.Time, versionOf(pod))
 			}
 		}
 	}
@@ -137,7 +137,7 @@ type write struct {
 // land lets a request take effect.
 func (h *history) land(w *write) (runtime.Object, error) {
 	h.landing = w
-	obj, err := h.server.Patch(w.resource, w.name, w.body, fieldManager)
+	obj, err := h.server.Patch(w.resource, w.name, w.body, reload.FieldManager)
 	h.landing = nil
 	if err != nil {
 		h.say("patch of %s refused: %v", w.name.Name, err)

@@ -77,9 +77,6 @@ func (o *oracle) stepped() { o.steps++ }
 
 func (o *oracle) installed() { o.installedAt = o.h.server.Version() }
 
-// untouched tells whether users have done nothing since the last rest.
-func (o *oracle) untouched() bool { return o.steps == 0 }
-
 // keyLost makes what was noted of Secrets unreadable.
 func (o *oracle) keyLost() {
 	o.keyLostAt, o.keyless = o.h.server.Version(), true
@@ -151,8 +148,13 @@ func (o *oracle) reason(w *workloadTruth, e simapi.Event, l *look) (string, bool
 				if w.forgotten[src] && o.doubtful(w, l, src, c, max(horizon, w.covered[src])) {
 					return "", true
 				}
+				if w.undone() && o.mayHaveReturned(w) && l.older(o.sources[src].dateAt(l.known[src])) {
+					return "", true // the rollout that carried it was taken back, and not all pods came from it
+				}
 				why = append(why, fmt.Sprintf("the change of %s at %d was rolled before", src, c.version))
 			case c.version > horizon || o.doubtful(w, l, src, c, horizon):
+				return "", true
+			case c.version > max(w.first[src], o.installedAt) && o.mayHaveReturned(w):
 				return "", true
 			default:
 				why = append(why, fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon))
@@ -162,6 +164,10 @@ func (o *oracle) reason(w *workloadTruth, e simapi.Event, l *look) (string, bool
 	}
 	return strings.Join(why, "; "), false
 }
+
+// mayHaveReturned tells whether the last rollout by somebody else brought a template back of which there are pods from
+// before, or whether nobody can know because the rollouts before it were not all seen.
+func (o *oracle) mayHaveReturned(w *workloadTruth) bool { return w.returned || o.lastGap > w.before }
 
 // leftBehind tells whether a pod of the present template has another content than the controller had been shown. The
 // rollout that is going on would never replace it.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -50,6 +52,10 @@ type workloadTruth struct {
 	created uint64
 	// foreign is the last rollout by somebody else; the creation is the first.
 	foreign uint64
+	// calm is when its status last told that no rollout was under way, and before is what that was at the last rollout
+	// by somebody else. Returned tells that this one brought a template back of which there were pods still.
+	calm, before uint64
+	returned     bool
 	// carried is, by source, up to which version our rollouts were made with its content.
 	carried map[simapi.Source]uint64
 	// noted is the newest date of what the controller had been shown when it wrote last.
@@ -62,6 +68,11 @@ type workloadTruth struct {
 	unreadable map[simapi.Source]bool
 	// tampered counts how often somebody else changed the ledger.
 	tampered int
+}
+
+// undone tells that somebody else rolled it after we did.
+func (w *workloadTruth) undone() bool {
+	return len(w.reloads) > 0 && w.foreign > w.reloads[len(w.reloads)-1]
 }
 
 func (w *workloadTruth) forget(list ...simapi.Source) {
@@ -159,19 +170,23 @@ func (o *oracle) workload(e simapi.Event) {
 	}
 	rolled := e.Old != nil && e.Old.GetGeneration() != e.Object.GetGeneration() && !equality.Semantic.DeepEqual(templateOf(e.Old), templateOf(e.Object))
 	switch {
-	case e.Manager == fieldManager:
+	case e.Manager == reload.FieldManager:
 		o.ours(w, e, rolled)
 	case rolled:
 		o.h.say("user: rolls %s at %d", w.name, e.Version)
-		w.foreign = e.Version
+		w.foreign, w.before = e.Version, w.calm
+		w.returned = slices.ContainsFunc(o.h.pods.Of(e.Object), func(pod *corev1.Pod) bool { return o.h.pods.Current(e.Object, pod) })
 	default:
 		o.h.say("user: writes %s at %d", w.name, e.Version)
 	}
-	if e.Old != nil && e.Manager != fieldManager && e.Old.GetAnnotations()[reload.LedgerAnnotation] != e.Object.GetAnnotations()[reload.LedgerAnnotation] {
+	if e.Old != nil && e.Manager != reload.FieldManager && e.Old.GetAnnotations()[reload.LedgerAnnotation] != e.Object.GetAnnotations()[reload.LedgerAnnotation] {
 		o.h.say("user: changes the ledger of %s", w.name)
 		w.tampered++
 		clear(w.adopted)
 		w.forget(sources()...)
+	}
+	if tellsRest(e.Object) {
+		w.calm = e.Version
 	}
 	refers := simapi.Refers(e.Object)
 	for _, src := range sources() {
@@ -186,6 +201,20 @@ func (o *oracle) workload(e simapi.Event) {
 				w.first[src] = e.Version
 			}
 		}
+	}
+}
+
+// tellsRest reads a status as its documentation says.
+func tellsRest(obj simapi.Object) bool {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		return o.Status.ObservedGeneration == o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas
+	case *appsv1.StatefulSet:
+		return o.Status.ObservedGeneration == o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas
+	case *appsv1.DaemonSet:
+		return o.Status.ObservedGeneration == o.Generation && o.Status.UpdatedNumberScheduled == o.Status.CurrentNumberScheduled
+	default:
+		return false
 	}
 }
 

@@ -213,7 +213,11 @@ func (u *users) edit(w workload, edit func(obj simapi.Object)) bool {
 }
 
 func (u *users) editTemplate(w workload) bool {
-	return u.edit(w, func(obj simapi.Object) { templateOf(obj).Spec.Containers[0].Image = "app:" + u.value() })
+	image := "app:" + u.value()
+	if u.h.rand.IntN(4) == 0 {
+		image = "app:stable" // a template that may have been there before
+	}
+	return u.edit(w, func(obj simapi.Object) { templateOf(obj).Spec.Containers[0].Image = image })
 }
 
 func (u *users) changeReferences(w workload) bool {
@@ -226,29 +230,11 @@ func (u *users) changeReferences(w workload) bool {
 		case len(refers) > 1:
 			leave(templateOf(obj), src)
 		}
-		if !comesBack {
-			templateOf(obj).Spec.Containers[0].Image = "app:" + u.value()
-		}
 	})
 }
 
 func (u *users) undo(name string) bool {
-	obj, err := u.h.server.Get("deployments", inShop(name))
-	if err != nil {
-		return false
-	}
-	for _, pod := range u.h.pods.Of(obj) {
-		if !comesBack && !u.h.pods.Current(obj, pod) {
-			return false
-		}
-	}
-	undone := u.h.pods.Undo(inShop(name), "kubectl-rollout")
-	if obj, err = u.h.server.Get("deployments", inShop(name)); err == nil && !comesBack {
-		for u.h.pods.Step(obj) {
-			u.h.elapse(100 * time.Millisecond)
-		}
-	}
-	return undone
+	return u.h.pods.Undo(inShop(name), "kubectl-rollout")
 }
 
 // editBoth is what a release does: source and workload come together, in either order.
@@ -295,14 +281,15 @@ func (u *users) evict(w workload) bool {
 
 func (u *users) writeStatus(w workload) bool {
 	u.values++
+	noise := int32(u.values)
 	return u.edit(w, func(obj simapi.Object) {
 		switch o := obj.(type) {
 		case *appsv1.Deployment:
-			o.Status.ObservedGeneration = int64(u.values)
+			o.Status.CollisionCount = &noise
 		case *appsv1.StatefulSet:
-			o.Status.ObservedGeneration = int64(u.values)
+			o.Status.CollisionCount = &noise
 		case *appsv1.DaemonSet:
-			o.Status.ObservedGeneration = int64(u.values)
+			o.Status.CollisionCount = &noise
 		}
 	})
 }

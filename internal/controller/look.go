@@ -12,9 +12,6 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// fieldManager owns what is written. Some tools remove fields of managers whose name starts like one of theirs.
-const fieldManager = "reroll"
-
 // look reads a workload from the state, decides, writes at most once, and reports.
 func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	facts, ok := c.state.Facts(key)
@@ -28,7 +25,7 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	defer cancel()
 	d, err := c.decide(ctx, &facts)
 	if err == nil {
-		err = c.act(ctx, w, d)
+		err = c.act(ctx, &facts, d)
 	}
 	switch {
 	case err == nil:
@@ -52,6 +49,7 @@ const requestsTake = 30 * time.Second
 // decide asks the pods only when nothing else can tell.
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
 	facts.Instance, facts.Installed = c.key.ID(), c.installed
+	facts.Waited = c.waited(facts.Workload.Key)
 	d := reload.Decide(*facts)
 	if d.Action == reload.AskPods {
 		pods, err := c.api.Pods(ctx, &facts.Workload)
@@ -76,15 +74,26 @@ func (e sentinel) Error() string { return string(e) }
 // leadAgain is how soon is looked again at a workload that may not be written now, because the lease could not be renewed.
 const leadAgain = time.Second
 
-func (c *Controller) act(ctx context.Context, w *reload.Workload, d reload.Decision) error {
+func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Decision) error {
+	w := &facts.Workload
+	if d.Action == reload.AwaitRest {
+		c.awaitRest(w.Key)
+		return errLater
+	}
+	c.rested(w.Key)
 	switch {
 	case d.Action == reload.Nothing:
-		if w.LedgerText != "" {
+		if w.LedgerText != "" && !d.Restores {
 			c.state.Remember(w, w.LedgerText)
+		}
+		c.state.Compared(facts)
+		if d.Reverted != nil {
+			c.report.Reverted(w, d)
 		}
 		return nil
 	case c.opts.DryRun:
 		c.suppose(w, d)
+		c.state.Compared(facts)
 		return nil
 	case !c.leads():
 		c.queue.add(w.Key, leadAgain, leadAgain)
@@ -95,7 +104,7 @@ func (c *Controller) act(ctx context.Context, w *reload.Workload, d reload.Decis
 		return errLater
 	}
 	began := c.clock.Now()
-	if err := c.write(ctx, w, d); err != nil {
+	if err := c.write(ctx, facts, d); err != nil {
 		return err
 	}
 	if d.Restores {
@@ -106,13 +115,16 @@ func (c *Controller) act(ctx context.Context, w *reload.Workload, d reload.Decis
 	if d.Action == reload.Reload {
 		c.report.Reloaded(w, d, c.clock.Since(began))
 	}
+	if d.Reverted != nil {
+		c.report.Reverted(w, d)
+	}
 	return nil
 }
 
-func (c *Controller) write(ctx context.Context, w *reload.Workload, d reload.Decision) error {
+func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.Decision) error {
+	w := &facts.Workload
 	kind := c.kinds[w.Key.Kind]
-	text := d.Ledger.String()
-	patch, err := c.patch(kind, w, d, text)
+	patch, text, err := c.patch(kind, facts, d)
 	if err != nil {
 		return err
 	}
@@ -127,14 +139,21 @@ func (c *Controller) write(ctx context.Context, w *reload.Workload, d reload.Dec
 	// The watch will bring it too, later. Until then nobody must decide on what stood there before.
 	c.state.PutWorkload(answer, true)
 	c.state.Remember(&answer, text)
+	c.state.Compared(facts)
 	return nil
 }
 
-func (c *Controller) patch(kind kinds.Kind, w *reload.Workload, d reload.Decision, ledger string) (kinds.Patch, error) {
+func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decision) (patch kinds.Patch, ledger string, err error) {
+	w := &facts.Workload
 	if d.Action == reload.Record {
-		return kind.LedgerPatch(w, ledger)
+		ledger = d.Ledger.String()
+		patch, err = kind.LedgerPatch(w, ledger)
+		return patch, ledger, err
 	}
-	return kind.EnvPatch(w, ledger, reload.EnvMarking(d, w, reload.SecretMarksKeyed, c.clock.Now()))
+	marking := d.Mark(w, facts.Seen, reload.SecretMarksKeyed, c.clock.Now())
+	ledger = d.Ledger.String()
+	patch, err = kind.MarkPatch(w, ledger, marking, c.opts.Names)
+	return patch, ledger, err
 }
 
 // mayAdopt keeps the first ledgers of a large cluster from being written all at once. One that has to wait goes back to
@@ -176,6 +195,7 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 	delete(c.conflicted, key)
 	delete(c.supposed, key)
 	delete(c.restored, key)
+	delete(c.awaiting, key)
 }
 
 // decideAgain waits for the version that the API server has already, and the state not yet.

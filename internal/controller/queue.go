@@ -51,6 +51,8 @@ func (q *queue) add(key reload.WorkloadKey, settle, most time.Duration) {
 	if !ok {
 		it = &item{key: key, first: now, at: -1}
 		q.waiting[key] = it
+	} else if now.Add(settle).Before(it.due) {
+		it.first = now // until now it waited for something else than quiet
 	}
 	it.due = now.Add(settle)
 	if last := it.first.Add(max(most, settle)); last.Before(it.due) {

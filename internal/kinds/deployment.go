@@ -15,7 +15,10 @@ func deployment() Kind {
 			if !ok {
 				return Parts{}, false
 			}
-			return Parts{Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template}, true
+			return Parts{
+				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
+				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas,
+			}, true
 		},
 	}
 }

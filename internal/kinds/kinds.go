@@ -30,6 +30,8 @@ type Parts struct {
 	Meta     *metav1.ObjectMeta
 	Selector *metav1.LabelSelector
 	Template *corev1.PodTemplateSpec
+	// AtRest tells that no rollout is under way, as far as the status tells.
+	AtRest bool
 }
 
 // All returns every kind there is.
@@ -43,7 +45,9 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	if !ok {
 		return reload.Workload{}, fmt.Errorf("a %T came where a %s was asked for", obj, k.Name)
 	}
-	return reload.NewWorkload(k.Name, parts.Meta, parts.Selector, parts.Template, names), nil
+	w := reload.NewWorkload(k.Name, parts.Meta, parts.Selector, parts.Template, names)
+	w.AtRest = parts.AtRest
+	return w, nil
 }
 
 // Patch is one request that changes a workload.
@@ -93,12 +97,18 @@ func (k Kind) LedgerPatch(w *reload.Workload, ledger string) (Patch, error) {
 	return encode(patchBody{Metadata: ledgerMeta(w, ledger)})
 }
 
-// EnvPatch writes the ledger and marks the pod template by variables, in one request: neither can be there without the
-// other.
-func (k Kind) EnvPatch(w *reload.Workload, ledger string, m reload.Marking) (Patch, error) {
+// MarkPatch writes the ledger and marks the pod template, in one request: neither can be there without the other.
+func (k Kind) MarkPatch(w *reload.Workload, ledger string, m reload.Marking, names reload.Names) (Patch, error) {
 	template := patchTemplate{}
+	annotations := map[string]string{}
+	if m.ReloadedFrom != "" {
+		annotations[names.LastReloadedFrom] = m.ReloadedFrom
+	}
 	if m.Rolled != "" {
-		template.Metadata = &patchMeta{Annotations: map[string]string{reload.RolledAnnotation: m.Rolled}}
+		annotations[reload.RolledAnnotation] = m.Rolled
+	}
+	if len(annotations) > 0 {
+		template.Metadata = &patchMeta{Annotations: annotations}
 	}
 	for _, name := range w.Containers {
 		var env []patchEnv

@@ -12,6 +12,7 @@ type Concern struct {
 	Source  Source
 	Seen    SourceSeen
 	Verdict Verdict
+	Left    Left
 	// Uses are the places where the pod template refers to the source; none
 	// for a source that the workload only names.
 	Uses []Use
@@ -36,6 +37,8 @@ type Facts struct {
 	Installed time.Time
 	// Pods are nil as long as they were not asked for.
 	Pods *Pods
+	// Waited tells that a rollout that is under way was waited for long enough.
+	Waited bool
 }
 
 // Action is what a decision leads to.
@@ -47,6 +50,9 @@ const (
 	// AskPods means that the age of the pods decides. The facts are to be
 	// completed by them and decided on again.
 	AskPods
+	// AwaitRest means that the age of the pods decides, once the rollout that is
+	// under way has ended.
+	AwaitRest
 	// Record writes the ledger and leaves the pod template alone.
 	Record
 	// Reload changes the pod template and writes the ledger, in one step.
@@ -58,6 +64,8 @@ func (a Action) String() string {
 	switch a {
 	case AskPods:
 		return "ask the pods"
+	case AwaitRest:
+		return "await the end of the rollout"
 	case Record:
 		return "record"
 	case Reload:
@@ -80,6 +88,8 @@ type Decision struct {
 	// Restores tells that the ledger on the object is not ours any more and
 	// that writing would put ours back.
 	Restores bool
+	// Reverted is set if somebody took our mark away.
+	Reverted *Revert
 }
 
 // Decide compares the content of the sources now with the content that the pods
@@ -104,6 +114,7 @@ func Decide(f Facts) Decision {
 		}
 	}
 	slices.SortStableFunc(tally.changes, laterLast)
+	slices.SortStableFunc(tally.outlived, laterLast)
 
 	next := f.ledger(base.ledger)
 	switch {
@@ -112,6 +123,10 @@ func Decide(f Facts) Decision {
 		return Decision{Action: Reload, Why: changedSentence(tally.changes), Changes: tally.changes, Ledger: next, Restores: base.restore}
 	case tally.asking > 0:
 		return Decision{Action: AskPods, Why: fmt.Sprintf("whether its pods are older than the content of %d of its sources is not known", tally.asking)}
+	case len(tally.outlived) > 0:
+		return f.outlived(&tally, base, next)
+	case tally.waiting > 0:
+		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may be one that came back; whether pods are older than the content of %d of its sources is to be seen when its rollout has ended", tally.waiting)}
 	case tally.recorded > 0 || tally.dropped > 0 || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore}
 	default:
@@ -121,8 +136,8 @@ func Decide(f Facts) Decision {
 
 // tally counts what was found about the sources of one workload.
 type tally struct {
-	changes                   []Concern
-	asking, recorded, dropped int
+	changes, outlived                  []Concern
+	asking, waiting, recorded, dropped int
 }
 
 func (t *tally) add(c Concern, found finding) {
@@ -131,6 +146,10 @@ func (t *tally) add(c Concern, found finding) {
 		t.changes = append(t.changes, c)
 	case asking:
 		t.asking++
+	case waiting:
+		t.waiting++
+	case outlived:
+		t.outlived = append(t.outlived, c)
 	case recorded:
 		t.recorded++
 	case same:
@@ -184,7 +203,13 @@ func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 		}
 		return
 	}
-	if otherKey(kind, base, f) || Aggregate(kind, entriesOf(concerns)) == all || len(concerns) == 0 {
+	if otherKey(kind, base, f) || len(concerns) == 0 {
+		return
+	}
+	if Aggregate(kind, entriesOf(concerns)) == all {
+		for _, c := range concerns {
+			t.add(c, f.kept(&c, base))
+		}
 		return
 	}
 	// Which source it was cannot be told. The newest stands in for it: if the
@@ -197,7 +222,10 @@ func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 // exist stay as long as the workload refers to them: one that comes back with
 // other content is a change.
 func (f *Facts) ledger(known Ledger) Ledger {
-	next := Ledger{UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: known.DataTime, Entries: map[LocalKey]Digest{}}
+	next := Ledger{
+		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: known.DataTime,
+		Marks: known.Marks, Step: known.Step, Entries: map[LocalKey]Digest{},
+	}
 	for key, digest := range known.Entries {
 		if key.Kind == Secret && known.Instance != f.Instance {
 			continue
@@ -210,6 +238,9 @@ func (f *Facts) ledger(known Ledger) Ledger {
 		delete(next.Entries, key)
 	}
 	for _, c := range f.Concerns {
+		if digest, ok := known.Entries[c.Source.Key.Local()]; ok && digest != c.Source.Digest {
+			next.Marks = Digest{} // the pods got this one from somebody else, under the same marks
+		}
 		next.Entries[c.Source.Key.Local()] = c.Source.Digest
 		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
 	}

@@ -88,7 +88,10 @@ func (s *situation) remembered(change func(*Ledger)) *situation {
 }
 
 func (s *situation) pods(count int, oldest int64) *situation {
-	s.f.Pods = &Pods{Count: count, Oldest: at(oldest)}
+	s.f.Pods = &Pods{}
+	for range count {
+		s.f.Pods.Add(at(oldest), 0)
+	}
 	return s
 }
 
@@ -238,20 +241,28 @@ func TestSeveralChangesAreOneReloadThatNamesTheLastOneLast(t *testing.T) {
 func TestEnvMarkingAlwaysChangesTheTemplate(t *testing.T) {
 	decision := Decide(web().ledger(nil).cmSeen("two", 120).f)
 	value := MarkHash(decision.Changes[0].Source, SecretMarksKeyed)
+	marked := web().mark(value).f.Workload
 	for name, tc := range map[string]struct {
 		standing   string
+		seen       func(*WorkloadSeen)
 		wantRolled bool
 	}{
-		"no mark yet":                 {"", false},
-		"another value stands there":  {"other", false},
-		"the same value stands there": {value, true},
+		"no mark yet":                                       {"", nil, false},
+		"another value stands there":                        {"other", nil, false},
+		"the same value stands there":                       {value, nil, true},
+		"pods may be left from when it stood there":         {"other", func(s *WorkloadSeen) { s.Recent = append(s.Recent, marked.Revision()) }, true},
+		"a rollout is under way that was not seen to begin": {"other", func(s *WorkloadSeen) { s.Whole = false }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := web()
 			if tc.standing != "" {
 				s.mark(tc.standing)
 			}
-			m := EnvMarking(decision, &s.f.Workload, SecretMarksKeyed, at(200))
+			seen := WorkloadSeen{Recent: []Digest{s.f.Workload.Revision()}, Whole: true}
+			if tc.seen != nil {
+				tc.seen(&seen)
+			}
+			m := decision.Mark(&s.f.Workload, seen, SecretMarksKeyed, at(200))
 			if len(m.Env) != 1 || m.Env[0].Value != value || m.Env[0].Variable != "STAKATER_CM_CONFIGMAP" {
 				t.Errorf("got the variables %v", m.Env)
 			}
@@ -263,7 +274,7 @@ func TestEnvMarkingAlwaysChangesTheTemplate(t *testing.T) {
 	twice := Decide(web().ledger(func(l *Ledger) { l.Entries[LocalKey{ConfigMap, "CM"}] = digestOf("x") }).
 		cmSeen("two", 120).source(ConfigMap, "CM", "y", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).f)
 	s := web()
-	if m := EnvMarking(twice, &s.f.Workload, SecretMarksKeyed, at(200)); len(m.Env) != 1 || m.Rolled == "" && len(twice.Changes) != 2 {
+	if m := twice.Mark(&s.f.Workload, WorkloadSeen{Recent: []Digest{s.f.Workload.Revision()}, Whole: true}, SecretMarksKeyed, at(200)); len(m.Env) != 1 || m.Rolled == "" && len(twice.Changes) != 2 {
 		t.Errorf("two sources that share a variable: got %+v", m)
 	}
 }

@@ -2,6 +2,7 @@ package reload
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -22,11 +23,32 @@ type SourceSeen struct {
 // latest is a version that the content cannot be newer than.
 func (s SourceSeen) latest() uint64 { return cmp.Or(s.Content, s.Version) }
 
+// Left is when a source was seen to leave the content that a workload was last
+// compared with. It may have come back since.
+type Left struct {
+	// Version is the first that may have had another content; 0 if there was none.
+	Version uint64
+	// Time is the data time of that version, zero if the API server noted none.
+	Time time.Time
+	// Noted tells that the data time of the present content is when it came back.
+	Noted bool
+}
+
 // WorkloadSeen is what was seen of a workload on a watch without a gap.
 type WorkloadSeen struct {
 	// Template is the version in which the pod template became what it is,
 	// marks included: taking one back is a rollout like setting it.
 	Template uint64
+	// Returned tells that there may be pods of the template from before that
+	// version: it came back, or may have, while others were rolled out.
+	Returned bool
+	// Recent are the revisions that pods may be of, the present one among them.
+	// Whole tells that there are no others.
+	Recent []Digest
+	Whole  bool
+	// Trusted stands for marks with which the pods were asked, so that it is
+	// known what they have.
+	Trusted Digest
 	// Policy is the version in which its annotations began to ask for what they
 	// ask for.
 	Policy uint64
@@ -35,18 +57,32 @@ type WorkloadSeen struct {
 	Since uint64
 }
 
+// MayHavePods tells whether pods of a revision may be there already. A workload
+// that gets such a template keeps them.
+func (w WorkloadSeen) MayHavePods(revision Digest) bool {
+	return !w.Whole || slices.Contains(w.Recent, revision)
+}
+
 // Pods are the pods of one workload that are not about to end.
 type Pods struct {
 	Count  int
 	Oldest time.Time
+
+	all []pod
 }
 
-// Add counts a pod in.
-func (p *Pods) Add(created time.Time) {
+type pod struct {
+	created time.Time
+	version uint64
+}
+
+// Add counts a pod in. Version is that of the object: it was made no later.
+func (p *Pods) Add(created time.Time, version uint64) {
 	if p.Count == 0 || created.Before(p.Oldest) {
 		p.Oldest = created
 	}
 	p.Count++
+	p.all = append(p.all, pod{created, version})
 }
 
 // evidence is an answer to the question whether pods have a content already.
@@ -59,11 +95,12 @@ const (
 )
 
 // order compares when a content and a template became what they are. A template
-// that is younger than the content is rolled out to pods that start with it.
+// that is younger than the content is rolled out to pods that start with it,
+// unless it had pods before.
 func order(c *Concern, w WorkloadSeen) evidence {
 	latest := c.Seen.latest()
 	switch {
-	case w.Template > latest && latest != 0:
+	case w.Template > latest && latest != 0 && !w.Returned:
 		return fresh
 	case c.Seen.Content != 0 && w.Since != 0 && c.Seen.Content > max(w.Template, w.Since):
 		return stale
@@ -76,17 +113,42 @@ func order(c *Concern, w WorkloadSeen) evidence {
 // content before it: kubelets learn of changes by a watch of their own.
 const startLag = 5 * time.Second
 
-// have tells from the age of the pods whether they have a content. What is
-// compared are times of the API server alone.
-func (p Pods) have(c *Concern) evidence {
-	switch {
-	case p.Count == 0:
-		return fresh // none is stale, and those that come start with it
-	case p.Oldest.After(c.Source.DataTime.Add(startLag)):
-		return fresh
-	default:
-		return stale
+// lag is by how much a pod must be younger than a content to have it for sure.
+// Where the template is known to be the younger one, its own pods have it, and
+// those that are left from before are older than the content.
+func lag(c *Concern, w WorkloadSeen) time.Duration {
+	if latest := c.Seen.latest(); latest != 0 && w.Template > latest {
+		return 0
 	}
+	return startLag
+}
+
+// older counts the pods that may not have a content, by their age. What is
+// compared are times of the API server alone. Without pods none is stale, and
+// those that come start with it.
+func (p Pods) older(c *Concern, w WorkloadSeen) int {
+	sure := c.Source.DataTime.Add(lag(c, w))
+	n := 0
+	for _, pod := range p.all {
+		if !pod.created.After(sure) {
+			n++
+		}
+	}
+	return n
+}
+
+// missed tells whether a pod may have been started while a content was away.
+func (p Pods) missed(c *Concern) bool {
+	return slices.ContainsFunc(p.all, func(pod pod) bool {
+		switch {
+		case pod.version != 0 && pod.version < c.Left.Version, pod.created.Before(c.Left.Time):
+			return false
+		case c.Left.Noted && pod.created.After(c.Source.DataTime.Add(startLag)):
+			return false
+		default:
+			return true
+		}
+	})
 }
 
 // edited tells whether the content was changed since the source was made.

@@ -54,6 +54,8 @@ const (
 	recorded                // the pods have the present content; the ledger does not say so yet
 	changed                 // pods run with another content
 	asking                  // the age of the pods decides
+	waiting                 // the age of the pods decides, once they stop changing
+	outlived                // pods from before it are there again, because their template came back
 )
 
 func (f *Facts) find(c *Concern, base base) finding {
@@ -64,11 +66,51 @@ func (f *Facts) find(c *Concern, base base) finding {
 	case otherKey(c.Source.Key.Kind, base, f):
 		return f.underOtherKey(c, base)
 	case digest == c.Source.Digest:
-		return same
+		return f.kept(c, base)
 	default:
 		return f.compared(c, base)
 	}
 }
+
+// kept is for the content that the ledger has. There are pods with another one
+// nevertheless if their template came back, or if they were started while the
+// content was away.
+func (f *Facts) kept(c *Concern, base base) finding {
+	doubted := f.doubted(base)
+	switch {
+	case !doubted && c.Left.Version == 0:
+		return same
+	case doubted && f.mustWait():
+		return waiting
+	case f.Pods == nil:
+		return asking
+	case doubted && f.Pods.older(c, f.Seen) > 0:
+		return outlived
+	case c.Left.Version != 0 && f.Pods.missed(c):
+		return changed
+	default:
+		return same
+	}
+}
+
+// doubted tells that pods may run that were not started by the rollout that the
+// ledger is about.
+func (f *Facts) doubted(base base) bool {
+	marks := f.Workload.Marks.digest()
+	switch {
+	case base.err != nil, base.ledger.Marks == marks:
+		return false // what is there of a template with these marks, the latest reload has started
+	case f.Seen.Returned:
+		return true
+	default:
+		// Marks of ours were taken away when nobody watched.
+		return f.Seen.Template == 0 && !base.ledger.Marks.IsZero() && f.Seen.Trusted != marks
+	}
+}
+
+// mustWait tells that pods are about to go, so that those that are there now
+// prove nothing.
+func (f *Facts) mustWait() bool { return !f.Workload.AtRest && !f.Waited }
 
 // otherKey tells that the digests of a kind were made with a key that is gone,
 // and cannot be compared with those of today.
@@ -118,7 +160,11 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		}
 	}
 	content := c.Seen.latest()
-	if covered := max(f.Seen.Template, f.Seen.Policy, c.Seen.Annotations); covered > content && content != 0 {
+	covered := max(f.Seen.Policy, c.Seen.Annotations)
+	if !f.Seen.Returned {
+		covered = max(covered, f.Seen.Template)
+	}
+	if covered > content && content != 0 {
 		return recorded // it came to concern the workload after the content was there
 	}
 	if !edited(c) {
@@ -137,13 +183,16 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 }
 
 func (f *Facts) asked(c *Concern) finding {
-	if f.Pods == nil {
+	switch {
+	case f.Seen.Returned && f.Seen.Template > c.Seen.latest() && f.mustWait():
+		return waiting
+	case f.Pods == nil:
 		return asking
 	}
-	if f.Pods.have(c) == fresh {
-		return recorded
+	if f.Pods.older(c, f.Seen) > 0 {
+		return changed
 	}
-	return changed
+	return recorded
 }
 
 // reloaderMark returns the mark that Reloader has left for a source, if it

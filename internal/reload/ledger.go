@@ -41,6 +41,12 @@ type Ledger struct {
 	// content that differs from its entry and claims to be no newer was changed
 	// in a way that the API server notes no time for.
 	DataTime int64
+	// Marks stands for the marks in the pod template as the latest reload left
+	// them: pods of a template with these marks were started after it. It is zero
+	// if nothing follows from them any more.
+	Marks Digest
+	// Step is how far down the ladder of strategies the latest reload was.
+	Step Step
 	// Entries are the digests of the sources.
 	Entries map[LocalKey]Digest
 	// Aggregates stand in for the entries of the kinds that have too many of
@@ -55,6 +61,8 @@ type ledgerText struct {
 	Instance  string            `json:"key,omitempty"`
 	Counter   int64             `json:"n"`
 	DataTime  int64             `json:"t,omitempty"`
+	Marks     Digest            `json:"m,omitzero"`
+	Step      Step              `json:"step,omitempty"`
 	ConfigMap map[string]Digest `json:"cm,omitempty"`
 	Secret    map[string]Digest `json:"secret,omitempty"`
 	SPC       map[string]Digest `json:"spc,omitempty"`
@@ -107,12 +115,17 @@ func ParseLedger(s string) (Ledger, error) {
 	if text.Counter < 0 {
 		return Ledger{}, fmt.Errorf("ledger has counter %d, must be zero or more", text.Counter)
 	}
+	if text.Step > lastStep {
+		return Ledger{}, fmt.Errorf("ledger has step %d, must be from 0 to %d", text.Step, lastStep)
+	}
 	l := Ledger{
 		Format:     text.Format,
 		UID:        text.UID,
 		Instance:   text.Instance,
 		Counter:    text.Counter,
 		DataTime:   text.DataTime,
+		Marks:      text.Marks,
+		Step:       text.Step,
 		Entries:    map[LocalKey]Digest{},
 		Aggregates: map[SourceKind]Digest{},
 	}
@@ -199,7 +212,7 @@ func (l Ledger) largestKind() SourceKind {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime}
+	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step}
 	for kind, digest := range l.Aggregates {
 		_, all := text.of(kind)
 		*all = &digest

@@ -8,16 +8,34 @@ import (
 // Marking is what a reload writes into the pod template.
 type Marking struct {
 	Env []EnvMark
-	// Rolled is a value for RolledAnnotation, if the variables alone would leave
-	// the template as it is.
+	// ReloadedFrom is the text of the annotation that names the source.
+	ReloadedFrom string
+	// Rolled is a value for RolledAnnotation, if the rest alone would leave the
+	// template as it is, or as one that pods may still be of.
 	Rolled string
 }
 
-// EnvMarking returns the marking of a reload by environment variables. It always
-// changes the template: that is what makes the pods roll.
-func EnvMarking(d Decision, w *Workload, secrets SecretMarks, now time.Time) Marking {
+// Mark returns the marking of a reload and notes it in the ledger of the
+// decision. It always makes a template that no pod is of: that is what makes the
+// pods roll.
+func (d *Decision) Mark(w *Workload, seen WorkloadSeen, secrets SecretMarks, now time.Time) Marking {
 	var m Marking
-	changed := false
+	switch d.Ledger.Step {
+	case StepVariables:
+		m.Env = d.variables(w, secrets)
+	case StepAnnotation:
+		m.ReloadedFrom = d.reloadedFrom(w, secrets, now)
+	}
+	if seen.MayHavePods(revision(w.Template, w.Marks.with(m))) {
+		// The counter alone starts again if the ledger was wiped; with the time it never comes twice.
+		m.Rolled = fmt.Sprintf("%d-%d", d.Ledger.Counter, now.UnixMilli())
+	}
+	d.Ledger.Marks = w.Marks.with(m).digest()
+	return m
+}
+
+func (d *Decision) variables(w *Workload, secrets SecretMarks) []EnvMark {
+	var marks []EnvMark
 	for _, c := range d.Changes {
 		container, ok := MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == RuleNamed)
 		if !ok {
@@ -25,26 +43,28 @@ func EnvMarking(d Decision, w *Workload, secrets SecretMarks, now time.Time) Mar
 			continue
 		}
 		mark := EnvMark{Container: container, Variable: EnvVarName(c.Source.Key), Value: MarkHash(c.Source, secrets)}
-		standing, stands := w.Marks.standing(mark.Container, mark.Variable)
-		if m.has(mark) {
-			// Two sources share the variable; the first one's value stays.
-			continue
+		if !hasVariable(marks, mark) {
+			// Where two sources share the variable, the first one's value stays.
+			marks = append(marks, mark)
 		}
-		changed = changed || !stands || standing != mark.Value
-		m.Env = append(m.Env, mark)
 	}
-	if !changed {
-		// The counter alone starts again if the ledger was wiped; with the time it never comes twice.
-		m.Rolled = fmt.Sprintf("%d-%d", d.Ledger.Counter, now.UnixMilli())
-	}
-	return m
+	return marks
 }
 
-func (m Marking) has(mark EnvMark) bool {
-	for _, env := range m.Env {
-		if env.Container == mark.Container && env.Variable == mark.Variable {
+func hasVariable(marks []EnvMark, mark EnvMark) bool {
+	for _, m := range marks {
+		if m.Container == mark.Container && m.Variable == mark.Variable {
 			return true
 		}
 	}
 	return false
+}
+
+func (d *Decision) reloadedFrom(w *Workload, secrets SecretMarks, now time.Time) string {
+	last := d.Changes[len(d.Changes)-1]
+	from := ReloadedFrom{Source: last.Source.Key, Hash: MarkHash(last.Source, secrets), ObservedAt: now.Unix()}
+	if container, ok := MarkContainer(last.Uses, w.Containers, last.Verdict.Rule == RuleNamed); ok {
+		from.Containers = []string{container}
+	}
+	return from.JSON()
 }

@@ -33,7 +33,9 @@ type Workload struct {
 	ResourceVersion string
 	Created         time.Time
 	Deleting        bool
-	Tool            Tool
+	// AtRest tells that all of its pods are of the present template.
+	AtRest bool
+	Tool   Tool
 
 	// References are what the pod template refers to, sorted.
 	References []Reference
@@ -61,6 +63,8 @@ type Marks struct {
 	ReloadedFrom string
 	// Rolled is the text of the annotation RolledAnnotation.
 	Rolled string
+	// Writers are, by variable or annotation, field managers other than ours.
+	Writers map[string]string
 }
 
 // EnvMark is a variable of one container.
@@ -85,6 +89,7 @@ func NewWorkload(kind string, meta *metav1.ObjectMeta, selector *metav1.LabelSel
 		Marks: Marks{
 			ReloadedFrom: template.Annotations[names.LastReloadedFrom],
 			Rolled:       template.Annotations[RolledAnnotation],
+			Writers:      markWriters(meta.ManagedFields, names),
 		},
 	}
 	w.Policy, w.Problems = ParsePolicy(meta.Annotations, template.Annotations, names)
@@ -140,17 +145,16 @@ func (w *Workload) Judge(src SourceKey, ann SourceAnnotations, autoReloadAll boo
 	return w.Policy.Judge(src, ann, refers, autoReloadAll)
 }
 
-// Equal tells whether the traces are the same.
-func (m Marks) Equal(other Marks) bool {
-	return slices.Equal(m.Env, other.Env) && m.ReloadedFrom == other.ReloadedFrom && m.Rolled == other.Rolled
-}
+// Revision stands for all of the pod template, marks included: pods of the same
+// revision are alike, and a workload that gets an earlier one back keeps the pods
+// that it has of it.
+func (w *Workload) Revision() Digest { return revision(w.Template, w.Marks) }
 
-// standing returns the value of a variable in a container.
-func (m Marks) standing(container, variable string) (string, bool) {
-	for _, env := range m.Env {
-		if env.Container == container && env.Variable == variable {
-			return env.Value, true
-		}
-	}
-	return "", false
+func revision(template Digest, marks Marks) Digest {
+	e := newEncoder(sha256.New())
+	e.begin('r')
+	e.Write(template[:])
+	all := marks.digest()
+	e.Write(all[:])
+	return Digest(e.Sum(nil)[:len(Digest{})])
 }

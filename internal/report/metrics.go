@@ -22,6 +22,7 @@ type Metrics struct {
 	latency  *prometheus.HistogramVec
 	events   *prometheus.CounterVec
 	retries  prometheus.Counter
+	reverted *prometheus.CounterVec
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 }
@@ -45,13 +46,14 @@ func NewMetrics() *Metrics {
 		retries: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "retries_total", Help: "Writes that failed and are tried again.",
 		}),
+		reverted: counter(namespace, "reverted_total", "Reloads that somebody took back while old pods still ran, by who did it as far as that is known.", "by"),
 		requests: counter("rest_client", "requests_total", "Requests to the API server.", "code", "method", "host"),
 		duration: histogram("rest_client", "request_duration_seconds", "How long requests to the API server took.", "verb", "host"),
 	}
 	// Both are there from the start: an alert on a counter that does not exist yet never fires.
 	m.executed.WithLabelValues("true")
 	m.executed.WithLabelValues("false")
-	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.requests, m.duration,
+	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.requests, m.duration,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -90,6 +92,8 @@ func (r requestLatency) Observe(_ context.Context, verb string, u url.URL, laten
 }
 
 func (m *Metrics) seen(event, resource string) { m.events.WithLabelValues(event, resource).Inc() }
+
+func (m *Metrics) takenBack(by string) { m.reverted.WithLabelValues(by).Inc() }
 
 func (m *Metrics) retried() { m.retries.Inc() }
 

@@ -58,6 +58,43 @@ func (r *Report) Failed(w *reload.Workload, d reload.Decision, err error, retryI
 		w.Key.Name, w.Key.Kind, w.Key.Namespace, err))
 }
 
+// Reverted is called when somebody took our mark away and pods from before the content are left. It is told as surely as
+// it is known.
+func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
+	v := d.Reverted
+	r.metrics.takenBack(v.Name())
+	text := revertText(d)
+	r.log.Warn(text, "workload", w.Key.String())
+	if !r.dryRun {
+		r.events.publish(w, warning, revertReason(d), text)
+	}
+}
+
+func revertReason(d reload.Decision) string {
+	switch d.Action {
+	case reload.Reload:
+		return "Reverted"
+	case reload.Record:
+		return "OtherController"
+	default:
+		return "NotRolled"
+	}
+}
+
+func revertText(d reload.Decision) string {
+	v := d.Reverted
+	switch d.Action {
+	case reload.Record:
+		return "Reloader marks this workload as well: what it wrote is kept. Run one of the two controllers, see docs/gitops.md#two-controllers"
+	case reload.Reload:
+		return fmt.Sprintf("Rolled again: %s removed the mark, and %d of %d pods still ran the old '%s'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted",
+			v.By(), v.Old, v.All, v.Source.Name)
+	default:
+		return fmt.Sprintf("Not rolled: %s removed every mark; %d of %d pods still run the old '%s'. Let it ignore the annotations of the pod template, see docs/gitops.md#reverted",
+			v.By(), v.Old, v.All, v.Source.Name)
+	}
+}
+
 // maxNames bounds the list of sources in one message.
 const maxNames = 512
 

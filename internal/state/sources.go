@@ -46,10 +46,37 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	}
 	s.sources[src.Key] = next
 	s.index.addSource(src.Key)
-	if !back && ok && known.Digest == src.Digest && known.Annotations == src.Annotations {
+	differs := !ok || known.Digest != src.Digest
+	// What was written while nobody watched may have come and gone.
+	left := ok && (differs || !live && src.DataTime.After(known.DataTime))
+	if !back && !differs && !left && known.Annotations == src.Annotations {
 		return nil
 	}
-	return s.index.candidates(src.Key)
+	concerned := s.index.candidates(src.Key)
+	if left {
+		s.noteLeft(concerned, next, known, live)
+	}
+	return concerned
+}
+
+// noteLeft tells workloads that a source has had another content than before. Only the first time counts until they are
+// compared with it: what came after cannot be told apart.
+func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before source, live bool) {
+	key := now.Key.Local()
+	noted := now.DataTime.After(before.DataTime)
+	for _, concern := range concerned {
+		w := s.workloads[concern]
+		left, ok := w.left[key]
+		switch {
+		case ok:
+		case live && noted:
+			left.Version, left.Time = now.seen.Version, now.DataTime
+		default:
+			left.Version = before.seen.Version + 1
+		}
+		left.Noted = noted
+		w.leave(key, left)
+	}
 }
 
 // DeleteSource forgets a source.

@@ -53,7 +53,7 @@ func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
 			continue
 		}
 		reference, _ := w.Reference(srcKey.Local())
-		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Verdict: verdict, Uses: reference.Uses})
+		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Left: w.left[srcKey.Local()], Verdict: verdict, Uses: reference.Uses})
 	}
 	slices.SortFunc(f.Concerns, func(a, b reload.Concern) int {
 		return cmp.Or(cmp.Compare(a.Source.Key.Kind, b.Source.Key.Kind), cmp.Compare(a.Source.Key.Name, b.Source.Key.Name))

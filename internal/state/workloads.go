@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -13,7 +15,12 @@ type workload struct {
 	links links
 	// remembered is the text of the ledger that we wrote or accepted last.
 	remembered string
+	// left are the sources that have had another content since the workload was compared with them.
+	left map[reload.LocalKey]reload.Left
 }
+
+// maxRecent bounds the revisions that are kept of a workload whose rollouts never end.
+const maxRecent = 16
 
 // PutWorkload stores a workload and tells whether it has to be looked at: not if nothing differs that a decision
 // depends on. Live is an event of a watch that has missed nothing since the last complete snapshot, or the answer to a
@@ -30,26 +37,78 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 	next := &workload{Workload: w, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
 	if same {
 		next.remembered = known.remembered
+		if known.LedgerText == w.LedgerText {
+			next.left = known.left // who writes a ledger has compared
+		}
 	}
+	revision := w.Revision()
 	switch {
 	case !live:
+		// Whether a template that differs was there before, nobody saw.
+		next.seen.Returned = same && (known.seen.Returned || known.Revision() != revision)
+		next.seen.Recent = []reload.Digest{revision}
 	case !same:
 		next.seen.Template, next.seen.Policy = version, version
+		next.seen.Recent, next.seen.Whole = []reload.Digest{revision}, true
 	default:
 		next.seen = known.seen
-		if known.Template != w.Template || !known.Marks.Equal(w.Marks) {
-			next.seen.Template = version
+		if known.Revision() != revision {
+			next.changeTemplate(revision, version)
 		}
 		if !known.Policy.Equal(w.Policy) {
 			next.seen.Policy = version
 		}
+	}
+	if w.AtRest {
+		next.seen.Recent, next.seen.Whole = []reload.Digest{revision}, true
 	}
 	if ok {
 		s.index.unlink(w.Key, known.links)
 	}
 	s.index.link(w.Key, next.links)
 	s.workloads[w.Key] = next
-	return !same || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
+	cameBack := next.seen.Returned && same && known.Revision() != revision
+	return !same || cameBack || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
+}
+
+// changeTemplate notes that the pod template is another one from a version on.
+func (w *workload) changeTemplate(revision reload.Digest, version uint64) {
+	w.seen.Template = version
+	w.seen.Returned = w.seen.MayHavePods(revision)
+	if !slices.Contains(w.seen.Recent, revision) {
+		w.seen.Recent = append(slices.Clone(w.seen.Recent), revision)
+	}
+	if len(w.seen.Recent) > maxRecent {
+		w.seen.Recent, w.seen.Whole = []reload.Digest{revision}, false
+	}
+}
+
+// Compared notes that a workload was compared with what the facts say of its sources, and that its pods have that or get
+// it with what was written.
+func (s *State) Compared(f *reload.Facts) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.workloads[f.Workload.Key]
+	if !ok || known.UID != f.Workload.UID {
+		return
+	}
+	known.left = nil
+	for _, c := range f.Concerns {
+		if now, ok := s.sources[c.Source.Key]; !ok || now.seen.Version != c.Seen.Version && now.Digest != c.Source.Digest {
+			// It has changed since the facts were taken, at some time after the version in them.
+			known.leave(c.Source.Key.Local(), reload.Left{Version: c.Seen.Version + 1})
+		}
+	}
+	if f.Pods != nil && known.Revision() == f.Workload.Revision() {
+		known.seen.Returned, known.seen.Trusted = false, f.Workload.MarksDigest()
+	}
+}
+
+func (w *workload) leave(key reload.LocalKey, left reload.Left) {
+	if w.left == nil {
+		w.left = map[reload.LocalKey]reload.Left{}
+	}
+	w.left[key] = left
 }
 
 // Remember keeps the text of the ledger that we wrote or accepted, as long as the workload is the same object.

@@ -1,0 +1,97 @@
+package reload
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// FieldManager owns what we write. Some tools remove fields of managers whose
+// name starts like one of theirs.
+const FieldManager = "reroll"
+
+// standing returns the value of a variable in a container.
+func (m Marks) standing(container, variable string) (string, bool) {
+	for _, env := range m.Env {
+		if env.Container == container && env.Variable == variable {
+			return env.Value, true
+		}
+	}
+	return "", false
+}
+
+// with returns the marks as a reload leaves them.
+func (m Marks) with(marking Marking) Marks {
+	next := Marks{Env: slices.Clone(m.Env), ReloadedFrom: cmp.Or(marking.ReloadedFrom, m.ReloadedFrom), Rolled: cmp.Or(marking.Rolled, m.Rolled)}
+	for _, mark := range marking.Env {
+		i := slices.IndexFunc(next.Env, func(e EnvMark) bool { return e.Container == mark.Container && e.Variable == mark.Variable })
+		if i < 0 {
+			next.Env = append(next.Env, mark)
+		} else {
+			next.Env[i].Value = mark.Value
+		}
+	}
+	return next
+}
+
+// MarksDigest stands for the marks in the pod template.
+func (w *Workload) MarksDigest() Digest { return w.Marks.digest() }
+
+// digest stands for all of them, in whatever order the variables are.
+func (m Marks) digest() Digest {
+	env := slices.SortedFunc(slices.Values(m.Env), func(a, b EnvMark) int {
+		return cmp.Or(strings.Compare(a.Container, b.Container), strings.Compare(a.Variable, b.Variable), strings.Compare(a.Value, b.Value))
+	})
+	e := newEncoder(sha256.New())
+	e.begin('M')
+	e.text(m.ReloadedFrom)
+	e.text(m.Rolled)
+	for _, mark := range env {
+		e.text(mark.Container)
+		e.text(mark.Variable)
+		e.text(mark.Value)
+	}
+	return Digest(e.Sum(nil)[:len(Digest{})])
+}
+
+// markWriters reads from the managed fields who else wrote marks. The field of a
+// variable and that of an annotation have their names in them.
+func markWriters(fields []metav1.ManagedFieldsEntry, names Names) map[string]string {
+	var writers map[string]string
+	for i := range fields {
+		f := &fields[i]
+		if f.Manager == FieldManager || f.FieldsV1 == nil {
+			continue
+		}
+		for _, mark := range marksIn(f.FieldsV1.GetRawString(), names) {
+			if writers == nil {
+				writers = map[string]string{}
+			}
+			writers[mark] = f.Manager
+		}
+	}
+	return writers
+}
+
+func marksIn(raw string, names Names) []string {
+	var found []string
+	const before, after = `\"name\":\"`, `\"`
+	for rest := raw; ; {
+		i := strings.Index(rest, before+envPrefix)
+		if i < 0 {
+			break
+		}
+		variable, more, _ := strings.Cut(rest[i+len(before):], after)
+		found = append(found, variable)
+		rest = more
+	}
+	for _, annotation := range []string{names.LastReloadedFrom, RolledAnnotation} {
+		if strings.Contains(raw, `"f:`+annotation+`"`) {
+			found = append(found, annotation)
+		}
+	}
+	return found
+}

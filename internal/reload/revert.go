@@ -1,0 +1,98 @@
+package reload
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+)
+
+// Step is how far down the ladder of strategies a reload is. Each next one is a
+// mark that fewer tools take away.
+type Step uint8
+
+const (
+	// StepVariables marks by environment variables.
+	StepVariables Step = iota
+	// StepAnnotation marks by an annotation of the pod template.
+	StepAnnotation
+
+	lastStep = StepAnnotation
+)
+
+// Revert tells that somebody took a mark of ours away, or changed it, and that
+// pods from before the content are left.
+type Revert struct {
+	// Source is the one whose content the old pods do not have.
+	Source SourceKey
+	// Writer is the field manager that owns a mark now. A pure removal leaves no
+	// trace, and then it is empty.
+	Writer string
+	// Tool manages the object, as far as that tells; it is probably who did it.
+	Tool Tool
+	// Old of All pods may not have the content.
+	Old, All int
+	// Final tells that every strategy was taken back, and nothing is written any
+	// more until the content changes again.
+	Final bool
+}
+
+// By names who did it, and no more surely than it is known.
+func (r *Revert) By() string {
+	switch {
+	case r.Writer != "":
+		return fmt.Sprintf("the field manager %q", r.Writer)
+	case r.Tool != NoTool:
+		return string(r.Tool) + " (probably)"
+	default:
+		return "somebody"
+	}
+}
+
+// Name is By in a word, for who counts.
+func (r *Revert) Name() string { return cmp.Or(r.Writer, string(r.Tool), "unknown") }
+
+// reloaderManager is the field manager under which Reloader writes.
+const reloaderManager = "Reloader"
+
+// outlived decides on pods that are older than the content although the content
+// is what the workload was last rolled with: their template came back.
+func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
+	last := &t.outlived[len(t.outlived)-1]
+	d := Decision{
+		Action: Reload, Changes: t.outlived, Ledger: next, Restores: base.restore,
+		Why: fmt.Sprintf("its pod template came back in the middle of a rollout, and %d of %d pods are older than %s",
+			f.Pods.older(last, f.Seen), f.Pods.Count, last.Source.Key),
+	}
+	d.Ledger.Counter++
+	if base.ledger.Marks.IsZero() {
+		return d // it was rolled by somebody else, and is not any more: nothing of ours was taken away
+	}
+	d.Reverted = &Revert{Source: last.Source.Key, Tool: f.Workload.Tool, Old: f.Pods.older(last, f.Seen), All: f.Pods.Count}
+	d.Reverted.Writer = f.writer(last.Source.Key)
+	switch {
+	case d.Reverted.Writer == reloaderManager || f.showsReloaders(last):
+		// Two controllers that each mark what the other has unmarked would never end.
+		d.Action, d.Changes, d.Ledger.Counter = Record, nil, base.ledger.Counter
+		d.Ledger.Marks = f.Workload.Marks.digest()
+		d.Reverted.Writer = reloaderManager
+		d.Why = "Reloader marks it too"
+	case base.ledger.Step >= lastStep:
+		d.Action, d.Reverted.Final = Nothing, true
+		d.Why = fmt.Sprintf("%s took every mark away; nothing more is written until the content changes again", d.Reverted.By())
+	default:
+		d.Ledger.Step = base.ledger.Step + 1
+	}
+	return d
+}
+
+// writer is the field manager that owns the mark of a source now.
+func (f *Facts) writer(src SourceKey) string {
+	writers := f.Workload.Marks.Writers
+	return cmp.Or(writers[EnvVarName(src)], writers[RolledAnnotation])
+}
+
+// showsReloaders tells that the mark of a source is what only Reloader writes.
+func (f *Facts) showsReloaders(c *Concern) bool {
+	mark, ok := f.reloaderMark(c)
+	return ok && mark == hex.EncodeToString(c.Source.Reloader[:]) && mark != MarkHash(c.Source, SecretMarksKeyed)
+}

@@ -1,0 +1,178 @@
+package reload
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// reverted is web after a reload for "one" whose mark somebody has taken away in the middle of the rollout.
+func reverted(step Step) *situation {
+	return web().ledger(func(l *Ledger) {
+		l.Marks, l.Step = Marks{Env: []EnvMark{{"app", "STAKATER_CM_CONFIGMAP", "x"}}}.digest(), step
+	}).cm("one", 60).with(func(f *Facts) {
+		f.Seen.Template, f.Seen.Returned = 120, true
+		f.Workload.AtRest = true
+	})
+}
+
+func TestATemplateThatCameBack(t *testing.T) {
+	underWay := func(f *Facts) { f.Workload.AtRest = false }
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"the end of the rollout is awaited":                 {reverted(0).with(underWay), AwaitRest},
+		"but not for ever":                                  {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), AskPods},
+		"then the pods are asked":                           {reverted(0), AskPods},
+		"all are younger: somebody rolled it":               {reverted(0).pods(2, 61), Nothing},
+		"one is older":                                      {reverted(0).pods(2, 60), Reload},
+		"there are none":                                    {reverted(0).pods(0, 0), Nothing},
+		"every mark was taken away":                         {reverted(lastStep).pods(2, 60), Nothing},
+		"the marks of the latest reload stand: it did roll": {reverted(0).mark("x"), Nothing},
+		"nothing came back":                                 {reverted(0).with(func(f *Facts) { f.Seen.Returned = false }), Nothing},
+		"nobody saw whether it came back":                   {reverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
+		"nobody saw it, and the pods were asked before": {reverted(0).with(func(f *Facts) {
+			f.Seen = WorkloadSeen{Since: 100, Trusted: f.Workload.MarksDigest()}
+		}), Nothing},
+		"a change that is certain does not wait": {
+			web().ledger(nil).cmSeen("two", 130).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), Reload},
+		"a change before it is not certain": {
+			web().ledger(nil).cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
+		"a source without an entry": {
+			web().cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
+		"a thousand sources under one digest": {
+			reverted(0).ledgerOf(func(l *Ledger) {
+				l.Aggregates = map[SourceKind]Digest{ConfigMap: Aggregate(ConfigMap, l.Entries)}
+				l.Entries = nil
+			}).pods(2, 60), Reload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := Decide(tc.when.f); d.Action != tc.want {
+				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+		})
+	}
+}
+
+// ledgerOf changes the ledger that stands on the object.
+func (s *situation) ledgerOf(change func(*Ledger)) *situation {
+	l, _ := ParseLedger(s.f.Workload.LedgerText)
+	change(&l)
+	s.f.Workload.LedgerText = l.String()
+	return s
+}
+
+func TestARevertIsOneStepDownTheLadder(t *testing.T) {
+	s := reverted(StepVariables).pods(2, 60)
+	d := Decide(s.f)
+	if d.Action != Reload || d.Reverted == nil || d.Reverted.Final || d.Ledger.Step != StepAnnotation || d.Ledger.Counter != 4 {
+		t.Fatalf("got %+v", d)
+	}
+	m := d.Mark(&s.f.Workload, WorkloadSeen{Whole: true}, SecretMarksKeyed, at(200))
+	if len(m.Env) != 0 || !strings.Contains(m.ReloadedFrom, `"name":"cm"`) || !strings.Contains(m.ReloadedFrom, `"containerRefs":["app"]`) {
+		t.Errorf("marked by %+v", m)
+	}
+	s.f.Workload.Marks = s.f.Workload.Marks.with(m)
+	if d.Ledger.Marks != s.f.Workload.MarksDigest() {
+		t.Error("the ledger does not know the marks as they are left")
+	}
+
+	final := Decide(reverted(StepAnnotation).pods(2, 60).f)
+	if final.Reverted == nil || !final.Reverted.Final {
+		t.Fatalf("got %+v", final)
+	}
+	next := Decide(reverted(StepAnnotation).with(func(f *Facts) { f.Concerns = nil }).cmSeen("two", 130).f)
+	if next.Action != Reload || next.Ledger.Step != StepAnnotation {
+		t.Errorf("the next change: got %+v", next)
+	}
+}
+
+func TestARolloutBySomebodyElseThatIsTakenBackIsNoRevert(t *testing.T) {
+	d := Decide(reverted(0).ledgerOf(func(l *Ledger) { l.Marks = Digest{} }).pods(2, 60).f)
+	if d.Action != Reload || d.Reverted != nil || d.Ledger.Step != StepVariables {
+		t.Errorf("got %+v", d)
+	}
+}
+
+func TestWhoTookAMarkBackIsNamedNoMoreSurelyThanItIsKnown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change   func(*Facts)
+		by, word string
+	}{
+		"a removal leaves no trace":   {func(*Facts) {}, "somebody", "unknown"},
+		"a tool manages the object":   {func(f *Facts) { f.Workload.Tool = ArgoCD }, "Argo CD (probably)", "Argo CD"},
+		"a manager owns the mark now": {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"} }, `the field manager "terraform"`, "terraform"},
+		"it owns another mark":        {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_OTHER_CONFIGMAP": "terraform"} }, "somebody", "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Decide(reverted(0).pods(2, 60).with(tc.change).f).Reverted
+			if r.By() != tc.by || r.Name() != tc.word || r.Old != 2 || r.All != 2 {
+				t.Errorf("got %q, %q, %d of %d", r.By(), r.Name(), r.Old, r.All)
+			}
+		})
+	}
+}
+
+func TestReloaderBesideUsIsNotMarkedAgainst(t *testing.T) {
+	d := Decide(reverted(0).mark("y").pods(2, 60).with(func(f *Facts) {
+		f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": "Reloader"}
+	}).f)
+	if d.Action != Record || d.Reverted == nil || d.Ledger.Counter != 3 {
+		t.Errorf("got %+v", d)
+	}
+}
+
+func TestManagersOfMarksAreReadFromTheManagedFields(t *testing.T) {
+	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, FieldsV1: metav1.NewFieldsV1(fields)}
+	}
+	got := markWriters([]metav1.ManagedFieldsEntry{
+		entry("helm", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:env":{"k:{\"name\":\"STAKATER_A_CONFIGMAP\"}":{},"k:{\"name\":\"PLAIN\"}":{},"k:{\"name\":\"STAKATER_B_SECRET\"}":{}}}}}}}}`),
+		entry("reroll", `{"k:{\"name\":\"STAKATER_C_CONFIGMAP\"}":{}}`),
+		entry("argo", `{"f:metadata":{"f:annotations":{"f:reloader.stakater.com/last-reloaded-from":{}}}}`),
+	}, DefaultNames())
+	for mark, manager := range map[string]string{
+		"STAKATER_A_CONFIGMAP": "helm", "STAKATER_B_SECRET": "helm", "STAKATER_C_CONFIGMAP": "", "PLAIN": "",
+		"reloader.stakater.com/last-reloaded-from": "argo",
+	} {
+		if got[mark] != manager {
+			t.Errorf("%s is written by %q, want %q", mark, got[mark], manager)
+		}
+	}
+}
+
+func TestContentThatLeftAndCameBack(t *testing.T) {
+	left := func(l Left) func(*Facts) { return func(f *Facts) { f.Concerns[0].Left = l } }
+	// The content was away from version 110 and second 110 on and is back since second 120.
+	away := func() *situation {
+		return web().ledger(nil).source(ConfigMap, "cm", "one", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}).
+			with(left(Left{Version: 110, Time: at(110), Noted: true}))
+	}
+	pod := func(created int64, version uint64) func(*Facts) {
+		return func(f *Facts) {
+			f.Pods = &Pods{}
+			f.Pods.Add(at(created), version)
+		}
+	}
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"the pods are asked": {away(), AskPods},
+		"there are none":     {away().pods(0, 0), Nothing},
+		"a pod was there before, as its version tells":     {away().with(pod(110, 109)), Nothing},
+		"a pod was there before, as its age tells":         {away().with(pod(109, 115)), Nothing},
+		"a pod was started meanwhile":                      {away().with(pod(112, 115)), Reload},
+		"a pod was started right after, by a slow kubelet": {away().with(pod(125, 130)), Reload},
+		"a pod was started long after":                     {away().with(pod(126, 130)), Nothing},
+		"when it came back is not known":                   {away().with(left(Left{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := Decide(tc.when.f); d.Action != tc.want {
+				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+		})
+	}
+}

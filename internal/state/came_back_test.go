@@ -1,0 +1,134 @@
+package state
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func atRest(w reload.Workload) reload.Workload {
+	w.AtRest = true
+	return w
+}
+
+func TestATemplateOfWhichPodsMayBeLeftIsOneThatCameBack(t *testing.T) {
+	one := func(version int) reload.Workload { return deployment("web", "one", version, auto, "true") }
+	two := func(version int) reload.Workload { return deployment("web", "two", version, auto, "true") }
+	for name, tc := range map[string]struct {
+		puts func(s *State) (looked bool)
+		back bool
+	}{
+		"it came back in the middle of a rollout": {func(s *State) bool {
+			s.PutWorkload(atRest(one(1)), inASnap)
+			s.PutWorkload(two(2), live)
+			return s.PutWorkload(one(3), live)
+		}, true},
+		"it came back after the rollout": {func(s *State) bool {
+			s.PutWorkload(atRest(one(1)), inASnap)
+			s.PutWorkload(two(2), live)
+			s.PutWorkload(atRest(two(3)), live)
+			s.PutWorkload(one(4), live)
+			return true
+		}, false},
+		"another one came in the middle of a rollout": {func(s *State) bool {
+			s.PutWorkload(atRest(one(1)), inASnap)
+			s.PutWorkload(two(2), live)
+			return s.PutWorkload(deployment("web", "three", 3, auto, "true"), live)
+		}, false},
+		"nobody saw the rollout begin": {func(s *State) bool {
+			s.PutWorkload(one(1), inASnap)
+			return s.PutWorkload(two(2), live)
+		}, true},
+		"nobody saw the template change": {func(s *State) bool {
+			s.PutWorkload(atRest(one(1)), live)
+			return s.PutWorkload(two(5), inASnap)
+		}, true},
+		"a gap in which nothing changed": {func(s *State) bool {
+			s.PutWorkload(atRest(one(1)), live)
+			s.PutWorkload(atRest(one(5)), inASnap)
+			return true
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			looked := tc.puts(s)
+			f, _ := s.Facts(one(0).Key)
+			if f.Seen.Returned != tc.back || tc.back && !looked {
+				t.Errorf("came back: %t, looked at: %t", f.Seen.Returned, looked)
+			}
+			f.Pods = &reload.Pods{}
+			s.Compared(&f)
+			if f, _ := s.Facts(one(0).Key); f.Seen.Returned || f.Seen.Trusted != f.Workload.MarksDigest() {
+				t.Error("the pods were asked, and it is doubted still")
+			}
+		})
+	}
+}
+
+func TestARolloutThatNeverEndsDoesNotFillTheMemory(t *testing.T) {
+	s := New(false)
+	for i := range 100 {
+		s.PutWorkload(deployment("web", "cm-"+strconv.Itoa(i), i+1, auto, "true"), live)
+	}
+	f, _ := s.Facts(deployment("web", "", 0).Key)
+	if len(f.Seen.Recent) > maxRecent || f.Seen.Whole {
+		t.Errorf("%d templates are kept, and whole is %t", len(f.Seen.Recent), f.Seen.Whole)
+	}
+}
+
+// written is a ConfigMap with the time at which its content was written.
+func written(content string, version int, second int64) reload.Source {
+	src := configMap("cm", content, version)
+	src.DataTime = time.Unix(second, 0)
+	return src
+}
+
+func TestWhenAContentLeft(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want reload.Left
+	}{
+		"it did not": {func(s *State) { s.PutSource(written("one", 6, 60), live) }, reload.Left{}},
+		"it did":     {func(s *State) { s.PutSource(written("two", 7, 70), live) }, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		"and came back": {func(s *State) {
+			s.PutSource(written("two", 7, 70), live)
+			s.PutSource(written("one", 8, 80), live)
+		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		"and came back by taking a key away, which leaves no time": {func(s *State) {
+			s.PutSource(written("two", 7, 70), live)
+			s.PutSource(written("one", 8, 50), live)
+		}, reload.Left{Version: 7, Time: at(70)}},
+		"it left by taking a key away": {func(s *State) { s.PutSource(written("two", 7, 50), live) }, reload.Left{Version: 6}},
+		"nobody saw when":              {func(s *State) { s.PutSource(written("two", 9, 70), inASnap) }, reload.Left{Version: 6, Noted: true}},
+		"nobody saw whether":           {func(s *State) { s.PutSource(written("one", 9, 70), inASnap) }, reload.Left{Version: 6, Noted: true}},
+		"the workload was compared since": {func(s *State) {
+			s.PutSource(written("two", 7, 70), live)
+			f, _ := s.Facts(deployment("web", "", 0).Key)
+			s.Compared(&f)
+		}, reload.Left{}},
+		"it changed while the workload was compared": {func(s *State) {
+			s.PutSource(written("two", 7, 70), live)
+			f, _ := s.Facts(deployment("web", "", 0).Key)
+			s.PutSource(written("three", 8, 80), live)
+			s.Compared(&f)
+		}, reload.Left{Version: 8}},
+		"another instance has compared": {func(s *State) {
+			s.PutSource(written("two", 7, 70), live)
+			s.PutWorkload(deployment("web", "cm", 8, auto, "true", reload.LedgerAnnotation, "theirs"), live)
+		}, reload.Left{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
+			s.PutSource(written("one", 5, 50), live)
+			tc.puts(s)
+			f, _ := s.Facts(deployment("web", "", 0).Key)
+			if got := f.Concerns[0].Left; got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}

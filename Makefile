@@ -71,6 +71,13 @@ test-image: image cgo ## Load the image into containerd (Debian: apt-get install
 mutants: preflight ## Break the engine on purpose, one way at a time: each has to turn a test red
 	$(GO) run ./tools/mutants
 
+##@ Measure
+.PHONY: bench
+
+bench: preflight ## What it costs, beside the limit of each figure (about 4 minutes; JSON=file, BENCH="-runs=5 …")
+	@$(GO) build -o bin/bench ./bench
+	@bin/bench $(if $(JSON),-json=$(JSON)) $(BENCH)
+
 ##@ Other
 .PHONY: help clean clean-cache preflight cgo
 

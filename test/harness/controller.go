@@ -103,6 +103,9 @@ func (c *Controller) Running() error {
 	return nil
 }
 
+// PID is the number of the process, for whoever measures it.
+func (c *Controller) PID() int { return c.proc.cmd.Process.Pid }
+
 // Done is closed when the process has ended.
 func (c *Controller) Done() <-chan struct{} { return c.proc.done }
 

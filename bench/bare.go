@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// bare writes the PATCHes of reloads and does nothing else: it knows beforehand what to write where. It is the limit
+// of what a controller can reach that has to find that out.
+//
+// It works on twins: Deployments of the same names and shape in a namespace that no controller looks at.
+type bare struct {
+	client    controller.Client
+	kind      kinds.Kind
+	namespace string
+	// twins are what it writes to, and originals what the controller has written to.
+	twins, originals *eyes
+	round            atomic.Int64
+}
+
+// write is one PATCH that is ready to be sent.
+type write struct {
+	key   reload.WorkloadKey
+	patch kinds.Patch
+}
+
+// prepare makes the PATCHes that the controller would send for another content of a source, each as long as the one
+// that it last sent to the original.
+func (b *bare) prepare(names []string, source func(name string) string) ([]write, error) {
+	sum := sha1.Sum(fmt.Append(nil, b.round.Add(1)))
+	mark := hex.EncodeToString(sum[:])
+	var writes []write
+	for _, name := range names {
+		original, err := b.originals.deployment(name)
+		if err != nil {
+			return nil, err
+		}
+		twin, err := b.twins.deployment(name)
+		if err != nil {
+			return nil, err
+		}
+		w, err := b.kind.Read(twin, reload.DefaultNames())
+		if err != nil {
+			return nil, err
+		}
+		ledger := original.Annotations[reload.LedgerAnnotation]
+		if ledger == "" {
+			return nil, fmt.Errorf("deployment %s has no ledger, so the size of its PATCH is not known", name)
+		}
+		patch, err := b.kind.EnvPatch(&w, likeLedger(ledger, string(original.UID), string(twin.UID), mark), reload.Marking{Env: []reload.EnvMark{{
+			Container: w.Containers[0],
+			Variable:  reload.EnvVarName(reload.SourceKey{Kind: reload.ConfigMap, Namespace: twin.Namespace, Name: source(name)}),
+			Value:     mark,
+		}}})
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, write{key: w.Key, patch: patch})
+	}
+	return writes, nil
+}
+
+// likeLedger turns the ledger of a workload into one of its twin, with other digests.
+func likeLedger(ledger, uid, twin, mark string) string {
+	return regexp.MustCompile(`"[0-9a-f]{32}"`).ReplaceAllString(strings.ReplaceAll(ledger, uid, twin), `"`+mark[:32]+`"`)
+}
+
+// send sends one and returns how long the answer took.
+func (b *bare) send(ctx context.Context, w write) (time.Duration, error) {
+	began := time.Now()
+	if _, err := b.client.Patch(ctx, b.kind, w.key, w.patch); err != nil {
+		return 0, fmt.Errorf("patch %s: %w", w.key, err)
+	}
+	return time.Since(began), nil
+}
+
+// sendAll sends all of them with so many in flight at a time.
+func (b *bare) sendAll(ctx context.Context, writes []write, writers int) error {
+	return eachWith(ctx, writers, writes, func(ctx context.Context, w write) error {
+		_, err := b.send(ctx, w)
+		return err
+	})
+}

@@ -37,41 +37,50 @@ type auditLog struct {
 	user string // whose requests are counted
 }
 
-// end is where the log ends now.
-func (a auditLog) end() (int64, error) {
-	info, err := os.Stat(a.path)
-	if err != nil {
-		return 0, fmt.Errorf("look at the audit log: %w", err)
-	}
-	return info.Size(), nil
+// tally counts what is written to the log from some moment on.
+type tally struct {
+	log     auditLog
+	place   int64 // up to which it was read
+	counted requests
 }
 
-// since counts what was begun behind a place in the log.
-func (a auditLog) since(place int64) (requests, error) {
-	file, err := os.Open(a.path)
+// begin begins to count at the end of the log as it is now.
+func (a auditLog) begin() (*tally, error) {
+	info, err := os.Stat(a.path)
+	if err != nil {
+		return nil, fmt.Errorf("look at the audit log: %w", err)
+	}
+	return &tally{log: a, place: info.Size(), counted: requests{}}, nil
+}
+
+// read returns what there is so far. The log is long, so nothing of it is read twice.
+func (t *tally) read() (requests, error) {
+	file, err := os.Open(t.log.path)
 	if err != nil {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
 	defer file.Close()
-	if _, err := file.Seek(place, io.SeekStart); err != nil {
+	if _, err := file.Seek(t.place, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read the audit log: %w", err)
 	}
-	return countRequests(file, a.user)
+	n, err := t.counted.add(file, t.log.user)
+	t.place += n
+	return t.counted, err
 }
 
-// countRequests counts the requests of a user. A watch is counted when it begins, all else when it is answered. What
-// stands behind the last end of a line is still being written and left out.
-func countRequests(log io.Reader, user string) (requests, error) {
-	counted := requests{}
+// add counts the requests of a user, and returns how many bytes it has taken. A watch is counted when it begins, all
+// else when it is answered. What stands behind the last end of a line is still being written and not taken.
+func (r requests) add(log io.Reader, user string) (taken int64, err error) {
 	lines := bufio.NewReader(log)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return counted, nil
+			return taken, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the audit log: %w", err)
+			return taken, fmt.Errorf("read the audit log: %w", err)
 		}
+		taken += int64(len(line))
 		var event struct {
 			Stage string `json:"stage"`
 			Verb  string `json:"verb"`
@@ -85,7 +94,7 @@ func countRequests(log io.Reader, user string) (requests, error) {
 			RequestURI string `json:"requestURI"`
 		}
 		if err := json.Unmarshal(line, &event); err != nil {
-			return nil, fmt.Errorf("read a line of the audit log: %w", err)
+			return taken, fmt.Errorf("read a line of the audit log: %w", err)
 		}
 		counts := "ResponseComplete"
 		if event.Verb == "watch" {
@@ -101,6 +110,6 @@ func countRequests(log io.Reader, user string) (requests, error) {
 		if kind.Resource == "" { // it is about no object
 			kind.Resource, _, _ = strings.Cut(event.RequestURI, "?")
 		}
-		counted[kind]++
+		r[kind]++
 	}
 }

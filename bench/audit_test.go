@@ -25,9 +25,13 @@ const logged = `{"kind":"Event","level":"Metadata","stage":"ResponseComplete","r
 
 func TestCountRequests(t *testing.T) {
 	// The last line is still being written.
-	got, err := countRequests(strings.NewReader(logged+`{"kind":"Event","stage":"Respon`), controllerUser)
+	got := requests{}
+	taken, err := got.add(strings.NewReader(logged+`{"kind":"Event","stage":"Respon`), controllerUser)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if taken != int64(len(logged)) {
+		t.Errorf("%d bytes were taken, must be %d: all whole lines", taken, len(logged))
 	}
 	want := requests{
 		patches:                            2, // one that was refused is one all the same
@@ -48,14 +52,14 @@ func TestCountRequests(t *testing.T) {
 }
 
 func TestALogThatCannotBeReadIsNotAnEmptyOne(t *testing.T) {
-	if _, err := countRequests(strings.NewReader("not JSON\n"), controllerUser); err == nil || !strings.Contains(err.Error(), "read a line of the audit log") {
+	if _, err := (requests{}).add(strings.NewReader("not JSON\n"), controllerUser); err == nil || !strings.Contains(err.Error(), "read a line of the audit log") {
 		t.Errorf("the error is %v", err)
 	}
 	missing := auditLog{path: filepath.Join(t.TempDir(), "audit.log"), user: controllerUser}
-	if _, err := missing.end(); err == nil {
+	if _, err := missing.begin(); err == nil {
 		t.Error("the end of a log that does not exist was found")
 	}
-	if _, err := missing.since(0); err == nil {
+	if _, err := (&tally{log: missing, counted: requests{}}).read(); err == nil {
 		t.Error("a log that does not exist was read")
 	}
 }
@@ -65,19 +69,27 @@ func TestOnlyWhatIsBehindAPlaceCounts(t *testing.T) {
 	if err := os.WriteFile(a.path, []byte(logged), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	place, err := a.end()
+	counted, err := a.begin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, _, _ := strings.Cut(logged, "\n")
-	if err := os.WriteFile(a.path, []byte(logged+first+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := a.since(place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(requests{patches: 1}, got); diff != "" {
-		t.Error(diff)
+	for n := range 3 {
+		file, err := os.OpenFile(a.path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Half of the next line is there too, and the rest of it comes with the next ones.
+		if _, err := file.WriteString(first[20*min(n, 1):] + "\n" + first[:20]); err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+		got, err := counted.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(requests{patches: n + 1}, got); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

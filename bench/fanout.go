@@ -82,7 +82,7 @@ type fan struct {
 
 func (s *stage) fanOutOnce(ctx context.Context, nth int) (fan, error) {
 	var f fan
-	place, err := s.audit.end()
+	counted, err := s.audit.begin()
 	if err != nil {
 		return f, err
 	}
@@ -105,7 +105,7 @@ func (s *stage) fanOutOnce(ctx context.Context, nth int) (fan, error) {
 	if err := s.awaitRest(ctx, s.eyes, s.namespace.Name); err != nil {
 		return f, err
 	}
-	if f.requests, err = s.awaitEvents(ctx, place, s.opts.workloads); err != nil {
+	if f.requests, err = awaitEvents(ctx, counted, s.opts.workloads); err != nil {
 		return f, err
 	}
 	after, err := usageOf(pid)
@@ -129,26 +129,25 @@ func (s seen) check(workloads int) error {
 // eventsTake bounds the wait for Events, which are published behind the reloads. To lose one is no fault of the work.
 const eventsTake = 30 * time.Second
 
-// awaitEvents waits until as many Events were created as there were reloads, and returns all requests since a place in
-// the audit log.
-func (s *stage) awaitEvents(ctx context.Context, place int64, reloads int) (requests, error) {
-	var counted requests
+// awaitEvents waits until as many Events were created as there were reloads, and returns all requests.
+func awaitEvents(ctx context.Context, counted *tally, reloads int) (requests, error) {
+	var asked requests
 	bounded, cancel := context.WithTimeout(ctx, eventsTake)
 	defer cancel()
 	var failed error
 	err := harness.Await(bounded, "the Events", func(context.Context) error {
-		if counted, failed = s.audit.since(place); failed != nil {
+		if asked, failed = counted.read(); failed != nil {
 			return nil //nolint:nilerr // to look again will not help
 		}
-		if counted[events] < reloads {
-			return fmt.Errorf("%d of %d", counted[events], reloads)
+		if asked[events] < reloads {
+			return fmt.Errorf("%d of %d", asked[events], reloads)
 		}
 		return nil
 	})
 	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	return counted, failed
+	return asked, failed
 }
 
 // bareOnce does the same work by the bare loop, on the twins.

@@ -27,15 +27,16 @@ func (s *stage) idle(ctx context.Context) (section, error) {
 		{s.controller.PID(), s.audit, func() int { return len(s.controller.Log.Lines()) }},
 		{s.empty.PID(), s.emptyAudit, func() int { return len(s.empty.Log.Lines()) }},
 	}
-	place, err := s.audit.end()
-	if err != nil {
-		return sec, err
-	}
+	var counted [2]*tally
 	var before, after [2]usage
 	var lines [2]int
 	var asked [2]requests
 	for i, c := range controllers {
 		lines[i] = c.lines()
+		var err error
+		if counted[i], err = c.audit.begin(); err != nil {
+			return sec, err
+		}
 		if before[i], err = usageOf(c.pid); err != nil {
 			return sec, err
 		}
@@ -48,11 +49,12 @@ func (s *stage) idle(ctx context.Context) (section, error) {
 		return sec, context.Cause(ctx)
 	}
 	for i, c := range controllers {
+		var err error
 		if after[i], err = usageOf(c.pid); err != nil {
 			return sec, err
 		}
 		lines[i] = c.lines() - lines[i]
-		if asked[i], err = c.audit.since(place); err != nil {
+		if asked[i], err = counted[i].read(); err != nil {
 			return sec, err
 		}
 	}

@@ -20,7 +20,7 @@ func (s *stage) latency(ctx context.Context) (section, error) {
 	var perEdit []float64
 	for n := range s.opts.runs {
 		s.tell("latency, run %d of %d", n+1, s.opts.runs)
-		place, err := s.audit.end()
+		counted, err := s.audit.begin()
 		if err != nil {
 			return sec, err
 		}
@@ -46,7 +46,7 @@ func (s *stage) latency(ctx context.Context) (section, error) {
 			answers[p] = append(answers[p], percentile(answered, p))
 			sights[p] = append(sights[p], percentile(sighted, p))
 		}
-		asked, err := s.awaitEvents(ctx, place, s.opts.edits)
+		asked, err := awaitEvents(ctx, counted, s.opts.edits)
 		if err != nil {
 			return sec, err
 		}

@@ -65,14 +65,16 @@ func run(opts options) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	r := report{Facts: s.facts()}
+	// Each is shown when it is done: whoever has waited for minutes keeps what there is if a later one fails.
+	fmt.Print(r.head())
 	for _, scenario := range []func(context.Context) (section, error){s.fanOut, s.latency, s.startUp, s.idle} {
 		done, err := scenario(ctx)
 		if err != nil {
 			return err
 		}
+		fmt.Print(done.text())
 		r.Sections = append(r.Sections, done)
 	}
-	fmt.Print(r.String())
 	if opts.json == "" {
 		return nil
 	}

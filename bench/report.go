@@ -45,18 +45,17 @@ func (r row) against(limit spread, is string) row {
 // columns are the widths of all but the last column, which takes what they leave of 100.
 func columns() [4]int { return [4]int{25, 22, 22, 6} }
 
-// String returns the table, for people.
-func (r report) String() string {
+// head is what stands above the sections.
+func (r report) head() string {
+	return strings.Join(r.Facts, "\n") + "\n\n" + line("", "controller", "limit", "ratio", "the limit is")
+}
+
+// text is a part of the table.
+func (s section) text() string {
 	var b strings.Builder
-	for _, fact := range r.Facts {
-		b.WriteString(fact + "\n")
-	}
-	b.WriteString("\n" + line("", "controller", "limit", "ratio", "the limit is"))
-	for _, s := range r.Sections {
-		b.WriteString("\n" + s.Title + "\n")
-		for _, row := range s.Rows {
-			b.WriteString(row.line())
-		}
+	b.WriteString("\n" + s.Title + "\n")
+	for _, row := range s.Rows {
+		b.WriteString(row.line())
 	}
 	return b.String()
 }

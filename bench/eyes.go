@@ -89,8 +89,13 @@ func (e *eyes) stir() {
 	}
 }
 
+// patience is far beyond what anything takes that is awaited here, also on a busy machine. What is missed never comes.
+const patience = 5 * time.Minute
+
 // await waits until what is seen is as it should be. It may be called by one at a time.
 func (e *eyes) await(ctx context.Context, what string, done func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("that did not happen within %s", patience))
+	defer cancel()
 	for {
 		e.mu.Lock()
 		reached, lost := done(), e.lost

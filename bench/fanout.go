@@ -22,7 +22,7 @@ var (
 func writers() []int { return []int{8, 16, 32, 64} }
 
 // fanOut edits one ConfigMap that many workloads use.
-func (s *stage) fanOut(ctx context.Context) (section, error) {
+func (s *stage) fanOut(ctx context.Context) ([]section, error) {
 	least := s.opts.workloads
 	sec := section{Title: fmt.Sprintf("fan-out: one ConfigMap, %d Deployments, from the edit's answer", least)}
 	var first, last, cpu, peak, rollouts, patched, published, others []float64
@@ -31,7 +31,7 @@ func (s *stage) fanOut(ctx context.Context) (section, error) {
 		s.tell("fan-out, run %d of %d", n+1, s.opts.runs)
 		f, err := s.fanOutOnce(ctx, n)
 		if err != nil {
-			return sec, err
+			return nil, err
 		}
 		first, last = append(first, milliseconds(f.first)), append(last, f.last.Seconds())
 		cpu, peak = append(cpu, f.cpu.Seconds()), append(peak, f.peak)
@@ -42,7 +42,7 @@ func (s *stage) fanOut(ctx context.Context) (section, error) {
 		for _, w := range writers() {
 			f, err := s.bareOnce(ctx, w)
 			if err != nil {
-				return sec, fmt.Errorf("the bare loop of %d writers: %w", w, err)
+				return nil, fmt.Errorf("the bare loop of %d writers: %w", w, err)
 			}
 			bareFirst[w], bareLast[w] = append(bareFirst[w], milliseconds(f.first)), append(bareLast[w], f.last.Seconds())
 		}
@@ -68,7 +68,7 @@ func (s *stage) fanOut(ctx context.Context) (section, error) {
 	for _, w := range writers() {
 		sec.Rows = append(sec.Rows, figure(fmt.Sprintf("last, %d bare writers", w), "s", bareLast[w]))
 	}
-	return sec, nil
+	return []section{sec}, nil
 }
 
 // fan is what came of one change for many.

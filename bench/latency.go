@@ -13,7 +13,7 @@ import (
 const turn = 20
 
 // latency edits ConfigMaps one at a time, each used by one workload, in turn with bare PATCHes.
-func (s *stage) latency(ctx context.Context) (section, error) {
+func (s *stage) latency(ctx context.Context) ([]section, error) {
 	sec := section{Title: fmt.Sprintf("latency: %d edits one at a time, from the edit's answer until the mark is seen", s.opts.edits)}
 	percentiles := []float64{50, 99}
 	ours, answers, sights := map[float64][]float64{}, map[float64][]float64{}, map[float64][]float64{}
@@ -22,21 +22,21 @@ func (s *stage) latency(ctx context.Context) (section, error) {
 		s.tell("latency, run %d of %d", n+1, s.opts.runs)
 		counted, err := s.audit.begin()
 		if err != nil {
-			return sec, err
+			return nil, err
 		}
 		var took, answered, sighted []float64
 		for names := range slices.Chunk(s.owners(), turn) {
 			for _, name := range names {
 				one, err := s.editOne(ctx, name, n)
 				if err != nil {
-					return sec, err
+					return nil, err
 				}
 				took = append(took, milliseconds(one))
 			}
 			for _, name := range names {
 				answer, sight, err := s.patchOne(ctx, name)
 				if err != nil {
-					return sec, fmt.Errorf("a bare PATCH: %w", err)
+					return nil, fmt.Errorf("a bare PATCH: %w", err)
 				}
 				answered, sighted = append(answered, milliseconds(answer)), append(sighted, milliseconds(sight))
 			}
@@ -48,7 +48,7 @@ func (s *stage) latency(ctx context.Context) (section, error) {
 		}
 		asked, err := awaitEvents(ctx, counted, s.opts.edits)
 		if err != nil {
-			return sec, err
+			return nil, err
 		}
 		perEdit = append(perEdit, float64(asked.total(renewal)))
 	}
@@ -60,7 +60,7 @@ func (s *stage) latency(ctx context.Context) (section, error) {
 	}
 	least := over([]float64{2 * float64(s.opts.edits)})
 	sec.Rows = append(sec.Rows, figure("requests", "", perEdit).against(least, "PATCH and Event"))
-	return sec, nil
+	return []section{sec}, nil
 }
 
 // editOne returns the time from the answer to an edit until its workload is seen to have rolled.

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,6 +28,7 @@ type options struct {
 	secretSize int           // bytes
 	runs       int           // of each figure that gets a median
 	idle       time.Duration // how long nothing happens
+	only       string        // a part of the name of the scenarios to play
 	json       string        // where the figures are written too
 }
 
@@ -37,6 +40,7 @@ func main() {
 	flag.IntVar(&opts.secretSize, "secret-size", 20<<10, "bytes in each of them")
 	flag.IntVar(&opts.runs, "runs", 3, "how often each figure is measured that gets a median")
 	flag.DurationVar(&opts.idle, "idle", time.Minute, "how long it is watched doing nothing")
+	flag.StringVar(&opts.only, "only", "", "play the scenarios whose name contains this: fan-out, latency, start")
 	flag.StringVar(&opts.json, "json", "", "write the figures to this file too")
 	flag.Parse()
 	// The client library logs each watch that ends with its cluster.
@@ -54,7 +58,7 @@ func run(opts options) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// Only a bound for what hangs.
+	// What is awaited has bounds of its own; this is one for what hangs elsewhere.
 	const most = 30 * time.Minute
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("that did not happen within %s", most))
 	defer cancel()
@@ -67,13 +71,18 @@ func run(opts options) (err error) {
 	r := report{Facts: s.facts()}
 	// Each is shown when it is done: whoever has waited for minutes keeps what there is if a later one fails.
 	fmt.Print(r.head())
-	for _, scenario := range []func(context.Context) (section, error){s.fanOut, s.latency, s.startUp, s.idle} {
-		done, err := scenario(ctx)
-		if err != nil {
-			return err
+	for _, sc := range s.scenarios() {
+		if !opts.plays(sc.name) {
+			continue
 		}
-		fmt.Print(done.text())
-		r.Sections = append(r.Sections, done)
+		done, err := sc.play(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", sc.name, err)
+		}
+		for _, sec := range done {
+			fmt.Print(sec.text())
+		}
+		r.Sections = append(r.Sections, done...)
 	}
 	if opts.json == "" {
 		return nil
@@ -85,8 +94,27 @@ func run(opts options) (err error) {
 	return os.WriteFile(opts.json, append(text, '\n'), 0o600)
 }
 
+type scenario struct {
+	name string
+	play func(context.Context) ([]section, error)
+}
+
+// scenarios are all of them, in their order.
+func (s *stage) scenarios() []scenario {
+	return []scenario{
+		{"fan-out", s.fanOut},
+		{"latency", s.latency},
+		{"start", s.startUp},
+	}
+}
+
+func (o options) plays(scenario string) bool { return strings.Contains(scenario, o.only) }
+
 func (o options) validate() error {
 	var errs []error
+	if !slices.ContainsFunc((&stage{}).scenarios(), func(sc scenario) bool { return o.plays(sc.name) }) {
+		errs = append(errs, fmt.Errorf("-only=%s: no scenario has that in its name; there are fan-out, latency and start", o.only))
+	}
 	for name, value := range map[string]int{
 		"workloads": o.workloads, "edits": o.edits, "secrets": o.secrets, "secret-size": o.secretSize, "runs": o.runs,
 	} {

@@ -21,18 +21,18 @@ type starting struct {
 }
 
 // startUp starts the controller when there are many Secrets, and one that has nothing to look after. The last of each
-// stays.
-func (s *stage) startUp(ctx context.Context) (section, error) {
+// stays, and is watched doing nothing.
+func (s *stage) startUp(ctx context.Context) ([]section, error) {
 	sec := section{Title: fmt.Sprintf("start: %d Secrets of %d KiB, %d Deployments", s.opts.secrets, s.opts.secretSize>>10, len(s.names()))}
 	if err := s.controller.Stop(ctx); err != nil {
-		return sec, err
+		return nil, err
 	}
 	if err := s.makeSecrets(ctx); err != nil {
-		return sec, err
+		return nil, err
 	}
 	nothing, installed, err := s.install(ctx, "empty")
 	if err != nil {
-		return sec, err
+		return nil, err
 	}
 	s.emptyAudit = s.auditOf(nothing.Name)
 	s.eyes.begin()
@@ -41,23 +41,23 @@ func (s *stage) startUp(ctx context.Context) (section, error) {
 		s.tell("start, run %d of %d", n+1, s.opts.runs)
 		if n > 0 {
 			if err := s.controller.Stop(ctx); err != nil {
-				return sec, err
+				return nil, err
 			}
 			if err := s.empty.Stop(ctx); err != nil {
-				return sec, err
+				return nil, err
 			}
 		}
 		took, err := s.bareRead(ctx)
 		if err != nil {
-			return sec, err
+			return nil, err
 		}
 		read = append(read, took.Seconds())
 		var full, bare starting
 		if s.empty, bare, err = start(ctx, installed); err != nil {
-			return sec, err
+			return nil, err
 		}
 		if s.controller, full, err = start(ctx, s.installed); err != nil {
-			return sec, err
+			return nil, err
 		}
 		ready, cpu, peak = append(ready, full.ready.Seconds()), append(cpu, full.used.cpu.Seconds()), append(peak, full.used.peak)
 		emptyReady, emptyCPU, emptyPeak = append(emptyReady, bare.ready.Seconds()), append(emptyCPU, bare.used.cpu.Seconds()), append(emptyPeak, bare.used.peak)
@@ -69,7 +69,8 @@ func (s *stage) startUp(ctx context.Context) (section, error) {
 		figure("processor time", "s", cpu).against(over(emptyCPU), empty),
 		figure("memory, peak", "MiB", peak).against(over(emptyPeak), empty),
 	}
-	return sec, nil
+	idle, err := s.idle(ctx)
+	return []section{sec, idle}, err
 }
 
 func start(ctx context.Context, installed *harness.Installation) (*harness.Controller, starting, error) {

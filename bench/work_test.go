@@ -69,8 +69,8 @@ func TestOptionsThatMeasureNothing(t *testing.T) {
 	if err := good.validate(); err != nil {
 		t.Error(err)
 	}
-	err := options{workloads: 1, edits: -1, secrets: 1, secretSize: 1}.validate()
-	for _, want := range []string{"-edits=-1: must be 1 or more", "-runs=0: must be 1 or more", "-idle=0s: must be more than 0"} {
+	err := options{workloads: 1, edits: -1, secrets: 1, secretSize: 1, only: "sart"}.validate()
+	for _, want := range []string{"-edits=-1: must be 1 or more", "-runs=0: must be 1 or more", "-idle=0s: must be more than 0", "-only=sart: no scenario"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, must hold %q", err, want)
 		}

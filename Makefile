@@ -74,7 +74,7 @@ mutants: preflight ## Break the engine on purpose, one way at a time: each has t
 ##@ Measure
 .PHONY: bench
 
-bench: preflight ## What it costs, beside the limit of each figure (about 4 minutes; JSON=file, BENCH="-runs=5 …")
+bench: preflight ## What it costs, beside the limit of each figure (minutes; JSON=file, BENCH="-runs=5 …")
 	@$(GO) build -o bin/bench ./bench
 	@bin/bench $(if $(JSON),-json=$(JSON)) $(BENCH)
 

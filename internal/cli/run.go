@@ -61,11 +61,15 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
+	urgent, err := unlimited(where.config)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
 
 	metrics := report.NewMetrics()
 	metrics.CountRequests()
 	events := report.NewEvents(client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
-	leader := newLeadership(cfg, client, log)
+	leader := newLeadership(cfg, urgent, log)
 	ctl := controller.New(controller.Options{
 		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
 		Settle: cfg.Settle, SettleMax: cfg.SettleMax, SettleGitOps: cfg.SettleGitOps, AdoptRate: cfg.AdoptRate,
@@ -143,11 +147,27 @@ func connect(cfg *config.Config) (place, error) {
 	if p.namespace == "" {
 		return p, errors.New("POD_NAMESPACE is not set: it says where the controller keeps its own Secret. The chart sets it from metadata.namespace")
 	}
-	// The client waits for nothing but the server, which has priority and fairness of its own.
-	p.config.QPS = -1
+	limit(p.config, cfg.Requests)
 	p.config.ContentType = runtime.ContentTypeProtobuf
 	p.config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	return p, nil
+}
+
+// limit bounds the requests of all that is made from this configuration together. Without it client-go sends five a
+// second.
+func limit(c *rest.Config, requests config.Requests) {
+	c.QPS, c.Burst = -1, 0
+	if requests.QPS > 0 {
+		c.QPS, c.Burst = requests.QPS, requests.Burst
+	}
+}
+
+// unlimited returns a client for what must not wait behind anything else, such as the renewal of the lease: it would be
+// lost while a thousand writes wait for their turn.
+func unlimited(c *rest.Config) (kubernetes.Interface, error) {
+	c = rest.CopyConfig(c)
+	limit(c, config.Requests{})
+	return kubernetes.NewForConfig(c)
 }
 
 // introduce says, before anything is written, what is about to be managed. Who runs this by hand may have meant

@@ -24,6 +24,7 @@ type Config struct {
 	LogFormat     string
 	LogLevel      string
 	Lease         Lease
+	Requests      Requests
 
 	// PodName and PodNamespace are where the controller runs; empty outside a pod.
 	PodName, PodNamespace string
@@ -42,6 +43,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.DryRun, "dry-run", false, "decide and log, and write nothing to the cluster")
 	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "where /metrics, /live, /healthz and /readyz are served")
 	c.Lease.bindFlags(flags)
+	c.Requests.bindFlags(flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 }
@@ -82,5 +84,6 @@ func (c *Config) Validate() error {
 		refuse("--adopt-rate=%g: must be more than 0, such as 20", c.AdoptRate)
 	}
 	c.Lease.validate(c.PodName, c.PodNamespace, refuse)
+	c.Requests.validate(refuse)
 	return errors.Join(errs...)
 }

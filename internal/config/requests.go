@@ -1,0 +1,45 @@
+package config
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/spf13/pflag"
+)
+
+// Requests is how many requests are sent to the API server, at most. It has priority and fairness of its own, so there
+// is no limit unless one is asked for.
+type Requests struct {
+	// QPS is how many a second, 0 for no limit.
+	QPS float32
+	// Burst is how many at once after a pause. Validate sets it if only QPS was given.
+	Burst int
+}
+
+const (
+	qpsFlag   = "kube-api-qps"
+	burstFlag = "kube-api-burst"
+	// leastQPS lets every worker have its turn well before its look is given up.
+	leastQPS = 5
+)
+
+func (r *Requests) bindFlags(flags *pflag.FlagSet) {
+	flags.Float32Var(&r.QPS, qpsFlag, 0, "how many requests a second to the API server at most; those about the lease do not count; 0 is no limit")
+	flags.IntVar(&r.Burst, burstFlag, 0, "how many requests at once after a pause, if there is a --"+qpsFlag+"; 0 is twice that")
+}
+
+// validate calls refuse for every mistake.
+func (r *Requests) validate(refuse func(format string, args ...any)) {
+	limited := r.QPS != 0
+	if limited && !(r.QPS >= leastQPS && !math.IsInf(float64(r.QPS), 0)) {
+		refuse("--%s=%g: must be 0, which is no limit, or %d and more: with fewer a write may be given up before its turn comes", qpsFlag, r.QPS, leastQPS)
+	}
+	switch {
+	case r.Burst < 0:
+		refuse("--%s=%d: must be 0 or more, such as 100", burstFlag, r.Burst)
+	case r.Burst > 0 && !limited:
+		refuse("--%s=%d does nothing without --%s: give that too, such as --%s=50", burstFlag, r.Burst, qpsFlag, qpsFlag)
+	case limited:
+		r.Burst = cmp.Or(r.Burst, int(2*r.QPS))
+	}
+}

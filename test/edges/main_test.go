@@ -1,0 +1,207 @@
+// Package edges runs the controller where sizes, numbers and moments are unusual: a thousand workloads, a source as
+// large as they come, a namespace on its way out.
+package edges
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// shared is what all tests of this process use.
+var shared *stage
+
+type stage struct {
+	cluster *cluster.Cluster
+	harness *harness.Harness
+	admin   kubernetes.Interface
+	binary  func() (string, error)
+}
+
+func TestMain(m *testing.M) { os.Exit(onStage(m)) }
+
+func onStage(m *testing.M) int {
+	flag.Parse()
+	// The tests wait far more than they compute.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		return fail(err)
+	}
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "reroll-edges-")
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if shared, err = newStage(ctx); err != nil {
+		return fail(err)
+	}
+	defer func() { _ = shared.cluster.Stop() }()
+	shared.binary = sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) })
+	return m.Run()
+}
+
+func newStage(ctx context.Context) (*stage, error) {
+	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{cluster: c}
+	if s.harness, err = harness.New(c); err == nil {
+		s.admin, err = kubernetes.NewForConfig(c.Config())
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return s, nil
+}
+
+func fail(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// patience bounds what would hang, and nothing else.
+const patience = 8 * time.Minute
+
+// place is a namespace with the controller's account and rights in it.
+type place struct {
+	*testing.T
+	*stage
+	ctx       context.Context
+	ns        *harness.Namespace
+	installed *harness.Installation
+}
+
+func install(t *testing.T) *place {
+	t.Helper()
+	t.Parallel()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
+	t.Cleanup(cancel)
+	p := &place{T: t, stage: shared, ctx: ctx}
+	binary, err := shared.binary()
+	p.must(err)
+	path, err := harness.ShippedManifest()
+	p.must(err)
+	m, err := harness.ReadManifest(path)
+	p.must(err)
+	p.ns, err = p.harness.Namespace(ctx, "edges")
+	p.must(err)
+	p.installed, err = p.ns.Install(ctx, m, binary)
+	p.must(err)
+	return p
+}
+
+func (p *place) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// start runs a controller and returns when it is ready.
+func (p *place) start(flags ...string) *harness.Controller {
+	p.Helper()
+	c, err := p.installed.Start(p.ctx, flags, nil)
+	if c != nil {
+		p.Cleanup(func() {
+			c.Kill()
+			if p.Failed() {
+				p.Logf("the end of the log:\n%s", c.Log.Tail(40))
+			}
+			if c.Log.Count(regexp.MustCompile(`^(WARNING: DATA RACE|panic: |fatal error: )`)) > 0 {
+				p.Errorf("it has raced or panicked:\n%s", c.Log.Tail(80))
+			}
+		})
+	}
+	p.must(err)
+	return c
+}
+
+// make makes n objects, some of them at the same time.
+func (p *place) make(n int, one func(ctx context.Context, i int) error) {
+	p.Helper()
+	next := make(chan int)
+	failed := make(chan error, n)
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			for i := range next {
+				if err := one(p.ctx, i); err != nil {
+					failed <- err
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	running.Wait()
+	close(failed)
+	p.must(<-failed)
+}
+
+// request is what the API server notes of one.
+type request struct {
+	Verb       string
+	RequestURI string
+	User       struct{ Username string }
+	ObjectRef  struct{ Resource, Namespace, Name string }
+	Status     struct{ Code int } `json:"responseStatus"`
+}
+
+// requests are those that the controller's account has made.
+func (p *place) requests() []request {
+	p.Helper()
+	file, err := os.Open(p.cluster.AuditLog())
+	p.must(err)
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	account := "system:serviceaccount:" + p.ns.Name + ":"
+	var found []request
+	for lines.Scan() {
+		var entry struct {
+			Stage string
+			request
+		}
+		// The last line may be only half written.
+		if json.Unmarshal(lines.Bytes(), &entry) != nil {
+			continue
+		}
+		// A watch is noted when it begins, and once more when it ends.
+		if entry.Stage != "ResponseComplete" && entry.Verb != "watch" || entry.Stage != "ResponseStarted" && entry.Verb == "watch" {
+			continue
+		}
+		if len(entry.User.Username) > len(account) && entry.User.Username[:len(account)] == account {
+			found = append(found, entry.request)
+		}
+	}
+	p.must(lines.Err())
+	return found
+}
+
+// requested counts the controller's requests.
+func (p *place) requested(verb, resource string) int {
+	p.Helper()
+	count := 0
+	for _, r := range p.requests() {
+		if r.Verb == verb && r.ObjectRef.Resource == resource {
+			count++
+		}
+	}
+	return count
+}

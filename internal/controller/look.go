@@ -37,7 +37,7 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	case apierrors.IsConflict(err):
 		c.decideAgain(w)
 	default:
-		retryIn, before := c.queue.retry(key)
+		retryIn, before := c.queue.failed(key)
 		c.report.Failed(w, d, err, retryIn, before > 0)
 	}
 }

@@ -19,7 +19,7 @@ type queue struct {
 	waiting map[reload.WorkloadKey]*item
 	order   byDue
 	busy    map[reload.WorkloadKey]struct{}
-	tries   map[reload.WorkloadKey]int
+	tries   map[reload.WorkloadKey]tries
 	wake    chan struct{}
 }
 
@@ -36,7 +36,7 @@ func newQueue(c clock.Clock) *queue {
 		clock:   c,
 		waiting: map[reload.WorkloadKey]*item{},
 		busy:    map[reload.WorkloadKey]struct{}{},
-		tries:   map[reload.WorkloadKey]int{},
+		tries:   map[reload.WorkloadKey]tries{},
 		wake:    make(chan struct{}, 1),
 	}
 }
@@ -61,19 +61,40 @@ func (q *queue) add(key reload.WorkloadKey, settle, most time.Duration) {
 	q.place(it)
 }
 
-// retry asks for another look after a failure, later each time. It tells when, and how many failures in a row there
+// tries are those in a row that did not succeed.
+type tries struct {
+	all int
+	// failed are those that met no mere conflict.
+	failed int
+}
+
+// retry asks for another look after a conflict, later each time.
+func (q *queue) retry(key reload.WorkloadKey) { q.again(key, false) }
+
+// failed asks for another look after a failure, later each time. It tells when, and how many failures in a row there
 // were before this one.
-func (q *queue) retry(key reload.WorkloadKey) (delay time.Duration, before int) {
+func (q *queue) failed(key reload.WorkloadKey) (delay time.Duration, before int) {
+	delay, t := q.again(key, true)
+	return delay, t.failed
+}
+
+// again also tells what there was before.
+func (q *queue) again(key reload.WorkloadKey, failed bool) (time.Duration, tries) {
 	q.mu.Lock()
-	tries := q.tries[key]
-	q.tries[key] = tries + 1
+	before := q.tries[key]
+	now := before
+	now.all++
+	if failed {
+		now.failed++
+	}
+	q.tries[key] = now
 	q.mu.Unlock()
-	delay = lastRetry
-	if tries < 16 {
-		delay = min(firstRetry<<tries, lastRetry)
+	delay := lastRetry
+	if before.all < 16 {
+		delay = min(firstRetry<<before.all, lastRetry)
 	}
 	q.add(key, delay, delay)
-	return delay, tries
+	return delay, before
 }
 
 const (

@@ -108,7 +108,7 @@ func TestRetriesComeLaterEachTimeUpToFiveMinutesForEver(t *testing.T) {
 	q, clock := newTestQueue()
 	last := time.Duration(0)
 	for try := range 40 {
-		delay, before := q.retry(named("web"))
+		delay, before := q.failed(named("web"))
 		if before != try {
 			t.Fatalf("try %d counts %d failures before it", try, before)
 		}
@@ -125,8 +125,24 @@ func TestRetriesComeLaterEachTimeUpToFiveMinutesForEver(t *testing.T) {
 		t.Errorf("the last delay is %s", last)
 	}
 	q.succeeded(named("web"))
-	if delay, before := q.retry(named("web")); delay != firstRetry || before != 0 {
+	if delay, before := q.failed(named("web")); delay != firstRetry || before != 0 {
 		t.Errorf("after a success the first delay is %s", delay)
+	}
+}
+
+func TestAConflictIsNoFailureThatWasTold(t *testing.T) {
+	q, clock := newTestQueue()
+	q.retry(named("web"))
+	clock.Step(firstRetry)
+	if got := due(q); len(got) != 1 {
+		t.Fatalf("after a conflict it is not looked at again")
+	}
+	// Nobody has heard of it yet, and it is not tried sooner than after two of its kind.
+	if delay, before := q.failed(named("web")); delay != 2*firstRetry || before != 0 {
+		t.Errorf("the first failure after a conflict waits %s and counts %d before it", delay, before)
+	}
+	if delay, before := q.failed(named("web")); delay != 4*firstRetry || before != 1 {
+		t.Errorf("the second failure waits %s and counts %d before it", delay, before)
 	}
 }
 

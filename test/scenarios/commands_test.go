@@ -51,7 +51,7 @@ func usage(command string) string {
 		"delete":              "delete KIND/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
 		"receiver":            "receiver start",
-		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME",
+		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME",
 		"rolled":              "rolled KIND/NAME N",
 		"quiet":               "quiet",
 		"event":               "[!] event [-count=N] KIND/NAME REASON REGEXP",

@@ -27,6 +27,8 @@ func await(ctx context.Context, s *step) error {
 		return s.ns.AwaitRolls(ctx, workload, times)
 	case s.args[0] == "ready" && len(s.args) == 2:
 		return s.ns.AwaitReady(ctx, workload)
+	case s.args[0] == "refused" && len(s.args) == 2:
+		return s.ns.AwaitRefused(ctx, workload)
 	case s.args[0] == "fresh" && len(s.args) == 3:
 		source, err := harness.ParseRef(s.args[2])
 		if err != nil {

@@ -120,7 +120,7 @@ func (c *Controller) Run(ctx context.Context) error {
 
 	// Workloads come first: who runs this by hand is told what it is about to manage before the first write, which
 	// may be that of the key, and without the key no Secret can be read.
-	if !c.fill(ctx, &running, c.workloadFeeds()) {
+	if !c.fill(ctx, &running, append(c.namespaceFeeds(), c.workloadFeeds()...)) {
 		return nil
 	}
 	c.opts.Introduce(c.state.Counts())

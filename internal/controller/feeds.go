@@ -16,6 +16,8 @@ import (
 type feed struct {
 	*intake.Feed
 	whole <-chan struct{} // closed when everything has been seen once
+	// enough closes whole although there is nothing to be seen.
+	enough func()
 }
 
 func (c *Controller) workloadFeeds() []feed {
@@ -62,7 +64,7 @@ func (c *Controller) feed(watched Watched, s *sink) feed {
 	s.resource = watched.Resource
 	s.report = c.report
 	s.firstWhole = sync.OnceFunc(func() { close(whole) })
-	return feed{whole: whole, Feed: &intake.Feed{
+	return feed{whole: whole, enough: s.firstWhole, Feed: &intake.Feed{
 		Open:  c.api.Open(watched),
 		Sink:  s,
 		Clock: c.clock,

@@ -20,6 +20,8 @@ type State struct {
 	gone      map[reload.SourceKey]source
 	workloads map[reload.WorkloadKey]*workload
 	index     index
+	// terminating are the namespaces that are being deleted.
+	terminating map[string]struct{}
 }
 
 // New returns an empty one.
@@ -30,6 +32,7 @@ func New(autoReloadAll bool) *State {
 		sources:       map[reload.SourceKey]source{},
 		workloads:     map[reload.WorkloadKey]*workload{},
 		index:         newIndex(),
+		terminating:   map[string]struct{}{},
 	}
 }
 

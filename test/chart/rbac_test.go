@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,9 @@ var watchRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 	{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create"}},
 }
+
+var globalRules = append(slices.Clone(watchRules),
+	rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"list", "watch"}})
 
 var keyRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
@@ -56,7 +60,7 @@ func (o objects) bindings() map[string]string {
 func TestRightsFollowWhatIsWatched(t *testing.T) {
 	const account = " for ServiceAccount ops/prod-reroll"
 	everywhere := map[string][]rbacv1.PolicyRule{
-		"ClusterRole/prod-reroll-role":  watchRules,
+		"ClusterRole/prod-reroll-role":  globalRules,
 		"Role/ops/prod-reroll-key-role": keyRules,
 	}
 	everywhereBound := map[string]string{

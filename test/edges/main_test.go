@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -88,10 +89,15 @@ type place struct {
 func install(t *testing.T) *place {
 	t.Helper()
 	t.Parallel()
+	return installOn(t, shared)
+}
+
+func installOn(t *testing.T, on *stage) *place {
+	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
-	p := &place{T: t, stage: shared, ctx: ctx}
-	binary, err := shared.binary()
+	p := &place{T: t, stage: on, ctx: ctx}
+	binary, err := on.binary()
 	p.must(err)
 	path, err := harness.ShippedManifest()
 	p.must(err)
@@ -111,10 +117,18 @@ func (p *place) must(err error) {
 	}
 }
 
-// start runs a controller and returns when it is ready.
-func (p *place) start(flags ...string) *harness.Controller {
+// start runs a controller, with flags and variables, and returns when it is ready.
+func (p *place) start(words ...string) *harness.Controller {
 	p.Helper()
-	c, err := p.installed.Start(p.ctx, flags, nil)
+	var flags, env []string
+	for _, word := range words {
+		if strings.HasPrefix(word, "-") {
+			flags = append(flags, word)
+		} else {
+			env = append(env, word)
+		}
+	}
+	c, err := p.installed.Start(p.ctx, flags, env)
 	if c != nil {
 		p.Cleanup(func() {
 			c.Kill()
@@ -128,6 +142,21 @@ func (p *place) start(flags ...string) *harness.Controller {
 	}
 	p.must(err)
 	return c
+}
+
+// logged counts the lines of a log that hold all of these words.
+func (p *place) logged(c *harness.Controller, words ...string) int {
+	count := 0
+lines:
+	for _, line := range c.Log.Lines() {
+		for _, word := range words {
+			if !strings.Contains(line, word) {
+				continue lines
+			}
+		}
+		count++
+	}
+	return count
 }
 
 // make makes n objects, some of them at the same time.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -70,6 +72,27 @@ func parseManifest(text string) (*Manifest, error) {
 		return nil, errors.New("its Deployment names no ServiceAccount")
 	}
 	return m, nil
+}
+
+// ReadClusterRole reads the only ClusterRole of a file: the rights of a controller that watches all namespaces.
+func ReadClusterRole(path string) (*rbacv1.ClusterRole, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the rights of the controller: %w", err)
+	}
+	objects, err := parseObjects(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	roles := slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() != "ClusterRole" })
+	if len(roles) != 1 {
+		return nil, fmt.Errorf("%s holds %d ClusterRoles: there has to be one", path, len(roles))
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(roles[0].Object, role); err != nil {
+		return nil, fmt.Errorf("%s: read ClusterRole %s: %w", path, roles[0].GetName(), err)
+	}
+	return role, nil
 }
 
 // objectsFor returns the objects for another namespace than the one they were written for.

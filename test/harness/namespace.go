@@ -39,8 +39,17 @@ func (h *Harness) Namespace(ctx context.Context, name string) (*Namespace, error
 
 // EmptyNamespace is one without markers, for who has nothing to show that does not happen.
 func (h *Harness) EmptyNamespace(ctx context.Context, name string) (*Namespace, error) {
-	created, err := h.clients.typed.CoreV1().Namespaces().Create(ctx,
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}, metav1.CreateOptions{})
+	return h.emptyNamespace(ctx, metav1.ObjectMeta{GenerateName: name + "-"})
+}
+
+// NamedNamespace is an empty one of exactly this name, for one that comes back.
+func (h *Harness) NamedNamespace(ctx context.Context, name string) (*Namespace, error) {
+	return h.emptyNamespace(ctx, metav1.ObjectMeta{Name: name})
+}
+
+func (h *Harness) emptyNamespace(ctx context.Context, meta metav1.ObjectMeta) (*Namespace, error) {
+	name := meta.Name + meta.GenerateName
+	created, err := h.clients.typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("make a namespace for %s: %w", name, err)
 	}

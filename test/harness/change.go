@@ -54,6 +54,12 @@ func (n *Namespace) Scale(ctx context.Context, ref Ref, replicas int) error {
 	return n.patch(ctx, ref, "kubectl", map[string]any{"spec": map[string]any{"replicas": replicas}}, "scale")
 }
 
+// WriteStatus puts a condition with this reason into the status of a workload, as controllers write there all the time.
+func (n *Namespace) WriteStatus(ctx context.Context, ref Ref, reason string) error {
+	condition := map[string]any{"type": "Harness", "status": "True", "reason": reason}
+	return n.patch(ctx, ref, "harness", map[string]any{"status": map[string]any{"conditions": []any{condition}}}, "status")
+}
+
 // Delete deletes an object and returns when it is gone.
 func (n *Namespace) Delete(ctx context.Context, ref Ref) error {
 	resource, err := n.at(ref)

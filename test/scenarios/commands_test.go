@@ -18,6 +18,7 @@ func commands() map[string]func(context.Context, *step) error {
 		"annotate": change((*harness.Namespace).Annotate),
 		"label":    change((*harness.Namespace).Label),
 		"scale":    scale,
+		"status":   status,
 		"delete":   remove,
 
 		"controller": controller,
@@ -48,6 +49,7 @@ func usage(command string) string {
 		"annotate":            "annotate KIND/NAME key=value|key- …",
 		"label":               "label KIND/NAME key=value|key- …",
 		"scale":               "scale KIND/NAME REPLICAS",
+		"status":              "status KIND/NAME REASON",
 		"delete":              "delete KIND/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
 		"receiver":            "receiver start",
@@ -139,6 +141,17 @@ func scale(ctx context.Context, s *step) error {
 		return err
 	}
 	return s.ns.Scale(ctx, ref, replicas)
+}
+
+func status(ctx context.Context, s *step) error {
+	if err := s.changing(2, 2); err != nil {
+		return err
+	}
+	ref, err := harness.ParseRef(s.args[0])
+	if err != nil {
+		return err
+	}
+	return s.ns.WriteStatus(ctx, ref, s.args[1])
 }
 
 func remove(ctx context.Context, s *step) error {

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestWhatTheCommandLineAnswers(t *testing.T) {
+	inPod := map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+	for about, tc := range map[string]struct {
+		args           []string
+		env            map[string]string
+		code           int
+		stdout, stderr string // what is in them; empty: nothing is
+	}{
+		"nothing":               {nil, nil, 2, "", "Usage:"},
+		"help":                  {[]string{"--help"}, nil, 0, "Available Commands:", ""},
+		"short help":            {[]string{"-h"}, nil, 0, "Available Commands:", ""},
+		"the command help":      {[]string{"help"}, nil, 0, "Available Commands:", ""},
+		"help of run":           {[]string{"run", "--help"}, nil, 0, "--settle-gitops", ""},
+		"help in a pod":         {[]string{"--help"}, inPod, 0, "Available Commands:", ""},
+		"version":               {[]string{"--version"}, nil, 0, "reroll 1.2.3 go", ""},
+		"the command version":   {[]string{"version"}, nil, 0, "reroll 1.2.3 go", ""},
+		"an argument too many":  {[]string{"run", "fast"}, nil, 2, "", `reroll run takes no argument, and got "fast"`},
+		"version of what":       {[]string{"version", "all"}, nil, 2, "", `reroll version takes no argument, and got "all"`},
+		"an unknown command":    {[]string{"rnu"}, nil, 2, "", `unknown command "rnu"`},
+		"an unknown flag":       {[]string{"run", "--setle=1s"}, nil, 2, "", "unknown flag: --setle"},
+		"one without a command": {[]string{"--setle=1s"}, nil, 2, "", "unknown flag: --setle"},
+		"another case":          {[]string{"--Settle=1s"}, nil, 2, "", "unknown flag: --Settle"},
+		"no duration":           {[]string{"--settle=5"}, nil, 2, "", `invalid argument "5" for "--settle" flag`},
+		"a refusal":             {[]string{"--settle=-1s"}, nil, 2, "", "--settle=-1s: must be 0 or more"},
+		"two refusals":          {[]string{"--adopt-rate=0", "--kube-api-burst=3"}, nil, 2, "", "--adopt-rate=0: must be more than 0, such as 20\n--kube-api-burst=3"},
+		"a flag that lacks something in the environment": {[]string{"--enable-ha"}, nil, 2, "", "--enable-ha: POD_NAME is not set"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			code := Main(tc.args, "1.2.3", func(name string) string { return tc.env[name] }, &stdout, &stderr)
+			if code != tc.code {
+				t.Errorf("exit code %d, want %d", code, tc.code)
+			}
+			for name, got := range map[string]struct{ text, want string }{
+				"standard output": {stdout.String(), tc.stdout},
+				"standard error":  {stderr.String(), tc.stderr},
+			} {
+				if !strings.Contains(got.text, got.want) || got.want == "" && got.text != "" {
+					t.Errorf("%s is %q, want %q", name, got.text, got.want)
+				}
+			}
+			if hint := strings.HasSuffix(stderr.String(), "See reroll --help.\n"); hint != (code == 2 && len(tc.args) > 0) {
+				t.Errorf("the hint at the help: %v, in %q", hint, stderr.String())
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeReachedIsExitCodeOne(t *testing.T) {
+	useKubeconfig(t, "apiVersion: v1\nkind: Config\n")
+	var stdout, stderr bytes.Buffer
+	code := Main([]string{"run"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
+	if code != 1 || !strings.Contains(stderr.String(), "reroll: no cluster to talk to") || strings.Contains(stderr.String(), "See reroll --help") {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+}
+
+func TestFlagsWithoutACommandAreThoseOfRun(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                          "run",
+		"--log-format=json":         "run --log-format=json",
+		"--enable-ha --settle 1s":   "run --enable-ha --settle 1s",
+		"run --log-format=json":     "run --log-format=json",
+		"version":                   "version",
+		"--help":                    "--help",
+		"--version":                 "--version",
+		"--namespaces=a --help":     "run --namespaces=a --help",
+		"completion bash":           "completion bash",
+		"-v":                        "run -v",
+		"unknown --settle=1s":       "unknown --settle=1s",
+		"--auto-reload-all version": "run --auto-reload-all version",
+	} {
+		if got := strings.Join(impliedRun(strings.Fields(line)), " "); got != want {
+			t.Errorf("%q becomes %q, want %q", line, got, want)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func listen(t *testing.T, ready func() bool) (address string, registry *prometheus.Registry) {
+	t.Helper()
+	registry = prometheus.NewRegistry()
+	s, err := Listen("127.0.0.1:0", registry, ready)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the end of the context is an error: %v", err)
+		}
+	})
+	return s.Address(), registry
+}
+
+func ask(t *testing.T, method, url string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+func TestWhatIsServed(t *testing.T) {
+	var ready atomic.Bool
+	address, registry := listen(t, ready.Load)
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "said_total", Help: "Said."})
+	registry.MustRegister(counter)
+	counter.Inc()
+	serves := func(method, path string, status int, text string) {
+		t.Helper()
+		got, body := ask(t, method, "http://"+address+path)
+		if got != status || !strings.Contains(body, text) {
+			t.Errorf("%s %s answers %d %q, want %d %q", method, path, got, body, status, text)
+		}
+	}
+	serves("GET", "/live", 200, "alive")
+	serves("GET", "/healthz", 200, "alive")
+	serves("GET", "/metrics", 200, "said_total 1")
+	serves("GET", "/readyz", 503, "not everything has been seen once")
+	ready.Store(true)
+	serves("GET", "/readyz", 200, "ready")
+	ready.Store(false)
+	serves("GET", "/readyz", 503, "not everything has been seen once")
+
+	serves("GET", "/debug/pprof/", 404, "")
+	serves("GET", "/", 404, "")
+	serves("POST", "/metrics", 405, "")
+}
+
+func TestAnAddressThatCannotBeHad(t *testing.T) {
+	taken, _ := listen(t, func() bool { return true })
+	for address, want := range map[string]string{
+		taken:            taken + " is taken by another program: choose another address with --listen-address",
+		"nowhere":        `listen on "nowhere" (--listen-address): `,
+		"127.0.0.1:port": `listen on "127.0.0.1:port" (--listen-address): `,
+	} {
+		_, err := Listen(address, prometheus.NewRegistry(), func() bool { return true })
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", address, err, want)
+		}
+	}
+}

@@ -198,18 +198,22 @@ func (f *Facts) asked(c *Concern) finding {
 // reloaderMark returns the mark that Reloader has left for a source, if it
 // stands where Reloader would put it today and can be about no other source.
 func (f *Facts) reloaderMark(c *Concern) (string, bool) {
+	container, ok := MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule == RuleNamed)
+	if !ok {
+		return "", false
+	}
 	variable := EnvVarName(c.Source.Key)
+	mark, ok := f.Workload.Marks.standing(container, variable)
+	if !ok {
+		return "", false // asked first: to compare all names with each other takes a minute where there are thousands
+	}
 	for i := range f.Concerns {
 		other := f.Concerns[i].Source.Key
 		if other != c.Source.Key && EnvVarName(other) == variable {
 			return "", false
 		}
 	}
-	container, ok := MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule == RuleNamed)
-	if !ok {
-		return "", false
-	}
-	return f.Workload.Marks.standing(container, variable)
+	return mark, true
 }
 
 // marked is for a workload that another controller has rolled before us. Its

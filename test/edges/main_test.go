@@ -75,7 +75,7 @@ func fail(err error) int {
 }
 
 // patience bounds what would hang, and nothing else.
-const patience = 8 * time.Minute
+const patience = 20 * time.Minute
 
 // place is a namespace with the controller's account and rights in it.
 type place struct {

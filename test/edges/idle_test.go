@@ -1,0 +1,55 @@
+package edges
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// idle is what the promise is about, so here alone time is passed on purpose.
+const idle = time.Minute
+
+func TestAThousandIdleWorkloadsAreNoLineInTheLog(t *testing.T) {
+	p := install(t)
+	const workloads = 1000
+	p.makeConfigMap("app", map[string]string{"colour": "green"})
+	p.makeDeployments(workloads, func(i int) *appsv1.Deployment { return optedIn(fmt.Sprintf("app-%d", i), "app") })
+	c := p.start("--adopt-rate=1000")
+	p.each("adopted", workloads, func(d *appsv1.Deployment) bool { return d.Annotations[reload.LedgerAnnotation] != "" })
+	p.must(p.ns.Quiet(p.ctx))
+
+	before := len(c.Log.Lines())
+	select {
+	case <-time.After(idle):
+	case <-c.Done():
+		p.must(c.Running())
+	case <-p.ctx.Done():
+		t.Fatal(p.ctx.Err())
+	}
+	if after := len(c.Log.Lines()); after != before {
+		t.Errorf("%d lines in %s in which nothing happened:\n%s", after-before, idle, c.Log.Tail(min(after-before, 40)))
+	}
+
+	// It was not asleep: one edit is one reload of each, and one line for each.
+	p.must(p.ns.Edit(p.ctx, harness.Ref{Kind: "configmap", Name: "app"}, "colour=red"))
+	p.each("rolled", workloads, func(d *appsv1.Deployment) bool { return len(d.Spec.Template.Spec.Containers[0].Env) == 1 })
+	p.must(p.ns.Quiet(p.ctx))
+	reloads := 0
+	for _, line := range c.Log.Lines()[before:] {
+		switch {
+		case strings.Contains(line, "Changes detected in 'app' of type 'CONFIGMAP'"):
+			reloads++
+		case !strings.Contains(line, "Changes detected in 'marker-"):
+			t.Errorf("a line that is about no reload: %s", line)
+		}
+	}
+	if reloads != workloads {
+		t.Errorf("%d lines for %d reloads", reloads, workloads)
+	}
+}

@@ -37,13 +37,14 @@ image: preflight ## One tar for docker load, kind load image-archive and ctr ima
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/reroll-linux-$(ARCH) ./cmd/reroll
 	@$(GO) run ./tools/image -binary bin/reroll-linux-$(ARCH) -arch $(ARCH) -tag $(IMAGE) -o bin/reroll-image.tar
 
-generate: bin/helm ## What is made from something else: deploy/ from the chart
+generate: bin/helm ## What is made from something else: deploy/ from the chart, docs/flags.md from the flags
 	@mkdir -p deploy
 	@for mode in "reroll --set reloader.watchGlobally=true" "reroll-namespaced --set reloader.watchGlobally=false"; do \
 		set -- $$mode; file=deploy/$$1.yaml; shift; \
 		{ echo "# Generated from charts/reroll by make generate."; \
 		  bin/helm template reroll charts/reroll --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \
 	done
+	@$(GO) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
 
 ##@ Check
 .PHONY: test lint verify test-image mutants
@@ -62,8 +63,8 @@ lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 
 verify: generate ## Generate again and fail if the tree changed
 	@$(GO) mod tidy -diff
-	@changed=$$(git status --porcelain -- deploy go.mod go.sum); \
-		[ -z "$$changed" ] || { git --no-pager diff -- deploy; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
+	@changed=$$(git status --porcelain -- deploy docs/flags.md go.mod go.sum); \
+		[ -z "$$changed" ] || { git --no-pager diff -- deploy docs/flags.md; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
 	$(GO) test -race -count=1 -timeout 10m ./test/image

@@ -24,7 +24,7 @@ func (p *place) onThePage() map[string]string {
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(manifest), "..", "docs", "metrics.md"))
 	p.must(err)
 	page := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\| ([^|]*) \\|").FindAllStringSubmatch(string(text), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\| ([^|]*)\\|").FindAllStringSubmatch(string(text), -1) {
 		labels := strings.FieldsFunc(row[3], func(r rune) bool { return strings.ContainsRune("`, ", r) })
 		slices.Sort(labels)
 		page[row[1]] = row[2] + " " + strings.Join(labels, " ")

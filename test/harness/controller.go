@@ -61,6 +61,15 @@ func (e *EndedError) Error() string {
 // Start runs the controller with flags and environment ("KEY=value") beyond those of the manifest, and returns when it
 // is ready. It is returned with an error too if it was started, for its log.
 func (i *Installation) Start(ctx context.Context, flags, env []string) (*Controller, error) {
+	c, err := i.Launch(flags, env)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.AwaitReady(ctx)
+}
+
+// Launch is Start without the wait, for who has something to do with it before it is ready.
+func (i *Installation) Launch(flags, env []string) (*Controller, error) {
 	args, manifestEnv, err := i.manifest.command(i.namespace, podName)
 	if err != nil {
 		return nil, err
@@ -75,10 +84,11 @@ func (i *Installation) Start(ctx context.Context, flags, env []string) (*Control
 	if c.proc, err = startProcess(i.binary, args, append(all, env...), c.Log); err != nil {
 		return nil, err
 	}
-	return c, c.awaitReady(ctx)
+	return c, nil
 }
 
-func (c *Controller) awaitReady(ctx context.Context) error {
+// AwaitReady returns when it is ready. That it has ended is an EndedError.
+func (c *Controller) AwaitReady(ctx context.Context) error {
 	return Await(ctx, "the controller to be ready", func(ctx context.Context) error {
 		if err := c.Running(); err != nil {
 			return final{err}

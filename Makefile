@@ -9,8 +9,10 @@ ARCH ?= $(shell $(GO) env GOARCH 2>/dev/null)
 IMAGE ?= localhost/reroll:$(VERSION)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-# Everything but what needs a program that Go cannot build: containerd for the image.
-PACKAGES = $(shell $(GO) list ./... | grep -v /test/image)
+# Everything but what needs a program that Go cannot build: containerd for the image. The histories on a real API server
+# are many times a test, and have a line of their own.
+PACKAGES = $(shell $(GO) list ./... | grep -v -e /test/image -e /test/faults)
+N ?= 200
 
 ##@ See it
 .PHONY: demo cluster-up cluster-down
@@ -47,13 +49,14 @@ generate: bin/helm ## What is made from something else: deploy/ from the chart, 
 	@$(GO) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
 
 ##@ Check
-.PHONY: test lint verify test-image mutants
+.PHONY: test lint verify test-image histories mutants
 
 test: build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
 	@$(GO) run ./test/cluster/cmd/throwaway build
 	@# All histories once, and some of them below with the race detector, under which they take four times as long.
 	$(GO) test -timeout 20m -run Histories ./internal/controller
 	HELM=$(CURDIR)/bin/helm REROLL_HISTORIES=500 $(GO) test -race -timeout 30m $(PACKAGES)
+	$(GO) test -race -count=1 -timeout 1h -v -run Histories ./test/faults
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -68,6 +71,10 @@ verify: generate ## Generate again and fail if the tree changed
 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
 	$(GO) test -race -count=1 -timeout 10m ./test/image
+
+histories: cgo ## Faults and kills drawn at random, between the controller and a real API server (N=200)
+	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.
+	REROLL_HISTORIES=$(N) $(GO) test -count=1 -timeout 3h -v -run Histories ./test/faults
 
 mutants: preflight ## Break the engine on purpose, one way at a time: each has to turn a test red
 	$(GO) run ./tools/mutants

@@ -31,7 +31,7 @@ func (m *midWrite) Patch(_ context.Context, kind kinds.Kind, key reload.Workload
 	happens := m.happens
 	m.happens = func() {}
 	happens()
-	obj, err := m.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, fieldManager)
+	obj, err := m.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, reload.FieldManager)
 	m.answers = append(m.answers, err)
 	return obj, err
 }

@@ -102,7 +102,7 @@ func TestPatches(t *testing.T) {
 				if tc.marking == nil {
 					patch, err = kind.LedgerPatch(&w, `{"v":1}`)
 				} else {
-					patch, err = kind.EnvPatch(&w, `{"v":1}`, *tc.marking)
+					patch, err = kind.MarkPatch(&w, `{"v":1}`, *tc.marking, reload.DefaultNames())
 				}
 				if err != nil || patch.Type != types.StrategicMergePatchType || string(patch.Body) != tc.want {
 					t.Errorf("%s: %s, %v\n got %s\nwant %s", kind.Name, patch.Type, err, patch.Body, tc.want)

@@ -19,7 +19,9 @@ func commands() map[string]func(context.Context, *step) error {
 		"label":    change((*harness.Namespace).Label),
 		"scale":    scale,
 		"status":   status,
-		"delete":   remove,
+		"delete":   about((*harness.Namespace).Delete),
+		"unmark":   about((*harness.Namespace).Unmark),
+		"undo":     about((*harness.Namespace).Undo),
 
 		"controller": controller,
 		"receiver":   receiver,
@@ -51,6 +53,8 @@ func usage(command string) string {
 		"scale":               "scale KIND/NAME REPLICAS",
 		"status":              "status KIND/NAME REASON",
 		"delete":              "delete KIND/NAME",
+		"unmark":              "unmark KIND/NAME",
+		"undo":                "undo deployment/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
 		"receiver":            "receiver start",
 		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME",
@@ -154,15 +158,17 @@ func status(ctx context.Context, s *step) error {
 	return s.ns.WriteStatus(ctx, ref, s.args[1])
 }
 
-func remove(ctx context.Context, s *step) error {
-	if err := s.changing(1, 1); err != nil {
-		return err
+func about(do func(*harness.Namespace, context.Context, harness.Ref) error) func(context.Context, *step) error {
+	return func(ctx context.Context, s *step) error {
+		if err := s.changing(1, 1); err != nil {
+			return err
+		}
+		ref, err := harness.ParseRef(s.args[0])
+		if err != nil {
+			return err
+		}
+		return do(s.ns, ctx, ref)
 	}
-	ref, err := harness.ParseRef(s.args[0])
-	if err != nil {
-		return err
-	}
-	return s.ns.Delete(ctx, ref)
 }
 
 func receiver(_ context.Context, s *step) error {

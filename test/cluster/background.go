@@ -11,13 +11,18 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
 
 // A cluster that is to outlive the command that started it needs a process that owns it, since every component dies
-// with its parent. Background starts that process, and Keep is what it calls. There is one such cluster per user.
+// with its parent. Background starts that process, and Keep is what it calls. Each user has one of each kind at most.
+
+// What can be kept running.
+const (
+	KeptCluster = "cluster"
+	KeptDemo    = "demo"
+)
 
 // Kept says where the cluster is that outlives its command.
 type Kept struct {
@@ -26,10 +31,8 @@ type Kept struct {
 	Logs       string `json:"logs"`
 }
 
-// ErrNoneKept is the answer when no cluster is kept running.
-var ErrNoneKept = errors.New("no cluster is up")
-
-const keptFile = "kept.json"
+// ErrNoneKept is the answer when none is kept running. The error that wraps it tells if the last one ended by itself.
+var ErrNoneKept = errors.New("none is up")
 
 // Background runs this program again with other arguments, in a session of its own but with this one's output, and
 // returns its exit code as soon as it has passed one to Keeper.Leave, or has ended.
@@ -73,29 +76,32 @@ func Background(args ...string) (int, error) {
 
 // Keeper is held by the process that keeps a cluster.
 type Keeper struct {
+	what    string
 	lock    *os.File
 	starter *os.File // where Background reads the exit code
 }
 
-// Keep makes this process the one that keeps a cluster. If another one does, the error says how to reach it.
-func Keep() (*Keeper, error) {
-	if err := supported(); err != nil {
-		return nil, err
-	}
-	lock, held, err := keptLock()
+// Keep makes this process the one that keeps a cluster or a demo. If another one does, the error says how to reach it.
+func Keep(what string) (*Keeper, error) {
+	lock, held, err := keptLock(what)
 	if err != nil {
 		return nil, err
 	}
 	if !held {
 		_ = lock.Close()
-		kept, err := readKept()
+		kept, err := readKept(what)
 		if err != nil {
-			return nil, errors.New("another command is starting a cluster right now: wait for it, or end it")
+			return nil, fmt.Errorf("another command is starting a %s right now: wait for it, or end it", what)
 		}
-		return nil, fmt.Errorf("a cluster is up already (process %d). Use it:\n  export KUBECONFIG=%s\nor end it first: make cluster-down", kept.PID, kept.Kubeconfig)
+		use := ""
+		if kept.Kubeconfig != "" {
+			use = "Use it:\n  export KUBECONFIG=" + kept.Kubeconfig + "\nor "
+		}
+		return nil, fmt.Errorf("a %s is up already (process %d). %send it first: make cluster-down", what, kept.PID, use)
 	}
-	_ = os.Remove(keptPath())
-	return &Keeper{lock: lock, starter: inheritedPipe()}, nil
+	_ = os.Remove(keptPath(what, "json"))
+	_ = os.Remove(keptPath(what, "ended"))
+	return &Keeper{what: what, lock: lock, starter: inheritedPipe()}, nil
 }
 
 // Leave tells Background that all is done with this exit code, and lets go of its terminal.
@@ -106,10 +112,10 @@ func (k *Keeper) Leave(code int, kept Kept) error {
 		return err
 	}
 	// Renamed into place: a reader sees no half of it.
-	if err := os.WriteFile(keptPath()+".new", content, 0o600); err != nil {
+	if err := os.WriteFile(keptPath(k.what, "new"), content, 0o600); err != nil {
 		return err
 	}
-	if err := os.Rename(keptPath()+".new", keptPath()); err != nil {
+	if err := os.Rename(keptPath(k.what, "new"), keptPath(k.what, "json")); err != nil {
 		return err
 	}
 	if err := releaseTerminal(); err != nil {
@@ -120,44 +126,45 @@ func (k *Keeper) Leave(code int, kept Kept) error {
 	return err
 }
 
-// Wait returns when the cluster is to end.
-func (k *Keeper) Wait() {
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	<-stop
+// Ended leaves word for Down that it has ended by itself, since nobody reads this process's output any more.
+func (k *Keeper) Ended(why error) error {
+	return errors.Join(why, os.WriteFile(keptPath(k.what, "ended"), []byte(why.Error()), 0o600))
 }
 
-// Close lets another process keep a cluster.
+// Close lets another process keep one.
 func (k *Keeper) Close() {
-	_ = os.Remove(keptPath())
+	_ = os.Remove(keptPath(k.what, "json"))
 	_ = k.lock.Close()
 }
 
-// Down ends the kept cluster and returns when it is gone.
-func Down(ctx context.Context) (Kept, error) {
-	if err := supported(); err != nil {
-		return Kept{}, err
-	}
-	lock, held, err := keptLock()
+// Down ends what is kept and returns when it is gone.
+func Down(ctx context.Context, what string) (Kept, error) {
+	lock, held, err := keptLock(what)
 	if err != nil {
 		return Kept{}, err
 	}
 	defer lock.Close()
 	if held {
-		return Kept{}, ErrNoneKept
+		why, err := os.ReadFile(keptPath(what, "ended"))
+		if err != nil {
+			return Kept{}, ErrNoneKept
+		}
+		_ = os.Remove(keptPath(what, "ended"))
+		return Kept{}, fmt.Errorf("%w; the last %s ended by itself: %s", ErrNoneKept, what, why)
 	}
-	kept, err := readKept()
+	kept, err := readKept(what)
 	if err != nil {
-		return Kept{}, fmt.Errorf("a cluster is being started by another command, which has not finished: %w", err)
+		return Kept{}, fmt.Errorf("a %s is being started by another command, which has not finished: %w", what, err)
 	}
 	keeper, err := os.FindProcess(kept.PID)
 	if err != nil {
 		return Kept{}, err
 	}
 	if err := keeper.Signal(syscall.SIGTERM); err != nil {
-		return Kept{}, fmt.Errorf("end process %d, which keeps the cluster: %w", kept.PID, err)
+		return Kept{}, fmt.Errorf("end process %d, which keeps the %s: %w", kept.PID, what, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("process %d has not ended within a minute", kept.PID))
+	// A demo may have a namespace to clean up.
+	ctx, cancel := context.WithTimeoutCause(ctx, 4*time.Minute, fmt.Errorf("process %d has not ended within 4 minutes", kept.PID))
 	defer cancel()
 	return kept, poll(ctx, nil, func(context.Context) error {
 		gone, err := tryLock(lock)
@@ -171,13 +178,18 @@ func Down(ctx context.Context) (Kept, error) {
 	}, func(error) error { return context.Cause(ctx) })
 }
 
-func keptPath() string { return filepath.Join(runsFolder(), keptFile) }
+func keptPath(what, suffix string) string {
+	return filepath.Join(runsFolder(), "kept-"+what+"."+suffix)
+}
 
-func keptLock() (lock *os.File, held bool, err error) {
+func keptLock(what string) (lock *os.File, held bool, err error) {
+	if err := Supported(); err != nil {
+		return nil, false, err
+	}
 	if err := os.MkdirAll(runsFolder(), 0o700); err != nil {
 		return nil, false, err
 	}
-	lock, err = os.OpenFile(strings.TrimSuffix(keptPath(), ".json")+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err = os.OpenFile(keptPath(what, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, false, err
 	}
@@ -188,9 +200,9 @@ func keptLock() (lock *os.File, held bool, err error) {
 	return lock, held, err
 }
 
-func readKept() (Kept, error) {
+func readKept(what string) (Kept, error) {
 	var kept Kept
-	content, err := os.ReadFile(keptPath())
+	content, err := os.ReadFile(keptPath(what, "json"))
 	if err != nil {
 		return kept, err
 	}

@@ -56,6 +56,9 @@ func parts() []part {
 // Build returns the programs, and builds them first if the user's cache folder does not hold them yet. A build that is
 // cut off leaves nothing that a later one takes for whole, and of two at once one waits for the other.
 func Build(ctx context.Context, progress io.Writer) (Tools, error) {
+	if err := Supported(); err != nil {
+		return Tools{}, err
+	}
 	if progress == nil {
 		progress = io.Discard
 	}

@@ -52,9 +52,6 @@ type Cluster struct {
 // Start builds what is not built yet, starts every component and returns when the cluster can be used: the API server
 // answers, the controllers run, the scheduler runs and the nodes are Ready.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
-	if err := supported(); err != nil {
-		return nil, err
-	}
 	tools, err := Build(ctx, opts.Progress)
 	if err != nil {
 		return nil, err
@@ -124,10 +121,36 @@ func (c *Cluster) Check() error {
 	return errors.Join(errs...)
 }
 
-// Stop kills every component and removes the folder. Killed, not asked: on SIGTERM the API server lingers for up to
+// Broken returns when a component has ended by itself, and says which. It returns nil when the context ends.
+func (c *Cluster) Broken(ctx context.Context) error {
+	ended := make(chan *process, len(c.procs))
+	for _, p := range c.procs {
+		go func() {
+			select {
+			case <-p.done:
+				ended <- p
+			case <-ctx.Done():
+			}
+		}()
+	}
+	select {
+	case p := <-ended:
+		return p.ended()
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Stop kills every component and removes the folder, unless a component has ended by itself: then its log is what one
+// wants to see, and the folder stays as that of a start that has failed. Killed, not asked: on SIGTERM the API server lingers for up to
 // a minute for clients that are gone, and nothing that it would save is wanted.
 func (c *Cluster) Stop() error {
+	broken := c.Check() != nil
 	c.kill()
+	if broken {
+		c.dir.abandon()
+		return nil
+	}
 	return c.dir.remove()
 }
 

@@ -6,7 +6,8 @@ import (
 	"syscall"
 )
 
-func supported() error { return nil }
+// Supported says why a throwaway cluster cannot run on this system, if so.
+func Supported() error { return nil }
 
 // dieWithParent lets the kernel kill a child when its parent is gone, also when that was killed and could not clean up.
 func dieWithParent() *syscall.SysProcAttr {

@@ -13,7 +13,8 @@ var errNotLinux = errors.New("the throwaway cluster needs Linux, and this is " +
 	": it relies on child processes that the kernel ends with their parent. " +
 	"Run it in a Linux virtual machine or container, or use a cluster you have: make demo CONTEXT=name")
 
-func supported() error { return errNotLinux }
+// Supported says why a throwaway cluster cannot run on this system, if so.
+func Supported() error { return errNotLinux }
 
 func dieWithParent() *syscall.SysProcAttr { return nil }
 

@@ -25,6 +25,8 @@ type options struct {
 	context string // of the user's kubeconfig, in the place of a throwaway cluster
 	example string
 	inner   bool // this is the process that keeps it running
+
+	patience time.Duration
 }
 
 func main() {
@@ -33,6 +35,8 @@ func main() {
 	flag.StringVar(&opts.context, "context", "", "use this context of the kubeconfig, and a namespace of its own there")
 	flag.StringVar(&opts.example, "example", "examples/first-steps/first-steps.yaml", "the manifest to play")
 	flag.BoolVar(&opts.inner, "inner", false, "used by -keep")
+	// More than a start of the cluster is given, and far more than any other step takes.
+	flag.DurationVar(&opts.patience, "patience", 4*time.Minute, "give up when nothing has happened for this long")
 	flag.Parse()
 	// The client library logs each watch that ends with its cluster.
 	klog.SetLogger(logr.Discard())
@@ -46,15 +50,22 @@ func main() {
 }
 
 func run(opts options) (code int, err error) {
+	if opts.context == "" {
+		if err := cluster.Supported(); err != nil {
+			return 1, err
+		}
+	}
 	if opts.keep && !opts.inner {
 		return cluster.Background(append([]string{"--inner"}, os.Args[1:]...)...)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// Who interrupts a second time does not want to wait for the cleaning up.
+	context.AfterFunc(ctx, stop)
 
 	var keeper *cluster.Keeper
 	if opts.keep {
-		if keeper, err = cluster.Keep(); err != nil {
+		if keeper, err = cluster.Keep(cluster.KeptDemo); err != nil {
 			return 1, err
 		}
 		defer keeper.Close()
@@ -70,13 +81,10 @@ func run(opts options) (code int, err error) {
 		}
 	}
 	fmt.Println("Two Deployments use one ConfigMap. They differ in one annotation.")
-	d := &demo{story: story{out: os.Stdout, began: time.Now()}, example: opts.example, own: opts.context == ""}
+	d := &demo{story: story{out: os.Stdout, began: time.Now(), moved: time.Now()}, example: opts.example, own: opts.context == ""}
 	defer func() { err = errors.Join(err, d.clean()) }()
-	// Only a bound for what hangs: nothing in the demo waits for a time to pass.
-	playing, cancel := context.WithTimeoutCause(ctx, 5*time.Minute, errors.New("that did not happen within 5 minutes"))
-	defer cancel()
-	played := d.play(playing, ctx, opts.context, binary)
-	if !opts.keep || d.place == nil {
+	played := d.perform(ctx, opts, binary)
+	if !opts.keep || d.namespace == nil || ctx.Err() != nil {
 		return 0, played
 	}
 	if played != nil {
@@ -87,12 +95,30 @@ func run(opts options) (code int, err error) {
 	if err := keeper.Leave(code, cluster.Kept{Kubeconfig: d.place.Kubeconfig(), Logs: d.place.Dir()}); err != nil {
 		return 1, err
 	}
-	keeper.Wait()
+	if err := d.place.Broken(ctx); err != nil {
+		return 1, keeper.Ended(err)
+	}
 	return code, nil
 }
 
+// perform plays, and shows what the controller said if that does not end well.
+func (d *demo) perform(ctx context.Context, opts options, binary string) error {
+	playing, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	go d.story.watch(playing, opts.patience, giveUp)
+	err := d.play(playing, ctx, opts.context, binary, giveUp)
+	if err == nil || d.controller == nil {
+		return err
+	}
+	if _, ended := errors.AsType[*harness.EndedError](err); ended {
+		return err // which shows it
+	}
+	return fmt.Errorf("%w\nthe end of Reroll's log:\n%s", err, d.controller.Log.Tail(15))
+}
+
+// buildController makes one of its own, so that the release in bin/ stays what it is.
 func buildController(ctx context.Context) (string, error) {
-	folder, err := filepath.Abs("bin")
+	folder, err := filepath.Abs(filepath.Join("bin", "demo-controller"))
 	if err != nil {
 		return "", err
 	}

@@ -19,6 +19,8 @@ type place interface {
 	ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error)
 	Kubeconfig() string
 	Dir() string
+	// Broken returns nil when the context ends, and before that if the cluster does, with the reason.
+	Broken(ctx context.Context) error
 	Stop() error
 }
 
@@ -47,6 +49,11 @@ func (e *existing) Config() *rest.Config { return rest.CopyConfig(e.config) }
 func (e *existing) Kubeconfig() string { return os.Getenv(clientcmd.RecommendedConfigPathEnvVar) }
 
 func (e *existing) Dir() string { return e.dir }
+
+func (e *existing) Broken(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
 
 func (e *existing) Stop() error { return os.RemoveAll(e.dir) }
 

@@ -30,6 +30,7 @@ type demo struct {
 	example string // the manifest that is played
 	own     bool   // the cluster is a throwaway one
 	end     context.CancelFunc
+	image   string // of the markers' pods: the example's own, which is there to be pulled
 
 	place      place
 	client     kubernetes.Interface
@@ -37,11 +38,11 @@ type demo struct {
 	controller *harness.Controller
 }
 
-// play performs. The context living bounds what outlives the performance, when it is to be kept running.
-func (d *demo) play(ctx, living context.Context, existingContext, binary string) error {
+// play goes through the steps. The context living bounds what outlives them, when it is to be kept running.
+func (d *demo) play(ctx, living context.Context, existingContext, binary string, giveUp context.CancelCauseFunc) error {
 	for _, step := range []func() error{
 		func() error { return d.openCluster(ctx, living, existingContext) },
-		func() error { return d.startController(ctx, binary) },
+		func() error { return d.startController(ctx, binary, giveUp) },
 		func() error { return d.apply(ctx) },
 		func() error { return d.edit(ctx) },
 	} {
@@ -54,16 +55,23 @@ func (d *demo) play(ctx, living context.Context, existingContext, binary string)
 
 func (d *demo) openCluster(ctx, living context.Context, existingContext string) error {
 	living, d.end = context.WithCancel(living)
-	var err error
+	// Set only when it is there: a nil pointer in an interface is not nil, and what is there gets stopped.
 	where := "on loopback; its pods run no containers"
 	if d.own {
-		d.place, err = cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
+		d.story.expect("a throwaway cluster to be ready")
+		started, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
+		if err != nil {
+			return err
+		}
+		d.place = started
 	} else {
 		where = "of your context " + existingContext + ", namespace of its own"
-		d.place, err = useExisting(existingContext)
-	}
-	if err != nil {
-		return err
+		d.story.expect("the cluster of context " + existingContext + " to answer")
+		found, err := useExisting(existingContext)
+		if err != nil {
+			return err
+		}
+		d.place = found
 	}
 	version, err := serverVersion(d.place.Config())
 	if err != nil {
@@ -83,7 +91,8 @@ func (d *demo) openCluster(ctx, living context.Context, existingContext string) 
 	return nil
 }
 
-func (d *demo) startController(ctx context.Context, binary string) error {
+func (d *demo) startController(ctx context.Context, binary string, giveUp context.CancelCauseFunc) error {
+	d.story.expect("the controller to be ready")
 	path, err := harness.ShippedManifest()
 	if err != nil {
 		return err
@@ -99,6 +108,13 @@ func (d *demo) startController(ctx context.Context, binary string) error {
 	if d.controller, err = installation.Start(ctx, nil, nil); err != nil {
 		return err
 	}
+	go func() {
+		select {
+		case <-d.controller.Done():
+			giveUp(d.controller.Running())
+		case <-ctx.Done():
+		}
+	}()
 	d.story.tell("reroll", "runs with the rights of %s", filepath.Join("deploy", filepath.Base(path)))
 	return nil
 }
@@ -112,26 +128,35 @@ func (d *demo) apply(ctx context.Context) error {
 		return err
 	}
 	d.story.tell("apply", "%s: %s, %s, ConfigMap %s", filepath.Base(filepath.Dir(d.example)), optedIn, optedOut, source)
+	d.story.expect("all pods to be ready")
 	for _, name := range []string{optedIn, optedOut} {
 		if err := d.namespace.AwaitReady(ctx, deployment(name)); err != nil {
 			return err
 		}
 	}
-	err = harness.Await(ctx, "Reroll to note what the pods of "+optedIn+" were started with", func(ctx context.Context) error {
-		w, err := d.workload(ctx, optedIn)
-		if err == nil && w.LedgerText == "" {
-			err = errors.New("there is no annotation " + reload.LedgerAnnotation + " yet")
-		}
-		return err
-	})
-	if err != nil {
+	if d.image, err = d.exampleImage(ctx); err != nil {
 		return err
 	}
-	if err := d.expectRolls(ctx, 0, "the first apply, with the ConfigMap last, rolls nothing"); err != nil {
+	if err := d.namespace.Mark(ctx, d.image); err != nil {
+		return err
+	}
+	if err := d.awaitDecided(ctx, "Reroll to note what the pods of "+optedIn+" were started with", func(ctx context.Context) error {
+		w, err := d.workload(ctx, optedIn)
+		if err == nil && w.LedgerText == "" {
+			err = errors.New("there is no annotation " + reload.LedgerAnnotation)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := d.expectRolls(ctx, 0, "the first apply, with the ConfigMap last, is to roll nothing"); err != nil {
 		return err
 	}
 	d.story.tell("ready", "2 pods each; the first apply rolled nothing")
-	return nil
+	if d.own {
+		return nil // the first line has said it
+	}
+	return d.tellWithoutContainers(ctx)
 }
 
 func (d *demo) edit(ctx context.Context) error {
@@ -148,21 +173,33 @@ func (d *demo) edit(ctx context.Context) error {
 		return err
 	}
 	d.story.tell("edit", "ConfigMap %s: %s is now %q, was %q", source, key, newValue, before.Data[key])
+	d.story.tell("expected", "%s rolls once, %s not at all", optedIn, optedOut)
+	if err := d.awaitDecided(ctx, optedIn+" to roll once", func(ctx context.Context) error {
+		w, err := d.workload(ctx, optedIn)
+		if err == nil && len(w.Marks.Env) == 0 {
+			err = errors.New("its pod template carries no variable STAKATER_…, so it has not been rolled")
+		}
+		return err
+	}); err != nil {
+		return err
+	}
 	if err := d.explain(ctx); err != nil {
 		return err
 	}
-	if err := pods.follow(ctx, d.oldPodsGone); err != nil {
+	d.story.expect("new pods of " + optedIn + " to be ready and the old ones to be gone")
+	if err := pods.follow(ctx); err != nil {
 		return err
 	}
 	if err := d.namespace.AwaitRolls(ctx, deployment(optedIn), 1); err != nil {
 		return err
 	}
-	if err := d.idle(ctx); err != nil {
+	if err := d.expectRolls(ctx, 1, "one edit is to roll it once"); err != nil {
 		return err
 	}
-	if err := d.expectRolls(ctx, 1, "one edit rolls it once"); err != nil {
+	if err := pods.kept(ctx, optedOut); err != nil {
 		return err
 	}
+	d.story.tell("settled", "Reroll has acted on later edits elsewhere: no more comes")
 	d.story.tell("done", "%s rolled once; %s keeps its 2 pods", optedIn, optedOut)
 	return nil
 }
@@ -170,15 +207,6 @@ func (d *demo) edit(ctx context.Context) error {
 // explain says why the one is concerned and the other is not, by the rules of the controller itself, and what was
 // written, as the API server tells it.
 func (d *demo) explain(ctx context.Context) error {
-	if err := harness.Await(ctx, "the mark on "+optedIn, func(ctx context.Context) error {
-		w, err := d.workload(ctx, optedIn)
-		if err == nil && len(w.Marks.Env) == 0 {
-			err = errors.New("it carries no variable STAKATER_…")
-		}
-		return err
-	}); err != nil {
-		return err
-	}
 	cm, err := d.client.CoreV1().ConfigMaps(d.namespace.Name).Get(ctx, source, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -203,34 +231,6 @@ func (d *demo) explain(ctx context.Context) error {
 	return d.tellWrites(ctx)
 }
 
-func (d *demo) oldPodsGone(ctx context.Context) error {
-	return d.namespace.AwaitReady(ctx, deployment(optedIn))
-}
-
-// idle returns when the controller has nothing left to look at.
-func (d *demo) idle(ctx context.Context) error {
-	return harness.Await(ctx, "Reroll to have nothing left to look at", func(ctx context.Context) error {
-		depth, err := d.controller.Metric(ctx, "reloader_workqueue_depth", nil)
-		if err == nil && depth.Sum > 0 {
-			err = fmt.Errorf("%.0f workloads wait", depth.Sum)
-		}
-		return err
-	})
-}
-
-func (d *demo) expectRolls(ctx context.Context, wanted int, why string) error {
-	for name, want := range map[string]int{optedIn: wanted, optedOut: 0} {
-		rolls, err := d.namespace.Rolls(ctx, deployment(name))
-		if err != nil {
-			return err
-		}
-		if rolls != want {
-			return fmt.Errorf("%s has rolled %d times; expected was %d: %s", name, rolls, want, why)
-		}
-	}
-	return nil
-}
-
 func (d *demo) workload(ctx context.Context, name string) (*reload.Workload, error) {
 	obj, err := d.client.AppsV1().Deployments(d.namespace.Name).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -246,37 +246,3 @@ func (d *demo) workload(ctx context.Context, name string) (*reload.Workload, err
 }
 
 func deployment(name string) harness.Ref { return harness.Ref{Kind: "deployment", Name: name} }
-
-// clean ends what was started. What happened before counts more than what goes wrong here.
-func (d *demo) clean() error {
-	// The context of the play may be over.
-	ctx := context.Background()
-	var errs []error
-	if d.controller != nil && d.controller.Running() == nil {
-		errs = append(errs, d.controller.Stop(ctx))
-	}
-	if d.end != nil {
-		d.end() // what watches stops before what is watched
-	}
-	if d.namespace != nil && !d.own {
-		errs = append(errs, d.client.CoreV1().Namespaces().Delete(ctx, d.namespace.Name, metav1.DeleteOptions{}))
-	}
-	if d.place != nil {
-		errs = append(errs, d.place.Stop())
-	}
-	return errors.Join(errs...)
-}
-
-// lookAround says how to go on by hand.
-func (d *demo) lookAround(existingContext string) {
-	kubectl := "kubectl -n " + d.namespace.Name
-	fmt.Println("\nEverything is left running. To look around, and to edit again:")
-	if d.own {
-		fmt.Println("  export KUBECONFIG=" + d.place.Kubeconfig())
-	} else {
-		kubectl += " --context " + existingContext
-	}
-	fmt.Println("  " + kubectl + " get deployments,replicasets,pods,events")
-	fmt.Println("  " + kubectl + ` patch configmap ` + source + ` -p '{"data":{"` + key + `":"good evening"}}'`)
-	fmt.Println("To end it: make cluster-down")
-}

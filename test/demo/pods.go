@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +35,7 @@ func (d *demo) watchPods(ctx context.Context) (*podWatch, error) {
 func (p *podWatch) stop() { p.events.Stop() }
 
 // follow tells until as many new pods are ready as old pods of the same Deployment were there, and those are gone.
-func (p *podWatch) follow(ctx context.Context, done func(context.Context) error) error {
+func (p *podWatch) follow(ctx context.Context) error {
 	left := 0
 	for name := range p.old {
 		if ownedBy(name, optedIn) {
@@ -51,7 +52,7 @@ func (p *podWatch) follow(ctx context.Context, done func(context.Context) error)
 				return fmt.Errorf("the watch on the pods has ended; expected were %d more new pods and %d more old ones gone", fresh, gone)
 			}
 			pod, ok := event.Object.(*corev1.Pod)
-			if !ok {
+			if !ok || !ownedBy(pod.Name, optedIn) && !ownedBy(pod.Name, optedOut) {
 				continue
 			}
 			switch {
@@ -65,27 +66,67 @@ func (p *podWatch) follow(ctx context.Context, done func(context.Context) error)
 			}
 		}
 	}
-	return done(ctx)
+	return nil
 }
 
-// reads says what the pod got from the ConfigMap. Without containers nothing was read: then it says what would have been.
-func (p *podWatch) reads(ctx context.Context, pod *corev1.Pod) string {
-	verb := "reads"
-	if p.d.own {
-		verb = "would read"
+// kept fails unless the pods that a Deployment had before the edit are all there.
+func (p *podWatch) kept(ctx context.Context, deployment string) error {
+	list, err := p.d.client.CoreV1().Pods(p.d.namespace.Name).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
 	}
+	there := map[string]bool{}
+	for i := range list.Items {
+		there[list.Items[i].Name] = list.Items[i].DeletionTimestamp == nil
+	}
+	for name := range p.old {
+		if ownedBy(name, deployment) && !there[name] {
+			return fmt.Errorf("pod %s is gone; expected was that %s keeps its pods", name, deployment)
+		}
+	}
+	return nil
+}
+
+// reads says what there is for the pod to read. What its container has read is known to nobody but the container, and
+// without one it was nothing.
+func (p *podWatch) reads(ctx context.Context, pod *corev1.Pod) string {
 	for _, env := range pod.Spec.Containers[0].Env {
 		if env.ValueFrom == nil || env.ValueFrom.ConfigMapKeyRef == nil {
 			continue
 		}
 		ref := env.ValueFrom.ConfigMapKeyRef
 		cm, err := p.d.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Sprintf("%s %s, which cannot be shown: %v", verb, env.Name, err)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("%s cannot be shown: %v", env.Name, err)
+		case runsContainers(pod):
+			return fmt.Sprintf("its ConfigMap holds %s=%q", env.Name, cm.Data[ref.Key])
+		default:
+			return fmt.Sprintf("would read %s=%q", env.Name, cm.Data[ref.Key])
 		}
-		return fmt.Sprintf("%s %s=%q", verb, env.Name, cm.Data[ref.Key])
 	}
-	return verb + " nothing"
+	return "reads nothing"
+}
+
+// runsContainers tells a pod that a kubelet has started from one that only says that it is Ready: a container that was
+// started has an id, given by the runtime.
+func runsContainers(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.ContainerID != "" })
+}
+
+// tellWithoutContainers says so of a user's cluster whose pods run none: its nodes may be kwok's.
+func (d *demo) tellWithoutContainers(ctx context.Context) error {
+	list, err := d.client.CoreV1().Pods(d.namespace.Name).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if runsContainers(&list.Items[i]) {
+			return nil
+		}
+	}
+	d.story.tell("", "(the pods of this cluster run no containers)")
+	return nil
 }
 
 func isReady(pod *corev1.Pod) bool {

@@ -145,21 +145,24 @@ func (c *Controller) Kill() {
 }
 
 // Freeze holds it still until Thaw: it computes nothing, hears nothing, and its connections stay open.
-func (c *Controller) Freeze() error { return c.freeze(true, syscall.SIGSTOP) }
+func (c *Controller) Freeze() error { return c.freeze(true, pause) }
 
 // Thaw lets it go on.
-func (c *Controller) Thaw() error { return c.freeze(false, syscall.SIGCONT) }
+func (c *Controller) Thaw() error { return c.freeze(false, resume) }
 
 // Frozen tells whether it is held still.
 func (c *Controller) Frozen() bool { return c.frozen }
 
-func (c *Controller) freeze(frozen bool, signal os.Signal) error {
+func (c *Controller) freeze(frozen bool, hold func(*os.Process) error) error {
 	if err := c.Running(); err != nil {
 		return err
 	}
 	c.frozen = frozen
-	return c.proc.cmd.Process.Signal(signal)
+	return hold(c.proc.cmd.Process)
 }
+
+// Address is where the controller serves HTTP, once it is ready.
+func (c *Controller) Address() string { return c.address }
 
 // get asks the controller's own HTTP endpoint.
 func (c *Controller) get(ctx context.Context, path string) ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -27,6 +28,9 @@ const (
 )
 
 func markers() []string { return []string{configMapMarker, secretMarker} }
+
+// markerImage is what the markers' pods run where no containers are run.
+const markerImage = "marker"
 
 const markerManifest = `
 apiVersion: v1
@@ -61,6 +65,16 @@ spec:
       terminationGracePeriodSeconds: 0
       containers: [{name: marker, image: marker, envFrom: [{secretRef: {name: marker-secret}}]}]
 `
+
+// Mark makes the markers in a namespace that was made without. Their pods run this image, for a cluster whose nodes
+// run containers.
+func (n *Namespace) Mark(ctx context.Context, image string) error {
+	manifest := strings.ReplaceAll(markerManifest, "image: "+markerImage+",", fmt.Sprintf("image: %q,", image))
+	if err := n.Apply(ctx, manifest); err != nil {
+		return fmt.Errorf("make the markers: %w", err)
+	}
+	return nil
+}
 
 // ledger is the annotation by which the controller tells that it has taken a workload into its care.
 const ledger = "reroll.dev/ledger"

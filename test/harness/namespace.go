@@ -2,9 +2,12 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -26,8 +29,8 @@ func (h *Harness) Namespace(ctx context.Context, name string) (*Namespace, error
 	if err != nil {
 		return nil, err
 	}
-	if err := n.Apply(ctx, markerManifest); err != nil {
-		return nil, fmt.Errorf("make the markers: %w", err)
+	if err := n.Mark(ctx, markerImage); err != nil {
+		return nil, err
 	}
 	for _, name := range markers() {
 		if err := n.AwaitReady(ctx, Ref{Kind: "deployment", Name: name}); err != nil {
@@ -37,7 +40,7 @@ func (h *Harness) Namespace(ctx context.Context, name string) (*Namespace, error
 	return n, nil
 }
 
-// EmptyNamespace is one without markers, for who has nothing to show that does not happen.
+// EmptyNamespace is one without markers. If it cannot be used, nothing of it is left.
 func (h *Harness) EmptyNamespace(ctx context.Context, name string) (*Namespace, error) {
 	return h.emptyNamespace(ctx, metav1.ObjectMeta{GenerateName: name + "-"})
 }
@@ -54,16 +57,52 @@ func (h *Harness) emptyNamespace(ctx context.Context, meta metav1.ObjectMeta) (*
 		return nil, fmt.Errorf("make a namespace for %s: %w", name, err)
 	}
 	n := &Namespace{Name: created.Name, cluster: h.cluster, clients: h.clients}
-	if n.Observer, err = observe(ctx, h.clients.typed, n.Name); err != nil {
-		return nil, fmt.Errorf("watch namespace %s: %w", n.Name, err)
-	}
-	// Without this account pods are refused, and who makes them tries again only after growing pauses.
-	err = Await(ctx, "the ServiceAccount default of namespace "+n.Name, func(ctx context.Context) error {
-		_, err := h.clients.typed.CoreV1().ServiceAccounts(n.Name).Get(ctx, "default", metav1.GetOptions{})
-		return err
-	})
-	if err != nil {
-		return nil, err
+	if err := n.open(ctx); err != nil {
+		removal, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin)
+		defer cancel()
+		return nil, errors.Join(err, n.delete(removal))
 	}
 	return n, nil
+}
+
+// open returns when the namespace is watched and pods can be made in it.
+func (n *Namespace) open(ctx context.Context) error {
+	var err error
+	if n.Observer, err = observe(ctx, n.clients.typed, n.Name); err != nil {
+		return fmt.Errorf("watch namespace %s: %w", n.Name, err)
+	}
+	// Without this account pods are refused, and who makes them tries again only after growing pauses.
+	return Await(ctx, "the ServiceAccount default of namespace "+n.Name, func(ctx context.Context) error {
+		_, err := n.clients.typed.CoreV1().ServiceAccounts(n.Name).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+}
+
+// Remove deletes the namespace and returns when it is gone, with all that was in it.
+func (n *Namespace) Remove(ctx context.Context) error {
+	if err := n.delete(ctx); err != nil {
+		return err
+	}
+	return Await(ctx, "the end of namespace "+n.Name, func(ctx context.Context) error {
+		left, err := n.clients.typed.CoreV1().Namespaces().Get(ctx, n.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		stuck := []string{"it is still there"}
+		for _, c := range left.Status.Conditions {
+			stuck = append(stuck, c.Message)
+		}
+		return errors.New(strings.Join(stuck, "; "))
+	})
+}
+
+func (n *Namespace) delete(ctx context.Context) error {
+	err := n.clients.typed.CoreV1().Namespaces().Delete(ctx, n.Name, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete namespace %s: %w", n.Name, err)
+	}
+	return nil
 }

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/reroll-dev/reroll/test/cluster"
 )
@@ -26,7 +28,7 @@ func main() {
 	code, err := run(os.Args[1:])
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "throwaway: %v\n", err)
-		code = 1
+		code = max(code, 1)
 	}
 	os.Exit(code)
 }
@@ -44,22 +46,14 @@ func run(args []string) (int, error) {
 		return 0, err
 	case "up":
 		// Looked at here too, so that a mistake is told before a process is started.
-		if _, code := options(args[1:]); code != 0 {
-			return code, nil
+		if _, err := options(args[1:]); err != nil {
+			return 2, err
 		}
 		return cluster.Background(append([]string{"keep"}, args[1:]...)...)
 	case "keep":
 		return 0, keep(ctx, args[1:])
 	case "down":
-		kept, err := cluster.Down(ctx)
-		if errors.Is(err, cluster.ErrNoneKept) {
-			fmt.Println("No cluster is up.")
-			return 0, nil
-		}
-		if err == nil {
-			fmt.Printf("The cluster of process %d has ended.\n", kept.PID)
-		}
-		return 0, err
+		return 0, down(ctx)
 	case "-h", "--help", "help":
 		fmt.Print(usage)
 		return 0, nil
@@ -69,37 +63,78 @@ func run(args []string) (int, error) {
 	}
 }
 
-func options(args []string) (cluster.Options, int) {
-	opts := cluster.Options{Progress: os.Stderr}
-	flags := flag.NewFlagSet("throwaway up", flag.ContinueOnError)
-	flags.IntVar(&opts.Nodes, "nodes", 2, "how many nodes")
-	flags.IntVar(&opts.Port, "port", 0, "the API server's port; 0 takes a free one")
-	if err := flags.Parse(args); err != nil {
-		return opts, 2
+// down ends the demo first: it may run on the cluster, and cleans up after itself there.
+func down(ctx context.Context) error {
+	up := false
+	for _, what := range []string{cluster.KeptDemo, cluster.KeptCluster} {
+		kept, err := cluster.Down(ctx, what)
+		switch {
+		case err == nil:
+			up = true
+			fmt.Printf("The %s of process %d has ended.\n", what, kept.PID)
+		case !errors.Is(err, cluster.ErrNoneKept):
+			return err
+		case err != cluster.ErrNoneKept: //nolint:errorlint // wrapped, it says more
+			up = true
+			fmt.Printf("No %s is up: %v\n", what, err)
+		}
 	}
-	if opts.Nodes <= 0 {
+	if !up {
+		fmt.Println("No cluster is up.")
+	}
+	return nil
+}
+
+// options tells mistakes in the words of make, which is how this is called.
+func options(args []string) (cluster.Options, error) {
+	opts := cluster.Options{Progress: os.Stderr}
+	var nodes, port string
+	flags := flag.NewFlagSet("throwaway up", flag.ContinueOnError)
+	flags.StringVar(&nodes, "nodes", "2", "how many nodes")
+	flags.StringVar(&port, "port", "0", "the API server's port; 0 takes a free one")
+	if err := flags.Parse(args); err != nil {
+		return opts, err
+	}
+	if flags.NArg() > 0 {
+		return opts, fmt.Errorf("%q means nothing here", flags.Args())
+	}
+	var err error
+	if opts.Port, err = strconv.Atoi(port); err != nil || opts.Port < 0 || opts.Port > 65535 {
+		return opts, fmt.Errorf("PORT=%s is no port: give a number from 1 to 65535 (make cluster-up PORT=6443), or leave it out and a free one is found", port)
+	}
+	if opts.Nodes, err = strconv.Atoi(nodes); err != nil || opts.Nodes < 0 {
+		return opts, fmt.Errorf("NODES=%s is no number of nodes: give 0 or more (make cluster-up NODES=3), or leave it out for 2", nodes)
+	}
+	if opts.Nodes == 0 {
 		opts.Nodes = cluster.NoNodes
 	}
-	return opts, 0
+	return opts, nil
 }
 
 // keep is the process behind up: it owns the cluster until it is told to end.
 func keep(ctx context.Context, args []string) error {
-	opts, _ := options(args)
-	keeper, err := cluster.Keep()
+	opts, err := options(args)
+	if err != nil {
+		return err
+	}
+	keeper, err := cluster.Keep(cluster.KeptCluster)
 	if err != nil {
 		return err
 	}
 	defer keeper.Close()
+	began := time.Now()
 	c, err := cluster.Start(ctx, opts)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Stop() }()
-	fmt.Printf("A Kubernetes cluster is up. Its pods run no containers. To use it:\n  export KUBECONFIG=%s\nTo end it: make cluster-down\n", c.Kubeconfig())
+	fmt.Printf("A Kubernetes cluster is up, after %.1f s. Its pods run no containers. To use it:\n  export KUBECONFIG=%s\nTo end it: make cluster-down\n",
+		time.Since(began).Seconds(), c.Kubeconfig())
 	if err := keeper.Leave(0, cluster.Kept{Kubeconfig: c.Kubeconfig(), Logs: c.Dir()}); err != nil {
 		return err
 	}
-	keeper.Wait()
+	if err := c.Broken(ctx); err != nil {
+		return keeper.Ended(err)
+	}
 	return nil
 }

@@ -4,40 +4,54 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 GO ?= go
-VERSION ?= $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/reroll/Chart.yaml)
-ARCH ?= $(shell $(GO) env GOARCH 2>/dev/null)
-IMAGE ?= localhost/reroll:$(VERSION)
+# It adds to what go says, when that fails, what can be done about it.
+GO_SH = GO='$(GO)' $(CURDIR)/tools/make/go.sh
+
+# These are set on the command line: make demo KEEP=1. The environment does not count, where the same names are often
+# those of something else.
+KEEP =
+CONTEXT =
+PORT =
+NODES =
+VERSION = $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/reroll/Chart.yaml)
+ARCH = $(shell $(GO) env GOARCH 2>/dev/null)
+IMAGE = localhost/reroll:$(VERSION)
 LDFLAGS := -s -w -X main.version=$(VERSION)
+
+keep := $(filter-out 0 no false,$(KEEP))
+
+# What is built from source is pinned by modules of their own.
+MODULES = tools/golangci-lint tools/helm $(patsubst %/go.mod,%,$(wildcard test/cluster/tools/*/go.mod))
 
 # Everything but what needs a program that Go cannot build: containerd for the image. The histories on a real API server
 # are many times a test, and have a line of their own.
 PACKAGES = $(shell $(GO) list ./... | grep -v -e /test/image -e /test/faults)
-N ?= 200
+N = 200
 
 ##@ See it
 .PHONY: demo cluster-up cluster-down
 
-demo: preflight ## Reroll doing its main job on a throwaway cluster (KEEP=1: leave it running; CONTEXT=name: your cluster)
-	@$(GO) build -o bin/demo ./test/demo
-	@bin/demo $(if $(KEEP),--keep) $(if $(CONTEXT),--context=$(CONTEXT))
+demo: $(if $(CONTEXT),,linux) preflight ## Reroll doing its main job on a throwaway cluster (KEEP=1: leave it running; CONTEXT=name: your cluster)
+	@$(GO_SH) build -o bin/demo ./test/demo
+	@bin/demo $(if $(keep),--keep) $(if $(CONTEXT),--context='$(CONTEXT)')
 
-cluster-up: preflight ## A throwaway Kubernetes on loopback; prints the KUBECONFIG line (PORT=n, NODES=n)
-	@$(GO) build -o bin/throwaway ./test/cluster/cmd/throwaway
-	@bin/throwaway up $(if $(PORT),--port=$(PORT)) $(if $(NODES),--nodes=$(NODES))
+cluster-up: linux preflight ## A throwaway Kubernetes on loopback; prints the KUBECONFIG line (PORT=n, NODES=n)
+	@$(GO_SH) build -o bin/throwaway ./test/cluster/cmd/throwaway
+	@bin/throwaway up $(if $(PORT),--port='$(PORT)') $(if $(NODES),--nodes='$(NODES)')
 
-cluster-down: preflight ## End it, and all that runs on it
-	@$(GO) build -o bin/throwaway ./test/cluster/cmd/throwaway
+cluster-down: linux preflight ## End it, and a demo that was kept
+	@$(GO_SH) build -o bin/throwaway ./test/cluster/cmd/throwaway
 	@bin/throwaway down
 
 ##@ Build
 .PHONY: build image generate
 
 build: preflight ## The binary, in bin/
-	$(GO) build -ldflags '$(LDFLAGS)' -o bin/reroll ./cmd/reroll
+	@$(GO_SH) build -ldflags '$(LDFLAGS)' -o bin/reroll ./cmd/reroll
 
 image: preflight ## One tar for docker load, kind load image-archive and ctr images import (ARCH=arm64)
-	CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/reroll-linux-$(ARCH) ./cmd/reroll
-	@$(GO) run ./tools/image -binary bin/reroll-linux-$(ARCH) -arch $(ARCH) -tag $(IMAGE) -o bin/reroll-image.tar
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO_SH) build -trimpath -ldflags '$(LDFLAGS)' -o bin/reroll-linux-$(ARCH) ./cmd/reroll
+	@$(GO_SH) run ./tools/image -binary bin/reroll-linux-$(ARCH) -arch $(ARCH) -tag $(IMAGE) -o bin/reroll-image.tar
 
 generate: bin/helm ## What is made from something else: deploy/ from the chart, docs/flags.md from the flags
 	@mkdir -p deploy
@@ -46,13 +60,13 @@ generate: bin/helm ## What is made from something else: deploy/ from the chart, 
 		{ echo "# Generated from charts/reroll by make generate."; \
 		  bin/helm template reroll charts/reroll --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \
 	done
-	@$(GO) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
+	@$(GO_SH) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
 
 ##@ Check
 .PHONY: test lint verify test-image histories mutants
 
-test: build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
-	@$(GO) run ./test/cluster/cmd/throwaway build
+test: linux build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build
 	@# All histories once, and some of them below with the race detector, under which they take four times as long.
 	$(GO) test -timeout 20m -run Histories ./internal/controller
 	HELM=$(CURDIR)/bin/helm REROLL_HISTORIES=500 $(GO) test -race -timeout 30m $(PACKAGES)
@@ -61,11 +75,13 @@ test: build cgo lint bin/helm ## Everything that runs anywhere: build, lint, uni
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		[ -z "$$unformatted" ] || { echo "Not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; }
-	$(GO) vet ./...
+	$(GO_SH) vet ./...
 	bin/golangci-lint run --allow-parallel-runners
 
-verify: generate ## Generate again and fail if the tree changed
-	@$(GO) mod tidy -diff
+verify: generate ## Generate again and fail if the tree changed, or a go.mod is not tidy
+	@for module in . $(MODULES); do \
+		( cd $$module && GOWORK=off $(GO_SH) mod tidy -diff ) || { echo "$$module/go.mod is not tidy. Run there: go mod tidy"; exit 1; }; \
+	done
 	@changed=$$(git status --porcelain -- deploy docs/flags.md go.mod go.sum); \
 		[ -z "$$changed" ] || { git --no-pager diff -- deploy docs/flags.md; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
 
@@ -87,7 +103,7 @@ bench: preflight ## What it costs, beside the limit of each figure (minutes; JSO
 	@bin/bench $(if $(JSON),-json=$(JSON)) $(BENCH)
 
 ##@ Other
-.PHONY: help clean clean-cache preflight cgo
+.PHONY: help clean clean-cache preflight linux cgo
 
 clean: ## Remove what was built here
 	rm -rf bin
@@ -99,17 +115,21 @@ help: ## This list
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile
 
 preflight:
-	@command -v $(GO) >/dev/null || { echo "Go is needed, and no 'go' is on the PATH. Install Go 1.26 or newer."; exit 1; }
-	@$(GO) list -m >/dev/null || { echo "Reroll needs Go 1.26 or newer; this is $$($(GO) version 2>/dev/null || echo unknown)."; exit 1; }
+	@$(GO_SH) sources -test ./...
+
+linux:
+	@[ "$$(uname -s)" = Linux ] || { echo "The throwaway cluster needs Linux, and this is $$(uname -s). Use a virtual machine; make demo CONTEXT=name works with a cluster you have."; exit 1; }
 
 cgo: preflight
 	@cc=$$($(GO) env CC); command -v $${cc%% *} >/dev/null || { echo "The race detector needs a C compiler, and there is no '$$cc'. Debian: apt-get install gcc libc6-dev"; exit 1; }
 
-# The tools are pinned by modules of their own and built again when these change.
-bin/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum
+# The tools are built again when their modules change.
+bin/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum | preflight
 	@echo "Building golangci-lint (once; about 2 minutes on two cores)"
-	@mkdir -p bin && cd tools/golangci-lint && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint && touch $(CURDIR)/$@
+	@mkdir -p bin && cd tools/golangci-lint && export CGO_ENABLED=0 GOWORK=off && $(GO_SH) sources tool && \
+		$(GO_SH) build -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint && touch $(CURDIR)/$@
 
-bin/helm: tools/helm/go.mod tools/helm/go.sum
+bin/helm: tools/helm/go.mod tools/helm/go.sum | preflight
 	@echo "Building helm (once; about 2 minutes on two cores)"
-	@mkdir -p bin && cd tools/helm && CGO_ENABLED=0 GOWORK=off $(GO) build -ldflags '-s -w -X helm.sh/helm/v4/internal/version.version='$$($(GO) list -m -f '{{.Version}}' helm.sh/helm/v4) -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm && touch $(CURDIR)/$@
+	@mkdir -p bin && cd tools/helm && export CGO_ENABLED=0 GOWORK=off && $(GO_SH) sources tool && \
+		$(GO_SH) build -ldflags '-s -w -X helm.sh/helm/v4/internal/version.version='$$($(GO) list -m -f '{{.Version}}' helm.sh/helm/v4) -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm && touch $(CURDIR)/$@

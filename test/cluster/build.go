@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -164,31 +163,14 @@ func pinnedVersion(gomod, module string) string {
 	return ""
 }
 
-// manifest stands beside the programs and says what a whole build holds.
-type manifest struct {
-	Sizes map[string]int64 `json:"sizes"`
-}
-
-const manifestFile = "built.json"
-
 // built returns the programs of a whole build; os.ErrNotExist if there is none.
 func (b *builder) built() (Tools, error) {
-	content, err := os.ReadFile(filepath.Join(b.dir, manifestFile))
+	m, err := readManifest(b.dir)
 	if err != nil {
 		return Tools{}, err
 	}
-	var m manifest
-	if err := json.Unmarshal(content, &m); err != nil {
-		return Tools{}, fmt.Errorf("%s in %s: %w", manifestFile, b.dir, err)
-	}
-	for name, size := range m.Sizes {
-		st, err := os.Stat(filepath.Join(b.dir, name))
-		if err != nil {
-			return Tools{}, fmt.Errorf("%s is missing in %s", name, b.dir)
-		}
-		if st.Size() != size {
-			return Tools{}, fmt.Errorf("%s in %s has %d bytes instead of %d", name, b.dir, st.Size(), size)
-		}
+	if err := m.check(b.dir); err != nil {
+		return Tools{}, err
 	}
 	path := func(name string) string { return filepath.Join(b.dir, name) }
 	return Tools{
@@ -223,31 +205,17 @@ func (b *builder) build(ctx context.Context) error {
 			return fmt.Errorf("%s %s: %w", p.name, b.versions[p.name], err)
 		}
 	}
-	m := manifest{Sizes: map[string]int64{}}
-	var total int64
-	entries, err := os.ReadDir(partial)
+	m, err := newManifest(partial)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		m.Sizes[e.Name()] = info.Size()
-		total += info.Size()
-	}
-	content, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(partial, manifestFile), content, 0o644); err != nil { //nolint:gosec // as above
+	if err := m.write(partial); err != nil {
 		return err
 	}
 	if err := os.Rename(partial, b.dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(b.progress, "Built in %s: %d MB in %s\n", clock(time.Since(began)), total>>20, b.dir)
+	fmt.Fprintf(b.progress, "Built in %s: %d MB in %s\n", clock(time.Since(began)), m.total()>>20, b.dir)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // tinyBuilder builds one small program in the place of a whole Kubernetes, by the same way.
@@ -91,21 +92,85 @@ func TestTwoAtOnceBuildOnce(t *testing.T) {
 }
 
 func TestADamagedCacheIsToldAndBuiltAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		damage func(program string) error
+		told   string
+	}{
+		"cut off":      {func(p string) error { return os.Truncate(p, 10) }, "has 10 bytes instead of"},
+		"removed":      {os.Remove, "etcd is missing in"},
+		"no x bit":     {func(p string) error { return os.Chmod(p, 0o644) }, "is not executable"},
+		"zeros inside": {overwrite, "holds something else than was built"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, said := tinyBuilder(t, t.TempDir(), goodProgram)
+			if err := b.ensure(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.damage(filepath.Join(b.dir, "etcd")); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.ensure(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(said.String(), "The cached build cannot be used: ") || !strings.Contains(said.String(), test.told) {
+				t.Errorf("nothing says %q:\n%s", test.told, said)
+			}
+			if _, err := b.built(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func overwrite(program string) error {
+	st, err := os.Stat(program)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(program, make([]byte, st.Size()), 0o755)
+}
+
+func TestABuildThatIsOnlyCopiedIsUsedAsItIs(t *testing.T) {
 	b, said := tinyBuilder(t, t.TempDir(), goodProgram)
 	if err := b.ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(filepath.Join(b.dir, "etcd"), 10); err != nil {
+	if err := os.Chtimes(filepath.Join(b.dir, "etcd"), time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
+	before := said.String()
+	if err := b.ensure(t.Context()); err != nil || said.String() != before {
+		t.Errorf("it is not used as it is: %v\n%s", err, said)
+	}
+}
+
+func TestAFirstBuildSaysWhatItDoesAndWhatItTakes(t *testing.T) {
+	b, said := tinyBuilder(t, t.TempDir(), goodProgram)
 	if err := b.ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if want := "has 10 bytes instead of"; !strings.Contains(said.String(), want) {
-		t.Errorf("nothing says %q:\n%s", want, said)
+	rest := said.String()
+	for _, want := range []string{
+		"Building a throwaway Kubernetes from source, once", "etcd v1", "It takes about " + firstBuildTakes, "7 GB of disk",
+		"[1/1] etcd v1: fetching sources", "[1/1] etcd v1: done in 0:", "Built in 0:", " MB in " + b.dir,
+	} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("it does not say %q, or not in this order:\n%s", want, said)
+		}
+		rest = after
 	}
-	if _, err := b.built(); err != nil {
-		t.Error(err)
+}
+
+func TestABuildSaysHowFarItIs(t *testing.T) {
+	var said strings.Builder
+	began := time.Now().Add(-time.Hour) // the last word was said long ago
+	rest := follow(strings.NewReader("a/b\nc\n# c\nc.go:1: undefined: d\n"), "[1/3] x v1", 7, began, &said)
+	if want := "[1/3] x v1: 1 of 7 packages, 60:00 min\n"; said.String() != want {
+		t.Errorf("it says %q, want %q", said.String(), want)
+	}
+	if rest != "# c\nc.go:1: undefined: d\n" {
+		t.Errorf("what is no package is %q", rest)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -65,6 +66,9 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 		c.kill()
 		// The folder stays: the error names log files in it. A later start sweeps it away.
 		dir.abandon()
+		if errors.Is(err, syscall.ENOSPC) {
+			err = fmt.Errorf("%w\n%s", err, diskFullHint(dir.path))
+		}
 		return nil, err
 	}
 	return c, nil

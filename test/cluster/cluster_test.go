@@ -8,11 +8,13 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -38,10 +40,12 @@ func TestMain(m *testing.M) {
 
 func startForTest(t *testing.T, opts Options) (*Cluster, *kubernetes.Clientset) {
 	t.Helper()
+	began := time.Now()
 	c, err := Start(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("ready after %.1f s", time.Since(began).Seconds())
 	t.Cleanup(func() {
 		if err := c.Check(); err != nil {
 			t.Errorf("a component ended while the cluster was in use: %v", err)
@@ -165,6 +169,50 @@ func TestAPortThatIsTakenIsRefusedByItsNumber(t *testing.T) {
 	_, err = Start(t.Context(), Options{Port: port})
 	if want := fmt.Sprintf("port %d on 127.0.0.1 is taken", port); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the error does not say %q: %v", want, err)
+	}
+}
+
+func TestAPortThatIsNoneIsNotCalledTaken(t *testing.T) {
+	for _, port := range []int{-1, 99999} {
+		_, err := newPortSet().take(port)
+		if want := fmt.Sprintf("%d is no port", port); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "taken") {
+			t.Errorf("the error does not say %q alone: %v", want, err)
+		}
+	}
+}
+
+func TestAFullDiskIsToldWhenAClusterStarts(t *testing.T) {
+	if err := enoughRoom("/runs", clusterDisk); err != nil {
+		t.Errorf("enough is refused: %v", err)
+	}
+	err := enoughRoom("/runs", 2<<20)
+	if want := "only 2 MB are free for /runs"; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("the error does not say %q and what to do: %v", want, err)
+	}
+	// A disk that gets full later: the component's last words are a trace.
+	log := filepath.Join(t.TempDir(), "etcd.log")
+	words := "failed to create WAL: write wal/0.tmp: no space left on device\n" + strings.Repeat("goroutine 1 [running]:\n", 500)
+	if err := os.WriteFile(log, []byte(words), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := startProcess("etcd", log, "/bin/sh", "-c", "exit 2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	if err := p.ended(); !strings.Contains(err.Error(), "is full. Free some, or point TMPDIR at a larger one.") {
+		t.Errorf("the error does not say what to do: %v", err)
+	}
+}
+
+func TestAProgramThatCannotBeRunSaysHowToGetAnother(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "kwok")
+	if err := os.WriteFile(program, make([]byte, 100), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := startProcess("kwok", filepath.Join(t.TempDir(), "kwok.log"), program)
+	if err == nil || !strings.Contains(err.Error(), "start kwok: ") || !strings.Contains(err.Error(), "make clean-cache") {
+		t.Errorf("the error does not name the component and what to do: %v", err)
 	}
 }
 

@@ -26,6 +26,9 @@ func newPortSet() *portSet { return &portSet{} }
 
 // take reserves the wanted port, or any free one for 0.
 func (s *portSet) take(wanted int) (int, error) {
+	if wanted < 0 || wanted > 65535 {
+		return 0, fmt.Errorf("%d is no port: choose one from 1 to 65535, or leave it out and a free one is found", wanted)
+	}
 	if wanted != 0 {
 		if ok, err := s.try(wanted); !ok {
 			return 0, fmt.Errorf("port %d on 127.0.0.1 is taken (%w): choose another one, or leave it out and a free one is found",

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"syscall"
 )
 
 // process is one component, with its log in a file.
@@ -56,7 +57,7 @@ func startProcess(name, logPath, binary string, args ...string) (*process, error
 		close(p.done)
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
+		return nil, fmt.Errorf("start %s: %w\nThe built program cannot be run. This removes it, and it is built again: make clean-cache", name, err)
 	}
 	return p, nil
 }
@@ -92,9 +93,23 @@ func (p *process) await(ctx context.Context, ready func(context.Context) error) 
 	})
 }
 
-// fault says which component, why, and how its log ends.
+// fault says which component, why, how its log ends, and what can be done if the log tells.
 func (p *process) fault(why error) error {
-	return fmt.Errorf("%s: %w\n%s\nthe whole log: %s", p.name, why, logTail(p.log), p.log)
+	hint := ""
+	if diskFull(p.log) {
+		hint = "\n" + diskFullHint(filepath.Dir(p.log))
+	}
+	return fmt.Errorf("%s: %w\n%s\nthe whole log: %s%s", p.name, why, logTail(p.log), p.log, hint)
+}
+
+// diskFull looks for that in the whole log: what is said last is often where the program was, not why it ended.
+func diskFull(log string) bool {
+	content, err := os.ReadFile(log)
+	return err == nil && bytes.Contains(content, []byte(syscall.ENOSPC.Error()))
+}
+
+func diskFullHint(dir string) string {
+	return fmt.Sprintf("The disk that holds %s is full. Free some, or point TMPDIR at a larger one.", dir)
 }
 
 const tailBytes = 3000

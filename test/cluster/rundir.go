@@ -38,6 +38,13 @@ func newRunDir() (*runDir, error) {
 		return nil, fmt.Errorf("lock %s: %w", base, err)
 	}
 	sweep(base)
+	free, err := freeDisk(base)
+	if err != nil {
+		return nil, fmt.Errorf("see how much disk is free for %s: %w", base, err)
+	}
+	if err := enoughRoom(base, free); err != nil {
+		return nil, err
+	}
 
 	path, err := os.MkdirTemp(base, "c")
 	if err != nil {
@@ -51,6 +58,17 @@ func newRunDir() (*runDir, error) {
 		return nil, err
 	}
 	return &runDir{path: path, lock: lock}, nil
+}
+
+// clusterDisk is what a cluster takes that is used for a while. Most of it is what etcd reserves at its start.
+const clusterDisk = 250 << 20
+
+func enoughRoom(base string, free uint64) error {
+	if free >= clusterDisk {
+		return nil
+	}
+	return fmt.Errorf("only %d MB are free for %s, and a cluster needs about %d MB: free some, or point TMPDIR at a larger disk",
+		free>>20, base, clusterDisk>>20)
 }
 
 func openLock(dir string) (*os.File, error) {

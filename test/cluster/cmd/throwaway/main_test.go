@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -104,8 +105,11 @@ func TestAClusterWhoseComponentDiesIsNotCalledUp(t *testing.T) {
 	if err := syscall.Kill(etcdOf(t, dir), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+	// A bound for what would hang: the cluster is taken down by a test that ends, not by one that is cut off.
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
 	ended := filepath.Join(filepath.Dir(dir), "kept-cluster.ended")
-	if err := harness.Await(t.Context(), "the keeper's end", func(context.Context) error {
+	if err := harness.Await(ctx, "the keeper's end", func(context.Context) error {
 		_, err := os.Stat(ended)
 		return err
 	}); err != nil {
@@ -114,7 +118,7 @@ func TestAClusterWhoseComponentDiesIsNotCalledUp(t *testing.T) {
 	// The word is left before the lock is: who holds it is in its last moments.
 	var output string
 	var code int
-	if err := harness.Await(t.Context(), "word of it", func(context.Context) error {
+	if err := harness.Await(ctx, "word of it", func(context.Context) error {
 		if output, code = throwaway(t, "down"); strings.Contains(output, "the last cluster ended by itself: etcd: it ended: signal: killed") {
 			return nil
 		}

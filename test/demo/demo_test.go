@@ -20,8 +20,12 @@ import (
 
 const root = "../.."
 
-// buildDemo builds the program that make demo runs, once.
-var buildDemo func() (string, error)
+var (
+	// buildDemo builds the program that make demo runs, once.
+	buildDemo func() (string, error)
+	// startOthers starts a cluster that is not the demo's own, once.
+	startOthers func() (*cluster.Cluster, error)
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(prepared(m))
@@ -46,6 +50,17 @@ func prepared(m *testing.M) int {
 		}
 		return path, nil
 	})
+	var others *cluster.Cluster
+	startOthers = sync.OnceValues(func() (*cluster.Cluster, error) {
+		started, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
+		others = started
+		return started, err
+	})
+	defer func() {
+		if others != nil {
+			others.Stop()
+		}
+	}()
 	return m.Run()
 }
 
@@ -58,11 +73,19 @@ func demoProgram(t *testing.T) string {
 	return path
 }
 
+// play lets the demo play on a cluster of its own.
 func play(t *testing.T, demo string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return playOn(t, "", demo, args...)
+}
+
+// playOn lets it play with another kubeconfig than the user's.
+func playOn(t *testing.T, kubeconfig, demo string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs strings.Builder
 	cmd := exec.CommandContext(t.Context(), demo, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, &out, &errs
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	err := cmd.Run()
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if err != nil && !ok {

@@ -56,6 +56,7 @@ func wantFailure(t *testing.T, stderr string, code int, wants ...string) {
 
 func TestTheDemoFailsWhenItsExpectationsAreNotMet(t *testing.T) {
 	demo := demoProgram(t)
+	existing, _, c := others(t)
 	optIn := "  annotations:\n    reloader.stakater.com/auto: \"true\"\n"
 	for name, test := range map[string]struct {
 		changes []string
@@ -79,7 +80,8 @@ func TestTheDemoFailsWhenItsExpectationsAreNotMet(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, stderr, code := play(t, demo, "--example="+doctored(t, test.changes...))
+			t.Parallel()
+			_, stderr, code := playOn(t, c.Kubeconfig(), demo, "--context="+existing, "--example="+doctored(t, test.changes...))
 			wantFailure(t, stderr, code, test.wants...)
 		})
 	}
@@ -87,17 +89,13 @@ func TestTheDemoFailsWhenItsExpectationsAreNotMet(t *testing.T) {
 
 func TestAPlaceThatCannotBeUsedIsTold(t *testing.T) {
 	demo := demoProgram(t)
-	for name, test := range map[string]struct {
-		env, value string
-		wants      []string
-	}{
-		"no such context":    {"KUBECONFIG", kubeconfig(t), []string{`use the context "nope" of your kubeconfig`}},
-		"no such kubeconfig": {"KUBECONFIG", "/nonexistent", []string{`use the context "nope" of your kubeconfig`}},
+	for name, path := range map[string]string{
+		"no such context":    kubeconfig(t),
+		"no such kubeconfig": "/nonexistent",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv(test.env, test.value)
-			_, stderr, code := play(t, demo, "--context=nope")
-			wantFailure(t, stderr, code, test.wants...)
+			_, stderr, code := playOn(t, path, demo, "--context=nope")
+			wantFailure(t, stderr, code, `use the context "nope" of your kubeconfig: context "nope" does not exist`)
 		})
 	}
 }
@@ -190,16 +188,14 @@ func TestTheStoryTellsWhatItWaitsForAndGivesUp(t *testing.T) {
 // others is a cluster that somebody has, with a context to name it by.
 func others(t *testing.T) (context string, client *kubernetes.Clientset, c *cluster.Cluster) {
 	t.Helper()
-	c, err := cluster.Start(t.Context(), cluster.Options{Progress: os.Stderr})
+	c, err := startOthers()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Stop() })
 	config, err := clientcmd.LoadFromFile(c.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("KUBECONFIG", c.Kubeconfig())
 	client, err = kubernetes.NewForConfig(c.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -218,9 +214,9 @@ func namespaces(t *testing.T, client *kubernetes.Clientset) int {
 
 func TestTheDemoOnAClusterThatOneHas(t *testing.T) {
 	demo := demoProgram(t)
-	name, client, _ := others(t)
+	name, client, c := others(t)
 	before := namespaces(t, client)
-	stdout, stderr, code := play(t, demo, "--context="+name)
+	stdout, stderr, code := playOn(t, c.Kubeconfig(), demo, "--context="+name)
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit code %d; standard error:\n%s\nstandard output:\n%s", code, stderr, stdout)
 	}
@@ -243,7 +239,7 @@ func TestTheDemoFailsWhenTheOptedInDeploymentRollsTwice(t *testing.T) {
 	name, client, c := others(t)
 	edited := make(chan error, 1)
 	go func() { edited <- editWhenMarked(t.Context(), client, c) }()
-	stdout, stderr, code := play(t, demo, "--context="+name)
+	stdout, stderr, code := playOn(t, c.Kubeconfig(), demo, "--context="+name)
 	if err := <-edited; err != nil {
 		t.Fatal(err)
 	}
@@ -275,9 +271,9 @@ func editWhenMarked(ctx context.Context, client *kubernetes.Clientset, c *cluste
 }
 
 func TestAKeptDemoRunsUntilItIsEnded(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
 	demo := demoProgram(t)
-	name, client, _ := others(t)
+	name, client, c := others(t)
+	t.Setenv("TMPDIR", t.TempDir())
 	// A cluster that is kept too is no obstacle.
 	keeper, err := cluster.Keep(cluster.KeptCluster)
 	if err != nil {
@@ -285,7 +281,7 @@ func TestAKeptDemoRunsUntilItIsEnded(t *testing.T) {
 	}
 	defer keeper.Close()
 	before := namespaces(t, client)
-	stdout, stderr, code := play(t, demo, "--keep", "--context="+name)
+	stdout, stderr, code := playOn(t, c.Kubeconfig(), demo, "--keep", "--context="+name)
 	down := func() error {
 		_, err := cluster.Down(t.Context(), cluster.KeptDemo)
 		return err
@@ -294,7 +290,7 @@ func TestAKeptDemoRunsUntilItIsEnded(t *testing.T) {
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "To end it: make cluster-down") {
 		t.Fatalf("exit code %d; standard error:\n%s\nstandard output:\n%s", code, stderr, stdout)
 	}
-	if _, stderr, code := play(t, demo, "--keep", "--context="+name); code != 1 || !strings.Contains(stderr, "a demo is up already") {
+	if _, stderr, code := playOn(t, c.Kubeconfig(), demo, "--keep", "--context="+name); code != 1 || !strings.Contains(stderr, "a demo is up already") {
 		t.Errorf("a second one: exit code %d:\n%s", code, stderr)
 	}
 	_, rest, _ := strings.Cut(stdout, "kubectl -n ")

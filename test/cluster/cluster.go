@@ -149,7 +149,7 @@ func (c *Cluster) Broken(ctx context.Context) error {
 // wants to see, and the folder stays as that of a start that has failed. Killed, not asked: on SIGTERM the API server lingers for up to
 // a minute for clients that are gone, and nothing that it would save is wanted.
 func (c *Cluster) Stop() error {
-	broken := c.Check() != nil
+	broken := slices.ContainsFunc(c.procs, func(p *process) bool { return p.ended() != nil })
 	c.kill()
 	if broken {
 		c.dir.abandon()

@@ -238,7 +238,7 @@ func TestTheDemoFailsWhenTheOptedInDeploymentRollsTwice(t *testing.T) {
 	demo := demoProgram(t)
 	name, client, c := others(t)
 	edited := make(chan error, 1)
-	go func() { edited <- editWhenMarked(t.Context(), client, c) }()
+	go func() { edited <- editWhenMarked(t.Context(), client) }()
 	stdout, stderr, code := playOn(t, c.Kubeconfig(), demo, "--context="+name)
 	if err := <-edited; err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestTheDemoFailsWhenTheOptedInDeploymentRollsTwice(t *testing.T) {
 }
 
 // editWhenMarked edits the ConfigMap of the demo as soon as web is marked.
-func editWhenMarked(ctx context.Context, client *kubernetes.Clientset, c *cluster.Cluster) error {
+func editWhenMarked(ctx context.Context, client *kubernetes.Clientset) error {
 	return harness.Await(ctx, "the mark", func(ctx context.Context) error {
 		list, err := client.AppsV1().Deployments("").List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + optedIn})
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
@@ -182,6 +183,36 @@ func TestTheStoryTellsWhatItWaitsForAndGivesUp(t *testing.T) {
 	s.tell("came", "it")
 	if said, err = s.look(time.Now(), 2*time.Minute, said); said != 0 || err != nil {
 		t.Errorf("after something has happened it begins anew, and not with %d: %v", said, err)
+	}
+}
+
+func TestAnInterruptedDemoSaysWhere(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var errs strings.Builder
+	cmd := exec.CommandContext(t.Context(), demoProgram(t))
+	cmd.Dir, cmd.Stderr = root, &errs
+	told, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// The first line comes before the cluster does.
+	lines := bufio.NewScanner(told)
+	if !lines.Scan() {
+		t.Fatalf("it says nothing:\n%s", errs.String())
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+		t.Log(lines.Text())
+	}
+	_ = cmd.Wait()
+	wantFailure(t, errs.String(), cmd.ProcessState.ExitCode(), "it was interrupted while it waited for a throwaway cluster to be ready")
+	if lines := strings.Count(errs.String(), "\n"); lines > 3 {
+		t.Errorf("it takes %d lines to say so:\n%s", lines, errs.String())
 	}
 }
 

@@ -107,6 +107,9 @@ func (d *demo) perform(ctx context.Context, opts options, binary string) error {
 	defer giveUp(nil)
 	go d.story.watch(playing, opts.patience, giveUp)
 	err := d.play(playing, ctx, opts.context, binary, giveUp)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("it was interrupted while it waited for %s", d.story.expecting())
+	}
 	if err == nil || d.controller == nil {
 		return err
 	}

@@ -47,6 +47,12 @@ func (s *story) expect(what string) {
 	s.expected, s.moved = what, time.Now()
 }
 
+func (s *story) expecting() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.expected
+}
+
 // firstWord is how long nothing may happen until the story says what it waits for. It says so again after twice as
 // long, and so on: there is room for few lines.
 const firstWord = 15 * time.Second

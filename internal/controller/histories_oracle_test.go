@@ -47,6 +47,7 @@ type oracle struct {
 
 	installedAt uint64
 	lastGap     uint64
+	startedAt   uint64
 	// keyLostAt is when the digest key was last lost, 0 for never, and keyless is true until the next rest.
 	keyLostAt uint64
 	keyless   bool
@@ -97,6 +98,7 @@ func (o *oracle) gap() { o.lastGap = o.h.server.Version() }
 func (o *oracle) started() {
 	clear(o.known)
 	clear(o.live)
+	o.startedAt = o.h.server.Version()
 }
 
 // delivered notes what the controller is shown: that an object is in a version, or that it is gone.
@@ -148,13 +150,13 @@ func (o *oracle) reason(w *workloadTruth, e simapi.Event, l *look) (string, bool
 				if w.forgotten[src] && o.doubtful(w, l, src, c, max(horizon, w.covered[src])) {
 					return "", true
 				}
-				if w.undone() && o.mayHaveReturned(w) && l.older(o.sources[src].dateAt(l.known[src])) {
+				if w.undone() && o.mayHaveReturned(w) && (c.date.IsZero() || l.older(o.sources[src].dateAt(l.known[src]))) {
 					return "", true // the rollout that carried it was taken back, and not all pods came from it
 				}
 				why = append(why, fmt.Sprintf("the change of %s at %d was rolled before", src, c.version))
 			case c.version > horizon || o.doubtful(w, l, src, c, horizon):
 				return "", true
-			case c.version > max(w.first[src], o.installedAt) && o.mayHaveReturned(w):
+			case c.version > o.installedAt && o.mayHaveReturned(w) && (c.version > w.first[src] || l.older(o.sources[src].dateAt(l.known[src]))):
 				return "", true
 			default:
 				why = append(why, fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon))
@@ -197,7 +199,7 @@ func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change
 	if inOrder {
 		return false
 	}
-	if c.version > w.created && (c.date.IsZero() || !c.date.After(w.noted)) {
+	if c.date.IsZero() || (c.version > w.created || w.wrote[src] > 0 && c.version > w.wrote[src]) && !c.date.After(w.noted) {
 		return true // a content that the ledger does not have, and that claims to be older
 	}
 	date := s.dateAt(l.known[src])
@@ -255,6 +257,9 @@ func (o *oracle) judgePods(w *workloadTruth, obj simapi.Object, src simapi.Sourc
 // undetectable is true for a content that nobody asked to act upon when it came to be, or that left nothing to find.
 func (o *oracle) undetectable(w *workloadTruth, src simapi.Source) bool {
 	s := o.sources[src]
+	if away := s.away(); away > 0 && away <= o.startedAt {
+		return true // it came back before anybody who saw it go had compared it, or was told
+	}
 	return slices.ContainsFunc(s.changes, func(c change) bool {
 		return c.content == s.content && (c.version <= o.installedAt || c.version < w.covered[src] || o.hidden(w, src, c))
 	})

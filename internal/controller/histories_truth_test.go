@@ -22,6 +22,7 @@ type sourceTruth struct {
 	deleted, made uint64
 	// dates are, by version, the time that the API shows for the content after each write.
 	dates   []dated
+	first   string // content
 	changes []change
 }
 
@@ -53,13 +54,17 @@ type workloadTruth struct {
 	// foreign is the last rollout by somebody else; the creation is the first.
 	foreign uint64
 	// calm is when its status last told that no rollout was under way, and before is what that was at the last rollout
-	// by somebody else. Returned tells that this one brought a template back of which there were pods still.
+	// by somebody else. Recent are the templates since then, and returned tells that this rollout brought one of
+	// them back, so that there could be pods of it still.
 	calm, before uint64
+	recent       []*corev1.PodTemplateSpec
 	returned     bool
 	// carried is, by source, up to which version our rollouts were made with its content.
 	carried map[simapi.Source]uint64
 	// noted is the newest date of what the controller had been shown when it wrote last.
-	noted   time.Time
+	noted time.Time
+	// wrote is, by source, which version the controller had been shown of it when it wrote last.
+	wrote   map[simapi.Source]uint64
 	reloads []uint64
 	// forgotten are the sources of which the ledger may not tell any more what was carried. Who saw it happen must know;
 	// who starts later cannot.
@@ -95,7 +100,7 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	s := o.sources[src]
 	first := s == nil
 	if first {
-		s = &sourceTruth{}
+		s = &sourceTruth{first: simapi.ContentOf(e.Object)}
 		o.sources[src] = s
 	}
 	o.h.say("user: %s %s at %d", e.Type, src, e.Version)
@@ -163,7 +168,7 @@ func (o *oracle) workload(e simapi.Event) {
 	if w == nil {
 		w = &workloadTruth{
 			name: e.Object.GetName(), created: e.Version, foreign: e.Version,
-			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{},
+			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{},
 			unreadable: map[simapi.Source]bool{},
 		}
 		o.workloads[uid] = w
@@ -175,7 +180,9 @@ func (o *oracle) workload(e simapi.Event) {
 	case rolled:
 		o.h.say("user: rolls %s at %d", w.name, e.Version)
 		w.foreign, w.before = e.Version, w.calm
-		w.returned = slices.ContainsFunc(o.h.pods.Of(e.Object), func(pod *corev1.Pod) bool { return o.h.pods.Current(e.Object, pod) })
+		w.returned = slices.ContainsFunc(w.recent, func(t *corev1.PodTemplateSpec) bool {
+			return equality.Semantic.DeepEqual(t, templateOf(e.Object))
+		})
 	default:
 		o.h.say("user: writes %s at %d", w.name, e.Version)
 	}
@@ -186,8 +193,9 @@ func (o *oracle) workload(e simapi.Event) {
 		w.forget(sources()...)
 	}
 	if tellsRest(e.Object) {
-		w.calm = e.Version
+		w.calm, w.recent = e.Version, nil
 	}
+	w.recent = append(w.recent, templateOf(e.Object))
 	refers := simapi.Refers(e.Object)
 	for _, src := range sources() {
 		switch _, was := w.covered[src]; {
@@ -216,6 +224,19 @@ func tellsRest(obj simapi.Object) bool {
 	default:
 		return false
 	}
+}
+
+// away is the version in which the content that is there again had left; 0 if it was never there before.
+func (s *sourceTruth) away() uint64 {
+	var away uint64
+	before := s.first
+	for _, c := range s.changes {
+		if before == s.content {
+			away = c.version
+		}
+		before = c.content
+	}
+	return away
 }
 
 // asksFor reads the annotations of a workload as their documentation says. A source that is named counts whether it is
@@ -249,6 +270,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 		o.h.say("ledger of %s lands at %d", w.name, e.Version)
 	}
 	for src := range w.covered {
+		w.wrote[src] = l.known[src]
 		if _, known := l.known[src]; known {
 			delete(w.forgotten, src)
 			delete(w.unreadable, src)

@@ -14,6 +14,9 @@ type SourceSeen struct {
 	Content uint64
 	// Edited tells that the content was seen to change, and not only to appear.
 	Edited bool
+	// Timeless tells that the API server noted no time for that change: all it
+	// did was to take keys away.
+	Timeless bool
 	// Annotations is the version in which the annotations became what they are.
 	Annotations uint64
 	// Version is that of the object: its content cannot be newer.
@@ -130,11 +133,19 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 	sure := c.Source.DataTime.Add(lag(c, w))
 	n := 0
 	for _, pod := range p.all {
-		if !pod.created.After(sure) {
+		switch {
+		case c.Seen.Timeless:
+			n++ // its age says nothing
+		case !pod.created.After(sure):
 			n++
 		}
 	}
 	return n
+}
+
+// olderThanSource tells whether a pod was started before the source was made.
+func (p Pods) olderThanSource(c *Concern) bool {
+	return p.Count > 0 && p.Oldest.Before(c.Source.Created)
 }
 
 // missed tells whether a pod may have been started while a content was away.

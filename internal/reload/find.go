@@ -78,13 +78,13 @@ func (f *Facts) find(c *Concern, base base) finding {
 func (f *Facts) kept(c *Concern, base base) finding {
 	doubted := f.doubted(base)
 	switch {
-	case !doubted && c.Left.Version == 0:
+	case !doubted && (c.Left.Version == 0 || order(c, f.Seen) == fresh):
 		return same
 	case doubted && f.mustWait():
 		return waiting
 	case f.Pods == nil:
 		return asking
-	case doubted && f.Pods.older(c, f.Seen) > 0:
+	case doubted && f.Pods.older(c, f.Seen) > 0 && (edited(c) || f.Pods.olderThanSource(c)):
 		return outlived
 	case c.Left.Version != 0 && f.Pods.missed(c):
 		return changed
@@ -130,8 +130,8 @@ func (f *Facts) compared(c *Concern, base base) finding {
 	// The API server notes no time when all an update does is to take keys away.
 	// A content that differs from the ledger, and claims to be no newer than it,
 	// was changed in that way, nobody knows when.
-	if c.Source.DataTime.Unix() <= base.ledger.DataTime {
-		return changed
+	if c.Seen.Content == 0 && c.Source.DataTime.Unix() <= base.ledger.DataTime {
+		c.Seen.Timeless = true
 	}
 	return f.asked(c)
 }
@@ -176,7 +176,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 	case stale:
 		return changed
 	}
-	if c.Source.DataTime.Before(f.Installed) {
+	if c.Seen.Content == 0 && c.Source.DataTime.Before(f.Installed) {
 		return recorded
 	}
 	return f.asked(c)

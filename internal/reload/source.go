@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,6 +131,20 @@ type Source struct {
 	Created  time.Time
 
 	Annotations SourceAnnotations
+}
+
+// OnlyLost tells that all that differs from an earlier content is that keys were
+// taken away, for which the API server notes no time.
+func (s *Source) OnlyLost(before *Source) bool {
+	if len(s.Keys) >= len(before.Keys) {
+		return false
+	}
+	for _, key := range s.Keys {
+		if !slices.Contains(before.Keys, key) {
+			return false
+		}
+	}
+	return true
 }
 
 // FromConfigMap returns what is kept of a ConfigMap. The result shares no

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -78,9 +81,16 @@ func TestARolloutThatNeverEndsDoesNotFillTheMemory(t *testing.T) {
 	}
 }
 
-// written is a ConfigMap with the time at which its content was written.
-func written(content string, version int, second int64) reload.Source {
-	src := configMap("cm", content, version)
+// written is a ConfigMap with a key for each letter, and the time at which its content was written.
+func written(letters string, version int, second int64) reload.Source {
+	data := map[string]string{}
+	for _, letter := range letters {
+		data[string(letter)] = "value"
+	}
+	src := reload.FromConfigMap(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cm", UID: "cm", ResourceVersion: strconv.Itoa(version)},
+		Data:       data,
+	}, reload.DefaultNames())
 	src.DataTime = time.Unix(second, 0)
 	return src
 }
@@ -91,39 +101,43 @@ func TestWhenAContentLeft(t *testing.T) {
 		puts func(s *State)
 		want reload.Left
 	}{
-		"it did not": {func(s *State) { s.PutSource(written("one", 6, 60), live) }, reload.Left{}},
-		"it did":     {func(s *State) { s.PutSource(written("two", 7, 70), live) }, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		"it did not": {func(s *State) { s.PutSource(written("ab", 6, 60), live) }, reload.Left{}},
+		"it did":     {func(s *State) { s.PutSource(written("xy", 7, 70), live) }, reload.Left{Version: 7, Time: at(70), Noted: true}},
 		"and came back": {func(s *State) {
-			s.PutSource(written("two", 7, 70), live)
-			s.PutSource(written("one", 8, 80), live)
+			s.PutSource(written("xy", 7, 70), live)
+			s.PutSource(written("ab", 8, 80), live)
 		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
 		"and came back by taking a key away, which leaves no time": {func(s *State) {
-			s.PutSource(written("two", 7, 70), live)
-			s.PutSource(written("one", 8, 50), live)
+			s.PutSource(written("abc", 7, 70), live)
+			s.PutSource(written("ab", 8, 50), live)
 		}, reload.Left{Version: 7, Time: at(70)}},
-		"it left by taking a key away": {func(s *State) { s.PutSource(written("two", 7, 50), live) }, reload.Left{Version: 6}},
-		"nobody saw when":              {func(s *State) { s.PutSource(written("two", 9, 70), inASnap) }, reload.Left{Version: 6, Noted: true}},
-		"nobody saw whether":           {func(s *State) { s.PutSource(written("one", 9, 70), inASnap) }, reload.Left{Version: 6, Noted: true}},
+		"it left by taking a key away":                     {func(s *State) { s.PutSource(written("a", 7, 50), live) }, reload.Left{Version: 6}},
+		"it was never compared with what was there before": {func(s *State) { s.PutSource(written("xy", 7, 70), live) }, reload.Left{Version: 1, Noted: true}},
+		"nobody saw when":                                  {func(s *State) { s.PutSource(written("xy", 9, 70), inASnap) }, reload.Left{Version: 6, Noted: true}},
+		"nobody saw whether":                               {func(s *State) { s.PutSource(written("ab", 9, 70), inASnap) }, reload.Left{Version: 6, Noted: true}},
 		"the workload was compared since": {func(s *State) {
-			s.PutSource(written("two", 7, 70), live)
+			s.PutSource(written("xy", 7, 70), live)
 			f, _ := s.Facts(deployment("web", "", 0).Key)
 			s.Compared(&f)
 		}, reload.Left{}},
 		"it changed while the workload was compared": {func(s *State) {
-			s.PutSource(written("two", 7, 70), live)
+			s.PutSource(written("xy", 7, 70), live)
 			f, _ := s.Facts(deployment("web", "", 0).Key)
-			s.PutSource(written("three", 8, 80), live)
+			s.PutSource(written("z", 8, 80), live)
 			s.Compared(&f)
 		}, reload.Left{Version: 8}},
 		"another instance has compared": {func(s *State) {
-			s.PutSource(written("two", 7, 70), live)
+			s.PutSource(written("xy", 7, 70), live)
 			s.PutWorkload(deployment("web", "cm", 8, auto, "true", reload.LedgerAnnotation, "theirs"), live)
 		}, reload.Left{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)
 			s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
-			s.PutSource(written("one", 5, 50), live)
+			s.PutSource(written("ab", 5, 50), live)
+			if f, _ := s.Facts(deployment("web", "", 0).Key); name != "it was never compared with what was there before" {
+				s.Compared(&f)
+			}
 			tc.puts(s)
 			f, _ := s.Facts(deployment("web", "", 0).Key)
 			if got := f.Concerns[0].Left; got != tc.want {

@@ -32,13 +32,19 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	if ok && overtaken(version, known.seen.Version, live) {
 		return nil
 	}
+	differs := !ok || known.Digest != src.Digest
 	next := source{Source: src, seen: reload.SourceSeen{Version: version}}
+	switch {
+	case ok && differs:
+		next.seen.Timeless = src.OnlyLost(&known.Source)
+	case ok:
+		next.seen.Timeless = known.seen.Timeless
+	}
 	if live {
 		next.seen.Content, next.seen.Annotations = version, version
-		if ok && known.Digest == src.Digest {
-			next.seen.Content, next.seen.Edited = known.seen.Content, known.seen.Edited
-		} else if ok {
-			next.seen.Edited = true
+		next.seen.Edited = ok && (differs || known.seen.Edited)
+		if !differs {
+			next.seen.Content = known.seen.Content
 		}
 		if ok && known.Annotations == src.Annotations {
 			next.seen.Annotations = known.seen.Annotations
@@ -46,7 +52,6 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	}
 	s.sources[src.Key] = next
 	s.index.addSource(src.Key)
-	differs := !ok || known.Digest != src.Digest
 	// What was written while nobody watched may have come and gone.
 	left := ok && (differs || !live && src.DataTime.After(known.DataTime))
 	if !back && !differs && !left && known.Annotations == src.Annotations {
@@ -63,12 +68,14 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 // compared with it: what came after cannot be told apart.
 func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before source, live bool) {
 	key := now.Key.Local()
-	noted := now.DataTime.After(before.DataTime)
+	noted := !now.OnlyLost(&before.Source)
 	for _, concern := range concerned {
 		w := s.workloads[concern]
 		left, ok := w.left[key]
 		switch {
 		case ok:
+		case !w.compared:
+			left.Version = 1 // it may have left before we started
 		case live && noted:
 			left.Version, left.Time = now.seen.Version, now.DataTime
 		default:

@@ -17,6 +17,8 @@ type workload struct {
 	remembered string
 	// left are the sources that have had another content since the workload was compared with them.
 	left map[reload.LocalKey]reload.Left
+	// compared tells that it was compared at all, by us or by another instance whose ledger was seen to come.
+	compared bool
 }
 
 // maxRecent bounds the revisions that are kept of a workload whose rollouts never end.
@@ -37,8 +39,9 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 	next := &workload{Workload: w, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
 	if same {
 		next.remembered = known.remembered
-		if known.LedgerText == w.LedgerText {
-			next.left = known.left // who writes a ledger has compared
+		next.left, next.compared = known.left, known.compared
+		if known.LedgerText != w.LedgerText {
+			next.left, next.compared = nil, true // who writes a ledger has compared
 		}
 	}
 	revision := w.Revision()
@@ -92,9 +95,9 @@ func (s *State) Compared(f *reload.Facts) {
 	if !ok || known.UID != f.Workload.UID {
 		return
 	}
-	known.left = nil
+	known.left, known.compared = nil, true
 	for _, c := range f.Concerns {
-		if now, ok := s.sources[c.Source.Key]; !ok || now.seen.Version != c.Seen.Version && now.Digest != c.Source.Digest {
+		if now, ok := s.sources[c.Source.Key]; ok && now.seen.Version != c.Seen.Version && now.Digest != c.Source.Digest {
 			// It has changed since the facts were taken, at some time after the version in them.
 			known.leave(c.Source.Key.Local(), reload.Left{Version: c.Seen.Version + 1})
 		}

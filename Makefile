@@ -99,7 +99,7 @@ mutants: preflight ## Break the engine on purpose, one way at a time: each has t
 .PHONY: bench
 
 bench: preflight ## What it costs, beside the limit of each figure (minutes; JSON=file, BENCH="-runs=5 …")
-	@$(GO) build -o bin/bench ./bench
+	@$(GO_SH) build -o bin/bench ./bench
 	@bin/bench $(if $(JSON),-json=$(JSON)) $(BENCH)
 
 ##@ Other

@@ -40,7 +40,7 @@ func mutations() []mutation {
 		{
 			what: "a mark that stands already is written again, and nothing rolls",
 			file: "internal/reload/marking.go",
-			from: "	if !changed {", to: "	if !changed && d.Ledger.Counter < 0 {",
+			from: "	if seen.MayHavePods(", to: "	if d.Ledger.Counter < 0 && seen.MayHavePods(",
 			in: controller, tests: histories,
 		},
 		{
@@ -52,19 +52,19 @@ func mutations() []mutation {
 		{
 			what: "objects of a snapshot count as seen in order",
 			file: "internal/state/sources.go",
-			from: "	if live {\n		next.seen.Content", to: "	if true {\n		next.seen.Content",
+			from: "	if live {\n		next.seen.Content", to: "	if live = true; live {\n		next.seen.Content",
 			in: controller, tests: histories,
 		},
 		{
 			what: "a content that is other than the ledger's and claims to be no newer is taken for old",
 			file: "internal/reload/find.go",
-			from: "	if c.Source.DataTime.Unix() <= base.ledger.DataTime {\n		return changed", to: "	if c.Source.DataTime.Unix() <= base.ledger.DataTime {\n		return recorded",
+			from: "		c.Seen.Timeless = true\n", to: "",
 			in: controller, tests: histories,
 		},
 		{
 			what: "pods that started right after a change are taken for sure to have it",
 			file: "internal/reload/evidence.go",
-			from: "c.Source.DataTime.Add(startLag)", to: "c.Source.DataTime.Add(-startLag)",
+			from: "	return startLag\n", to: "	return -startLag\n",
 			in: controller, tests: histories,
 		},
 		{
@@ -76,7 +76,7 @@ func mutations() []mutation {
 		{
 			what: "what changed before the installation is acted upon",
 			file: "internal/reload/find.go",
-			from: "	if c.Source.DataTime.Before(f.Installed) {", to: "	if c.Source.DataTime.Before(c.Source.Created) {",
+			from: "c.Source.DataTime.Before(f.Installed) {", to: "c.Source.DataTime.Before(c.Source.Created) {",
 			in: controller, tests: histories,
 		},
 		{
@@ -94,7 +94,7 @@ func mutations() []mutation {
 		{
 			what: "a failed write is not tried again",
 			file: "internal/controller/look.go",
-			from: "retryIn, before := c.queue.retry(key)", to: "retryIn, before := time.Second, 1",
+			from: "retryIn, before := c.queue.failed(key)", to: "retryIn, before := time.Second, 1",
 			in: controller, tests: histories,
 		},
 		{
@@ -117,8 +117,38 @@ func mutations() []mutation {
 		},
 		{
 			what: "a template whose marks alone were changed does not count as rolled",
+			file: "internal/reload/workload.go",
+			from: "	all := marks.digest()\n", to: "	all := Marks{}.digest()\n",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a template that came back counts as a new one",
 			file: "internal/state/workloads.go",
-			from: " || !known.Marks.Equal(w.Marks)", to: "",
+			from: "	w.seen.Returned = w.seen.MayHavePods(revision)\n", to: "",
+			in: controller, tests: histories,
+		},
+		{
+			what: "pods are asked while the rollout that replaces them is under way",
+			file: "internal/reload/find.go",
+			from: "	case doubted && f.mustWait():\n		return waiting\n", to: "",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a content that left and came back was never away",
+			file: "internal/state/sources.go",
+			from: "		s.noteLeft(concerned, next, known, live)\n", to: "",
+			in: controller, tests: histories,
+		},
+		{
+			what: "the ledger of another object is believed",
+			file: "internal/reload/find.go",
+			from: "	if err == nil && known.UID != w.UID {", to: "	if err == nil && known.UID == \"\" {",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a ledger that was set back is believed",
+			file: "internal/reload/find.go",
+			from: "err == nil && standing.Counter >= ours.Counter &&", to: "err == nil &&",
 			in: controller, tests: histories,
 		},
 		{

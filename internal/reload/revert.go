@@ -78,7 +78,7 @@ func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
 		d.Why = "Reloader marks it too"
 	case base.ledger.Step >= lastStep:
 		d.Action, d.Reverted.Final = Nothing, true
-		d.Why = fmt.Sprintf("%s took every mark away; nothing more is written until the content changes again", d.Reverted.By())
+		d.Why = d.Reverted.By() + " took every mark away; nothing more is written until the content changes again"
 	default:
 		d.Ledger.Step = base.ledger.Step + 1
 	}

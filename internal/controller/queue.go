@@ -46,6 +46,10 @@ func newQueue(c clock.Clock) *queue {
 func (q *queue) add(key reload.WorkloadKey, settle, most time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.set(key, settle, most)
+}
+
+func (q *queue) set(key reload.WorkloadKey, settle, most time.Duration) {
 	now := q.clock.Now()
 	it, ok := q.waiting[key]
 	if !ok {
@@ -81,6 +85,7 @@ func (q *queue) failed(key reload.WorkloadKey) (delay time.Duration, before int)
 // again also tells what there was before.
 func (q *queue) again(key reload.WorkloadKey, failed bool) (time.Duration, tries) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	before := q.tries[key]
 	now := before
 	now.all++
@@ -88,12 +93,14 @@ func (q *queue) again(key reload.WorkloadKey, failed bool) (time.Duration, tries
 		now.failed++
 	}
 	q.tries[key] = now
-	q.mu.Unlock()
 	delay := lastRetry
 	if before.all < 16 {
 		delay = min(firstRetry<<before.all, lastRetry)
 	}
-	q.add(key, delay, delay)
+	if it, ok := q.waiting[key]; ok && it.due.Before(q.clock.Now().Add(delay)) {
+		return it.due.Sub(q.clock.Now()), before // something changed meanwhile, which does not wait for the failure
+	}
+	q.set(key, delay, delay)
 	return delay, before
 }
 

@@ -130,6 +130,39 @@ func TestRetriesComeLaterEachTimeUpToFiveMinutesForEver(t *testing.T) {
 	}
 }
 
+// failOften leaves web with the longest delay before it.
+func failOften(q *queue, clock *clocktesting.FakeClock) {
+	for range 20 {
+		q.failed(named("web"))
+		clock.Step(lastRetry)
+		due(q)
+	}
+}
+
+func TestAFailureDoesNotDelayWhatChangedMeanwhile(t *testing.T) {
+	q, clock := newTestQueue()
+	failOften(q, clock)
+	q.busy[named("web")] = struct{}{}
+	q.add(named("web"), settle, most)
+	q.failed(named("web"))
+	q.done(named("web"))
+	clock.Step(settle)
+	if got := due(q); len(got) != 1 {
+		t.Errorf("%v is due after the quiet period, want web", got)
+	}
+}
+
+func TestAQuietPeriodBeginsAfterTheWaitForSomethingElse(t *testing.T) {
+	q, clock := newTestQueue()
+	failOften(q, clock)
+	q.failed(named("web"))
+	clock.Step(most + time.Second)
+	q.add(named("web"), settle, most)
+	if got := due(q); len(got) != 0 {
+		t.Errorf("%v is looked at in the middle of a burst", got)
+	}
+}
+
 func TestAConflictIsNoFailureThatWasTold(t *testing.T) {
 	q, clock := newTestQueue()
 	q.retry(named("web"))
@@ -141,6 +174,8 @@ func TestAConflictIsNoFailureThatWasTold(t *testing.T) {
 	if delay, before := q.failed(named("web")); delay != 2*firstRetry || before != 0 {
 		t.Errorf("the first failure after a conflict waits %s and counts %d before it", delay, before)
 	}
+	clock.Step(2 * firstRetry)
+	due(q)
 	if delay, before := q.failed(named("web")); delay != 4*firstRetry || before != 1 {
 		t.Errorf("the second failure waits %s and counts %d before it", delay, before)
 	}

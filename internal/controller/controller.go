@@ -49,6 +49,8 @@ type Report interface {
 	Reloaded(w *reload.Workload, d reload.Decision, took time.Duration)
 	// Reverted is called when somebody took our mark away and pods from before the content are left.
 	Reverted(w *reload.Workload, d reload.Decision)
+	// Undecided is called when nothing could tell whether some Secrets of a workload changed.
+	Undecided(w *reload.Workload, secrets int)
 	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
 	Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool)
 }

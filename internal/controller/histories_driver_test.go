@@ -293,6 +293,8 @@ func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration) {}
 
 func (noReport) Reverted(*reload.Workload, reload.Decision) {}
 
+func (noReport) Undecided(*reload.Workload, int) {}
+
 func (noReport) Failed(*reload.Workload, reload.Decision, error, time.Duration, bool) {}
 
 // plainLog drops what differs from one replay to the next.

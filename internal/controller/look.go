@@ -118,6 +118,9 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	if d.Reverted != nil {
 		c.report.Reverted(w, d)
 	}
+	if d.Undecided > 0 {
+		c.report.Undecided(w, d.Undecided)
+	}
 	return nil
 }
 

@@ -88,6 +88,10 @@ type Decision struct {
 	// Restores tells that the ledger on the object is not ours any more and
 	// that writing would put ours back.
 	Restores bool
+	// Undecided are Secrets of which nothing can tell whether they changed: the
+	// DigestKey behind the ledger is lost, and they show no later time. They are
+	// taken for unchanged.
+	Undecided int
 	// Reverted is set if somebody took our mark away.
 	Reverted *Revert
 }
@@ -128,7 +132,7 @@ func Decide(f Facts) Decision {
 	case tally.waiting > 0:
 		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may be one that came back; whether pods are older than the content of %d of its sources is to be seen when its rollout has ended", tally.waiting)}
 	case tally.recorded > 0 || tally.dropped > 0 || base.restore:
-		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore}
+		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided}
 	default:
 		return Decision{Why: "its sources have the content that its pods were last rolled with"}
 	}
@@ -138,6 +142,7 @@ func Decide(f Facts) Decision {
 type tally struct {
 	changes, outlived                  []Concern
 	asking, waiting, recorded, dropped int
+	undecided                          int
 }
 
 func (t *tally) add(c Concern, found finding) {
@@ -152,6 +157,9 @@ func (t *tally) add(c Concern, found finding) {
 		t.outlived = append(t.outlived, c)
 	case recorded:
 		t.recorded++
+	case undecided:
+		t.recorded++
+		t.undecided++
 	case same:
 	}
 }

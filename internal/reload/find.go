@@ -50,12 +50,13 @@ func readLedger(text string, w *Workload) (Ledger, error) {
 type finding uint8
 
 const (
-	same     finding = iota // nothing differs
-	recorded                // the pods have the present content; the ledger does not say so yet
-	changed                 // pods run with another content
-	asking                  // the age of the pods decides
-	waiting                 // the age of the pods decides, once they stop changing
-	outlived                // pods from before it are there again, because their template came back
+	same      finding = iota // nothing differs
+	recorded                 // the pods have the present content; the ledger does not say so yet
+	undecided                // nothing tells; taken for recorded
+	changed                  // pods run with another content
+	asking                   // the age of the pods decides
+	waiting                  // the age of the pods decides, once they stop changing
+	outlived                 // pods from before it are there again, because their template came back
 )
 
 func (f *Facts) find(c *Concern, base base) finding {
@@ -145,7 +146,7 @@ func (f *Facts) underOtherKey(c *Concern, base base) finding {
 		return changed
 	}
 	if c.Source.DataTime.Unix() <= base.ledger.DataTime {
-		return recorded // whoever wrote the ledger compared this content
+		return undecided // mostly whoever wrote the ledger has compared this content; keys that were taken away since show nothing
 	}
 	return f.asked(c)
 }

@@ -23,6 +23,7 @@ type Metrics struct {
 	events   *prometheus.CounterVec
 	retries  prometheus.Counter
 	reverted *prometheus.CounterVec
+	unknown  prometheus.Counter
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 }
@@ -47,13 +48,16 @@ func NewMetrics() *Metrics {
 			Namespace: namespace, Name: "retries_total", Help: "Writes that failed and are tried again.",
 		}),
 		reverted: counter(namespace, "reverted_total", "Reloads that somebody took back while old pods still ran, by who did it as far as that is known.", "by"),
+		unknown: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "secrets_undecided_total", Help: "Secrets of which nothing could tell whether they changed, because the digest key was lost.",
+		}),
 		requests: counter("rest_client", "requests_total", "Requests to the API server.", "code", "method", "host"),
 		duration: histogram("rest_client", "request_duration_seconds", "How long requests to the API server took.", "verb", "host"),
 	}
 	// Both are there from the start: an alert on a counter that does not exist yet never fires.
 	m.executed.WithLabelValues("true")
 	m.executed.WithLabelValues("false")
-	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.requests, m.duration,
+	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.requests, m.duration,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -92,6 +96,8 @@ func (r requestLatency) Observe(_ context.Context, verb string, u url.URL, laten
 }
 
 func (m *Metrics) seen(event, resource string) { m.events.WithLabelValues(event, resource).Inc() }
+
+func (m *Metrics) undecided(n int) { m.unknown.Add(float64(n)) }
 
 func (m *Metrics) takenBack(by string) { m.reverted.WithLabelValues(by).Inc() }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -17,6 +18,8 @@ type Report struct {
 	metrics *Metrics
 	// dryRun says "would", and publishes no event.
 	dryRun bool
+
+	onceUndecided sync.Once
 }
 
 // New returns one that tells everything to everybody.
@@ -40,6 +43,16 @@ func (r *Report) Reloaded(w *reload.Workload, d reload.Decision, took time.Durat
 	r.metrics.reloaded(w.Key, true, took)
 	r.events.publish(w, normal, "Reloaded", fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s', Updated '%s' of type '%s' in namespace '%s'",
 		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
+}
+
+// Undecided is called when nothing could tell whether some Secrets of a workload changed. It is told once: what is lost
+// concerns all workloads.
+func (r *Report) Undecided(w *reload.Workload, secrets int) {
+	r.metrics.undecided(secrets)
+	r.onceUndecided.Do(func() {
+		r.log.Warn("the digest key is another one than before: whether Secrets from before it lost keys meanwhile cannot be told, and they are taken for unchanged",
+			"workload", w.Key.String(), "secrets", secrets, "metric", "reloader_secrets_undecided_total")
+	})
 }
 
 // Failed is called when a write failed that will be tried again. Only the first failure of a row is an event: who looks

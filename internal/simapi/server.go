@@ -134,6 +134,14 @@ func (s *Server) Edit(resource string, name types.NamespacedName, manager string
 	return s.replace(old, next, manager), nil
 }
 
+// editStatus changes the status of what stands there and nothing else, by the subresource: whatever it is, it raises no
+// generation.
+func (s *Server) editStatus(old Object, manager string, edit func(Object)) {
+	next := clone(old)
+	edit(next)
+	s.put(ResourceOf(next), nameOf(next), next, Event{Type: watch.Modified, Old: old, Manager: manager})
+}
+
 // Delete takes an object away.
 func (s *Server) Delete(resource string, name types.NamespacedName) error {
 	old, err := s.Get(resource, name)

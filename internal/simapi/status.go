@@ -5,29 +5,53 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// counts are what a controller tells in the status of a workload about its rollout.
+type counts struct {
+	generation   int64
+	all, current int32
+}
+
 // tellStatus writes into the status of a workload what its controller sees, in a write of its own, and returns false if
 // it stands there already. Until then the status is about an earlier generation, and says so.
 func (p *Pods) tellStatus(w Object, pods []*corev1.Pod) bool {
-	var all, current int32
+	standing, err := p.server.Get(ResourceOf(w), nameOf(w))
+	if err != nil {
+		return false
+	}
+	now := counts{generation: standing.GetGeneration()}
 	for _, pod := range pods {
 		if pod.DeletionTimestamp == nil {
-			all++
+			now.all++
 			if p.Current(w, pod) {
-				current++
+				now.current++
 			}
 		}
 	}
-	before := p.server.Version()
-	_, err := p.server.Edit(ResourceOf(w), nameOf(w), "kube-controller-manager", func(obj Object) {
-		generation := obj.GetGeneration()
+	if told(standing) == now {
+		return false
+	}
+	p.server.editStatus(standing, "kube-controller-manager", func(obj Object) {
 		switch o := obj.(type) {
 		case *appsv1.Deployment:
-			o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas = generation, all, current
+			o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas = now.generation, now.all, now.current
 		case *appsv1.StatefulSet:
-			o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas = generation, all, current
+			o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas = now.generation, now.all, now.current
 		case *appsv1.DaemonSet:
-			o.Status.ObservedGeneration, o.Status.CurrentNumberScheduled, o.Status.UpdatedNumberScheduled = generation, all, current
+			o.Status.ObservedGeneration, o.Status.CurrentNumberScheduled, o.Status.UpdatedNumberScheduled = now.generation, now.all, now.current
 		}
 	})
-	return err == nil && p.server.Version() != before
+	return true
+}
+
+func told(w Object) counts {
+	switch o := w.(type) {
+	case *appsv1.Deployment:
+		return counts{o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas}
+	case *appsv1.StatefulSet:
+		return counts{o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas}
+	case *appsv1.DaemonSet:
+		return counts{o.Status.ObservedGeneration, o.Status.CurrentNumberScheduled, o.Status.UpdatedNumberScheduled}
+	default:
+		return counts{}
+	}
 }

@@ -12,6 +12,9 @@ type base struct {
 	err error
 	// restore tells that the one on the object was set back or taken away.
 	restore bool
+	// doubted tells that pods may run that were not started by the rollout that
+	// the ledger is about.
+	doubted bool
 }
 
 // errNoLedger and the others say why nothing is known of what the pods have.
@@ -20,10 +23,16 @@ const (
 	errOtherObject = ledgerError("its ledger was copied from another object")
 )
 
-// base takes the ledger on the object, unless we know better: a rollback to an
+func (f *Facts) base() base {
+	known := f.known()
+	known.doubted = f.doubted(known)
+	return known
+}
+
+// known takes the ledger on the object, unless we know better: a rollback to an
 // earlier revision brings the ledger of that time back, and tools may prune what
 // they do not know. What we wrote stays true.
-func (f *Facts) base() base {
+func (f *Facts) known() base {
 	standing, err := readLedger(f.Workload.LedgerText, &f.Workload)
 	if errors.Is(err, ErrNewerFormat) || f.Remembered == "" || f.Remembered == f.Workload.LedgerText {
 		return base{ledger: standing, err: err}
@@ -77,15 +86,14 @@ func (f *Facts) find(c *Concern, base base) finding {
 // nevertheless if their template came back, or if they were started while the
 // content was away.
 func (f *Facts) kept(c *Concern, base base) finding {
-	doubted := f.doubted(base)
 	switch {
-	case !doubted && (c.Left.Version == 0 || order(c, f.Seen) == fresh):
+	case !base.doubted && (c.Left.Version == 0 || order(c, f.Seen) == fresh):
 		return same
-	case doubted && f.mustWait():
+	case base.doubted && f.mustWait():
 		return waiting
 	case f.Pods == nil:
 		return asking
-	case doubted && f.Pods.older(c, f.Seen) > 0 && (edited(c) || f.Pods.olderThanSource(c)):
+	case base.doubted && f.Pods.older(c, f.Seen) > 0 && (edited(c) || f.Pods.olderThanSource(c)):
 		return outlived
 	case c.Left.Version != 0 && f.Pods.missed(c):
 		return changed
@@ -94,8 +102,7 @@ func (f *Facts) kept(c *Concern, base base) finding {
 	}
 }
 
-// doubted tells that pods may run that were not started by the rollout that the
-// ledger is about.
+// doubted tells that the pods may not be those that the ledger is about.
 func (f *Facts) doubted(base base) bool {
 	marks := f.Workload.Marks.digest()
 	switch {

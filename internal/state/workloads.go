@@ -11,8 +11,9 @@ import (
 // workload is one with what was seen of it.
 type workload struct {
 	reload.Workload
-	seen  reload.WorkloadSeen
-	links links
+	seen     reload.WorkloadSeen
+	revision reload.Digest
+	links    links
 	// remembered is the text of the ledger that we wrote or accepted last.
 	remembered string
 	// left are the sources that have had another content since the workload was compared with them.
@@ -36,7 +37,8 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 	if same && overtaken(version, versionOf(known.ResourceVersion), live) {
 		return false
 	}
-	next := &workload{Workload: w, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
+	revision := w.Revision()
+	next := &workload{Workload: w, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
 	if same {
 		next.remembered = known.remembered
 		next.left, next.compared = known.left, known.compared
@@ -44,18 +46,17 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 			next.left, next.compared = nil, true // who writes a ledger has compared
 		}
 	}
-	revision := w.Revision()
 	switch {
 	case !live:
 		// Whether a template that differs was there before, nobody saw.
-		next.seen.Returned = same && (known.seen.Returned || known.Revision() != revision)
+		next.seen.Returned = same && (known.seen.Returned || known.revision != revision)
 		next.seen.Recent = []reload.Digest{revision}
 	case !same:
 		next.seen.Template, next.seen.Policy = version, version
 		next.seen.Recent, next.seen.Whole = []reload.Digest{revision}, true
 	default:
 		next.seen = known.seen
-		if known.Revision() != revision {
+		if known.revision != revision {
 			next.changeTemplate(revision, version)
 		}
 		if !known.Policy.Equal(w.Policy) {
@@ -70,7 +71,7 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 	}
 	s.index.link(w.Key, next.links)
 	s.workloads[w.Key] = next
-	cameBack := next.seen.Returned && same && known.Revision() != revision
+	cameBack := next.seen.Returned && same && known.revision != revision
 	return !same || cameBack || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
 }
 
@@ -102,7 +103,7 @@ func (s *State) Compared(f *reload.Facts) {
 			known.leave(c.Source.Key.Local(), reload.Left{Version: c.Seen.Version + 1})
 		}
 	}
-	if f.Pods != nil && known.Revision() == f.Workload.Revision() {
+	if f.Pods != nil && known.revision == f.Workload.Revision() {
 		known.seen.Returned, known.seen.Trusted = false, f.Workload.MarksDigest()
 	}
 }

@@ -130,7 +130,7 @@ func mutations() []mutation {
 		{
 			what: "pods are asked while the rollout that replaces them is under way",
 			file: "internal/reload/find.go",
-			from: "	case doubted && f.mustWait():\n		return waiting\n", to: "",
+			from: "	case base.doubted && f.mustWait():\n		return waiting\n", to: "",
 			in: controller, tests: histories,
 		},
 		{

@@ -71,9 +71,11 @@ var (
 	webConfig = harness.Ref{Kind: "configmap", Name: "web"}
 )
 
-// adopted returns when a workload has its ledger.
+// adopted returns when a workload has its ledger and its pods: what changes before Kubernetes has made the first revision
+// is part of that.
 func (p *place) adopted(ns *harness.Namespace, workload harness.Ref) {
 	p.Helper()
+	p.must(ns.AwaitReady(p.ctx, workload))
 	p.must(harness.Await(p.ctx, "the ledger of "+workload.String(), func(ctx context.Context) error {
 		obj, err := ns.Get(ctx, workload)
 		if err == nil && obj.GetAnnotations()[reload.LedgerAnnotation] == "" {

@@ -54,7 +54,8 @@ func NewMetrics() *Metrics {
 		requests: counter("rest_client", "requests_total", "Requests to the API server.", "code", "method", "host"),
 		duration: histogram("rest_client", "request_duration_seconds", "How long requests to the API server took.", "verb", "host"),
 	}
-	// Both are there from the start: an alert on a counter that does not exist yet never fires.
+	// They are there from the start: an alert on a counter that does not exist yet never fires.
+	m.reverted.WithLabelValues("unknown")
 	m.executed.WithLabelValues("true")
 	m.executed.WithLabelValues("false")
 	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.requests, m.duration,

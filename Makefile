@@ -23,9 +23,8 @@ keep := $(filter-out 0 no false,$(KEEP))
 # What is built from source is pinned by modules of their own.
 MODULES = tools/golangci-lint tools/helm $(patsubst %/go.mod,%,$(wildcard test/cluster/tools/*/go.mod))
 
-# Everything but what needs a program that Go cannot build: containerd for the image. The histories on a real API server
-# are many times a test, and have a line of their own.
-PACKAGES = $(shell $(GO) list ./... | grep -v -e /test/image -e /test/faults)
+# Everything but what needs a program that Go cannot build: containerd for the image.
+PACKAGES = $(shell $(GO) list ./... | grep -v /test/image)
 N = 200
 
 ##@ See it
@@ -69,8 +68,8 @@ test: linux build cgo lint bin/helm ## Everything that runs anywhere: build, lin
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build
 	@# All histories once, and some of them below with the race detector, under which they take four times as long.
 	$(GO) test -timeout 20m -run Histories ./internal/controller
-	HELM=$(CURDIR)/bin/helm REROLL_HISTORIES=500 $(GO) test -race -timeout 30m $(PACKAGES)
-	$(GO) test -race -count=1 -timeout 1h -v -run Histories ./test/faults
+	@# Tests on a cluster mostly wait for it, so more packages than processors are tried at a time.
+	HELM=$(CURDIR)/bin/helm REROLL_HISTORIES=500 $(GO) test -race -p 4 -timeout 1h $(PACKAGES)
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -90,7 +89,7 @@ test-image: image cgo ## Load the image into containerd (Debian: apt-get install
 
 histories: cgo ## Faults and kills drawn at random, between the controller and a real API server (N=200)
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.
-	REROLL_HISTORIES=$(N) $(GO) test -count=1 -timeout 3h -v -run Histories ./test/faults
+	REROLL_REAL_HISTORIES=$(N) $(GO) test -count=1 -timeout 3h -v -run Histories ./test/faults
 
 mutants: preflight ## Break the engine on purpose, one way at a time: each has to turn a test red
 	$(GO) run ./tools/mutants

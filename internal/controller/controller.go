@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -49,6 +50,14 @@ type Report interface {
 	Reloaded(w *reload.Workload, d reload.Decision, took time.Duration)
 	// Reverted is called when somebody took our mark away and pods from before the content are left.
 	Reverted(w *reload.Workload, d reload.Decision)
+	// Watching is called when a workload was opted in, with the sources that concern it.
+	Watching(w *reload.Workload, concerns []reload.Concern)
+	// Missing is called when such a workload names sources that do not exist.
+	Missing(w *reload.Workload, sources []reload.LocalKey)
+	// Misused is called when somebody has written annotations that are wrong or do nothing.
+	Misused(w *reload.Workload, problems []reload.Problem)
+	// Misplaced is called when somebody has written an annotation on a source that belongs on a workload.
+	Misplaced(src *reload.Source)
 	// Undecided is called when nothing could tell whether some Secrets of a workload changed.
 	Undecided(w *reload.Workload, secrets int)
 	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
@@ -86,6 +95,10 @@ type Controller struct {
 	restored map[reload.WorkloadKey]time.Time
 	// awaiting is since when the end of a rollout is waited for.
 	awaiting map[reload.WorkloadKey]time.Time
+	// newcomers were opted in while we ran, and nobody has told yet what is watched for them.
+	newcomers map[reload.WorkloadKey]struct{}
+	// acting tells that this is the instance that writes and tells.
+	acting atomic.Bool
 }
 
 // New returns a controller that does nothing yet.
@@ -110,6 +123,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		supposed:   map[reload.WorkloadKey]string{},
 		restored:   map[reload.WorkloadKey]time.Time{},
 		awaiting:   map[reload.WorkloadKey]time.Time{},
+		newcomers:  map[reload.WorkloadKey]struct{}{},
 	}
 }
 
@@ -149,6 +163,7 @@ func (c *Controller) Run(ctx context.Context) error {
 			return err
 		}
 	}
+	c.acting.Store(true)
 	// Writes are not cut off by the end of the context: an answer that is not read is a change that is not known.
 	writing := context.WithoutCancel(ctx)
 	for range workers {

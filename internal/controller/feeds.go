@@ -128,6 +128,9 @@ func (c *Controller) sources(kind reload.SourceKind, namespace string, read func
 			if !ok {
 				return
 			}
+			if live && src.Misplaced != "" && c.acting.Load() && c.state.Misplaced(src.Key) != src.Misplaced {
+				c.report.Misplaced(&src)
+			}
 			for _, key := range c.state.PutSource(src, live) {
 				c.enqueue(key)
 			}
@@ -157,6 +160,14 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 }
 
 func (c *Controller) putWorkload(w reload.Workload, live bool) {
+	if live && c.acting.Load() {
+		before, known := c.state.Workload(w.Key)
+		if known && before.UID == w.UID {
+			c.tellWorkload(&before, &w)
+		} else {
+			c.tellWorkload(nil, &w)
+		}
+	}
 	differs := c.state.PutWorkload(w, live)
 	c.mu.Lock()
 	_, conflicted := c.conflicted[w.Key]

@@ -295,6 +295,14 @@ func (noReport) Reverted(*reload.Workload, reload.Decision) {}
 
 func (noReport) Undecided(*reload.Workload, int) {}
 
+func (noReport) Watching(*reload.Workload, []reload.Concern) {}
+
+func (noReport) Missing(*reload.Workload, []reload.LocalKey) {}
+
+func (noReport) Misused(*reload.Workload, []reload.Problem) {}
+
+func (noReport) Misplaced(*reload.Source) {}
+
 func (noReport) Failed(*reload.Workload, reload.Decision, error, time.Duration, bool) {}
 
 // plainLog drops what differs from one replay to the next.

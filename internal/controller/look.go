@@ -30,6 +30,7 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	switch {
 	case err == nil:
 		c.queue.succeeded(key)
+		c.welcome(&facts)
 	case errors.Is(err, errLater):
 	case apierrors.IsNotFound(err):
 		// Deleted in the meantime: the watch brings that, or a new object of the same name.
@@ -199,6 +200,7 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 	delete(c.supposed, key)
 	delete(c.restored, key)
 	delete(c.awaiting, key)
+	delete(c.newcomers, key)
 }
 
 // decideAgain waits for the version that the API server has already, and the state not yet.

@@ -96,6 +96,22 @@ type Decision struct {
 	Reverted *Revert
 }
 
+// Missing are the sources that the workload names and that do not exist.
+func (f *Facts) Missing() []LocalKey {
+	var missing []LocalKey
+	for _, kind := range sourceKinds() {
+		for _, name := range f.Workload.Policy.ExactNames(kind) {
+			key := LocalKey{Kind: kind, Name: name}
+			exists := slices.Contains(f.Spared, key) ||
+				slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Key.Local() == key })
+			if !exists {
+				missing = append(missing, key)
+			}
+		}
+	}
+	return missing
+}
+
 // Decide compares the content of the sources now with the content that the pods
 // were last rolled with. It does not matter which event led to the question, or
 // how many were missed before.

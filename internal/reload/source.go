@@ -131,6 +131,8 @@ type Source struct {
 	Created  time.Time
 
 	Annotations SourceAnnotations
+	// Misplaced is an annotation on it that belongs on a workload.
+	Misplaced string
 }
 
 // OnlyLost tells that all that differs from an earlier content is that keys were
@@ -196,6 +198,7 @@ func fromMeta(kind SourceKind, meta *metav1.ObjectMeta, names Names) Source {
 			Match:  meta.Annotations[names.Match] == "true",
 			Ignore: meta.Annotations[names.Ignore] == "true",
 		},
+		Misplaced: misplaced(meta.Annotations, names),
 	}
 }
 

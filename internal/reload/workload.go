@@ -93,6 +93,7 @@ func NewWorkload(kind string, meta *metav1.ObjectMeta, selector *metav1.LabelSel
 		},
 	}
 	w.Policy, w.Problems = ParsePolicy(meta.Annotations, template.Annotations, names)
+	w.Problems = append(w.Problems, misuse(meta.Annotations, w.Policy, names)...)
 	for i := range template.Spec.Containers {
 		container := &template.Spec.Containers[i]
 		w.Containers = append(w.Containers, container.Name)

@@ -70,21 +70,25 @@ func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 }
 
 func (e *Events) publish(w *reload.Workload, kind, reason, note string) {
+	e.publishAbout(&corev1.ObjectReference{
+		APIVersion: "apps/v1", Kind: w.Key.Kind, Namespace: w.Key.Namespace, Name: w.Key.Name,
+		UID: w.UID, ResourceVersion: w.ResourceVersion,
+	}, kind, reason, note)
+}
+
+func (e *Events) publishAbout(about *corev1.ObjectReference, kind, reason, note string) {
 	now := e.clock.Now()
 	event := &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Name: eventName(w.Key.Name, now), Namespace: w.Key.Namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: eventName(about.Name, now), Namespace: about.Namespace},
 		EventTime:  metav1.NewMicroTime(now),
-		Regarding: corev1.ObjectReference{
-			APIVersion: "apps/v1", Kind: w.Key.Kind, Namespace: w.Key.Namespace, Name: w.Key.Name,
-			UID: w.UID, ResourceVersion: w.ResourceVersion,
-		},
-		Type: kind, Reason: reason, Note: cut(note), Action: "Reload",
+		Regarding:  *about,
+		Type:       kind, Reason: reason, Note: cut(note), Action: "Reload",
 		ReportingController: "reroll", ReportingInstance: e.instance,
 	}
 	select {
 	case e.pending <- event:
 	default:
-		e.log.Warn("an event was dropped, too many wait", "about", w.Key.String(), "reason", reason)
+		e.log.Warn("an event was dropped, too many wait", "about", about.Kind+" "+about.Namespace+"/"+about.Name, "reason", reason)
 	}
 }
 

@@ -86,6 +86,13 @@ func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before source, liv
 	}
 }
 
+// Misplaced is what a source, as it is known, carries that belongs on a workload.
+func (s *State) Misplaced(key reload.SourceKey) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.sources[key].Misplaced
+}
+
 // DeleteSource forgets a source.
 func (s *State) DeleteSource(key reload.SourceKey) {
 	s.mu.Lock()

@@ -1,0 +1,40 @@
+package controller
+
+import (
+	"slices"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// What users write while we run is answered where they look. What stood there before is not: a restart would tell it all
+// again. Nor does a standby tell anything.
+
+// tellWorkload tells what is newly wrong with the annotations of a workload, and notes that it was opted in.
+func (c *Controller) tellWorkload(before *reload.Workload, w *reload.Workload) {
+	problems := slices.DeleteFunc(slices.Clone(w.Problems), func(p reload.Problem) bool {
+		return before != nil && slices.Contains(before.Problems, p)
+	})
+	if len(problems) > 0 {
+		c.report.Misused(w, problems)
+	}
+	if w.Policy.OptedIn(c.opts.AutoReloadAll) && (before == nil || !before.Policy.OptedIn(c.opts.AutoReloadAll)) {
+		c.mu.Lock()
+		c.newcomers[w.Key] = struct{}{}
+		c.mu.Unlock()
+	}
+}
+
+// welcome tells of a workload that was opted in what is watched for it, once that is known.
+func (c *Controller) welcome(facts *reload.Facts) {
+	c.mu.Lock()
+	_, isNew := c.newcomers[facts.Workload.Key]
+	delete(c.newcomers, facts.Workload.Key)
+	c.mu.Unlock()
+	if !isNew {
+		return
+	}
+	c.report.Watching(&facts.Workload, facts.Concerns)
+	if missing := facts.Missing(); len(missing) > 0 {
+		c.report.Missing(&facts.Workload, missing)
+	}
+}

@@ -58,6 +58,8 @@ type Report interface {
 	Misused(w *reload.Workload, problems []reload.Problem)
 	// Misplaced is called when somebody has written an annotation on a source that belongs on a workload.
 	Misplaced(src *reload.Source)
+	// LedgerTaken is called when a ledger was taken away or set back again, so soon that it is kept in memory alone.
+	LedgerTaken(w *reload.Workload, lastWritten time.Time)
 	// Undecided is called when nothing could tell whether some Secrets of a workload changed.
 	Undecided(w *reload.Workload, secrets int)
 	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
@@ -92,11 +94,15 @@ type Controller struct {
 	// supposed are, in a dry run, the ledgers that would have been written.
 	supposed map[reload.WorkloadKey]string
 	// restored is when a ledger was put back that somebody had taken away.
-	restored map[reload.WorkloadKey]time.Time
+	restored map[reload.WorkloadKey]restored
 	// awaiting is since when the end of a rollout is waited for.
 	awaiting map[reload.WorkloadKey]time.Time
 	// newcomers were opted in while we ran, and nobody has told yet what is watched for them.
 	newcomers map[reload.WorkloadKey]struct{}
+	// turns is when workloads without a ledger may have theirs.
+	turns map[reload.WorkloadKey]time.Time
+	// unsure are reloads of which no answer came.
+	unsure map[reload.WorkloadKey]sent
 	// acting tells that this is the instance that writes and tells.
 	acting atomic.Bool
 }
@@ -121,9 +127,11 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		leads:      func() bool { return true },
 		conflicted: map[reload.WorkloadKey]struct{}{},
 		supposed:   map[reload.WorkloadKey]string{},
-		restored:   map[reload.WorkloadKey]time.Time{},
+		restored:   map[reload.WorkloadKey]restored{},
 		awaiting:   map[reload.WorkloadKey]time.Time{},
 		newcomers:  map[reload.WorkloadKey]struct{}{},
+		turns:      map[reload.WorkloadKey]time.Time{},
+		unsure:     map[reload.WorkloadKey]sent{},
 	}
 }
 
@@ -212,16 +220,22 @@ func (c *Controller) work(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// enqueue asks for a look at a workload once its sources are quiet.
-func (c *Controller) enqueue(key reload.WorkloadKey) {
+// enqueue asks for a look at a workload once its sources are quiet. One that has no ledger yet, and of which nothing was
+// seen to change, is only to be adopted, and delays nobody.
+func (c *Controller) enqueue(key reload.WorkloadKey, live bool) {
 	settle := c.opts.Settle
-	if w, ok := c.state.Workload(key); ok {
+	w, ok := c.state.Workload(key)
+	if ok {
 		if w.Tool != reload.NoTool {
 			settle = max(settle, c.opts.SettleGitOps)
 		}
 		if own, set := w.Policy.Settle(); set {
 			settle = own
 		}
+	}
+	if !live && ok && w.LedgerText == "" {
+		c.queue.addBehind(key, settle)
+		return
 	}
 	c.queue.add(key, settle, c.opts.SettleMax)
 }

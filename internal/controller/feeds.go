@@ -132,7 +132,7 @@ func (c *Controller) sources(kind reload.SourceKind, namespace string, read func
 				c.report.Misplaced(&src)
 			}
 			for _, key := range c.state.PutSource(src, live) {
-				c.enqueue(key)
+				c.enqueue(key, live)
 			}
 		},
 		del: func(name types.NamespacedName) {
@@ -153,9 +153,15 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.putWorkload(w, live)
 		},
 		del: func(name types.NamespacedName) {
-			c.state.DeleteWorkload(reload.WorkloadKey{Kind: k.Name, Namespace: name.Namespace, Name: name.Name})
+			key := reload.WorkloadKey{Kind: k.Name, Namespace: name.Namespace, Name: name.Name}
+			c.state.DeleteWorkload(key)
+			c.forget(key)
 		},
-		keep: func(named map[types.NamespacedName]struct{}) { c.state.KeepWorkloads(k.Name, namespace, named) },
+		keep: func(named map[types.NamespacedName]struct{}) {
+			for _, gone := range c.state.KeepWorkloads(k.Name, namespace, named) {
+				c.forget(gone)
+			}
+		},
 	}
 }
 
@@ -177,6 +183,6 @@ func (c *Controller) putWorkload(w reload.Workload, live bool) {
 	case conflicted:
 		c.queue.add(w.Key, 0, 0)
 	case differs || w.AtRest && c.awaits(w.Key):
-		c.enqueue(w.Key)
+		c.enqueue(w.Key, live)
 	}
 }

@@ -264,8 +264,10 @@ func (h *history) restless() bool {
 		h.elapse(100 * time.Millisecond)
 		return true
 	}
-	if order := h.c.queue.order; len(order) > 0 {
-		h.elapse(max(order[0].due.Sub(h.clock.Now()), time.Millisecond))
+	if key, wait, ok := h.c.queue.pop(); ok {
+		h.oracle.fail("%s is due, and was not looked at", key)
+	} else if wait > 0 {
+		h.elapse(wait)
 		return true
 	}
 	return false
@@ -294,6 +296,8 @@ func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration) {}
 func (noReport) Reverted(*reload.Workload, reload.Decision) {}
 
 func (noReport) Undecided(*reload.Workload, int) {}
+
+func (noReport) LedgerTaken(*reload.Workload, time.Time) {}
 
 func (noReport) Watching(*reload.Workload, []reload.Concern) {}
 

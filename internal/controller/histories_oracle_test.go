@@ -138,7 +138,7 @@ func (o *oracle) reason(w *workloadTruth, e simapi.Event, l *look) (string, bool
 		if _, covered := w.covered[src]; !covered {
 			continue
 		}
-		if o.leftBehind(e.Old, src, l) || w.unreadable[src] && l.older(o.sources[src].dateAt(l.known[src])) {
+		if o.leftBehind(e.Old, src, l) || w.unreadable[src] && (l.older(o.sources[src].dateAt(l.known[src])) || o.sources[src].made > o.keyLostAt) {
 			return "", true
 		}
 		horizon := max(w.foreign, w.first[src], o.installedAt)
@@ -278,6 +278,10 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 		return true // what it was before was never seen
 	case c.version > o.lastGap:
 		return false
+	case c.date.IsZero() && slices.ContainsFunc(s.changes, func(b change) bool {
+		return b.version < c.version && b.version > w.wrote[src] && !b.date.IsZero()
+	}):
+		return true // keys were written and then only taken away: the time that is shown is that of the writing
 	case lost && src.Resource == "secrets":
 		return !shows || !c.date.After(w.noted)
 	default:

@@ -20,6 +20,7 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 		return
 	}
 	w := &facts.Workload
+	c.reportLate(w)
 	// A write that is given up may land all the same: its version then keeps it from undoing anything.
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
@@ -32,15 +33,25 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 		c.queue.succeeded(key)
 		c.welcome(&facts)
 	case errors.Is(err, errLater):
-	case apierrors.IsNotFound(err):
-		// Deleted in the meantime: the watch brings that, or a new object of the same name.
+	case apierrors.IsNotFound(err) && !c.exists(w):
+		// Deleted in the meantime.
 		c.queue.succeeded(key)
-	case apierrors.IsConflict(err):
+	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.queue.triesOf(key) < patience:
 		c.decideAgain(w)
 	default:
 		retryIn, before := c.queue.failed(key)
 		c.report.Failed(w, d, err, retryIn, before > 0)
 	}
+}
+
+// patience is how often in a row a write may meet another version, or nothing at all, before that counts as a failure. Mostly
+// the watch is only slow; but an admission rule may refuse by the same code.
+const patience = 5
+
+// exists tells whether a workload is still there as far as the watch has told.
+func (c *Controller) exists(w *reload.Workload) bool {
+	now, ok := c.state.Workload(w.Key)
+	return ok && now.UID == w.UID
 }
 
 // requestsTake bounds the requests of one look, so that a connection that hangs holds up neither the workload nor the
@@ -53,6 +64,10 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	facts.Waited = c.waited(facts.Workload.Key)
 	d := reload.Decide(*facts)
 	if d.Action == reload.AskPods {
+		// Whoever waits for a turn to be adopted asks once, and not each time.
+		if facts.Workload.LedgerText == "" && facts.Remembered == "" && !c.opts.DryRun && !c.mayAdopt(facts.Workload.Key) {
+			return d, errLater
+		}
 		pods, err := c.api.Pods(ctx, &facts.Workload)
 		if err != nil {
 			return d, err
@@ -84,6 +99,8 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	c.rested(w.Key)
 	switch {
 	case d.Action == reload.Nothing:
+		c.supposeNothing(w.Key)
+		c.adopted(w.Key)
 		if w.LedgerText != "" && !d.Restores {
 			c.state.Remember(w, w.LedgerText)
 		}
@@ -110,7 +127,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	}
 	if d.Restores {
 		c.mu.Lock()
-		c.restored[w.Key] = c.clock.Now()
+		c.restored[w.Key] = restored{at: c.clock.Now()}
 		c.mu.Unlock()
 	}
 	if d.Action == reload.Reload {
@@ -132,10 +149,13 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	if err != nil {
 		return err
 	}
+	c.state.Sending(facts, text)
 	obj, err := c.api.Patch(ctx, kind, w.Key, patch)
 	if err != nil {
+		c.notAnswered(w.Key, text, d)
 		return fmt.Errorf("patch %s: %w", w.Key, err)
 	}
+	c.adopted(w.Key)
 	answer, err := kind.Read(obj, c.opts.Names)
 	if err != nil {
 		return err
@@ -164,13 +184,18 @@ func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decisi
 // the queue, so that it delays nobody.
 func (c *Controller) mayAdopt(key reload.WorkloadKey) bool {
 	now := c.clock.Now()
-	turn := c.adopt.ReserveN(now, 1)
-	wait := turn.DelayFrom(now)
-	if wait == 0 {
+	c.mu.Lock()
+	turn, ok := c.turns[key]
+	if !ok {
+		turn = now.Add(c.adopt.ReserveN(now, 1).DelayFrom(now))
+		c.turns[key] = turn
+	}
+	c.mu.Unlock()
+	wait := turn.Sub(now)
+	if wait <= 0 {
 		return true
 	}
-	turn.CancelAt(now)
-	c.queue.add(key, wait, wait)
+	c.queue.addBehind(key, wait)
 	return false
 }
 
@@ -183,12 +208,23 @@ func (c *Controller) mayRestore(w *reload.Workload) bool {
 	defer c.mu.Unlock()
 	now := c.clock.Now()
 	last, ok := c.restored[w.Key]
-	if ok && now.Sub(last) < restoreEvery {
-		c.log.Warn("the ledger of a workload was taken away or set back again; it is kept in memory until it may be written once more",
-			"workload", w.Key.String(), "annotation", reload.LedgerAnnotation, "lastWritten", last.UTC().Format(time.RFC3339))
-		return false
+	left := last.at.Add(restoreEvery).Sub(now)
+	if !ok || left <= 0 {
+		return true
 	}
-	return true
+	c.queue.add(w.Key, left, left)
+	if !last.told {
+		last.told = true
+		c.restored[w.Key] = last
+		c.report.LedgerTaken(w, last.at)
+	}
+	return false
+}
+
+// restored is when a ledger was put back, and whether it was told since that it was taken away again.
+type restored struct {
+	at   time.Time
+	told bool
 }
 
 // forget drops what is kept about a workload that is gone.
@@ -201,6 +237,8 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 	delete(c.restored, key)
 	delete(c.awaiting, key)
 	delete(c.newcomers, key)
+	delete(c.turns, key)
+	delete(c.unsure, key)
 }
 
 // decideAgain waits for the version that the API server has already, and the state not yet.
@@ -214,6 +252,12 @@ func (c *Controller) decideAgain(w *reload.Workload) {
 	if now, ok := c.state.Workload(w.Key); ok && now.ResourceVersion != w.ResourceVersion {
 		c.queue.add(w.Key, 0, 0)
 	}
+}
+
+func (c *Controller) supposeNothing(key reload.WorkloadKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.supposed, key)
 }
 
 // suppose reports what a dry run does not write, once.

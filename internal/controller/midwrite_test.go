@@ -114,8 +114,8 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 			if len(api.answers) == 0 || !tc.refused(api.answers[0]) {
 				t.Fatalf("the write was answered %v", api.answers)
 			}
-			if !tc.again && len(api.answers) != 1 {
-				t.Errorf("what is not there was written to again: %v", api.answers)
+			if !tc.again && len(api.answers) > patience {
+				t.Errorf("what is not there was written to again and again: %v", api.answers)
 			}
 
 			// The watch brings what has happened, a while later.

@@ -18,9 +18,11 @@ type queue struct {
 	mu      sync.Mutex
 	waiting map[reload.WorkloadKey]*item
 	order   byDue
-	busy    map[reload.WorkloadKey]struct{}
-	tries   map[reload.WorkloadKey]tries
-	wake    chan struct{}
+	// behind are those that are only to be adopted: they come when nothing else is due.
+	behind byDue
+	busy   map[reload.WorkloadKey]struct{}
+	tries  map[reload.WorkloadKey]tries
+	wake   chan struct{}
 }
 
 // item is one workload that waits.
@@ -28,7 +30,9 @@ type item struct {
 	key   reload.WorkloadKey
 	first time.Time
 	due   time.Time
-	at    int // where it stands in the heap; -1 while it is not there because the workload is busy
+	// heap is where it stands, order or behind.
+	heap *byDue
+	at   int // where it stands in the heap; -1 while it is not there because the workload is busy
 }
 
 func newQueue(c clock.Clock) *queue {
@@ -46,18 +50,31 @@ func newQueue(c clock.Clock) *queue {
 func (q *queue) add(key reload.WorkloadKey, settle, most time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.set(key, settle, most)
+	q.set(key, settle, most, &q.order)
 }
 
-func (q *queue) set(key reload.WorkloadKey, settle, most time.Duration) {
+// addBehind asks for a look at a workload later on, when nothing else is due. One that waits already stays as it is.
+func (q *queue) addBehind(key reload.WorkloadKey, wait time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.waiting[key]; !ok {
+		q.set(key, wait, wait, &q.behind)
+	}
+}
+
+func (q *queue) set(key reload.WorkloadKey, settle, most time.Duration, in *byDue) {
 	now := q.clock.Now()
 	it, ok := q.waiting[key]
+	if ok && it.heap != in && it.at >= 0 {
+		heap.Remove(it.heap, it.at)
+	}
 	if !ok {
 		it = &item{key: key, first: now, at: -1}
 		q.waiting[key] = it
 	} else if now.Add(settle).Before(it.due) {
 		it.first = now // until now it waited for something else than quiet
 	}
+	it.heap = in
 	it.due = now.Add(settle)
 	if last := it.first.Add(max(most, settle)); last.Before(it.due) {
 		it.due = last
@@ -70,6 +87,13 @@ type tries struct {
 	all int
 	// failed are those that met no mere conflict.
 	failed int
+}
+
+// triesOf is how many looks in a row did not succeed.
+func (q *queue) triesOf(key reload.WorkloadKey) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.tries[key].all
 }
 
 // retry asks for another look after a conflict, later each time.
@@ -100,7 +124,7 @@ func (q *queue) again(key reload.WorkloadKey, failed bool) (time.Duration, tries
 	if it, ok := q.waiting[key]; ok && it.due.Before(q.clock.Now().Add(delay)) {
 		return it.due.Sub(q.clock.Now()), before // something changed meanwhile, which does not wait for the failure
 	}
-	q.set(key, delay, delay)
+	q.set(key, delay, delay, &q.order)
 	return delay, before
 }
 
@@ -121,9 +145,9 @@ func (q *queue) place(it *item) {
 	switch _, busy := q.busy[it.key]; {
 	case busy:
 	case it.at < 0:
-		heap.Push(&q.order, it)
+		heap.Push(it.heap, it)
 	default:
-		heap.Fix(&q.order, it.at)
+		heap.Fix(it.heap, it.at)
 	}
 	select {
 	case q.wake <- struct{}{}:
@@ -164,24 +188,37 @@ func (q *queue) next(stop <-chan struct{}) (reload.WorkloadKey, bool) {
 func (q *queue) pop() (key reload.WorkloadKey, wait time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.order) == 0 {
-		return key, 0, false
+	now := q.clock.Now()
+	for _, h := range []*byDue{&q.order, &q.behind} {
+		if len(*h) == 0 {
+			continue
+		}
+		first := (*h)[0]
+		if left := first.due.Sub(now); left > 0 {
+			if wait == 0 || left < wait {
+				wait = left
+			}
+			continue
+		}
+		return q.take(h), 0, true
 	}
-	it := q.order[0]
-	if wait := it.due.Sub(q.clock.Now()); wait > 0 {
-		return key, wait, false
-	}
-	heap.Pop(&q.order)
+	return key, wait, false
+}
+
+// take hands out what is first in a heap.
+func (q *queue) take(h *byDue) reload.WorkloadKey {
+	it := (*h)[0]
+	heap.Pop(h)
 	delete(q.waiting, it.key)
 	q.busy[it.key] = struct{}{}
-	if len(q.order) > 0 {
+	if len(q.order)+len(q.behind) > 0 {
 		// Another worker may have slept through the wake-up that this one took.
 		select {
 		case q.wake <- struct{}{}:
 		default:
 		}
 	}
-	return it.key, 0, true
+	return it.key
 }
 
 // done says that a workload has been looked at.

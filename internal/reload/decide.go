@@ -3,6 +3,7 @@ package reload
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -227,19 +228,20 @@ func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 		}
 		return
 	}
-	if otherKey(kind, base, f) || len(concerns) == 0 {
-		return
-	}
-	if Aggregate(kind, entriesOf(concerns)) == all {
-		for _, c := range concerns {
+	same := Aggregate(kind, entriesOf(concerns)) == all.Digest
+	for _, c := range concerns {
+		switch {
+		case otherKey(kind, base, f):
+			t.add(c, f.underOtherKey(&c, base))
+		case same:
 			t.add(c, f.kept(&c, base))
+		default:
+			t.add(c, f.mayHaveChanged(&c, base, len(concerns) == all.Count))
 		}
-		return
 	}
-	// Which source it was cannot be told. The newest stands in for it: if the
-	// pods have that one, they have all.
-	newest := slices.MaxFunc(concerns, laterLast)
-	t.add(newest, f.compared(&newest, base))
+	if !same {
+		t.recorded++ // also if all that is known is that one is not there any more
+	}
 }
 
 // ledger is the one for the present content. Entries of sources that do not
@@ -248,13 +250,13 @@ func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 func (f *Facts) ledger(known Ledger) Ledger {
 	next := Ledger{
 		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: known.DataTime,
-		Marks: known.Marks, Step: known.Step, Entries: map[LocalKey]Digest{},
+		Marks: known.Marks, Step: known.Step, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
 	}
 	for key, digest := range known.Entries {
 		if key.Kind == Secret && known.Instance != f.Instance {
 			continue
 		}
-		if _, refers := f.Workload.Reference(key); refers || slices.Contains(f.Workload.Policy.ExactNames(key.Kind), key.Name) {
+		if _, refers := f.Workload.Reference(key); refers || f.Workload.Policy.names(key) {
 			next.Entries[key] = digest
 		}
 	}
@@ -267,6 +269,12 @@ func (f *Facts) ledger(known Ledger) Ledger {
 		}
 		next.Entries[c.Source.Key.Local()] = c.Source.Digest
 		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
+	}
+	// One digest for all is compared with what exists.
+	for kind := range next.Bounded().Aggregates {
+		maps.DeleteFunc(next.Entries, func(key LocalKey, _ Digest) bool {
+			return key.Kind == kind && !slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Key.Local() == key })
+		})
 	}
 	return next
 }

@@ -52,6 +52,9 @@ type WorkloadSeen struct {
 	// Trusted stands for marks with which the pods were asked, so that it is
 	// known what they have.
 	Trusted Digest
+	// Compared tells that it was compared with its sources before, so that Left
+	// tells of all that changed since.
+	Compared bool
 	// Policy is the version in which its annotations began to ask for what they
 	// ask for.
 	Policy uint64

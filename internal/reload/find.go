@@ -38,7 +38,7 @@ func (f *Facts) known() base {
 		return base{ledger: standing, err: err}
 	}
 	ours, oursErr := readLedger(f.Remembered, &f.Workload)
-	if oursErr != nil || err == nil && standing.Counter >= ours.Counter && standing.Instance == ours.Instance {
+	if oursErr != nil || err == nil && !standing.olderThan(ours) && standing.Instance == ours.Instance {
 		return base{ledger: standing, err: err}
 	}
 	return base{ledger: ours, restore: true}
@@ -142,6 +142,22 @@ func (f *Facts) compared(c *Concern, base base) finding {
 		c.Seen.Timeless = true
 	}
 	return f.asked(c)
+}
+
+// mayHaveChanged is for a source of which the ledger knows no more than that
+// one of its kind is another one, is new, or is gone. SameCount tells that none
+// can be new or gone alone.
+func (f *Facts) mayHaveChanged(c *Concern, base base, sameCount bool) finding {
+	switch {
+	case f.Seen.Compared && c.Left.Version == 0:
+		return recorded // we would have seen it change
+	case f.Seen.Compared:
+		return f.compared(c, base)
+	case !edited(c), c.Source.DataTime.Unix() <= base.ledger.DataTime && !sameCount:
+		return recorded
+	default:
+		return f.compared(c, base)
+	}
 }
 
 // underOtherKey is for Secrets whose digest in the ledger says nothing any more.

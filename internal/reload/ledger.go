@@ -51,7 +51,15 @@ type Ledger struct {
 	Entries map[LocalKey]Digest
 	// Aggregates stand in for the entries of the kinds that have too many of
 	// them. See Aggregate for what they tell.
-	Aggregates map[SourceKind]Digest
+	Aggregates map[SourceKind]Total
+	// Writes grows by one with each time it is written.
+	Writes int64
+}
+
+// Total stands in for all entries of a kind.
+type Total struct {
+	Digest Digest `json:"sum"`
+	Count  int    `json:"count"`
 }
 
 // ledgerText is the annotation. Entries are by name.
@@ -63,6 +71,7 @@ type ledgerText struct {
 	DataTime  int64             `json:"t,omitempty"`
 	Marks     Digest            `json:"m,omitzero"`
 	Step      Step              `json:"step,omitempty"`
+	Writes    int64             `json:"w,omitempty"`
 	ConfigMap map[string]Digest `json:"cm,omitempty"`
 	Secret    map[string]Digest `json:"secret,omitempty"`
 	SPC       map[string]Digest `json:"spc,omitempty"`
@@ -70,14 +79,14 @@ type ledgerText struct {
 }
 
 type allText struct {
-	ConfigMap *Digest `json:"cm,omitempty"`
-	Secret    *Digest `json:"secret,omitempty"`
-	SPC       *Digest `json:"spc,omitempty"`
+	ConfigMap *Total `json:"cm,omitempty"`
+	Secret    *Total `json:"secret,omitempty"`
+	SPC       *Total `json:"spc,omitempty"`
 }
 
 // of returns where the two forms of one kind stand. For what is no kind of
 // source they stand nowhere and get lost.
-func (t *ledgerText) of(kind SourceKind) (entries *map[string]Digest, all **Digest) {
+func (t *ledgerText) of(kind SourceKind) (entries *map[string]Digest, all **Total) {
 	switch kind {
 	case ConfigMap:
 		return &t.ConfigMap, &t.All.ConfigMap
@@ -86,8 +95,13 @@ func (t *ledgerText) of(kind SourceKind) (entries *map[string]Digest, all **Dige
 	case SecretProviderClass:
 		return &t.SPC, &t.All.SPC
 	default:
-		return new(map[string]Digest), new(*Digest)
+		return new(map[string]Digest), new(*Total)
 	}
+}
+
+// olderThan tells that another one was written later.
+func (l *Ledger) olderThan(other Ledger) bool {
+	return l.Counter < other.Counter || l.Counter == other.Counter && l.Writes < other.Writes
 }
 
 // ParseLedger reads the text of a ledger. An error that is not ErrNewerFormat
@@ -126,8 +140,9 @@ func ParseLedger(s string) (Ledger, error) {
 		DataTime:   text.DataTime,
 		Marks:      text.Marks,
 		Step:       text.Step,
+		Writes:     text.Writes,
 		Entries:    map[LocalKey]Digest{},
-		Aggregates: map[SourceKind]Digest{},
+		Aggregates: map[SourceKind]Total{},
 	}
 	for _, kind := range sourceKinds() {
 		entries, all := text.of(kind)
@@ -182,15 +197,20 @@ func Aggregate(kind SourceKind, entries map[LocalKey]Digest) Digest {
 
 // aggregated leaves the maps of l alone: they are the caller's.
 func (l Ledger) aggregated(kind SourceKind) Ledger {
-	all := Aggregate(kind, l.Entries)
+	all := Total{Digest: Aggregate(kind, l.Entries)}
+	for key := range l.Entries {
+		if key.Kind == kind {
+			all.Count++
+		}
+	}
 
 	l.Entries = maps.Clone(l.Entries)
 	maps.DeleteFunc(l.Entries, func(key LocalKey, _ Digest) bool { return key.Kind == kind })
 
-	aggregates := map[SourceKind]Digest{kind: all}
-	for other, digest := range l.Aggregates {
+	aggregates := map[SourceKind]Total{kind: all}
+	for other, total := range l.Aggregates {
 		if other != kind {
-			aggregates[other] = digest
+			aggregates[other] = total
 		}
 	}
 	l.Aggregates = aggregates
@@ -212,10 +232,10 @@ func (l Ledger) largestKind() SourceKind {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step}
-	for kind, digest := range l.Aggregates {
+	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes}
+	for kind, total := range l.Aggregates {
 		_, all := text.of(kind)
-		*all = &digest
+		*all = &total
 	}
 	for key, digest := range l.Entries {
 		entries, all := text.of(key.Kind)

@@ -52,20 +52,20 @@ func TestLedgerText(t *testing.T) {
 				`"spc":{"vault":"01000000000000000000000000000000"}}`,
 		},
 		"one for all of a kind": {
-			reload.Ledger{UID: "u-1", Aggregates: map[reload.SourceKind]reload.Digest{reload.ConfigMap: {0xab}, reload.Secret: {0xcd}, reload.SecretProviderClass: {0xef}}},
-			`{"v":1,"uid":"u-1","n":0,"all":{"cm":"ab000000000000000000000000000000","secret":"cd000000000000000000000000000000","spc":"ef000000000000000000000000000000"}}`,
+			reload.Ledger{UID: "u-1", Aggregates: map[reload.SourceKind]reload.Total{reload.ConfigMap: total(0xab), reload.Secret: total(0xcd), reload.SecretProviderClass: total(0xef)}},
+			`{"v":1,"uid":"u-1","n":0,"all":{"cm":{"sum":"ab000000000000000000000000000000","count":7},"secret":{"sum":"cd000000000000000000000000000000","count":7},"spc":{"sum":"ef000000000000000000000000000000","count":7}}}`,
 		},
 		"entries beside one for all of them, which says less": {
 			reload.Ledger{
 				Entries:    map[reload.LocalKey]reload.Digest{{Kind: reload.ConfigMap, Name: "web"}: {0xab}},
-				Aggregates: map[reload.SourceKind]reload.Digest{reload.ConfigMap: {0xcd}},
+				Aggregates: map[reload.SourceKind]reload.Total{reload.ConfigMap: total(0xcd)},
 			},
 			`{"v":1,"uid":"","n":0,"cm":{"web":"ab000000000000000000000000000000"}}`,
 		},
 		"what is no source gets lost": {
 			reload.Ledger{
 				Entries:    map[reload.LocalKey]reload.Digest{{Kind: 77, Name: "web"}: {0xab}},
-				Aggregates: map[reload.SourceKind]reload.Digest{0: {0xcd}},
+				Aggregates: map[reload.SourceKind]reload.Total{0: total(0xcd)},
 			},
 			`{"v":1,"uid":"","n":0}`,
 		},
@@ -83,11 +83,13 @@ func TestLedgerText(t *testing.T) {
 	}
 }
 
+func total(first byte) reload.Total { return reload.Total{Digest: reload.Digest{first}, Count: 7} }
+
 func TestLedgerRoundTrip(t *testing.T) {
 	for name, ledger := range map[string]reload.Ledger{
-		"empty":   {Format: 1, Entries: merged(), Aggregates: map[reload.SourceKind]reload.Digest{}},
-		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, Entries: merged(entriesOf(reload.ConfigMap, 5, "a"), entriesOf(reload.Secret, 5, "a"), entriesOf(reload.SecretProviderClass, 5, "a")), Aggregates: map[reload.SourceKind]reload.Digest{}},
-		"mixed":   {Format: 1, UID: "u", Entries: entriesOf(reload.Secret, 3, "a"), Aggregates: map[reload.SourceKind]reload.Digest{reload.ConfigMap: {1}}},
+		"empty":   {Format: 1, Entries: merged(), Aggregates: map[reload.SourceKind]reload.Total{}},
+		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, Entries: merged(entriesOf(reload.ConfigMap, 5, "a"), entriesOf(reload.Secret, 5, "a"), entriesOf(reload.SecretProviderClass, 5, "a")), Aggregates: map[reload.SourceKind]reload.Total{}},
+		"mixed":   {Format: 1, UID: "u", Entries: entriesOf(reload.Secret, 3, "a"), Aggregates: map[reload.SourceKind]reload.Total{reload.ConfigMap: total(1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := reload.ParseLedger(ledger.String())
@@ -132,10 +134,16 @@ func TestLedgerStaysSmall(t *testing.T) {
 				t.Fatal(err)
 			}
 			collapsed := digests()
-			for kind, digest := range got.Aggregates {
+			for kind, all := range got.Aggregates {
 				collapsed[kind] = true
-				if want := reload.Aggregate(kind, tc.entries); digest != want {
-					t.Errorf("%s: got %s, want %s", kind, digest, want)
+				want := reload.Total{Digest: reload.Aggregate(kind, tc.entries)}
+				for key := range tc.entries {
+					if key.Kind == kind {
+						want.Count++
+					}
+				}
+				if all != want {
+					t.Errorf("%s: got %v, want %v", kind, all, want)
 				}
 			}
 			if diff := cmp.Diff(tc.want, collapsed); diff != "" {
@@ -232,7 +240,7 @@ func TestParseLedgerRefuses(t *testing.T) {
 		"a digest that is too short":       {text: `{"v":1,"cm":{"a":"00"}}`, want: "must be 32 hexadecimal digits"},
 		"a digest that is a number":        {text: `{"v":1,"secret":{"a":0}}`, want: "ledger of format 1"},
 		"entries in a list":                {text: `{"v":1,"spc":["a"]}`, want: "ledger of format 1"},
-		"entries and one for all of them":  {text: `{"v":1,"cm":{"a":"` + digest + `"},"all":{"cm":"` + digest + `"}}`, want: "kind ConfigMap and one for all of them"},
+		"entries and one for all of them":  {text: `{"v":1,"cm":{"a":"` + digest + `"},"all":{"cm":{"sum":"` + digest + `","count":1}}}`, want: "kind ConfigMap and one for all of them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := reload.ParseLedger(tc.text)
@@ -255,8 +263,8 @@ func TestParsedLedgerCanBeWrittenTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledger.Entries[reload.LocalKey{Kind: reload.ConfigMap, Name: "a"}] = reload.Digest{1}
-	ledger.Aggregates[reload.Secret] = reload.Digest{2}
-	const want = `{"v":1,"uid":"","n":0,"cm":{"a":"01000000000000000000000000000000"},"all":{"secret":"02000000000000000000000000000000"}}`
+	ledger.Aggregates[reload.Secret] = total(2)
+	const want = `{"v":1,"uid":"","n":0,"cm":{"a":"01000000000000000000000000000000"},"all":{"secret":{"sum":"02000000000000000000000000000000","count":7}}}`
 	if diff := cmp.Diff(want, ledger.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -264,7 +272,7 @@ func TestParsedLedgerCanBeWrittenTo(t *testing.T) {
 
 func FuzzParseLedger(f *testing.F) {
 	digest := strings.Repeat("ab", 16)
-	f.Add(`{"v":1,"uid":"u","key":"k","n":3,"cm":{"web":"` + digest + `"},"secret":{"a":"` + digest + `"},"all":{"spc":"` + digest + `"}}`)
+	f.Add(`{"v":1,"uid":"u","key":"k","n":3,"cm":{"web":"` + digest + `"},"secret":{"a":"` + digest + `"},"all":{"spc":{"sum":"` + digest + `","count":3}}}`)
 	f.Add(`{"v":1,"cm":{},"secret":null,"all":{}}`)
 	f.Add(`{"v":1,"cm":{"a":null,"<":"` + digest + `"},"CM":{"b":"` + strings.ToUpper(digest) + `"}}`)
 	f.Add("{\"v\":1,\"uid\":\"\xff\",\"cm\":{\"\xff\":\"" + digest + "\",\"\xfe\":\"" + digest + "\"}}")

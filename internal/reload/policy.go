@@ -135,6 +135,11 @@ func (k kindPolicy) equal(other kindPolicy) bool {
 		slices.EqualFunc(k.entries, other.entries, func(a, b namedEntry) bool { return a.text == b.text })
 }
 
+// names tells whether an entry of a list names a source.
+func (p Policy) names(key LocalKey) bool {
+	return slices.ContainsFunc(p.of(key.Kind).entries, func(e namedEntry) bool { return e.matches(key.Name) })
+}
+
 // ExactNames returns the named sources of a kind that can be one source only,
 // in the order of the annotation. Names with a character that means something
 // in a regular expression, such as a dot, are not among them.

@@ -44,7 +44,7 @@ func TestATemplateThatCameBack(t *testing.T) {
 			web().cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
 		"a thousand sources under one digest": {
 			reverted(0).ledgerOf(func(l *Ledger) {
-				l.Aggregates = map[SourceKind]Digest{ConfigMap: Aggregate(ConfigMap, l.Entries)}
+				l.Aggregates = map[SourceKind]Total{ConfigMap: {Digest: Aggregate(ConfigMap, l.Entries), Count: len(l.Entries)}}
 				l.Entries = nil
 			}).pods(2, 60), Reload},
 	} {

@@ -24,6 +24,7 @@ type Metrics struct {
 	retries  prometheus.Counter
 	reverted *prometheus.CounterVec
 	unknown  prometheus.Counter
+	taken    prometheus.Counter
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 }
@@ -51,6 +52,9 @@ func NewMetrics() *Metrics {
 		unknown: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "secrets_undecided_total", Help: "Secrets of which nothing could tell whether they changed, because the digest key was lost.",
 		}),
+		taken: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "ledgers_taken_total", Help: "Ledgers that somebody took away or set back again within an hour.",
+		}),
 		requests: counter("rest_client", "requests_total", "Requests to the API server.", "code", "method", "host"),
 		duration: histogram("rest_client", "request_duration_seconds", "How long requests to the API server took.", "verb", "host"),
 	}
@@ -58,7 +62,7 @@ func NewMetrics() *Metrics {
 	m.reverted.WithLabelValues("unknown")
 	m.executed.WithLabelValues("true")
 	m.executed.WithLabelValues("false")
-	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.requests, m.duration,
+	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.requests, m.duration,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -99,6 +103,8 @@ func (r requestLatency) Observe(_ context.Context, verb string, u url.URL, laten
 func (m *Metrics) seen(event, resource string) { m.events.WithLabelValues(event, resource).Inc() }
 
 func (m *Metrics) undecided(n int) { m.unknown.Add(float64(n)) }
+
+func (m *Metrics) ledgerTaken() { m.taken.Inc() }
 
 func (m *Metrics) takenBack(by string) { m.reverted.WithLabelValues(by).Inc() }
 

@@ -45,6 +45,13 @@ func (r *Report) Reloaded(w *reload.Workload, d reload.Decision, took time.Durat
 		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
 }
 
+// LedgerTaken is called when a ledger was taken away or set back again, so soon that it is kept in memory alone.
+func (r *Report) LedgerTaken(w *reload.Workload, lastWritten time.Time) {
+	r.metrics.ledgerTaken()
+	r.log.Warn("the ledger of a workload was taken away or set back again; it is kept in memory until it may be written once more",
+		"workload", w.Key.String(), "annotation", reload.LedgerAnnotation, "lastWritten", lastWritten.UTC().Format(time.RFC3339))
+}
+
 // Undecided is called when nothing could tell whether some Secrets of a workload changed. It is told once: what is lost
 // concerns all workloads.
 func (r *Report) Undecided(w *reload.Workload, secrets int) {

@@ -12,6 +12,8 @@ import (
 type source struct {
 	reload.Source
 	seen reload.SourceSeen
+	// changed is the version of the latest event in which the content was another one than before.
+	changed uint64
 }
 
 // PutSource stores a source and returns the workloads that have to be looked at because of it: none if neither its
@@ -49,6 +51,10 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 		if ok && known.Annotations == src.Annotations {
 			next.seen.Annotations = known.seen.Annotations
 		}
+	}
+	next.changed = version
+	if ok && !differs {
+		next.changed = known.changed
 	}
 	s.sources[src.Key] = next
 	s.index.addSource(src.Key)

@@ -45,6 +45,7 @@ func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
 		return reload.Facts{}, false
 	}
 	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered}
+	f.Seen.Compared = w.compared
 	for _, srcKey := range s.index.sourcesFor(key.Namespace, w.links) {
 		src, ok := s.sources[srcKey]
 		if !ok {

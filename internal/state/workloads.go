@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,14 @@ type workload struct {
 	left map[reload.LocalKey]reload.Left
 	// compared tells that it was compared at all, by us or by another instance whose ledger was seen to come.
 	compared bool
+	// sending is the ledger of the latest write that was begun. It may arrive by its answer or by the watch alone.
+	sending sending
+}
+
+// sending is a ledger, and the versions of the sources that it was made of.
+type sending struct {
+	text     string
+	versions map[reload.LocalKey]uint64
 }
 
 // maxRecent bounds the revisions that are kept of a workload whose rollouts never end.
@@ -41,9 +50,15 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 	next := &workload{Workload: w, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
 	if same {
 		next.remembered = known.remembered
-		next.left, next.compared = known.left, known.compared
-		if known.LedgerText != w.LedgerText {
-			next.left, next.compared = nil, true // who writes a ledger has compared
+		next.left, next.compared, next.sending = known.left, known.compared, known.sending
+		switch {
+		case known.LedgerText == w.LedgerText:
+		case known.sending.text == w.LedgerText:
+			next.compare(s, known.sending.versions)
+		default:
+			// Another instance has written it, and so has compared what was there before.
+			next.compared = true
+			maps.DeleteFunc(next.left, func(_ reload.LocalKey, l reload.Left) bool { return l.Version <= version })
 		}
 	}
 	switch {
@@ -71,6 +86,9 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 	}
 	s.index.link(w.Key, next.links)
 	s.workloads[w.Key] = next
+	if ok && !known.links.equal(next.links) {
+		s.forgetGone(w.Key.Namespace, known.links)
+	}
 	cameBack := next.seen.Returned && same && known.revision != revision
 	return !same || cameBack || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
 }
@@ -96,16 +114,48 @@ func (s *State) Compared(f *reload.Facts) {
 	if !ok || known.UID != f.Workload.UID {
 		return
 	}
-	known.left, known.compared = nil, true
-	for _, c := range f.Concerns {
-		if now, ok := s.sources[c.Source.Key]; ok && now.seen.Version != c.Seen.Version && now.Digest != c.Source.Digest {
-			// It has changed since the facts were taken, at some time after the version in them.
-			known.leave(c.Source.Key.Local(), reload.Left{Version: c.Seen.Version + 1})
-		}
-	}
+	known.compare(s, versionsOf(f))
 	if f.Pods != nil && known.revision == f.Workload.Revision() {
 		known.seen.Returned, known.seen.Trusted = false, f.Workload.MarksDigest()
 	}
+}
+
+// Sending notes the ledger of a write that is about to begin.
+func (s *State) Sending(f *reload.Facts, ledger string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.workloads[f.Workload.Key]; ok && known.UID == f.Workload.UID {
+		known.sending = sending{text: ledger, versions: versionsOf(f)}
+	}
+}
+
+func versionsOf(f *reload.Facts) map[reload.LocalKey]uint64 {
+	versions := make(map[reload.LocalKey]uint64, len(f.Concerns))
+	for _, c := range f.Concerns {
+		versions[c.Source.Key.Local()] = c.Seen.Version
+	}
+	return versions
+}
+
+// compare forgets what left before the versions that the workload was compared with. What changed since then, changed
+// at some time after them.
+func (w *workload) compare(s *State, versions map[reload.LocalKey]uint64) {
+	w.compared = true
+	var left map[reload.LocalKey]reload.Left
+	for key, version := range versions {
+		now, ok := s.sources[key.In(w.Key.Namespace)]
+		if !ok || now.changed <= version {
+			continue
+		}
+		if left == nil {
+			left = map[reload.LocalKey]reload.Left{}
+		}
+		left[key] = reload.Left{Version: version + 1}
+		if before, ok := w.left[key]; ok && before.Version > version {
+			left[key] = before
+		}
+	}
+	w.left = left
 }
 
 func (w *workload) leave(key reload.LocalKey, left reload.Left) {
@@ -113,6 +163,24 @@ func (w *workload) leave(key reload.LocalKey, left reload.Left) {
 		w.left = map[reload.LocalKey]reload.Left{}
 	}
 	w.left[key] = left
+}
+
+// forgetGone forgets deleted sources that concern nobody any more: whoever comes to use one that is made again has
+// never had what it was before.
+func (s *State) forgetGone(namespace string, l links) {
+	for _, key := range l.exact {
+		if gone := key.In(namespace); len(s.index.candidates(gone)) == 0 {
+			delete(s.gone, gone)
+		}
+	}
+	if len(l.patterns) == 0 {
+		return
+	}
+	for key := range s.gone {
+		if key.Namespace == namespace && len(s.index.candidates(key)) == 0 {
+			delete(s.gone, key)
+		}
+	}
 }
 
 // Remember keeps the text of the ledger that we wrote or accepted, as long as the workload is the same object.
@@ -131,8 +199,9 @@ func (s *State) DeleteWorkload(key reload.WorkloadKey) {
 	s.dropWorkload(key)
 }
 
-// KeepWorkloads forgets the workloads of a kind, in one namespace or in all, that a complete snapshot did not name.
-func (s *State) KeepWorkloads(kind, namespace string, named map[types.NamespacedName]struct{}) {
+// KeepWorkloads forgets the workloads of a kind, in one namespace or in all, that a complete snapshot did not name, and
+// returns them.
+func (s *State) KeepWorkloads(kind, namespace string, named map[types.NamespacedName]struct{}) (gone []reload.WorkloadKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.workloads {
@@ -141,13 +210,16 @@ func (s *State) KeepWorkloads(kind, namespace string, named map[types.Namespaced
 		}
 		if _, ok := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]; !ok {
 			s.dropWorkload(key)
+			gone = append(gone, key)
 		}
 	}
+	return gone
 }
 
 func (s *State) dropWorkload(key reload.WorkloadKey) {
 	if known, ok := s.workloads[key]; ok {
 		s.index.unlink(key, known.links)
 		delete(s.workloads, key)
+		s.forgetGone(key.Namespace, known.links)
 	}
 }

@@ -148,7 +148,7 @@ func mutations() []mutation {
 		{
 			what: "a ledger that was set back is believed",
 			file: "internal/reload/find.go",
-			from: "err == nil && standing.Counter >= ours.Counter &&", to: "err == nil &&",
+			from: "err == nil && !standing.olderThan(ours) &&", to: "err == nil &&",
 			in: controller, tests: histories,
 		},
 		{

@@ -1,0 +1,41 @@
+package controller
+
+import "github.com/reroll-dev/reroll/internal/reload"
+
+// sent is a reload of which no answer came.
+type sent struct {
+	ledger   string
+	decision reload.Decision
+}
+
+// notAnswered remembers a reload that may have taken effect although its answer was an error, or was lost.
+func (c *Controller) notAnswered(key reload.WorkloadKey, ledger string, d reload.Decision) {
+	if d.Action != reload.Reload {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unsure[key] = sent{ledger, d}
+}
+
+// reportLate reports a reload without an answer once its ledger is seen to stand on the workload.
+func (c *Controller) reportLate(w *reload.Workload) {
+	c.mu.Lock()
+	s, ok := c.unsure[w.Key]
+	stands := ok && s.ledger == w.LedgerText
+	if stands {
+		delete(c.unsure, w.Key)
+	}
+	c.mu.Unlock()
+	if stands {
+		c.report.Reloaded(w, s.decision, 0)
+	}
+}
+
+// adopted gives up the turn of a workload that has its ledger, and what is not known about an earlier write.
+func (c *Controller) adopted(key reload.WorkloadKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.turns, key)
+	delete(c.unsure, key)
+}

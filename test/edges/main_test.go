@@ -3,9 +3,7 @@
 package edges
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -183,43 +181,11 @@ func (p *place) make(n int, one func(ctx context.Context, i int) error) {
 	p.must(<-failed)
 }
 
-// request is what the API server notes of one.
-type request struct {
-	Verb       string
-	RequestURI string
-	User       struct{ Username string }
-	ObjectRef  struct{ Resource, Namespace, Name string }
-	Status     struct{ Code int } `json:"responseStatus"`
-}
-
 // requests are those that the controller's account has made.
-func (p *place) requests() []request {
+func (p *place) requests() []harness.Request {
 	p.Helper()
-	file, err := os.Open(p.cluster.AuditLog())
+	found, err := p.ns.Requests(p.cluster.AuditLog())
 	p.must(err)
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	account := "system:serviceaccount:" + p.ns.Name + ":"
-	var found []request
-	for lines.Scan() {
-		var entry struct {
-			Stage string
-			request
-		}
-		// The last line may be only half written.
-		if json.Unmarshal(lines.Bytes(), &entry) != nil {
-			continue
-		}
-		// A watch is noted when it begins, and once more when it ends.
-		if entry.Stage != "ResponseComplete" && entry.Verb != "watch" || entry.Stage != "ResponseStarted" && entry.Verb == "watch" {
-			continue
-		}
-		if len(entry.User.Username) > len(account) && entry.User.Username[:len(account)] == account {
-			found = append(found, entry.request)
-		}
-	}
-	p.must(lines.Err())
 	return found
 }
 

@@ -28,6 +28,7 @@ func commands() map[string]func(context.Context, *step) error {
 
 		"await":  await,
 		"rolled": rolled,
+		"writes": writes,
 		"quiet":  quiet,
 
 		"event":               event,
@@ -59,6 +60,7 @@ func usage(command string) string {
 		"receiver":            "receiver start",
 		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME",
 		"rolled":              "rolled KIND/NAME N",
+		"writes":              "writes KIND/NAME N",
 		"quiet":               "quiet",
 		"event":               "[!] event [-count=N] KIND/NAME REASON REGEXP",
 		"log":                 "[!] log [-count=N] REGEXP",

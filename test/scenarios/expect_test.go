@@ -41,28 +41,48 @@ func await(ctx context.Context, s *step) error {
 }
 
 func rolled(ctx context.Context, s *step) error {
-	if err := errors.Join(s.wantArgs(2, 2), s.wantNoNegation()); err != nil {
-		return err
-	}
-	workload, err := harness.ParseRef(s.args[0])
+	workload, expected, err := s.counted(ctx)
 	if err != nil {
-		return err
-	}
-	expected, err := s.number(1)
-	if err != nil {
-		return err
-	}
-	if err := s.decide(ctx); err != nil {
 		return err
 	}
 	seen, err := s.ns.Rolls(ctx, workload)
+	if err == nil && seen != expected {
+		err = fmt.Errorf("%s was expected to have rolled %s, and has rolled %s", workload, times(expected), times(seen))
+	}
+	return err
+}
+
+// writes counts what the API server has taken from the controller's account. A write that changes nothing counts too.
+func writes(ctx context.Context, s *step) error {
+	object, expected, err := s.counted(ctx)
 	if err != nil {
 		return err
 	}
-	if seen != expected {
-		return fmt.Errorf("%s was expected to have rolled %s, and has rolled %s", workload, times(expected), times(seen))
+	// No name but that of an object has a count.
+	if _, err := s.ns.Get(ctx, object); err != nil {
+		return err
 	}
-	return nil
+	seen, err := s.ns.Writes(s.stage.auditLog, object)
+	if err == nil && seen != expected {
+		err = fmt.Errorf("%s was expected to have been written by the controller %s, and was written %s", object, times(expected), times(seen))
+	}
+	return err
+}
+
+// counted reads an object and a number, and returns when the count of whatever it is about can be told.
+func (s *step) counted(ctx context.Context) (harness.Ref, int, error) {
+	if err := errors.Join(s.wantArgs(2, 2), s.wantNoNegation()); err != nil {
+		return harness.Ref{}, 0, err
+	}
+	object, err := harness.ParseRef(s.args[0])
+	if err != nil {
+		return harness.Ref{}, 0, err
+	}
+	expected, err := s.number(1)
+	if err != nil {
+		return harness.Ref{}, 0, err
+	}
+	return object, expected, s.decide(ctx)
 }
 
 func times(n int) string {

@@ -25,6 +25,7 @@ var shared *stage
 
 type stage struct {
 	kubeconfig string
+	auditLog   string
 	harness    *harness.Harness
 	// binary builds the controller when it is first asked for. Every scenario that starts one waits for it.
 	binary func() (string, error)
@@ -59,6 +60,7 @@ func onStage(m *testing.M) int {
 	}
 	shared = &stage{
 		kubeconfig: c.Kubeconfig(),
+		auditLog:   c.AuditLog(),
 		harness:    h,
 		binary:     sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) }),
 	}

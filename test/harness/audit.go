@@ -1,0 +1,72 @@
+package harness
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Request is what an API server notes of one in its audit log.
+type Request struct {
+	Verb       string
+	RequestURI string
+	User       struct{ Username string }
+	ObjectRef  struct{ Resource, Namespace, Name, Subresource string }
+	Status     struct{ Code int } `json:"responseStatus"`
+}
+
+// Requests are those that the accounts of the namespace have made, the controller's, as the audit log of the API server
+// holds them. A watch is among them from its beginning, all others when they are answered.
+func (n *Namespace) Requests(auditLog string) ([]Request, error) {
+	file, err := os.Open(auditLog)
+	if err != nil {
+		return nil, fmt.Errorf("read what the API server was asked: %w", err)
+	}
+	defer file.Close()
+	account := "system:serviceaccount:" + n.Name + ":"
+	var found []Request
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if !bytes.Contains(lines.Bytes(), []byte(account)) {
+			continue // most lines are about others, and it takes long to parse them
+		}
+		var entry struct {
+			Stage string
+			Request
+		}
+		// The last line may be only half written.
+		if json.Unmarshal(lines.Bytes(), &entry) != nil {
+			continue
+		}
+		// A watch is noted when it begins, and once more when it ends.
+		if (entry.Verb == "watch") != (entry.Stage == "ResponseStarted") || entry.Verb != "watch" && entry.Stage != "ResponseComplete" {
+			continue
+		}
+		if strings.HasPrefix(entry.User.Username, account) {
+			found = append(found, entry.Request)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read what the API server was asked: %w", err)
+	}
+	return found, nil
+}
+
+// Writes counts the writes of the controller to an object that the API server has taken.
+func (n *Namespace) Writes(auditLog string, ref Ref) (int, error) {
+	requests, err := n.Requests(auditLog)
+	count := 0
+	for _, r := range requests {
+		read := slices.Contains([]string{"get", "list", "watch"}, r.Verb)
+		about := r.ObjectRef.Namespace == n.Name && r.ObjectRef.Resource == ref.Kind+"s" && r.ObjectRef.Name == ref.Name
+		if about && !read && r.Status.Code/100 == 2 {
+			count++
+		}
+	}
+	return count, err
+}

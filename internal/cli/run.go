@@ -69,6 +69,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	metrics := report.NewMetrics()
 	metrics.CountRequests()
 	events := report.NewEvents(client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
+	alerts := newAlerts(cfg, log, metrics)
 	leader := newLeadership(cfg, urgent, log)
 	ctl := controller.New(controller.Options{
 		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
@@ -79,7 +80,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		},
 		Introduce: func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
 		Lead:      leader.lead,
-	}, controller.Client{Interface: client}, clock.RealClock{}, log, report.New(log, events, metrics, cfg.DryRun))
+	}, controller.Client{Interface: client}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
 	metrics.WatchDepth(ctl.Depth)
 	http, err := server.Listen(cfg.ListenAddress, metrics.Registry(), ctl.Ready)
 	if err != nil {
@@ -87,7 +88,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	}
 	log.Info("serving", "address", http.Address())
 
-	// One that fails ends the others; the events that are left go out when nothing makes new ones.
+	// One that fails ends the others; the events and alerts that are left go out when nothing makes new ones.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
@@ -98,6 +99,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		}
 	})
 	running.Go(func() { events.Run(worked) })
+	running.Go(func() { alerts.Run(worked) })
 	running.Go(func() { leader.watch(ctx, cancel) })
 	err = ctl.Run(ctx)
 	leader.release()
@@ -111,6 +113,19 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		log.Info("stopped")
 	}
 	return err
+}
+
+// newAlerts returns nil if none are to be sent.
+func newAlerts(cfg *config.Config, log *slog.Logger, metrics *report.Metrics) *report.Alerts {
+	cfg.Alerts.Warn(log)
+	if !cfg.Alerts.On || cfg.DryRun {
+		return nil
+	}
+	alerts := report.NewAlerts(report.AlertOptions{
+		Sink: cfg.Alerts.Sink, URL: cfg.Alerts.URL, Proxy: cfg.Alerts.Proxy, Info: cfg.Alerts.Info,
+	}, clock.RealClock{}, log, metrics)
+	log.Info("reloads are told to a receiver", "receiver", alerts.Receiver(), "sink", cfg.Alerts.Sink)
+	return alerts
 }
 
 // place is a cluster and how it is reached.

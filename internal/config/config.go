@@ -25,6 +25,7 @@ type Config struct {
 	LogLevel      string
 	Lease         Lease
 	Requests      Requests
+	Alerts        Alerts
 
 	// PodName and PodNamespace are where the controller runs; empty outside a pod.
 	PodName, PodNamespace string
@@ -56,6 +57,7 @@ func (c *Config) ReadEnvironment(getenv func(string) string) {
 	if ns := getenv("KUBERNETES_NAMESPACE"); ns != "" && len(c.Namespaces) == 0 {
 		c.Namespaces = []string{ns}
 	}
+	c.Alerts.readEnvironment(getenv)
 }
 
 // Validate returns every mistake, not only the first.

@@ -25,6 +25,8 @@ type Metrics struct {
 	reverted *prometheus.CounterVec
 	unknown  prometheus.Counter
 	taken    prometheus.Counter
+	alerts   *prometheus.CounterVec
+	unsent   prometheus.Counter
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 }
@@ -55,6 +57,10 @@ func NewMetrics() *Metrics {
 		taken: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "ledgers_taken_total", Help: "Ledgers that somebody took away or set back again within an hour.",
 		}),
+		alerts: counter(namespace, "alerts_total", "Alerts by whether the receiver took them.", "result"),
+		unsent: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "alert_failures_total", Help: "Tries to send an alert that failed.",
+		}),
 		requests: counter("rest_client", "requests_total", "Requests to the API server.", "code", "method", "host"),
 		duration: histogram("rest_client", "request_duration_seconds", "How long requests to the API server took.", "verb", "host"),
 	}
@@ -62,7 +68,9 @@ func NewMetrics() *Metrics {
 	m.reverted.WithLabelValues("unknown")
 	m.executed.WithLabelValues("true")
 	m.executed.WithLabelValues("false")
-	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.requests, m.duration,
+	m.alerts.WithLabelValues("sent")
+	m.alerts.WithLabelValues("dropped")
+	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.alerts, m.unsent, m.requests, m.duration,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -107,6 +115,10 @@ func (m *Metrics) undecided(n int) { m.unknown.Add(float64(n)) }
 func (m *Metrics) ledgerTaken() { m.taken.Inc() }
 
 func (m *Metrics) takenBack(by string) { m.reverted.WithLabelValues(by).Inc() }
+
+func (m *Metrics) alerted(result string, n int) { m.alerts.WithLabelValues(result).Add(float64(n)) }
+
+func (m *Metrics) alertFailed() { m.unsent.Inc() }
 
 func (m *Metrics) retried() { m.retries.Inc() }
 

@@ -1,4 +1,4 @@
-// Package report tells what happened: in the log, as events on workloads and as metrics.
+// Package report tells what happened: in the log, as events on workloads, as metrics and as alerts.
 package report
 
 import (
@@ -16,15 +16,16 @@ type Report struct {
 	log     *slog.Logger
 	events  *Events
 	metrics *Metrics
-	// dryRun says "would", and publishes no event.
+	alerts  *Alerts
+	// dryRun says "would", publishes no event and sends no alert.
 	dryRun bool
 
 	onceUndecided sync.Once
 }
 
-// New returns one that tells everything to everybody.
-func New(log *slog.Logger, events *Events, metrics *Metrics, dryRun bool) *Report {
-	return &Report{log: log, events: events, metrics: metrics, dryRun: dryRun}
+// New returns one that tells everything to everybody. Without alerts there are none.
+func New(log *slog.Logger, events *Events, metrics *Metrics, alerts *Alerts, dryRun bool) *Report {
+	return &Report{log: log, events: events, metrics: metrics, alerts: alerts, dryRun: dryRun}
 }
 
 // Seen counts what arrives.
@@ -43,6 +44,8 @@ func (r *Report) Reloaded(w *reload.Workload, d reload.Decision, took time.Durat
 	r.metrics.reloaded(w.Key, true, took)
 	r.events.publish(w, normal, "Reloaded", fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s', Updated '%s' of type '%s' in namespace '%s'",
 		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
+	r.alerts.add(alert{text: cut(fmt.Sprintf("Reloader detected changes in *%s* of type *%s* in namespace *%s*. Hence reloaded *%s* of type *%s* in namespace *%s*",
+		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))})
 }
 
 // LedgerTaken is called when a ledger was taken away or set back again, so soon that it is kept in memory alone.
@@ -85,10 +88,18 @@ func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
 	r.metrics.takenBack(v.Name())
 	text := revertText(d)
 	r.log.Warn(text, "workload", w.Key.String())
-	if !r.dryRun {
-		r.events.publish(w, warning, revertReason(d), text)
+	if r.dryRun {
+		return
+	}
+	r.events.publish(w, warning, revertReason(d), text)
+	if revertReason(d) == notRolled {
+		r.alerts.add(alert{failed: true, text: cut(fmt.Sprintf("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %d of %d pods still run the old *%s*",
+			w.Key.Name, w.Key.Kind, w.Key.Namespace, v.By(), v.Old, v.All, v.Source.Name))})
 	}
 }
+
+// notRolled is the reason when nothing more is tried, and somebody has to look.
+const notRolled = "NotRolled"
 
 func revertReason(d reload.Decision) string {
 	switch d.Action {
@@ -97,7 +108,7 @@ func revertReason(d reload.Decision) string {
 	case reload.Record:
 		return "OtherController"
 	default:
-		return "NotRolled"
+		return notRolled
 	}
 }
 

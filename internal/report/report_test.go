@@ -68,7 +68,7 @@ func newDesk(t *testing.T, dryRun bool) *desk {
 	d.clock = clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	log := slog.New(slog.NewTextHandler(d.log, nil))
 	d.events = NewEvents(client, d.clock, log, "reroll-0")
-	d.Report = New(log, d.events, NewMetrics(), dryRun)
+	d.Report = New(log, d.events, NewMetrics(), nil, dryRun)
 	return d
 }
 

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"log/slog"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Alerts is where reloads are told outside of the cluster. It comes from the environment alone, as with Reloader.
+type Alerts struct {
+	// On says that alerts are asked for, and that it is known where to.
+	On bool
+	// Sink is the form of a message: slack, teams, gchat or raw.
+	Sink string
+	// URL and Proxy may hold tokens, so nothing tells them whole. Proxy is nil if there is none.
+	URL, Proxy *url.URL
+	// Info is put before every message.
+	Info string
+
+	warnings []string
+}
+
+const rawSink = "raw"
+
+// readEnvironment takes what is right and keeps a warning about what is not. None of it is worth refusing to start for:
+// Reloader started with all of it, and reloads matter more than what is told about them.
+func (a *Alerts) readEnvironment(getenv func(string) string) {
+	on := getenv("ALERT_ON_RELOAD")
+	if on != "true" {
+		if no, err := strconv.ParseBool(on); on != "" && (err != nil || no) {
+			a.warn("ALERT_ON_RELOAD is not true, and nothing else switches alerts on: none are sent")
+		}
+		return
+	}
+	a.Info = strings.TrimSpace(getenv("ALERT_ADDITIONAL_INFO"))
+	a.Sink = sinkNamed(getenv("ALERT_SINK"))
+	if a.Sink == "" {
+		a.Sink = rawSink
+		a.warn("ALERT_SINK is none of slack, teams, gchat and raw: alerts are sent as raw text")
+	}
+
+	to := strings.TrimSpace(getenv("ALERT_WEBHOOK_URL"))
+	if to == "" {
+		a.warn("ALERT_ON_RELOAD is true and ALERT_WEBHOOK_URL is not set, so it is not known where to: no alerts are sent")
+		return
+	}
+	var ok bool
+	if a.URL, ok = address(to, "http", "https"); !ok {
+		a.warn("ALERT_WEBHOOK_URL is no address such as https://host/path: no alerts are sent")
+		return
+	}
+	if proxy := strings.TrimSpace(getenv("ALERT_WEBHOOK_PROXY")); proxy != "" {
+		if a.Proxy, ok = address(proxy, "http", "https", "socks5", "socks5h"); !ok {
+			// Who wants a proxy does not want to see it passed by.
+			a.warn("ALERT_WEBHOOK_PROXY is no address such as http://host:3128: no alerts are sent")
+			return
+		}
+	}
+	a.On = true
+}
+
+// sinkNamed returns the sink that is meant, or nothing if it is not known.
+func sinkNamed(name string) string {
+	switch name = strings.ToLower(strings.TrimSpace(name)); name {
+	case "slack", "teams", "gchat":
+		return name
+	case "", "webhook", rawSink: // webhook is how Reloader's documentation names it
+		return rawSink
+	default:
+		return ""
+	}
+}
+
+// address does not return the error of the parser, which holds all that it could not read.
+func address(text string, schemes ...string) (*url.URL, bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || !slices.Contains(schemes, u.Scheme) {
+		return nil, false
+	}
+	return u, true
+}
+
+// warn takes no value to put into the text: an address may have got into the wrong variable.
+func (a *Alerts) warn(text string) { a.warnings = append(a.warnings, text) }
+
+// Warn says what was wrong in the environment.
+func (a *Alerts) Warn(log *slog.Logger) {
+	for _, text := range a.warnings {
+		log.Warn(text)
+	}
+}

@@ -1,0 +1,269 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+const (
+	// A message is tried so often, with a delay in between that begins with retryFirst and grows by retryGrowth.
+	maxTries    = 5
+	retryFirst  = time.Second
+	retryGrowth = 4
+
+	// What comes together is looked at together: when nothing came for gatherQuiet, and after gatherMax at the latest.
+	gatherQuiet = time.Second
+	gatherMax   = 10 * time.Second
+
+	// maxWaiting bounds the texts that wait for a receiver. Of more only the number is kept.
+	maxWaiting = 1000
+	// maxList bounds the texts in one message, in bytes: the least that one of the sinks shows is 4,096 characters.
+	maxList = 3500
+)
+
+// AlertOptions say where alerts go.
+type AlertOptions struct {
+	// Sink is slack, teams or gchat; everything else means plain text.
+	Sink string
+	// URL and Proxy may hold tokens. Without a Proxy there is none, whatever the environment says.
+	URL, Proxy *url.URL
+	// Info is put before every message.
+	Info string
+}
+
+// Alerts tells a chat or another receiver outside of the cluster, from the background. A nil one tells nobody.
+type Alerts struct {
+	sink    sink
+	info    string
+	poster  *poster
+	clock   clock.Clock
+	log     *slog.Logger
+	metrics *Metrics
+	flush   time.Duration
+
+	mu       sync.Mutex
+	waiting  []alert
+	unlisted int
+	wake     chan struct{}
+
+	// These are Run's own.
+	pace    pace
+	failing bool
+	dropped int
+}
+
+// alert is one sentence. Failed tells that it is bad news.
+type alert struct {
+	text   string
+	failed bool
+}
+
+// NewAlerts returns one that sends when it runs.
+func NewAlerts(opts AlertOptions, c clock.Clock, log *slog.Logger, metrics *Metrics) *Alerts {
+	return &Alerts{
+		sink: sinkNamed(opts.Sink), info: opts.Info, poster: newPoster(opts.URL, opts.Proxy),
+		clock: c, log: log, metrics: metrics, flush: flush,
+		wake: make(chan struct{}, 1),
+	}
+}
+
+// Receiver is what may be told about where alerts go.
+func (a *Alerts) Receiver() string { return a.poster.receiver() }
+
+func (a *Alerts) add(one alert) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.waiting) < maxWaiting {
+		a.waiting = append(a.waiting, one)
+	} else {
+		a.unlisted++
+	}
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (a *Alerts) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.waiting) + a.unlisted
+}
+
+// Run sends until stop closes, and then what still waits, for a bounded time.
+func (a *Alerts) Run(stop <-chan struct{}) {
+	if a == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-stop:
+			ending, done := context.WithTimeout(ctx, a.flush)
+			defer done()
+			<-ending.Done()
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for {
+		select {
+		case <-a.wake:
+			a.gather(stop)
+			a.drain(ctx, stop)
+		case <-stop:
+			a.drain(ctx, stop)
+			if a.dropped > 0 {
+				a.log.Info("alerts were dropped", "receiver", a.Receiver(), "dropped", a.dropped)
+			}
+			return
+		}
+	}
+}
+
+// pause is false if stop closed before its end.
+func (a *Alerts) pause(d time.Duration, stop <-chan struct{}) bool {
+	timer := a.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-stop:
+		return false
+	case <-timer.C():
+		return true
+	}
+}
+
+// gather waits until no more comes. A change that concerns a thousand workloads is told a moment later for it, and once.
+func (a *Alerts) gather(stop <-chan struct{}) {
+	for end := a.clock.Now().Add(gatherMax); a.clock.Now().Before(end); {
+		before := a.count()
+		if !a.pause(gatherQuiet, stop) || a.count() == before {
+			return
+		}
+	}
+}
+
+// drain sends what waits: a message each as long as the receiver gets no more than it should, else all of them as one.
+// Who is told to stop does not wait for its turn.
+func (a *Alerts) drain(ctx context.Context, stop <-chan struct{}) {
+	for n := a.count(); n > 0; n = a.count() {
+		now := a.clock.Now()
+		if wait := a.pace.wait(now); wait > 0 && a.pause(wait, stop) {
+			continue
+		}
+		a.deliver(ctx, stop, a.take(n <= a.pace.free(now)))
+	}
+}
+
+// message stands for one alert or more.
+type message struct {
+	alerts   []alert
+	unlisted int
+}
+
+func (m *message) count() int { return len(m.alerts) + m.unlisted }
+
+// take returns the alert that has waited longest, or all of them.
+func (a *Alerts) take(one bool) message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if one {
+		m := message{alerts: a.waiting[:1:1]}
+		a.waiting = a.waiting[1:]
+		return m
+	}
+	m := message{alerts: a.waiting, unlisted: a.unlisted}
+	a.waiting, a.unlisted = nil, 0
+	return m
+}
+
+func (m *message) text() (text string, failed bool) {
+	if m.count() == 1 {
+		return m.alerts[0].text, m.alerts[0].failed
+	}
+	// Bad news come first: what is at the end may not be listed.
+	alerts := slices.Clone(m.alerts)
+	slices.SortStableFunc(alerts, func(a, b alert) int {
+		switch {
+		case a.failed == b.failed:
+			return 0
+		case a.failed:
+			return -1
+		default:
+			return 1
+		}
+	})
+	var list strings.Builder
+	told := 0
+	for _, one := range alerts {
+		if list.Len()+len(one.text) > maxList {
+			break
+		}
+		told++
+		list.WriteString("\n- " + one.text)
+	}
+	if more := m.count() - told; more > 0 {
+		fmt.Fprintf(&list, "\n- and %d more", more)
+	}
+	// The empty line makes it a list in Teams.
+	return fmt.Sprintf("%d alerts in one message:\n%s", m.count(), list.String()), alerts[0].failed
+}
+
+// deliver tries until the receiver takes a message, or drops it.
+func (a *Alerts) deliver(ctx context.Context, stop <-chan struct{}, m message) {
+	text, failed := m.text()
+	if a.info != "" {
+		text = a.info + " : " + text
+	}
+	form := a.sink(text, failed)
+	delay := retryFirst
+	for left := maxTries - 1; ; left-- {
+		err := a.poster.send(ctx, form)
+		// Also one that failed for us may have come through to who reads. It counts from its end: it came before that.
+		a.pace.take(a.clock.Now())
+		if err == nil {
+			a.sent(m.count())
+			return
+		}
+		a.failed(err)
+		if left == 0 {
+			a.dropped += m.count()
+			a.metrics.alerted("dropped", m.count())
+			return
+		}
+		if !a.pause(max(delay, a.pace.wait(a.clock.Now())), stop) {
+			left = 1 // once more, and then it ends
+		}
+		delay *= retryGrowth
+	}
+}
+
+func (a *Alerts) sent(n int) {
+	a.metrics.alerted("sent", n)
+	if a.failing {
+		a.log.Info("alerts arrive again", "receiver", a.Receiver(), "dropped", a.dropped)
+	}
+	a.failing, a.dropped = false, 0
+}
+
+// failed warns once, until an alert arrives again: a receiver that is away for days does not fill the log.
+func (a *Alerts) failed(err error) {
+	a.metrics.alertFailed()
+	if !a.failing {
+		a.log.Warn("an alert could not be sent, trying again; no more of it is said until one arrives",
+			"receiver", a.Receiver(), "error", err.Error(), "metric", "reloader_alert_failures_total")
+	}
+	a.failing = true
+}

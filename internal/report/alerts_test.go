@@ -1,0 +1,349 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// letter is a message as it came in.
+type letter struct {
+	contentType, text string
+	at                time.Time
+}
+
+// far is a receiver of alerts.
+type far struct {
+	*httptest.Server
+	clock *clocktesting.FakeClock
+	// answer gets the number of the request, from 1.
+	answer func(n int, w http.ResponseWriter, r *http.Request)
+
+	mu      sync.Mutex
+	letters []letter
+}
+
+// ServeHTTP implements http.Handler.
+func (f *far) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	f.mu.Lock()
+	f.letters = append(f.letters, letter{r.Header.Get("Content-Type"), string(body), f.clock.Now()})
+	n := len(f.letters)
+	f.mu.Unlock()
+	if f.answer != nil {
+		f.answer(n, w, r)
+	}
+}
+
+func (f *far) got() []letter {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]letter(nil), f.letters...)
+}
+
+// journal is a log that may be read while it is written.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+// String implements fmt.Stringer.
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// switchboard is a Report whose alerts go to a receiver, with a clock of its own.
+type switchboard struct {
+	*testing.T
+	*Report
+	far   *far
+	log   *journal
+	clock *clocktesting.FakeClock
+	stop  func()
+	ended chan struct{}
+}
+
+const token = "hunter2"
+
+// connect makes one that does not run yet.
+func connect(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request), change ...func(*AlertOptions)) *switchboard {
+	t.Helper()
+	s := &switchboard{T: t, log: &journal{}, clock: clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), ended: make(chan struct{})}
+	s.far = &far{clock: s.clock, answer: answer}
+	s.far.Server = httptest.NewServer(s.far)
+	t.Cleanup(s.far.Close)
+	opts := AlertOptions{Sink: "raw", URL: s.address(s.far.URL)}
+	for _, c := range change {
+		c(&opts)
+	}
+	log := slog.New(slog.NewTextHandler(s.log, nil))
+	metrics := NewMetrics()
+	s.Report = New(log, newDesk(t, false).events, metrics, NewAlerts(opts, s.clock, log, metrics), false)
+	return s
+}
+
+// address has a token wherever one may be.
+func (s *switchboard) address(base string) *url.URL {
+	u, err := url.Parse(strings.Replace(base, "://", "://user-"+token+":"+token+"@", 1) + "/services/" + token + "?key=" + token)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return u
+}
+
+func (s *switchboard) run() *switchboard {
+	stop := make(chan struct{})
+	s.stop = sync.OnceFunc(func() { close(stop) })
+	go func() {
+		defer close(s.ended)
+		s.alerts.Run(stop)
+	}()
+	s.Cleanup(func() {
+		s.stop()
+		<-s.ended
+	})
+	return s
+}
+
+// until lets time pass whenever somebody waits for that, until something holds.
+func (s *switchboard) until(what string, holds func() bool) {
+	s.Helper()
+	for began := time.Now(); !holds(); {
+		if s.clock.HasWaiters() {
+			s.clock.Step(time.Second)
+		} else {
+			time.Sleep(time.Millisecond)
+		}
+		if time.Since(began) > 2*time.Minute {
+			s.Fatalf("waited for %s; %d letters came, the log is\n%s", what, len(s.far.got()), s.log)
+		}
+	}
+}
+
+func (s *switchboard) sent() float64     { return counted(s.metrics.alerts.WithLabelValues("sent")) }
+func (s *switchboard) dropped() float64  { return counted(s.metrics.alerts.WithLabelValues("dropped")) }
+func (s *switchboard) failures() float64 { return counted(s.metrics.unsent) }
+
+func (s *switchboard) told(n int) {
+	s.until(fmt.Sprint(n, " to be told"), func() bool { return s.sent() == float64(n) })
+}
+func (s *switchboard) lost(n int) {
+	s.until(fmt.Sprint(n, " to be dropped"), func() bool { return s.dropped() == float64(n) })
+}
+
+func (s *switchboard) reload(n int) {
+	for i := range n {
+		w := web()
+		w.Key.Name = fmt.Sprintf("web-%04d", i)
+		s.Reloaded(w, reloadFor("greeting"), time.Millisecond)
+	}
+}
+
+// alertLines are the lines of the log that are not about a single reload.
+func (s *switchboard) alertLines() []string {
+	var lines []string
+	for line := range strings.Lines(s.log.String()) {
+		if !strings.Contains(line, "Changes detected in") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func TestTenAtOnceAreTenMessagesAndElevenAreOne(t *testing.T) {
+	for n, messages := range map[int]int{1: 1, 2: 2, 10: 10, 11: 1, 300: 1} {
+		s := connect(t, nil)
+		s.reload(n)
+		s.run().told(n)
+		letters := s.far.got()
+		if len(letters) != messages {
+			t.Fatalf("%d reloads are %d messages, want %d", n, len(letters), messages)
+		}
+		list := strings.HasPrefix(letters[0].text, strconv.Itoa(n)+" alerts in one message:\n\n- Reloader detected changes in greeting of type CONFIGMAP in namespace shop. Hence reloaded web-0000 ")
+		if list != (messages == 1 && n > 1) || len(letters[0].text) > 4096 {
+			t.Errorf("%d reloads: %s", n, letters[0].text)
+		}
+		if n == 11 && strings.Count(letters[0].text, "\n- Reloader detected changes in ") != 11 {
+			t.Errorf("not all are on the list:\n%s", letters[0].text)
+		}
+		if listed := strings.Count(letters[0].text, "\n- Reloader"); n == 300 && !strings.HasSuffix(letters[0].text, fmt.Sprintf("\n- and %d more", 300-listed)) {
+			t.Errorf("%d are listed, and then: %s", listed, letters[0].text[len(letters[0].text)-40:])
+		}
+	}
+}
+
+func TestThoseThatComeOneAfterTheOtherAreOneMessageToo(t *testing.T) {
+	s := connect(t, nil).run()
+	for range 5 {
+		s.reload(20)
+		s.until("somebody to wait", s.clock.HasWaiters)
+		s.clock.Step(gatherQuiet / 2)
+	}
+	s.told(100)
+	if got := len(s.far.got()); got != 1 {
+		t.Errorf("%d messages", got)
+	}
+}
+
+func TestAReceiverNeverGetsMoreThanTenInAMinute(t *testing.T) {
+	for about, answer := range map[string]func(int, http.ResponseWriter, *http.Request){
+		"one that works": nil,
+		"one that fails now and then": func(n int, w http.ResponseWriter, _ *http.Request) {
+			if n%3 == 0 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := connect(t, answer).run()
+			const reloads = 90
+			for range reloads {
+				s.reload(1)
+				before := s.clock.Now()
+				s.until("two seconds to pass", func() bool {
+					if s.clock.Since(before) < 2*time.Second && !s.clock.HasWaiters() && s.alerts.count() == 0 {
+						s.clock.Step(time.Second) // nothing is on its way
+					}
+					return s.clock.Since(before) >= 2*time.Second
+				})
+			}
+			s.told(reloads)
+			letters := s.far.got()
+			for i := perMinute; i < len(letters); i++ {
+				if apart := letters[i].at.Sub(letters[i-perMinute].at); apart < time.Minute {
+					t.Fatalf("eleven messages within %s", apart)
+				}
+			}
+			if len(letters) < 15 {
+				t.Errorf("only %d messages in three minutes: nobody asked for so few", len(letters))
+			}
+			if s.dropped() != 0 {
+				t.Errorf("%v were dropped", s.dropped())
+			}
+		})
+	}
+}
+
+func TestWhatWaitsForAReceiverIsBoundedAndStillCounted(t *testing.T) {
+	s := connect(t, nil)
+	s.reload(maxWaiting + 234)
+	if got := len(s.alerts.waiting); got != maxWaiting {
+		t.Errorf("%d texts wait", got)
+	}
+	s.run().told(maxWaiting + 234)
+	if letters := s.far.got(); len(letters) != 1 || !strings.HasPrefix(letters[0].text, "1234 alerts in one message:") {
+		t.Errorf("got %v", letters)
+	}
+}
+
+func TestWhatWaitsAtTheEndIsSent(t *testing.T) {
+	for n, messages := range map[int]int{3: 3, 30: 1} {
+		s := connect(t, nil)
+		s.reload(n)
+		s.run().stop()
+		<-s.ended // no time passes
+		if got := len(s.far.got()); got != messages || s.sent() != float64(n) {
+			t.Errorf("%d reloads are %d messages, and %v are told", n, got, s.sent())
+		}
+	}
+}
+
+func TestAtTheEndNobodyWaitsForHisTurn(t *testing.T) {
+	s := connect(t, nil).run()
+	s.reload(10)
+	s.told(10)
+	now := s.clock.Now()
+	s.reload(2)
+	s.stop()
+	<-s.ended
+	if got := len(s.far.got()); got != 11 || s.sent() != 12 {
+		t.Errorf("%d messages, and %v are told", got, s.sent())
+	}
+	if passed := s.clock.Since(now); passed > 0 {
+		t.Errorf("it took %s", passed)
+	}
+}
+
+func TestTheEndTriesOnceMoreAndDropsTheRest(t *testing.T) {
+	s := connect(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	s.reload(1)
+	s.run()
+	s.until("the delay after the first try", func() bool { return s.failures() == 1 && s.clock.HasWaiters() })
+	s.stop()
+	<-s.ended
+	if got := len(s.far.got()); got != 2 || s.dropped() != 1 || s.sent() != 0 {
+		t.Errorf("%d tries, %v dropped, %v sent", got, s.dropped(), s.sent())
+	}
+	if lines := s.alertLines(); len(lines) != 2 || !strings.Contains(lines[1], "level=INFO") || !strings.Contains(lines[1], "dropped=1") {
+		t.Errorf("the log says %q", lines)
+	}
+}
+
+func TestOnlyANotRolledIsBadNews(t *testing.T) {
+	s := connect(t, nil, func(o *AlertOptions) { o.Sink = "slack" })
+	revert := func(action reload.Action) {
+		s.Reverted(web(), reload.Decision{Action: action, Reverted: &reload.Revert{
+			Source: reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: "greeting"}, Writer: "helm", Old: 2, All: 3,
+		}})
+	}
+	revert(reload.Reload)
+	revert(reload.Record)
+	revert(reload.Nothing)
+	s.run().told(1)
+	want := `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: the field manager \"helm\" removed every mark, and 2 of 3 pods still run the old *greeting*"}]}`
+	if letters := s.far.got(); len(letters) != 1 || letters[0].text != want {
+		t.Errorf("got %v", letters)
+	}
+
+	// On a list it stands before what may be cut.
+	many := message{unlisted: 1000}
+	for range 100 {
+		many.alerts = append(many.alerts, alert{text: strings.Repeat("fine ", 20)})
+	}
+	many.alerts = append(many.alerts, alert{text: "not rolled", failed: true})
+	if text, failed := many.text(); !failed || !regexp.MustCompile(`^1101 alerts in one message:\n\n- not rolled\n- fine .*`).MatchString(text) {
+		t.Errorf("%v: %s", failed, text)
+	}
+}
+
+func TestADryRunSendsNoAlert(t *testing.T) {
+	s := connect(t, nil)
+	s.dryRun = true
+	s.reload(1)
+	s.Reverted(web(), reload.Decision{Action: reload.Nothing, Reverted: &reload.Revert{}})
+	if got := s.alerts.count(); got != 0 {
+		t.Errorf("%d wait to be sent", got)
+	}
+}
+
+func TestWithoutAlertsNothingIsSent(t *testing.T) {
+	d := newDesk(t, false)
+	if d.alerts != nil {
+		t.Fatal("there are alerts")
+	}
+	d.Reloaded(web(), reloadFor("greeting"), 0)
+	d.alerts.Run(nil) // returns
+}

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// tryTimeout is how long one try may take, from the name of the host to the answer.
+const tryTimeout = 10 * time.Second
+
+// poster sends to one address. Its errors say what a user can do something about, and never hold more of an address
+// than scheme and host: the rest may be a token. So they are written here, and those of net/http, which hold the whole
+// address or what a server answered, are not passed on.
+type poster struct {
+	client  *http.Client
+	to      *url.URL
+	timeout time.Duration
+}
+
+func newPoster(to, proxy *url.URL) *poster {
+	// Alerts are rare: no connection is kept for the next one.
+	transport := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10}
+	if proxy != nil {
+		transport.Proxy = http.ProxyURL(proxy)
+		transport.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+			if answer.StatusCode != http.StatusOK {
+				return failure("the proxy answered " + status(answer.StatusCode) + ", see ALERT_WEBHOOK_PROXY")
+			}
+			return nil
+		}
+	}
+	return &poster{
+		client: &http.Client{
+			Transport: transport,
+			// After some redirects the text would be asked for instead of being sent, and after all of them it
+			// would be sent to whom nobody has named.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		to: to, timeout: tryTimeout,
+	}
+}
+
+// failure is a reason in our own words.
+type failure string
+
+// Error implements error.
+func (f failure) Error() string { return string(f) }
+
+// receiver is what may be told about where this goes.
+func (p *poster) receiver() string { return origin(p.to) }
+
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// send tries once.
+func (p *poster) send(ctx context.Context, message payload) error {
+	trying, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(trying, http.MethodPost, p.to.String(), bytes.NewReader(message.body))
+	if err != nil {
+		return failure("ALERT_WEBHOOK_URL cannot be sent to")
+	}
+	request.Header.Set("Content-Type", message.contentType)
+	answer, err := p.client.Do(request)
+	switch {
+	case err == nil:
+		defer answer.Body.Close()
+		return judge(answer)
+	case ctx.Err() != nil:
+		return failure("the controller ended before there was an answer")
+	case trying.Err() != nil:
+		return failure(fmt.Sprintf("no answer within %s", p.timeout))
+	default:
+		return explain(err)
+	}
+}
+
+func judge(answer *http.Response) error {
+	code := answer.StatusCode
+	if code >= 200 && code < 300 {
+		return nil
+	}
+	if location, err := answer.Location(); err == nil && code >= 300 && code < 400 {
+		return failure(fmt.Sprintf("it answered %s, to %s, which is not followed: set ALERT_WEBHOOK_URL to the address it leads to", status(code), origin(location)))
+	}
+	return failure("it answered " + status(code))
+}
+
+// status has the standard words for a code: what the server wrote there may be anything.
+func status(code int) string { return fmt.Sprintf("%d %s", code, http.StatusText(code)) }
+
+// explain tells why there was no answer. What is passed on are errors of the network and of certificates, which know the
+// host alone. Those of HTTP may quote what a server answered, and it may answer with what it was asked.
+func explain(err error) error {
+	if own, ok := errors.AsType[failure](err); ok {
+		return own
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		if op.Op == "proxyconnect" {
+			return failure("the proxy in ALERT_WEBHOOK_PROXY: " + explain(op.Err).Error())
+		}
+		return failure(op.Error())
+	}
+	if certificate, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return failure(certificate.Error())
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return failure("the connection was closed without an answer")
+	}
+	return failure("what answered does not speak HTTP, or speaks TLS where it should not, or the other way round")
+}

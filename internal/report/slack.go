@@ -1,0 +1,21 @@
+package report
+
+type slackMessage struct {
+	Attachments []slackAttachment `json:"attachments"`
+}
+
+// slackAttachment has its fields in the order in which Reloader sends them.
+type slackAttachment struct {
+	Author string `json:"author_name"`
+	Color  string `json:"color"`
+	Text   string `json:"text"`
+}
+
+// slack is an incoming webhook of Slack, or of what imitates it. Its colour is the line beside the text.
+func slack(text string, failed bool) payload {
+	color := "good"
+	if failed {
+		color = "warning"
+	}
+	return jsonPayload(slackMessage{[]slackAttachment{{Author: "Reloader", Color: color, Text: text}}})
+}

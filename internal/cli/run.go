@@ -74,7 +74,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	ctl := controller.New(controller.Options{
 		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
 		Settle: cfg.Settle, SettleMax: cfg.SettleMax, SettleGitOps: cfg.SettleGitOps, AdoptRate: cfg.AdoptRate,
-		DryRun: cfg.DryRun, Names: reload.DefaultNames(),
+		DryRun: cfg.DryRun, Names: cfg.Names,
 		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
 			return controller.LoadDigestKey(ctx, client, where.namespace, cfg.DryRun)
 		},

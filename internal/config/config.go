@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 // Config is what the controller is told at start.
@@ -26,6 +28,8 @@ type Config struct {
 	Lease         Lease
 	Requests      Requests
 	Alerts        Alerts
+	// Names are the keys of the annotations, some of them renamed.
+	Names reload.Names
 
 	// PodName and PodNamespace are where the controller runs; empty outside a pod.
 	PodName, PodNamespace string
@@ -45,6 +49,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "where /metrics, /live, /healthz and /readyz are served")
 	c.Lease.bindFlags(flags)
 	c.Requests.bindFlags(flags)
+	bindNames(&c.Names, flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 }
@@ -87,5 +92,6 @@ func (c *Config) Validate() error {
 	}
 	c.Lease.validate(c.PodName, c.PodNamespace, refuse)
 	c.Requests.validate(refuse)
+	validateNames(&c.Names, refuse)
 	return errors.Join(errs...)
 }

@@ -141,6 +141,15 @@ func TestArguments(t *testing.T) {
 			[]string{"--enable-ha", "--leader-election-lease-duration=1m", "--leader-election-renew-deadline=40s", "--leader-election-retry-period=500ms"},
 		},
 		"the lease is held by a single replica too": {"reloader: {leaderElection: {leaseDuration: 20s}}", []string{"--leader-election-lease-duration=20s"}},
+		"annotations of one's own": {
+			"reloader: {custom_annotations: {configmap: a/1, secret: a/2, auto: a/3, configmap_auto: a/4, secret_auto: a/5, search: a/6, match: a/7, ignore: a/8, pausePeriod: a/9, pauseTime: a/10}}",
+			[]string{
+				"--auto-annotation=a/3", "--configmap-annotation=a/1", "--configmap-auto-annotation=a/4", "--ignore-annotation=a/8", "--search-match-annotation=a/7",
+				"--pause-deployment-annotation=a/9", "--pause-deployment-time-annotation=a/10", "--auto-search-annotation=a/6", "--secret-annotation=a/2", "--secret-auto-annotation=a/5",
+			},
+		},
+		"no annotations of one's own":        {"reloader: {custom_annotations: null}", nil},
+		"one annotation of one's own":        {"reloader: {custom_annotations: {auto: example.org/roll, ignore: ''}}", []string{"--auto-annotation=example.org/roll"}},
 		"quiet period":                       {"reloader: {settle: 500ms, settleMax: 1m30s}", []string{"--settle=500ms", "--settle-max=1m30s"}},
 		"own namespace is not an argument":   {"reloader: {watchGlobally: false}", nil},
 		"namespaces as a list":               {"reloader: {namespaces: [team-b, team-a]}", []string{"--namespaces=ops,team-a,team-b"}},

@@ -24,6 +24,7 @@ func TestRefusals(t *testing.T) {
 		"namespaces with a wrong separator": {"reloader: {namespaces: 'a;b'}", "at '/reloader/namespaces': 'a;b' does not match pattern '^[-a-z0-9, ]*$'"},
 		"a negative number of replicas":     {"reloader: {deployment: {replicas: -1}}", "at '/reloader/deployment/replicas': minimum: got -1, want 0"},
 		"two replicas":                      {"reloader: {deployment: {replicas: 2}}", "reloader.deployment.replicas is 2 and reloader.enableHA is false: more than one replica is of use as a standby only; set reloader.enableHA to true, or the replicas to 1"},
+		"an annotation that does not exist": {"reloader: {custom_annotations: {automatic: a}}", "at '/reloader/custom_annotations': additional properties 'automatic' not allowed"},
 		"a word for HA":                     {"reloader: {enableHA: 'yes'}", "at '/reloader/enableHA': got string, want boolean"},
 		"a lease without unit":              {"reloader: {leaderElection: {leaseDuration: '15'}}", "at '/reloader/leaderElection/leaseDuration': '15' does not match pattern '^([0-9.]+(ms|s|m|h))*$'"},
 		"a number for a renewal":            {"reloader: {leaderElection: {renewDeadline: 10}}", "at '/reloader/leaderElection/renewDeadline': got number, want null or string"},
@@ -91,6 +92,11 @@ func TestNotes(t *testing.T) {
 		"listed namespaces, all workloads, no rights": {
 			values: "reloader: {autoReloadAll: true, namespaces: [a], rbac: {enabled: false}}",
 			says:   []string{"It watches the namespaces a, ops.\n", leaveOut, unbound, "ServiceAccount prod-reroll"},
+			omit:   []string{annotate},
+		},
+		"an annotation of one's own": {
+			values: "reloader: {custom_annotations: {auto: example.org/roll}}",
+			says:   []string{"with the annotation example.org/roll: \"true\"", "annotate deployment NAME example.org/roll=true\n"},
 			omit:   []string{annotate},
 		},
 	} {

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func TestAnnotationsKeepTheirNamesUnlessRenamed(t *testing.T) {
+	cfg, err := parse(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(reload.DefaultNames(), cfg.Names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEveryFlagRenamesItsAnnotation(t *testing.T) {
+	for flag, name := range map[string]func(*reload.Names) *string{
+		"configmap-annotation":             func(n *reload.Names) *string { return &n.ConfigMap },
+		"secret-annotation":                func(n *reload.Names) *string { return &n.Secret },
+		"auto-annotation":                  func(n *reload.Names) *string { return &n.Auto },
+		"configmap-auto-annotation":        func(n *reload.Names) *string { return &n.ConfigMapAuto },
+		"secret-auto-annotation":           func(n *reload.Names) *string { return &n.SecretAuto },
+		"auto-search-annotation":           func(n *reload.Names) *string { return &n.Search },
+		"search-match-annotation":          func(n *reload.Names) *string { return &n.Match },
+		"ignore-annotation":                func(n *reload.Names) *string { return &n.Ignore },
+		"pause-deployment-annotation":      func(n *reload.Names) *string { return &n.PausePeriod },
+		"pause-deployment-time-annotation": func(n *reload.Names) *string { return &n.PausedAt },
+	} {
+		t.Run(flag, func(t *testing.T) {
+			cfg, err := parse(t, nil, "--"+flag, " Example.org/Reload ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := reload.DefaultNames()
+			*name(&want) = "Example.org/Reload"
+			if diff := cmp.Diff(want, cfg.Names); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEveryMistakeAboutAnnotationsIsNamed(t *testing.T) {
+	const twice = "has the same key, and one annotation cannot say both; give another key"
+	for args, want := range map[string][]string{
+		"--auto-annotation=":                                              {"--auto-annotation is empty: give an annotation key, such as reloader.stakater.com/auto"},
+		"--ignore-annotation=a/b/c":                                       {"--ignore-annotation=a/b/c is no annotation key: it must be like"},
+		"--ignore-annotation=a_b/c":                                       {"--ignore-annotation=a_b/c is no annotation key: it must be like"},
+		"--auto-annotation=x --secret-annotation=x":                       {"--auto-annotation=x: --secret-annotation " + twice},
+		"--auto-annotation=x --ignore-annotation=x --secret-annotation=x": {"--auto-annotation=x: --secret-annotation " + twice, "--ignore-annotation=x: --secret-annotation " + twice},
+		"--auto-annotation=reloader.stakater.com/search":                  {"--auto-search-annotation=reloader.stakater.com/search: --auto-annotation " + twice},
+		"--auto-annotation=reroll.dev/ledger":                             {"--auto-annotation=reroll.dev/ledger: the controller has a use of its own for it"},
+		"--auto-annotation=reloader.stakater.com/last-reloaded-from":      {"--auto-annotation=reloader.stakater.com/last-reloaded-from: the controller has a use of its own for it"},
+		// Two that change places are all different in the end.
+		"--auto-annotation=reloader.stakater.com/search --auto-search-annotation=reloader.stakater.com/auto": nil,
+	} {
+		t.Run(args, func(t *testing.T) {
+			_, err := parse(t, nil, strings.Fields(args)...)
+			var lines []string
+			if err != nil {
+				lines = strings.Split(err.Error(), "\n")
+			}
+			if len(lines) != len(want) {
+				t.Fatalf("got %d mistakes, want %d:\n%v", len(lines), len(want), err)
+			}
+			for i := range want {
+				if !strings.HasPrefix(lines[i], want[i]) {
+					t.Errorf("mistake %d: %s\nwant it to begin with: %s", i+1, lines[i], want[i])
+				}
+			}
+		})
+	}
+}

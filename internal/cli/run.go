@@ -52,6 +52,9 @@ cluster it is about to manage, as whom, and how many workloads are opted in, bef
 
 func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logger) error {
 	log.Info("starting reroll", "version", version)
+	for _, warning := range cfg.Warnings {
+		log.Warn(warning)
+	}
 	where, err := connect(cfg)
 	if err != nil {
 		return err
@@ -74,7 +77,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	ctl := controller.New(controller.Options{
 		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
 		Settle: cfg.Settle, SettleMax: cfg.SettleMax, SettleGitOps: cfg.SettleGitOps, AdoptRate: cfg.AdoptRate,
-		DryRun: cfg.DryRun, Names: cfg.Names,
+		DryRun: cfg.DryRun, Names: cfg.Names, IgnoredSources: cfg.Ignored.Sources,
 		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
 			return controller.LoadDigestKey(ctx, client, where.namespace, cfg.DryRun)
 		},

@@ -29,7 +29,10 @@ type Config struct {
 	Requests      Requests
 	Alerts        Alerts
 	// Names are the keys of the annotations, some of them renamed.
-	Names reload.Names
+	Names   reload.Names
+	Ignored Ignored
+	// Warnings are what Validate found that is no reason to refuse to start.
+	Warnings []string
 
 	// PodName and PodNamespace are where the controller runs; empty outside a pod.
 	PodName, PodNamespace string
@@ -50,6 +53,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	c.Lease.bindFlags(flags)
 	c.Requests.bindFlags(flags)
 	bindNames(&c.Names, flags)
+	c.Ignored.bindFlags(flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 }
@@ -69,6 +73,7 @@ func (c *Config) ReadEnvironment(getenv func(string) string) {
 func (c *Config) Validate() error {
 	var errs []error
 	refuse := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	warn := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
 
 	var namespaces []string
 	for _, ns := range c.Namespaces {
@@ -93,5 +98,6 @@ func (c *Config) Validate() error {
 	c.Lease.validate(c.PodName, c.PodNamespace, refuse)
 	c.Requests.validate(refuse)
 	validateNames(&c.Names, refuse)
+	c.Ignored.validate(refuse, warn)
 	return errors.Join(errs...)
 }

@@ -32,6 +32,9 @@ type Options struct {
 	AdoptRate float64
 	DryRun    bool
 	Names     reload.Names
+	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
+	// rolls when they are read again but what has changed.
+	IgnoredSources []reload.SourceKind
 	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
 	// It returns when that was made, too.
 	LoadKey func(context.Context) (reload.DigestKey, time.Time, error)

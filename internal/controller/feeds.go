@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,15 +40,18 @@ const ordinarySecrets = "type!=helm.sh/release.v1,type!=bootstrap.kubernetes.io/
 func (c *Controller) sourceFeeds() []feed {
 	var feeds []feed
 	for _, ns := range c.namespaces() {
-		feeds = append(feeds,
-			c.feed(Watched{
+		if !slices.Contains(c.opts.IgnoredSources, reload.ConfigMap) {
+			feeds = append(feeds, c.feed(Watched{
 				Resource: "configmaps", Namespace: ns,
 				NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
-			}, c.configMaps(ns)),
-			c.feed(Watched{
+			}, c.configMaps(ns)))
+		}
+		if !slices.Contains(c.opts.IgnoredSources, reload.Secret) {
+			feeds = append(feeds, c.feed(Watched{
 				Resource: "secrets", Namespace: ns, FieldSelector: ordinarySecrets,
 				NewList: func() runtime.Object { return &corev1.SecretList{} },
 			}, c.secrets(ns)))
+		}
 	}
 	return feeds
 }

@@ -141,6 +141,8 @@ func TestArguments(t *testing.T) {
 			[]string{"--enable-ha", "--leader-election-lease-duration=1m", "--leader-election-renew-deadline=40s", "--leader-election-retry-period=500ms"},
 		},
 		"the lease is held by a single replica too": {"reloader: {leaderElection: {leaseDuration: 20s}}", []string{"--leader-election-lease-duration=20s"}},
+		"without Secrets":    {"reloader: {ignoreSecrets: true}", []string{"--resources-to-ignore=secrets"}},
+		"without ConfigMaps": {"reloader: {ignoreConfigMaps: true}", []string{"--resources-to-ignore=configMaps"}},
 		"annotations of one's own": {
 			"reloader: {custom_annotations: {configmap: a/1, secret: a/2, auto: a/3, configmap_auto: a/4, secret_auto: a/5, search: a/6, match: a/7, ignore: a/8, pausePeriod: a/9, pauseTime: a/10}}",
 			[]string{

@@ -172,3 +172,29 @@ func TestServiceAccount(t *testing.T) {
 		t.Errorf("metadata: %+v", account.ObjectMeta)
 	}
 }
+
+func TestNoRightForWhatIsIgnored(t *testing.T) {
+	for values, want := range map[string]string{
+		"ignoreSecrets: true":                             "configmaps",
+		"ignoreConfigMaps: true":                          "secrets",
+		"ignoreSecrets: true, watchGlobally: false":       "configmaps",
+		"ignoreConfigMaps: true, namespaces: [team-a, b]": "secrets",
+	} {
+		t.Run(values, func(t *testing.T) {
+			t.Parallel()
+			for of, rules := range render(t, "reloader: {"+values+"}").grants() {
+				if strings.HasSuffix(of, "key-role") {
+					continue // that of the controller's own key
+				}
+				if diff := cmp.Diff([]string{want}, rules[0].Resources); diff != "" {
+					t.Errorf("%s: %s", of, diff)
+				}
+				for _, rule := range rules[1:] {
+					if slices.Contains(rule.Resources, "secrets") || slices.Contains(rule.Resources, "configmaps") {
+						t.Errorf("%s has a right beyond: %v", of, rule)
+					}
+				}
+			}
+		})
+	}
+}

@@ -90,7 +90,7 @@ The namespaces that are watched, with commas between them; empty for all.
 {{- define "reroll.watchRules" -}}
 # The sources: what they hold is compared with what the pods were started with. RBAC cannot narrow list and watch to names.
 - apiGroups: [""]
-  resources: [configmaps, secrets]
+  resources: [{{ if not .Values.reloader.ignoreConfigMaps }}configmaps{{ end }}{{ if not (or .Values.reloader.ignoreConfigMaps .Values.reloader.ignoreSecrets) }}, {{ end }}{{ if not .Values.reloader.ignoreSecrets }}secrets{{ end }}]
   verbs: [list, watch]
 # The workloads: list and watch to know which source they use, patch to roll them and to note what they were rolled with.
 - apiGroups: [apps]

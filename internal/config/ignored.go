@@ -1,0 +1,55 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+const (
+	ignoredResourcesFlag = "resources-to-ignore"
+	ignoredWorkloadsFlag = "ignored-workload-types"
+)
+
+// Ignored are the kinds that the controller has nothing to do with.
+type Ignored struct {
+	// Resources and Workloads are as they were given.
+	Resources, Workloads []string
+	// Sources are the kinds of source that are not even read. Validate sets it.
+	Sources []reload.SourceKind
+}
+
+func (i *Ignored) bindFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&i.Resources, ignoredResourcesFlag, nil, "configmaps or secrets: they are not read, and roll nothing")
+	flags.StringSliceVar(&i.Workloads, ignoredWorkloadsFlag, nil, "jobs, cronjobs or both; neither is rolled yet, ignored or not")
+}
+
+// validate calls refuse for every mistake, and warn for what is no reason to refuse to start.
+func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
+	kinds := map[string]reload.SourceKind{"configmaps": reload.ConfigMap, "secrets": reload.Secret}
+	i.Sources = nil
+	for _, given := range i.Resources {
+		name := strings.ToLower(strings.TrimSpace(given))
+		kind, ok := kinds[name]
+		switch {
+		case name == "":
+		case !ok:
+			refuse("--%s=%s: must be configmaps or secrets", ignoredResourcesFlag, given)
+		case !slices.Contains(i.Sources, kind):
+			i.Sources = append(i.Sources, kind)
+		}
+	}
+	if len(i.Sources) == len(kinds) {
+		refuse("--%s has both configmaps and secrets: nothing would be left that could roll a workload; ignore one of them", ignoredResourcesFlag)
+	}
+	for _, given := range i.Workloads {
+		switch strings.ToLower(strings.TrimSpace(given)) {
+		case "", "jobs", "cronjobs":
+		default:
+			warn("--%s=%s is not known and counts for nothing; known are jobs and cronjobs", ignoredWorkloadsFlag, given)
+		}
+	}
+}

@@ -4,8 +4,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -29,8 +27,9 @@ type Config struct {
 	Requests      Requests
 	Alerts        Alerts
 	// Names are the keys of the annotations, some of them renamed.
-	Names   reload.Names
-	Ignored Ignored
+	Names     reload.Names
+	Ignored   Ignored
+	Selectors Selectors
 	// Warnings are what Validate found that is no reason to refuse to start.
 	Warnings []string
 
@@ -54,6 +53,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	c.Requests.bindFlags(flags)
 	bindNames(&c.Names, flags)
 	c.Ignored.bindFlags(flags)
+	c.Selectors.bindFlags(flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 }
@@ -75,13 +75,7 @@ func (c *Config) Validate() error {
 	refuse := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	warn := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
 
-	var namespaces []string
-	for _, ns := range c.Namespaces {
-		if ns = strings.TrimSpace(ns); ns != "" && !slices.Contains(namespaces, ns) {
-			namespaces = append(namespaces, ns)
-		}
-	}
-	c.Namespaces = namespaces
+	c.Namespaces = trimmed(c.Namespaces)
 
 	if c.Settle < 0 {
 		refuse("--settle=%s: must be 0 or more, such as 1s", c.Settle)
@@ -99,5 +93,6 @@ func (c *Config) Validate() error {
 	c.Requests.validate(refuse)
 	validateNames(&c.Names, refuse)
 	c.Ignored.validate(refuse, warn)
+	c.Selectors.validate(len(c.Namespaces) == 0, refuse, warn)
 	return errors.Join(errs...)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
@@ -35,6 +36,11 @@ type Options struct {
 	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
 	// rolls when they are read again but what has changed.
 	IgnoredSources []reload.SourceKind
+	// NamespacesToIgnore are not watched where all others are.
+	NamespacesToIgnore []string
+	// NamespaceSelector says in which namespaces workloads are looked at, and SourceSelector which sources can roll
+	// them. Nil selects all.
+	NamespaceSelector, SourceSelector labels.Selector
 	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
 	// It returns when that was made, too.
 	LoadKey func(context.Context) (reload.DigestKey, time.Time, error)
@@ -150,7 +156,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !c.fill(ctx, &running, append(c.namespaceFeeds(), c.workloadFeeds()...)) {
 		return nil
 	}
-	c.opts.Introduce(c.state.Counts())
+	c.opts.Introduce(c.state.Counts(c.opts.NamespaceSelector != nil))
 	var err error
 	if c.key, c.installed, err = c.opts.LoadKey(ctx); err != nil {
 		if ctx.Err() != nil {

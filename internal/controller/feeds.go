@@ -26,7 +26,8 @@ func (c *Controller) workloadFeeds() []feed {
 	for _, ns := range c.namespaces() {
 		for _, k := range c.kinds {
 			feeds = append(feeds, c.feed(Watched{
-				Group: k.Resource.Group, Resource: k.Resource.Resource, Namespace: ns, NewList: k.NewList,
+				Group: k.Resource.Group, Resource: k.Resource.Resource, Namespace: ns,
+				FieldSelector: c.fieldSelector(""), NewList: k.NewList,
 			}, c.workloads(k, ns)))
 		}
 	}
@@ -42,13 +43,13 @@ func (c *Controller) sourceFeeds() []feed {
 	for _, ns := range c.namespaces() {
 		if !slices.Contains(c.opts.IgnoredSources, reload.ConfigMap) {
 			feeds = append(feeds, c.feed(Watched{
-				Resource: "configmaps", Namespace: ns,
+				Resource: "configmaps", Namespace: ns, FieldSelector: c.fieldSelector(""),
 				NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
 			}, c.configMaps(ns)))
 		}
 		if !slices.Contains(c.opts.IgnoredSources, reload.Secret) {
 			feeds = append(feeds, c.feed(Watched{
-				Resource: "secrets", Namespace: ns, FieldSelector: ordinarySecrets,
+				Resource: "secrets", Namespace: ns, FieldSelector: c.fieldSelector(ordinarySecrets),
 				NewList: func() runtime.Object { return &corev1.SecretList{} },
 			}, c.secrets(ns)))
 		}
@@ -114,14 +115,20 @@ func (s *sink) Whole(named map[types.NamespacedName]struct{}) {
 func (c *Controller) configMaps(namespace string) *sink {
 	return c.sources(reload.ConfigMap, namespace, func(obj runtime.Object) (reload.Source, bool) {
 		cm, ok := obj.(*corev1.ConfigMap)
-		return reload.FromConfigMap(cm, c.opts.Names), ok
+		if !ok {
+			return reload.Source{}, false
+		}
+		return c.selected(reload.FromConfigMap(cm, c.opts.Names), cm.Labels), true
 	})
 }
 
 func (c *Controller) secrets(namespace string) *sink {
 	return c.sources(reload.Secret, namespace, func(obj runtime.Object) (reload.Source, bool) {
 		secret, ok := obj.(*corev1.Secret)
-		return reload.FromSecret(secret, c.key, c.opts.Names), ok
+		if !ok {
+			return reload.Source{}, false
+		}
+		return c.selected(reload.FromSecret(secret, c.key, c.opts.Names), secret.Labels), true
 	})
 }
 

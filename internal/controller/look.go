@@ -15,7 +15,7 @@ import (
 // look reads a workload from the state, decides, writes at most once, and reports.
 func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	facts, ok := c.state.Facts(key)
-	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) {
+	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
 		c.forget(key)
 		return
 	}

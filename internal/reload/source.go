@@ -98,11 +98,14 @@ type KeyDigest struct {
 	Sum  [8]byte
 }
 
-// SourceAnnotations are the annotations of a source that have a say in whom it
-// concerns.
+// SourceAnnotations are what the annotations and labels of a source say about
+// whom it concerns.
 type SourceAnnotations struct {
 	Match  bool
 	Ignore bool
+	// Unselected tells that the labels are not those that the controller was told
+	// to look for.
+	Unselected bool
 }
 
 // Source is what is kept of a ConfigMap, a Secret or a SecretProviderClass. No

@@ -22,6 +22,8 @@ type State struct {
 	index     index
 	// terminating are the namespaces that are being deleted.
 	terminating map[string]struct{}
+	// selected are the namespaces that a selector has found, where there is one.
+	selected map[string]struct{}
 }
 
 // New returns an empty one.
@@ -33,6 +35,7 @@ func New(autoReloadAll bool) *State {
 		workloads:     map[reload.WorkloadKey]*workload{},
 		index:         newIndex(),
 		terminating:   map[string]struct{}{},
+		selected:      map[string]struct{}{},
 	}
 }
 
@@ -48,8 +51,8 @@ func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
 	f.Seen.Compared = w.compared
 	for _, srcKey := range s.index.sourcesFor(key.Namespace, w.links) {
 		src, ok := s.sources[srcKey]
-		if !ok {
-			continue
+		if !ok || src.Annotations.Unselected {
+			continue // like one that does not exist: what the ledger says of it stays
 		}
 		verdict := w.Judge(srcKey, src.Annotations, s.autoReloadAll)
 		if !verdict.Concerned {
@@ -76,14 +79,19 @@ func (s *State) Workload(key reload.WorkloadKey) (reload.Workload, bool) {
 	return w.Workload, true
 }
 
-// Counts tells how many workloads are known and how many of them are opted in.
-func (s *State) Counts() (workloads, optedIn int) {
+// Counts tells how many workloads are known, in all namespaces or in those that are selected, and how many of them are
+// opted in.
+func (s *State) Counts(selectedOnly bool) (workloads, optedIn int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, w := range s.workloads {
+	for key, w := range s.workloads {
+		if _, selected := s.selected[key.Namespace]; selectedOnly && !selected {
+			continue
+		}
+		workloads++
 		if w.Policy.OptedIn(s.autoReloadAll) {
 			optedIn++
 		}
 	}
-	return len(s.workloads), optedIn
+	return workloads, optedIn
 }

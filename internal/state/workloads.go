@@ -51,14 +51,16 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 	if same {
 		next.remembered = known.remembered
 		next.left, next.compared, next.sending = known.left, known.compared, known.sending
+		unselected := s.leftUnselected(known)
 		switch {
 		case known.LedgerText == w.LedgerText:
 		case known.sending.text == w.LedgerText:
 			next.compare(s, known.sending.versions)
 		default:
 			// Another instance has written it, and so has compared what was there before.
-			next.compared = true
+			next.compared, next.left = true, maps.Clone(known.left)
 			maps.DeleteFunc(next.left, func(_ reload.LocalKey, l reload.Left) bool { return l.Version <= version })
+			maps.Copy(next.left, unselected)
 		}
 	}
 	switch {
@@ -141,7 +143,7 @@ func versionsOf(f *reload.Facts) map[reload.LocalKey]uint64 {
 // at some time after them.
 func (w *workload) compare(s *State, versions map[reload.LocalKey]uint64) {
 	w.compared = true
-	var left map[reload.LocalKey]reload.Left
+	left := s.leftUnselected(w)
 	for key, version := range versions {
 		now, ok := s.sources[key.In(w.Key.Namespace)]
 		if !ok || now.changed <= version {
@@ -156,6 +158,20 @@ func (w *workload) compare(s *State, versions map[reload.LocalKey]uint64) {
 		}
 	}
 	w.left = left
+}
+
+// leftUnselected are those that a comparison leaves out, and that count when they are selected again.
+func (s *State) leftUnselected(w *workload) map[reload.LocalKey]reload.Left {
+	var kept map[reload.LocalKey]reload.Left
+	for key, left := range w.left {
+		if src, ok := s.sources[key.In(w.Key.Namespace)]; ok && src.Annotations.Unselected {
+			if kept == nil {
+				kept = map[reload.LocalKey]reload.Left{}
+			}
+			kept[key] = left
+		}
+	}
+	return kept
 }
 
 func (w *workload) leave(key reload.LocalKey, left reload.Left) {

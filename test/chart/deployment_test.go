@@ -141,8 +141,14 @@ func TestArguments(t *testing.T) {
 			[]string{"--enable-ha", "--leader-election-lease-duration=1m", "--leader-election-renew-deadline=40s", "--leader-election-retry-period=500ms"},
 		},
 		"the lease is held by a single replica too": {"reloader: {leaderElection: {leaseDuration: 20s}}", []string{"--leader-election-lease-duration=20s"}},
-		"without Secrets":    {"reloader: {ignoreSecrets: true}", []string{"--resources-to-ignore=secrets"}},
-		"without ConfigMaps": {"reloader: {ignoreConfigMaps: true}", []string{"--resources-to-ignore=configMaps"}},
+		"without Secrets":     {"reloader: {ignoreSecrets: true}", []string{"--resources-to-ignore=secrets"}},
+		"without ConfigMaps":  {"reloader: {ignoreConfigMaps: true}", []string{"--resources-to-ignore=configMaps"}},
+		"namespaces left out": {"reloader: {ignoreNamespaces: 'kube-system, b'}", []string{"--namespaces-to-ignore=kube-system, b"}},
+		"selectors": {
+			"reloader: {namespaceSelector: 'team in (a,b)', resourceLabelSelector: 'a:*'}",
+			[]string{"--namespace-selector=team in (a,b)", "--resource-label-selector=a:*"},
+		},
+		"no selectors": {"reloader: {ignoreNamespaces: null, namespaceSelector: '', resourceLabelSelector: null}", nil},
 		"annotations of one's own": {
 			"reloader: {custom_annotations: {configmap: a/1, secret: a/2, auto: a/3, configmap_auto: a/4, secret_auto: a/5, search: a/6, match: a/7, ignore: a/8, pausePeriod: a/9, pauseTime: a/10}}",
 			[]string{

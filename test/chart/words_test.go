@@ -26,6 +26,7 @@ func TestRefusals(t *testing.T) {
 		"two replicas":                      {"reloader: {deployment: {replicas: 2}}", "reloader.deployment.replicas is 2 and reloader.enableHA is false: more than one replica is of use as a standby only; set reloader.enableHA to true, or the replicas to 1"},
 		"an annotation that does not exist": {"reloader: {custom_annotations: {automatic: a}}", "at '/reloader/custom_annotations': additional properties 'automatic' not allowed"},
 		"nothing that could roll":           {"reloader: {ignoreSecrets: true, ignoreConfigMaps: true}", "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true: nothing would be left that could roll a workload"},
+		"namespaces left out as a list":     {"reloader: {ignoreNamespaces: [a]}", "at '/reloader/ignoreNamespaces': got array, want null or string"},
 		"a word for HA":                     {"reloader: {enableHA: 'yes'}", "at '/reloader/enableHA': got string, want boolean"},
 		"a lease without unit":              {"reloader: {leaderElection: {leaseDuration: '15'}}", "at '/reloader/leaderElection/leaseDuration': '15' does not match pattern '^([0-9.]+(ms|s|m|h))*$'"},
 		"a number for a renewal":            {"reloader: {leaderElection: {renewDeadline: 10}}", "at '/reloader/leaderElection/renewDeadline': got number, want null or string"},

@@ -1,0 +1,36 @@
+package controller
+
+import (
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// fieldSelector leaves out the namespaces that are ignored, beside what a resource leaves out anyhow. An object never
+// changes its namespace, so none comes or goes by this.
+func (c *Controller) fieldSelector(own string) string {
+	if len(c.opts.Namespaces) > 0 {
+		return own
+	}
+	for _, ns := range c.opts.NamespacesToIgnore {
+		if own != "" {
+			own += ","
+		}
+		own += fields.OneTermNotEqualSelector("metadata.namespace", ns).String()
+	}
+	return own
+}
+
+// selected notes whether the selector finds a source. The API server is not asked to leave the others out: with it,
+// losing a label looks like being deleted, and what happens to a source meanwhile would not be seen.
+func (c *Controller) selected(src reload.Source, l map[string]string) reload.Source {
+	src.Annotations.Unselected = c.opts.SourceSelector != nil && !c.opts.SourceSelector.Matches(labels.Set(l))
+	return src
+}
+
+// looksAt tells whether workloads of a namespace are looked at. All the same they are kept in the state together with
+// their sources, so that what changed is known when the namespace is selected.
+func (c *Controller) looksAt(namespace string) bool {
+	return c.opts.NamespaceSelector == nil || c.state.Selected(namespace)
+}

@@ -36,7 +36,7 @@ func TestIgnoredKinds(t *testing.T) {
 			if err != nil {
 				refused = strings.Split(err.Error(), "\n")
 			}
-			prefixed := func(got, want string) bool { return strings.HasPrefix(got, want) }
+			prefixed := strings.HasPrefix
 			if !slices.EqualFunc(refused, tc.refused, prefixed) {
 				t.Errorf("refused: %q, want %q", refused, tc.refused)
 			}

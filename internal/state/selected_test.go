@@ -39,3 +39,36 @@ func TestWorkloadsOfANamespaceThatIsSelectedAreNamedOnce(t *testing.T) {
 		t.Errorf("%d of all workloads counted", n)
 	}
 }
+
+func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
+	unselected := func(content string, version int) reload.Source {
+		src := configMap("cm", content, version)
+		src.Annotations.Unselected = true
+		return src
+	}
+	s := New(false)
+	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), live)
+	s.PutSource(configMap("cm", "one", 2), live)
+	compare := func() {
+		f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
+		s.Compared(&f)
+	}
+	compare()
+	if got := s.PutSource(unselected("one", 3), live); len(got) != 1 {
+		t.Errorf("the label that went names %v", got)
+	}
+	s.PutSource(unselected("two", 4), live)
+	if got := concerned(s, "web"); len(got) != 0 {
+		t.Errorf("it concerns somebody: %v", got)
+	}
+	// The workload is compared meanwhile, with its other sources, and pods may be started with the second content.
+	compare()
+	s.PutSource(unselected("one", 5), live)
+	if got := s.PutSource(configMap("cm", "one", 6), live); len(got) != 1 {
+		t.Errorf("the label that came back names %v", got)
+	}
+	f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
+	if len(f.Concerns) != 1 || f.Concerns[0].Left.Version != 4 {
+		t.Errorf("when it left the content of the pods is not known: %+v", f.Concerns)
+	}
+}

@@ -11,6 +11,9 @@ import (
 
 // tellWorkload tells what is newly wrong with the annotations of a workload, and notes that it was opted in.
 func (c *Controller) tellWorkload(before *reload.Workload, w *reload.Workload) {
+	if !c.looksAt(w.Key.Namespace) {
+		return
+	}
 	problems := slices.DeleteFunc(slices.Clone(w.Problems), func(p reload.Problem) bool {
 		return before != nil && slices.Contains(before.Problems, p)
 	})
@@ -34,7 +37,10 @@ func (c *Controller) welcome(facts *reload.Facts) {
 		return
 	}
 	c.report.Watching(&facts.Workload, facts.Concerns)
-	if missing := facts.Missing(); len(missing) > 0 {
+	missing := slices.DeleteFunc(facts.Missing(), func(key reload.LocalKey) bool {
+		return slices.Contains(c.opts.IgnoredSources, key.Kind) // nobody knows
+	})
+	if len(missing) > 0 {
 		c.report.Missing(&facts.Workload, missing)
 	}
 }

@@ -31,6 +31,8 @@ type Facts struct {
 	// Spared are the sources that exist, that the workload refers to or names,
 	// and that do not concern it.
 	Spared []LocalKey
+	// Unselected are such sources that the controller was told not to look at.
+	Unselected []LocalKey
 	// Instance is the ID of the DigestKey behind the digests of Secrets.
 	Instance string
 	// Installed is when that key was made. What changed before was nobody's to
@@ -103,7 +105,7 @@ func (f *Facts) Missing() []LocalKey {
 	for _, kind := range sourceKinds() {
 		for _, name := range f.Workload.Policy.ExactNames(kind) {
 			key := LocalKey{Kind: kind, Name: name}
-			exists := slices.Contains(f.Spared, key) ||
+			exists := slices.Contains(f.Spared, key) || slices.Contains(f.Unselected, key) ||
 				slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Key.Local() == key })
 			if !exists {
 				missing = append(missing, key)

@@ -61,6 +61,9 @@ func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
 	if got := concerned(s, "web"); len(got) != 0 {
 		t.Errorf("it concerns somebody: %v", got)
 	}
+	if f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}); len(f.Unselected) != 1 {
+		t.Errorf("that it exists is not known: %+v", f)
+	}
 	// The workload is compared meanwhile, with its other sources, and pods may be started with the second content.
 	compare()
 	s.PutSource(unselected("one", 5), live)
@@ -68,7 +71,7 @@ func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
 		t.Errorf("the label that came back names %v", got)
 	}
 	f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
-	if len(f.Concerns) != 1 || f.Concerns[0].Left.Version != 4 {
+	if len(f.Unselected) != 0 || len(f.Concerns) != 1 || f.Concerns[0].Left.Version != 4 {
 		t.Errorf("when it left the content of the pods is not known: %+v", f.Concerns)
 	}
 }

@@ -51,8 +51,12 @@ func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
 	f.Seen.Compared = w.compared
 	for _, srcKey := range s.index.sourcesFor(key.Namespace, w.links) {
 		src, ok := s.sources[srcKey]
-		if !ok || src.Annotations.Unselected {
-			continue // like one that does not exist: what the ledger says of it stays
+		if !ok {
+			continue
+		}
+		if src.Annotations.Unselected {
+			f.Unselected = append(f.Unselected, srcKey.Local()) // what the ledger says of it stays
+			continue
 		}
 		verdict := w.Judge(srcKey, src.Annotations, s.autoReloadAll)
 		if !verdict.Concerned {

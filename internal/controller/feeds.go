@@ -139,7 +139,7 @@ func (c *Controller) sources(kind reload.SourceKind, namespace string, read func
 			if !ok {
 				return
 			}
-			if live && src.Misplaced != "" && c.acting.Load() && c.state.Misplaced(src.Key) != src.Misplaced {
+			if live && src.Misplaced != "" && c.acting.Load() && c.looksAt(src.Key.Namespace) && c.state.Misplaced(src.Key) != src.Misplaced {
 				c.report.Misplaced(&src)
 			}
 			for _, key := range c.state.PutSource(src, live) {

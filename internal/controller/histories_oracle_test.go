@@ -279,7 +279,7 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 	case c.version > o.lastGap:
 		return false
 	case c.date.IsZero() && slices.ContainsFunc(s.changes, func(b change) bool {
-		return b.version < c.version && b.version > w.wrote[src] && !b.date.IsZero()
+		return b.version < c.version && b.version > o.since && !b.date.IsZero()
 	}):
 		return true // keys were written and then only taken away: the time that is shown is that of the writing
 	case lost && src.Resource == "secrets":

@@ -93,7 +93,7 @@ func (f *Facts) kept(c *Concern, base base) finding {
 		return waiting
 	case f.Pods == nil:
 		return asking
-	case base.doubted && f.Pods.older(c, f.Seen) > 0 && (edited(c) || f.Pods.olderThanSource(c)):
+	case base.doubted && f.Pods.older(c, f.Seen) > 0 && (edited(c) || f.Pods.olderThanSource(c)) && !f.beforeUs(c):
 		return outlived
 	case c.Left.Version != 0 && f.Pods.missed(c):
 		return changed
@@ -142,6 +142,12 @@ func (f *Facts) compared(c *Concern, base base) finding {
 		c.Seen.Timeless = true
 	}
 	return f.asked(c)
+}
+
+// beforeUs tells that a content was there before the installation: that pods do
+// not have it was nobody's to act upon.
+func (f *Facts) beforeUs(c *Concern) bool {
+	return c.Seen.Content == 0 && c.Source.DataTime.Before(f.Installed)
 }
 
 // mayHaveChanged is for a source of which the ledger knows no more than that
@@ -200,7 +206,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 	case stale:
 		return changed
 	}
-	if c.Seen.Content == 0 && c.Source.DataTime.Before(f.Installed) {
+	if f.beforeUs(c) {
 		return recorded
 	}
 	return f.asked(c)

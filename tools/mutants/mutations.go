@@ -76,7 +76,7 @@ func mutations() []mutation {
 		{
 			what: "what changed before the installation is acted upon",
 			file: "internal/reload/find.go",
-			from: "c.Source.DataTime.Before(f.Installed) {", to: "c.Source.DataTime.Before(c.Source.Created) {",
+			from: "c.Source.DataTime.Before(f.Installed)\n", to: "c.Source.DataTime.Before(c.Source.Created)\n",
 			in: controller, tests: histories,
 		},
 		{

@@ -13,10 +13,10 @@ import (
 func misuse(own map[string]string, policy Policy, names Names) []Problem {
 	var found []Problem
 	for _, key := range slices.Sorted(maps.Keys(own)) {
-		switch right, close := names.nearest(key); {
+		switch right, near := names.nearest(key); {
 		case key == names.Match || key == names.Ignore:
 			found = append(found, Problem{Annotation: key, Value: own[key], Message: "does nothing on a workload; it belongs on the ConfigMap or Secret"})
-		case close:
+		case near:
 			found = append(found, Problem{Annotation: key, Value: own[key], Message: "does nothing; there is " + right})
 		}
 	}

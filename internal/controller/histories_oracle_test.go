@@ -278,9 +278,12 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 		return true // what it was before was never seen
 	case c.version > o.lastGap:
 		return false
+	case w.overwritten[src] == c.version:
+		return true
 	case c.date.IsZero() && slices.ContainsFunc(s.changes, func(b change) bool {
 		return b.version < c.version && b.version > o.since && !b.date.IsZero()
 	}):
+		w.overwritten[src] = c.version
 		return true // keys were written and then only taken away: the time that is shown is that of the writing
 	case lost && src.Resource == "secrets":
 		return !shows || !c.date.After(w.noted)

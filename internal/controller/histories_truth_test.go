@@ -64,8 +64,10 @@ type workloadTruth struct {
 	// noted is the newest date of what the controller had been shown when it wrote last.
 	noted time.Time
 	// wrote is, by source, which version the controller had been shown of it when it wrote last.
-	wrote   map[simapi.Source]uint64
-	reloads []uint64
+	wrote map[simapi.Source]uint64
+	// overwritten are changes that left no time, and before which there was one that nobody had acted upon.
+	overwritten map[simapi.Source]uint64
+	reloads     []uint64
 	// forgotten are the sources of which the ledger may not tell any more what was carried. Who saw it happen must know;
 	// who starts later cannot.
 	forgotten map[simapi.Source]bool
@@ -168,7 +170,7 @@ func (o *oracle) workload(e simapi.Event) {
 	if w == nil {
 		w = &workloadTruth{
 			name: e.Object.GetName(), created: e.Version, foreign: e.Version,
-			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{},
+			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 			unreadable: map[simapi.Source]bool{},
 		}
 		o.workloads[uid] = w

@@ -97,6 +97,8 @@ func (f *Facts) kept(c *Concern, base base) finding {
 		return outlived
 	case c.Left.Version != 0 && f.Pods.missed(c):
 		return changed
+	case c.Left.Version != 0 && c.Source.DataTime.Unix() > base.ledger.DataTime:
+		return recorded // the ledger has to know the time of its coming back
 	default:
 		return same
 	}

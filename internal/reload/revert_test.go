@@ -161,12 +161,12 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		want Action
 	}{
 		"the pods are asked": {away(), AskPods},
-		"there are none":     {away().pods(0, 0), Nothing},
-		"a pod was there before, as its version tells":     {away().with(pod(110, 109)), Nothing},
-		"a pod was there before, as its age tells":         {away().with(pod(109, 115)), Nothing},
+		"there are none":     {away().pods(0, 0), Record},
+		"a pod was there before, as its version tells":     {away().with(pod(110, 109)), Record},
+		"a pod was there before, as its age tells":         {away().with(pod(109, 115)), Record},
 		"a pod was started meanwhile":                      {away().with(pod(112, 115)), Reload},
 		"a pod was started right after, by a slow kubelet": {away().with(pod(125, 130)), Reload},
-		"a pod was started long after":                     {away().with(pod(126, 130)), Nothing},
+		"a pod was started long after":                     {away().with(pod(126, 130)), Record},
 		"when it came back is not known":                   {away().with(left(Left{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {

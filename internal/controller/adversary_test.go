@@ -1,0 +1,239 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// stage is a controller on the API in memory, whose requests are counted, may be refused and take their time.
+type stage struct {
+	*testing.T
+	proxy
+	*Controller
+	server  *simapi.Server
+	clock   *clocktesting.FakeClock
+	takes   time.Duration
+	refuses error
+
+	asked, patched, failed int
+	lastPatched            map[string]time.Time
+}
+
+type stageReport struct {
+	noReport
+	*stage
+}
+
+// Failed implements Report.
+func (r stageReport) Failed(*reload.Workload, reload.Decision, error, time.Duration, bool) {
+	r.stage.failed++
+}
+
+// Pods implements API: all pods are young.
+func (s *stage) Pods(context.Context, *reload.Workload) (reload.Pods, error) {
+	s.asked++
+	s.clock.Step(s.takes)
+	var pods reload.Pods
+	pods.Add(s.server.Now().Add(time.Hour), 0)
+	return pods, nil
+}
+
+// Patch implements API.
+func (s *stage) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+	s.patched++
+	s.clock.Step(s.takes)
+	s.lastPatched[key.Name] = s.clock.Now()
+	if s.refuses != nil {
+		return nil, s.refuses
+	}
+	return s.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, reload.FieldManager)
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s := &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}}
+	s.Controller = New(Options{Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 20, Names: reload.DefaultNames()},
+		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s})
+	s.installed = now.Add(-time.Hour)
+	return s
+}
+
+// play looks at what is due until so much time is over.
+func (s *stage) play(within time.Duration) {
+	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
+		key, wait, ok := s.queue.pop()
+		switch {
+		case ok:
+			s.look(s.Context(), key)
+			s.queue.done(key)
+		case wait > 0:
+			s.clock.Step(min(wait, end.Sub(s.clock.Now())))
+		default:
+			s.clock.SetTime(end)
+		}
+	}
+}
+
+// add makes a ConfigMap and a Deployment that uses it, both of one name.
+func (s *stage) add(name string, live bool, mark string) {
+	s.Helper()
+	source, err := s.server.Create(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"v": "1"},
+	}, "kubectl")
+	if err != nil {
+		s.Fatal(err)
+	}
+	d := webDeployment()
+	d.Name = name
+	d.Spec.Template.Spec.Containers[0].EnvFrom[0].ConfigMapRef.Name = name
+	if mark != "" {
+		variable := reload.EnvVarName(reload.SourceKey{Kind: reload.ConfigMap, Name: name})
+		d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: variable, Value: mark}}
+	}
+	made, err := s.server.Create(d, "kubectl")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.configMaps("").put(source, live)
+	s.deployments().put(made, live)
+}
+
+func (s *stage) deployments() *sink { return s.workloads(s.kinds["Deployment"], "") }
+
+func (s *stage) edit(name, value string) {
+	s.Helper()
+	changed, err := s.server.Edit("configmaps", inShop(name), "kubectl", func(obj simapi.Object) {
+		obj.(*corev1.ConfigMap).Data = map[string]string{"v": value}
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.configMaps("").put(changed, true)
+}
+
+const staleMark = "0123456789abcdef01230123456789abcdef0123"
+
+func TestAWorkloadThatWaitsToBeAdoptedAsksForItsPodsOnce(t *testing.T) {
+	s := newStage(t)
+	const workloads = 300
+	for i := range workloads {
+		s.add(fmt.Sprintf("old-%d", i), false, staleMark)
+	}
+	s.play(time.Minute)
+	if s.asked != workloads || s.patched != workloads {
+		t.Errorf("%d times asked and %d times written for %d workloads", s.asked, s.patched, workloads)
+	}
+}
+
+func TestAdoptionDelaysNoLiveChange(t *testing.T) {
+	s := newStage(t)
+	s.takes = 50 * time.Millisecond // as with --kube-api-qps=20
+	s.add("web", true, "")
+	s.play(3 * time.Second)
+	for i := range 300 {
+		s.add(fmt.Sprintf("old-%d", i), false, staleMark)
+	}
+	s.play(3 * time.Second)
+	edited := s.clock.Now()
+	s.edit("web", "2")
+	s.play(5 * time.Second)
+	if took := s.lastPatched["web"].Sub(edited); took < 0 || took > 2*time.Second {
+		t.Errorf("the live change was written after %s, while %d waited to be adopted", took, len(s.turns))
+	}
+}
+
+func TestALedgerThatIsSetBackForEverIsNotFoughtOver(t *testing.T) {
+	s := newStage(t)
+	s.add("web", true, "")
+	s.play(3 * time.Second)
+	obj, err := s.server.Get("deployments", inShop("web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := obj.GetAnnotations()[reload.LedgerAnnotation]
+	// It comes to use a second source, which is noted and rolls nothing, so that the count of reloads stays.
+	s.add("two", true, "")
+	s.change(func(d *appsv1.Deployment) {
+		d.Spec.Template.Spec.Containers[0].EnvFrom = append(d.Spec.Template.Spec.Containers[0].EnvFrom, corev1.EnvFromSource{
+			ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "two"}},
+		})
+	})
+	s.play(3 * time.Second)
+	before := s.patched
+	for range 600 {
+		s.change(func(d *appsv1.Deployment) { d.Annotations[reload.LedgerAnnotation] = kept })
+		s.play(time.Second)
+	}
+	if wrote := s.patched - before; wrote > 2 {
+		t.Errorf("%d writes in ten minutes against somebody who sets the ledger back", wrote)
+	}
+}
+
+func (s *stage) change(edit func(*appsv1.Deployment)) {
+	s.Helper()
+	changed, err := s.server.Edit("deployments", inShop("web"), "argocd", func(obj simapi.Object) { edit(obj.(*appsv1.Deployment)) })
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.deployments().put(changed, true)
+}
+
+func TestARefusalThatLooksLikeARaceIsTriedForEverAndTold(t *testing.T) {
+	resource := schema.GroupResource{Resource: "deployments"}
+	for about, refusal := range map[string]error{
+		"as a conflict":      apierrors.NewConflict(resource, "web", errors.New("denied by a webhook")),
+		"as if it were gone": apierrors.NewNotFound(resource, "web"),
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := newStage(t)
+			s.add("web", true, "")
+			s.play(3 * time.Second)
+			s.refuses = refusal
+			s.edit("web", "2")
+			s.play(time.Hour)
+			if s.failed == 0 || s.queue.depth() != 1 {
+				t.Fatalf("after an hour %d failures were told, and %d wait", s.failed, s.queue.depth())
+			}
+			s.refuses = nil
+			tried := s.patched
+			s.play(lastRetry)
+			if s.patched != tried+1 || s.queue.depth() != 0 {
+				t.Errorf("when it is allowed: %d tries more, %d wait", s.patched-tried, s.queue.depth())
+			}
+		})
+	}
+}
+
+func TestWhatIsGoneLeavesNothingInMemory(t *testing.T) {
+	s := newStage(t)
+	s.opts.DryRun = true
+	for i := range 100 {
+		name := fmt.Sprintf("app-%d", i)
+		s.add(name, true, "")
+		s.play(2 * time.Second)
+		s.edit(name, "2")
+		s.play(2 * time.Second)
+		s.deployments().del(inShop(name))
+		s.configMaps("").del(inShop(name))
+	}
+	if left := len(s.supposed) + len(s.restored) + len(s.turns) + len(s.newcomers) + len(s.queue.tries); left != 0 {
+		t.Errorf("%d entries are left of 100 workloads that came and went", left)
+	}
+}

@@ -1,0 +1,83 @@
+package reload
+
+import (
+	"fmt"
+	"testing"
+)
+
+// crowded is web with more sources than its ledger has room for, all of them as the ledger has them.
+func crowded(kind SourceKind, instance string, sources int) *situation {
+	l := Ledger{UID: "uid-1", Instance: instance, Counter: 3, DataTime: 60, Entries: map[LocalKey]Digest{}}
+	s := web()
+	for i := range sources {
+		name := fmt.Sprintf("s-%d", i)
+		l.Entries[LocalKey{kind, name}] = digestOf("one")
+		s.source(kind, name, "one", 10, 55, SourceSeen{Version: 55})
+	}
+	s.f.Workload.LedgerText = l.String()
+	return s
+}
+
+func (s *situation) seventh(content string, seen SourceSeen) *situation {
+	s.f.Concerns[7].Source.Digest, s.f.Concerns[7].Seen = digestOf(content), seen
+	s.f.Concerns[7].Source.DataTime = at(150)
+	return s
+}
+
+func TestOneDigestForManySources(t *testing.T) {
+	const many = 600
+	edited := SourceSeen{Content: 150, Edited: true, Version: 150}
+	appeared := SourceSeen{Content: 120, Annotations: 120, Version: 120}
+	compared := func(f *Facts) { f.Seen.Compared = true }
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"nothing differs": {crowded(ConfigMap, instance, many), Nothing},
+		"one was seen to change": {crowded(ConfigMap, instance, many).seventh("two", edited).with(compared).with(func(f *Facts) {
+			f.Concerns[7].Left = Left{Version: 150, Noted: true}
+		}), Reload},
+		"one changed while nobody watched":       {crowded(ConfigMap, instance, many).seventh("two", SourceSeen{Version: 150}), AskPods},
+		"one was made":                           {crowded(ConfigMap, instance, many).source(ConfigMap, "new", "x", 120, 120, appeared).with(compared), Record},
+		"one was made while nobody watched":      {crowded(ConfigMap, instance, many).source(ConfigMap, "new", "x", 120, 120, SourceSeen{Version: 120}), Record},
+		"one was deleted":                        {crowded(ConfigMap, instance, many).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }).with(compared), Record},
+		"one was deleted while nobody watched":   {crowded(ConfigMap, instance, many).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }), Record},
+		"its key was lost":                       {crowded(Secret, "key-0", many), Record},
+		"its key was lost, and one changed":      {crowded(Secret, "key-0", many).seventh("two", edited), Reload},
+		"its key was lost, and one may be newer": {crowded(Secret, "key-0", many).seventh("two", SourceSeen{Version: 150}), AskPods},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Decide(tc.when.f)
+			if d.Action != tc.want {
+				t.Fatalf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+			if d.Action != Record && d.Action != Reload {
+				return
+			}
+			// What is written has to end it.
+			tc.when.f.Workload.LedgerText = d.Ledger.String()
+			if again := Decide(tc.when.with(func(f *Facts) {
+				for i := range f.Concerns {
+					f.Concerns[i].Left = Left{}
+				}
+			}).f); again.Action != Nothing {
+				t.Errorf("then decided to %s: %s", again.Action, again.Why)
+			}
+		})
+	}
+}
+
+func TestALedgerIsOlderByReloadsThenByWrites(t *testing.T) {
+	a, b := Ledger{Counter: 3, Writes: 9}, Ledger{Counter: 3, Writes: 10}
+	if !a.olderThan(b) || b.olderThan(a) || a.olderThan(a) || !b.olderThan(Ledger{Counter: 4}) {
+		t.Error("the order of ledgers is wrong")
+	}
+}
+
+func TestTheEntryOfADeletedSourceThatAnExpressionNamesStays(t *testing.T) {
+	s := web().ledger(func(l *Ledger) { l.Entries[LocalKey{ConfigMap, "pat-a"}] = digestOf("A") }).cmSeen("two", 120)
+	s.f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().ConfigMap: "pat-.*"}, nil, DefaultNames())
+	if _, kept := Decide(s.f).Ledger.Entries[LocalKey{ConfigMap, "pat-a"}]; !kept {
+		t.Error("it is dropped, and when it comes back with another content nobody knows")
+	}
+}

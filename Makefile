@@ -23,8 +23,8 @@ keep := $(filter-out 0 no false,$(KEEP))
 # What is built from source is pinned by modules of their own.
 MODULES = tools/golangci-lint tools/helm $(patsubst %/go.mod,%,$(wildcard test/cluster/tools/*/go.mod))
 
-# Everything but what needs a program that Go cannot build: containerd for the image.
-PACKAGES = $(shell $(GO) list ./... | grep -v /test/image)
+# Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
+PACKAGES = $(shell $(GO) list ./... | grep -v -e /test/image -e /test/edges)
 N = 200
 
 ##@ See it
@@ -62,7 +62,7 @@ generate: bin/helm ## What is made from something else: deploy/ from the chart, 
 	@$(GO_SH) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
 
 ##@ Check
-.PHONY: test lint verify test-image histories mutants
+.PHONY: test lint verify test-image test-edges histories mutants
 
 test: linux build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build
@@ -86,6 +86,9 @@ verify: generate ## Generate again and fail if the tree changed, or a go.mod is 
 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
 	$(GO) test -race -count=1 -timeout 10m ./test/image
+
+test-edges: cgo ## Sizes, numbers and odd moments on a real API server (minutes)
+	$(GO) test -race -count=1 -timeout 30m ./test/edges
 
 histories: cgo ## Faults and kills drawn at random, between the controller and a real API server (N=200)
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.

@@ -191,6 +191,9 @@ func (d *demo) edit(ctx context.Context) error {
 		return err
 	}
 	if err := d.namespace.AwaitRolls(ctx, deployment(optedIn), 1); err != nil {
+		if rolls, seen := d.namespace.Rolls(ctx, deployment(optedIn)); seen == nil && rolls > 1 {
+			return fmt.Errorf("%s has rolled %s; expected was once: one edit is to roll it once", optedIn, times(rolls))
+		}
 		return err
 	}
 	if err := d.expectRolls(ctx, 1, "one edit is to roll it once"); err != nil {

@@ -42,7 +42,7 @@ type stageReport struct {
 
 // Failed implements Report.
 func (r stageReport) Failed(*reload.Workload, reload.Decision, error, time.Duration, bool) {
-	r.stage.failed++
+	r.failed++
 }
 
 // Pods implements API: all pods are young.

@@ -38,6 +38,8 @@ type history struct {
 	mu sync.Mutex
 	// killed tells that the present controller was ended by us.
 	killed bool
+	// shotAt is the last controller that was killed, counted from one.
+	shotAt int
 	trace  []string
 	began  time.Time
 }
@@ -109,7 +111,7 @@ func (h *history) run() error {
 		return fmt.Errorf("at the installation: %w", err)
 	}
 	// These come in each history, with the faults in turn, so that a few histories meet all.
-	for _, scene := range []func() error{h.requestsFail, h.killedAboutPatch, h.watchDisturbed} {
+	for _, scene := range []func() error{h.firstReload, h.killedAboutPatch, h.watchDisturbed} {
 		if err := errors.Join(scene(), h.rest()); err != nil {
 			return err
 		}

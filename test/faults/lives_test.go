@@ -30,10 +30,17 @@ func (h *history) life() int {
 // kill ends the present controller at once. The proxy calls it in the middle of a request.
 func (h *history) kill() {
 	h.mu.Lock()
-	h.killed = true
+	h.killed, h.shotAt = true, len(h.lives)
 	c := h.lives[len(h.lives)-1]
 	h.mu.Unlock()
 	c.Kill()
+}
+
+// shot tells whether the present controller was killed, which one that was only asked to end has not been.
+func (h *history) shot() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.shotAt == len(h.lives)
 }
 
 // end kills the controller, or asks it to end, whatever it is doing.
@@ -45,8 +52,8 @@ func (h *history) end() {
 		h.mu.Lock()
 		h.killed = true
 		h.mu.Unlock()
-		h.proxy.release() // what is in flight is finished first
-		if err := h.present().Stop(h.ctx); err != nil {
+		h.proxy.release()                                            // what is in flight is finished first
+		if err := h.present().Stop(h.ctx); err != nil && !h.shot() { // a kill may strike while it ends
 			h.Errorf("stop: %v", err)
 			h.kill()
 		}

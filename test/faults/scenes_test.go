@@ -61,6 +61,15 @@ func (h *history) requestsFail() error {
 	return h.awaitStruck(h.rolledFor(src), markPatch)
 }
 
+// firstReload is the one that is bound to write an event, since there was none before that it could be counted with.
+func (h *history) firstReload() error {
+	h.armAny(1, eventWrite)
+	if err := h.requestsFail(); err != nil {
+		return err
+	}
+	return h.awaitStruck(never, eventWrite)
+}
+
 // killedAboutPatch is a change whose patch the controller does not outlive.
 func (h *history) killedAboutPatch() error {
 	src := h.source()

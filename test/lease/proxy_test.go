@@ -102,7 +102,9 @@ func (p *proxy) serve(forward http.Handler, w http.ResponseWriter, r *http.Reque
 		if watch {
 			p.watches--
 		}
-		req.ended = p.order.next()
+		if req.ended == 0 {
+			req.ended = p.order.next()
+		}
 	}()
 	if free != nil {
 		<-free
@@ -111,21 +113,24 @@ func (p *proxy) serve(forward http.Handler, w http.ResponseWriter, r *http.Reque
 		http.Error(w, "away", http.StatusServiceUnavailable)
 		return
 	}
-	answer := &answer{ResponseWriter: w}
-	forward.ServeHTTP(answer, r)
-	p.mu.Lock()
-	req.code = answer.code
-	p.mu.Unlock()
+	forward.ServeHTTP(&answer{ResponseWriter: w, came: func(code int) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if req.code = code; !watch {
+			// Not after it was passed on: whoever asked may have asked for the next thing by then.
+			req.ended = p.order.next()
+		}
+	}}, r)
 }
 
-// answer notes the code.
+// answer tells the code before anybody else hears of it.
 type answer struct {
 	http.ResponseWriter
-	code int
+	came func(code int)
 }
 
 func (a *answer) WriteHeader(code int) {
-	a.code = code
+	a.came(code)
 	a.ResponseWriter.WriteHeader(code)
 }
 

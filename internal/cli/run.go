@@ -86,6 +86,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		Lead:      leader.lead,
 	}, controller.Client{Interface: client}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
 	metrics.WatchDepth(ctl.Depth)
+	metrics.WatchRollouts(ctl.Following)
 	http, err := server.Listen(cfg.ListenAddress, metrics.Registry(), ctl.Ready)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
@@ -57,6 +58,8 @@ type Report interface {
 	Seen(event, resource string)
 	// Reloaded is called after a reload was written, or would have been in a dry run.
 	Reloaded(w *reload.Workload, d reload.Decision, took time.Duration)
+	// Rolled is called when no pod of an earlier template is left after a reload.
+	Rolled(w *reload.Workload, took time.Duration)
 	// Reverted is called when somebody took our mark away and pods from before the content are left.
 	Reverted(w *reload.Workload, d reload.Decision)
 	// Watching is called when a workload was opted in, with the sources that concern it.
@@ -71,6 +74,8 @@ type Report interface {
 	LedgerTaken(w *reload.Workload, lastWritten time.Time)
 	// Undecided is called when nothing could tell whether some Secrets of a workload changed.
 	Undecided(w *reload.Workload, secrets int)
+	// TooNew is called when a ledger cannot be read because a newer version of this program has written it.
+	TooNew(w *reload.Workload)
 	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
 	Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool)
 }
@@ -106,6 +111,10 @@ type Controller struct {
 	restored map[reload.WorkloadKey]restored
 	// awaiting is since when the end of a rollout is waited for.
 	awaiting map[reload.WorkloadKey]time.Time
+	// following are the rollouts that reloads have begun.
+	following map[reload.WorkloadKey]followed
+	// tooNew are the workloads of which was told that their ledger cannot be read.
+	tooNew map[reload.WorkloadKey]types.UID
 	// newcomers were opted in while we ran, and nobody has told yet what is watched for them.
 	newcomers map[reload.WorkloadKey]struct{}
 	// turns is when workloads without a ledger may have theirs.
@@ -138,6 +147,8 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		supposed:   map[reload.WorkloadKey]string{},
 		restored:   map[reload.WorkloadKey]restored{},
 		awaiting:   map[reload.WorkloadKey]time.Time{},
+		following:  map[reload.WorkloadKey]followed{},
+		tooNew:     map[reload.WorkloadKey]types.UID{},
 		newcomers:  map[reload.WorkloadKey]struct{}{},
 		turns:      map[reload.WorkloadKey]time.Time{},
 		unsure:     map[reload.WorkloadKey]sent{},
@@ -215,7 +226,7 @@ func (c *Controller) Ready() bool {
 	}
 }
 
-// Depth is how many workloads wait to be looked at.
+// Depth is how many workloads wait to be looked at, or are being looked at.
 func (c *Controller) Depth() int { return c.queue.depth() }
 
 func (c *Controller) work(ctx context.Context, stop <-chan struct{}) {

@@ -186,6 +186,7 @@ func (c *Controller) putWorkload(w reload.Workload, live bool) {
 		}
 	}
 	differs := c.state.PutWorkload(w, live)
+	c.followUp(&w)
 	c.mu.Lock()
 	_, conflicted := c.conflicted[w.Key]
 	delete(c.conflicted, w.Key)

@@ -237,11 +237,21 @@ func (h *history) rest() {
 		if !h.restless() {
 			h.calm = false
 			h.count("rests")
+			h.nothingFollowedInVain()
 			h.oracle.atRest()
 			return
 		}
 	}
 	h.oracle.fail("it never comes to rest")
+}
+
+// nothingFollowedInVain checks that no rollout counts as under way that has ended. One that waits for a source has not.
+func (h *history) nothingFollowedInVain() {
+	for key, f := range h.c.following {
+		if now, ok := h.c.state.Workload(key); !ok || now.AtRest || now.Revision() != f.revision {
+			h.oracle.fail("the rollout of %s is followed, and it has ended", key)
+		}
+	}
 }
 
 // restless does one thing, and returns false when nothing is left to do.
@@ -295,6 +305,12 @@ func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration) {}
 
 func (noReport) Reverted(*reload.Workload, reload.Decision) {}
 
+func (noReport) Rolled(*reload.Workload, time.Duration) {}
+
+// TooNew implements Report.
+func (noReport) TooNew(*reload.Workload) {}
+
+// Undecided implements Report.
 func (noReport) Undecided(*reload.Workload, int) {}
 
 func (noReport) LedgerTaken(*reload.Workload, time.Time) {}

@@ -108,6 +108,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		if d.Reverted != nil {
 			c.report.Reverted(w, d)
 		}
+		c.tellTooNew(w, d)
 		return nil
 	case c.opts.DryRun:
 		c.suppose(w, d)
@@ -163,6 +164,9 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	// The watch will bring it too, later. Until then nobody must decide on what stood there before.
 	c.state.PutWorkload(answer, true)
 	c.state.Remember(&answer, text)
+	if d.Action == reload.Reload {
+		c.follow(&answer)
+	}
 	c.state.Compared(facts)
 	return nil
 }
@@ -236,6 +240,8 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 	delete(c.supposed, key)
 	delete(c.restored, key)
 	delete(c.awaiting, key)
+	delete(c.following, key)
+	delete(c.tooNew, key)
 	delete(c.newcomers, key)
 	delete(c.turns, key)
 	delete(c.unsure, key)

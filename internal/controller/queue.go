@@ -231,11 +231,17 @@ func (q *queue) done(key reload.WorkloadKey) {
 	}
 }
 
-// depth is how many workloads wait.
+// depth is how many workloads wait or are being looked at: at 0 there is nothing left to do.
 func (q *queue) depth() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waiting)
+	n := len(q.waiting)
+	for key := range q.busy {
+		if _, both := q.waiting[key]; !both {
+			n++
+		}
+	}
+	return n
 }
 
 type byDue []*item

@@ -44,3 +44,18 @@ func (c *Controller) welcome(facts *reload.Facts) {
 		c.report.Missing(&facts.Workload, missing)
 	}
 }
+
+// tellTooNew tells once of a workload that nothing is done for because its ledger cannot be read.
+func (c *Controller) tellTooNew(w *reload.Workload, d reload.Decision) {
+	c.mu.Lock()
+	told := c.tooNew[w.Key] == w.UID
+	if d.TooNew {
+		c.tooNew[w.Key] = w.UID
+	} else {
+		delete(c.tooNew, w.Key)
+	}
+	c.mu.Unlock()
+	if d.TooNew && !told {
+		c.report.TooNew(w)
+	}
+}

@@ -28,6 +28,7 @@ func (c *Controller) reportLate(w *reload.Workload) {
 	}
 	c.mu.Unlock()
 	if stands {
+		c.follow(w)
 		c.report.Reloaded(w, s.decision, 0)
 	}
 }

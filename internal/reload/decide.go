@@ -95,6 +95,8 @@ type Decision struct {
 	// DigestKey behind the ledger is lost, and they show no later time. They are
 	// taken for unchanged.
 	Undecided int
+	// TooNew tells that nothing is done because a newer version wrote the ledger.
+	TooNew bool
 	// Reverted is set if somebody took our mark away.
 	Reverted *Revert
 }
@@ -122,7 +124,7 @@ func Decide(f Facts) Decision {
 	base := f.base()
 	switch {
 	case errors.Is(base.err, ErrNewerFormat):
-		return Decision{Why: base.err.Error() + "; it is left alone"}
+		return Decision{Why: base.err.Error() + "; it is left alone", TooNew: true}
 	case len(f.Concerns) == 0 && f.Workload.LedgerText == "":
 		return Decision{Why: "no source concerns it"}
 	}

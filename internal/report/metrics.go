@@ -25,6 +25,7 @@ type Metrics struct {
 	reverted *prometheus.CounterVec
 	unknown  prometheus.Counter
 	taken    prometheus.Counter
+	rollouts *prometheus.HistogramVec
 	alerts   *prometheus.CounterVec
 	unsent   prometheus.Counter
 	requests *prometheus.CounterVec
@@ -57,6 +58,10 @@ func NewMetrics() *Metrics {
 		taken: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "ledgers_taken_total", Help: "Ledgers that somebody took away or set back again within an hour.",
 		}),
+		rollouts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "rollout_duration_seconds", Help: "How long it took after a reload until no pod of an earlier template was left.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 13),
+		}, []string{"workload_kind"}),
 		alerts: counter(namespace, "alerts_total", "Alerts by whether the receiver took them.", "result"),
 		unsent: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "alert_failures_total", Help: "Tries to send an alert that failed.",
@@ -70,7 +75,7 @@ func NewMetrics() *Metrics {
 	m.executed.WithLabelValues("false")
 	m.alerts.WithLabelValues("sent")
 	m.alerts.WithLabelValues("dropped")
-	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.alerts, m.unsent, m.requests, m.duration,
+	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.rollouts, m.alerts, m.unsent, m.requests, m.duration,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -81,8 +86,15 @@ func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 // WatchDepth adds the length of the queue.
 func (m *Metrics) WatchDepth(depth func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "workqueue_depth", Help: "Workloads that wait to be looked at.",
+		Namespace: namespace, Name: "workqueue_depth", Help: "Workloads that wait to be looked at, or are being looked at.",
 	}, func() float64 { return float64(depth()) }))
+}
+
+// WatchRollouts adds the number of rollouts that have not ended.
+func (m *Metrics) WatchRollouts(following func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "rollouts_under_way", Help: "Rollouts that a reload has begun and that have not ended.",
+	}, func() float64 { return float64(following()) }))
 }
 
 // CountRequests makes client-go report its requests here. It has one place for that in the process, so only a main
@@ -119,6 +131,10 @@ func (m *Metrics) takenBack(by string) { m.reverted.WithLabelValues(by).Inc() }
 func (m *Metrics) alerted(result string, n int) { m.alerts.WithLabelValues(result).Add(float64(n)) }
 
 func (m *Metrics) alertFailed() { m.unsent.Inc() }
+
+func (m *Metrics) rolled(kind string, took time.Duration) {
+	m.rollouts.WithLabelValues(kind).Observe(took.Seconds())
+}
 
 func (m *Metrics) retried() { m.retries.Inc() }
 

@@ -111,7 +111,7 @@ func (h *history) run() error {
 		return fmt.Errorf("at the installation: %w", err)
 	}
 	// These come in each history, with the faults in turn, so that a few histories meet all.
-	for _, scene := range []func() error{h.firstReload, h.killedAboutPatch, h.watchDisturbed} {
+	for _, scene := range []func() error{h.firstReload, h.killedAboutPatch, h.watchDisturbed, h.hardStart} {
 		if err := errors.Join(scene(), h.rest()); err != nil {
 			return err
 		}

@@ -70,6 +70,29 @@ func (h *history) firstReload() error {
 	return h.awaitStruck(never, eventWrite)
 }
 
+// hardStart is a change while nobody is there, and a controller that is killed while it starts. The next one cannot have
+// seen the change, so it is bound to ask for pods.
+func (h *history) hardStart() error {
+	src := h.source()
+	h.end()
+	if err := h.edit(src); err != nil {
+		return err
+	}
+	h.armAny(1, podList)
+	h.armOne(startKills())
+	if err := h.awaitStruck(never, podList, snapshot); err != nil {
+		return err
+	}
+	if h.seed%renewalsFail != 0 {
+		return nil
+	}
+	h.armAny(1, leaseWrite)
+	return h.awaitStruck(never, leaseWrite)
+}
+
+// renewalsFail is in one of how many histories the lease cannot be renewed once: that is waited for by the second.
+const renewalsFail = 4
+
 // killedAboutPatch is a change whose patch the controller does not outlive.
 func (h *history) killedAboutPatch() error {
 	src := h.source()

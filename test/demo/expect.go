@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -78,13 +76,4 @@ func times(n int) string {
 	default:
 		return fmt.Sprintf("%d times", n)
 	}
-}
-
-// exampleImage is what the pods of the example run.
-func (d *demo) exampleImage(ctx context.Context) (string, error) {
-	obj, err := d.client.AppsV1().Deployments(d.namespace.Name).Get(ctx, optedIn, metav1.GetOptions{})
-	if err != nil {
-		return "", err
-	}
-	return obj.Spec.Template.Spec.Containers[0].Image, nil
 }

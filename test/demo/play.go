@@ -30,7 +30,6 @@ type demo struct {
 	example string // the manifest that is played
 	own     bool   // the cluster is a throwaway one
 	end     context.CancelFunc
-	image   string // of the markers' pods: the example's own, which is there to be pulled
 
 	place      place
 	client     kubernetes.Interface
@@ -134,10 +133,7 @@ func (d *demo) apply(ctx context.Context) error {
 			return err
 		}
 	}
-	if d.image, err = d.exampleImage(ctx); err != nil {
-		return err
-	}
-	if err := d.namespace.Mark(ctx, d.image); err != nil {
+	if err := d.namespace.Mark(ctx); err != nil {
 		return err
 	}
 	if err := d.awaitDecided(ctx, "Reroll to note what the pods of "+optedIn+" were started with", func(ctx context.Context) error {

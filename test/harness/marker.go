@@ -2,20 +2,18 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // How can a test tell that nothing happens? Not by waiting for some seconds. Each namespace has markers: workloads of
-// the harness, opted in like a user's. When the source of a marker is edited after a step of the test and the marker
-// has rolled, the controller has decided on everything that it saw before: it takes changes in their order, and decides
-// on each workload when that has been quiet for a while, in the order in which those times are over. The second round
-// covers what was not in order: a change that came on another watch, a write that met a conflict, or a rollout of the
-// marker that was still to come from before.
+// the harness, opted in like a user's, without pods. When the source of a marker is edited after a step of the test and
+// the ledger of the marker has been written, the controller has decided on everything that it saw before: it takes
+// changes in their order, and decides on each workload when that has been quiet for a while, in the order in which those
+// times are over. The second round covers what was not in order: a change that came on another watch, a write that met a
+// conflict, or one about the marker that was still to come from before.
 //
 // There is a marker for each kind of source, because each kind has a watch of its own. A test that tells the
 // controller to look at some sources only has to change the markers alike, or delete the one that is not to roll. A
@@ -27,10 +25,10 @@ const (
 	markerRounds    = 2
 )
 
-func markers() []string { return []string{configMapMarker, secretMarker} }
+// markerLabel is on the markers alone.
+const markerLabel = "marker"
 
-// markerImage is what the markers' pods run where no containers are run.
-const markerImage = "marker"
+func markers() []string { return []string{configMapMarker, secretMarker} }
 
 const markerManifest = `
 apiVersion: v1
@@ -45,8 +43,9 @@ stringData: {round: "0"}
 ---
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: marker-configmap, annotations: {reloader.stakater.com/auto: "true"}}
+metadata: {name: marker-configmap, labels: {marker: configmap}, annotations: {reloader.stakater.com/auto: "true"}}
 spec:
+  replicas: 0
   selector: {matchLabels: {marker: configmap}}
   template:
     metadata: {labels: {marker: configmap}}
@@ -56,8 +55,9 @@ spec:
 ---
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: marker-secret, annotations: {reloader.stakater.com/auto: "true"}}
+metadata: {name: marker-secret, labels: {marker: secret}, annotations: {reloader.stakater.com/auto: "true"}}
 spec:
+  replicas: 0
   selector: {matchLabels: {marker: secret}}
   template:
     metadata: {labels: {marker: secret}}
@@ -66,11 +66,9 @@ spec:
       containers: [{name: marker, image: marker, envFrom: [{secretRef: {name: marker-secret}}]}]
 `
 
-// Mark makes the markers in a namespace that was made without. Their pods run this image, for a cluster whose nodes
-// run containers.
-func (n *Namespace) Mark(ctx context.Context, image string) error {
-	manifest := strings.ReplaceAll(markerManifest, "image: "+markerImage+",", fmt.Sprintf("image: %q,", image))
-	if err := n.Apply(ctx, manifest); err != nil {
+// Mark makes the markers in a namespace that was made without.
+func (n *Namespace) Mark(ctx context.Context) error {
+	if err := n.Apply(ctx, markerManifest); err != nil {
 		return fmt.Errorf("make the markers: %w", err)
 	}
 	return nil
@@ -85,10 +83,15 @@ func (n *Namespace) Quiet(ctx context.Context) error {
 		marker := Ref{Kind: "deployment", Name: name}
 		if err := Await(ctx, "the controller to note what "+marker.String()+" runs with", func(ctx context.Context) error {
 			obj, err := n.Get(ctx, marker)
-			if apierrors.IsNotFound(err) || err == nil && obj.GetAnnotations()[ledger] != "" {
+			switch {
+			case apierrors.IsNotFound(err):
 				return nil
+			case err != nil:
+				return err
+			case obj.GetAnnotations()[ledger] == "":
+				return fmt.Errorf("it has no annotation %s yet", ledger)
 			}
-			return errors.Join(err, fmt.Errorf("it has no annotation %s yet", ledger))
+			return n.Observer.hasSeen(obj)
 		}); err != nil {
 			return err
 		}
@@ -96,10 +99,10 @@ func (n *Namespace) Quiet(ctx context.Context) error {
 	if err := n.caughtUp(ctx); err != nil {
 		return err
 	}
-	return n.QuietBy(ctx, n.Observer.Rollouts)
+	return n.QuietBy(ctx, n.Observer.decisions)
 }
 
-// QuietBy is Quiet for a controller that does not roll: decided tells how often it has decided on a marker, by what it
+// QuietBy is Quiet for a controller that does not write: decided tells how often it has decided on a marker, by what it
 // does instead.
 func (n *Namespace) QuietBy(ctx context.Context, decided func(Ref) (int, error)) error {
 	present, err := n.presentMarkers(ctx)

@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// roller stands in for the controller: it rolls every marker whose source has another round than at the last look.
-type roller struct {
+// decider stands in for the controller: it notes on every marker which round its source has, when that is another one
+// than at the last look.
+type decider struct {
 	namespace *Namespace
 	rounds    map[string]string
 }
 
-func (r *roller) run(ctx context.Context) error {
+func (r *decider) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := r.look(ctx); err != nil && ctx.Err() == nil {
 			return err
@@ -24,7 +25,7 @@ func (r *roller) run(ctx context.Context) error {
 	return nil
 }
 
-func (r *roller) look(ctx context.Context) error {
+func (r *decider) look(ctx context.Context) error {
 	for name, kind := range map[string]string{configMapMarker: "configmap", secretMarker: "secret"} {
 		obj, err := r.namespace.Get(ctx, Ref{Kind: kind, Name: name})
 		if err != nil {
@@ -37,7 +38,7 @@ func (r *roller) look(ctx context.Context) error {
 		last, known := r.rounds[name]
 		r.rounds[name] = now
 		if known && last != now {
-			if err := r.roll(ctx, Ref{Kind: "deployment", Name: name}, now); err != nil {
+			if err := r.decide(ctx, Ref{Kind: "deployment", Name: name}, now); err != nil {
 				return err
 			}
 		}
@@ -45,15 +46,14 @@ func (r *roller) look(ctx context.Context) error {
 	return nil
 }
 
-func (r *roller) roll(ctx context.Context, marker Ref, mark string) error {
-	return r.namespace.patch(ctx, marker, "roller", map[string]any{"spec": map[string]any{"template": map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{"round": mark}}}}})
+func (r *decider) decide(ctx context.Context, marker Ref, round string) error {
+	return r.namespace.Annotate(ctx, marker, ledger+"="+round)
 }
 
-// startRoller returns when the roller knows the first round.
-func startRoller(t *testing.T, ctx context.Context, n *Namespace) {
+// startDecider returns when the decider knows the first round.
+func startDecider(t *testing.T, ctx context.Context, n *Namespace) {
 	t.Helper()
-	r := &roller{namespace: n, rounds: map[string]string{}}
+	r := &decider{namespace: n, rounds: map[string]string{}}
 	must(t, r.look(ctx))
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -74,18 +74,19 @@ func adopt(t *testing.T, ctx context.Context, n *Namespace, names ...string) {
 	}
 }
 
-func TestQuietReturnsWhenEveryMarkerHasRolledTwice(t *testing.T) {
+func TestQuietReturnsWhenEveryMarkerIsDecidedOnTwice(t *testing.T) {
 	t.Parallel()
 	ctx, n := newNamespace(t)
 	adopt(t, ctx, n, markers()...)
-	startRoller(t, ctx, n)
-	must(t, n.Quiet(ctx))
-	for _, name := range markers() {
-		wantRolls(t, ctx, n, Ref{Kind: "deployment", Name: name}, 2)
-	}
-	must(t, n.Quiet(ctx))
-	for _, name := range markers() {
-		wantRolls(t, ctx, n, Ref{Kind: "deployment", Name: name}, 4)
+	startDecider(t, ctx, n)
+	// One for being adopted, and two for each time.
+	for _, want := range []int{3, 5} {
+		must(t, n.Quiet(ctx))
+		for _, name := range markers() {
+			if times, err := n.Observer.decisions(Ref{Kind: "deployment", Name: name}); err != nil || times != want {
+				t.Errorf("%s was decided on %d times, want %d; %v", name, times, want, err)
+			}
+		}
 	}
 }
 
@@ -105,7 +106,7 @@ func TestQuietWaitsForTheMarkersThatAreThere(t *testing.T) {
 	wantError(t, n.Quiet(ctx), "there is no marker in namespace "+n.Name)
 }
 
-func TestQuietDoesNotReturnWhileNothingRolls(t *testing.T) {
+func TestQuietDoesNotReturnWhileNothingIsDecided(t *testing.T) {
 	t.Parallel()
 	ctx, n := newNamespace(t)
 	adopt(t, ctx, n, markers()...)
@@ -119,7 +120,7 @@ func TestQuietDoesNotReturnWhileNothingRolls(t *testing.T) {
 			return final{errors.New("both are edited")}
 		}))
 	}()
-	wantError(t, n.Quiet(ctx), "deployment/marker-configmap to be decided on, times: 1", "both are edited", "it is 0 yet")
+	wantError(t, n.Quiet(ctx), "deployment/marker-configmap to be decided on, times: 2", "both are edited", "it is 1 yet")
 }
 
 func edits(n *Namespace) int {

@@ -29,7 +29,7 @@ func (h *Harness) Namespace(ctx context.Context, name string) (*Namespace, error
 	if err != nil {
 		return nil, err
 	}
-	if err := n.Mark(ctx, markerImage); err != nil {
+	if err := n.Mark(ctx); err != nil {
 		return nil, err
 	}
 	for _, name := range markers() {

@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -34,6 +33,9 @@ type Observer struct {
 	pods     map[types.UID]uint64 // the version that a pod was created with
 	contents map[types.UID]content
 	timeline []Sighting
+	// ledgers are the last ones of the markers, and decided is how often they have changed.
+	ledgers map[string]string
+	decided map[string]int
 }
 
 // content is that of a ConfigMap or Secret.
@@ -48,20 +50,26 @@ func observe(ctx context.Context, client kubernetes.Interface, namespace string)
 		lineages: map[types.UID]*lineage{},
 		pods:     map[types.UID]uint64{},
 		contents: map[types.UID]content{},
+		ledgers:  map[string]string{},
+		decided:  map[string]int{},
 	}
 	apps, core := client.AppsV1().RESTClient(), client.CoreV1().RESTClient()
 	for _, watched := range []struct {
 		client   cache.Getter
 		resource string
+		labelled string
 		see      func(change) error
 	}{
-		{apps, "replicasets", o.seeReplicaSet},
-		{apps, "controllerrevisions", o.seeControllerRevision},
-		{core, "pods", o.seePod},
-		{core, "configmaps", o.seeContent},
-		{core, "secrets", o.seeContent},
+		{apps, "replicasets", "", o.seeReplicaSet},
+		{apps, "controllerrevisions", "", o.seeControllerRevision},
+		{apps, "deployments", markerLabel, o.seeMarker},
+		{core, "pods", "", o.seePod},
+		{core, "configmaps", "", o.seeContent},
+		{core, "secrets", "", o.seeContent},
 	} {
-		lw := cache.NewListWatchFromClient(watched.client, watched.resource, namespace, fields.Everything())
+		lw := cache.NewFilteredListWatchFromClient(watched.client, watched.resource, namespace, func(opts *metav1.ListOptions) {
+			opts.LabelSelector = watched.labelled
+		})
 		deliver := func(c change) error {
 			o.mu.Lock()
 			defer o.mu.Unlock()
@@ -103,6 +111,25 @@ func (o *Observer) seeControllerRevision(c change) error {
 		o.seeRevision(c, "ControllerRevision", owner, revision.Revision)
 	}
 	return nil
+}
+
+// seeMarker counts what the controller notes on a marker: each of its decisions is another ledger.
+func (o *Observer) seeMarker(c change) error {
+	name := c.object.GetName()
+	now := c.object.GetAnnotations()[ledger]
+	if c.deleted || now == o.ledgers[name] {
+		return nil
+	}
+	o.ledgers[name] = now
+	o.decided[name]++
+	return nil
+}
+
+// decisions returns how often the controller has decided on a marker.
+func (o *Observer) decisions(marker Ref) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.decided[marker.Name], o.blind
 }
 
 // seePod keeps when each pod was made. Of a pod that was there before, this was not seen.

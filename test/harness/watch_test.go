@@ -68,5 +68,5 @@ func TestAnObserverThatHasLostSightSaysSo(t *testing.T) {
 	_, err := n.Rolls(ctx, ref(t, "deployment/web"))
 	wantError(t, err, "a gap of three seconds")
 	wantError(t, n.AwaitRolls(ctx, ref(t, "deployment/web"), 0), "a gap of three seconds")
-	wantError(t, n.QuietBy(ctx, n.Observer.Rollouts), "a gap of three seconds")
+	wantError(t, n.QuietBy(ctx, n.Observer.decisions), "a gap of three seconds")
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -46,7 +47,9 @@ func New(c Cluster) (*Harness, error) {
 	config := c.Config()
 	// Whoever reads the output of a test is not helped by what is deprecated in an API that is read as a whole.
 	config.WarningHandler = rest.NoWarnings{}
-	typed, err := kubernetes.NewForConfig(config)
+	binary := rest.CopyConfig(config)
+	binary.ContentType = runtime.ContentTypeProtobuf
+	typed, err := kubernetes.NewForConfig(binary)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the cluster: %w", err)
 	}

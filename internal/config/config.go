@@ -26,6 +26,7 @@ type Config struct {
 	Lease         Lease
 	Requests      Requests
 	Alerts        Alerts
+	Marks         Marks
 	// Names are the keys of the annotations, some of them renamed.
 	Names     reload.Names
 	Ignored   Ignored
@@ -52,6 +53,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	c.Lease.bindFlags(flags)
 	c.Requests.bindFlags(flags)
 	bindNames(&c.Names, flags)
+	c.Marks.bindFlags(flags)
 	c.Ignored.bindFlags(flags)
 	c.Selectors.bindFlags(flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
@@ -92,6 +94,7 @@ func (c *Config) Validate() error {
 	c.Lease.validate(c.PodName, c.PodNamespace, refuse)
 	c.Requests.validate(refuse)
 	validateNames(&c.Names, refuse)
+	c.Marks.validate(refuse)
 	c.Ignored.validate(refuse, warn)
 	c.Selectors.validate(len(c.Namespaces) == 0, refuse, warn)
 	return errors.Join(errs...)

@@ -34,6 +34,9 @@ type Options struct {
 	AdoptRate float64
 	DryRun    bool
 	Names     reload.Names
+	// Strategy is how reloads are marked, and SecretMarks what the marks of Secrets show.
+	Strategy    reload.Strategy
+	SecretMarks reload.SecretMarks
 	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
 	// rolls when they are read again but what has changed.
 	IgnoredSources []reload.SourceKind

@@ -61,6 +61,7 @@ const requestsTake = 30 * time.Second
 // decide asks the pods only when nothing else can tell.
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
 	facts.Instance, facts.Installed = c.key.ID(), c.installed
+	facts.Strategy, facts.SecretMarks = c.opts.Strategy, c.opts.SecretMarks
 	facts.Waited = c.waited(facts.Workload.Key)
 	d := reload.Decide(*facts)
 	if d.Action == reload.AskPods {
@@ -178,7 +179,7 @@ func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decisi
 		patch, err = kind.LedgerPatch(w, ledger)
 		return patch, ledger, err
 	}
-	marking := d.Mark(w, facts.Seen, reload.SecretMarksKeyed, c.clock.Now())
+	marking := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
 	ledger = d.Ledger.String()
 	patch, err = kind.MarkPatch(w, ledger, marking, c.opts.Names)
 	return patch, ledger, err

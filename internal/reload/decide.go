@@ -33,6 +33,10 @@ type Facts struct {
 	Spared []LocalKey
 	// Unselected are such sources that the controller was told not to look at.
 	Unselected []LocalKey
+	// Strategy is how reloads are marked, and where Reloader has marked them.
+	Strategy Strategy
+	// SecretMarks is what the marks of Secrets show.
+	SecretMarks SecretMarks
 	// Instance is the ID of the DigestKey behind the digests of Secrets.
 	Instance string
 	// Installed is when that key was made. What changed before was nobody's to
@@ -145,6 +149,7 @@ func Decide(f Facts) Decision {
 	switch {
 	case len(tally.changes) > 0:
 		next.Counter++
+		next.Step = f.Strategy.step(&f.Workload, next.Step)
 		return Decision{Action: Reload, Why: changedSentence(tally.changes), Changes: tally.changes, Ledger: next, Restores: base.restore}
 	case tally.asking > 0:
 		return Decision{Action: AskPods, Why: fmt.Sprintf("whether its pods are older than the content of %d of its sources is not known", tally.asking)}

@@ -229,7 +229,20 @@ func (f *Facts) asked(c *Concern) finding {
 
 // reloaderMark returns the mark that Reloader has left for a source, if it
 // stands where Reloader would put it today and can be about no other source.
+//
+// Where that is follows from the strategy alone: Reloader does not tell kinds
+// apart, and a mark of the other form is from before it was set up like this.
 func (f *Facts) reloaderMark(c *Concern) (string, bool) {
+	mark, ok := "", false
+	if f.Strategy == StrategyAnnotations {
+		mark, ok = f.Workload.Marks.standingAnnotation(c.Source.Key)
+	} else {
+		mark, ok = f.standingVariable(c)
+	}
+	return mark, ok && mark != DeleteMarker
+}
+
+func (f *Facts) standingVariable(c *Concern) (string, bool) {
 	container, ok := MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule == RuleNamed)
 	if !ok {
 		return "", false

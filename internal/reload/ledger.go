@@ -45,7 +45,7 @@ type Ledger struct {
 	// them: pods of a template with these marks were started after it. It is zero
 	// if nothing follows from them any more.
 	Marks Digest
-	// Step is how far down the ladder of strategies the latest reload was.
+	// Step is which mark the latest reload has left.
 	Step Step
 	// Entries are the digests of the sources.
 	Entries map[LocalKey]Digest

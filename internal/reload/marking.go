@@ -23,7 +23,7 @@ func (d *Decision) Mark(w *Workload, seen WorkloadSeen, secrets SecretMarks, now
 	switch d.Ledger.Step {
 	case StepVariables:
 		m.Env = d.variables(w, secrets)
-	case StepAnnotation:
+	case StepAnnotation, StepAnnotationFirst:
 		m.ReloadedFrom = d.reloadedFrom(w, secrets, now)
 	}
 	if seen.MayHavePods(revision(w.Template, w.Marks.with(m))) {

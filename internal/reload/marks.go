@@ -23,6 +23,16 @@ func (m Marks) standing(container, variable string) (string, bool) {
 	return "", false
 }
 
+// standingAnnotation returns the hash in the annotation, if it is about a source.
+// It names the source of the latest reload and no other.
+func (m Marks) standingAnnotation(src SourceKey) (string, bool) {
+	from, err := ParseReloadedFrom(m.ReloadedFrom)
+	if err != nil || from.Source != src {
+		return "", false
+	}
+	return from.Hash, true
+}
+
 // with returns the marks as a reload leaves them.
 func (m Marks) with(marking Marking) Marks {
 	next := Marks{Env: slices.Clone(m.Env), ReloadedFrom: cmp.Or(marking.ReloadedFrom, m.ReloadedFrom), Rolled: cmp.Or(marking.Rolled, m.Rolled)}

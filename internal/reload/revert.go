@@ -6,19 +6,6 @@ import (
 	"fmt"
 )
 
-// Step is how far down the ladder of strategies a reload is. Each next one is a
-// mark that fewer tools take away.
-type Step uint8
-
-const (
-	// StepVariables marks by environment variables.
-	StepVariables Step = iota
-	// StepAnnotation marks by an annotation of the pod template.
-	StepAnnotation
-
-	lastStep = StepAnnotation
-)
-
 // Revert tells that somebody took a mark of ours away, or changed it, and that
 // pods from before the content are left.
 type Revert struct {
@@ -65,10 +52,12 @@ func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
 	}
 	d.Ledger.Counter++
 	if base.ledger.Marks.IsZero() {
+		d.Ledger.Step = f.Strategy.step(&f.Workload, base.ledger.Step)
 		return d // it was rolled by somebody else, and is not any more: nothing of ours was taken away
 	}
 	d.Reverted = &Revert{Source: last.Source.Key, Tool: f.Workload.Tool, Old: f.Pods.older(last, f.Seen), All: f.Pods.Count}
-	d.Reverted.Writer = f.writer(last.Source.Key)
+	d.Reverted.Writer = f.writer(last.Source.Key, base.ledger.Step)
+	step, again := base.ledger.Step.down()
 	switch {
 	case d.Reverted.Writer == reloaderManager || f.showsReloaders(last):
 		// Two controllers that each mark what the other has unmarked would never end.
@@ -76,23 +65,31 @@ func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
 		d.Ledger.Marks = f.Workload.Marks.digest()
 		d.Reverted.Writer = reloaderManager
 		d.Why = "Reloader marks it too"
-	case base.ledger.Step >= lastStep:
+	case !again:
 		d.Action, d.Reverted.Final = Nothing, true
 		d.Why = d.Reverted.By() + " took every mark away; nothing more is written until the content changes again"
 	default:
-		d.Ledger.Step = base.ledger.Step + 1
+		d.Ledger.Step = step
 	}
 	return d
 }
 
-// writer is the field manager that owns the mark of a source now.
-func (f *Facts) writer(src SourceKey) string {
+// writer is the field manager that owns the mark of a source now. Marks that
+// stand where neither we nor Reloader write now may be years old.
+func (f *Facts) writer(src SourceKey, step Step) string {
 	writers := f.Workload.Marks.Writers
-	return cmp.Or(writers[EnvVarName(src)], writers[RolledAnnotation])
+	var variable, annotation string
+	if f.Strategy != StrategyAnnotations {
+		variable = writers[EnvVarName(src)]
+	}
+	if step != StepVariables {
+		annotation = writers[DefaultNames().LastReloadedFrom]
+	}
+	return cmp.Or(variable, annotation, writers[RolledAnnotation])
 }
 
 // showsReloaders tells that the mark of a source is what only Reloader writes.
 func (f *Facts) showsReloaders(c *Concern) bool {
 	mark, ok := f.reloaderMark(c)
-	return ok && mark == hex.EncodeToString(c.Source.Reloader[:]) && mark != MarkHash(c.Source, SecretMarksKeyed)
+	return ok && mark == hex.EncodeToString(c.Source.Reloader[:]) && mark != MarkHash(c.Source, f.SecretMarks)
 }

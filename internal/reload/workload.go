@@ -33,6 +33,9 @@ type Workload struct {
 	ResourceVersion string
 	Created         time.Time
 	Deleting        bool
+	// Custom tells that tools that apply it replace its lists whole, as those of
+	// all kinds that a CustomResourceDefinition describes.
+	Custom bool
 	// AtRest tells that all of its pods are of the present template.
 	AtRest bool
 	Tool   Tool

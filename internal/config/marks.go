@@ -1,0 +1,42 @@
+package config
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Marks is how reloads are marked.
+type Marks struct {
+	Strategy reload.Strategy
+	Secrets  reload.SecretMarks
+
+	strategy, secrets string
+}
+
+func (m *Marks) bindFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&m.strategy, "reload-strategy", "", "how a reload changes the pod template: env-vars, annotations, or auto, which is env-vars on Deployments, StatefulSets and DaemonSets and annotations on custom kinds (default: auto)")
+	flags.StringVar(&m.secrets, "secret-marks", "keyed", "what the mark of a Secret shows: keyed, a digest that cannot be guessed at, or sha1, as Reloader writes it")
+}
+
+// validate calls refuse for every mistake.
+func (m *Marks) validate(refuse func(format string, args ...any)) {
+	switch m.strategy {
+	case "", "default", "auto":
+		m.Strategy = reload.StrategyAuto
+	case "env-vars":
+		m.Strategy = reload.StrategyEnvVars
+	case "annotations":
+		m.Strategy = reload.StrategyAnnotations
+	default:
+		refuse("--reload-strategy=%s: must be auto, env-vars or annotations; default is auto too", m.strategy)
+	}
+	switch m.secrets {
+	case "keyed":
+		m.Secrets = reload.SecretMarksKeyed
+	case "sha1":
+		m.Secrets = reload.SecretMarksSHA1
+	default:
+		refuse("--secret-marks=%s: must be keyed or sha1", m.secrets)
+	}
+}

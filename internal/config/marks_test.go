@@ -1,0 +1,47 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func TestHowReloadsAreMarked(t *testing.T) {
+	for about, tc := range map[string]struct {
+		args     []string
+		strategy reload.Strategy
+		secrets  reload.SecretMarks
+	}{
+		"nothing given": {nil, reload.StrategyAuto, reload.SecretMarksKeyed},
+		"empty":         {[]string{"--reload-strategy="}, reload.StrategyAuto, reload.SecretMarksKeyed},
+		"default":       {[]string{"--reload-strategy=default"}, reload.StrategyAuto, reload.SecretMarksKeyed},
+		"auto":          {[]string{"--reload-strategy=auto"}, reload.StrategyAuto, reload.SecretMarksKeyed},
+		"env-vars":      {[]string{"--reload-strategy", "env-vars"}, reload.StrategyEnvVars, reload.SecretMarksKeyed},
+		"annotations":   {[]string{"--reload-strategy=annotations", "--secret-marks=keyed"}, reload.StrategyAnnotations, reload.SecretMarksKeyed},
+		"sha1":          {[]string{"--secret-marks=sha1"}, reload.StrategyAuto, reload.SecretMarksSHA1},
+	} {
+		t.Run(about, func(t *testing.T) {
+			cfg, err := parse(t, nil, tc.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cfg.Marks.Strategy != tc.strategy || cfg.Marks.Secrets != tc.secrets {
+				t.Errorf("got %+v", cfg.Marks)
+			}
+		})
+	}
+}
+
+func TestUnknownMarksAreRefused(t *testing.T) {
+	for arg, want := range map[string]string{
+		"--reload-strategy=annotation": "--reload-strategy=annotation: must be auto, env-vars or annotations; default is auto too",
+		"--reload-strategy=Auto":       "--reload-strategy=Auto: must be auto, env-vars or annotations; default is auto too",
+		"--secret-marks=md5":           "--secret-marks=md5: must be keyed or sha1",
+		"--secret-marks=":              "--secret-marks=: must be keyed or sha1",
+	} {
+		_, err := parse(t, nil, arg)
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got %v", arg, err)
+		}
+	}
+}

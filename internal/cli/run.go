@@ -77,7 +77,8 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	ctl := controller.New(controller.Options{
 		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
 		Settle: cfg.Settle, SettleMax: cfg.SettleMax, SettleGitOps: cfg.SettleGitOps, AdoptRate: cfg.AdoptRate,
-		DryRun: cfg.DryRun, Names: cfg.Names, Strategy: cfg.Marks.Strategy, SecretMarks: cfg.Marks.Secrets, IgnoredSources: cfg.Ignored.Sources,
+		DryRun: cfg.DryRun, Names: cfg.Names, Strategy: cfg.Marks.Strategy, SecretMarks: cfg.Marks.Secrets,
+		ReloadOnCreate: cfg.ReloadOnCreate, ReloadOnDelete: cfg.ReloadOnDelete, IgnoredSources: cfg.Ignored.Sources,
 		NamespacesToIgnore: cfg.Selectors.NamespacesToIgnore, NamespaceSelector: cfg.Selectors.Namespaces, SourceSelector: cfg.Selectors.Resources,
 		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
 			return controller.LoadDigestKey(ctx, client, where.namespace, cfg.DryRun)

@@ -27,6 +27,8 @@ type Config struct {
 	Requests      Requests
 	Alerts        Alerts
 	Marks         Marks
+	// ReloadOnCreate and ReloadOnDelete tell whether a ConfigMap or Secret that is made or deleted counts as changed.
+	ReloadOnCreate, ReloadOnDelete bool
 	// Names are the keys of the annotations, some of them renamed.
 	Names     reload.Names
 	Ignored   Ignored
@@ -54,6 +56,8 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	c.Requests.bindFlags(flags)
 	bindNames(&c.Names, flags)
 	c.Marks.bindFlags(flags)
+	flags.BoolVar(&c.ReloadOnCreate, "reload-on-create", false, "a ConfigMap or Secret that is made after its workload rolls it")
+	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "a ConfigMap or Secret that is deleted rolls its workloads")
 	c.Ignored.bindFlags(flags)
 	c.Selectors.bindFlags(flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")

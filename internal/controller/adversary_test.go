@@ -230,8 +230,8 @@ func TestWhatIsGoneLeavesNothingInMemory(t *testing.T) {
 		s.play(2 * time.Second)
 		s.edit(name, "2")
 		s.play(2 * time.Second)
-		s.deployments().del(inShop(name))
-		s.configMaps("").del(inShop(name))
+		s.deployments().del(inShop(name), "")
+		s.configMaps("").del(inShop(name), "")
 	}
 	if left := len(s.supposed) + len(s.restored) + len(s.turns) + len(s.newcomers) + len(s.queue.tries); left != 0 {
 		t.Errorf("%d entries are left of 100 workloads that came and went", left)

@@ -37,6 +37,8 @@ type Options struct {
 	// Strategy is how reloads are marked, and SecretMarks what the marks of Secrets show.
 	Strategy    reload.Strategy
 	SecretMarks reload.SecretMarks
+	// ReloadOnCreate and ReloadOnDelete tell whether a workload is reloaded when a source of it is made, or deleted.
+	ReloadOnCreate, ReloadOnDelete bool
 	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
 	// rolls when they are read again but what has changed.
 	IgnoredSources []reload.SourceKind
@@ -249,16 +251,23 @@ func (c *Controller) enqueue(key reload.WorkloadKey, live bool) {
 	settle := c.opts.Settle
 	w, ok := c.state.Workload(key)
 	if ok {
-		if w.Tool != reload.NoTool {
-			settle = max(settle, c.opts.SettleGitOps)
-		}
-		if own, set := w.Policy.Settle(); set {
-			settle = own
-		}
+		settle = c.settle(&w)
 	}
 	if !live && ok && w.LedgerText == "" {
 		c.queue.addBehind(key, settle)
 		return
 	}
 	c.queue.add(key, settle, c.opts.SettleMax)
+}
+
+// settle is how long the sources of a workload must have been quiet.
+func (c *Controller) settle(w *reload.Workload) time.Duration {
+	settle := c.opts.Settle
+	if w.Tool != reload.NoTool {
+		settle = max(settle, c.opts.SettleGitOps)
+	}
+	if own, set := w.Policy.Settle(); set {
+		settle = own
+	}
+	return settle
 }

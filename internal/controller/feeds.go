@@ -11,6 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/state"
 )
 
 // feed is what wakes us about one resource, in one namespace or in all.
@@ -84,7 +85,7 @@ type sink struct {
 	resource   string
 	report     Report
 	put        func(obj runtime.Object, live bool)
-	del        func(types.NamespacedName)
+	del        func(name types.NamespacedName, resourceVersion string)
 	keep       func(map[types.NamespacedName]struct{})
 	firstWhole func()
 }
@@ -101,8 +102,9 @@ func (s *sink) Delete(obj runtime.Object) {
 	if m, ok := obj.(interface {
 		GetNamespace() string
 		GetName() string
+		GetResourceVersion() string
 	}); ok {
-		s.del(types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()})
+		s.del(types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}, m.GetResourceVersion())
 	}
 }
 
@@ -146,10 +148,23 @@ func (c *Controller) sources(kind reload.SourceKind, namespace string, read func
 				c.enqueue(key, live)
 			}
 		},
-		del: func(name types.NamespacedName) {
-			c.state.DeleteSource(reload.SourceKey{Kind: kind, Namespace: name.Namespace, Name: name.Name})
+		del: func(name types.NamespacedName, resourceVersion string) {
+			key := reload.SourceKey{Kind: kind, Namespace: name.Namespace, Name: name.Name}
+			c.lost(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
 		},
-		keep: func(named map[types.NamespacedName]struct{}) { c.state.KeepSources(kind, namespace, named) },
+		keep: func(named map[types.NamespacedName]struct{}) {
+			c.lost(c.state.KeepSources(kind, namespace, named), false)
+		},
+	}
+}
+
+// lost asks for a look at workloads of which a source was deleted, where that matters.
+func (c *Controller) lost(concerned []reload.WorkloadKey, live bool) {
+	if !c.opts.ReloadOnDelete {
+		return
+	}
+	for _, key := range concerned {
+		c.enqueue(key, live)
 	}
 }
 
@@ -163,7 +178,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			}
 			c.putWorkload(w, live)
 		},
-		del: func(name types.NamespacedName) {
+		del: func(name types.NamespacedName, _ string) {
 			key := reload.WorkloadKey{Kind: k.Name, Namespace: name.Namespace, Name: name.Name}
 			c.state.DeleteWorkload(key)
 			c.forget(key)

@@ -44,6 +44,9 @@ type history struct {
 	// calm is a time without faults, so that what can come to rest does.
 	calm bool
 
+	// onCreate and onDelete are what every controller of the history is told.
+	onCreate, onDelete bool
+
 	key     reload.DigestKey
 	keyMade time.Time
 	keys    int
@@ -57,6 +60,9 @@ type look struct {
 	known map[simapi.Source]uint64
 	// live is, by resource, from which version on nothing has been missed.
 	live map[string]uint64
+	// gone is, by source, up to which version it is known not to be there.
+	gone     map[simapi.Source]uint64
+	onDelete bool
 
 	asked bool
 	pods  reload.Pods
@@ -73,6 +79,8 @@ func newHistory(seed uint64, steps int) *history {
 		server: simapi.New(start),
 		clock:  clocktesting.NewFakeClock(start),
 	}
+	flags := rand.New(rand.NewPCG(seed, 2))
+	h.onCreate, h.onDelete = flags.IntN(3) == 0, flags.IntN(3) == 0
 	h.pods = simapi.NewPods(h.server, 2)
 	h.oracle = newOracle(h)
 	h.server.Observe(h.oracle.observe)
@@ -140,8 +148,10 @@ func (h *history) start() {
 		Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
 		AdoptRate: []float64{0.5, 20, 1000}[h.rand.IntN(3)],
 		Names:     reload.DefaultNames(),
+
+		ReloadOnCreate: h.onCreate, ReloadOnDelete: h.onDelete,
 	}
-	h.say("controller %d starts, its clock is off by %s", h.life, skew)
+	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t", h.life, skew, h.onCreate, h.onDelete)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {
 		log = slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog}))

@@ -32,6 +32,7 @@ import (
 //     shows none. The age of the pods is also all there is for Secrets whose digest key was lost, and for a ledger that
 //     somebody took away while no controller ran. That is "in doubt, reload". Two rollouts of ours never have the same change, so this is also "at most
 //     once each"; "at least once" follows from 1.
+//     A source that is made, or deleted, is a change in the histories with these flags: see histories_comings_test.go.
 //  3. A single change is one rollout. Where users did nothing from one rest to the next but change one content, each
 //     workload that covers it was rolled exactly once, through every fault and kill.
 type oracle struct {
@@ -44,6 +45,7 @@ type oracle struct {
 	// known and live go into each look: what the running controller has been shown.
 	known map[simapi.Source]uint64
 	live  map[string]uint64
+	gone  map[simapi.Source]uint64
 
 	installedAt uint64
 	lastGap     uint64
@@ -64,6 +66,7 @@ func newOracle(h *history) *oracle {
 		workloads: map[types.UID]*workloadTruth{},
 		known:     map[simapi.Source]uint64{},
 		live:      map[string]uint64{},
+		gone:      map[simapi.Source]uint64{},
 	}
 }
 
@@ -98,6 +101,7 @@ func (o *oracle) gap() { o.lastGap = o.h.server.Version() }
 func (o *oracle) started() {
 	clear(o.known)
 	clear(o.live)
+	clear(o.gone)
 	o.startedAt = o.h.server.Version()
 }
 
@@ -106,6 +110,7 @@ func (o *oracle) delivered(resource, name string, version uint64, gone bool) {
 	src := simapi.Source{Resource: resource, Name: name}
 	if gone {
 		delete(o.known, src)
+		o.gone[src] = version
 	} else {
 		o.known[src] = version
 	}
@@ -114,6 +119,11 @@ func (o *oracle) delivered(resource, name string, version uint64, gone bool) {
 // whole notes that a snapshot is complete, and so what is gone.
 func (o *oracle) whole(resource string, version uint64, names map[types.NamespacedName]struct{}) {
 	o.live[resource] = version
+	for _, src := range sources() {
+		if _, ok := names[inShop(src.Name)]; src.Resource == resource && !ok {
+			o.gone[src] = version
+		}
+	}
 	for src := range o.known {
 		if _, ok := names[inShop(src.Name)]; src.Resource == resource && !ok {
 			delete(o.known, src)
@@ -122,7 +132,7 @@ func (o *oracle) whole(resource string, version uint64, names map[types.Namespac
 }
 
 func (o *oracle) look(key reload.WorkloadKey) *look {
-	l := &look{life: o.h.life, key: key, known: maps.Clone(o.known), live: maps.Clone(o.live)}
+	l := &look{life: o.h.life, key: key, known: maps.Clone(o.known), live: maps.Clone(o.live), gone: maps.Clone(o.gone), onDelete: o.h.onDelete}
 	for _, f := range o.h.feeds {
 		if f.taking {
 			l.live[f.resource] = never
@@ -139,6 +149,9 @@ func (o *oracle) reason(w *workloadTruth, e simapi.Event, l *look) (string, bool
 			continue
 		}
 		if o.leftBehind(e.Old, src, l) || w.unreadable[src] && (l.older(o.sources[src].dateAt(l.known[src])) || o.sources[src].made > o.keyLostAt) {
+			return "", true
+		}
+		if o.wentAway(w, src, l) || o.cameUp(w, src, l) {
 			return "", true
 		}
 		horizon := max(w.foreign, w.first[src], o.installedAt)
@@ -219,6 +232,7 @@ func (o *oracle) atRest() {
 	for _, obj := range o.h.workloads() {
 		w := o.workloads[obj.GetUID()]
 		o.judgeSingle(w, obj)
+		o.judgeComings(w)
 		waits := slices.ContainsFunc(simapi.Refers(obj), func(src simapi.Source) bool { return !o.sources[src].exists })
 		for _, src := range sources() {
 			if _, covered := w.covered[src]; !covered || waits {

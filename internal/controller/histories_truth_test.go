@@ -21,9 +21,11 @@ type sourceTruth struct {
 	// deleted is when it was last deleted, and made when it was last created.
 	deleted, made uint64
 	// dates are, by version, the time that the API shows for the content after each write.
-	dates   []dated
-	first   string // content
-	changes []change
+	dates []dated
+	// comings are when it was made, and goings when it was deleted.
+	comings, goings []uint64
+	first           string // content
+	changes         []change
 }
 
 type dated struct {
@@ -68,6 +70,12 @@ type workloadTruth struct {
 	// overwritten are changes that left no time, and before which there was one that nobody had acted upon.
 	overwritten map[simapi.Source]uint64
 	reloads     []uint64
+	// named are the sources that were there when the controller wrote last, and missed up to when they were known not to
+	// be when it rolled last.
+	named  map[simapi.Source]bool
+	missed map[simapi.Source]uint64
+	// made is when it was created.
+	made time.Time
 	// forgotten are the sources of which the ledger may not tell any more what was carried. Who saw it happen must know;
 	// who starts later cannot.
 	forgotten map[simapi.Source]bool
@@ -108,6 +116,7 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	o.h.say("user: %s %s at %d", e.Type, src, e.Version)
 	if e.Type == watch.Deleted {
 		s.exists, s.deleted = false, e.Version
+		s.goings = append(s.goings, e.Version)
 		return
 	}
 	content := simapi.ContentOf(e.Object)
@@ -115,6 +124,7 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	c := change{version: e.Version, content: content}
 	if !s.exists {
 		s.created, s.made, c.deleted = now, e.Version, s.deleted
+		s.comings = append(s.comings, e.Version)
 	}
 	if !s.exists || adds(data(e.Old), data(e.Object)) {
 		c.date, c.instant = now, s.exists && now.Equal(s.created)
@@ -171,7 +181,7 @@ func (o *oracle) workload(e simapi.Event) {
 		w = &workloadTruth{
 			name: e.Object.GetName(), created: e.Version, foreign: e.Version,
 			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
-			unreadable: map[simapi.Source]bool{},
+			unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, made: e.Object.GetCreationTimestamp().Time,
 		}
 		o.workloads[uid] = w
 	}
@@ -268,9 +278,11 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 		for src := range w.covered {
 			w.carried[src] = max(w.carried[src], l.known[src])
 		}
+		w.miss(l)
 	} else {
 		o.h.say("ledger of %s lands at %d", w.name, e.Version)
 	}
+	w.note(l)
 	for src := range w.covered {
 		w.wrote[src] = l.known[src]
 		if _, known := l.known[src]; known {

@@ -62,6 +62,8 @@ const requestsTake = 30 * time.Second
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
 	facts.Instance, facts.Installed = c.key.ID(), c.installed
 	facts.Strategy, facts.SecretMarks = c.opts.Strategy, c.opts.SecretMarks
+	facts.OnCreate, facts.OnDelete, facts.Unread = c.opts.ReloadOnCreate, c.opts.ReloadOnDelete, c.opts.IgnoredSources
+	facts.Quiet = c.settle(&facts.Workload)
 	facts.Waited = c.waited(facts.Workload.Key)
 	d := reload.Decide(*facts)
 	if d.Action == reload.AskPods {
@@ -75,6 +77,10 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		}
 		facts.Pods = &pods
 		d = reload.Decide(*facts)
+	}
+	if wait := facts.DepartedFor(d, c.clock.Now()); wait > 0 {
+		c.queue.add(facts.Workload.Key, wait, wait) // it was looked at early, for another reason
+		return d, errLater
 	}
 	c.log.Debug("decided", "workload", facts.Workload.Key.String(), "action", d.Action.String(), "why", d.Why)
 	return d, nil

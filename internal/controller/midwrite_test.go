@@ -119,7 +119,7 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 			}
 
 			// The watch brings what has happened, a while later.
-			c.workloads(kind, "").del(inShop("web"))
+			c.workloads(kind, "").del(inShop("web"), "")
 			if tc.again {
 				put(second)
 			}

@@ -24,7 +24,7 @@ func (c *Controller) namespaceFeeds() []feed {
 				c.selectNamespace(ns.Name, ns.Labels)
 			}
 		},
-		del: func(name types.NamespacedName) {
+		del: func(name types.NamespacedName, _ string) {
 			c.state.PutNamespace(name.Name, false)
 			c.state.SelectNamespace(name.Name, false)
 		},

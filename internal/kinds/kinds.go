@@ -88,8 +88,9 @@ type patchContainer struct {
 }
 
 type patchEnv struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Name   string `json:"name"`
+	Value  string `json:"value,omitempty"`
+	Delete string `json:"$patch,omitempty"`
 }
 
 // LedgerPatch writes the ledger and leaves the pod template alone.
@@ -115,6 +116,11 @@ func (k Kind) MarkPatch(w *reload.Workload, ledger string, m reload.Marking, nam
 		for _, mark := range m.Env {
 			if mark.Container == name {
 				env = append(env, patchEnv{Name: mark.Variable, Value: mark.Value})
+			}
+		}
+		for _, mark := range m.Removed {
+			if mark.Container == name {
+				env = append(env, patchEnv{Name: mark.Variable, Delete: "delete"})
 			}
 		}
 		if len(env) == 0 {

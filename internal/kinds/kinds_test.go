@@ -87,6 +87,10 @@ func TestPatches(t *testing.T) {
 			&reload.Marking{Env: []reload.EnvMark{mark("app", "A", "1")}, Rolled: "7"},
 			head + `,"spec":{"template":{"metadata":{"annotations":{"reroll.dev/rolled":"7"}},"spec":{"containers":[{"name":"app","env":[{"name":"A","value":"1"}]}]}}}}`,
 		},
+		"one variable goes and one comes": {
+			&reload.Marking{Env: []reload.EnvMark{mark("app", "A", "1")}, Removed: []reload.EnvMark{mark("app", "B", ""), mark("sidecar", "B", "")}},
+			head + `,"spec":{"template":{"spec":{"containers":[{"name":"app","env":[{"name":"A","value":"1"},{"name":"B","$patch":"delete"}]},{"name":"sidecar","env":[{"name":"B","$patch":"delete"}]}]}}}}`,
+		},
 		"no variable": {
 			&reload.Marking{Rolled: "7"},
 			head + `,"spec":{"template":{"metadata":{"annotations":{"reroll.dev/rolled":"7"}}}}}`,

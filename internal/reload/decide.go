@@ -14,6 +14,9 @@ type Concern struct {
 	Seen    SourceSeen
 	Verdict Verdict
 	Left    Left
+	// Deleted tells that it is not there any more. Nothing is known of the source
+	// then but its name.
+	Deleted bool
 	// Uses are the places where the pod template refers to the source; none
 	// for a source that the workload only names.
 	Uses []Use
@@ -33,6 +36,18 @@ type Facts struct {
 	Spared []LocalKey
 	// Unselected are such sources that the controller was told not to look at.
 	Unselected []LocalKey
+	// Gone are the sources that were seen to be deleted.
+	Gone map[LocalKey]Departure
+	// OnCreate and OnDelete tell whether a source that was made, or deleted, is a
+	// change.
+	OnCreate, OnDelete bool
+	// Quiet is how long sources and workload must be apart not to belong together.
+	Quiet time.Duration
+	// Unread are the kinds of source that were not looked at: none of them can be
+	// said to be gone.
+	Unread []SourceKind
+	// AutoReloadAll tells that workloads are opted in unless they opt out.
+	AutoReloadAll bool
 	// Strategy is how reloads are marked, and where Reloader has marked them.
 	Strategy Strategy
 	// SecretMarks is what the marks of Secrets show.
@@ -129,7 +144,7 @@ func Decide(f Facts) Decision {
 	switch {
 	case errors.Is(base.err, ErrNewerFormat):
 		return Decision{Why: base.err.Error() + "; it is left alone", TooNew: true}
-	case len(f.Concerns) == 0 && f.Workload.LedgerText == "":
+	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" || !f.OnDelete):
 		return Decision{Why: "no source concerns it"}
 	}
 
@@ -142,10 +157,11 @@ func Decide(f Facts) Decision {
 			tally.dropped++
 		}
 	}
+	f.findGone(base, &tally)
 	slices.SortStableFunc(tally.changes, laterLast)
 	slices.SortStableFunc(tally.outlived, laterLast)
 
-	next := f.ledger(base.ledger)
+	next := f.ledger(base.ledger, tally.gone)
 	switch {
 	case len(tally.changes) > 0:
 		next.Counter++
@@ -157,7 +173,7 @@ func Decide(f Facts) Decision {
 		return f.outlived(&tally, base, next)
 	case tally.waiting > 0:
 		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may be one that came back; whether pods are older than the content of %d of its sources is to be seen when its rollout has ended", tally.waiting)}
-	case tally.recorded > 0 || tally.dropped > 0 || base.restore:
+	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided}
 	default:
 		return Decision{Why: "its sources have the content that its pods were last rolled with"}
@@ -169,6 +185,10 @@ type tally struct {
 	changes, outlived                  []Concern
 	asking, waiting, recorded, dropped int
 	undecided                          int
+	// gone are the sources without which the pods run, or will.
+	gone []LocalKey
+	// noted tells that what the ledger says of deletions is not what it has to.
+	noted bool
 }
 
 func (t *tally) add(c Concern, found finding) {
@@ -198,6 +218,8 @@ func (t *tally) recordSentence(base base) string {
 		return base.err.Error() + "; the present content is what its pods have"
 	case t.recorded > 0:
 		return fmt.Sprintf("the content of %d of its sources is what its pods have, and is not in its ledger yet", t.recorded)
+	case t.dropped == 0:
+		return "which of its sources are not there is not in its ledger yet"
 	default:
 		return fmt.Sprintf("%d sources in its ledger do not concern it any more", t.dropped)
 	}
@@ -256,7 +278,7 @@ func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 // ledger is the one for the present content. Entries of sources that do not
 // exist stay as long as the workload refers to them: one that comes back with
 // other content is a change.
-func (f *Facts) ledger(known Ledger) Ledger {
+func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 	next := Ledger{
 		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: known.DataTime,
 		Marks: known.Marks, Step: known.Step, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
@@ -269,9 +291,10 @@ func (f *Facts) ledger(known Ledger) Ledger {
 			next.Entries[key] = digest
 		}
 	}
-	for _, key := range f.Spared {
+	for _, key := range slices.Concat(f.Spared, gone) {
 		delete(next.Entries, key)
 	}
+	next.OnDelete, next.Gone = f.OnDelete, f.absent(next)
 	for _, c := range f.Concerns {
 		if digest, ok := known.Entries[c.Source.Key.Local()]; ok && digest != c.Source.Digest {
 			next.Marks = Digest{} // the pods got this one from somebody else, under the same marks

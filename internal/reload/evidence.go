@@ -17,6 +17,8 @@ type SourceSeen struct {
 	// Timeless tells that the API server noted no time for that change: all it
 	// did was to take keys away.
 	Timeless bool
+	// Created is the version in which it was made.
+	Created uint64
 	// Annotations is the version in which the annotations became what they are.
 	Annotations uint64
 	// Version is that of the object: its content cannot be newer.

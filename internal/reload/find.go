@@ -191,6 +191,11 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 			return f.marked(c, mark)
 		}
 	}
+	if f.OnCreate && f.Workload.Created.Add(f.Quiet).Before(c.Source.Created) {
+		if found := f.appeared(c); found != recorded {
+			return found
+		}
+	}
 	content := c.Seen.latest()
 	covered := max(f.Seen.Policy, c.Seen.Annotations)
 	if !f.Seen.Returned {

@@ -52,6 +52,11 @@ type Ledger struct {
 	// Aggregates stand in for the entries of the kinds that have too many of
 	// them. See Aggregate for what they tell.
 	Aggregates map[SourceKind]Total
+	// OnDelete tells that whoever wrote it reloads for deletions, and so has
+	// reloaded for those before. Gone are the sources with an entry that were
+	// not there then, and for which nobody has reloaded.
+	OnDelete bool
+	Gone     map[LocalKey]struct{}
 	// Writes grows by one with each time it is written.
 	Writes int64
 }
@@ -72,6 +77,8 @@ type ledgerText struct {
 	Marks     Digest            `json:"m,omitzero"`
 	Step      Step              `json:"step,omitempty"`
 	Writes    int64             `json:"w,omitempty"`
+	OnDelete  bool              `json:"del,omitempty"`
+	Gone      goneText          `json:"gone,omitzero"`
 	ConfigMap map[string]Digest `json:"cm,omitempty"`
 	Secret    map[string]Digest `json:"secret,omitempty"`
 	SPC       map[string]Digest `json:"spc,omitempty"`
@@ -82,6 +89,25 @@ type allText struct {
 	ConfigMap *Total `json:"cm,omitempty"`
 	Secret    *Total `json:"secret,omitempty"`
 	SPC       *Total `json:"spc,omitempty"`
+}
+
+type goneText struct {
+	ConfigMap []string `json:"cm,omitempty"`
+	Secret    []string `json:"secret,omitempty"`
+	SPC       []string `json:"spc,omitempty"`
+}
+
+func (t *goneText) of(kind SourceKind) *[]string {
+	switch kind {
+	case ConfigMap:
+		return &t.ConfigMap
+	case Secret:
+		return &t.Secret
+	case SecretProviderClass:
+		return &t.SPC
+	default:
+		return new([]string)
+	}
 }
 
 // of returns where the two forms of one kind stand. For what is no kind of
@@ -143,6 +169,7 @@ func ParseLedger(s string) (Ledger, error) {
 		Writes:     text.Writes,
 		Entries:    map[LocalKey]Digest{},
 		Aggregates: map[SourceKind]Total{},
+		OnDelete:   text.OnDelete,
 	}
 	for _, kind := range sourceKinds() {
 		entries, all := text.of(kind)
@@ -154,6 +181,12 @@ func ParseLedger(s string) (Ledger, error) {
 		}
 		if *all != nil {
 			l.Aggregates[kind] = **all
+		}
+		for _, name := range *text.Gone.of(kind) {
+			if l.Gone == nil {
+				l.Gone = map[LocalKey]struct{}{}
+			}
+			l.Gone[LocalKey{Kind: kind, Name: name}] = struct{}{}
 		}
 	}
 	return l, nil
@@ -232,7 +265,7 @@ func (l Ledger) largestKind() SourceKind {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes}
+	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, OnDelete: l.OnDelete}
 	for kind, total := range l.Aggregates {
 		_, all := text.of(kind)
 		*all = &total
@@ -244,6 +277,12 @@ func (l Ledger) text() string {
 		}
 		(*entries)[key.Name] = digest
 		*all = nil // entries tell more
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(l.Gone), compareLocalKeys) {
+		if _, ok := l.Entries[key]; ok { // of one digest for all nothing can be gone
+			names := text.Gone.of(key.Kind)
+			*names = append(*names, key.Name)
+		}
 	}
 	raw, _ := json.Marshal(text) // strings, numbers and digests always can be
 	return string(raw)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,7 +90,9 @@ func TestLedgerRoundTrip(t *testing.T) {
 	for name, ledger := range map[string]reload.Ledger{
 		"empty":   {Format: 1, Entries: merged(), Aggregates: map[reload.SourceKind]reload.Total{}},
 		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, Entries: merged(entriesOf(reload.ConfigMap, 5, "a"), entriesOf(reload.Secret, 5, "a"), entriesOf(reload.SecretProviderClass, 5, "a")), Aggregates: map[reload.SourceKind]reload.Total{}},
-		"mixed":   {Format: 1, UID: "u", Entries: entriesOf(reload.Secret, 3, "a"), Aggregates: map[reload.SourceKind]reload.Total{reload.ConfigMap: total(1)}},
+		"gone": {Format: 1, UID: "u", OnDelete: true, Entries: entriesOf(reload.Secret, 3, "a"), Aggregates: map[reload.SourceKind]reload.Total{},
+			Gone: map[reload.LocalKey]struct{}{{Kind: reload.Secret, Name: slices.Collect(maps.Keys(entriesOf(reload.Secret, 3, "a")))[0].Name}: {}}},
+		"mixed": {Format: 1, UID: "u", Entries: entriesOf(reload.Secret, 3, "a"), Aggregates: map[reload.SourceKind]reload.Total{reload.ConfigMap: total(1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := reload.ParseLedger(ledger.String())

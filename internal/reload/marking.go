@@ -8,6 +8,8 @@ import (
 // Marking is what a reload writes into the pod template.
 type Marking struct {
 	Env []EnvMark
+	// Removed are variables that stand there and have to go.
+	Removed []EnvMark
 	// ReloadedFrom is the text of the annotation that names the source.
 	ReloadedFrom string
 	// Rolled is a value for RolledAnnotation, if the rest alone would leave the
@@ -23,6 +25,7 @@ func (d *Decision) Mark(w *Workload, seen WorkloadSeen, secrets SecretMarks, now
 	switch d.Ledger.Step {
 	case StepVariables:
 		m.Env = d.variables(w, secrets)
+		m.Removed = d.removed(w, m.Env)
 	case StepAnnotation, StepAnnotationFirst:
 		m.ReloadedFrom = d.reloadedFrom(w, secrets, now)
 	}
@@ -37,6 +40,9 @@ func (d *Decision) Mark(w *Workload, seen WorkloadSeen, secrets SecretMarks, now
 func (d *Decision) variables(w *Workload, secrets SecretMarks) []EnvMark {
 	var marks []EnvMark
 	for _, c := range d.Changes {
+		if c.Deleted {
+			continue
+		}
 		container, ok := MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == RuleNamed)
 		if !ok {
 			// A volume that no container mounts: nothing that could carry a variable uses the source.
@@ -45,6 +51,19 @@ func (d *Decision) variables(w *Workload, secrets SecretMarks) []EnvMark {
 		mark := EnvMark{Container: container, Variable: EnvVarName(c.Source.Key), Value: MarkHash(c.Source, secrets)}
 		if !hasVariable(marks, mark) {
 			// Where two sources share the variable, the first one's value stays.
+			marks = append(marks, mark)
+		}
+	}
+	return marks
+}
+
+// removed are the variables of sources that are gone.
+func (d *Decision) removed(w *Workload, written []EnvMark) []EnvMark {
+	var marks []EnvMark
+	for _, c := range d.Changes {
+		container, ok := MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == RuleNamed)
+		mark := EnvMark{Container: container, Variable: EnvVarName(c.Source.Key)}
+		if _, stands := w.Marks.standing(mark.Container, mark.Variable); c.Deleted && ok && stands && !hasVariable(written, mark) {
 			marks = append(marks, mark)
 		}
 	}
@@ -62,7 +81,10 @@ func hasVariable(marks []EnvMark, mark EnvMark) bool {
 
 func (d *Decision) reloadedFrom(w *Workload, secrets SecretMarks, now time.Time) string {
 	last := d.Changes[len(d.Changes)-1]
-	from := ReloadedFrom{Source: last.Source.Key, Hash: MarkHash(last.Source, secrets), ObservedAt: now.Unix()}
+	from := ReloadedFrom{Source: last.Source.Key, Hash: DeleteMarker, ObservedAt: now.Unix()}
+	if !last.Deleted {
+		from.Hash = MarkHash(last.Source, secrets)
+	}
 	if container, ok := MarkContainer(last.Uses, w.Containers, last.Verdict.Rule == RuleNamed); ok {
 		from.Containers = []string{container}
 	}

@@ -36,6 +36,9 @@ func (m Marks) standingAnnotation(src SourceKey) (string, bool) {
 // with returns the marks as a reload leaves them.
 func (m Marks) with(marking Marking) Marks {
 	next := Marks{Env: slices.Clone(m.Env), ReloadedFrom: cmp.Or(marking.ReloadedFrom, m.ReloadedFrom), Rolled: cmp.Or(marking.Rolled, m.Rolled)}
+	for _, mark := range marking.Removed {
+		next.Env = slices.DeleteFunc(next.Env, func(e EnvMark) bool { return e.Container == mark.Container && e.Variable == mark.Variable })
+	}
 	for _, mark := range marking.Env {
 		i := slices.IndexFunc(next.Env, func(e EnvMark) bool { return e.Container == mark.Container && e.Variable == mark.Variable })
 		if i < 0 {

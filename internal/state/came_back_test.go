@@ -171,7 +171,7 @@ func TestADeletedSourceIsForgottenWithTheLastWorkloadThatUsedIt(t *testing.T) {
 	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), live)
 	s.PutWorkload(deployment("named", "", 1, byName, "c.*"), live)
 	s.PutSource(written("ab", 2, 50), live)
-	s.DeleteSource(written("ab", 2, 50).Key)
+	s.DeleteSource(written("ab", 2, 50).Key, reload.Departure{})
 	s.DeleteWorkload(deployment("web", "", 0).Key)
 	if len(s.gone) != 1 {
 		t.Fatal("it is forgotten although a workload may use it when it comes back")

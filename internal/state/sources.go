@@ -14,6 +14,8 @@ type source struct {
 	seen reload.SourceSeen
 	// changed is the version of the latest event in which the content was another one than before.
 	changed uint64
+	// departure is when it was seen to be deleted, for one that is gone.
+	departure reload.Departure
 }
 
 // PutSource stores a source and returns the workloads that have to be looked at because of it: none if neither its
@@ -22,7 +24,7 @@ type source struct {
 func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	version := versionOf(src.ResourceVersion)
+	version := VersionOf(src.ResourceVersion)
 	known, ok := s.sources[src.Key]
 	gone, back := s.gone[src.Key]
 	if back = back && !ok && live; back {
@@ -50,6 +52,13 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 		}
 		if ok && known.Annotations == src.Annotations {
 			next.seen.Annotations = known.seen.Annotations
+		}
+	}
+	next.seen.Created = known.seen.Created
+	if !ok || back {
+		next.seen.Created = 0
+		if live {
+			next.seen.Created = version
 		}
 	}
 	next.changed = version
@@ -99,19 +108,24 @@ func (s *State) Misplaced(key reload.SourceKey) string {
 	return s.sources[key].Misplaced
 }
 
-// DeleteSource forgets a source.
-func (s *State) DeleteSource(key reload.SourceKey) {
+// DeleteSource forgets a source that was seen to be deleted, and returns the workloads that it may have concerned.
+func (s *State) DeleteSource(key reload.SourceKey, departure reload.Departure) []reload.WorkloadKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok := s.sources[key]; ok && len(s.index.candidates(key)) > 0 {
+	concerned := s.index.candidates(key)
+	if known, ok := s.sources[key]; ok && len(concerned) > 0 {
+		known.departure = departure
+		known.departure.Unselected = known.Annotations.Unselected
 		s.gone[key] = known
 	}
 	delete(s.sources, key)
 	s.index.dropSource(key)
+	return concerned
 }
 
-// KeepSources forgets the sources of a kind, in one namespace or in all, that a complete snapshot did not name.
-func (s *State) KeepSources(kind reload.SourceKind, namespace string, named map[types.NamespacedName]struct{}) {
+// KeepSources forgets the sources of a kind, in one namespace or in all, that a complete snapshot did not name, and
+// returns the workloads that they may have concerned.
+func (s *State) KeepSources(kind reload.SourceKind, namespace string, named map[types.NamespacedName]struct{}) (concerned []reload.WorkloadKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.sources {
@@ -121,6 +135,7 @@ func (s *State) KeepSources(kind reload.SourceKind, namespace string, named map[
 		if _, ok := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]; !ok {
 			delete(s.sources, key)
 			s.index.dropSource(key)
+			concerned = append(concerned, s.index.candidates(key)...)
 		}
 	}
 	for key := range s.gone {
@@ -128,6 +143,7 @@ func (s *State) KeepSources(kind reload.SourceKind, namespace string, named map[
 			delete(s.gone, key) // what happened since is not known
 		}
 	}
+	return concerned
 }
 
 // overtaken tells that an object is not newer than what is known of it. A watch may bring what our own write was
@@ -142,8 +158,8 @@ func overtaken(version, known uint64, live bool) bool {
 	return version == known
 }
 
-// versionOf reads a resource version as the number it is; 0 if it is none, and then order proves nothing.
-func versionOf(resourceVersion string) uint64 {
+// VersionOf reads a resource version as the number it is; 0 if it is none, and then order proves nothing.
+func VersionOf(resourceVersion string) uint64 {
 	v, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
 		return 0

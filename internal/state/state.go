@@ -47,7 +47,7 @@ func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
 	if !ok {
 		return reload.Facts{}, false
 	}
-	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered}
+	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, AutoReloadAll: s.autoReloadAll}
 	f.Seen.Compared = w.compared
 	for _, srcKey := range s.index.sourcesFor(key.Namespace, w.links) {
 		src, ok := s.sources[srcKey]
@@ -66,10 +66,35 @@ func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
 		reference, _ := w.Reference(srcKey.Local())
 		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Left: w.left[srcKey.Local()], Verdict: verdict, Uses: reference.Uses})
 	}
+	f.Gone = s.departures(key.Namespace, w.links)
 	slices.SortFunc(f.Concerns, func(a, b reload.Concern) int {
 		return cmp.Or(cmp.Compare(a.Source.Key.Kind, b.Source.Key.Kind), cmp.Compare(a.Source.Key.Name, b.Source.Key.Name))
 	})
 	return f, true
+}
+
+// departures are the sources a workload may have been concerned by and that were seen to be deleted.
+func (s *State) departures(namespace string, l links) map[reload.LocalKey]reload.Departure {
+	var gone map[reload.LocalKey]reload.Departure
+	note := func(key reload.SourceKey, src source) {
+		if gone == nil {
+			gone = map[reload.LocalKey]reload.Departure{}
+		}
+		gone[key.Local()] = src.departure
+	}
+	for _, local := range l.exact {
+		if src, ok := s.gone[local.In(namespace)]; ok {
+			note(src.Key, src)
+		}
+	}
+	if len(l.patterns) > 0 {
+		for key, src := range s.gone {
+			if key.Namespace == namespace {
+				note(key, src)
+			}
+		}
+	}
+	return gone
 }
 
 // Workload returns what is kept of a workload.

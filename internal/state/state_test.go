@@ -159,7 +159,7 @@ func TestWhatIsSeenOfASource(t *testing.T) {
 			reload.SourceSeen{Version: 7}},
 		"it appeared": {
 			func(s *State) { s.PutSource(configMap("cm", "one", 7), live) },
-			reload.SourceSeen{Content: 7, Annotations: 7, Version: 7}},
+			reload.SourceSeen{Content: 7, Created: 7, Annotations: 7, Version: 7}},
 		"it was edited": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "one", 7), inASnap)
@@ -167,18 +167,26 @@ func TestWhatIsSeenOfASource(t *testing.T) {
 				s.PutSource(configMap("cm", "two", 9), live)
 			},
 			reload.SourceSeen{Content: 8, Edited: true, Version: 9}},
-		"after a gap nothing is known": {
+		"after a gap nothing is known but when it was made": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "two", 8), live)
 				s.PutSource(configMap("cm", "two", 9), inASnap)
 			},
-			reload.SourceSeen{Version: 9}},
+			reload.SourceSeen{Created: 8, Version: 9}},
 		"a snapshot that brings the same version was no gap for it": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "two", 8), live)
 				s.PutSource(configMap("cm", "two", 8), inASnap)
 			},
-			reload.SourceSeen{Content: 8, Annotations: 8, Version: 8}},
+			reload.SourceSeen{Content: 8, Created: 8, Annotations: 8, Version: 8}},
+		"it was made again as it was": {
+			func(s *State) {
+				s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
+				s.PutSource(configMap("cm", "one", 7), inASnap)
+				s.DeleteSource(configMap("cm", "one", 8).Key, reload.Departure{Version: 8})
+				s.PutSource(configMap("cm", "one", 9), live)
+			},
+			reload.SourceSeen{Created: 9, Annotations: 0, Version: 9}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)

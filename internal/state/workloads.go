@@ -40,10 +40,10 @@ const maxRecent = 16
 func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	version := versionOf(w.ResourceVersion)
+	version := VersionOf(w.ResourceVersion)
 	known, ok := s.workloads[w.Key]
 	same := ok && known.UID == w.UID
-	if same && overtaken(version, versionOf(known.ResourceVersion), live) {
+	if same && overtaken(version, VersionOf(known.ResourceVersion), live) {
 		return false
 	}
 	revision := w.Revision()

@@ -1,0 +1,99 @@
+package controller
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// What the oracle knows of sources that are made and deleted, where the controller is told to reload for that.
+//
+// A deletion is a change once, for a workload that was covered and written to while the source was there. The creation of
+// a source is one for a workload that is older, unless the controller wrote to it while the source was there before and
+// has not rolled it since for want of it.
+
+// latestOf is the last of these versions that is not later than another; 0 if there is none.
+func latestOf(versions []uint64, most uint64) uint64 {
+	for _, v := range slices.Backward(versions) {
+		if v <= most {
+			return v
+		}
+	}
+	return 0
+}
+
+// wentAway tells whether a rollout of ours may be for the deletion of a source.
+func (o *oracle) wentAway(w *workloadTruth, src simapi.Source, l *look) bool {
+	if _, known := l.known[src]; known || !o.h.onDelete {
+		return false
+	}
+	deleted := latestOf(o.sources[src].goings, l.gone[src])
+	if deleted <= o.installedAt || deleted <= w.missed[src] && !w.forgotten[src] {
+		return false
+	}
+	return o.later(w, src, l, deleted)
+}
+
+// cameUp tells whether a rollout of ours may be for the creation of a source.
+func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
+	version, known := l.known[src]
+	if !known || !o.h.onCreate || w.named[src] && !w.forgotten[src] {
+		return false
+	}
+	made := latestOf(o.sources[src].comings, version)
+	if made <= o.installedAt || made <= w.carried[src] && !w.forgotten[src] || !o.sources[src].created.After(w.made.Add(time.Second)) {
+		return false
+	}
+	return o.later(w, src, l, made)
+}
+
+// later tells whether a version may be taken for later than what somebody else did to a workload.
+func (o *oracle) later(w *workloadTruth, src simapi.Source, l *look, version uint64) bool {
+	horizon := max(w.foreign, w.first[src])
+	return version > horizon || version <= l.live[src.Resource] || horizon <= l.live[plural(l.key.Kind)] || o.mayHaveReturned(w)
+}
+
+// miss notes, when we have rolled a workload, which sources its new pods do without.
+func (w *workloadTruth) miss(l *look) {
+	for src := range w.covered {
+		if _, known := l.known[src]; !known {
+			w.missed[src] = l.gone[src]
+		}
+	}
+}
+
+// note notes which sources were there when we wrote to a workload.
+func (w *workloadTruth) note(l *look) {
+	for src, since := range w.covered {
+		_, known := l.known[src]
+		switch {
+		case known:
+			w.named[src] = true
+		case l.gone[src] > since && l.onDelete:
+			w.named[src] = false
+			delete(w.adopted, src)
+		}
+	}
+}
+
+// judgeComings holds at rest: no deletion was lost, and no creation that was seen.
+func (o *oracle) judgeComings(w *workloadTruth) {
+	rolled := w.foreign
+	if len(w.reloads) > 0 {
+		rolled = max(rolled, w.reloads[len(w.reloads)-1])
+	}
+	for src, covered := range w.covered {
+		s := o.sources[src]
+		switch {
+		case o.h.onDelete && !s.exists && s.deleted > covered && w.adopted[src] > 0 && w.adopted[src] < s.deleted && rolled < s.deleted:
+			o.fail("%s was last rolled at %d, and not for the deletion of %s at %d", w.name, rolled, src, s.deleted)
+		case o.h.onCreate && s.exists && !w.named[src] && w.tampered == 0 && s.made > max(covered, o.lastGap, o.installedAt) &&
+			s.created.After(w.made.Add(longestSettle)) && rolled < s.made:
+			o.fail("%s was last rolled at %d, and not for the creation of %s at %d", w.name, rolled, src, s.made)
+		}
+	}
+}
+
+// longestSettle is the quiet period of workloads that a tool manages.
+const longestSettle = 5 * time.Second

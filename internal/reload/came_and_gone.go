@@ -1,0 +1,113 @@
+package reload
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Departure is when a source was seen to be deleted.
+type Departure struct {
+	// Version is the one of the deletion.
+	Version uint64
+	// Time is by our own clock.
+	Time time.Time
+	// Unselected tells that the controller was told not to look at it by then.
+	Unselected bool
+}
+
+// appeared is for a source that was made later than the workload: its pods run
+// without it, unless they were started since.
+func (f *Facts) appeared(c *Concern) finding {
+	made := *c
+	made.Seen.Content, made.Seen.Timeless = c.Seen.Created, false
+	switch {
+	case max(f.Seen.Policy, c.Seen.Annotations) > made.Seen.latest() && made.Seen.latest() != 0:
+		return recorded // nobody asked for it when it was made
+	case f.beforeUs(&made):
+		return recorded
+	}
+	switch order(&made, f.Seen) {
+	case fresh:
+		return recorded
+	case stale:
+		return changed
+	default:
+		return f.asked(&made)
+	}
+}
+
+// findGone compares the sources that are not there with the ledger. One that has
+// an entry was there when it was written, unless it is noted to be gone.
+func (f *Facts) findGone(base base, t *tally) {
+	if base.err != nil {
+		return
+	}
+	t.noted = base.ledger.OnDelete != f.OnDelete
+	if !f.OnDelete {
+		return
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(base.ledger.Entries), compareLocalKeys) {
+		if _, refers := f.Workload.Reference(key); !refers && !f.Workload.Policy.names(key) {
+			continue
+		}
+		_, noted := base.ledger.Gone[key]
+		switch absent := f.isAbsent(key); {
+		case noted && !absent:
+			t.noted = true // it is there again
+		case absent && !noted:
+			f.gone(key, base, t)
+		}
+	}
+}
+
+// gone is for a source that was there when the ledger was written.
+func (f *Facts) gone(key LocalKey, base base, t *tally) {
+	reference, refers := f.Workload.Reference(key)
+	src := key.In(f.Workload.Key.Namespace)
+	// Its own annotations are gone with it. That it has an entry tells that they were right.
+	verdict := f.Workload.Policy.Judge(src, SourceAnnotations{Match: true}, refers, f.AutoReloadAll)
+	seen := f.Gone[key].Version
+	switch {
+	case !verdict.Concerned, f.Gone[key].Unselected, seen == 0 && !base.ledger.OnDelete:
+		t.noted = true // nobody asked for a roll when it was deleted
+	case seen != 0 && f.Seen.Template > seen && !f.Seen.Returned:
+		t.gone = append(t.gone, key)
+		t.noted = true // somebody else has rolled it since
+	default:
+		t.gone = append(t.gone, key)
+		t.changes = append(t.changes, Concern{Source: Source{Key: src}, Verdict: verdict, Deleted: true, Uses: reference.Uses})
+	}
+}
+
+// isAbsent tells whether a source does not exist, as far as was looked.
+func (f *Facts) isAbsent(key LocalKey) bool {
+	return !slices.Contains(f.Unread, key.Kind) && !slices.Contains(f.Spared, key) && !slices.Contains(f.Unselected, key) &&
+		!slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Key.Local() == key })
+}
+
+// absent are the sources with an entry in a ledger that do not exist.
+func (f *Facts) absent(next Ledger) map[LocalKey]struct{} {
+	if !f.OnDelete {
+		return nil
+	}
+	gone := map[LocalKey]struct{}{}
+	for key := range next.Entries {
+		if f.isAbsent(key) {
+			gone[key] = struct{}{}
+		}
+	}
+	return gone
+}
+
+// DepartedFor is how much longer a source must have been gone before a workload
+// is rolled for it. Many tools delete and create to change something.
+func (f *Facts) DepartedFor(d Decision, now time.Time) time.Duration {
+	var wait time.Duration
+	for _, c := range d.Changes {
+		if left, ok := f.Gone[c.Source.Key.Local()]; ok && c.Deleted {
+			wait = max(wait, left.Time.Add(f.Quiet).Sub(now))
+		}
+	}
+	return wait
+}

@@ -1,0 +1,199 @@
+package reload
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	cmKey  = LocalKey{ConfigMap, "cm"}
+	newKey = LocalKey{ConfigMap, "new"}
+)
+
+// refersTo adds a reference to a ConfigMap.
+func (s *situation) refersTo(key LocalKey) *situation {
+	s.f.Workload.References = append(s.f.Workload.References, Reference{Key: key, Uses: []Use{{How: UseEnvFrom, Container: "app"}}})
+	slices.SortFunc(s.f.Workload.References, func(a, b Reference) int { return compareLocalKeys(a.Key, b.Key) })
+	return s
+}
+
+func onCreate(f *Facts) { f.OnCreate, f.Quiet, f.Workload.Created = true, time.Second, at(70) }
+
+func onDelete(f *Facts) {
+	f.OnDelete, f.Quiet = true, time.Second
+	f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().Auto: "true"}, nil, DefaultNames())
+}
+
+func TestASourceThatIsMade(t *testing.T) {
+	// ConfigMap new is made long after web, which has a ledger without it.
+	seen := func(version uint64) *situation {
+		return web().refersTo(newKey).ledger(nil).cm("one", 60).with(onCreate).
+			source(ConfigMap, "new", "x", int64(version), int64(version), SourceSeen{Content: version, Created: version, Annotations: version, Version: version})
+	}
+	unseen := func(second int64) *situation {
+		return web().refersTo(newKey).ledger(nil).cm("one", 60).with(onCreate).
+			source(ConfigMap, "new", "x", second, second, SourceSeen{Version: 99})
+	}
+	// It was there before, and web was rolled when it was deleted, at 120.
+	again := func() *situation {
+		return seen(130).with(func(f *Facts) {
+			f.Concerns[1].Seen.Content, f.Concerns[1].Seen.Edited, f.Seen.Template = 90, true, 120
+		})
+	}
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"it counts":                                     {seen(130), Reload},
+		"unless nobody asked for it":                    {seen(130).with(func(f *Facts) { f.OnCreate = false }), Record},
+		"they came together":                            {seen(130).with(func(f *Facts) { f.Workload.Created = at(129) }), Record},
+		"not quite":                                     {seen(130).with(func(f *Facts) { f.Workload.Created = at(128) }), Reload},
+		"somebody else has rolled the workload":         {seen(130).with(func(f *Facts) { f.Seen.Template = 131 }), Record},
+		"the workload came to ask for it later":         {seen(130).with(func(f *Facts) { f.Seen.Policy = 131 }), Record},
+		"it came to match later":                        {seen(130).with(func(f *Facts) { f.Concerns[1].Seen.Annotations = 131 }), Record},
+		"while nobody watched: the pods are asked":      {unseen(90), AskPods},
+		"one is older":                                  {unseen(90).pods(1, 89), Reload},
+		"one may have started without it":               {unseen(90).pods(1, 95), Reload},
+		"all are younger":                               {unseen(90).pods(1, 96), Record},
+		"there are none":                                {unseen(90).pods(0, 0), Record},
+		"before the installation":                       {unseen(installed-1).with(func(f *Facts) { f.Workload.Created = at(1) }).pods(1, 2), Record},
+		"there is no ledger yet, as there was nothing":  {seen(130).with(func(f *Facts) { f.Workload.LedgerText, f.Concerns = "", f.Concerns[1:] }), Reload},
+		"it was made, and edited at once":               {seen(130).with(func(f *Facts) { f.Concerns[1].Seen.Content, f.Concerns[1].Seen.Edited = 131, true }), Reload},
+		"it was deleted, rolled for, and made again":    {again(), Reload},
+		"the same, and nobody asked for it":             {again().with(func(f *Facts) { f.OnCreate = false }), Record},
+		"it was deleted, and the entry is there still":  {again().ledger(func(l *Ledger) { l.Entries[newKey] = digestOf("x") }), Nothing},
+		"made again with other data":                    {again().ledger(func(l *Ledger) { l.Entries[newKey] = digestOf("y") }).with(func(f *Facts) { f.Concerns[1].Seen.Content = 130 }), Reload},
+		"it has one entry for all: that cannot be told": {seen(130).ledgerOf(func(l *Ledger) { l.Aggregates, l.Entries = map[SourceKind]Total{ConfigMap: {Count: 1}}, nil }).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }).pods(0, 0), Record},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := Decide(tc.when.f); d.Action != tc.want {
+				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+		})
+	}
+}
+
+func TestASourceThatIsDeleted(t *testing.T) {
+	armed := func(l *Ledger) { l.OnDelete = true }
+	seen := func(version uint64) func(*Facts) {
+		return func(f *Facts) { f.Gone = map[LocalKey]Departure{cmKey: {Version: version}} }
+	}
+	policy := func(annotations map[string]string) func(*Facts) {
+		return func(f *Facts) { f.Workload.Policy, _ = ParsePolicy(annotations, nil, DefaultNames()) }
+	}
+	names := DefaultNames()
+	// What the ledger to be written has: an entry, and that it is gone.
+	type after struct{ entry, gone bool }
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+		then after
+	}{
+		"while nobody watched":                        {web().with(onDelete).ledger(armed), Reload, after{}},
+		"before our eyes":                             {web().with(onDelete).ledger(armed).with(seen(130)), Reload, after{}},
+		"before our eyes, and the flag is new":        {web().with(onDelete).ledger(nil).with(seen(130)), Reload, after{}},
+		"before the flag was given":                   {web().with(onDelete).ledger(nil), Record, after{true, true}},
+		"which is noted":                              {web().with(onDelete).ledger(armed).ledgerOf(func(l *Ledger) { l.Gone = map[LocalKey]struct{}{cmKey: {}} }), Nothing, after{}},
+		"it was noted, and is there again":            {web().with(onDelete).cm("one", 60).ledger(armed).ledgerOf(func(l *Ledger) { l.Gone = map[LocalKey]struct{}{cmKey: {}} }), Record, after{true, false}},
+		"it was noted, and is there with other data":  {web().with(onDelete).cmSeen("two", 130).ledger(armed).ledgerOf(func(l *Ledger) { l.Gone = map[LocalKey]struct{}{cmKey: {}} }), Reload, after{true, false}},
+		"nobody asks for it":                          {web().ledger(nil), Nothing, after{}},
+		"nobody asks for it any more":                 {web().ledger(armed), Record, after{true, false}},
+		"it is there":                                 {web().with(onDelete).cm("one", 60).ledger(armed), Nothing, after{}},
+		"it is there, and the flag is new":            {web().with(onDelete).cm("one", 60).ledger(nil), Record, after{true, false}},
+		"it is there again, as it was":                {web().with(onDelete).cmSeen("one", 130).ledger(armed), Nothing, after{}},
+		"somebody else has rolled it since":           {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Template = 131 }), Record, after{}},
+		"the template came back since":                {web().with(onDelete).ledger(armed).with(seen(130)).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 131, true }), Reload, after{}},
+		"its kind is not read":                        {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Unread = []SourceKind{ConfigMap} }), Nothing, after{}},
+		"it is not selected":                          {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Unselected = []LocalKey{cmKey} }), Nothing, after{}},
+		"it was not selected when it was deleted":     {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Gone = map[LocalKey]Departure{cmKey: {Version: 130, Unselected: true}} }), Record, after{true, true}},
+		"it does not concern the workload":            {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Spared = []LocalKey{cmKey} }), Record, after{}},
+		"the workload has opted out":                  {web().with(onDelete).ledger(armed).with(policy(nil)), Record, after{true, true}},
+		"it is excluded":                              {web().with(onDelete).ledger(armed).with(policy(map[string]string{names.Auto: "true", names.ConfigMapExclude: "cm"})), Record, after{true, true}},
+		"all are opted in":                            {web().with(onDelete).ledger(armed).with(policy(nil)).with(func(f *Facts) { f.AutoReloadAll = true }), Reload, after{}},
+		"it is searched, and matched when it existed": {web().with(onDelete).ledger(armed).with(policy(map[string]string{names.Search: "true"})), Reload, after{}},
+		"the workload does not refer to it any more":  {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Workload.References = nil }), Nothing, after{}},
+		"a Secret under a lost key":                   {web().with(onDelete).ledger(armed).ledgerOf(func(l *Ledger) { l.Instance, l.Entries = "lost", map[LocalKey]Digest{{Secret, "sec"}: digestOf("x")} }), Reload, after{}},
+		"the ledger was taken away":                   {web().with(onDelete).remembered(armed), Reload, after{}},
+		"the ledger is that of another object":        {web().with(onDelete).ledger(armed).ledgerOf(func(l *Ledger) { l.UID = "other" }), Nothing, after{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Decide(tc.when.f)
+			if d.Action != tc.want {
+				t.Fatalf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+			if d.Action == Nothing {
+				return
+			}
+			next, err := ParseLedger(d.Ledger.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, entry := next.Entries[cmKey]
+			_, gone := next.Gone[cmKey]
+			if got := (after{entry, gone}); got != tc.then || next.OnDelete != tc.when.f.OnDelete {
+				t.Errorf("the ledger has %+v, want %+v: %s", got, tc.then, d.Ledger)
+			}
+			// Whoever starts with what was written has nothing more to do.
+			tc.when.f.Workload.LedgerText, tc.when.f.Remembered, tc.when.f.Gone = d.Ledger.String(), "", nil
+			if again := Decide(tc.when.f); again.Action != Nothing && !tc.when.f.Seen.Returned {
+				t.Errorf("after that it was decided to %s: %s", again.Action, again.Why)
+			}
+		})
+	}
+}
+
+func TestADeletionIsMarked(t *testing.T) {
+	for name, tc := range map[string]struct {
+		when             *situation
+		removed          []EnvMark
+		annotation       bool
+		rolledAnnotation bool
+	}{
+		"the variable goes":             {web().mark("x"), []EnvMark{{"app", "STAKATER_CM_CONFIGMAP", ""}}, false, false},
+		"there is none":                 {web(), nil, false, true},
+		"in another container it stays": {web().with(func(f *Facts) { f.Workload.Marks.Env = []EnvMark{{"side", "STAKATER_CM_CONFIGMAP", "x"}} }), nil, false, true},
+		"by annotation":                 {web().mark("x").with(func(f *Facts) { f.Strategy = StrategyAnnotations }), nil, true, false},
+		"another source is marked by that variable": {web().mark("x").refersTo(LocalKey{ConfigMap, "CM"}).
+			source(ConfigMap, "CM", "two", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).
+			with(func(f *Facts) {
+				f.Workload.LedgerText = ""
+			}), nil, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tc.when.with(onDelete).ledger(func(l *Ledger) {
+				l.OnDelete = true
+				l.Entries[LocalKey{ConfigMap, "CM"}] = digestOf("one")
+			})
+			if len(s.f.Concerns) == 0 {
+				s.ledgerOf(func(l *Ledger) { maps.DeleteFunc(l.Entries, func(k LocalKey, _ Digest) bool { return k != cmKey }) })
+			}
+			d := Decide(s.f)
+			seen := WorkloadSeen{Recent: []Digest{s.f.Workload.Revision()}, Whole: true}
+			m := d.Mark(&s.f.Workload, seen, SecretMarksKeyed, at(200))
+			if !slices.Equal(m.Removed, tc.removed) || tc.annotation != strings.Contains(m.ReloadedFrom, `"hash":"`+DeleteMarker+`"`) || tc.rolledAnnotation != (m.Rolled != "") {
+				t.Errorf("marked by %+v", m)
+			}
+			if seen.MayHavePods(revision(s.f.Workload.Template, s.f.Workload.Marks.with(m))) {
+				t.Error("it rolls nothing")
+			}
+		})
+	}
+}
+
+func TestADeletionIsActedUponAfterTheQuietPeriod(t *testing.T) {
+	s := web().with(onDelete).ledger(func(l *Ledger) { l.OnDelete = true }).with(func(f *Facts) {
+		f.Gone = map[LocalKey]Departure{cmKey: {Version: 130, Time: at(200)}}
+	})
+	d := Decide(s.f)
+	for second, want := range map[int64]time.Duration{200: time.Second, 201: 0} {
+		if got := s.f.DepartedFor(d, at(second)); got != want {
+			t.Errorf("at %d: waits for %s, want %s", second, got, want)
+		}
+	}
+	if got := s.f.DepartedFor(Decide(web().ledger(nil).cmSeen("two", 130).f), at(200)); got != 0 {
+		t.Errorf("an edit waits for %s", got)
+	}
+}

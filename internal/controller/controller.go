@@ -120,8 +120,8 @@ type Controller struct {
 	following map[reload.WorkloadKey]followed
 	// tooNew are the workloads of which was told that their ledger cannot be read.
 	tooNew map[reload.WorkloadKey]types.UID
-	// newcomers were opted in while we ran, and nobody has told yet what is watched for them.
-	newcomers map[reload.WorkloadKey]struct{}
+	// newcomers have begun to ask for something while we ran, and nobody has told yet what is watched for them.
+	newcomers map[reload.WorkloadKey]newcomer
 	// turns is when workloads without a ledger may have theirs.
 	turns map[reload.WorkloadKey]time.Time
 	// unsure are reloads of which no answer came.
@@ -154,7 +154,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		awaiting:   map[reload.WorkloadKey]time.Time{},
 		following:  map[reload.WorkloadKey]followed{},
 		tooNew:     map[reload.WorkloadKey]types.UID{},
-		newcomers:  map[reload.WorkloadKey]struct{}{},
+		newcomers:  map[reload.WorkloadKey]newcomer{},
 		turns:      map[reload.WorkloadKey]time.Time{},
 		unsure:     map[reload.WorkloadKey]sent{},
 	}

@@ -32,6 +32,9 @@ func (o *oracle) wentAway(w *workloadTruth, src simapi.Source, l *look) bool {
 	if deleted <= o.installedAt || deleted <= w.missed[src] && !w.forgotten[src] {
 		return false
 	}
+	if o.h.server.Now().Before(o.goneAt[src].Add(shortestSettle)) {
+		return false // it may be about to come back
+	}
 	return o.later(w, src, l, deleted)
 }
 
@@ -46,6 +49,13 @@ func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 		return false
 	}
 	return o.later(w, src, l, made)
+}
+
+// madeAgain tells whether the age of the pods may be misleading: a source that was made again as it was shows no earlier
+// time than that, so that pods of a template that came back seem to be older than its content.
+func (o *oracle) madeAgain(w *workloadTruth, src simapi.Source, l *look) bool {
+	_, known := l.known[src]
+	return known && len(o.sources[src].comings) > 1 && o.mayHaveReturned(w) && l.older(o.sources[src].created)
 }
 
 // later tells whether a version may be taken for later than what somebody else did to a workload.
@@ -95,5 +105,8 @@ func (o *oracle) judgeComings(w *workloadTruth) {
 	}
 }
 
-// longestSettle is the quiet period of workloads that a tool manages.
-const longestSettle = 5 * time.Second
+// shortestSettle is the quiet period, and longestSettle that of workloads that a tool manages.
+const (
+	shortestSettle = time.Second
+	longestSettle  = 5 * time.Second
+)

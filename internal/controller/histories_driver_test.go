@@ -80,7 +80,7 @@ func newHistory(seed uint64, steps int) *history {
 		clock:  clocktesting.NewFakeClock(start),
 	}
 	flags := rand.New(rand.NewPCG(seed, 2))
-	h.onCreate, h.onDelete = flags.IntN(3) == 0, flags.IntN(3) == 0
+	h.onCreate, h.onDelete = flags.IntN(5) < 2, flags.IntN(5) < 2
 	h.pods = simapi.NewPods(h.server, 2)
 	h.oracle = newOracle(h)
 	h.server.Observe(h.oracle.observe)

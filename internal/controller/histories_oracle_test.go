@@ -46,6 +46,8 @@ type oracle struct {
 	known map[simapi.Source]uint64
 	live  map[string]uint64
 	gone  map[simapi.Source]uint64
+	// goneAt is when the running controller was shown a deletion.
+	goneAt map[simapi.Source]time.Time
 
 	installedAt uint64
 	lastGap     uint64
@@ -67,6 +69,7 @@ func newOracle(h *history) *oracle {
 		known:     map[simapi.Source]uint64{},
 		live:      map[string]uint64{},
 		gone:      map[simapi.Source]uint64{},
+		goneAt:    map[simapi.Source]time.Time{},
 	}
 }
 
@@ -102,6 +105,7 @@ func (o *oracle) started() {
 	clear(o.known)
 	clear(o.live)
 	clear(o.gone)
+	clear(o.goneAt)
 	o.startedAt = o.h.server.Version()
 }
 
@@ -110,7 +114,7 @@ func (o *oracle) delivered(resource, name string, version uint64, gone bool) {
 	src := simapi.Source{Resource: resource, Name: name}
 	if gone {
 		delete(o.known, src)
-		o.gone[src] = version
+		o.gone[src], o.goneAt[src] = version, o.h.server.Now()
 	} else {
 		o.known[src] = version
 	}
@@ -122,6 +126,7 @@ func (o *oracle) whole(resource string, version uint64, names map[types.Namespac
 	for _, src := range sources() {
 		if _, ok := names[inShop(src.Name)]; src.Resource == resource && !ok {
 			o.gone[src] = version
+			delete(o.goneAt, src)
 		}
 	}
 	for src := range o.known {
@@ -151,7 +156,7 @@ func (o *oracle) reason(w *workloadTruth, e simapi.Event, l *look) (string, bool
 		if o.leftBehind(e.Old, src, l) || w.unreadable[src] && (l.older(o.sources[src].dateAt(l.known[src])) || o.sources[src].made > o.keyLostAt) {
 			return "", true
 		}
-		if o.wentAway(w, src, l) || o.cameUp(w, src, l) {
+		if o.wentAway(w, src, l) || o.cameUp(w, src, l) || o.madeAgain(w, src, l) {
 			return "", true
 		}
 		horizon := max(w.foreign, w.first[src], o.installedAt)

@@ -85,6 +85,10 @@ func (u *users) settleIn() {
 // userStep is one thing that somebody does on purpose.
 func (h *history) userStep() {
 	u := &h.users
+	comeAndGo := 1
+	if h.onCreate || h.onDelete {
+		comeAndGo = 4 // that is what these histories are about
+	}
 	steps := []struct {
 		name   string
 		weight int
@@ -95,8 +99,8 @@ func (h *history) userStep() {
 		{"take a key away", 8, func() bool { return u.removeKey(u.source()) }},
 		{"put content back", 6, func() bool { return u.putBack(u.source()) }},
 		{"label a source", 4, func() bool { return u.label(u.source()) }},
-		{"delete a source", 3, func() bool { return u.deleteSource(u.source()) }},
-		{"create a source again", 6, func() bool { return u.createAgain() }},
+		{"delete a source", 3 * comeAndGo, func() bool { return u.deleteSource(u.source()) }},
+		{"create a source again", 6 * comeAndGo, func() bool { return u.createAgain() }},
 		{"edit a template", 8, func() bool { return u.editTemplate(u.workload()) }},
 		{"change the references", 5, func() bool { return u.changeReferences(u.workload()) }},
 		{"edit a template with its source", 4, func() bool { return u.editBoth(u.workload()) }},

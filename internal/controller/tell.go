@@ -20,25 +20,47 @@ func (c *Controller) tellWorkload(before *reload.Workload, w *reload.Workload) {
 	if len(problems) > 0 {
 		c.report.Misused(w, problems)
 	}
-	if w.Policy.OptedIn(c.opts.AutoReloadAll) && (before == nil || !before.Policy.OptedIn(c.opts.AutoReloadAll)) {
-		c.mu.Lock()
-		c.newcomers[w.Key] = struct{}{}
-		c.mu.Unlock()
+	if !w.Policy.OptedIn(c.opts.AutoReloadAll) {
+		return
 	}
+	wasIn := before != nil && before.Policy.OptedIn(c.opts.AutoReloadAll)
+	if wasIn && before.Policy.Equal(w.Policy) {
+		return
+	}
+	n := newcomer{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch known, waits := c.newcomers[w.Key]; {
+	case waits:
+		n = known // nothing was told yet of what it asked for before
+	case wasIn:
+		n = newcomer{wasIn: true, named: before.Policy.Named()}
+	}
+	c.newcomers[w.Key] = n
 }
 
-// welcome tells of a workload that was opted in what is watched for it, once that is known.
+// newcomer is a workload that has begun to ask for something, and what it asked for before.
+type newcomer struct {
+	wasIn bool
+	named []reload.LocalKey
+}
+
+// welcome tells of a workload that was opted in what is watched for it, once that is known, and of one that names other
+// sources which of them do not exist.
 func (c *Controller) welcome(facts *reload.Facts) {
 	c.mu.Lock()
-	_, isNew := c.newcomers[facts.Workload.Key]
+	n, isNew := c.newcomers[facts.Workload.Key]
 	delete(c.newcomers, facts.Workload.Key)
 	c.mu.Unlock()
 	if !isNew {
 		return
 	}
-	c.report.Watching(&facts.Workload, facts.Concerns)
+	if !n.wasIn {
+		c.report.Watching(&facts.Workload, facts.Concerns)
+	}
 	missing := slices.DeleteFunc(facts.Missing(), func(key reload.LocalKey) bool {
-		return slices.Contains(c.opts.IgnoredSources, key.Kind) // nobody knows
+		unknown := slices.Contains(c.opts.IgnoredSources, key.Kind)
+		return unknown || slices.Contains(n.named, key) // nobody knows, or it was told before
 	})
 	if len(missing) > 0 {
 		c.report.Missing(&facts.Workload, missing)

@@ -40,30 +40,36 @@ func TestASourceThatIsMade(t *testing.T) {
 	// It was there before, and web was rolled when it was deleted, at 120.
 	again := func() *situation {
 		return seen(130).with(func(f *Facts) {
-			f.Concerns[1].Seen.Content, f.Concerns[1].Seen.Edited, f.Seen.Template = 90, true, 120
+			f.Concerns[1].Seen.Content, f.Concerns[1].Seen.Edited, f.Concerns[1].Seen.Annotations, f.Seen.Template = 90, true, 1, 120
 		})
 	}
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
 	}{
-		"it counts":                                     {seen(130), Reload},
-		"unless nobody asked for it":                    {seen(130).with(func(f *Facts) { f.OnCreate = false }), Record},
-		"they came together":                            {seen(130).with(func(f *Facts) { f.Workload.Created = at(129) }), Record},
-		"not quite":                                     {seen(130).with(func(f *Facts) { f.Workload.Created = at(128) }), Reload},
-		"somebody else has rolled the workload":         {seen(130).with(func(f *Facts) { f.Seen.Template = 131 }), Record},
-		"the workload came to ask for it later":         {seen(130).with(func(f *Facts) { f.Seen.Policy = 131 }), Record},
-		"it came to match later":                        {seen(130).with(func(f *Facts) { f.Concerns[1].Seen.Annotations = 131 }), Record},
-		"while nobody watched: the pods are asked":      {unseen(90), AskPods},
-		"one is older":                                  {unseen(90).pods(1, 89), Reload},
-		"one may have started without it":               {unseen(90).pods(1, 95), Reload},
-		"all are younger":                               {unseen(90).pods(1, 96), Record},
-		"there are none":                                {unseen(90).pods(0, 0), Record},
-		"before the installation":                       {unseen(installed-1).with(func(f *Facts) { f.Workload.Created = at(1) }).pods(1, 2), Record},
-		"there is no ledger yet, as there was nothing":  {seen(130).with(func(f *Facts) { f.Workload.LedgerText, f.Concerns = "", f.Concerns[1:] }), Reload},
-		"it was made, and edited at once":               {seen(130).with(func(f *Facts) { f.Concerns[1].Seen.Content, f.Concerns[1].Seen.Edited = 131, true }), Reload},
-		"it was deleted, rolled for, and made again":    {again(), Reload},
-		"the same, and nobody asked for it":             {again().with(func(f *Facts) { f.OnCreate = false }), Record},
+		"it counts":                                    {seen(130), Reload},
+		"unless nobody asked for it":                   {seen(130).with(func(f *Facts) { f.OnCreate = false }), Record},
+		"they came together":                           {seen(130).with(func(f *Facts) { f.Workload.Created = at(129) }), Record},
+		"not quite":                                    {seen(130).with(func(f *Facts) { f.Workload.Created = at(128) }), Reload},
+		"somebody else has rolled the workload":        {seen(130).with(func(f *Facts) { f.Seen.Template = 131 }), Record},
+		"the workload came to ask for it later":        {seen(130).with(func(f *Facts) { f.Seen.Policy = 131 }), Record},
+		"it came to match later":                       {seen(130).with(func(f *Facts) { f.Concerns[1].Seen.Annotations = 131 }), Record},
+		"while nobody watched: the pods are asked":     {unseen(90), AskPods},
+		"one is older":                                 {unseen(90).pods(1, 89), Reload},
+		"one may have started without it":              {unseen(90).pods(1, 95), Reload},
+		"all are younger":                              {unseen(90).pods(1, 96), Record},
+		"there are none":                               {unseen(90).pods(0, 0), Record},
+		"before the installation":                      {unseen(installed-1).with(func(f *Facts) { f.Workload.Created = at(1) }).pods(1, 2), Record},
+		"there is no ledger yet, as there was nothing": {seen(130).with(func(f *Facts) { f.Workload.LedgerText, f.Concerns = "", f.Concerns[1:] }), Reload},
+		"it was made, and edited at once":              {seen(130).with(func(f *Facts) { f.Concerns[1].Seen.Content, f.Concerns[1].Seen.Edited = 131, true }), Reload},
+		"it was deleted, rolled for, and made again":   {again(), Reload},
+		"the same, and nobody asked for it":            {again().with(func(f *Facts) { f.OnCreate = false }), Record},
+		"the same, and its template may have come back": {again().with(func(f *Facts) {
+			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.AtRest = false, true, true, true
+		}).pods(1, 125), Record},
+		"it was edited before that, unnoticed": {again().with(func(f *Facts) {
+			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.AtRest, f.Concerns[1].Left.Version = false, true, true, true, 90
+		}).pods(1, 125), Reload},
 		"it was deleted, and the entry is there still":  {again().ledger(func(l *Ledger) { l.Entries[newKey] = digestOf("x") }), Nothing},
 		"made again with other data":                    {again().ledger(func(l *Ledger) { l.Entries[newKey] = digestOf("y") }).with(func(f *Facts) { f.Concerns[1].Seen.Content = 130 }), Reload},
 		"it has one entry for all: that cannot be told": {seen(130).ledgerOf(func(l *Ledger) { l.Aggregates, l.Entries = map[SourceKind]Total{ConfigMap: {Count: 1}}, nil }).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }).pods(0, 0), Record},

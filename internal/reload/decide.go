@@ -123,14 +123,11 @@ type Decision struct {
 // Missing are the sources that the workload names and that do not exist.
 func (f *Facts) Missing() []LocalKey {
 	var missing []LocalKey
-	for _, kind := range sourceKinds() {
-		for _, name := range f.Workload.Policy.ExactNames(kind) {
-			key := LocalKey{Kind: kind, Name: name}
-			exists := slices.Contains(f.Spared, key) || slices.Contains(f.Unselected, key) ||
-				slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Key.Local() == key })
-			if !exists {
-				missing = append(missing, key)
-			}
+	for _, key := range f.Workload.Policy.Named() {
+		exists := slices.Contains(f.Spared, key) || slices.Contains(f.Unselected, key) ||
+			slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Key.Local() == key })
+		if !exists {
+			missing = append(missing, key)
 		}
 	}
 	return missing

@@ -196,6 +196,9 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 			return found
 		}
 	}
+	if c.Seen.Created > c.Seen.Content && f.Seen.Compared && c.Left.Version == 0 {
+		return recorded // it was made again as it was when the workload was compared, which has done without it since
+	}
 	content := c.Seen.latest()
 	covered := max(f.Seen.Policy, c.Seen.Annotations)
 	if !f.Seen.Returned {

@@ -140,6 +140,17 @@ func (p Policy) names(key LocalKey) bool {
 	return slices.ContainsFunc(p.of(key.Kind).entries, func(e namedEntry) bool { return e.matches(key.Name) })
 }
 
+// Named are the sources that lists name as they are spelt.
+func (p Policy) Named() []LocalKey {
+	var named []LocalKey
+	for _, kind := range sourceKinds() {
+		for _, name := range p.ExactNames(kind) {
+			named = append(named, LocalKey{Kind: kind, Name: name})
+		}
+	}
+	return named
+}
+
 // ExactNames returns the named sources of a kind that can be one source only,
 // in the order of the annotation. Names with a character that means something
 // in a regular expression, such as a dot, are not among them.

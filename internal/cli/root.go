@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -37,7 +38,7 @@ func Main(args []string, version string, getenv func(string) string, stdout, std
 		_ = root.Help()
 		return 2
 	}
-	root.SetArgs(impliedRun(args))
+	root.SetArgs(joined(impliedRun(args)))
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -64,6 +65,21 @@ func impliedRun(args []string) []string {
 	default:
 		return append([]string{"run"}, args...)
 	}
+}
+
+// joined gives flags that take a value or none the one that stands in an argument of its own, as Reloader took it.
+func joined(args []string) []string {
+	var all []string
+	for i, arg := range args {
+		if i > 0 && (args[i-1] == "--reload-on-create" || args[i-1] == "--reload-on-delete") {
+			if _, err := strconv.ParseBool(arg); err == nil {
+				all[len(all)-1] += "=" + arg
+				continue
+			}
+		}
+		all = append(all, arg)
+	}
+	return all
 }
 
 func newRoot(version string, getenv func(string) string, stderr io.Writer) *cobra.Command {

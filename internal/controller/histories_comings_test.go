@@ -66,23 +66,30 @@ func (o *oracle) later(w *workloadTruth, src simapi.Source, l *look, version uin
 
 // miss notes, when we have rolled a workload, which sources its new pods do without.
 func (w *workloadTruth) miss(l *look) {
-	for src := range w.covered {
-		if _, known := l.known[src]; !known {
-			w.missed[src] = l.gone[src]
+	for src, since := range w.covered {
+		if _, known := l.known[src]; known {
+			continue
+		}
+		w.missed[src] = l.gone[src]
+		if l.gone[src] > since && l.onDelete {
+			w.named[src] = false
+			delete(w.adopted, src)
 		}
 	}
 }
 
 // note notes which sources were there when we wrote to a workload.
 func (w *workloadTruth) note(l *look) {
-	for src, since := range w.covered {
-		_, known := l.known[src]
+	for src := range w.covered {
+		version, known := l.known[src]
 		switch {
 		case known:
+			if !w.named[src] {
+				w.unnamed[src] = version
+			}
 			w.named[src] = true
-		case l.gone[src] > since && l.onDelete:
-			w.named[src] = false
-			delete(w.adopted, src)
+		case w.foreign >= l.gone[src] && l.onDelete:
+			w.named[src] = false // somebody else has rolled it for want of it
 		}
 	}
 }
@@ -98,7 +105,7 @@ func (o *oracle) judgeComings(w *workloadTruth) {
 		switch {
 		case o.h.onDelete && !s.exists && s.deleted > covered && w.adopted[src] > 0 && w.adopted[src] < s.deleted && rolled < s.deleted:
 			o.fail("%s was last rolled at %d, and not for the deletion of %s at %d", w.name, rolled, src, s.deleted)
-		case o.h.onCreate && s.exists && !w.named[src] && w.tampered == 0 && s.made > max(covered, o.lastGap, o.installedAt) &&
+		case o.h.onCreate && s.exists && (!w.named[src] || w.unnamed[src] >= s.made) && w.tampered == 0 && s.made > max(covered, o.lastGap, o.installedAt) &&
 			s.created.After(w.made.Add(longestSettle)) && rolled < s.made:
 			o.fail("%s was last rolled at %d, and not for the creation of %s at %d", w.name, rolled, src, s.made)
 		}

@@ -74,6 +74,8 @@ type workloadTruth struct {
 	// be when it rolled last.
 	named  map[simapi.Source]bool
 	missed map[simapi.Source]uint64
+	// unnamed are, for sources that were not there before, the versions with which the controller wrote first.
+	unnamed map[simapi.Source]uint64
 	// made is when it was created.
 	made time.Time
 	// forgotten are the sources of which the ledger may not tell any more what was carried. Who saw it happen must know;
@@ -181,7 +183,7 @@ func (o *oracle) workload(e simapi.Event) {
 		w = &workloadTruth{
 			name: e.Object.GetName(), created: e.Version, foreign: e.Version,
 			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
-			unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, made: e.Object.GetCreationTimestamp().Time,
+			unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: e.Object.GetCreationTimestamp().Time,
 		}
 		o.workloads[uid] = w
 	}

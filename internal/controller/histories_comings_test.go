@@ -90,6 +90,7 @@ func (w *workloadTruth) note(l *look) {
 			w.named[src] = true
 		case w.foreign >= l.gone[src] && l.onDelete:
 			w.named[src] = false // somebody else has rolled it for want of it
+			delete(w.adopted, src)
 		}
 	}
 }

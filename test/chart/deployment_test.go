@@ -152,7 +152,7 @@ func TestArguments(t *testing.T) {
 		"the strategy of old values": {"reloader: {reloadStrategy: default, reloadOnCreate: false, reloadOnDelete: false}", nil},
 		"no strategy":                {"reloader: {reloadStrategy: null}", nil},
 		"creation and deletion":      {"reloader: {reloadOnCreate: true, reloadOnDelete: true}", []string{"--reload-on-create", "--reload-on-delete"}},
-		"no selectors": {"reloader: {ignoreNamespaces: null, namespaceSelector: '', resourceLabelSelector: null}", nil},
+		"no selectors":               {"reloader: {ignoreNamespaces: null, namespaceSelector: '', resourceLabelSelector: null}", nil},
 		"annotations of one's own": {
 			"reloader: {custom_annotations: {configmap: a/1, secret: a/2, auto: a/3, configmap_auto: a/4, secret_auto: a/5, search: a/6, match: a/7, ignore: a/8, pausePeriod: a/9, pauseTime: a/10}}",
 			[]string{

@@ -39,6 +39,44 @@ func (n *Namespace) Edit(ctx context.Context, ref Ref, changes ...string) error 
 	}
 }
 
+// Rewrite writes the whole of a Secret by PUT, as a controller does that makes it of something else: the first argument
+// is the object that it belongs to, the others are all of its data. An annotation differs each time.
+func (n *Namespace) Rewrite(ctx context.Context, ref Ref, changes ...string) error {
+	ownerRef, err := ParseRef(changes[0])
+	if err != nil {
+		return err
+	}
+	data, err := parseChanges(changes[1:])
+	if err != nil {
+		return err
+	}
+	owner, err := n.Get(ctx, ownerRef)
+	if err != nil {
+		return err
+	}
+	resource, err := n.at(ref)
+	if err != nil {
+		return err
+	}
+	obj, err := n.Get(ctx, ref)
+	if err != nil {
+		return err
+	}
+	obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID()}})
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations["harness/synced"] = obj.GetResourceVersion()
+	obj.SetAnnotations(annotations)
+	delete(obj.Object, "data")
+	obj.Object["stringData"] = data
+	if _, err := resource.Update(ctx, obj, metav1.UpdateOptions{FieldManager: "secret-owner"}); err != nil {
+		return fmt.Errorf("rewrite %s: %w", ref, err)
+	}
+	return nil
+}
+
 // Annotate sets ("key=value") and removes ("key-") annotations of an object.
 func (n *Namespace) Annotate(ctx context.Context, ref Ref, changes ...string) error {
 	return n.patchMetadata(ctx, ref, "annotations", "kubectl-annotate", changes)

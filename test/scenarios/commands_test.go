@@ -15,6 +15,7 @@ func commands() map[string]func(context.Context, *step) error {
 	return map[string]func(context.Context, *step) error{
 		"apply":    apply,
 		"edit":     change((*harness.Namespace).Edit),
+		"rewrite":  change((*harness.Namespace).Rewrite),
 		"annotate": change((*harness.Namespace).Annotate),
 		"label":    change((*harness.Namespace).Label),
 		"scale":    scale,
@@ -49,6 +50,7 @@ func usage(command string) string {
 	forms := map[string]string{
 		"apply":               "apply FILE",
 		"edit":                "edit configmap/NAME|secret/NAME key=value|key- …",
+		"rewrite":             "rewrite secret/NAME OWNER key=value …",
 		"annotate":            "annotate KIND/NAME key=value|key- …",
 		"label":               "label KIND/NAME key=value|key- …",
 		"scale":               "scale KIND/NAME REPLICAS",
@@ -58,7 +60,7 @@ func usage(command string) string {
 		"undo":                "undo deployment/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
 		"receiver":            "receiver start",
-		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME",
+		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME, await older KIND/NAME DURATION",
 		"rolled":              "rolled KIND/NAME N",
 		"writes":              "writes KIND/NAME N",
 		"quiet":               "quiet",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reroll-dev/reroll/test/harness"
 )
@@ -35,6 +36,12 @@ func await(ctx context.Context, s *step) error {
 			return err
 		}
 		return s.ns.AwaitFresh(ctx, workload, source)
+	case s.args[0] == "older" && len(s.args) == 3:
+		age, err := time.ParseDuration(s.args[2])
+		if err != nil {
+			return fmt.Errorf("%w: %w", errUsage, err)
+		}
+		return s.ns.AwaitAge(ctx, workload, age)
 	default:
 		return errUsage
 	}

@@ -68,6 +68,11 @@ func setUp(st *stage, patience time.Duration, env *testscript.Env) error {
 	}
 	env.Values[scenarioKey{}] = s
 	env.Setenv("NS", s.ns.Name)
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		return err
+	}
+	env.Setenv("EXAMPLES", examples)
 	env.Defer(func() { s.end(env.T()) })
 	keepOnFailure(s, env.T())
 	return nil

@@ -241,7 +241,8 @@ func (f *Facts) asked(c *Concern) finding {
 // Where that is follows from the strategy alone: Reloader does not tell kinds
 // apart, and a mark of the other form is from before it was set up like this.
 func (f *Facts) reloaderMark(c *Concern) (string, bool) {
-	mark, ok := "", false
+	var mark string
+	var ok bool
 	if f.Strategy == StrategyAnnotations {
 		mark, ok = f.Workload.Marks.standingAnnotation(c.Source.Key)
 	} else {

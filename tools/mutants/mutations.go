@@ -163,5 +163,23 @@ func mutations() []mutation {
 			from: "		next.Entries[c.Source.Key.Local()] = c.Source.Digest\n", to: "		next.Entries[c.Source.Key.Local()] = known.Entries[c.Source.Key.Local()]\n",
 			in: controller, tests: histories,
 		},
+		{
+			what: "a source that was seen to be made is taken for one that the pods have",
+			file: "internal/reload/came_and_gone.go",
+			from: "	case stale:\n		return changed", to: "	case stale:\n		return recorded",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a source that was deleted while nobody watched is taken for gone before it mattered",
+			file: "internal/reload/came_and_gone.go",
+			from: "seen == 0 && !base.ledger.OnDelete:", to: "seen == 0:",
+			in: controller, tests: histories,
+		},
+		{
+			what: "a deletion is acted upon although the source may be about to come back",
+			file: "internal/controller/look.go",
+			from: "wait := facts.DepartedFor(d, c.clock.Now()); wait > 0", to: "wait := facts.DepartedFor(d, c.clock.Now()); wait > time.Hour",
+			in: controller, tests: histories,
+		},
 	}
 }

@@ -46,6 +46,8 @@ type history struct {
 
 	// onCreate and onDelete are what every controller of the history is told.
 	onCreate, onDelete bool
+	// annotations tells that one of them has marked by annotations.
+	annotations bool
 
 	key     reload.DigestKey
 	keyMade time.Time
@@ -151,6 +153,11 @@ func (h *history) start() {
 
 		ReloadOnCreate: h.onCreate, ReloadOnDelete: h.onDelete,
 	}
+	// Each controller may mark in another way than the one before, which is no change.
+	marks := rand.New(rand.NewPCG(h.seed, uint64(h.life)))
+	opts.Strategy = []reload.Strategy{reload.StrategyAuto, reload.StrategyEnvVars, reload.StrategyAnnotations}[marks.IntN(3)]
+	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
+	opts.SecretMarks = []reload.SecretMarks{reload.SecretMarksKeyed, reload.SecretMarksSHA1}[marks.IntN(2)]
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t", h.life, skew, h.onCreate, h.onDelete)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {

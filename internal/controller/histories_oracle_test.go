@@ -273,9 +273,13 @@ func (o *oracle) judgePods(w *workloadTruth, obj simapi.Object, src simapi.Sourc
 	}
 }
 
-// undetectable is true for a content that nobody asked to act upon when it came to be, or that left nothing to find.
+// undetectable is true for a content that nobody asked to act upon when it came to be, that left nothing to find, or for
+// which nothing more is to be tried.
 func (o *oracle) undetectable(w *workloadTruth, src simapi.Source) bool {
 	s := o.sources[src]
+	if o.h.annotations && w.undone() {
+		return true // there is no other mark to try after the annotation, which somebody may have taken back
+	}
 	if away := s.away(); away > 0 && away <= o.startedAt {
 		return true // it came back before anybody who saw it go had compared it, or was told
 	}

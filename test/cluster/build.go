@@ -28,7 +28,23 @@ type part struct {
 	ldflags func(version string) string
 }
 
-func parts() []part {
+// set is what is built together, into one folder of the cache.
+type set struct {
+	// what it is, in what is said while it is built.
+	what string
+	// main is the part whose version names the folder.
+	main  string
+	parts []part
+	// takes and disk are what a first build needs, with both of Go's caches empty.
+	takes string
+	disk  uint64
+}
+
+func kubernetesSet() set {
+	return set{what: "a throwaway Kubernetes", main: "kubernetes", parts: kubernetesParts(), takes: firstBuildTakes, disk: firstBuildDisk}
+}
+
+func kubernetesParts() []part {
 	return []part{{
 		name: "etcd", module: "go.etcd.io/etcd/server/v3", folder: "etcd",
 		packages: []string{"go.etcd.io/etcd/server/v3"},
@@ -55,32 +71,45 @@ func parts() []part {
 // Build returns the programs, and builds them first if the user's cache folder does not hold them yet. A build that is
 // cut off leaves nothing that a later one takes for whole, and of two at once one waits for the other.
 func Build(ctx context.Context, progress io.Writer) (Tools, error) {
-	if err := Supported(); err != nil {
+	dir, err := buildSet(ctx, kubernetesSet(), progress)
+	if err != nil {
 		return Tools{}, err
+	}
+	path := func(name string) string { return filepath.Join(dir, name) }
+	return Tools{
+		Etcd: path("etcd"), APIServer: path("kube-apiserver"), ControllerManager: path("kube-controller-manager"),
+		Scheduler: path("kube-scheduler"), Kwok: path("kwok"),
+	}, nil
+}
+
+// buildSet returns the folder of the programs.
+func buildSet(ctx context.Context, s set, progress io.Writer) (string, error) {
+	if err := Supported(); err != nil {
+		return "", err
 	}
 	if progress == nil {
 		progress = io.Discard
 	}
-	b, err := newBuilder(progress)
+	b, err := newBuilder(s, progress)
 	if err != nil {
-		return Tools{}, err
+		return "", err
 	}
 	if err := b.ensure(ctx); err != nil {
-		return Tools{}, fmt.Errorf("build the throwaway Kubernetes: %w", err)
+		return "", fmt.Errorf("build %s: %w", s.what, err)
 	}
-	return b.built()
+	return b.dir, b.built()
 }
 
 // ensure builds unless a whole build is there.
 func (b *builder) ensure(ctx context.Context) error {
-	if _, err := b.built(); err == nil {
+	if b.built() == nil {
 		return nil
 	}
 	if err := b.lock(ctx); err != nil {
 		return err
 	}
 	defer b.unlock()
-	_, err := b.built() // by the one we may have waited for
+	err := b.built() // by the one we may have waited for
 	if err == nil {
 		return nil
 	}
@@ -94,16 +123,16 @@ func (b *builder) ensure(ctx context.Context) error {
 }
 
 type builder struct {
+	set
 	progress io.Writer
-	modules  string // the folder of the nested modules
-	base     string // the folder of all builds
-	dir      string // the folder of this one
-	parts    []part
+	modules  string            // the folder of the nested modules
+	base     string            // the folder of all builds
+	dir      string            // the folder of this one
 	versions map[string]string // by part
 	locked   *os.File
 }
 
-func newBuilder(progress io.Writer) (*builder, error) {
+func newBuilder(s set, progress io.Writer) (*builder, error) {
 	root, err := repositoryRoot()
 	if err != nil {
 		return nil, err
@@ -113,10 +142,10 @@ func newBuilder(progress io.Writer) (*builder, error) {
 		return nil, fmt.Errorf("no folder for a cache: %w: set HOME or XDG_CACHE_HOME", err)
 	}
 	b := &builder{
+		set:      s,
 		progress: progress,
 		modules:  filepath.Join(root, "test", "cluster", "tools"),
 		base:     filepath.Join(cache, "reroll", "cluster"),
-		parts:    parts(),
 		versions: map[string]string{},
 	}
 	if err := os.MkdirAll(b.base, 0o755); err != nil { //nolint:gosec // programs, as readable as any in a cache
@@ -150,7 +179,7 @@ func (b *builder) key() (string, error) {
 		}
 		fmt.Fprintln(sum, p.packages, p.ldflags(b.versions[p.name]))
 	}
-	return fmt.Sprintf("kubernetes-%s-%x", b.versions["kubernetes"], sum.Sum(nil)[:6]), nil
+	return fmt.Sprintf("%s-%s-%x", b.main, b.versions[b.main], sum.Sum(nil)[:6]), nil
 }
 
 func pinnedVersion(gomod, module string) string {
@@ -163,20 +192,13 @@ func pinnedVersion(gomod, module string) string {
 	return ""
 }
 
-// built returns the programs of a whole build; os.ErrNotExist if there is none.
-func (b *builder) built() (Tools, error) {
+// built is nil if a whole build is there, and os.ErrNotExist if there is none.
+func (b *builder) built() error {
 	m, err := readManifest(b.dir)
 	if err != nil {
-		return Tools{}, err
+		return err
 	}
-	if err := m.check(b.dir); err != nil {
-		return Tools{}, err
-	}
-	path := func(name string) string { return filepath.Join(b.dir, name) }
-	return Tools{
-		Etcd: path("etcd"), APIServer: path("kube-apiserver"), ControllerManager: path("kube-controller-manager"),
-		Scheduler: path("kube-scheduler"), Kwok: path("kwok"),
-	}, nil
+	return m.check(b.dir)
 }
 
 const partialMark = ".partial-"
@@ -224,7 +246,7 @@ func (b *builder) announce() {
 	for _, p := range b.parts {
 		names = append(names, p.name+" "+b.versions[p.name])
 	}
-	fmt.Fprintf(b.progress, "Building a throwaway Kubernetes from source, once for these versions:\n  %s\n", strings.Join(names, ", "))
+	fmt.Fprintf(b.progress, "Building %s from source, once for these versions:\n  %s\n", b.what, strings.Join(names, ", "))
 	fmt.Fprintf(b.progress, "It takes about %s on two cores when Go's caches are empty, and about %d GB of disk,\n"+
-		"nearly all of it in Go's own caches (go clean -cache -modcache gives that back).\n", firstBuildTakes, firstBuildDisk>>30)
+		"nearly all of it in Go's own caches (go clean -cache -modcache gives that back).\n", b.takes, b.disk>>30)
 }

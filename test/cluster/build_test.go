@@ -31,8 +31,11 @@ func tinyBuilder(t *testing.T, base, source string) (*builder, *bytes.Buffer) {
 	write("main.go", source)
 	said := &bytes.Buffer{}
 	return &builder{
+		set: set{
+			what: "a throwaway Kubernetes", takes: firstBuildTakes, disk: firstBuildDisk,
+			parts: []part{{name: "etcd", folder: "etcd", packages: []string{"tiny"}, ldflags: func(string) string { return "" }}},
+		},
 		progress: said, modules: modules, base: base, dir: filepath.Join(base, "key"),
-		parts:    []part{{name: "etcd", folder: "etcd", packages: []string{"tiny"}, ldflags: func(string) string { return "" }}},
 		versions: map[string]string{"etcd": "v1"},
 	}, said
 }
@@ -57,7 +60,7 @@ func TestABuildThatFailsOrIsCutOffLeavesNothingThatLooksWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	good, _ := tinyBuilder(t, base, goodProgram)
-	if _, err := good.built(); !errors.Is(err, os.ErrNotExist) {
+	if err := good.built(); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("after a failed build and one that was cut off there is no build, but: %v", err)
 	}
 	if err := good.ensure(t.Context()); err != nil {
@@ -66,7 +69,7 @@ func TestABuildThatFailsOrIsCutOffLeavesNothingThatLooksWhole(t *testing.T) {
 	if _, err := os.Stat(cut); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what the cut-off build left is still there: %v", err)
 	}
-	if _, err := good.built(); err != nil {
+	if err := good.built(); err != nil {
 		t.Errorf("after a good build: %v", err)
 	}
 }
@@ -115,7 +118,7 @@ func TestADamagedCacheIsToldAndBuiltAgain(t *testing.T) {
 			if !strings.Contains(said.String(), "The cached build cannot be used: ") || !strings.Contains(said.String(), test.told) {
 				t.Errorf("nothing says %q:\n%s", test.told, said)
 			}
-			if _, err := b.built(); err != nil {
+			if err := b.built(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -152,9 +152,9 @@ func (b *builder) enoughDisk(ctx context.Context) error {
 			return fmt.Errorf("see how much disk is free for %s: %w", dir, err)
 		}
 		// Go's caches may hold most of it already, which cannot be told beforehand: only the hopeless is refused.
-		if free < firstBuildDisk/4 {
+		if free < b.disk/4 {
 			return fmt.Errorf("only %d MB are free for %s, and a first build needs about %d GB: free some, or point GOCACHE, GOMODCACHE and XDG_CACHE_HOME at a larger disk",
-				free>>20, dir, firstBuildDisk>>30)
+				free>>20, dir, b.disk>>30)
 		}
 	}
 	return nil
@@ -179,7 +179,7 @@ func (b *builder) lock(ctx context.Context) error {
 		if !said {
 			said = true
 			pid, _ := os.ReadFile(path)
-			fmt.Fprintf(b.progress, "Process %s is building the throwaway Kubernetes; waiting for it.\n", strings.TrimSpace(string(pid)))
+			fmt.Fprintf(b.progress, "Process %s is building; waiting for it.\n", strings.TrimSpace(string(pid)))
 		}
 		return errors.New("another process builds")
 	}, func(error) error { return fmt.Errorf("waiting for another build: %w", context.Cause(ctx)) })

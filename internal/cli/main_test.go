@@ -65,13 +65,14 @@ func TestWhatCannotBeReachedIsExitCodeOne(t *testing.T) {
 
 func TestABooleanInAnArgumentOfItsOwn(t *testing.T) {
 	for line, want := range map[string]string{
-		"--reload-on-create true":                        "--reload-on-create=true",
-		"--reload-on-create --reload-on-delete FALSE":    "--reload-on-create --reload-on-delete=FALSE",
-		"--reload-on-delete 1 --settle 1s":               "--reload-on-delete=1 --settle 1s",
-		"--reload-on-delete=true true":                   "--reload-on-delete=true true",
-		"--reload-on-delete yes":                         "--reload-on-delete yes",
-		"--auto-reload-all true":                         "--auto-reload-all true",
-		"run --reload-on-delete t --reload-on-create F ": "run --reload-on-delete=t --reload-on-create=F",
+		"--reload-on-create true":                          "--reload-on-create=true",
+		"--reload-on-create --reload-on-delete FALSE":      "--reload-on-create --reload-on-delete=FALSE",
+		"--reload-on-delete 1 --settle 1s":                 "--reload-on-delete=1 --settle 1s",
+		"--reload-on-delete=true true":                     "--reload-on-delete=true true",
+		"--reload-on-delete yes":                           "--reload-on-delete yes",
+		"--is-Argo-Rollouts true --is-argo-rollouts false": "--is-Argo-Rollouts=true --is-argo-rollouts=false",
+		"--auto-reload-all true":                           "--auto-reload-all true",
+		"run --reload-on-delete t --reload-on-create F ":   "run --reload-on-delete=t --reload-on-create=F",
 	} {
 		if got := strings.Join(joined(strings.Fields(line)), " "); got != want {
 			t.Errorf("%q becomes %q, want %q", line, got, want)

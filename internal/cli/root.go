@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -71,7 +72,7 @@ func impliedRun(args []string) []string {
 func joined(args []string) []string {
 	var all []string
 	for i, arg := range args {
-		if i > 0 && (args[i-1] == "--reload-on-create" || args[i-1] == "--reload-on-delete") {
+		if i > 0 && slices.Contains([]string{"--reload-on-create", "--reload-on-delete", "--is-Argo-Rollouts", "--is-argo-rollouts"}, args[i-1]) {
 			if _, err := strconv.ParseBool(arg); err == nil {
 				all[len(all)-1] += "=" + arg
 				continue

@@ -64,6 +64,10 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
+	custom, err := controller.CustomClients(where.config, client)
+	if err != nil {
+		return err
+	}
 	urgent, err := unlimited(where.config)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
@@ -80,12 +84,13 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		DryRun: cfg.DryRun, Names: cfg.Names, Strategy: cfg.Marks.Strategy, SecretMarks: cfg.Marks.Secrets,
 		ReloadOnCreate: cfg.ReloadOnCreate, ReloadOnDelete: cfg.ReloadOnDelete, IgnoredSources: cfg.Ignored.Sources,
 		NamespacesToIgnore: cfg.Selectors.NamespacesToIgnore, NamespaceSelector: cfg.Selectors.Namespaces, SourceSelector: cfg.Selectors.Resources,
+		Custom: map[string]controller.Use{"Rollout": use(cfg.ArgoRollouts)},
 		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
 			return controller.LoadDigestKey(ctx, client, where.namespace, cfg.DryRun)
 		},
 		Introduce: func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
 		Lead:      leader.lead,
-	}, controller.Client{Interface: client}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
+	}, controller.Client{Interface: client, Custom: custom}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
 	metrics.WatchDepth(ctl.Depth)
 	metrics.WatchRollouts(ctl.Following)
 	http, err := server.Listen(cfg.ListenAddress, metrics.Registry(), ctl.Ready)
@@ -119,6 +124,18 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		log.Info("stopped")
 	}
 	return err
+}
+
+// use is whether a custom kind is watched that nothing need be said about.
+func use(said *bool) controller.Use {
+	switch {
+	case said == nil:
+		return controller.WhenServed
+	case *said:
+		return controller.Always
+	default:
+		return controller.Never
+	}
 }
 
 // newAlerts returns nil if none are to be sent.

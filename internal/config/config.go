@@ -33,6 +33,8 @@ type Config struct {
 	Names     reload.Names
 	Ignored   Ignored
 	Selectors Selectors
+	// ArgoRollouts says whether Rollouts are watched; nil is as long as they are served and may be listed.
+	ArgoRollouts *bool
 	// Warnings are what Validate found that is no reason to refuse to start.
 	Warnings []string
 
@@ -59,6 +61,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.ReloadOnCreate, "reload-on-create", false, "a ConfigMap or Secret that is made after its workload rolls it")
 	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "a ConfigMap or Secret that is deleted rolls its workloads")
 	c.Ignored.bindFlags(flags)
+	bindArgoRollouts(&c.ArgoRollouts, flags)
 	c.Selectors.bindFlags(flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")

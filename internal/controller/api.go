@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strconv"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -29,35 +31,51 @@ type API interface {
 
 // Watched is a resource, in one namespace or in all.
 type Watched struct {
-	Group, Resource, Namespace string
+	Resource  schema.GroupVersionResource
+	Namespace string
+	// Custom tells that the API server may not serve it.
+	Custom bool
 	// FieldSelector leaves objects out on the server's side.
 	FieldSelector string
 	NewList       func() runtime.Object
 }
 
 // Client is the API by a client of a real cluster.
-type Client struct{ kubernetes.Interface }
+type Client struct {
+	kubernetes.Interface
+	// Custom are clients for the groups of custom kinds, see CustomClients.
+	Custom map[string]rest.Interface
+}
 
-// Open returns a watch by the resource's own types, which the API server sends as protobuf.
+// Open returns a watch by the resource's own types, which the API server sends as protobuf. Custom kinds have none and
+// come as JSON.
 func (c Client) Open(w Watched) intake.Opener {
-	return intake.Resource{
-		Client: c.group(w.Group), Name: w.Resource, Namespace: w.Namespace,
+	opener := intake.Resource{
+		Client: c.group(w.Resource.Group), Name: w.Resource.Resource, Namespace: w.Namespace,
 		FieldSelector: w.FieldSelector, NewList: w.NewList,
 	}
+	if w.Custom {
+		return served{Opener: opener, discovery: c.Discovery(), resource: w.Resource}
+	}
+	return opener
 }
 
 func (c Client) group(name string) rest.Interface {
-	if name == "" {
+	switch name {
+	case corev1.GroupName:
 		return c.CoreV1().RESTClient()
+	case appsv1.GroupName:
+		return c.AppsV1().RESTClient()
+	default:
+		return c.Custom[name]
 	}
-	return c.AppsV1().RESTClient()
 }
 
 // Patch sends one request.
 func (c Client) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
 	return c.group(kind.Resource.Group).Patch(patch.Type).
 		Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).
-		VersionedParams(&metav1.PatchOptions{FieldManager: reload.FieldManager}, scheme.ParameterCodec).
+		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: reload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(patch.Body).Do(ctx).Get()
 }
 

@@ -42,6 +42,8 @@ type Options struct {
 	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
 	// rolls when they are read again but what has changed.
 	IgnoredSources []reload.SourceKind
+	// Custom says for custom kinds, by their name, whether they are watched.
+	Custom map[string]Use
 	// NamespacesToIgnore are not watched where all others are.
 	NamespacesToIgnore []string
 	// NamespaceSelector says in which namespaces workloads are looked at, and SourceSelector which sources can roll

@@ -26,10 +26,16 @@ func (c *Controller) workloadFeeds() []feed {
 	var feeds []feed
 	for _, ns := range c.namespaces() {
 		for _, k := range c.kinds {
-			feeds = append(feeds, c.feed(Watched{
-				Group: k.Resource.Group, Resource: k.Resource.Resource, Namespace: ns,
+			watched := Watched{
+				Resource: k.Resource, Namespace: ns, Custom: k.Custom,
 				FieldSelector: c.fieldSelector(""), NewList: k.NewList,
-			}, c.workloads(k, ns)))
+			}
+			switch {
+			case !k.Custom:
+				feeds = append(feeds, c.feed(watched, c.workloads(k, ns)))
+			case c.opts.Custom[k.Name] != Never:
+				feeds = append(feeds, c.customFeed(k, watched))
+			}
 		}
 	}
 	return feeds
@@ -44,13 +50,13 @@ func (c *Controller) sourceFeeds() []feed {
 	for _, ns := range c.namespaces() {
 		if !slices.Contains(c.opts.IgnoredSources, reload.ConfigMap) {
 			feeds = append(feeds, c.feed(Watched{
-				Resource: "configmaps", Namespace: ns, FieldSelector: c.fieldSelector(""),
+				Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Namespace: ns, FieldSelector: c.fieldSelector(""),
 				NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
 			}, c.configMaps(ns)))
 		}
 		if !slices.Contains(c.opts.IgnoredSources, reload.Secret) {
 			feeds = append(feeds, c.feed(Watched{
-				Resource: "secrets", Namespace: ns, FieldSelector: c.fieldSelector(ordinarySecrets),
+				Resource: corev1.SchemeGroupVersion.WithResource("secrets"), Namespace: ns, FieldSelector: c.fieldSelector(ordinarySecrets),
 				NewList: func() runtime.Object { return &corev1.SecretList{} },
 			}, c.secrets(ns)))
 		}
@@ -67,7 +73,7 @@ func (c *Controller) namespaces() []string {
 
 func (c *Controller) feed(watched Watched, s *sink) feed {
 	whole := make(chan struct{})
-	s.resource = watched.Resource
+	s.resource = watched.Resource.Resource
 	s.report = c.report
 	s.firstWhole = sync.OnceFunc(func() { close(whole) })
 	return feed{whole: whole, enough: s.firstWhole, Feed: &intake.Feed{
@@ -75,7 +81,7 @@ func (c *Controller) feed(watched Watched, s *sink) feed {
 		Sink:  s,
 		Clock: c.clock,
 		Failed: func(err error) {
-			c.log.Warn("watching failed, trying again", "resource", watched.Resource, "namespace", watched.Namespace, "error", err.Error())
+			c.log.Warn("watching failed, trying again", "resource", watched.Resource.Resource, "namespace", watched.Namespace, "error", err.Error())
 		},
 	}}
 }
@@ -176,14 +182,23 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 				c.log.Error("an object cannot be read", "error", err.Error())
 				return
 			}
+			if w.Borrows != nil {
+				c.putBorrower(w, live)
+				return
+			}
+			if k.Custom {
+				c.lenders(c.state.DropBorrower(w.Key), false) // it may have borrowed its template before
+			}
 			c.putWorkload(w, live)
 		},
 		del: func(name types.NamespacedName, _ string) {
 			key := reload.WorkloadKey{Kind: k.Name, Namespace: name.Namespace, Name: name.Name}
 			c.state.DeleteWorkload(key)
+			c.lenders(c.state.DropBorrower(key), true)
 			c.forget(key)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
+			c.lenders(c.state.KeepBorrowers(k.Name, namespace, named), false)
 			for _, gone := range c.state.KeepWorkloads(k.Name, namespace, named) {
 				c.forget(gone)
 			}
@@ -194,13 +209,15 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 func (c *Controller) putWorkload(w reload.Workload, live bool) {
 	if live && c.acting.Load() {
 		before, known := c.state.Workload(w.Key)
+		now := c.state.Lent(w)
 		if known && before.UID == w.UID {
-			c.tellWorkload(&before, &w)
+			c.tellWorkload(&before, &now)
 		} else {
-			c.tellWorkload(nil, &w)
+			c.tellWorkload(nil, &now)
 		}
 	}
 	differs := c.state.PutWorkload(w, live)
+	w = c.state.Lent(w)
 	c.followUp(&w)
 	c.mu.Lock()
 	_, conflicted := c.conflicted[w.Key]

@@ -147,6 +147,7 @@ func (h *history) start() {
 	skew := []time.Duration{0, -90 * time.Minute, 90 * time.Minute}[h.rand.IntN(3)]
 	h.clock.SetTime(h.server.Now().Add(skew))
 	opts := Options{
+		Custom: map[string]Use{"Rollout": Never}, // the simulated server has no custom kinds
 		Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
 		AdoptRate: []float64{0.5, 20, 1000}[h.rand.IntN(3)],
 		Names:     reload.DefaultNames(),

@@ -72,7 +72,7 @@ type opener struct {
 }
 
 // Open implements API.
-func (p proxy) Open(w Watched) intake.Opener { return opener{resource: w.Resource} }
+func (p proxy) Open(w Watched) intake.Opener { return opener{resource: w.Resource.Resource} }
 
 // Pods implements API.
 func (p proxy) Pods(_ context.Context, w *reload.Workload) (reload.Pods, error) {

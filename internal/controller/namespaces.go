@@ -15,7 +15,7 @@ func (c *Controller) namespaceFeeds() []feed {
 		return nil
 	}
 	f := c.feed(Watched{
-		Resource: "namespaces",
+		Resource: corev1.SchemeGroupVersion.WithResource("namespaces"),
 		NewList:  func() runtime.Object { return &corev1.NamespaceList{} },
 	}, &sink{
 		put: func(obj runtime.Object, _ bool) {

@@ -11,6 +11,11 @@ import (
 
 // tellWorkload tells what is newly wrong with the annotations of a workload, and notes that it was opted in.
 func (c *Controller) tellWorkload(before *reload.Workload, w *reload.Workload) {
+	c.tellProblems(before, w)
+	c.tellOptedIn(before, w)
+}
+
+func (c *Controller) tellProblems(before *reload.Workload, w *reload.Workload) {
 	if !c.looksAt(w.Key.Namespace) {
 		return
 	}
@@ -20,7 +25,10 @@ func (c *Controller) tellWorkload(before *reload.Workload, w *reload.Workload) {
 	if len(problems) > 0 {
 		c.report.Misused(w, problems)
 	}
-	if !w.Policy.OptedIn(c.opts.AutoReloadAll) {
+}
+
+func (c *Controller) tellOptedIn(before *reload.Workload, w *reload.Workload) {
+	if !c.looksAt(w.Key.Namespace) || !w.Policy.OptedIn(c.opts.AutoReloadAll) {
 		return
 	}
 	wasIn := before != nil && before.Policy.OptedIn(c.opts.AutoReloadAll)

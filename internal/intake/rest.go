@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -12,7 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Resource is an Opener for a resource with a Go type.
+// Resource is an Opener for a resource. What it has no Go type for comes as JSON, from a client that reads it as
+// unstructured objects.
 type Resource struct {
 	Client rest.Interface
 	// Name is the plural, Namespace empty for all.
@@ -49,5 +51,7 @@ func (r Resource) List(ctx context.Context, opts metav1.ListOptions) (runtime.Ob
 // connection breaks: by a clock of its own, and nobody would hear of it until all are used up.
 func (r Resource) request(opts metav1.ListOptions) *rest.Request {
 	opts.FieldSelector = r.FieldSelector
-	return r.Client.Get().Namespace(r.Namespace).Resource(r.Name).VersionedParams(&opts, scheme.ParameterCodec).MaxRetries(0)
+	return r.Client.Get().Namespace(r.Namespace).Resource(r.Name).
+		// The options are spelled alike for every group, also for one that the scheme does not know.
+		SpecificallyVersionedParams(&opts, scheme.ParameterCodec, corev1.SchemeGroupVersion).MaxRetries(0)
 }

@@ -10,15 +10,11 @@ func daemonSet() Kind {
 		Name:     "DaemonSet",
 		Resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"),
 		NewList:  func() runtime.Object { return &appsv1.DaemonSetList{} },
-		Parts: func(obj runtime.Object) (Parts, bool) {
-			o, ok := obj.(*appsv1.DaemonSet)
-			if !ok {
-				return Parts{}, false
-			}
+		Parts: typed("DaemonSet", func(o *appsv1.DaemonSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
 				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedNumberScheduled == o.Status.CurrentNumberScheduled,
-			}, true
-		},
+			}
+		}),
 	}
 }

@@ -1,5 +1,5 @@
-// Package kinds knows the kinds of workload: where their pod template stands, and how a mark is put on it. Each kind is
-// a file.
+// Package kinds knows the kinds of workload: where their pod template stands, how a mark is put on it, and what else
+// belongs to a restart. Each kind is a file.
 package kinds
 
 import (
@@ -21,8 +21,13 @@ type Kind struct {
 	Name     string
 	Resource schema.GroupVersionResource
 	NewList  func() runtime.Object
-	// Parts returns where things stand in an object, or false for an object of another type.
-	Parts func(obj runtime.Object) (Parts, bool)
+	// Custom tells that a CustomResourceDefinition describes it: the API server may not serve it at all, it comes as
+	// JSON, and nothing merges its lists by name.
+	Custom bool
+	// Title is what its kind is called among users, if it is custom.
+	Title string
+	// Parts returns where things stand in an object.
+	Parts func(obj runtime.Object) (Parts, error)
 }
 
 // Parts are the parts of a workload that matter here.
@@ -32,21 +37,45 @@ type Parts struct {
 	Template *corev1.PodTemplateSpec
 	// AtRest tells that no rollout is under way, as far as the status tells.
 	AtRest bool
+	// Borrows names the object of the same namespace whose pod template is used, if that is not the object's own, and
+	// Observed which generation of it.
+	Borrows  *reload.WorkloadKey
+	Observed int64
+	// Restartable tells that the object has a field that restarts its pods and leaves the template alone.
+	Restartable bool
+	// Shape is nil for kinds whose lists merge by name.
+	Shape *reload.Shape
 }
 
 // All returns every kind there is.
 func All() []Kind {
-	return []Kind{deployment(), statefulSet(), daemonSet()}
+	return []Kind{deployment(), statefulSet(), daemonSet(), rollout()}
+}
+
+// typed reads the objects of a kind with a Go type.
+func typed[T runtime.Object](kind string, parts func(T) Parts) func(runtime.Object) (Parts, error) {
+	return func(obj runtime.Object) (Parts, error) {
+		o, ok := obj.(T)
+		if !ok {
+			return Parts{}, fmt.Errorf("a %T came where a %s was asked for", obj, kind)
+		}
+		return parts(o), nil
+	}
 }
 
 // Read returns what is kept of an object.
 func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, error) {
-	parts, ok := k.Parts(obj)
-	if !ok {
-		return reload.Workload{}, fmt.Errorf("a %T came where a %s was asked for", obj, k.Name)
+	parts, err := k.Parts(obj)
+	if err != nil {
+		return reload.Workload{}, err
 	}
 	w := reload.NewWorkload(k.Name, parts.Meta, parts.Selector, parts.Template, names)
-	w.AtRest = parts.AtRest
+	w.Generation = parts.Meta.Generation
+	if parts.Borrows != nil {
+		w.Borrows, w.Generation = parts.Borrows, parts.Observed
+	}
+	w.APIVersion = k.Resource.GroupVersion().String()
+	w.AtRest, w.Restartable, w.Custom, w.Shape = parts.AtRest, parts.Restartable, k.Custom, parts.Shape
 	return w, nil
 }
 
@@ -70,7 +99,8 @@ type patchMeta struct {
 }
 
 type patchSpec struct {
-	Template patchTemplate `json:"template"`
+	Template  *patchTemplate `json:"template,omitempty"`
+	RestartAt string         `json:"restartAt,omitempty"`
 }
 
 type patchTemplate struct {
@@ -95,12 +125,14 @@ type patchEnv struct {
 
 // LedgerPatch writes the ledger and leaves the pod template alone.
 func (k Kind) LedgerPatch(w *reload.Workload, ledger string) (Patch, error) {
-	return encode(patchBody{Metadata: ledgerMeta(w, ledger)})
+	return k.encode(patchBody{Metadata: ledgerMeta(w, ledger)})
 }
 
 // MarkPatch writes the ledger and marks the pod template, in one request: neither can be there without the other.
 func (k Kind) MarkPatch(w *reload.Workload, ledger string, m reload.Marking, names reload.Names) (Patch, error) {
-	template := patchTemplate{}
+	if m.RestartAt != "" {
+		return k.encode(patchBody{Metadata: ledgerMeta(w, ledger), Spec: &patchSpec{RestartAt: m.RestartAt}})
+	}
 	annotations := map[string]string{}
 	if m.ReloadedFrom != "" {
 		annotations[names.LastReloadedFrom] = m.ReloadedFrom
@@ -108,6 +140,10 @@ func (k Kind) MarkPatch(w *reload.Workload, ledger string, m reload.Marking, nam
 	if m.Rolled != "" {
 		annotations[reload.RolledAnnotation] = m.Rolled
 	}
+	if k.Custom && len(m.Env)+len(m.Removed) > 0 {
+		return listPatch(w, ledger, m, annotations)
+	}
+	template := patchTemplate{}
 	if len(annotations) > 0 {
 		template.Metadata = &patchMeta{Annotations: annotations}
 	}
@@ -131,7 +167,7 @@ func (k Kind) MarkPatch(w *reload.Workload, ledger string, m reload.Marking, nam
 		}
 		template.Spec.Containers = append(template.Spec.Containers, patchContainer{Name: name, Env: env})
 	}
-	return encode(patchBody{Metadata: ledgerMeta(w, ledger), Spec: &patchSpec{Template: template}})
+	return k.encode(patchBody{Metadata: ledgerMeta(w, ledger), Spec: &patchSpec{Template: &template}})
 }
 
 func ledgerMeta(w *reload.Workload, ledger string) patchMeta {
@@ -142,10 +178,13 @@ func ledgerMeta(w *reload.Workload, ledger string) patchMeta {
 	}
 }
 
-func encode(body patchBody) (Patch, error) {
+func (k Kind) encode(body patchBody) (Patch, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return Patch{}, fmt.Errorf("encode the patch: %w", err)
+	}
+	if k.Custom {
+		return Patch{Type: types.MergePatchType, Body: raw}, nil // there are no lists in it
 	}
 	// Strategic: containers and variables merge by name, and those of others stay.
 	return Patch{Type: types.StrategicMergePatchType, Body: raw}, nil

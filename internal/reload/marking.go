@@ -15,6 +15,9 @@ type Marking struct {
 	// Rolled is a value for RolledAnnotation, if the rest alone would leave the
 	// template as it is, or as one that pods may still be of.
 	Rolled string
+	// RestartAt is a time before which pods are started anew. Where it is set
+	// the pod template stays as it is.
+	RestartAt string
 }
 
 // Mark returns the marking of a reload and notes it in the ledger of the
@@ -22,6 +25,10 @@ type Marking struct {
 // pods roll.
 func (d *Decision) Mark(w *Workload, seen WorkloadSeen, secrets SecretMarks, now time.Time) Marking {
 	var m Marking
+	if w.restarts() {
+		d.Ledger.Marks = w.Marks.digest()
+		return Marking{RestartAt: d.restartAt(now)}
+	}
 	switch d.Ledger.Step {
 	case StepVariables:
 		m.Env = d.variables(w, secrets)

@@ -14,13 +14,17 @@ type Policy struct {
 	secret              kindPolicy
 	secretProviderClass kindPolicy
 
-	settle  setDuration
-	pause   setDuration
-	rollout RolloutStrategy
+	settle     setDuration
+	pause      setDuration
+	rollout    RolloutStrategy
+	rolloutSet bool
 }
 
 // kindPolicy is the part of a Policy that is about one kind of source.
 type kindPolicy struct {
+	// optsSet and excludedSet tell that there were annotations for it.
+	optsSet, excludedSet bool
+
 	entries  []namedEntry
 	excluded []string
 	search   bool
@@ -99,6 +103,7 @@ func ParsePolicy(own, template map[string]string, names Names) (Policy, []Proble
 		pause:               r.pause(),
 		rollout:             r.rollout(),
 	}
+	policy.rolloutSet = r.preferred(names.RolloutStrategy).hasAny(names.RolloutStrategy)
 	return policy, r.problems
 }
 
@@ -117,6 +122,37 @@ func (p Policy) PausePeriod() (time.Duration, bool) {
 // RolloutStrategy returns how an Argo Rollout is reloaded.
 func (p Policy) RolloutStrategy() RolloutStrategy {
 	return p.rollout
+}
+
+// Over returns the policy of an object with another one below it, which counts
+// where this one says nothing: as the annotations of a pod template count below
+// those of its workload.
+func (p Policy) Over(below Policy) Policy {
+	p.configMap = p.configMap.over(below.configMap)
+	p.secret = p.secret.over(below.secret)
+	p.secretProviderClass = p.secretProviderClass.over(below.secretProviderClass)
+	if !p.settle.set {
+		p.settle = below.settle
+	}
+	if !p.pause.set {
+		p.pause = below.pause
+	}
+	if !p.rolloutSet {
+		p.rollout, p.rolloutSet = below.rollout, below.rolloutSet
+	}
+	return p
+}
+
+func (k kindPolicy) over(below kindPolicy) kindPolicy {
+	excluded, excludedSet := k.excluded, k.excludedSet
+	if !excludedSet {
+		excluded, excludedSet = below.excluded, below.excludedSet
+	}
+	if !k.optsSet {
+		k = below
+	}
+	k.excluded, k.excludedSet = excluded, excludedSet
+	return k
 }
 
 // Equal tells whether two policies ask for the same.
@@ -218,10 +254,14 @@ func (r *policyReader) refuse(from annotations, key, value, format string, args 
 func (r *policyReader) kind(kind SourceKind) kindPolicy {
 	keys := r.names.of(kind)
 	from := r.own
-	if !from.hasAny(keys.named, r.names.Search, r.names.Auto, keys.auto) {
+	opting := []string{keys.named, r.names.Search, r.names.Auto, keys.auto}
+	if !from.hasAny(opting...) {
 		from = r.template
 	}
 	return kindPolicy{
+		optsSet:     from.hasAny(opting...),
+		excludedSet: r.preferred(keys.exclude).hasAny(keys.exclude),
+
 		entries:  r.entries(from, keys.named),
 		excluded: listOf(r.preferred(keys.exclude).values[keys.exclude]),
 		search:   r.search(from),

@@ -28,7 +28,9 @@ func (k WorkloadKey) String() string {
 // Workload is what is kept of an object that owns a pod template: what
 // decisions need, and not the object.
 type Workload struct {
-	Key             WorkloadKey
+	Key WorkloadKey
+	// APIVersion is that of the kind, for who refers to the object.
+	APIVersion      string
 	UID             types.UID
 	ResourceVersion string
 	Created         time.Time
@@ -51,6 +53,16 @@ type Workload struct {
 	Selector *metav1.LabelSelector
 	Policy   Policy
 	Problems []Problem
+	// Borrows is the object whose pod template this one uses; nil for one that
+	// has its own.
+	Borrows *WorkloadKey
+	// Generation grows with each change of what the object asks for. Of one that
+	// borrows its template it is how much of the lender's it has acted upon.
+	Generation int64
+	// Restartable tells that the object has a field that restarts its pods.
+	Restartable bool
+	// Shape is nil where lists merge by name.
+	Shape *Shape
 
 	// LedgerText is the ledger as it stands on the object, empty without one.
 	LedgerText string

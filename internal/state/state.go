@@ -19,6 +19,9 @@ type State struct {
 	// gone are sources that were deleted, for when they come back.
 	gone      map[reload.SourceKey]source
 	workloads map[reload.WorkloadKey]*workload
+	// borrowers are workloads whose template another one lends, and lenders those that do.
+	borrowers map[reload.WorkloadKey]reload.Workload
+	lenders   map[reload.WorkloadKey]keys
 	index     index
 	// terminating are the namespaces that are being deleted.
 	terminating map[string]struct{}
@@ -33,6 +36,8 @@ func New(autoReloadAll bool) *State {
 		gone:          map[reload.SourceKey]source{},
 		sources:       map[reload.SourceKey]source{},
 		workloads:     map[reload.WorkloadKey]*workload{},
+		borrowers:     map[reload.WorkloadKey]reload.Workload{},
+		lenders:       map[reload.WorkloadKey]keys{},
 		index:         newIndex(),
 		terminating:   map[string]struct{}{},
 		selected:      map[string]struct{}{},

@@ -15,6 +15,8 @@ type workload struct {
 	seen     reload.WorkloadSeen
 	revision reload.Digest
 	links    links
+	// own is what the object itself says, whatever its borrowers make of it; nil without any.
+	own *own
 	// remembered is the text of the ledger that we wrote or accepted last.
 	remembered string
 	// left are the sources that have had another content since the workload was compared with them.
@@ -23,6 +25,11 @@ type workload struct {
 	compared bool
 	// sending is the ledger of the latest write that was begun. It may arrive by its answer or by the watch alone.
 	sending sending
+}
+
+type own struct {
+	policy reload.Policy
+	atRest bool
 }
 
 // sending is a ledger, and the versions of the sources that it was made of.
@@ -47,7 +54,9 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 		return false
 	}
 	revision := w.Revision()
-	next := &workload{Workload: w, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
+	itself := s.ownOf(&w)
+	w = s.lent(w)
+	next := &workload{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
 	if same {
 		next.remembered = known.remembered
 		next.left, next.compared, next.sending = known.left, known.compared, known.sending

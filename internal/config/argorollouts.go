@@ -1,0 +1,49 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// argoRolloutsFlag is spelled as in Reloader; flags are case-sensitive, and nobody remembers this one.
+const argoRolloutsFlag = "is-Argo-Rollouts"
+
+func bindArgoRollouts(to **bool, flags *pflag.FlagSet) {
+	const usage = "roll Argo Rollouts: true (also without a value), false, or auto, as long as they are served and may be listed; also spelled --is-argo-rollouts (default: auto)"
+	for _, name := range []string{argoRolloutsFlag, strings.ToLower(argoRolloutsFlag)} {
+		flag := flags.VarPF(optionalBool{to}, name, "", usage)
+		flag.NoOptDefVal = "true"
+		flag.Hidden = name != argoRolloutsFlag
+	}
+}
+
+// optionalBool is a boolean that need not be said.
+type optionalBool struct{ value **bool }
+
+// String returns the value, empty if nothing was said.
+func (b optionalBool) String() string {
+	if b.value == nil || *b.value == nil {
+		return ""
+	}
+	return strconv.FormatBool(**b.value)
+}
+
+// Set reads a value.
+func (b optionalBool) Set(text string) error {
+	if strings.TrimSpace(text) == "auto" {
+		*b.value = nil
+		return nil
+	}
+	value, err := strconv.ParseBool(strings.TrimSpace(text))
+	if err != nil {
+		return fmt.Errorf("%q is not known: write true, false or auto", text)
+	}
+	*b.value = &value
+	return nil
+}
+
+// Type is what stands for the value in the help.
+func (b optionalBool) Type() string { return "bool" }

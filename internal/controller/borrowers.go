@@ -1,0 +1,39 @@
+package controller
+
+import "github.com/reroll-dev/reroll/internal/reload"
+
+// putBorrower takes a workload whose pod template another object has. That object is rolled in its place.
+func (c *Controller) putBorrower(w reload.Workload, live bool) {
+	before, known := c.state.Borrower(w.Key)
+	known = known && before.UID == w.UID
+	if _, rolled := c.kinds[w.Borrows.Kind]; !rolled && (!known || *before.Borrows != *w.Borrows) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
+		c.log.Warn("a workload is opted in and cannot be rolled, because nothing here rolls the kind of object that has its pod template",
+			"workload", w.Key.String(), "template", w.Borrows.String())
+	}
+	acting := live && c.acting.Load()
+	if acting {
+		former := &before
+		if !known {
+			former = nil
+		}
+		c.tellProblems(former, &w)
+	}
+	lender, lends := c.state.Workload(*w.Borrows)
+	c.lenders(c.state.PutBorrower(w, live), live)
+	c.forget(w.Key)
+	now, ok := c.state.Workload(*w.Borrows)
+	if !ok {
+		return
+	}
+	if acting && lends {
+		c.tellOptedIn(&lender, &now)
+	}
+	c.followUp(&now)
+}
+
+// lenders asks for a look at those whose borrowers have changed.
+func (c *Controller) lenders(keys []reload.WorkloadKey, live bool) {
+	for _, key := range keys {
+		c.enqueue(key, live)
+	}
+}

@@ -1,0 +1,229 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/intake"
+	"github.com/reroll-dev/reroll/internal/kinds"
+)
+
+// Use says whether a custom kind is watched.
+type Use uint8
+
+const (
+	// WhenServed watches it as long as the API server serves it.
+	WhenServed Use = iota
+	// Always does the same, and asks for the rights that are missing.
+	Always
+	// Never does not even ask whether it is served.
+	Never
+)
+
+// CustomClients returns the clients for the groups of custom kinds. They share the limit of requests with the client for
+// all else.
+func CustomClients(config *rest.Config, shared kubernetes.Interface) (map[string]rest.Interface, error) {
+	clients := map[string]rest.Interface{}
+	for _, k := range kinds.All() {
+		if !k.Custom {
+			continue
+		}
+		c := dynamic.ConfigFor(config) // reads what has no Go type
+		version := k.Resource.GroupVersion()
+		c.GroupVersion, c.APIPath = &version, "/apis"
+		c.RateLimiter = shared.AppsV1().RESTClient().GetRateLimiter()
+		client, err := rest.RESTClientFor(c)
+		if err != nil {
+			return nil, fmt.Errorf("make a client for %s: %w", k.Resource.Group, err)
+		}
+		clients[k.Resource.Group] = client
+	}
+	return clients, nil
+}
+
+// served tells a kind that is not there from one that may not be looked at. Without the right to it, the API server
+// answers alike.
+type served struct {
+	intake.Opener
+	discovery discovery.DiscoveryInterface
+	resource  schema.GroupVersionResource
+}
+
+// Watch opens a watch.
+func (s served) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	w, err := s.Opener.Watch(ctx, opts)
+	return w, s.tell(err)
+}
+
+// List reads one page.
+func (s served) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	list, err := s.Opener.List(ctx, opts)
+	return list, s.tell(err)
+}
+
+func (s served) tell(err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	known, unknown := s.discovery.ServerResourcesForGroupVersion(s.resource.GroupVersion().String())
+	if apierrors.IsNotFound(unknown) {
+		return unknown
+	}
+	if unknown != nil {
+		return err
+	}
+	for i := range known.APIResources {
+		if known.APIResources[i].Name == s.resource.Resource {
+			return err
+		}
+	}
+	return apierrors.NewNotFound(s.resource.GroupResource(), "")
+}
+
+// customFeed is that of a kind that may not be served: nothing waits for it then.
+func (c *Controller) customFeed(k kinds.Kind, watched Watched) feed {
+	s := c.workloads(k, watched.Namespace)
+	f := c.feed(watched, s)
+	p := &presence{
+		kind: k, namespace: watched.Namespace, use: c.opts.Custom[k.Name], clock: c.clock, log: c.log,
+		enough: f.enough, gone: func() { s.keep(nil) },
+	}
+	f.Open = attended{Opener: f.Open, answered: p.answered}
+	failed := f.Failed
+	f.Failed = func(err error) {
+		if !p.expected(err) {
+			failed(err)
+		}
+	}
+	return f
+}
+
+// attended tells what comes of each request.
+type attended struct {
+	intake.Opener
+	answered func(error)
+}
+
+// Watch opens a watch.
+func (a attended) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	w, err := a.Opener.Watch(ctx, opts)
+	a.answered(err)
+	return w, err
+}
+
+// List reads one page.
+func (a attended) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	list, err := a.Opener.List(ctx, opts)
+	a.answered(err)
+	return list, err
+}
+
+// presence is what is known about a custom kind, and says so once.
+type presence struct {
+	kind      kinds.Kind
+	namespace string
+	use       Use
+	clock     clock.PassiveClock
+	log       *slog.Logger
+	// enough keeps nothing waiting for it any more, gone forgets its objects.
+	enough, gone func()
+
+	mu    sync.Mutex
+	is    standing
+	since time.Time
+	// installed tells that it became what it is while we ran.
+	installed bool
+	ended     bool
+}
+
+type standing uint8
+
+const (
+	notAsked standing = iota
+	present
+	absent
+	forbidden
+)
+
+// absenceCounts is how long a kind must have been absent until its objects are. Removing it deletes them one by one, and
+// a watch tells so; for one that was cut this is what is left. An API server that starts, or that has not heard of the
+// kind yet, may deny it for a moment.
+const absenceCounts = time.Minute
+
+func (p *presence) answered(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.is
+	switch {
+	case err == nil:
+		p.is = present
+	case apierrors.IsNotFound(err):
+		p.is = absent
+	case apierrors.IsForbidden(err):
+		p.is = forbidden
+	default:
+		return // says nothing about it
+	}
+	if p.is != before {
+		p.since, p.ended = p.clock.Now(), false
+		p.installed = before != notAsked
+		p.tell(before, err)
+	}
+	if p.is == absent && !p.ended && p.clock.Since(p.since) >= absenceCounts {
+		p.ended = true
+		p.gone()
+	}
+	if p.is != present {
+		p.enough()
+	}
+}
+
+// expected tells that a failure is told in another way, or belongs to the moment in which the kind is installed: the API
+// server prepares its storage, and remembers nothing of the time before.
+func (p *presence) expected(err error) bool {
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.installed && p.clock.Since(p.since) < absenceCounts &&
+		(apierrors.IsTooManyRequests(err) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err))
+}
+
+func (p *presence) tell(before standing, err error) {
+	args := []any{"resource", p.kind.Resource.GroupResource().String()}
+	if p.namespace != "" {
+		args = append(args, "namespace", p.namespace)
+	}
+	switch {
+	case p.is == present && before == forbidden:
+		p.log.Info(p.kind.Title+" may be watched now, and are", args...)
+	case p.is == present && before != notAsked:
+		p.log.Info(p.kind.Title+" are served now, and are watched", args...)
+	case p.is == absent && before == notAsked:
+		p.log.Info(p.kind.Title+" are not installed; they are watched as soon as they are", args...)
+	case p.is == absent:
+		p.log.Info(p.kind.Title+" are not served any more; they are watched when they are again", args...)
+	case p.is == forbidden:
+		say := p.log.Warn
+		if p.use != Always {
+			say = p.log.Info
+		}
+		rule := fmt.Sprintf("apiGroups: [%s], resources: [%s], verbs: [list, watch, patch]", p.kind.Resource.Group, p.kind.Resource.Resource)
+		say(p.kind.Title+" may not be watched, so they are not rolled until a role has this rule", append(args, "rule", rule, "error", err.Error())...)
+	}
+}

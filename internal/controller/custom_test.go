@@ -1,0 +1,140 @@
+package controller
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+)
+
+var (
+	things       = schema.GroupResource{Group: "example.org", Resource: "things"}
+	notServed    = apierrors.NewNotFound(things, "")
+	notAllowed   = apierrors.NewForbidden(things, "", errors.New("no role says so"))
+	initializing = apierrors.NewTooManyRequests("storage is (re)initializing", 1)
+)
+
+// thingsPresence counts how often nothing waits any more, and how often the objects are forgotten.
+func thingsPresence(use Use) (p *presence, said *bytes.Buffer, clock *clocktesting.FakeClock, enough, gone *int) {
+	said, enough, gone = &bytes.Buffer{}, new(int), new(int)
+	clock = clocktesting.NewFakeClock(time.Unix(0, 0))
+	p = &presence{
+		kind: kinds.Kind{Title: "Things", Resource: things.WithVersion("v1")}, use: use, clock: clock,
+		log:    slog.New(slog.NewTextHandler(said, nil)),
+		enough: func() { *enough++ }, gone: func() { *gone++ },
+	}
+	return p, said, clock, enough, gone
+}
+
+func TestACustomKindIsToldOfOnceWheneverItComesOrGoes(t *testing.T) {
+	for about, tc := range map[string]struct {
+		answers []error
+		want    []string
+	}{
+		"there all the time":   {[]error{nil, nil}, nil},
+		"never there":          {[]error{notServed, notServed}, []string{"Things are not installed"}},
+		"comes":                {[]error{notServed, nil, nil}, []string{"Things are not installed", "Things are served now"}},
+		"goes":                 {[]error{nil, notServed, notServed}, []string{"Things are not served any more"}},
+		"comes back":           {[]error{nil, notServed, nil}, []string{"Things are not served any more", "Things are served now"}},
+		"not allowed":          {[]error{notAllowed, notAllowed}, []string{"Things may not be watched"}},
+		"allowed later":        {[]error{notAllowed, nil}, []string{"Things may not be watched", "Things may be watched now"}},
+		"an outage in between": {[]error{nil, errors.New("connection refused"), nil}, nil},
+	} {
+		t.Run(about, func(t *testing.T) {
+			p, said, _, _, _ := thingsPresence(WhenServed)
+			for _, err := range tc.answers {
+				p.answered(err)
+			}
+			lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+			if said.Len() == 0 {
+				lines = nil
+			}
+			if len(lines) != len(tc.want) {
+				t.Fatalf("said:\n%s\nwant %q", said, tc.want)
+			}
+			for i, want := range tc.want {
+				if !strings.Contains(lines[i], want) {
+					t.Errorf("said %q, want %q", lines[i], want)
+				}
+			}
+		})
+	}
+}
+
+func TestNothingWaitsForACustomKindThatIsNotThere(t *testing.T) {
+	for about, tc := range map[string]struct {
+		answer error
+		want   bool
+	}{
+		"not served":  {notServed, true},
+		"not allowed": {notAllowed, true},
+		// Its objects may say what becomes of others, so they have to be known.
+		"there, and its objects are still to come": {nil, false},
+		"nobody knows": {errors.New("connection refused"), false},
+	} {
+		t.Run(about, func(t *testing.T) {
+			p, _, _, enough, _ := thingsPresence(Always)
+			p.answered(tc.answer)
+			if (*enough > 0) != tc.want {
+				t.Errorf("enough: %v, want %v", *enough > 0, tc.want)
+			}
+		})
+	}
+}
+
+func TestObjectsOfAKindThatIsDeniedForAMomentAreNotGone(t *testing.T) {
+	p, _, clock, _, gone := thingsPresence(WhenServed)
+	p.answered(nil)
+	p.answered(notServed)
+	clock.Step(absenceCounts - time.Second)
+	p.answered(notServed)
+	p.answered(nil)
+	p.answered(notServed)
+	clock.Step(absenceCounts - time.Second)
+	p.answered(notServed)
+	if *gone != 0 {
+		t.Fatal("they are forgotten")
+	}
+	clock.Step(time.Second)
+	p.answered(notServed)
+	clock.Step(absenceCounts)
+	p.answered(notServed)
+	if *gone != 1 {
+		t.Errorf("forgotten %d times", *gone)
+	}
+}
+
+func TestWhatBelongsToAnInstallationIsNoFailure(t *testing.T) {
+	p, _, clock, _, _ := thingsPresence(WhenServed)
+	p.answered(nil)
+	if p.expected(initializing) {
+		t.Error("it was there before, so this is a failure")
+	}
+	p.answered(notServed)
+	p.answered(nil)
+	if !p.expected(initializing) || p.expected(errors.New("connection refused")) {
+		t.Error("only its storage is to be prepared")
+	}
+	clock.Step(absenceCounts)
+	if p.expected(initializing) {
+		t.Error("it has had a minute")
+	}
+}
+
+func TestOnlyWhoAskedIsWarned(t *testing.T) {
+	for use, want := range map[Use]string{WhenServed: "level=INFO", Always: "level=WARN"} {
+		p, said, _, _, _ := thingsPresence(use)
+		p.answered(notAllowed)
+		if !strings.Contains(said.String(), want) || !strings.Contains(said.String(), `rule="apiGroups: [example.org], resources: [things], verbs: [list, watch, patch]"`) {
+			t.Errorf("said %q, want %s and the rule", said, want)
+		}
+	}
+}

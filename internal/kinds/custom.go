@@ -1,0 +1,162 @@
+package kinds
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// decode reads some fields of an object and leaves the others alone: what somebody has written where nothing is looked
+// for cannot make the object unreadable.
+func decode(obj *unstructured.Unstructured, into any, paths ...string) error {
+	wanted := map[string]any{}
+	for _, path := range paths {
+		fields := strings.Split(path, ".")
+		value, found, err := unstructured.NestedFieldNoCopy(obj.Object, fields...)
+		if err != nil {
+			return err
+		}
+		if !found || value == nil {
+			continue
+		}
+		in := wanted
+		for _, field := range fields[:len(fields)-1] {
+			next, ok := in[field].(map[string]any)
+			if !ok {
+				next = map[string]any{}
+				in[field] = next
+			}
+			in = next
+		}
+		in[fields[len(fields)-1]] = value
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(wanted, into)
+}
+
+// shapeOf notes what a JSON Patch has to know of an object.
+func shapeOf(obj map[string]any, template ...string) *reload.Shape {
+	at := func(fields ...string) map[string]any {
+		m, _, _ := unstructured.NestedFieldNoCopy(obj, fields...)
+		found, _ := m.(map[string]any)
+		return found
+	}
+	under := func(fields ...string) []string { return slices.Concat(template, fields) }
+	shape := &reload.Shape{
+		Template:            template,
+		Annotations:         at("metadata", "annotations") != nil,
+		TemplateMetadata:    at(under("metadata")...) != nil,
+		TemplateAnnotations: at(under("metadata", "annotations")...) != nil,
+	}
+	containers, _ := at(under("spec")...)["containers"].([]any)
+	for _, item := range containers {
+		container, _ := item.(map[string]any)
+		env, _ := container["env"].([]any)
+		var variables []string
+		for _, item := range env {
+			variable, _ := item.(map[string]any)
+			name, _ := variable["name"].(string)
+			variables = append(variables, name)
+		}
+		shape.Variables = append(shape.Variables, variables)
+	}
+	return shape
+}
+
+// operation is one of a JSON Patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// listPatch sets variables where a merge would replace whole lists. It changes nothing unless the object is the one, in
+// the version, that the places in the lists were read from.
+func listPatch(w *reload.Workload, ledger string, m reload.Marking, annotations map[string]string) (Patch, error) {
+	if w.Shape == nil {
+		return Patch{}, fmt.Errorf("%s was read without the places of its containers", w.Key)
+	}
+	ops := []operation{
+		{Op: "test", Path: "/metadata/uid", Value: w.UID},
+		{Op: "test", Path: "/metadata/resourceVersion", Value: w.ResourceVersion},
+	}
+	ops = append(ops, setAll("/metadata/annotations", w.Shape.Annotations, map[string]string{reload.LedgerAnnotation: ledger})...)
+	template := pointer(w.Shape.Template...)
+	if len(annotations) > 0 {
+		if !w.Shape.TemplateMetadata {
+			ops = append(ops, operation{Op: "add", Path: template + "/metadata", Value: map[string]any{}})
+		}
+		ops = append(ops, setAll(template+"/metadata/annotations", w.Shape.TemplateAnnotations, annotations)...)
+	}
+	for i, name := range w.Containers {
+		container := template + "/spec/containers/" + strconv.Itoa(i)
+		if changes := listChanges(container+"/env", w.Shape.Variables[i], name, m); len(changes) > 0 {
+			ops = append(ops, operation{Op: "test", Path: container + "/name", Value: name})
+			ops = append(ops, changes...)
+		}
+	}
+	raw, err := json.Marshal(ops)
+	if err != nil {
+		return Patch{}, fmt.Errorf("encode the patch: %w", err)
+	}
+	return Patch{Type: types.JSONPatchType, Body: raw}, nil
+}
+
+// listChanges sets and removes variables of one container. There are the names of those that it has, in their order.
+func listChanges(env string, there []string, container string, m reload.Marking) []operation {
+	var ops []operation
+	there = slices.Clone(there)
+	for _, mark := range m.Env {
+		if mark.Container != container {
+			continue
+		}
+		value := patchEnv{Name: mark.Variable, Value: mark.Value}
+		switch at := slices.Index(there, mark.Variable); {
+		case at >= 0:
+			ops = append(ops, operation{Op: "replace", Path: env + "/" + strconv.Itoa(at), Value: value})
+			continue
+		case len(there) == 0:
+			ops = append(ops, operation{Op: "add", Path: env, Value: []patchEnv{value}})
+		default:
+			ops = append(ops, operation{Op: "add", Path: env + "/-", Value: value})
+		}
+		there = append(there, mark.Variable)
+	}
+	for _, mark := range m.Removed {
+		// Those behind it move up.
+		if at := slices.Index(there, mark.Variable); mark.Container == container && at >= 0 {
+			ops = append(ops, operation{Op: "remove", Path: env + "/" + strconv.Itoa(at)})
+			there = slices.Delete(there, at, at+1)
+		}
+	}
+	return ops
+}
+
+// setAll sets keys of a map that may not be there yet.
+func setAll(path string, there bool, values map[string]string) []operation {
+	if !there {
+		return []operation{{Op: "add", Path: path, Value: values}}
+	}
+	var ops []operation
+	for key, value := range values {
+		ops = append(ops, operation{Op: "add", Path: path + pointer(key), Value: value})
+	}
+	slices.SortFunc(ops, func(a, b operation) int { return strings.Compare(a.Path, b.Path) })
+	return ops
+}
+
+// pointer joins the names of fields as a JSON Pointer.
+func pointer(fields ...string) string {
+	var b strings.Builder
+	for _, field := range fields {
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(field))
+	}
+	return b.String()
+}

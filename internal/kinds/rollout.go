@@ -1,0 +1,94 @@
+package kinds
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func rollout() Kind {
+	return Kind{
+		Name:     "Rollout",
+		Title:    "Argo Rollouts",
+		Resource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
+		NewList:  func() runtime.Object { return &unstructured.UnstructuredList{} },
+		Custom:   true,
+		Parts:    custom("Rollout", rolloutParts),
+	}
+}
+
+// rolloutObject is the little of a Rollout that matters here.
+type rolloutObject struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Selector  *metav1.LabelSelector  `json:"selector"`
+		Template  corev1.PodTemplateSpec `json:"template"`
+		RestartAt string                 `json:"restartAt"`
+		// WorkloadRef names the object that has the template.
+		WorkloadRef struct {
+			Kind string `json:"kind"`
+			Name string `json:"name"`
+		} `json:"workloadRef"`
+	} `json:"spec"`
+	Status struct {
+		ObservedGeneration string `json:"observedGeneration"`
+		Replicas           int64  `json:"replicas"`
+		UpdatedReplicas    int64  `json:"updatedReplicas"`
+		RestartedAt        string `json:"restartedAt"`
+		// The generation of the object that WorkloadRef names.
+		WorkloadObservedGeneration string `json:"workloadObservedGeneration"`
+	} `json:"status"`
+}
+
+func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
+	var o rolloutObject
+	if err := decode(obj, &o, "metadata", "spec.selector", "spec.template", "spec.restartAt", "spec.workloadRef.kind", "spec.workloadRef.name",
+		"status.observedGeneration", "status.workloadObservedGeneration", "status.replicas", "status.updatedReplicas", "status.restartedAt"); err != nil {
+		return Parts{}, err
+	}
+	var borrows *reload.WorkloadKey
+	if ref := o.Spec.WorkloadRef; ref.Name != "" {
+		borrows = &reload.WorkloadKey{Kind: ref.Kind, Namespace: o.Metadata.Namespace, Name: ref.Name}
+	}
+	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // nothing yet is 0
+	return Parts{
+		Borrows: borrows, Observed: observed,
+		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, Restartable: true,
+		AtRest: o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10) &&
+			o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
+		Shape: shapeOf(obj.Object, "spec", "template"),
+	}, nil
+}
+
+// sameTime compares what users and controllers spell differently. What is no time asks for nothing.
+func sameTime(asked, done string) bool {
+	want, err := time.Parse(time.RFC3339, asked)
+	if err != nil {
+		return true
+	}
+	have, err := time.Parse(time.RFC3339, done)
+	return err == nil && have.Equal(want)
+}
+
+// custom reads the objects of a kind without a Go type.
+func custom(kind string, parts func(*unstructured.Unstructured) (Parts, error)) func(runtime.Object) (Parts, error) {
+	return func(obj runtime.Object) (Parts, error) {
+		o, ok := obj.(*unstructured.Unstructured)
+		if !ok {
+			return Parts{}, fmt.Errorf("a %T came where a %s was asked for", obj, kind)
+		}
+		p, err := parts(o)
+		if err != nil {
+			return Parts{}, fmt.Errorf("read %s %s/%s: %w", kind, o.GetNamespace(), o.GetName(), err)
+		}
+		return p, nil
+	}
+}

@@ -1,0 +1,167 @@
+package kinds
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+const rolloutText = `{
+	"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+	"metadata": {"namespace": "shop", "name": "web", "uid": "u-1", "resourceVersion": "42", "generation": 7},
+	"spec": {
+		"selector": {"matchLabels": {"app": "web"}},
+		"strategy": {"canary": {"steps": [{"setWeight": 50}]}},
+		"template": {"spec": {"initContainers": [{"name": "init"}], "containers": [{"name": "app"}, {"name": "sidecar"}]}}
+	}
+}`
+
+func unstructuredRollout(changes ...func(map[string]any)) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON([]byte(rolloutText)); err != nil {
+		panic(err)
+	}
+	for _, change := range changes {
+		change(obj.Object)
+	}
+	return obj
+}
+
+func set(value any, fields ...string) func(map[string]any) {
+	return func(obj map[string]any) {
+		if err := unstructured.SetNestedField(obj, value, fields...); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func readRollout(t *testing.T, changes ...func(map[string]any)) reload.Workload {
+	t.Helper()
+	w, err := rollout().Read(unstructuredRollout(changes...), reload.DefaultNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestARolloutIsAtRestWhenAllItsPodsAreOfTheTemplateAndRestarted(t *testing.T) {
+	done := set(map[string]any{"observedGeneration": "7", "replicas": int64(2), "updatedReplicas": int64(2)}, "status")
+	for about, tc := range map[string]struct {
+		changes []func(map[string]any)
+		want    bool
+	}{
+		"nothing is known yet":               {nil, false},
+		"all are new":                        {[]func(map[string]any){done}, true},
+		"its controller is behind":           {[]func(map[string]any){done, set("6", "status", "observedGeneration")}, false},
+		"some are old":                       {[]func(map[string]any){done, set(int64(1), "status", "updatedReplicas")}, false},
+		"a restart is under way":             {[]func(map[string]any){done, set("2026-03-01T12:00:00Z", "spec", "restartAt")}, false},
+		"the restart before was done":        {[]func(map[string]any){done, set("2026-03-01T12:00:00Z", "spec", "restartAt"), set("2026-02-01T12:00:00Z", "status", "restartedAt")}, false},
+		"the restart was done":               {[]func(map[string]any){done, set("2026-03-01T12:00:00Z", "spec", "restartAt"), set("2026-03-01T12:00:00Z", "status", "restartedAt")}, true},
+		"the same time, spelled differently": {[]func(map[string]any){done, set("2026-03-01T14:00:00+02:00", "spec", "restartAt"), set("2026-03-01T12:00:00Z", "status", "restartedAt")}, true},
+	} {
+		t.Run(about, func(t *testing.T) {
+			if w := readRollout(t, tc.changes...); w.AtRest != tc.want {
+				t.Errorf("at rest: %v, want %v", w.AtRest, tc.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotLookedForCannotMakeARolloutUnreadable(t *testing.T) {
+	w := readRollout(t, set("two", "spec", "replicas"), set("no list", "status", "conditions"), set("x", "status", "canary"))
+	if strings.Join(w.Containers, " ") != "app sidecar" {
+		t.Errorf("containers %v", w.Containers)
+	}
+	_, err := rollout().Read(unstructuredRollout(set("no list", "spec", "template", "spec", "containers")), reload.DefaultNames())
+	if err == nil || !strings.HasPrefix(err.Error(), "read Rollout shop/web: ") {
+		t.Errorf("a template that cannot be read: %v", err)
+	}
+}
+
+func TestPatchesOfARollout(t *testing.T) {
+	const head = `{"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{"reroll.dev/ledger":"{\"v\":1}"}}`
+	for about, tc := range map[string]struct {
+		marking *reload.Marking // nil: the ledger alone
+		want    string
+	}{
+		"the ledger alone": {nil, head + `}`},
+		"the annotation": {
+			&reload.Marking{ReloadedFrom: "{}", Rolled: "7"},
+			head + `,"spec":{"template":{"metadata":{"annotations":{"reloader.stakater.com/last-reloaded-from":"{}","reroll.dev/rolled":"7"}}}}}`,
+		},
+		"a restart": {&reload.Marking{RestartAt: "2026-03-01T12:00:00Z"}, head + `,"spec":{"restartAt":"2026-03-01T12:00:00Z"}}`},
+	} {
+		t.Run(about, func(t *testing.T) {
+			w := readRollout(t)
+			patch, err := rollout().LedgerPatch(&w, `{"v":1}`)
+			if tc.marking != nil {
+				patch, err = rollout().MarkPatch(&w, `{"v":1}`, *tc.marking, reload.DefaultNames())
+			}
+			if err != nil || patch.Type != types.MergePatchType || string(patch.Body) != tc.want {
+				t.Errorf("%s, %v\n got %s\nwant %s", patch.Type, err, patch.Body, tc.want)
+			}
+		})
+	}
+}
+
+// A merge would replace the list of containers, and with it all that the patch does not name.
+func TestVariablesOfARolloutAreSetEntryByEntry(t *testing.T) {
+	env := []reload.EnvMark{{Container: "sidecar", Variable: "B", Value: "2"}, {Container: "app", Variable: "A", Value: "1"}, {Container: "sidecar", Variable: "C", Value: "3"}}
+	removed := []reload.EnvMark{{Container: "sidecar", Variable: "GONE"}, {Container: "app", Variable: "NEVER"}}
+	fence := []string{
+		`{"op":"test","path":"/metadata/uid","value":"u-1"}`,
+		`{"op":"test","path":"/metadata/resourceVersion","value":"42"}`,
+	}
+	for about, tc := range map[string]struct {
+		changes []func(map[string]any)
+		rolled  string
+		want    []string
+	}{
+		"nothing is there yet": {nil, "7", []string{
+			`{"op":"add","path":"/metadata/annotations","value":{"reroll.dev/ledger":"{}"}}`,
+			`{"op":"add","path":"/spec/template/metadata","value":{}}`,
+			`{"op":"add","path":"/spec/template/metadata/annotations","value":{"reroll.dev/rolled":"7"}}`,
+			`{"op":"test","path":"/spec/template/spec/containers/0/name","value":"app"}`,
+			`{"op":"add","path":"/spec/template/spec/containers/0/env","value":[{"name":"A","value":"1"}]}`,
+			`{"op":"test","path":"/spec/template/spec/containers/1/name","value":"sidecar"}`,
+			`{"op":"add","path":"/spec/template/spec/containers/1/env","value":[{"name":"B","value":"2"}]}`,
+			`{"op":"add","path":"/spec/template/spec/containers/1/env/-","value":{"name":"C","value":"3"}}`,
+		}},
+		"others are there": {[]func(map[string]any){
+			set(map[string]any{"team": "a"}, "metadata", "annotations"),
+			set(map[string]any{"team": "a"}, "spec", "template", "metadata", "annotations"),
+			set([]any{
+				map[string]any{"name": "app", "env": []any{map[string]any{"name": "OWN", "value": "x"}}},
+				map[string]any{"name": "sidecar", "env": []any{map[string]any{"name": "OWN", "value": "x"}, map[string]any{"name": "GONE", "value": "x"}, map[string]any{"name": "B", "value": "1"}}},
+			}, "spec", "template", "spec", "containers"),
+		}, "7", []string{
+			`{"op":"add","path":"/metadata/annotations/reroll.dev~1ledger","value":"{}"}`,
+			`{"op":"add","path":"/spec/template/metadata/annotations/reroll.dev~1rolled","value":"7"}`,
+			`{"op":"test","path":"/spec/template/spec/containers/0/name","value":"app"}`,
+			`{"op":"add","path":"/spec/template/spec/containers/0/env/-","value":{"name":"A","value":"1"}}`,
+			`{"op":"test","path":"/spec/template/spec/containers/1/name","value":"sidecar"}`,
+			`{"op":"replace","path":"/spec/template/spec/containers/1/env/2","value":{"name":"B","value":"2"}}`,
+			`{"op":"add","path":"/spec/template/spec/containers/1/env/-","value":{"name":"C","value":"3"}}`,
+			`{"op":"remove","path":"/spec/template/spec/containers/1/env/1"}`,
+		}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			w := readRollout(t, tc.changes...)
+			patch, err := rollout().MarkPatch(&w, `{}`, reload.Marking{Env: env, Removed: removed, Rolled: tc.rolled}, reload.DefaultNames())
+			if err != nil || patch.Type != types.JSONPatchType {
+				t.Fatalf("%s, %v", patch.Type, err)
+			}
+			want := "[" + strings.Join(append(append([]string{}, fence...), tc.want...), ",") + "]"
+			if string(patch.Body) != want {
+				var got []json.RawMessage
+				_ = json.Unmarshal(patch.Body, &got)
+				t.Errorf("got  %s\nwant %s", patch.Body, want)
+			}
+		})
+	}
+}

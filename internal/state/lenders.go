@@ -1,0 +1,137 @@
+package state
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Some workloads borrow the pod template of another object, and their pods are of that template. The lender is the unit
+// then: it is marked, and has the ledger. What its borrowers ask for counts before what it asks for itself.
+
+// PutBorrower stores a workload that has no pod template of its own, and returns those that have to be looked at because of
+// it.
+func (s *State) PutBorrower(w reload.Workload, live bool) []reload.WorkloadKey {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.borrowers[w.Key]
+	version := VersionOf(w.ResourceVersion)
+	if ok && known.UID == w.UID && overtaken(version, VersionOf(known.ResourceVersion), live) {
+		return nil
+	}
+	s.dropWorkload(w.Key) // it may have had a template before
+	var look []reload.WorkloadKey
+	if ok && *known.Borrows != *w.Borrows {
+		look = s.dropBorrower(w.Key)
+	}
+	s.borrowers[w.Key] = w
+	add(s.lenders, *w.Borrows, w.Key)
+	if s.borrowed(*w.Borrows, version, live) {
+		look = append(look, *w.Borrows)
+	}
+	return look
+}
+
+// Borrower returns what is kept of a workload without a template of its own.
+func (s *State) Borrower(key reload.WorkloadKey) (reload.Workload, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	w, ok := s.borrowers[key]
+	return w, ok
+}
+
+// DropBorrower forgets it, and returns the lender if that has to be looked at.
+func (s *State) DropBorrower(key reload.WorkloadKey) []reload.WorkloadKey {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dropBorrower(key)
+}
+
+// KeepBorrowers forgets those that a complete snapshot did not name, and returns the lenders that have to be looked at.
+func (s *State) KeepBorrowers(kind, namespace string, named map[types.NamespacedName]struct{}) []reload.WorkloadKey {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var look []reload.WorkloadKey
+	for key := range s.borrowers {
+		if key.Kind != kind || namespace != "" && key.Namespace != namespace {
+			continue
+		}
+		if _, ok := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]; !ok {
+			look = append(look, s.dropBorrower(key)...)
+		}
+	}
+	return look
+}
+
+func (s *State) dropBorrower(key reload.WorkloadKey) []reload.WorkloadKey {
+	known, ok := s.borrowers[key]
+	if !ok {
+		return nil
+	}
+	delete(s.borrowers, key)
+	drop(s.lenders, *known.Borrows, key)
+	if s.borrowed(*known.Borrows, 0, false) {
+		return []reload.WorkloadKey{*known.Borrows}
+	}
+	return nil
+}
+
+// Lent returns a workload as its borrowers make it: with what they ask for, and at rest only if their pods are too.
+func (s *State) Lent(w reload.Workload) reload.Workload {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.lent(w)
+}
+
+func (s *State) lent(w reload.Workload) reload.Workload {
+	// In the order of their names: what the first of them asks for counts before the others.
+	for _, key := range slices.SortedFunc(maps.Keys(s.lenders[w.Key]), func(a, b reload.WorkloadKey) int { return strings.Compare(b.Name, a.Name) }) {
+		borrower := s.borrowers[key]
+		w.Policy = borrower.Policy.Over(w.Policy)
+		w.AtRest = w.AtRest && borrower.AtRest && borrower.Generation >= w.Generation
+	}
+	return w
+}
+
+// ownOf is kept of a workload that others borrow from.
+func (s *State) ownOf(w *reload.Workload) *own {
+	if len(s.lenders[w.Key]) == 0 {
+		return nil
+	}
+	return &own{policy: w.Policy, atRest: w.AtRest}
+}
+
+// borrowed brings a lender up to what its borrowers are now, and tells whether it has to be looked at.
+func (s *State) borrowed(key reload.WorkloadKey, version uint64, live bool) bool {
+	known, ok := s.workloads[key]
+	if !ok {
+		return false
+	}
+	itself := known.Workload
+	if known.own != nil {
+		itself.Policy, itself.AtRest = known.own.policy, known.own.atRest
+	}
+	known.own = s.ownOf(&itself)
+	w := s.lent(itself)
+	next := linksOf(&w, s.autoReloadAll)
+	differs := !known.Policy.Equal(w.Policy) || !known.links.equal(next)
+	rests := w.AtRest && !known.AtRest
+	before := known.links
+	if differs && live {
+		known.seen.Policy = version
+	}
+	s.index.unlink(key, before)
+	s.index.link(key, next)
+	known.Workload, known.links = w, next
+	if !before.equal(next) {
+		s.forgetGone(key.Namespace, before)
+	}
+	if w.AtRest {
+		known.seen.Recent, known.seen.Whole = []reload.Digest{known.revision}, true
+	}
+	return differs || rests
+}

@@ -1,0 +1,122 @@
+package state
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func lender(version string, annotations map[string]string) reload.Workload {
+	meta := &metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "d-1", ResourceVersion: version, Annotations: annotations}
+	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "app", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "web"}}}},
+	}}}}
+	w := reload.NewWorkload("Deployment", meta, nil, template, reload.DefaultNames())
+	w.AtRest, w.Generation = true, 3
+	return w
+}
+
+func borrower(name, version string, observed int64, atRest bool, annotations map[string]string) reload.Workload {
+	meta := &metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: version, Annotations: annotations}
+	w := reload.NewWorkload("Rollout", meta, nil, &corev1.PodTemplateSpec{}, reload.DefaultNames())
+	w.Borrows = &reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	w.AtRest, w.Generation = atRest, observed
+	return w
+}
+
+func autoSays(value string) map[string]string {
+	return map[string]string{reload.DefaultNames().Auto: value}
+}
+
+// What borrowers ask for counts, whichever of the objects arrives first.
+func TestALenderIsOptedInByItsBorrower(t *testing.T) {
+	key := lender("1", nil).Key
+	for about, tc := range map[string]struct {
+		lender, borrower map[string]string
+		want             bool
+	}{
+		"neither":                      {nil, nil, false},
+		"the lender":                   {autoSays("true"), nil, true},
+		"the borrower":                 {nil, autoSays("true"), true},
+		"the borrower comes before":    {autoSays("true"), autoSays("false"), false},
+		"the borrower comes before, 2": {autoSays("false"), autoSays("true"), true},
+	} {
+		t.Run(about, func(t *testing.T) {
+			for _, lenderFirst := range []bool{true, false} {
+				s := New(false)
+				put := []func(){
+					func() { s.PutWorkload(lender("1", tc.lender), true) },
+					func() { s.PutBorrower(borrower("web", "2", 3, true, tc.borrower), true) },
+				}
+				if !lenderFirst {
+					put[0], put[1] = put[1], put[0]
+				}
+				for _, p := range put {
+					p()
+				}
+				w, ok := s.Workload(key)
+				if !ok || w.Policy.OptedIn(false) != tc.want {
+					t.Errorf("lender first %v: opted in %v, want %v", lenderFirst, w.Policy.OptedIn(false), tc.want)
+				}
+				src := reload.FromConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "9"}}, reload.DefaultNames())
+				if found := len(s.PutSource(src, true)) > 0; found != tc.want {
+					t.Errorf("lender first %v: a source finds it: %v, want %v", lenderFirst, found, tc.want)
+				}
+				// And nothing of it is left when the borrower is gone.
+				s.DropBorrower(borrower("web", "2", 3, true, nil).Key)
+				if w, _ := s.Workload(key); w.Policy.OptedIn(false) != (tc.lender["reloader.stakater.com/auto"] == "true") {
+					t.Errorf("lender first %v: without its borrower it is opted in: %v", lenderFirst, w.Policy.OptedIn(false))
+				}
+			}
+		})
+	}
+}
+
+// The pods of the borrower are those of the lender's template, and say when a rollout has ended.
+func TestALenderIsAtRestWithItsBorrower(t *testing.T) {
+	for about, tc := range map[string]struct {
+		observed int64
+		atRest   bool
+		want     bool
+	}{
+		"its pods are all new":            {3, true, true},
+		"its pods are being replaced":     {3, false, false},
+		"it has not seen the change yet":  {2, true, false},
+		"it has seen a later one already": {4, true, true},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(lender("1", autoSays("true")), true)
+			s.PutBorrower(borrower("web", "2", tc.observed, tc.atRest, nil), true)
+			f, ok := s.Facts(lender("1", nil).Key)
+			if !ok || f.Workload.AtRest != tc.want {
+				t.Errorf("at rest %v, want %v", f.Workload.AtRest, tc.want)
+			}
+			s.PutWorkload(lender("3", autoSays("true")), true)
+			if f, _ := s.Facts(lender("1", nil).Key); f.Workload.AtRest != tc.want {
+				t.Errorf("put again it is at rest: %v, want %v", f.Workload.AtRest, tc.want)
+			}
+		})
+	}
+}
+
+func TestABorrowerThatRestsHasItsLenderLookedAt(t *testing.T) {
+	s := New(false)
+	s.PutWorkload(lender("1", autoSays("true")), true)
+	s.PutBorrower(borrower("web", "2", 3, false, nil), true)
+	if look := s.PutBorrower(borrower("web", "3", 3, true, nil), true); len(look) != 1 {
+		t.Errorf("looked at: %v", look)
+	}
+	if look := s.PutBorrower(borrower("web", "4", 3, true, nil), true); len(look) != 0 {
+		t.Errorf("nothing differs, and looked at: %v", look)
+	}
+	named := map[types.NamespacedName]struct{}{{Namespace: "shop", Name: "other"}: {}}
+	s.PutBorrower(borrower("web", "5", 3, true, autoSays("false")), true)
+	if look := s.KeepBorrowers("Rollout", "", named); len(look) != 1 {
+		t.Errorf("it is gone, and looked at: %v", look)
+	}
+}

@@ -58,7 +58,9 @@ image: preflight ## One tar for docker load, kind load image-archive and ctr ima
 
 generate: bin/helm ## What is made from something else: deploy/ from the chart, docs/flags.md from the flags
 	@mkdir -p deploy
-	@for mode in "reroll --set reloader.watchGlobally=true" "reroll-namespaced --set reloader.watchGlobally=false"; do \
+	@for mode in "reroll --set reloader.watchGlobally=true" "reroll-namespaced --set reloader.watchGlobally=false" \
+		"reroll-argo-rollouts --set reloader.isArgoRollouts=true" \
+		"reroll-argo-rollouts-namespaced --set reloader.isArgoRollouts=true --set reloader.watchGlobally=false"; do \
 		set -- $$mode; file=deploy/$$1.yaml; shift; \
 		{ echo "# Generated from charts/reroll by make generate."; \
 		  bin/helm template reroll charts/reroll --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \

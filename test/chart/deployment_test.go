@@ -2,6 +2,7 @@ package chart
 
 import (
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -170,12 +171,48 @@ func TestArguments(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()
-			want := append([]string{"run"}, tc.want...)
+			want := append([]string{"run", "--is-Argo-Rollouts=false"}, tc.want...)
 			if diff := cmp.Diff(want, render(t, tc.values).container(t).Args); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+func TestArgoRolloutsAreLookedForOnlyWhenAsked(t *testing.T) {
+	want := []string{"run", "--is-Argo-Rollouts=true"}
+	if diff := cmp.Diff(want, render(t, "reloader: {isArgoRollouts: true}").container(t).Args); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheExampleForArgoRollouts(t *testing.T) {
+	values, err := os.ReadFile(root + "/examples/argo-rollouts/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	container := render(t, string(values)).container(t)
+	if !slices.Contains(container.Args, "--is-Argo-Rollouts=true") {
+		t.Errorf("arguments %q", container.Args)
+	}
+	for _, want := range []corev1.EnvVar{{Name: "ALERT_ON_RELOAD", Value: "true"}, {Name: "ALERT_SINK", Value: "slack"}, {Name: "ALERT_ADDITIONAL_INFO", Value: "staging"}} {
+		if !slices.Contains(container.Env, want) {
+			t.Errorf("%s is not %s in %v", want.Name, want.Value, container.Env)
+		}
+	}
+}
+
+func TestVariablesOfOnesOwn(t *testing.T) {
+	want := map[string]string{"ALERT_ON_RELOAD": "true", "ALERT_SINK": "slack", "COUNT": "3"}
+	for _, e := range render(t, "reloader: {deployment: {env: {open: {ALERT_ON_RELOAD: true, ALERT_SINK: slack, COUNT: 3}}}}").container(t).Env {
+		if value, ok := want[e.Name]; ok && value == e.Value {
+			delete(want, e.Name)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not in the environment: %v", want)
+	}
+	render(t, "reloader: {deployment: {env: {open: null}}}")
 }
 
 func TestEnvironment(t *testing.T) {

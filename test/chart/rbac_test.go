@@ -19,6 +19,10 @@ var watchRules = []rbacv1.PolicyRule{
 var globalRules = append(slices.Clone(watchRules),
 	rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"list", "watch"}})
 
+// withRollouts has the rule for Rollouts behind that for the other workloads.
+var withRollouts = slices.Insert(slices.Clone(watchRules), 2,
+	rbacv1.PolicyRule{APIGroups: []string{"argoproj.io"}, Resources: []string{"rollouts"}, Verbs: []string{"list", "watch", "patch"}})
+
 var keyRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"reroll-digest-key"}, Verbs: []string{"get"}},
@@ -92,8 +96,11 @@ func TestRightsFollowWhatIsWatched(t *testing.T) {
 		grants   map[string][]rbacv1.PolicyRule
 		bindings map[string]string
 	}{
-		"all namespaces":                 {"", everywhere, everywhereBound},
-		"its own namespace":              {"reloader: {watchGlobally: false}", own, ownBound},
+		"all namespaces":    {"", everywhere, everywhereBound},
+		"its own namespace": {"reloader: {watchGlobally: false}", own, ownBound},
+		"its own namespace, with Rollouts": {"reloader: {watchGlobally: false, isArgoRollouts: true}", map[string][]rbacv1.PolicyRule{
+			"Role/ops/prod-reroll-role": withRollouts, "Role/ops/prod-reroll-key-role": keyRules,
+		}, ownBound},
 		"a list":                         {"reloader: {namespaces: [team-a, team-b]}", listed, listedBound},
 		"a list with its own namespace":  {"reloader: {namespaces: [team-b, ops, team-a, ops]}", listed, listedBound},
 		"a list of a scoped values file": {"reloader: {watchGlobally: false, namespaces: [team-a, team-b]}", listed, listedBound},

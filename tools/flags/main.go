@@ -38,6 +38,9 @@ func page(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(head)
 	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return // another spelling of one that is shown
+		}
 		value := cmp.Or(strings.Trim(f.DefValue, "[]"), "none")
 		if value != "none" {
 			value = "`" + value + "`"

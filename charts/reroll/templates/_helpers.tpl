@@ -96,6 +96,12 @@ The namespaces that are watched, with commas between them; empty for all.
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]
   verbs: [list, watch, patch]
+{{- if .Values.reloader.isArgoRollouts }}
+# Argo Rollouts, for the same.
+- apiGroups: [argoproj.io]
+  resources: [rollouts]
+  verbs: [list, watch, patch]
+{{- end }}
 # The age of a workload's pods, asked for when nothing else tells whether they are older than a change.
 - apiGroups: [""]
   resources: [pods]

@@ -36,3 +36,9 @@ func ShippedManifest() (string, error) {
 	root, err := repositoryRoot()
 	return filepath.Join(root, "deploy", "reroll-namespaced.yaml"), err
 }
+
+// ShippedForArgoRollouts is the same for a cluster with Argo Rollouts.
+func ShippedForArgoRollouts() (string, error) {
+	root, err := repositoryRoot()
+	return filepath.Join(root, "deploy", "reroll-argo-rollouts-namespaced.yaml"), err
+}

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -31,6 +32,9 @@ type Cluster interface {
 
 // Harness makes namespaces to try things in.
 type Harness struct {
+	// ArgoRollouts tells that the controller of Argo Rollouts runs on the cluster.
+	ArgoRollouts bool
+
 	cluster Cluster
 	clients clients
 }
@@ -59,6 +63,15 @@ func New(c Cluster) (*Harness, error) {
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery()))
 	return &Harness{cluster: c, clients: clients{typed: typed, dynamic: dyn, mapper: mapper}}, nil
+}
+
+// AwaitKind returns when the cluster says that it serves a resource, given in the plural. Otherwise it is asked once.
+func (h *Harness) AwaitKind(ctx context.Context, resource string) error {
+	return Await(ctx, "the cluster to serve "+resource, func(context.Context) error {
+		meta.MaybeResetRESTMapper(h.clients.mapper)
+		_, err := h.clients.mapper.KindFor(schema.GroupVersionResource{Resource: resource})
+		return err
+	})
 }
 
 const module = "github.com/reroll-dev/reroll"

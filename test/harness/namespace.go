@@ -20,6 +20,8 @@ type Namespace struct {
 	cluster Cluster
 	clients clients
 	round   int // of the markers
+	// argoRollouts tells that there may be Rollouts, and that their controller runs.
+	argoRollouts bool
 }
 
 // Namespace makes a namespace whose name starts with the given one, and returns when the markers run in it. It is
@@ -56,7 +58,7 @@ func (h *Harness) emptyNamespace(ctx context.Context, meta metav1.ObjectMeta) (*
 	if err != nil {
 		return nil, fmt.Errorf("make a namespace for %s: %w", name, err)
 	}
-	n := &Namespace{Name: created.Name, cluster: h.cluster, clients: h.clients}
+	n := &Namespace{Name: created.Name, cluster: h.cluster, clients: h.clients, argoRollouts: h.ArgoRollouts}
 	if err := n.open(ctx); err != nil {
 		removal, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin)
 		defer cancel()

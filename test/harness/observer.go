@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,7 +20,7 @@ import (
 // Observer counts the rollouts of the workloads of a namespace. It sees every version of everything, so nothing is
 // missed because it came and went between two looks.
 //
-// A rollout is another revision in use: for a Deployment another ReplicaSet, for a StatefulSet or DaemonSet another
+// A rollout is another revision in use: for a Deployment or a Rollout another ReplicaSet, for a StatefulSet or DaemonSet another
 // ControllerRevision, made anew or brought back. The first one of a workload is none. It does not matter who caused
 // it: a user's new image is a rollout as well. metadata.generation does not count, since a paused Deployment, a change
 // of scale or an annotation raise it and no pod is replaced; for the same reason pods alone do not count, since a
@@ -31,6 +32,8 @@ type Observer struct {
 	seen     map[types.UID]uint64
 	lineages map[types.UID]*lineage
 	pods     map[types.UID]uint64 // the version that a pod was created with
+	owners   map[types.UID]Ref    // of ReplicaSets
+	made     map[types.UID]int    // how many pods a ReplicaSet has made
 	contents map[types.UID]content
 	timeline []Sighting
 	// ledgers are the last ones of the markers, and decided is how often they have changed.
@@ -49,6 +52,8 @@ func observe(ctx context.Context, client kubernetes.Interface, namespace string)
 		seen:     map[types.UID]uint64{},
 		lineages: map[types.UID]*lineage{},
 		pods:     map[types.UID]uint64{},
+		owners:   map[types.UID]Ref{},
+		made:     map[types.UID]int{},
 		contents: map[types.UID]content{},
 		ledgers:  map[string]string{},
 		decided:  map[string]int{},
@@ -93,8 +98,16 @@ func observe(ctx context.Context, client kubernetes.Interface, namespace string)
 func (o *Observer) seeReplicaSet(c change) error {
 	set := c.object.(*appsv1.ReplicaSet)
 	owner := metav1.GetControllerOf(set)
-	text, numbered := set.Annotations["deployment.kubernetes.io/revision"]
-	if c.deleted || owner == nil || owner.Kind != "Deployment" || !numbered {
+	if c.deleted || owner == nil {
+		return nil
+	}
+	o.owners[set.UID] = Ref{Kind: strings.ToLower(owner.Kind), Name: owner.Name}
+	key, known := map[string]string{
+		"Deployment": "deployment.kubernetes.io/revision",
+		"Rollout":    "rollout.argoproj.io/revision",
+	}[owner.Kind]
+	text, numbered := set.Annotations[key]
+	if !known || !numbered {
 		return nil
 	}
 	number, err := strconv.ParseInt(text, 10, 64)
@@ -136,6 +149,9 @@ func (o *Observer) decisions(marker Ref) (int, error) {
 func (o *Observer) seePod(c change) error {
 	if _, known := o.pods[c.object.GetUID()]; !known && !c.baseline {
 		o.pods[c.object.GetUID()] = c.version
+		if owner := metav1.GetControllerOf(c.object); owner != nil {
+			o.made[owner.UID]++
+		}
 	}
 	return nil
 }
@@ -181,6 +197,20 @@ func (o *Observer) Rollouts(workload Ref) (int, error) {
 	for _, l := range o.lineages {
 		if l.workload == workload {
 			count += l.rollouts
+		}
+	}
+	return count, o.blind
+}
+
+// Made returns how many pods were made for a workload by way of ReplicaSets. A restart that leaves the template alone shows in
+// nothing else.
+func (o *Observer) Made(workload Ref) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	count := 0
+	for set, owner := range o.owners {
+		if owner == workload {
+			count += o.made[set]
 		}
 	}
 	return count, o.blind

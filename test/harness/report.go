@@ -12,8 +12,8 @@ import (
 )
 
 // reportedKinds are those of which a report shows the annotations, in this order.
-func reportedKinds() []string {
-	return []string{"deployment", "statefulset", "daemonset", "configmap", "secret"}
+func (n *Namespace) reportedKinds() []string {
+	return append(n.workloadKinds(), "configmap", "secret")
 }
 
 // Report tells what was seen in the namespace, for somebody who looks for the reason of a failure. It shows no content
@@ -25,7 +25,7 @@ func (n *Namespace) Report(ctx context.Context) string {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
 	b.WriteString("\nobjects:\n")
-	for _, kind := range reportedKinds() {
+	for _, kind := range n.reportedKinds() {
 		n.reportObjects(ctx, &b, kind)
 	}
 	b.WriteString("\nevents:\n")

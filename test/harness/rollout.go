@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -39,6 +40,32 @@ func (n *Namespace) AwaitRolls(ctx context.Context, workload Ref, wanted int) er
 		}
 		return n.complete(ctx, workload)
 	})
+}
+
+// Made returns how many pods were made for a workload since the namespace is watched, once everything is seen that has led
+// to its present state.
+func (n *Namespace) Made(ctx context.Context, workload Ref) (int, error) {
+	if err := n.caughtUp(ctx); err != nil {
+		return 0, err
+	}
+	if err := n.Observer.knows(workload); err != nil {
+		return 0, err
+	}
+	if err := Await(ctx, "the observer to see all pods of "+workload.String(), func(ctx context.Context) error {
+		pods, err := n.podsOf(ctx, workload)
+		if err != nil {
+			return err
+		}
+		for i := range pods {
+			if err := n.Observer.hasSeen(&pods[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	return n.Observer.Made(workload)
 }
 
 // AwaitReady returns when all pods of a workload run its last template and are available.
@@ -80,9 +107,46 @@ func (n *Namespace) complete(ctx context.Context, workload Ref) error {
 			return errors.New("it has no node to run on yet")
 		}
 		return allNew(d.Status.DesiredNumberScheduled, d.Status.CurrentNumberScheduled, d.Status.UpdatedNumberScheduled, d.Status.NumberAvailable)
+	case "rollout":
+		return completeRollout(obj)
 	default:
-		return final{fmt.Errorf("%s has no rollout: name a deployment, statefulset or daemonset", workload)}
+		return final{fmt.Errorf("%s has no rollout: name a deployment, statefulset, daemonset or rollout", workload)}
 	}
+}
+
+// completeRollout also waits until the former pods are gone, which a Rollout itself does not.
+func completeRollout(obj *unstructured.Unstructured) error {
+	var r struct {
+		Spec struct {
+			Replicas  *int32 `json:"replicas"`
+			RestartAt string `json:"restartAt"`
+		} `json:"spec"`
+		Status struct {
+			Replicas          int32  `json:"replicas"`
+			UpdatedReplicas   int32  `json:"updatedReplicas"`
+			AvailableReplicas int32  `json:"availableReplicas"`
+			Phase             string `json:"phase"`
+			Message           string `json:"message"`
+			RestartedAt       string `json:"restartedAt"`
+		} `json:"status"`
+	}
+	wanted := map[string]any{"spec": obj.Object["spec"], "status": obj.Object["status"]}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(wanted, &r); err != nil {
+		return final{err}
+	}
+	if r.Status.Phase != "Healthy" || r.Spec.RestartAt != r.Status.RestartedAt {
+		return fmt.Errorf("its phase is %q (%s), it was restarted at %q and is to be at %q", r.Status.Phase, r.Status.Message, r.Status.RestartedAt, r.Spec.RestartAt)
+	}
+	return allNew(replicas(r.Spec.Replicas), r.Status.Replicas, r.Status.UpdatedReplicas, r.Status.AvailableReplicas)
+}
+
+// workloadKinds are those whose templates lead to pods here.
+func (n *Namespace) workloadKinds() []string {
+	kinds := []string{"deployment", "statefulset", "daemonset"}
+	if n.argoRollouts {
+		kinds = append(kinds, "rollout")
+	}
+	return kinds
 }
 
 func replicas(wanted *int32) int32 {
@@ -103,7 +167,7 @@ func allNew(wanted, all, updated, available int32) error {
 // did.
 func (n *Namespace) caughtUp(ctx context.Context) error {
 	return Await(ctx, "Kubernetes to act upon all templates, and the observer to see it", func(ctx context.Context) error {
-		for _, kind := range []string{"deployment", "statefulset", "daemonset"} {
+		for _, kind := range n.workloadKinds() {
 			resource, err := n.at(Ref{Kind: kind})
 			if err != nil {
 				return err

@@ -138,7 +138,7 @@ func TestACountOfNothingIsAnError(t *testing.T) {
 	must(t, n.Apply(ctx, workloads))
 	_, err := n.Rolls(ctx, ref(t, "deployment/wbe"))
 	wantError(t, err, "deployment/wbe never had a revision", "deployment/web")
-	wantError(t, n.AwaitReady(ctx, ref(t, "configmap/kube-root-ca.crt")), "has no rollout: name a deployment, statefulset or daemonset")
+	wantError(t, n.AwaitReady(ctx, ref(t, "configmap/kube-root-ca.crt")), "has no rollout: name a deployment, statefulset, daemonset or rollout")
 }
 
 func TestTheTimelineSaysWhatCountedAndWhy(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +18,7 @@ func observed(obj *unstructured.Unstructured) error {
 	if obj.GetDeletionTimestamp() != nil {
 		return nil // some controllers leave one that is going alone
 	}
-	done, _, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
+	done, err := observedGeneration(obj)
 	if err != nil {
 		return final{err}
 	}
@@ -25,6 +26,19 @@ func observed(obj *unstructured.Unstructured) error {
 		return fmt.Errorf("generation %d of %s %s is not acted upon yet", obj.GetGeneration(), obj.GetKind(), obj.GetName())
 	}
 	return nil
+}
+
+// observedGeneration is a number, but for Rollouts, which write it as a text.
+func observedGeneration(obj *unstructured.Unstructured) (int64, error) {
+	if obj.GetKind() != "Rollout" {
+		done, _, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
+		return done, err
+	}
+	text, found, err := unstructured.NestedString(obj.Object, "status", "observedGeneration")
+	if err != nil || !found {
+		return 0, err
+	}
+	return strconv.ParseInt(text, 10, 64)
 }
 
 // Template returns the pod template of a workload.

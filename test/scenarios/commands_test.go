@@ -26,9 +26,11 @@ func commands() map[string]func(context.Context, *step) error {
 
 		"controller": controller,
 		"receiver":   receiver,
+		"crds":       crds,
 
 		"await":  await,
 		"rolled": rolled,
+		"pods":   pods,
 		"writes": writes,
 		"quiet":  quiet,
 
@@ -62,6 +64,8 @@ func usage(command string) string {
 		"receiver":            "receiver start",
 		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME, await older KIND/NAME DURATION",
 		"rolled":              "rolled KIND/NAME N",
+		"pods":                "pods KIND/NAME N",
+		"crds":                "crds install|remove",
 		"writes":              "writes KIND/NAME N",
 		"quiet":               "quiet",
 		"event":               "[!] event [-count=N] KIND/NAME REASON REGEXP",

@@ -106,7 +106,7 @@ func (s *scenario) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path, err := harness.ShippedManifest()
+	path, err := s.stage.manifest()
 	if err != nil {
 		return err
 	}

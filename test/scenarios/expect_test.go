@@ -59,6 +59,19 @@ func rolled(ctx context.Context, s *step) error {
 	return err
 }
 
+// pods counts those that were made for a workload: a restart that leaves the template alone is no rollout.
+func pods(ctx context.Context, s *step) error {
+	workload, expected, err := s.counted(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := s.ns.Made(ctx, workload)
+	if err == nil && made != expected {
+		err = fmt.Errorf("%d pods were expected to have been made for %s, and it was %d", expected, workload, made)
+	}
+	return err
+}
+
 // writes counts what the API server has taken from the controller's account. A write that changes nothing counts too.
 func writes(ctx context.Context, s *step) error {
 	object, expected, err := s.counted(ctx)

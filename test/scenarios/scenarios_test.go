@@ -4,6 +4,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,15 +21,34 @@ import (
 // patience bounds a step that hangs. No step takes part of it on purpose, however slow the machine is.
 const patience = 4 * time.Minute
 
-// shared is the cluster of all scenarios of this process, with what is made once for them.
+// shared is the cluster of all scenarios that need nothing but Kubernetes, with what is made once for them.
 var shared *stage
 
 type stage struct {
 	kubeconfig string
 	auditLog   string
+	cluster    *cluster.Cluster
 	harness    *harness.Harness
+	// manifest says how the controller is installed.
+	manifest func() (string, error)
 	// binary builds the controller when it is first asked for. Every scenario that starts one waits for it.
 	binary func() (string, error)
+}
+
+// newStage starts a cluster, which the caller has to stop.
+func newStage(ctx context.Context, binary func() (string, error)) (*stage, error) {
+	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	h, err := harness.New(c)
+	if err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return &stage{
+		kubeconfig: c.Kubeconfig(), auditLog: c.AuditLog(), cluster: c, harness: h,
+		manifest: harness.ShippedManifest, binary: binary,
+	}, nil
 }
 
 func TestMain(m *testing.M) {
@@ -49,21 +69,11 @@ func onStage(m *testing.M) int {
 		return fail(err)
 	}
 	defer os.RemoveAll(folder)
-	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
-	if err != nil {
+	binary := sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) })
+	if shared, err = newStage(ctx, binary); err != nil {
 		return fail(err)
 	}
-	defer c.Stop()
-	h, err := harness.New(c)
-	if err != nil {
-		return fail(err)
-	}
-	shared = &stage{
-		kubeconfig: c.Kubeconfig(),
-		auditLog:   c.AuditLog(),
-		harness:    h,
-		binary:     sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) }),
-	}
+	defer shared.cluster.Stop()
 	return m.Run()
 }
 

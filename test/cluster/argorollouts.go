@@ -28,7 +28,7 @@ const (
 // rolloutsSet is built only when a test asks for it.
 func rolloutsSet() set {
 	return set{
-		what: "Argo Rollouts", main: "argo-rollouts", takes: "4 minutes", disk: 4 << 30,
+		what: "Argo Rollouts", main: "argo-rollouts", takes: "4 minutes", disk: 3 << 30,
 		parts: []part{{
 			name: "argo-rollouts", module: rolloutsModule, folder: "argo-rollouts",
 			packages: []string{rolloutsModule + "/cmd/" + rolloutsProgram},

@@ -95,11 +95,11 @@ func (s served) tell(err error) error {
 }
 
 // customFeed is that of a kind that may not be served: nothing waits for it then.
-func (c *Controller) customFeed(k kinds.Kind, watched Watched) feed {
+func (c *Controller) customFeed(k kinds.Kind, watched Watched, shared *everywhere) feed {
 	s := c.workloads(k, watched.Namespace)
 	f := c.feed(watched, s)
 	p := &presence{
-		kind: k, namespace: watched.Namespace, use: c.opts.Custom[k.Name], clock: c.clock, log: c.log,
+		kind: k, namespace: watched.Namespace, everywhere: shared, use: c.opts.Custom[k.Name], clock: c.clock, log: c.log,
 		enough: f.enough, gone: func() { s.keep(nil) },
 	}
 	f.Open = attended{Opener: f.Open, answered: p.answered}
@@ -136,9 +136,11 @@ func (a attended) List(ctx context.Context, opts metav1.ListOptions) (runtime.Ob
 type presence struct {
 	kind      kinds.Kind
 	namespace string
-	use       Use
-	clock     clock.PassiveClock
-	log       *slog.Logger
+	// everywhere is shared by all namespaces.
+	everywhere *everywhere
+	use        Use
+	clock      clock.PassiveClock
+	log        *slog.Logger
 	// enough keeps nothing waiting for it any more, gone forgets its objects.
 	enough, gone func()
 
@@ -158,6 +160,21 @@ const (
 	absent
 	forbidden
 )
+
+// everywhere is what the API server serves, which is the same in all namespaces.
+type everywhere struct {
+	mu sync.Mutex
+	is standing
+}
+
+// becomes tells whether that is new.
+func (e *everywhere) becomes(is standing) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	differs := e.is != is
+	e.is = is
+	return differs
+}
 
 // absenceCounts is how long a kind must have been absent until its objects are. Removing it deletes them one by one, and
 // a watch tells so; for one that was cut this is what is left. An API server that starts, or that has not heard of the
@@ -206,8 +223,13 @@ func (p *presence) expected(err error) bool {
 
 func (p *presence) tell(before standing, err error) {
 	args := []any{"resource", p.kind.Resource.GroupResource().String()}
-	if p.namespace != "" {
-		args = append(args, "namespace", p.namespace)
+	switch {
+	case p.is == forbidden || before == forbidden:
+		if p.namespace != "" {
+			args = append(args, "namespace", p.namespace)
+		}
+	case !p.everywhere.becomes(p.is):
+		return // another namespace has told
 	}
 	switch {
 	case p.is == present && before == forbidden:

@@ -28,6 +28,8 @@ func thingsPresence(use Use) (p *presence, said *bytes.Buffer, clock *clocktesti
 	clock = clocktesting.NewFakeClock(time.Unix(0, 0))
 	p = &presence{
 		kind: kinds.Kind{Title: "Things", Resource: things.WithVersion("v1")}, use: use, clock: clock,
+		everywhere: &everywhere{},
+
 		log:    slog.New(slog.NewTextHandler(said, nil)),
 		enough: func() { *enough++ }, gone: func() { *gone++ },
 	}
@@ -126,6 +128,27 @@ func TestWhatBelongsToAnInstallationIsNoFailure(t *testing.T) {
 	clock.Step(absenceCounts)
 	if p.expected(initializing) {
 		t.Error("it has had a minute")
+	}
+}
+
+// Which rights there are may differ between namespaces; what the API server serves does not.
+func TestWhatIsServedIsToldOnceForAllNamespaces(t *testing.T) {
+	first, said, _, _, _ := thingsPresence(WhenServed)
+	second, _, _, _, _ := thingsPresence(WhenServed)
+	second.everywhere, second.log = first.everywhere, first.log
+	first.namespace, second.namespace = "a", "b"
+	for _, err := range []error{notServed, nil, notServed, nil} {
+		first.answered(err)
+		second.answered(err)
+	}
+	if lines := strings.Count(said.String(), "\n"); lines != 4 || strings.Contains(said.String(), "namespace=") {
+		t.Errorf("said %d times, want 4:\n%s", lines, said)
+	}
+	said.Reset()
+	first.answered(notAllowed)
+	second.answered(notAllowed)
+	if !strings.Contains(said.String(), "namespace=a") || !strings.Contains(said.String(), "namespace=b") {
+		t.Errorf("said:\n%s", said)
 	}
 }
 

@@ -24,6 +24,10 @@ type feed struct {
 
 func (c *Controller) workloadFeeds() []feed {
 	var feeds []feed
+	served := map[string]*everywhere{}
+	for _, k := range c.kinds {
+		served[k.Name] = &everywhere{}
+	}
 	for _, ns := range c.namespaces() {
 		for _, k := range c.kinds {
 			watched := Watched{
@@ -34,7 +38,7 @@ func (c *Controller) workloadFeeds() []feed {
 			case !k.Custom:
 				feeds = append(feeds, c.feed(watched, c.workloads(k, ns)))
 			case c.opts.Custom[k.Name] != Never:
-				feeds = append(feeds, c.customFeed(k, watched))
+				feeds = append(feeds, c.customFeed(k, watched, served[k.Name]))
 			}
 		}
 	}

@@ -88,19 +88,25 @@ func (w *workloadTruth) note(l *look) {
 				w.unnamed[src] = version
 			}
 			w.named[src] = true
-		case w.foreign >= l.gone[src] && l.onDelete:
-			w.named[src] = false // somebody else has rolled it for want of it
+		case w.lastRolled() >= l.gone[src] && l.onDelete:
+			w.named[src] = false // it was rolled since, by somebody else or for another source
 			delete(w.adopted, src)
 		}
 	}
 }
 
-// judgeComings holds at rest: no deletion was lost, and no creation that was seen.
-func (o *oracle) judgeComings(w *workloadTruth) {
+// lastRolled is the version in which the workload was last rolled, by whomever.
+func (w *workloadTruth) lastRolled() uint64 {
 	rolled := w.foreign
 	if len(w.reloads) > 0 {
 		rolled = max(rolled, w.reloads[len(w.reloads)-1])
 	}
+	return rolled
+}
+
+// judgeComings holds at rest: no deletion was lost, and no creation that was seen.
+func (o *oracle) judgeComings(w *workloadTruth) {
+	rolled := w.lastRolled()
 	for src, covered := range w.covered {
 		s := o.sources[src]
 		switch {

@@ -174,7 +174,7 @@ func (o *oracle) reason(w *workloadTruth, e simapi.Event, l *look) (string, bool
 				why = append(why, fmt.Sprintf("the change of %s at %d was rolled before", src, c.version))
 			case c.version > horizon || o.doubtful(w, l, src, c, horizon):
 				return "", true
-			case c.version > o.installedAt && o.mayHaveReturned(w) && (c.version > w.first[src] || l.older(o.sources[src].dateAt(l.known[src]))):
+			case c.version > o.installedAt && o.mayHaveReturned(w) && (c.version > w.first[src] || c.date.IsZero() || l.older(o.sources[src].dateAt(l.known[src]))):
 				return "", true
 			default:
 				why = append(why, fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon))

@@ -28,6 +28,10 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	if err == nil {
 		err = c.act(ctx, &facts, d)
 	}
+	if _, there := c.state.Workload(key); !there {
+		c.forget(key) // what was noted about it since it was deleted
+		return
+	}
 	switch {
 	case err == nil:
 		c.queue.succeeded(key)
@@ -169,7 +173,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 		return err
 	}
 	// The watch will bring it too, later. Until then nobody must decide on what stood there before.
-	c.state.PutWorkload(answer, true)
+	c.state.PutAnswer(answer)
 	c.state.Remember(&answer, text)
 	if d.Action == reload.Reload {
 		c.follow(&answer)

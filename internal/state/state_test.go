@@ -242,3 +242,29 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 		})
 	}
 }
+
+func TestAnAnswerBringsNothingBack(t *testing.T) {
+	web := deployment("web", "cm", 7, auto, "true")
+	other := web
+	other.UID = "another"
+	for about, tc := range map[string]struct {
+		meanwhile func(*State)
+		wantUID   bool
+	}{
+		"nothing happened":              {func(*State) {}, true},
+		"it was deleted":                {func(s *State) { s.DeleteWorkload(web.Key) }, false},
+		"it was deleted and made again": {func(s *State) { s.DeleteWorkload(web.Key); s.PutWorkload(other, live) }, false},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(deployment("web", "cm", 6, auto, "true"), live)
+			tc.meanwhile(s)
+			before, there := s.Workload(web.Key)
+			s.PutAnswer(web)
+			now, ok := s.Workload(web.Key)
+			if ok != there || tc.wantUID != (ok && now.UID == web.UID && now.ResourceVersion == "7") {
+				t.Errorf("there is %t, uid %q, version %s; it was %t, uid %q", ok, now.UID, now.ResourceVersion, there, before.UID)
+			}
+		})
+	}
+}

@@ -47,6 +47,20 @@ const maxRecent = 16
 func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.putWorkload(w, live)
+}
+
+// PutAnswer stores what a write of ours was answered with. It is live, and it brings nothing back: the watch may have told
+// meanwhile that the workload was deleted, and would not tell again.
+func (s *State) PutAnswer(w reload.Workload) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {
+		s.putWorkload(w, true)
+	}
+}
+
+func (s *State) putWorkload(w reload.Workload, live bool) bool {
 	version := VersionOf(w.ResourceVersion)
 	known, ok := s.workloads[w.Key]
 	same := ok && known.UID == w.UID

@@ -112,8 +112,14 @@ func mutations() []mutation {
 		{
 			what: "a write that failed counts as the one with which a ledger was put back",
 			file: "internal/controller/look.go",
-			from: "	last, ok := c.restored[w.Key]\n", to: "	last, ok := c.restored[w.Key]\n	c.restored[w.Key] = now\n",
+			from: "	last, ok := c.restored[w.Key]\n", to: "	last, ok := c.restored[w.Key]\n	c.restored[w.Key] = restored{at: now}\n",
 			in: controller, tests: histories, histories: 4000,
+		},
+		{
+			what: "an answer brings a workload back that was deleted meanwhile",
+			file: "internal/state/workloads.go",
+			from: "	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {\n		s.putWorkload(w, true)", to: "	{\n		s.putWorkload(w, true)",
+			in: "./internal/state", tests: "AnAnswer",
 		},
 		{
 			what: "a template whose marks alone were changed does not count as rolled",

@@ -237,3 +237,43 @@ func TestWhatIsGoneLeavesNothingInMemory(t *testing.T) {
 		t.Errorf("%d entries are left of 100 workloads that came and went", left)
 	}
 }
+
+// Once put back, a ledger is left alone for an hour. A try that failed has put nothing back.
+func TestALedgerThatCouldNotBePutBackIsTriedAgainSoon(t *testing.T) {
+	s := newStage(t)
+	s.add("web", true, "")
+	s.play(time.Minute)
+	take := func() {
+		taken, err := s.server.Edit("deployments", inShop("web"), "kubectl", func(obj simapi.Object) {
+			obj.SetAnnotations(map[string]string{reload.DefaultNames().Auto: "true"})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.deployments().put(taken, true)
+	}
+	standing := func() bool {
+		obj, err := s.server.Get("deployments", inShop("web"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return obj.GetAnnotations()[reload.LedgerAnnotation] != ""
+	}
+	if !standing() {
+		t.Fatal("it has no ledger to take away")
+	}
+	s.refuses = apierrors.NewInternalError(errors.New("not now"))
+	take()
+	s.play(10 * time.Second)
+	if s.failed == 0 || standing() {
+		t.Fatalf("%d tries have failed, a ledger stands there: %t", s.failed, standing())
+	}
+	s.refuses = nil
+	if s.play(time.Minute); !standing() {
+		t.Error("it is not put back a minute after that is possible")
+	}
+	take()
+	if s.play(time.Minute); standing() {
+		t.Error("it is put back twice within minutes")
+	}
+}

@@ -113,7 +113,7 @@ func mutations() []mutation {
 			what: "a write that failed counts as the one with which a ledger was put back",
 			file: "internal/controller/look.go",
 			from: "	last, ok := c.restored[w.Key]\n", to: "	last, ok := c.restored[w.Key]\n	c.restored[w.Key] = restored{at: now}\n",
-			in: controller, tests: histories, histories: 4000,
+			in: controller, tests: "ALedgerThatCould",
 		},
 		{
 			what: "an answer brings a workload back that was deleted meanwhile",

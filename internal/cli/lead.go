@@ -26,7 +26,7 @@ type leadership struct {
 // nobody from acting.
 func newLeadership(cfg *config.Config, client kubernetes.Interface, log *slog.Logger) leadership {
 	l := leadership{cfg: cfg.Lease, log: log}
-	if cfg.PodNamespace == "" || cfg.DryRun {
+	if !holdsLease(cfg) {
 		return l
 	}
 	l.holder = lease.New(lease.Options{
@@ -36,6 +36,8 @@ func newLeadership(cfg *config.Config, client kubernetes.Interface, log *slog.Lo
 	}, client, clock.RealClock{}, log)
 	return l
 }
+
+func holdsLease(cfg *config.Config) bool { return cfg.PodNamespace != "" && !cfg.DryRun }
 
 // identity is the name of the pod. Without it the host says where to look, and something random makes it one of a kind:
 // pods on the network of their node share its name, and an instance takes over at once from one of its own identity.

@@ -25,6 +25,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/report"
+	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/server"
 )
 
@@ -60,6 +61,8 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		return err
 	}
 	where.config.UserAgent = "reroll/" + version
+	guard := rights.NewGuard(needed(cfg, where.namespace), clock.RealClock{}, log)
+	where.config.Wrap(guard.Over)
 	client, err := kubernetes.NewForConfig(where.config)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
@@ -86,14 +89,14 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		NamespacesToIgnore: cfg.Selectors.NamespacesToIgnore, NamespaceSelector: cfg.Selectors.Namespaces, SourceSelector: cfg.Selectors.Resources,
 		Custom: map[string]controller.Use{"Rollout": use(cfg.ArgoRollouts)},
 		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
-			return controller.LoadDigestKey(ctx, client, where.namespace, cfg.DryRun)
+			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
 		},
 		Introduce: func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
 		Lead:      leader.lead,
 	}, controller.Client{Interface: client, Custom: custom}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
 	metrics.WatchDepth(ctl.Depth)
 	metrics.WatchRollouts(ctl.Following)
-	http, err := server.Listen(cfg.ListenAddress, metrics.Registry(), ctl.Ready)
+	http, err := server.Listen(cfg.ListenAddress, metrics.Registry(), func() error { return ready(guard, ctl) })
 	if err != nil {
 		return err
 	}
@@ -109,6 +112,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 			cancel(err)
 		}
 	})
+	running.Go(func() { guard.Run(ctx, client) })
 	running.Go(func() { events.Run(worked) })
 	running.Go(func() { alerts.Run(worked) })
 	running.Go(func() { leader.watch(ctx, cancel) })

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rights"
 )
 
 const (
@@ -20,6 +21,18 @@ const (
 	digestKeyName = "reroll-digest-key"
 	digestKeyItem = "key"
 )
+
+// KeyRights are what the key takes. RBAC cannot narrow create to a name.
+func KeyRights(namespace string, dryRun bool) []rights.Right {
+	all := []rights.Right{{Namespace: namespace, Resource: "secrets", Verb: "get", Name: digestKeyName}}
+	if !dryRun {
+		all = append(all, rights.Right{
+			Namespace: namespace, Resource: "secrets", Verb: "create",
+			Without: "the key for the digests of Secrets cannot be made, where there is none yet",
+		})
+	}
+	return all
+}
 
 // LoadDigestKey reads the key that the digests of Secrets are made with, and makes it if there is none. An existing one
 // is never changed. It also returns when the key was made, which is when this installation

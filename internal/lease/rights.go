@@ -5,10 +5,20 @@ import (
 	"fmt"
 	"strings"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/rights"
 )
+
+// Rights are all that is ever done with the lease. RBAC cannot narrow create to a name.
+func Rights(namespace string) []rights.Right {
+	about := rights.Right{Namespace: namespace, Group: coordinationv1.GroupName, Resource: "leases"}
+	get, create, update := about, about, about
+	create.Verb = "create"
+	get.Verb, get.Name = "get", Name
+	update.Verb, update.Name = "update", Name
+	return []rights.Right{get, create, update}
+}
 
 // RightsError says that the lease cannot be held for want of rights. Its text names them, and the rules that give them.
 type RightsError struct {
@@ -21,7 +31,7 @@ type RightsError struct {
 // Error says what to add, in one line that can be pasted.
 func (e *RightsError) Error() string {
 	text := fmt.Sprintf("lease %s/%s: the controller may not %s it; in a Role of namespace %s that is bound to the controller's ServiceAccount, add to the rules: %s",
-		e.namespace, Name, strings.Join(e.Missing, ", "), e.namespace, rules)
+		e.namespace, Name, strings.Join(e.Missing, ", "), e.namespace, rights.Rules(Rights(e.namespace)))
 	if e.refusal != nil {
 		text += fmt.Sprintf(" (%v)", e.refusal)
 	}
@@ -30,10 +40,6 @@ func (e *RightsError) Error() string {
 
 // Unwrap returns what the API server said.
 func (e *RightsError) Unwrap() error { return e.refusal }
-
-// rules are those of the chart. RBAC cannot narrow create to a name.
-const rules = "[{apiGroups: [" + coordinationv1.GroupName + "], resources: [leases], verbs: [create]}, " +
-	"{apiGroups: [" + coordinationv1.GroupName + "], resources: [leases], resourceNames: [" + Name + "], verbs: [get, update]}]"
 
 // checkRights asks the API server whether everything is allowed that is ever done with the lease. If it cannot be asked,
 // nothing is concluded: what it refuses later is known then.
@@ -56,20 +62,12 @@ func (h *Holder) rightsError(ctx context.Context, refusal error) error {
 
 func (h *Holder) missing(ctx context.Context) []string {
 	var missing []string
-	for _, verb := range []string{"get", "create", "update"} {
-		attributes := &authorizationv1.ResourceAttributes{
-			Namespace: h.opts.Namespace, Verb: verb, Group: coordinationv1.GroupName, Resource: "leases",
-		}
-		if verb != "create" {
-			attributes.Name = Name
-		}
+	for _, r := range Rights(h.opts.Namespace) {
 		asking, cancel := h.bounded(ctx)
-		review, err := h.client.AuthorizationV1().SelfSubjectAccessReviews().Create(asking, &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes},
-		}, metav1.CreateOptions{})
+		allowed, err := rights.Allowed(asking, h.client, r)
 		cancel()
-		if err == nil && !review.Status.Allowed {
-			missing = append(missing, verb)
+		if err == nil && !allowed {
+			missing = append(missing, r.Verb)
 		}
 	}
 	return missing

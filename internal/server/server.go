@@ -20,8 +20,9 @@ type Server struct {
 	http     *http.Server
 }
 
-// Listen takes the address, so that one that cannot be had is known before anything else starts.
-func Listen(address string, registry *prometheus.Registry, ready func() bool) (*Server, error) {
+// Listen takes the address, so that one that cannot be had is known before anything else starts. Ready returns nil, or what
+// is told to who asks why it is not.
+func Listen(address string, registry *prometheus.Registry, ready func() error) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -35,8 +36,8 @@ func Listen(address string, registry *prometheus.Registry, ready func() bool) (*
 	mux.HandleFunc("GET /live", alive)
 	mux.HandleFunc("GET /healthz", alive)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !ready() {
-			http.Error(w, "not everything has been seen once", http.StatusServiceUnavailable)
+		if err := ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprint(w, "ready")

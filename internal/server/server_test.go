@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func listen(t *testing.T, ready func() bool) (address string, registry *prometheus.Registry) {
+func listen(t *testing.T, ready func() error) (address string, registry *prometheus.Registry) {
 	t.Helper()
 	registry = prometheus.NewRegistry()
 	s, err := Listen("127.0.0.1:0", registry, ready)
@@ -50,7 +51,12 @@ func ask(t *testing.T, method, url string) (status int, body string) {
 
 func TestWhatIsServed(t *testing.T) {
 	var ready atomic.Bool
-	address, registry := listen(t, ready.Load)
+	address, registry := listen(t, func() error {
+		if ready.Load() {
+			return nil
+		}
+		return errors.New("not everything has been seen once")
+	})
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "said_total", Help: "Said."})
 	registry.MustRegister(counter)
 	counter.Inc()
@@ -76,13 +82,13 @@ func TestWhatIsServed(t *testing.T) {
 }
 
 func TestAnAddressThatCannotBeHad(t *testing.T) {
-	taken, _ := listen(t, func() bool { return true })
+	taken, _ := listen(t, func() error { return nil })
 	for address, want := range map[string]string{
 		taken:            taken + " is taken by another program: choose another address with --listen-address",
 		"nowhere":        `listen on "nowhere" (--listen-address): `,
 		"127.0.0.1:port": `listen on "127.0.0.1:port" (--listen-address): `,
 	} {
-		_, err := Listen(address, prometheus.NewRegistry(), func() bool { return true })
+		_, err := Listen(address, prometheus.NewRegistry(), func() error { return nil })
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", address, err, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -90,19 +91,48 @@ func (i *Installation) Launch(flags, env []string) (*Controller, error) {
 // AwaitReady returns when it is ready. That it has ended is an EndedError.
 func (c *Controller) AwaitReady(ctx context.Context) error {
 	return Await(ctx, "the controller to be ready", func(ctx context.Context) error {
-		if err := c.Running(); err != nil {
-			return final{err}
-		}
-		if c.address == "" {
-			address, found := c.Log.field("serving", "address")
-			if !found {
-				return errors.New(`it has not logged the message "serving" with the field "address" yet`)
-			}
-			c.address = address
+		if err := c.find(); err != nil {
+			return err
 		}
 		_, err := c.get(ctx, "/readyz")
 		return err
 	})
+}
+
+// find learns where it serves.
+func (c *Controller) find() error {
+	if err := c.Running(); err != nil {
+		return final{err}
+	}
+	if c.address == "" {
+		address, found := c.Log.field("serving", "address")
+		if !found {
+			return errors.New(`it has not logged the message "serving" with the field "address" yet`)
+		}
+		c.address = address
+	}
+	return nil
+}
+
+// WhyNotReady is what it answers to who asks whether it is ready. Nothing means that it is.
+func (c *Controller) WhyNotReady(ctx context.Context) (string, error) {
+	var why string
+	err := Await(ctx, "an answer of the controller", func(ctx context.Context) error {
+		if err := c.find(); err != nil {
+			return err
+		}
+		body, status, err := c.ask(ctx, "/readyz")
+		switch {
+		case err != nil:
+			return err
+		case status == http.StatusServiceUnavailable:
+			why = strings.TrimSpace(string(body))
+		case status != http.StatusOK:
+			return fmt.Errorf("/readyz answers %d", status)
+		}
+		return nil
+	})
+	return why, err
 }
 
 // Running is nil while the process runs, and an EndedError after.
@@ -164,23 +194,25 @@ func (c *Controller) freeze(frozen bool, hold func(*os.Process) error) error {
 // Address is where the controller serves HTTP, once it is ready.
 func (c *Controller) Address() string { return c.address }
 
-// get asks the controller's own HTTP endpoint.
+// get asks the controller's own HTTP endpoint for what is answered with 200.
 func (c *Controller) get(ctx context.Context, path string) ([]byte, error) {
+	body, status, err := c.ask(ctx, path)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s answers %d %s: %.300s", path, status, http.StatusText(status), body)
+	}
+	return body, err
+}
+
+func (c *Controller) ask(ctx context.Context, path string) (body []byte, status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+path, nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s: %.300s", path, resp.Status, body)
-	}
-	return body, nil
+	body, err = io.ReadAll(resp.Body)
+	return body, resp.StatusCode, err
 }

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/lease"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rights"
+)
+
+// needed are the rights that what is switched on takes, in the order of the chart.
+func needed(cfg *config.Config, own string) []rights.Right {
+	return slices.Concat(watchRights(cfg), controller.KeyRights(own, cfg.DryRun), leaseRights(cfg))
+}
+
+func watchRights(cfg *config.Config) []rights.Right {
+	var all []rights.Right
+	if !slices.Contains(cfg.Ignored.Sources, reload.ConfigMap) {
+		all = append(all, rights.To("", "configmaps", "list", "watch")...)
+	}
+	if !slices.Contains(cfg.Ignored.Sources, reload.Secret) {
+		all = append(all, rights.To("", "secrets", "list", "watch")...)
+	}
+	for _, kind := range kinds.All() {
+		all = append(all, rights.To(kind.Resource.Group, kind.Resource.Resource, "list", "watch")...)
+		if !cfg.DryRun {
+			all = append(all, rights.To(kind.Resource.Group, kind.Resource.Resource, "patch")...)
+		}
+	}
+	all = append(all, rights.To("", "pods", "list")...)
+	if !cfg.DryRun {
+		all = append(all, rights.Right{
+			Group: eventsv1.GroupName, Resource: "events", Verb: "create",
+			Without: "nothing is told as an event",
+		})
+	}
+	all = rights.In(cfg.Namespaces, all...)
+	if len(cfg.Namespaces) > 0 {
+		return all
+	}
+	for _, r := range rights.To("", "namespaces", "list", "watch") {
+		if cfg.Selectors.Namespaces == nil {
+			r.Without = "workloads are rolled in namespaces that are being deleted, too"
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// leaseRights are none where there is no lease to hold.
+func leaseRights(cfg *config.Config) []rights.Right {
+	if !holdsLease(cfg) {
+		return nil
+	}
+	all := lease.Rights(cfg.PodNamespace)
+	if !cfg.Lease.HA {
+		for i := range all {
+			all[i].Without = "nothing keeps another instance from acting at the same time"
+		}
+	}
+	return all
+}
+
+// ready returns nil when the caches are filled and all rights are there, without which something would not be done.
+func ready(guard *rights.Guard, ctl *controller.Controller) error {
+	if err := guard.Err(); err != nil {
+		return err
+	}
+	if ctl.Ready() {
+		return nil
+	}
+	// It may be one of the others that is waited for.
+	return errors.New(strings.TrimSpace("not everything has been seen once\n" + guard.Missing()))
+}
+
+// keyAgain is how soon is tried again to read the key after a refusal. Rights may come later than the controller.
+const keyAgain = 5 * time.Second
+
+func loadKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool, c clock.Clock, log *slog.Logger) (reload.DigestKey, time.Time, error) {
+	told := false
+	for {
+		key, made, err := controller.LoadDigestKey(ctx, client, namespace, dryRun)
+		if !apierrors.IsForbidden(err) {
+			return key, made, err
+		}
+		if !told {
+			told = true
+			log.Warn("the key for the digests of Secrets is refused, trying again", "error", err.Error())
+		}
+		timer := c.NewTimer(keyAgain)
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+			timer.Stop()
+			return key, made, ctx.Err()
+		}
+	}
+}

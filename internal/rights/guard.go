@@ -1,0 +1,175 @@
+package rights
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+)
+
+// Guard keeps watch over the rights of the controller. It asks at the start and when something is refused, and as long as
+// a right is missing without which there is no work, it asks for that.
+type Guard struct {
+	all    []Right
+	clock  clock.Clock
+	log    *slog.Logger
+	refuse chan struct{}
+
+	mu      sync.Mutex
+	asked   bool
+	missing []Right
+	told    string
+}
+
+// NewGuard returns one that has asked nobody yet.
+func NewGuard(all []Right, c clock.Clock, log *slog.Logger) *Guard {
+	return &Guard{all: all, clock: c, log: log, refuse: make(chan struct{}, 1)}
+}
+
+const (
+	// askEvery is how soon is asked again while a right is missing.
+	askEvery = 15 * time.Second
+	// askRarely is how soon at most after refusals that have another reason than missing rights, such as a quota or an
+	// admission rule: they look the same, and may go on for ever.
+	askRarely = 10 * time.Minute
+)
+
+// Run asks until the context ends.
+func (g *Guard) Run(ctx context.Context, client kubernetes.Interface) {
+	pause := askEvery
+	for {
+		found := false
+		for g.look(ctx, client) {
+			found = true
+			if !g.wait(ctx, askEvery) {
+				return
+			}
+		}
+		if pause = min(2*pause, askRarely); found {
+			pause = askEvery
+		}
+		if !g.wait(ctx, pause) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.refuse:
+		}
+	}
+}
+
+// wait is false if the context ended first.
+func (g *Guard) wait(ctx context.Context, d time.Duration) bool {
+	timer := g.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C():
+		return true
+	}
+}
+
+// look tells whether to look again although nothing is refused.
+func (g *Guard) look(ctx context.Context, client kubernetes.Interface) (again bool) {
+	// While the first of them is missing, the others need not be asked for.
+	if needed := g.needed(); len(needed) > 0 {
+		if allowed, err := Allowed(ctx, client, needed[0]); err != nil || !allowed {
+			return true
+		}
+	}
+	missing, err := Missing(ctx, client, g.all)
+	if ctx.Err() != nil {
+		return false
+	}
+	if err != nil {
+		g.log.Debug("it cannot be asked for all rights", "error", err.Error())
+	}
+	g.tell(missing)
+	return len(g.needed()) > 0
+}
+
+func (g *Guard) needed() []Right {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(g.missing), func(r Right) bool { return r.Without != "" })
+}
+
+// tell says what is missing, once for as long as it is the same.
+func (g *Guard) tell(missing []Right) {
+	g.mu.Lock()
+	before := g.told
+	g.asked, g.missing = true, missing
+	g.told = strings.Join(sentences(missing), "\n")
+	same := g.told == before
+	g.mu.Unlock()
+	if same {
+		return
+	}
+	for _, text := range sentences(g.needed()) {
+		g.log.Error(text, "ready", false)
+	}
+	var reasons []string
+	for _, r := range missing {
+		if r.Without != "" && !slices.Contains(reasons, r.Without) {
+			reasons = append(reasons, r.Without)
+		}
+	}
+	for _, reason := range reasons {
+		for _, text := range sentences(slices.DeleteFunc(slices.Clone(missing), func(r Right) bool { return r.Without != reason })) {
+			g.log.Warn(text, "without", reason)
+		}
+	}
+	if len(missing) == 0 {
+		g.log.Info("the rights that were missing are there now")
+	}
+}
+
+// Err says which rights are missing without which the controller cannot do its work, and what to add.
+func (g *Guard) Err() error {
+	g.mu.Lock()
+	asked := g.asked
+	g.mu.Unlock()
+	if !asked {
+		return errors.New("it has not been asked yet whether all rights are there")
+	}
+	if needed := g.needed(); len(needed) > 0 {
+		return errors.New(strings.Join(sentences(needed), "\n"))
+	}
+	return nil
+}
+
+// Missing says all that is missing, and what to add; empty if nothing is.
+func (g *Guard) Missing() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.told
+}
+
+// Over has the guard see what a client is refused.
+func (g *Guard) Over(next http.RoundTripper) http.RoundTripper { return refusals{next, g} }
+
+type refusals struct {
+	next  http.RoundTripper
+	guard *Guard
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r refusals) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := r.next.RoundTrip(request)
+	if err == nil && answer.StatusCode == http.StatusForbidden {
+		select {
+		case r.guard.refuse <- struct{}{}:
+		default:
+		}
+	}
+	return answer, err
+}

@@ -1,0 +1,112 @@
+// Package rights finds out what the controller is not allowed that it has to be, and says what to add.
+package rights
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Right is one verb on one resource.
+type Right struct {
+	// Namespace is where it is to be had; empty for everywhere.
+	Namespace             string
+	Group, Resource, Verb string
+	// Name is the only object it is about; empty for all.
+	Name string
+	// Without says what is not done for want of it. If that is empty, the controller cannot do its work.
+	Without string
+}
+
+// In returns rights of the same kind in each of these namespaces; none means everywhere.
+func In(namespaces []string, rights ...Right) []Right {
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	var all []Right
+	for _, ns := range namespaces {
+		for _, r := range rights {
+			r.Namespace = ns
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// To returns the right to each of these verbs.
+func To(group, resource string, verbs ...string) []Right {
+	var all []Right
+	for _, verb := range verbs {
+		all = append(all, Right{Group: group, Resource: resource, Verb: verb})
+	}
+	return all
+}
+
+// askTakes bounds one question.
+const askTakes = 10 * time.Second
+
+// Missing returns those that the client does not have. What cannot be asked is not missing, and an error tells of it.
+//
+// In a namespace one question brings all the rules that count there. They may not be all: a cluster may have other ways
+// to allow something than rules, and rules that hold everywhere cannot be told from those of the namespace. So what they
+// do not have is asked for by itself, and so is what has to be allowed everywhere.
+func Missing(ctx context.Context, client kubernetes.Interface, all []Right) ([]Right, error) {
+	var missing []Right
+	var failed error
+	rules := map[string][]authorizationv1.ResourceRule{}
+	for _, r := range all {
+		if _, asked := rules[r.Namespace]; !asked && r.Namespace != "" {
+			// Without an answer each is asked for by itself.
+			rules[r.Namespace], _ = rulesIn(ctx, client, r.Namespace)
+		}
+		if slices.ContainsFunc(rules[r.Namespace], r.givenBy) {
+			continue
+		}
+		switch allowed, err := Allowed(ctx, client, r); {
+		case err != nil:
+			failed = err
+		case !allowed:
+			missing = append(missing, r)
+		}
+	}
+	return missing, failed
+}
+
+// Allowed asks for one right.
+func Allowed(ctx context.Context, client kubernetes.Interface, r Right) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTakes)
+	defer cancel()
+	review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: r.Resource, Name: r.Name,
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return false, err
+	}
+	return review.Status.Allowed, nil
+}
+
+func rulesIn(ctx context.Context, client kubernetes.Interface, namespace string) ([]authorizationv1.ResourceRule, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTakes)
+	defer cancel()
+	review, err := client.AuthorizationV1().SelfSubjectRulesReviews().Create(ctx, &authorizationv1.SelfSubjectRulesReview{
+		Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return review.Status.ResourceRules, nil
+}
+
+func (r Right) givenBy(rule authorizationv1.ResourceRule) bool {
+	has := func(list []string, word string) bool {
+		return slices.Contains(list, word) || slices.Contains(list, "*")
+	}
+	return has(rule.Verbs, r.Verb) && has(rule.APIGroups, r.Group) && has(rule.Resources, r.Resource) &&
+		(len(rule.ResourceNames) == 0 || r.Name != "" && slices.Contains(rule.ResourceNames, r.Name))
+}

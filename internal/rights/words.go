@@ -1,0 +1,123 @@
+package rights
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rules are what would give some rights, as YAML on one line, so that it can be pasted from a log whatever its format.
+func Rules(all []Right) string {
+	var texts []string
+	for _, r := range gather(all) {
+		group := r.group
+		if group == "" {
+			group = "''" // a double quote would be escaped in a log
+		}
+		names := ""
+		if r.name != "" {
+			names = ", resourceNames: [" + r.name + "]"
+		}
+		texts = append(texts, fmt.Sprintf("{apiGroups: [%s], resources: [%s]%s, verbs: [%s]}",
+			group, strings.Join(r.resources, ", "), names, strings.Join(r.verbs, ", ")))
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+// rule is what rights have in common that stand in one rule.
+type rule struct {
+	group, name      string
+	resources, verbs []string
+}
+
+// gather makes as few rules as there can be, in the order of the rights.
+func gather(all []Right) []rule {
+	var each []rule // of one resource
+	for _, r := range all {
+		at := slices.IndexFunc(each, func(e rule) bool { return e.group == r.Group && e.name == r.Name && e.resources[0] == r.Resource })
+		if at < 0 {
+			at = len(each)
+			each = append(each, rule{group: r.Group, name: r.Name, resources: []string{r.Resource}})
+		}
+		if !slices.Contains(each[at].verbs, r.Verb) {
+			each[at].verbs = append(each[at].verbs, r.Verb)
+		}
+	}
+	var merged []rule
+	for _, e := range each {
+		at := slices.IndexFunc(merged, func(m rule) bool {
+			return m.group == e.group && m.name == e.name && slices.Equal(m.verbs, e.verbs)
+		})
+		if at < 0 {
+			merged = append(merged, e)
+			continue
+		}
+		merged[at].resources = append(merged[at].resources, e.resources...)
+	}
+	return merged
+}
+
+// sentences say what is missing and what to add, one for all places where that is the same.
+func sentences(missing []Right) []string {
+	type said struct {
+		words      string
+		namespaces []string
+	}
+	var all []said
+	var places []string
+	for _, r := range missing {
+		if !slices.Contains(places, r.Namespace) {
+			places = append(places, r.Namespace)
+		}
+	}
+	for _, ns := range places {
+		here := slices.DeleteFunc(slices.Clone(missing), func(r Right) bool { return r.Namespace != ns })
+		// What is missing everywhere is missing there by another kind of role.
+		words := fmt.Sprintf("may not %s. Add to the rules of %%s that is bound to its ServiceAccount: %s", verbs(here), Rules(here))
+		at := slices.IndexFunc(all, func(s said) bool { return s.words == words && ns != "" && s.namespaces[0] != "" })
+		if at < 0 {
+			at = len(all)
+			all = append(all, said{words: words})
+		}
+		all[at].namespaces = append(all[at].namespaces, ns)
+	}
+	var texts []string
+	for _, s := range all {
+		where, role := "In namespace "+s.namespaces[0], "a Role of that namespace"
+		switch {
+		case s.namespaces[0] == "":
+			where, role = "In all namespaces", "a ClusterRole"
+		case len(s.namespaces) > 1:
+			where, role = "In the namespaces "+strings.Join(s.namespaces, ", "), "a Role of each of them"
+		}
+		texts = append(texts, where+" the controller "+fmt.Sprintf(s.words, role))
+	}
+	return texts
+}
+
+// verbs names rights the way kubectl auth can-i takes them.
+func verbs(all []Right) string {
+	var texts []string
+	for _, r := range gather(all) {
+		var names []string
+		for _, resource := range r.resources {
+			if r.group != "" {
+				resource += "." + r.group
+			}
+			if r.name != "" {
+				resource += "/" + r.name
+			}
+			names = append(names, resource)
+		}
+		texts = append(texts, listed(r.verbs, "or")+" "+listed(names, "and"))
+	}
+	return strings.Join(texts, ", ")
+}
+
+func listed(words []string, last string) string {
+	n := len(words) - 1
+	if n == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
+}

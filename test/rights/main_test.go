@@ -1,0 +1,243 @@
+// Package rights starts the controller with less than it has to be allowed, on a real API server with RBAC.
+package rights
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// shared is what all tests of this process use.
+var shared *stage
+
+type stage struct {
+	cluster *cluster.Cluster
+	harness *harness.Harness
+	admin   kubernetes.Interface
+	binary  func() (string, error)
+}
+
+func TestMain(m *testing.M) { os.Exit(onStage(m)) }
+
+func onStage(m *testing.M) int {
+	flag.Parse()
+	// The tests wait far more than they compute.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		return fail(err)
+	}
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "reroll-rights-")
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = c.Stop() }()
+	h, err := harness.New(c)
+	if err != nil {
+		return fail(err)
+	}
+	admin, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		return fail(err)
+	}
+	shared = &stage{
+		cluster: c, harness: h, admin: admin,
+		binary: sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) }),
+	}
+	return m.Run()
+}
+
+func fail(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// patience bounds what would hang, and nothing else.
+const patience = 4 * time.Minute
+
+// account is the ServiceAccount of what is shipped.
+const account = "reroll-reroll"
+
+// place is a namespace with the controller's account in it, and no right.
+type place struct {
+	*testing.T
+	ctx       context.Context
+	ns        *harness.Namespace
+	installed *harness.Installation
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	t.Parallel()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
+	t.Cleanup(cancel)
+	p := &place{T: t, ctx: ctx}
+	binary, err := shared.binary()
+	p.must(err)
+	m, err := harness.ReadManifest(shipped(p, "reroll-namespaced.yaml"))
+	p.must(err)
+	p.ns, err = shared.harness.EmptyNamespace(ctx, "rights")
+	p.must(err)
+	p.installed, err = p.ns.Install(ctx, m, binary)
+	p.must(err)
+	all, err := shared.admin.RbacV1().Roles(p.ns.Name).List(ctx, metav1.ListOptions{})
+	p.must(err)
+	for i := range all.Items {
+		p.must(shared.admin.RbacV1().Roles(p.ns.Name).Delete(ctx, all.Items[i].Name, metav1.DeleteOptions{}))
+	}
+	return p
+}
+
+func shipped(p *place, name string) string {
+	p.Helper()
+	path, err := harness.ShippedManifest()
+	p.must(err)
+	return filepath.Join(filepath.Dir(path), name)
+}
+
+func (p *place) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// grant gives the controller's account rules, in its namespace and everywhere, in the place of those from before. It returns
+// when the API server knows.
+func (p *place) grant(g grants) {
+	p.Helper()
+	roles := shared.admin.RbacV1().Roles(p.ns.Name)
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "here"}, Rules: g.here}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: p.ns.Name, Name: account}}
+	_ = roles.Delete(p.ctx, role.Name, metav1.DeleteOptions{})
+	_, err := roles.Create(p.ctx, role, metav1.CreateOptions{})
+	p.must(err)
+	_, err = shared.admin.RbacV1().RoleBindings(p.ns.Name).Create(p.ctx, &rbacv1.RoleBinding{
+		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}, Subjects: subjects,
+	}, metav1.CreateOptions{})
+	p.unlessThere(err)
+	clusterRoles := shared.admin.RbacV1().ClusterRoles()
+	everywhere := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: p.ns.Name}, Rules: g.everywhere}
+	_ = clusterRoles.Delete(p.ctx, everywhere.Name, metav1.DeleteOptions{})
+	_, err = clusterRoles.Create(p.ctx, everywhere, metav1.CreateOptions{})
+	p.must(err)
+	_, err = shared.admin.RbacV1().ClusterRoleBindings().Create(p.ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: everywhere.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: everywhere.Name}, Subjects: subjects,
+	}, metav1.CreateOptions{})
+	p.unlessThere(err)
+	for _, r := range single(g.here) {
+		p.awaitRight(r, p.ns.Name, true)
+	}
+	for _, r := range single(g.everywhere) {
+		p.awaitRight(r, "", true)
+	}
+}
+
+func (p *place) unlessThere(err error) {
+	p.Helper()
+	if err != nil && !strings.Contains(err.Error(), "already exists") {
+		p.Fatal(err)
+	}
+}
+
+// awaitRight returns when the API server gives a right, or gives it no more.
+func (p *place) awaitRight(r rbacv1.PolicyRule, namespace string, wanted bool) {
+	p.Helper()
+	attributes := &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: r.Verbs[0], Group: r.APIGroups[0], Resource: r.Resources[0]}
+	if len(r.ResourceNames) > 0 {
+		attributes.Name = r.ResourceNames[0]
+	}
+	p.must(harness.Await(p.ctx, fmt.Sprintf("the right %v in %q to be given or taken", r, namespace), func(ctx context.Context) error {
+		review, err := shared.admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: "system:serviceaccount:" + p.ns.Name + ":" + account, ResourceAttributes: attributes,
+			},
+		}, metav1.CreateOptions{})
+		if err == nil && review.Status.Allowed != wanted {
+			return errors.New("not yet")
+		}
+		return err
+	}))
+}
+
+// single makes a rule of each verb on each resource.
+func single(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	var all []rbacv1.PolicyRule
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					all = append(all, rbacv1.PolicyRule{
+						APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: rule.ResourceNames, Verbs: []string{verb},
+					})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// launch runs a controller, with flags and variables, and does not wait.
+func (p *place) launch(words ...string) *harness.Controller {
+	p.Helper()
+	var flags, env []string
+	for _, word := range words {
+		if strings.HasPrefix(word, "-") {
+			flags = append(flags, word)
+		} else {
+			env = append(env, word)
+		}
+	}
+	c, err := p.installed.Launch(flags, env)
+	p.must(err)
+	p.Cleanup(func() {
+		c.Kill()
+		if p.Failed() {
+			p.Logf("the end of the log:\n%s", c.Log.Tail(40))
+		}
+		if c.Log.Count(regexp.MustCompile(`^(WARNING: DATA RACE|panic: |fatal error: )`)) > 0 {
+			p.Errorf("it has raced or panicked:\n%s", c.Log.Tail(80))
+		}
+	})
+	return c
+}
+
+// lines returns the lines of a log that hold all of these words.
+func lines(c *harness.Controller, words ...string) []string {
+	return slices.DeleteFunc(c.Log.Lines(), func(line string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) })
+	})
+}
+
+// says returns the first line that holds all of these words, when there is one.
+func (p *place) says(c *harness.Controller, words ...string) string {
+	p.Helper()
+	p.must(harness.Await(p.ctx, fmt.Sprintf("a line with %q", words), func(context.Context) error {
+		if len(lines(c, words...)) == 0 {
+			return errors.Join(c.Running(), fmt.Errorf("there is none; the end of the log:\n%s", c.Log.Tail(20)))
+		}
+		return nil
+	}))
+	return lines(c, words...)[0]
+}

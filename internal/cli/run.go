@@ -23,6 +23,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/report"
 	"github.com/reroll-dev/reroll/internal/rights"
@@ -76,7 +77,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		return fmt.Errorf("make a client: %w", err)
 	}
 
-	metrics := report.NewMetrics()
+	metrics := report.NewMetrics(report.MetricOptions{Kinds: kindNames(), ByNamespace: cfg.CountByNamespace})
 	metrics.CountRequests()
 	events := report.NewEvents(client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
 	alerts := newAlerts(cfg, log, metrics)
@@ -140,6 +141,14 @@ func use(said *bool) controller.Use {
 	default:
 		return controller.Never
 	}
+}
+
+func kindNames() []string {
+	var names []string
+	for _, kind := range kinds.All() {
+		names = append(names, kind.Name)
+	}
+	return names
 }
 
 // newAlerts returns nil if none are to be sent.

@@ -35,6 +35,8 @@ type Config struct {
 	Selectors Selectors
 	// ArgoRollouts says whether Rollouts are watched; nil is as long as they are served and may be listed.
 	ArgoRollouts *bool
+	// CountByNamespace asks for a metric of reloads by namespace.
+	CountByNamespace bool
 	// Warnings are what Validate found that is no reason to refuse to start.
 	Warnings []string
 
@@ -75,6 +77,7 @@ func (c *Config) ReadEnvironment(getenv func(string) string) {
 	if ns := getenv("KUBERNETES_NAMESPACE"); ns != "" && len(c.Namespaces) == 0 {
 		c.Namespaces = []string{ns}
 	}
+	c.CountByNamespace = getenv("METRICS_COUNT_BY_NAMESPACE") == "enabled"
 	c.Alerts.readEnvironment(getenv)
 }
 

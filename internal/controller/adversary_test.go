@@ -33,6 +33,9 @@ type stage struct {
 
 	asked, patched, failed int
 	lastPatched            map[string]time.Time
+	looks                  []Look
+	queued                 int
+	late                   []time.Duration
 }
 
 type stageReport struct {

@@ -61,8 +61,18 @@ type Options struct {
 
 // Report is told what happens. Its methods must not block.
 type Report interface {
-	// Seen is called for each object that arrives.
+	// Seen is called for each object that arrives, and Processed when it has been taken into the state, with all that
+	// follows from it.
 	Seen(event, resource string)
+	Processed(event, resource string)
+	// WatchFailed is called when the objects of a resource cannot be had, which will be tried again.
+	WatchFailed()
+	// Queued is called when a workload comes to wait for a look, and Waited when it is handed out, with by how much that
+	// was later than it was due.
+	Queued()
+	Waited(late time.Duration)
+	// Looked is called after each look.
+	Looked(Look)
 	// Reloaded is called after a reload was written, or would have been in a dry run.
 	Reloaded(w *reload.Workload, d reload.Decision, took time.Duration)
 	// Rolled is called when no pod of an earlier template is left after a reload.
@@ -138,12 +148,14 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 	for _, k := range kinds.All() {
 		byName[k.Name] = k
 	}
+	q := newQueue(c)
+	q.queued, q.waited = report.Queued, report.Waited
 	return &Controller{
 		opts:       opts,
 		api:        api,
 		kinds:      byName,
 		state:      state.New(opts.AutoReloadAll),
-		queue:      newQueue(c),
+		queue:      q,
 		clock:      c,
 		log:        log,
 		report:     report,

@@ -85,6 +85,7 @@ func (c *Controller) feed(watched Watched, s *sink) feed {
 		Sink:  s,
 		Clock: c.clock,
 		Failed: func(err error) {
+			c.report.WatchFailed()
 			c.log.Warn("watching failed, trying again", "resource", watched.Resource.Resource, "namespace", watched.Namespace, "error", err.Error())
 		},
 	}}
@@ -104,6 +105,7 @@ type sink struct {
 func (s *sink) Put(obj runtime.Object, live bool) {
 	s.report.Seen("put", s.resource)
 	s.put(obj, live)
+	s.report.Processed("put", s.resource)
 }
 
 // Delete takes an object that is gone.
@@ -116,6 +118,7 @@ func (s *sink) Delete(obj runtime.Object) {
 	}); ok {
 		s.del(types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}, m.GetResourceVersion())
 	}
+	s.report.Processed("delete", s.resource)
 }
 
 // Whole takes the names of all that exists.

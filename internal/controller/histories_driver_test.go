@@ -319,6 +319,16 @@ type noReport struct{}
 
 func (noReport) Seen(string, string) {}
 
+func (noReport) Processed(string, string) {}
+
+func (noReport) WatchFailed() {}
+
+func (noReport) Queued() {}
+
+func (noReport) Waited(time.Duration) {}
+
+func (noReport) Looked(Look) {}
+
 func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration) {}
 
 func (noReport) Reverted(*reload.Workload, reload.Decision) {}

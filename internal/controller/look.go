@@ -14,9 +14,11 @@ import (
 
 // look reads a workload from the state, decides, writes at most once, and reports.
 func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
+	began := c.clock.Now()
 	facts, ok := c.state.Facts(key)
 	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
 		c.forget(key)
+		c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedGone})
 		return
 	}
 	w := &facts.Workload
@@ -28,24 +30,28 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	if err == nil {
 		err = c.act(ctx, &facts, d)
 	}
-	if _, there := c.state.Workload(key); !there {
+	result := Requeued
+	switch _, there := c.state.Workload(key); {
+	case !there:
+		result = Succeeded
 		c.forget(key) // what was noted about it since it was deleted
-		return
-	}
-	switch {
 	case err == nil:
+		result = Succeeded
 		c.queue.succeeded(key)
 		c.welcome(&facts)
 	case errors.Is(err, errLater):
 	case apierrors.IsNotFound(err) && !c.exists(w):
 		// Deleted in the meantime.
+		result = Succeeded
 		c.queue.succeeded(key)
 	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.queue.triesOf(key) < patience:
 		c.decideAgain(w)
 	default:
+		result = Erred
 		retryIn, before := c.queue.failed(key)
 		c.report.Failed(w, d, err, retryIn, before > 0)
 	}
+	c.looked(key, began, c.lookOf(d, err, result))
 }
 
 // patience is how often in a row a write may meet another version, or nothing at all, before that counts as a failure. Mostly

@@ -23,6 +23,11 @@ type queue struct {
 	busy   map[reload.WorkloadKey]struct{}
 	tries  map[reload.WorkloadKey]tries
 	wake   chan struct{}
+
+	// queued is called for each workload that comes to wait, and waited when it is handed out, with by how much that
+	// was later than it was due.
+	queued func()
+	waited func(late time.Duration)
 }
 
 // item is one workload that waits.
@@ -42,6 +47,8 @@ func newQueue(c clock.Clock) *queue {
 		busy:    map[reload.WorkloadKey]struct{}{},
 		tries:   map[reload.WorkloadKey]tries{},
 		wake:    make(chan struct{}, 1),
+		queued:  func() {},
+		waited:  func(time.Duration) {},
 	}
 }
 
@@ -71,6 +78,7 @@ func (q *queue) set(key reload.WorkloadKey, settle, most time.Duration, in *byDu
 	if !ok {
 		it = &item{key: key, first: now, at: -1}
 		q.waiting[key] = it
+		q.queued()
 	} else if now.Add(settle).Before(it.due) {
 		it.first = now // until now it waited for something else than quiet
 	}
@@ -211,6 +219,7 @@ func (q *queue) take(h *byDue) reload.WorkloadKey {
 	heap.Pop(h)
 	delete(q.waiting, it.key)
 	q.busy[it.key] = struct{}{}
+	q.waited(q.clock.Since(it.due))
 	if len(q.order)+len(q.behind) > 0 {
 		// Another worker may have slept through the wake-up that this one took.
 		select {

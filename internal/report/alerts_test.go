@@ -100,7 +100,7 @@ func connect(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Req
 		c(&opts)
 	}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
-	metrics := NewMetrics()
+	metrics := NewMetrics(MetricOptions{Kinds: []string{"Deployment"}, ByNamespace: true})
 	s.Report = New(log, newDesk(t, false).events, metrics, NewAlerts(opts, s.clock, log, metrics), false)
 	return s
 }

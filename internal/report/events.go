@@ -32,11 +32,13 @@ type Events struct {
 	log      *slog.Logger
 	instance string
 	pending  chan *eventsv1.Event
+	// failed is called for each that was not published.
+	failed func()
 }
 
 // NewEvents returns one that publishes under the name of this instance.
 func NewEvents(client kubernetes.Interface, c clock.PassiveClock, log *slog.Logger, instance string) *Events {
-	return &Events{client: client, clock: c, log: log, instance: instance, pending: make(chan *eventsv1.Event, maxPending)}
+	return &Events{client: client, clock: c, log: log, instance: instance, pending: make(chan *eventsv1.Event, maxPending), failed: func() {}}
 }
 
 // flush is how long the events that still wait at the end may take.
@@ -65,6 +67,7 @@ func (e *Events) Run(stop <-chan struct{}) {
 
 func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 	if _, err := e.client.EventsV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
+		e.failed()
 		e.log.Warn("an event could not be published", "about", event.Regarding.Name, "namespace", event.Namespace, "reason", event.Reason, "error", err.Error())
 	}
 }
@@ -88,6 +91,7 @@ func (e *Events) publishAbout(about *corev1.ObjectReference, kind, reason, note 
 	select {
 	case e.pending <- event:
 	default:
+		e.failed()
 		e.log.Warn("an event was dropped, too many wait", "about", about.Kind+" "+about.Namespace+"/"+about.Name, "reason", reason)
 	}
 }

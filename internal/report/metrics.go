@@ -30,18 +30,24 @@ type Metrics struct {
 	unsent   prometheus.Counter
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	errors   *prometheus.CounterVec
+	work     work
+	// byNamespace is nil if reloads are not counted by namespace.
+	byNamespace *prometheus.CounterVec
+}
+
+// MetricOptions say what is counted beyond what always is.
+type MetricOptions struct {
+	// Kinds are those of workload, for the series that are there from the start.
+	Kinds []string
+	// ByNamespace counts reloads by namespace too: one series or two more for each.
+	ByNamespace bool
 }
 
 const namespace = "reloader"
 
 // NewMetrics returns all of them at zero, on a registry of their own.
-func NewMetrics() *Metrics {
-	counter := func(ns, name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Name: name, Help: help}, labels)
-	}
-	histogram := func(ns, name, help string, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: ns, Name: name, Help: help, Buckets: prometheus.DefBuckets}, labels)
-	}
+func NewMetrics(opts MetricOptions) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		executed: counter(namespace, "reload_executed_total", "Reloads by whether the write succeeded.", "success"),
@@ -68,6 +74,8 @@ func NewMetrics() *Metrics {
 		}),
 		requests: counter("rest_client", "requests_total", "Requests to the API server.", "code", "method", "host"),
 		duration: histogram("rest_client", "request_duration_seconds", "How long requests to the API server took.", "verb", "host"),
+		errors:   counter(namespace, "errors_total", "Failures by what failed.", "type"),
+		work:     newWork(opts.Kinds),
 	}
 	// They are there from the start: an alert on a counter that does not exist yet never fires.
 	m.reverted.WithLabelValues("unknown")
@@ -75,9 +83,39 @@ func NewMetrics() *Metrics {
 	m.executed.WithLabelValues("false")
 	m.alerts.WithLabelValues("sent")
 	m.alerts.WithLabelValues("dropped")
-	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.rollouts, m.alerts, m.unsent, m.requests, m.duration,
+	for _, kind := range opts.Kinds {
+		m.actions.WithLabelValues(kind, "success")
+		m.actions.WithLabelValues(kind, "failure")
+		m.latency.WithLabelValues(kind)
+		m.rollouts.WithLabelValues(kind)
+	}
+	for _, failed := range []string{errWatch, errPods, errWrite, errEvent} {
+		m.errors.WithLabelValues(failed)
+	}
+	if opts.ByNamespace {
+		m.byNamespace = counter(namespace, "reload_executed_total_by_namespace", "Reloads by whether the write succeeded, and by namespace.", "success", "namespace")
+		m.registry.MustRegister(m.byNamespace)
+	}
+	m.work.register(m.registry)
+	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.rollouts, m.alerts, m.unsent, m.requests, m.duration, m.errors,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// What can fail.
+const (
+	errWatch = "watch"
+	errPods  = "pods"
+	errWrite = "write"
+	errEvent = "event"
+)
+
+func counter(ns, name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Name: name, Help: help}, labels)
+}
+
+func histogram(ns, name, help string, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: ns, Name: name, Help: help, Buckets: prometheus.DefBuckets}, labels)
 }
 
 // Registry is what is served.
@@ -122,6 +160,8 @@ func (r requestLatency) Observe(_ context.Context, verb string, u url.URL, laten
 
 func (m *Metrics) seen(event, resource string) { m.events.WithLabelValues(event, resource).Inc() }
 
+func (m *Metrics) failed(what string) { m.errors.WithLabelValues(what).Inc() }
+
 func (m *Metrics) undecided(n int) { m.unknown.Add(float64(n)) }
 
 func (m *Metrics) ledgerTaken() { m.taken.Inc() }
@@ -140,6 +180,9 @@ func (m *Metrics) retried() { m.retries.Inc() }
 
 func (m *Metrics) reloaded(key reload.WorkloadKey, success bool, took time.Duration) {
 	m.executed.WithLabelValues(strconv.FormatBool(success)).Inc()
+	if m.byNamespace != nil {
+		m.byNamespace.WithLabelValues(strconv.FormatBool(success), key.Namespace).Inc()
+	}
 	if !success {
 		m.actions.WithLabelValues(key.Kind, "failure").Inc()
 		return

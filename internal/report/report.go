@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -25,11 +26,27 @@ type Report struct {
 
 // New returns one that tells everything to everybody. Without alerts there are none.
 func New(log *slog.Logger, events *Events, metrics *Metrics, alerts *Alerts, dryRun bool) *Report {
+	events.failed = func() { metrics.failed(errEvent) }
 	return &Report{log: log, events: events, metrics: metrics, alerts: alerts, dryRun: dryRun}
 }
 
 // Seen counts what arrives.
 func (r *Report) Seen(event, resource string) { r.metrics.seen(event, resource) }
+
+// Processed counts what has been taken in.
+func (r *Report) Processed(event, resource string) { r.metrics.work.processed(event, resource) }
+
+// WatchFailed counts watches and lists that have to be tried again.
+func (r *Report) WatchFailed() { r.metrics.failed(errWatch) }
+
+// Queued counts workloads that come to wait.
+func (r *Report) Queued() { r.metrics.work.queued() }
+
+// Waited notes by how much later a workload was handed out than it was due.
+func (r *Report) Waited(late time.Duration) { r.metrics.work.waited(late) }
+
+// Looked counts looks at workloads.
+func (r *Report) Looked(l controller.Look) { r.metrics.work.looked(l) }
 
 // Reloaded is called after a reload was written, or would have been in a dry run.
 func (r *Report) Reloaded(w *reload.Workload, d reload.Decision, took time.Duration) {
@@ -82,6 +99,11 @@ func (r *Report) Undecided(w *reload.Workload, secrets int) {
 func (r *Report) Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool) {
 	r.log.Warn("writing failed, trying again", "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
 	r.metrics.retried()
+	if d.Action == reload.AskPods {
+		r.metrics.failed(errPods)
+	} else {
+		r.metrics.failed(errWrite)
+	}
 	if d.Action != reload.Reload {
 		return
 	}

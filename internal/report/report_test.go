@@ -68,7 +68,7 @@ func newDesk(t *testing.T, dryRun bool) *desk {
 	d.clock = clocktesting.NewFakeClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	log := slog.New(slog.NewTextHandler(d.log, nil))
 	d.events = NewEvents(client, d.clock, log, "reroll-0")
-	d.Report = New(log, d.events, NewMetrics(), nil, dryRun)
+	d.Report = New(log, d.events, NewMetrics(MetricOptions{Kinds: []string{"Deployment"}, ByNamespace: true}), nil, dryRun)
 	return d
 }
 
@@ -241,7 +241,7 @@ func TestAnEventThatIsRefusedIsAWarning(t *testing.T) {
 }
 
 func TestTheCountersOfReloadsAreThereFromTheStart(t *testing.T) {
-	m := NewMetrics()
+	m := NewMetrics(MetricOptions{Kinds: []string{"Deployment"}, ByNamespace: true})
 	m.WatchDepth(func() int { return 7 })
 	families, err := m.Registry().Gather()
 	if err != nil {

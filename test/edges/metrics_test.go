@@ -34,7 +34,7 @@ func (p *place) onThePage() map[string]string {
 
 func TestThePageAboutMetricsSaysWhatIsServed(t *testing.T) {
 	p := install(t)
-	c := p.start()
+	c := p.start("METRICS_COUNT_BY_NAMESPACE=enabled")
 	// After a reload every metric has a value.
 	p.must(p.ns.Quiet(p.ctx))
 	text, err := c.Metrics(p.ctx)

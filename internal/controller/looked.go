@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Look is what came of looking at a workload.
+type Look struct {
+	Kind   string
+	Result Result
+	// Scanned tells that the workload was there and was decided on, Matched that it has to be rolled.
+	Scanned, Matched bool
+	// Skipped says why it was not rolled although the look succeeded; empty if it was.
+	Skipped Skipped
+	Took    time.Duration
+}
+
+// Result is how a look ended.
+type Result string
+
+// The results.
+const (
+	Succeeded Result = "success"
+	// Requeued means that it is too early, or that somebody else has written in between: it is looked at again.
+	Requeued Result = "requeued"
+	Erred    Result = "error"
+)
+
+// Skipped is why a workload was not rolled.
+type Skipped string
+
+// The reasons.
+const (
+	// SkippedUnchanged means that its pods have what its sources hold.
+	SkippedUnchanged Skipped = "unchanged"
+	// SkippedGone means that it or its namespace is gone, is being deleted, or is not selected.
+	SkippedGone Skipped = "gone"
+	// SkippedReverted means that somebody takes every mark back, so nothing more is tried.
+	SkippedReverted Skipped = "reverted"
+	// SkippedDryRun means that it would have been.
+	SkippedDryRun Skipped = "dry_run"
+)
+
+// Results and SkipReasons are all there are.
+func Results() []Result { return []Result{Succeeded, Requeued, Erred} }
+
+// SkipReasons are all there are.
+func SkipReasons() []Skipped {
+	return []Skipped{SkippedUnchanged, SkippedGone, SkippedReverted, SkippedDryRun}
+}
+
+func (c *Controller) looked(key reload.WorkloadKey, began time.Time, l Look) {
+	l.Kind, l.Took = key.Kind, c.clock.Since(began)
+	c.report.Looked(l)
+}
+
+func (c *Controller) lookOf(d reload.Decision, err error, result Result) Look {
+	l := Look{Result: result, Scanned: true, Matched: d.Action == reload.Reload}
+	switch {
+	case result != Succeeded:
+	case err != nil:
+		l.Skipped = SkippedGone
+	case d.Action == reload.Reload && c.opts.DryRun:
+		l.Skipped = SkippedDryRun
+	case d.Action == reload.Reload:
+	case d.Action == reload.Nothing && d.Reverted != nil:
+		l.Skipped = SkippedReverted
+	default:
+		l.Skipped = SkippedUnchanged
+	}
+	return l
+}

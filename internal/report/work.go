@@ -1,0 +1,76 @@
+package report
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reroll-dev/reroll/internal/controller"
+)
+
+// work are the metrics of the loop: what arrives, waits, is looked at, and what comes of it.
+type work struct {
+	taken     *prometheus.CounterVec
+	adds      prometheus.Counter
+	wait      prometheus.Histogram
+	looks     *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	skips     *prometheus.CounterVec
+	scanned   *prometheus.CounterVec
+	matched   *prometheus.CounterVec
+}
+
+func newWork(kinds []string) work {
+	w := work{
+		taken: counter(namespace, "events_processed_total", "Objects that arrived from the API server and were taken in.", "event_type", "resource_type", "result"),
+		adds: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "workqueue_adds_total", Help: "Workloads that came to wait for a look.",
+		}),
+		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "workqueue_latency_seconds", Help: "By how much later than due a workload was looked at.", Buckets: prometheus.DefBuckets,
+		}),
+		looks:     counter(namespace, "reconcile_total", "Looks at workloads by how they ended.", "result"),
+		durations: histogram(namespace, "reconcile_duration_seconds", "How long looks at workloads took.", "result"),
+		skips:     counter(namespace, "skipped_total", "Looks after which a workload was not rolled, by the reason.", "reason"),
+		scanned:   counter(namespace, "workloads_scanned_total", "Workloads that were looked at.", "kind"),
+		matched:   counter(namespace, "workloads_matched_total", "Workloads that were found to have to be rolled.", "kind"),
+	}
+	for _, result := range controller.Results() {
+		w.looks.WithLabelValues(string(result))
+		w.durations.WithLabelValues(string(result))
+	}
+	for _, reason := range controller.SkipReasons() {
+		w.skips.WithLabelValues(string(reason))
+	}
+	for _, kind := range kinds {
+		w.scanned.WithLabelValues(kind)
+		w.matched.WithLabelValues(kind)
+	}
+	return w
+}
+
+func (w *work) register(on prometheus.Registerer) {
+	on.MustRegister(w.taken, w.adds, w.wait, w.looks, w.durations, w.skips, w.scanned, w.matched)
+}
+
+func (w *work) processed(event, resource string) {
+	w.taken.WithLabelValues(event, resource, "success").Inc()
+}
+
+func (w *work) queued() { w.adds.Inc() }
+
+func (w *work) waited(late time.Duration) { w.wait.Observe(late.Seconds()) }
+
+func (w *work) looked(l controller.Look) {
+	w.looks.WithLabelValues(string(l.Result)).Inc()
+	w.durations.WithLabelValues(string(l.Result)).Observe(l.Took.Seconds())
+	if l.Skipped != "" {
+		w.skips.WithLabelValues(string(l.Skipped)).Inc()
+	}
+	if l.Scanned {
+		w.scanned.WithLabelValues(l.Kind).Inc()
+	}
+	if l.Matched {
+		w.matched.WithLabelValues(l.Kind).Inc()
+	}
+}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 )
@@ -63,23 +64,6 @@ func TestWhatCannotBeReachedIsExitCodeOne(t *testing.T) {
 	}
 }
 
-func TestABooleanInAnArgumentOfItsOwn(t *testing.T) {
-	for line, want := range map[string]string{
-		"--reload-on-create true":                          "--reload-on-create=true",
-		"--reload-on-create --reload-on-delete FALSE":      "--reload-on-create --reload-on-delete=FALSE",
-		"--reload-on-delete 1 --settle 1s":                 "--reload-on-delete=1 --settle 1s",
-		"--reload-on-delete=true true":                     "--reload-on-delete=true true",
-		"--reload-on-delete yes":                           "--reload-on-delete yes",
-		"--is-Argo-Rollouts true --is-argo-rollouts false": "--is-Argo-Rollouts=true --is-argo-rollouts=false",
-		"--auto-reload-all true":                           "--auto-reload-all true",
-		"run --reload-on-delete t --reload-on-create F ":   "run --reload-on-delete=t --reload-on-create=F",
-	} {
-		if got := strings.Join(joined(strings.Fields(line)), " "); got != want {
-			t.Errorf("%q becomes %q, want %q", line, got, want)
-		}
-	}
-}
-
 func TestFlagsWithoutACommandAreThoseOfRun(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                          "run",
@@ -97,6 +81,43 @@ func TestFlagsWithoutACommandAreThoseOfRun(t *testing.T) {
 	} {
 		if got := strings.Join(impliedRun(strings.Fields(line)), " "); got != want {
 			t.Errorf("%q becomes %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestABooleanTakesAValueOrNone(t *testing.T) {
+	for line, want := range map[string]string{
+		"run --auto-reload-all":                                "run --auto-reload-all",
+		"run --auto-reload-all true --settle 1s":               "run --auto-reload-all=true --settle 1s",
+		"run --settle 1s --auto-reload-all F":                  "run --settle 1s --auto-reload-all=F",
+		"run --auto-reload-all=0 --dry-run --enable-ha":        "run --auto-reload-all=0 --dry-run --enable-ha",
+		"run --auto-reload-all false --dry-run FALSE":          "run --auto-reload-all=false --dry-run=FALSE",
+		"run --kube-api-burst 1 --auto-reload-all maybe":       "run --kube-api-burst 1 --auto-reload-all maybe",
+		"run --is-Argo-Rollouts true --is-argo-rollouts false": "run --is-Argo-Rollouts=true --is-argo-rollouts=false",
+		"run --unknown true":                                   "run --unknown true",
+		"version":                                              "version",
+		"nonsense --auto-reload-all true":                      "nonsense --auto-reload-all true",
+	} {
+		root := newRoot("1.2.3", func(string) string { return "" }, io.Discard)
+		if got := strings.Join(withValues(root, strings.Fields(line)), " "); got != want {
+			t.Errorf("%q becomes %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestAnyBooleanSpellingIsTaken(t *testing.T) {
+	for _, flag := range []string{"--auto-reload-all", "--dry-run", "--enable-ha", "--enable-pprof", "--sync-after-restart"} {
+		for _, value := range []string{"", "=true", "=TRUE", "=1", "=t", "=false", "=F", "=0", " true", " False"} {
+			var stderr bytes.Buffer
+			// The last word is what is refused, so all before it was taken.
+			args := append(strings.Fields(flag+value), "--settle=never")
+			if code := Main(args, "1.2.3", func(string) string { return "" }, io.Discard, &stderr); code != 2 || !strings.Contains(stderr.String(), "never") {
+				t.Errorf("%s%s: exit code %d, %s", flag, value, code, stderr.String())
+			}
+		}
+		var stderr bytes.Buffer
+		if code := Main([]string{flag + "=perhaps"}, "1.2.3", func(string) string { return "" }, io.Discard, &stderr); code != 2 || !strings.Contains(stderr.String(), `invalid argument "perhaps" for "`+flag+`" flag`) {
+			t.Errorf("%s=perhaps: exit code %d, %s", flag, code, stderr.String())
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os/signal"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,7 +38,7 @@ func Main(args []string, version string, getenv func(string) string, stdout, std
 		_ = root.Help()
 		return 2
 	}
-	root.SetArgs(joined(impliedRun(args)))
+	root.SetArgs(withValues(root, impliedRun(args)))
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -68,19 +67,26 @@ func impliedRun(args []string) []string {
 	}
 }
 
-// joined gives flags that take a value or none the one that stands in an argument of its own, as Reloader took it.
-func joined(args []string) []string {
-	var all []string
-	for i, arg := range args {
-		if i > 0 && slices.Contains([]string{"--reload-on-create", "--reload-on-delete", "--is-Argo-Rollouts", "--is-argo-rollouts"}, args[i-1]) {
-			if _, err := strconv.ParseBool(arg); err == nil {
-				all[len(all)-1] += "=" + arg
-				continue
+// withValues joins a flag that takes a value or none with a boolean behind it: --reload-on-create true. By itself the parser
+// takes that for an argument, and no command has any.
+func withValues(root *cobra.Command, args []string) []string {
+	cmd, _, err := root.Find(args)
+	if err != nil {
+		return args
+	}
+	var joined []string
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		name, isFlag := strings.CutPrefix(word, "--")
+		if f := cmd.Flags().Lookup(name); isFlag && f != nil && f.NoOptDefVal != "" && i+1 < len(args) {
+			if _, err := strconv.ParseBool(args[i+1]); err == nil {
+				i++
+				word += "=" + args[i]
 			}
 		}
-		all = append(all, arg)
+		joined = append(joined, word)
 	}
-	return all
+	return joined
 }
 
 func newRoot(version string, getenv func(string) string, stderr io.Writer) *cobra.Command {

@@ -57,6 +57,9 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	for _, warning := range cfg.Warnings {
 		log.Warn(warning)
 	}
+	if cfg.SyncAfterRestart {
+		log.Info("--sync-after-restart changes nothing: changes made while the controller was away are always caught")
+	}
 	where, err := connect(cfg)
 	if err != nil {
 		return err
@@ -102,6 +105,10 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 		return err
 	}
 	log.Info("serving", "address", http.Address())
+	profiles, err := listenProfiles(cfg, log)
+	if err != nil {
+		return err
+	}
 
 	// One that fails ends the others; the events and alerts that are left go out when nothing makes new ones.
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -113,6 +120,13 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 			cancel(err)
 		}
 	})
+	if profiles != nil {
+		running.Go(func() {
+			if err := profiles.Run(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
 	running.Go(func() { guard.Run(ctx, client) })
 	running.Go(func() { events.Run(worked) })
 	running.Go(func() { alerts.Run(worked) })
@@ -149,6 +163,18 @@ func kindNames() []string {
 		names = append(names, kind.Name)
 	}
 	return names
+}
+
+// listenProfiles returns nil if no profiles are to be served.
+func listenProfiles(cfg *config.Config, log *slog.Logger) (*server.Server, error) {
+	if !cfg.PProf {
+		return nil, nil
+	}
+	profiles, err := server.ListenProfiles(cfg.PProfAddress)
+	if err == nil {
+		log.Info("serving profiles", "address", profiles.Address(), "path", "/debug/pprof/")
+	}
+	return profiles, err
 }
 
 // newAlerts returns nil if none are to be sent.

@@ -21,12 +21,17 @@ type Config struct {
 	AdoptRate     float64
 	DryRun        bool
 	ListenAddress string
-	LogFormat     string
-	LogLevel      string
-	Lease         Lease
-	Requests      Requests
-	Alerts        Alerts
-	Marks         Marks
+	// PProfAddress is where profiles are served, if PProf is set.
+	PProf        bool
+	PProfAddress string
+	// SyncAfterRestart was asked for, which changes nothing.
+	SyncAfterRestart bool
+	LogFormat        string
+	LogLevel         string
+	Lease            Lease
+	Requests         Requests
+	Alerts           Alerts
+	Marks            Marks
 	// ReloadOnCreate and ReloadOnDelete tell whether a ConfigMap or Secret that is made or deleted counts as changed.
 	ReloadOnCreate, ReloadOnDelete bool
 	// Names are the keys of the annotations, some of them renamed.
@@ -56,6 +61,9 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.Float64Var(&c.AdoptRate, "adopt-rate", 20, "how many workloads a second get their first ledger, which rolls nothing")
 	flags.BoolVar(&c.DryRun, "dry-run", false, "decide and log, and write nothing to the cluster")
 	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "where /metrics, /live, /healthz and /readyz are served")
+	flags.BoolVar(&c.PProf, "enable-pprof", false, "serve profiles of the process, see --pprof-addr")
+	flags.StringVar(&c.PProfAddress, "pprof-addr", ":6060", "where /debug/pprof/ is served, with --enable-pprof; nothing else is served there")
+	flags.BoolVar(&c.SyncAfterRestart, "sync-after-restart", false, "does nothing: changes made while the controller was away are always caught")
 	c.Lease.bindFlags(flags)
 	c.Requests.bindFlags(flags)
 	bindNames(&c.Names, flags)
@@ -66,7 +74,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	bindArgoRollouts(&c.ArgoRollouts, flags)
 	c.Selectors.bindFlags(flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
-	flags.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
+	flags.StringVar(&c.LogLevel, "log-level", "info", "trace, debug, info, warn, error, fatal or panic")
 }
 
 // ReadEnvironment takes what is told by environment variables. A flag that was given wins.

@@ -13,7 +13,7 @@ func (c *Config) Logger(w io.Writer) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level}
 	var handler slog.Handler = slog.NewTextHandler(w, opts)
 	formatKnown := true
-	switch strings.ToLower(c.LogFormat) {
+	switch strings.ToLower(strings.TrimSpace(c.LogFormat)) {
 	case "", "text":
 	case "json":
 		handler = slog.NewJSONHandler(w, opts)
@@ -32,7 +32,7 @@ func (c *Config) Logger(w io.Writer) *slog.Logger {
 
 // levelOf knows every level that Reloader did; what slog has no level for becomes the nearest.
 func levelOf(name string) (slog.Level, bool) {
-	switch strings.ToLower(name) {
+	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "trace", "debug":
 		return slog.LevelDebug, true
 	case "", "info":

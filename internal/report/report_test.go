@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -262,6 +263,23 @@ func TestTheCountersOfReloadsAreThereFromTheStart(t *testing.T) {
 		// The text of a label has a space more or less from one build to the next.
 		if fmt.Sprint(strings.Join(strings.Fields(strings.Join(got[name], ", ")), " ")) != strings.Join(want, ", ") {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+}
+
+// Alert rules are made on this line, in both formats.
+func TestTheLineOfAReloadIsTheSameInBothFormats(t *testing.T) {
+	const line = "Changes detected in 'greeting (and 1 more: a-b.c)' of type 'CONFIGMAP' in namespace 'shop'; updated 'web' of type 'Deployment' in namespace 'shop'"
+	for format, want := range map[string]string{
+		"text": ` level=INFO msg="` + line + "\"\n",
+		"json": `,"level":"INFO","msg":"` + line + "\"}\n",
+	} {
+		d := newDesk(t, false)
+		var out bytes.Buffer
+		d.Report.log = (&config.Config{LogFormat: format}).Logger(&out)
+		d.Reloaded(web(), reloadFor("a-b.c", "greeting"), time.Millisecond)
+		if got := out.String(); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %swant an end like %s", format, got, want)
 		}
 	}
 }

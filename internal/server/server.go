@@ -18,17 +18,15 @@ import (
 type Server struct {
 	listener net.Listener
 	http     *http.Server
+	what     string
 }
 
 // Listen takes the address, so that one that cannot be had is known before anything else starts. Ready returns nil, or what
 // is told to who asks why it is not.
 func Listen(address string, registry *prometheus.Registry, ready func() error) (*Server, error) {
-	listener, err := net.Listen("tcp", address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is taken by another program: choose another address with --listen-address, such as 127.0.0.1:0 for a free port", address)
-	case err != nil:
-		return nil, fmt.Errorf("listen on %q (--listen-address): %w", address, err)
+	listener, err := listenOn(address, "listen-address")
+	if err != nil {
+		return nil, err
 	}
 	alive := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "alive") }
 	mux := http.NewServeMux()
@@ -42,10 +40,27 @@ func Listen(address string, registry *prometheus.Registry, ready func() error) (
 		}
 		fmt.Fprint(w, "ready")
 	})
+	return newServer(listener, mux, "metrics and probes"), nil
+}
+
+func newServer(listener net.Listener, handler http.Handler, what string) *Server {
 	return &Server{
 		listener: listener,
-		http:     &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second},
-	}, nil
+		http:     &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second},
+		what:     what,
+	}
+}
+
+// listenOn names the flag that gives another address.
+func listenOn(address, flag string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s is taken by another program: choose another address with --%s, such as 127.0.0.1:0 for a free port", address, flag)
+	case err != nil:
+		return nil, fmt.Errorf("listen on %q (--%s): %w", address, flag, err)
+	}
+	return listener, nil
 }
 
 // Address is where it listens.
@@ -56,7 +71,7 @@ func (s *Server) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.http.Close() })
 	defer stop()
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve metrics and probes: %w", err)
+		return fmt.Errorf("serve %s: %w", s.what, err)
 	}
 	return nil
 }

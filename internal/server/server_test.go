@@ -19,6 +19,12 @@ func listen(t *testing.T, ready func() error) (address string, registry *prometh
 	if err != nil {
 		t.Fatal(err)
 	}
+	run(t, s)
+	return s.Address(), registry
+}
+
+func run(t *testing.T, s *Server) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- s.Run(ctx) }()
@@ -28,7 +34,6 @@ func listen(t *testing.T, ready func() error) (address string, registry *prometh
 			t.Errorf("the end of the context is an error: %v", err)
 		}
 	})
-	return s.Address(), registry
 }
 
 func ask(t *testing.T, method, url string) (status int, body string) {
@@ -92,5 +97,32 @@ func TestAnAddressThatCannotBeHad(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", address, err, want)
 		}
+	}
+}
+
+func TestProfilesAreServedByThemselves(t *testing.T) {
+	s, err := ListenProfiles("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	for path, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"/debug/pprof/":                  {200, "goroutine"},
+		"/debug/pprof/goroutine?debug=1": {200, "goroutine profile:"},
+		"/debug/pprof/cmdline":           {200, "server.test"},
+		"/debug/pprof/symbol":            {200, "num_symbols"},
+		"/debug/pprof/nothing":           {404, "Unknown profile"},
+		"/metrics":                       {404, ""},
+		"/live":                          {404, ""},
+	} {
+		if status, text := ask(t, "GET", "http://"+s.Address()+path); status != want.status || !strings.Contains(text, want.text) {
+			t.Errorf("%s answers %d %.200q, want %d %q", path, status, text, want.status, want.text)
+		}
+	}
+	if _, err := ListenProfiles(s.Address()); err == nil || !strings.Contains(err.Error(), "choose another address with --pprof-addr") {
+		t.Errorf("the same address once more: %v", err)
 	}
 }

@@ -17,13 +17,18 @@ import (
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/lease"
+	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rights"
 )
 
 // needed are the rights that what is switched on takes, in the order of the chart.
 func needed(cfg *config.Config, own string) []rights.Right {
-	return slices.Concat(watchRights(cfg), controller.KeyRights(own, cfg.DryRun), leaseRights(cfg))
+	all := slices.Concat(watchRights(cfg), controller.KeyRights(own, cfg.DryRun), leaseRights(cfg))
+	if writesMetaInfo(cfg) {
+		all = append(all, metainfo.Rights(cfg.MetaNamespace)...)
+	}
+	return all
 }
 
 func watchRights(cfg *config.Config) []rights.Right {

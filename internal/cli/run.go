@@ -45,14 +45,14 @@ cluster it is about to manage, as whom, and how many workloads are opted in, bef
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
-			return run(cmd.Context(), &cfg, version, cfg.Logger(stderr))
+			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), version, cfg.Logger(stderr))
 		},
 	}
 	cfg.BindFlags(cmd.Flags())
 	return cmd
 }
 
-func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logger) error {
+func run(ctx context.Context, cfg *config.Config, options map[string]any, version string, log *slog.Logger) error {
 	log.Info("starting reroll", "version", version)
 	for _, warning := range cfg.Warnings {
 		log.Warn(warning)
@@ -85,6 +85,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	events := report.NewEvents(client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
 	alerts := newAlerts(cfg, log, metrics)
 	leader := newLeadership(cfg, urgent, log)
+	leading := make(chan struct{})
 	ctl := controller.New(controller.Options{
 		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
 		Settle: cfg.Settle, SettleMax: cfg.SettleMax, SettleGitOps: cfg.SettleGitOps, AdoptRate: cfg.AdoptRate,
@@ -96,7 +97,13 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
 		},
 		Introduce: func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
-		Lead:      leader.lead,
+		Lead: func(ctx context.Context) (func() bool, error) {
+			leads, err := leader.lead(ctx)
+			if err == nil {
+				close(leading)
+			}
+			return leads, err
+		},
 	}, controller.Client{Interface: client, Custom: custom}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
 	metrics.WatchDepth(ctl.Depth)
 	metrics.WatchRollouts(ctl.Following)
@@ -129,6 +136,7 @@ func run(ctx context.Context, cfg *config.Config, version string, log *slog.Logg
 	}
 	running.Go(func() { guard.Run(ctx, client) })
 	running.Go(func() { events.Run(worked) })
+	running.Go(func() { writeMetaInfo(ctx, leading, client, cfg, options, version, log) })
 	running.Go(func() { alerts.Run(worked) })
 	running.Go(func() { leader.watch(ctx, cancel) })
 	err = ctl.Run(ctx)

@@ -47,6 +47,8 @@ type Config struct {
 
 	// PodName and PodNamespace are where the controller runs; empty outside a pod.
 	PodName, PodNamespace string
+	// MetaNamespace is where the controller writes down what it is, and DeploymentName the Deployment that is told there.
+	MetaNamespace, DeploymentName string
 	// InPod tells whether it runs in one.
 	InPod bool
 }
@@ -81,6 +83,8 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 func (c *Config) ReadEnvironment(getenv func(string) string) {
 	c.PodName = getenv("POD_NAME")
 	c.PodNamespace = getenv("POD_NAMESPACE")
+	c.MetaNamespace = getenv("RELOADER_NAMESPACE")
+	c.DeploymentName = getenv("RELOADER_DEPLOYMENT_NAME")
 	c.InPod = getenv("KUBERNETES_SERVICE_HOST") != ""
 	if ns := getenv("KUBERNETES_NAMESPACE"); ns != "" && len(c.Namespaces) == 0 {
 		c.Namespaces = []string{ns}

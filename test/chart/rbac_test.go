@@ -28,6 +28,8 @@ var keyRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"reroll-digest-key"}, Verbs: []string{"get"}},
 	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
 	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"stakater-reloader-lock"}, Verbs: []string{"get", "update"}},
+	{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create"}},
+	{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"reloader-meta-info"}, Verbs: []string{"get", "update"}},
 }
 
 // grants names every right as kind/namespace/name, with its rules.

@@ -93,7 +93,8 @@ func called(r rbacv1.PolicyRule) string {
 
 // canDoWithout tells whether the controller does its work without a right.
 func canDoWithout(r rbacv1.PolicyRule) bool {
-	return slices.Contains([]string{"events", "namespaces", "leases"}, r.Resources[0])
+	isMetaInfo := called(r) == "create configmaps" || slices.Contains(r.ResourceNames, "reloader-meta-info")
+	return isMetaInfo || slices.Contains([]string{"events", "namespaces", "leases"}, r.Resources[0])
 }
 
 // Everywhere takes the place of the one namespace that the manifest names.
@@ -247,8 +248,9 @@ func TestNoRightIsAskedForThatIsNotUsed(t *testing.T) {
 		flags []string
 		gone  []string // resources
 	}{
-		"a kind of source that is ignored":   {[]string{"--resources-to-ignore=configmaps"}, []string{"configmaps"}},
+		"a kind of source that is ignored":   {[]string{"--resources-to-ignore=configmaps", "RELOADER_NAMESPACE="}, []string{"configmaps"}},
 		"no lease without a namespace":       {[]string{"POD_NAMESPACE=", everywhere + "default"}, nil},
+		"no namespace for the meta-info":     {[]string{"RELOADER_NAMESPACE="}, []string{"configmaps/reloader-meta-info"}},
 		"a dry run lets everything as it is": {[]string{"--dry-run"}, []string{"events", "leases"}},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -261,7 +263,7 @@ func TestNoRightIsAskedForThatIsNotUsed(t *testing.T) {
 			var left []rbacv1.PolicyRule
 			for _, r := range single(g.here) {
 				writes := slices.Contains([]string{"create", "patch", "update"}, r.Verbs[0])
-				if slices.Contains(tc.gone, r.Resources[0]) || writes && slices.Contains(tc.flags, "--dry-run") {
+				if slices.Contains(tc.gone, r.Resources[0]) || len(r.ResourceNames) > 0 && slices.Contains(tc.gone, r.Resources[0]+"/"+r.ResourceNames[0]) || writes && slices.Contains(tc.flags, "--dry-run") {
 					continue
 				}
 				left = append(left, r)

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// optionFlags are the flags that Reloader has too, by the names under which it tells them.
+func optionFlags() map[string]string {
+	return map[string]string{
+		"autoReloadAll":                     "auto-reload-all",
+		"autoSearchAnnotation":              "auto-search-annotation",
+		"configmapReloaderAutoAnnotation":   "configmap-auto-annotation",
+		"configmapUpdateOnChangeAnnotation": "configmap-annotation",
+		"enableCSIIntegration":              "enable-csi-integration",
+		"enableHA":                          "enable-ha",
+		"enablePProf":                       "enable-pprof",
+		"ignoreResourceAnnotation":          "ignore-annotation",
+		"isArgoRollouts":                    "is-Argo-Rollouts",
+		"logFormat":                         "log-format",
+		"logLevel":                          "log-level",
+		"namespaceSelectors":                "namespace-selector",
+		"namespacesToIgnore":                "namespaces-to-ignore",
+		"pauseDeploymentAnnotation":         "pause-deployment-annotation",
+		"pauseDeploymentTimeAnnotation":     "pause-deployment-time-annotation",
+		"pprofAddr":                         "pprof-addr",
+		"reloadOnCreate":                    "reload-on-create",
+		"reloadOnDelete":                    "reload-on-delete",
+		"reloadStrategy":                    "reload-strategy",
+		"reloaderAutoAnnotation":            "auto-annotation",
+		"resourceSelectors":                 "resource-label-selector",
+		"resourcesToIgnore":                 "resources-to-ignore",
+		"searchMatchAnnotation":             "search-match-annotation",
+		"secretReloaderAutoAnnotation":      "secret-auto-annotation",
+		"secretUpdateOnChangeAnnotation":    "secret-annotation",
+		"syncAfterRestart":                  "sync-after-restart",
+		"webhookUrl":                        webhookFlag,
+		"workloadTypesToIgnore":             ignoredWorkloadsFlag,
+	}
+}
+
+const webhookFlag = "webhook-url"
+
+// Options are what the controller was told, under the names that Reloader gives it. What may be a token is left out.
+func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
+	all := map[string]any{
+		"configmapExcludeReloaderAnnotation":           c.Names.ConfigMapExclude,
+		"rolloutStrategyAnnotation":                    c.Names.RolloutStrategy,
+		"secretExcludeReloaderAnnotation":              c.Names.SecretExclude,
+		"secretProviderClassExcludeReloaderAnnotation": c.Names.SPCExclude,
+		"secretProviderClassReloaderAutoAnnotation":    c.Names.SPCAuto,
+		"secretProviderClassUpdateOnChangeAnnotation":  c.Names.SecretProviderClass,
+	}
+	for name, flag := range optionFlags() {
+		f := flags.Lookup(flag)
+		if f == nil {
+			continue // one that is to come
+		}
+		text := f.Value.String()
+		switch list, isList := f.Value.(pflag.SliceValue); {
+		case isList:
+			all[name] = append([]string{}, list.GetSlice()...)
+		case slices.Contains([]string{"true", "false"}, text):
+			all[name] = text == "true"
+		case flag == webhookFlag:
+			all[name] = withoutToken(text)
+		default:
+			all[name] = text
+		}
+	}
+	return all
+}
+
+// withoutToken returns what may be told about an address: scheme and host.
+func withoutToken(address string) string {
+	if strings.TrimSpace(address) == "" {
+		return ""
+	}
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return "redacted"
+	}
+	if u.Path == "" && u.RawQuery == "" && u.Fragment == "" {
+		return u.Scheme + "://" + u.Host
+	}
+	return u.Scheme + "://" + u.Host + "/redacted"
+}

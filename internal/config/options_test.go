@@ -1,0 +1,81 @@
+package config
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func parsed(t *testing.T, args ...string) (*Config, *pflag.FlagSet) {
+	t.Helper()
+	var c Config
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	c.BindFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return &c, flags
+}
+
+// A flag is either told under Reloader's name for it, or Reloader has none of the kind.
+func TestEveryFlagThatReloaderHasIsTold(t *testing.T) {
+	own := []string{
+		"settle", "settle-max", "settle-gitops", "adopt-rate", "dry-run", "listen-address", "kube-api-qps", "kube-api-burst", "namespaces",
+		"leader-election-lease-duration", "leader-election-renew-deadline", "leader-election-retry-period",
+	}
+	_, flags := parsed(t)
+	var told []string
+	for _, flag := range optionFlags() {
+		told = append(told, flag)
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(own, f.Name) && !slices.Contains(told, f.Name) {
+			t.Errorf("--%s is neither", f.Name)
+		}
+	})
+}
+
+func TestOptionsHaveTheirTypes(t *testing.T) {
+	c, flags := parsed(t, "--enable-ha", "--namespaces-to-ignore=a,b", "--log-level=debug", "--auto-annotation=example.org/roll")
+	options := c.Options(flags)
+	text, err := json.Marshal(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"enableHA":true`, `"enablePProf":false`, `"namespacesToIgnore":["a","b"]`, `"resourcesToIgnore":[]`,
+		`"logLevel":"debug"`, `"logFormat":""`, `"reloaderAutoAnnotation":"example.org/roll"`, `"pprofAddr":":6060"`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is not in %s", want, text)
+		}
+	}
+}
+
+func TestNoTokenOfAnAddressIsTold(t *testing.T) {
+	for address, want := range map[string]string{
+		"":                                       "",
+		"https://hooks.example.org":              "https://hooks.example.org",
+		"https://hooks.example.org/services/T0K": "https://hooks.example.org/redacted",
+		"https://hooks.example.org?key=T0K":      "https://hooks.example.org/redacted",
+		"https://hooks.example.org#T0K":          "https://hooks.example.org/redacted",
+		"https://me:T0K@hooks.example.org:8443/": "https://hooks.example.org:8443/redacted",
+		"https://me:T0K@hooks.example.org":       "https://hooks.example.org",
+		"T0K":                                    "redacted",
+		"https://T0K%zz":                         "redacted",
+		"mailto:T0K":                             "redacted",
+	} {
+		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+		flags.String(webhookFlag, "", "")
+		if err := flags.Parse([]string{"--" + webhookFlag + "=" + address}); err != nil {
+			t.Fatal(err)
+		}
+		got := (&Config{}).Options(flags)["webhookUrl"]
+		if got != want || strings.Contains(want, "T0K") {
+			t.Errorf("%s is told as %v, want %s", address, got, want)
+		}
+	}
+}

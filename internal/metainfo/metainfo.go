@@ -1,0 +1,132 @@
+// Package metainfo writes down what runs here and how it was told to, for tools that look for it where Reloader puts it.
+package metainfo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rights"
+)
+
+// Name is the ConfigMap.
+const Name = "reloader-meta-info"
+
+const (
+	labelKey   = "reloader.stakater.com/meta-info"
+	labelValue = "reloader"
+)
+
+// Info is what is written.
+type Info struct {
+	Version string
+	// Options are those that Reloader has too, by its names for them.
+	Options map[string]any
+	// Namespace and Deployment are where the controller is installed.
+	Namespace, Deployment string
+	// IgnoreAnnotation keeps a change of the ConfigMap from rolling anything.
+	IgnoreAnnotation string
+}
+
+// Rights are what it takes. RBAC cannot narrow create to a name.
+func Rights(namespace string) []rights.Right {
+	about := rights.Right{Namespace: namespace, Resource: "configmaps", Without: "the ConfigMap " + Name + " is not written"}
+	create, get, update := about, about, about
+	create.Verb = "create"
+	get.Verb, get.Name = "get", Name
+	update.Verb, update.Name = "update", Name
+	return []rights.Right{create, get, update}
+}
+
+// Write brings the ConfigMap up to date. One that is so already is not written.
+func Write(ctx context.Context, client kubernetes.Interface, info Info) error {
+	wanted, err := info.configMap()
+	if err != nil {
+		return err
+	}
+	own := client.CoreV1().ConfigMaps(info.Namespace)
+	present, err := own.Get(ctx, Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		_, err = own.Create(ctx, wanted, metav1.CreateOptions{FieldManager: reload.FieldManager})
+	case err == nil && !complete(present, wanted):
+		_, err = own.Update(ctx, present, metav1.UpdateOptions{FieldManager: reload.FieldManager})
+	}
+	if err != nil {
+		return fmt.Errorf("write ConfigMap %s/%s: %w", info.Namespace, Name, err)
+	}
+	return nil
+}
+
+// complete puts all that is wanted into what is present, and tells whether it was there already. What others have added
+// stays.
+func complete(present, wanted *corev1.ConfigMap) bool {
+	before := present.DeepCopy()
+	for _, part := range []struct{ of, from *map[string]string }{
+		{&present.Data, &wanted.Data}, {&present.Labels, &wanted.Labels}, {&present.Annotations, &wanted.Annotations},
+	} {
+		if *part.of == nil {
+			*part.of = map[string]string{}
+		}
+		maps.Copy(*part.of, *part.from)
+	}
+	return maps.Equal(before.Data, present.Data) && maps.Equal(before.Labels, present.Labels) && maps.Equal(before.Annotations, present.Annotations)
+}
+
+func (i Info) configMap() (*corev1.ConfigMap, error) {
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: Name, Namespace: i.Namespace,
+			Labels:      map[string]string{labelKey: labelValue},
+			Annotations: map[string]string{i.IgnoreAnnotation: "true"},
+		},
+		Data: map[string]string{},
+	}
+	for key, value := range map[string]any{
+		"buildInfo":       build(i.Version),
+		"reloaderOptions": i.Options,
+		"deploymentInfo":  map[string]string{"name": i.Deployment, "namespace": i.Namespace},
+	} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("write down %s: %w", key, err)
+		}
+		cm.Data[key] = string(text)
+	}
+	return cm, nil
+}
+
+// buildInfo is how the binary was made. A commit is known if it was built from a git repository.
+type buildInfo struct {
+	GoVersion      string    `json:"goVersion"`
+	ReleaseVersion string    `json:"releaseVersion"`
+	CommitHash     string    `json:"commitHash"`
+	CommitTime     time.Time `json:"commitTime"`
+}
+
+func build(version string) buildInfo {
+	b := buildInfo{GoVersion: runtime.Version(), ReleaseVersion: version}
+	from, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, setting := range from.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			b.CommitHash = setting.Value
+		case "vcs.time":
+			b.CommitTime, _ = time.Parse(time.RFC3339, setting.Value)
+		}
+	}
+	return b
+}

@@ -161,13 +161,17 @@ func TestArguments(t *testing.T) {
 				"--pause-deployment-annotation=a/9", "--pause-deployment-time-annotation=a/10", "--auto-search-annotation=a/6", "--secret-annotation=a/2", "--secret-auto-annotation=a/5",
 			},
 		},
-		"no annotations of one's own":        {"reloader: {custom_annotations: null}", nil},
-		"one annotation of one's own":        {"reloader: {custom_annotations: {auto: example.org/roll, ignore: ''}}", []string{"--auto-annotation=example.org/roll"}},
-		"quiet period":                       {"reloader: {settle: 500ms, settleMax: 1m30s}", []string{"--settle=500ms", "--settle-max=1m30s"}},
-		"own namespace is not an argument":   {"reloader: {watchGlobally: false}", nil},
-		"namespaces as a list":               {"reloader: {namespaces: [team-b, team-a]}", []string{"--namespaces=ops,team-a,team-b"}},
-		"namespaces as a string":             {"reloader: {namespaces: ' team-b, team-a,team-b,, '}", []string{"--namespaces=ops,team-a,team-b"}},
-		"namespaces of a scoped values file": {"reloader: {watchGlobally: false, namespaces: [ops]}", []string{"--namespaces=ops"}},
+		"profiles":                            {"reloader: {enablePProf: true}", []string{"--enable-pprof", "--pprof-addr=:6060"}},
+		"profiles at an address of one's own": {"reloader: {enablePProf: true, pprofAddr: '127.0.0.1:7000'}", []string{"--enable-pprof", "--pprof-addr=127.0.0.1:7000"}},
+		"an address without profiles":         {"reloader: {pprofAddr: ':7000'}", nil},
+		"sync after restart":                  {"reloader: {syncAfterRestart: true}", []string{"--sync-after-restart"}},
+		"no annotations of one's own":         {"reloader: {custom_annotations: null}", nil},
+		"one annotation of one's own":         {"reloader: {custom_annotations: {auto: example.org/roll, ignore: ''}}", []string{"--auto-annotation=example.org/roll"}},
+		"quiet period":                        {"reloader: {settle: 500ms, settleMax: 1m30s}", []string{"--settle=500ms", "--settle-max=1m30s"}},
+		"own namespace is not an argument":    {"reloader: {watchGlobally: false}", nil},
+		"namespaces as a list":                {"reloader: {namespaces: [team-b, team-a]}", []string{"--namespaces=ops,team-a,team-b"}},
+		"namespaces as a string":              {"reloader: {namespaces: ' team-b, team-a,team-b,, '}", []string{"--namespaces=ops,team-a,team-b"}},
+		"namespaces of a scoped values file":  {"reloader: {watchGlobally: false, namespaces: [ops]}", []string{"--namespaces=ops"}},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()
@@ -199,48 +203,6 @@ func TestTheExampleForArgoRollouts(t *testing.T) {
 		if !slices.Contains(container.Env, want) {
 			t.Errorf("%s is not %s in %v", want.Name, want.Value, container.Env)
 		}
-	}
-}
-
-func TestVariablesOfOnesOwn(t *testing.T) {
-	want := map[string]string{"ALERT_ON_RELOAD": "true", "ALERT_SINK": "slack", "COUNT": "3"}
-	for _, e := range render(t, "reloader: {deployment: {env: {open: {ALERT_ON_RELOAD: true, ALERT_SINK: slack, COUNT: 3}}}}").container(t).Env {
-		if value, ok := want[e.Name]; ok && value == e.Value {
-			delete(want, e.Name)
-		}
-	}
-	if len(want) > 0 {
-		t.Errorf("not in the environment: %v", want)
-	}
-	render(t, "reloader: {deployment: {env: {open: null}}}")
-}
-
-func TestEnvironment(t *testing.T) {
-	environment := func(values string) map[string]string {
-		env := map[string]string{}
-		for _, e := range render(t, values).container(t).Env {
-			env[e.Name] = e.Value
-			if e.ValueFrom != nil {
-				env[e.Name] = "from " + e.ValueFrom.FieldRef.FieldPath
-			}
-		}
-		return env
-	}
-	want := map[string]string{
-		"POD_NAME":                 "from metadata.name",
-		"POD_NAMESPACE":            "from metadata.namespace",
-		"RELOADER_NAMESPACE":       "from metadata.namespace",
-		"RELOADER_DEPLOYMENT_NAME": "prod-reroll",
-	}
-	if diff := cmp.Diff(want, environment("")); diff != "" {
-		t.Errorf("global: %s", diff)
-	}
-	if diff := cmp.Diff(want, environment("reloader: {watchGlobally: false, namespaces: [a]}")); diff != "" {
-		t.Errorf("listed namespaces: %s", diff)
-	}
-	want["KUBERNETES_NAMESPACE"] = "from metadata.namespace"
-	if diff := cmp.Diff(want, environment("reloader: {watchGlobally: false}")); diff != "" {
-		t.Errorf("own namespace: %s", diff)
 	}
 }
 

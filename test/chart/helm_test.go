@@ -75,6 +75,7 @@ func template(t *testing.T, release, values string) (string, error) {
 type objects struct {
 	deployment          appsv1.Deployment
 	serviceAccounts     []corev1.ServiceAccount
+	secrets             []corev1.Secret
 	clusterRoles        []rbacv1.ClusterRole
 	clusterRoleBindings []rbacv1.ClusterRoleBinding
 	roles               []rbacv1.Role
@@ -105,6 +106,8 @@ func renderAs(t *testing.T, release, values string) objects {
 			o.deployment = parse[appsv1.Deployment](t, doc)
 		case "v1 ServiceAccount":
 			o.serviceAccounts = append(o.serviceAccounts, parse[corev1.ServiceAccount](t, doc))
+		case "v1 Secret":
+			o.secrets = append(o.secrets, parse[corev1.Secret](t, doc))
 		case "rbac.authorization.k8s.io/v1 ClusterRole":
 			o.clusterRoles = append(o.clusterRoles, parse[rbacv1.ClusterRole](t, doc))
 		case "rbac.authorization.k8s.io/v1 ClusterRoleBinding":

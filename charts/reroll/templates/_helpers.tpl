@@ -111,3 +111,50 @@ The namespaces that are watched, with commas between them; empty for all.
   resources: [events]
   verbs: [create]
 {{- end -}}
+
+{{- /*
+The environment of reloader.deployment.env. What is empty is left out, as Reloader's chart does.
+*/ -}}
+{{- define "reroll.environment" -}}
+{{- $env := default dict .Values.reloader.deployment.env -}}
+{{- $fullname := include "reroll.fullname" . -}}
+{{- $list := list -}}
+{{- range $name, $value := default dict (get $env "open") -}}
+{{- if not (empty $value) -}}
+{{- $list = append $list (dict "name" $name "value" (toString $value)) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $value := default dict (get $env "secret") -}}
+{{- if not (empty $value) -}}
+{{- $list = append $list (dict "name" $name "valueFrom" (dict "secretKeyRef" (dict "name" $fullname "key" $name))) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $path := default dict (get $env "field") -}}
+{{- if not (empty $path) -}}
+{{- $list = append $list (dict "name" $name "valueFrom" (dict "fieldRef" (dict "fieldPath" $path))) -}}
+{{- end -}}
+{{- end -}}
+{{- range $secret, $keys := default dict (get $env "existing") -}}
+{{- range $name, $key := default dict $keys -}}
+{{- $list = append $list (dict "name" $name "valueFrom" (dict "secretKeyRef" (dict "name" $secret "key" $key))) -}}
+{{- end -}}
+{{- end -}}
+{{- $names := list -}}
+{{- range $list -}}
+{{- if has .name $names -}}
+{{- fail (printf "reloader.deployment.env has %s twice: give each variable in one of open, secret, field and existing" .name) -}}
+{{- end -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- if $list -}}
+{{- toYaml $list -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "reroll.givenNames" -}}
+{{- $names := list -}}
+{{- range include "reroll.environment" . | fromYamlArray -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- toYaml $names -}}
+{{- end -}}

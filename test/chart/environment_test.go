@@ -1,0 +1,123 @@
+package chart
+
+import (
+	"encoding/base64"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// environment are the variables of the container by name. None may be there twice.
+func environment(t *testing.T, o objects) map[string]string {
+	t.Helper()
+	env := map[string]string{}
+	for _, e := range o.container(t).Env {
+		if _, twice := env[e.Name]; twice {
+			t.Errorf("%s is there twice", e.Name)
+		}
+		env[e.Name] = e.Value
+		switch from := e.ValueFrom; {
+		case from == nil:
+		case from.FieldRef != nil:
+			env[e.Name] = "from " + from.FieldRef.FieldPath
+		case from.SecretKeyRef != nil:
+			env[e.Name] = "from Secret " + from.SecretKeyRef.Name + ", " + from.SecretKeyRef.Key
+		}
+	}
+	return env
+}
+
+func usual() map[string]string {
+	return map[string]string{
+		"POD_NAME":                 "from metadata.name",
+		"POD_NAMESPACE":            "from metadata.namespace",
+		"RELOADER_NAMESPACE":       "from metadata.namespace",
+		"RELOADER_DEPLOYMENT_NAME": "prod-reroll",
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	for about, tc := range map[string]struct {
+		values string
+		more   map[string]string
+	}{
+		"global":               {"", nil},
+		"listed namespaces":    {"reloader: {watchGlobally: false, namespaces: [a]}", nil},
+		"own namespace":        {"reloader: {watchGlobally: false}", map[string]string{"KUBERNETES_NAMESPACE": "from metadata.namespace"}},
+		"reloads by namespace": {"reloader: {enableMetricsByNamespace: true}", map[string]string{"METRICS_COUNT_BY_NAMESPACE": "enabled"}},
+		"open": {"reloader: {deployment: {env: {open: {ALERT_ON_RELOAD: true, ALERT_SINK: slack, RETRIES: 3, EMPTY: '', NONE: null, OFF: false}}}}",
+			map[string]string{"ALERT_ON_RELOAD": "true", "ALERT_SINK": "slack", "RETRIES": "3"}},
+		"secret": {"reloader: {deployment: {env: {secret: {ALERT_WEBHOOK_URL: 'https://x/y', EMPTY: ''}}}}",
+			map[string]string{"ALERT_WEBHOOK_URL": "from Secret prod-reroll, ALERT_WEBHOOK_URL"}},
+		"field": {"reloader: {deployment: {env: {field: {NODE: spec.nodeName}}}}", map[string]string{"NODE": "from spec.nodeName"}},
+		"existing": {"reloader: {deployment: {env: {existing: {alerts: {ALERT_WEBHOOK_URL: url, ALERT_SINK: sink}, other: {ALERT_ADDITIONAL_INFO: info}}}}}",
+			map[string]string{"ALERT_WEBHOOK_URL": "from Secret alerts, url", "ALERT_SINK": "from Secret alerts, sink", "ALERT_ADDITIONAL_INFO": "from Secret other, info"}},
+		"what the chart sets by itself can be given": {"reloader: {enableMetricsByNamespace: true, watchGlobally: false, deployment: {env: {open: {POD_NAME: mine, KUBERNETES_NAMESPACE: a, METRICS_COUNT_BY_NAMESPACE: disabled}, field: {RELOADER_DEPLOYMENT_NAME: 'metadata.labels[''app'']'}}}}",
+			map[string]string{"POD_NAME": "mine", "KUBERNETES_NAMESPACE": "a", "METRICS_COUNT_BY_NAMESPACE": "disabled", "RELOADER_DEPLOYMENT_NAME": "from metadata.labels['app']"}},
+		"nothing by null": {"reloader: {deployment: {env: null}}", nil},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			want := usual()
+			maps.Copy(want, tc.more)
+			if diff := cmp.Diff(want, environment(t, render(t, tc.values))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTheSecretOfTheEnvironment(t *testing.T) {
+	if secrets := render(t, "reloader: {deployment: {env: {secret: {EMPTY: ''}}}}").secrets; len(secrets) != 0 {
+		t.Errorf("a Secret for nothing: %+v", secrets)
+	}
+	secrets := render(t, "reloader: {deployment: {env: {secret: {ALERT_WEBHOOK_URL: 'https://x/y?a=1', ALERT_ON_RELOAD: true}}}}").secrets
+	if len(secrets) != 1 || secrets[0].Name != "prod-reroll" || secrets[0].Namespace != namespace || secrets[0].Labels["release"] != "prod" {
+		t.Fatalf("Secrets: %+v", secrets)
+	}
+	want := map[string][]byte{"ALERT_WEBHOOK_URL": []byte("https://x/y?a=1"), "ALERT_ON_RELOAD": []byte("true")}
+	if diff := cmp.Diff(want, secrets[0].Data); diff != "" {
+		t.Errorf("content, %s: %s", base64.StdEncoding.EncodeToString(secrets[0].Data["ALERT_WEBHOOK_URL"]), diff)
+	}
+}
+
+// The published values of Reloader's chart are not part of this repository. A folder with them can be named.
+func TestPublishedDefaultsOfTheEnvironmentAreTaken(t *testing.T) {
+	defaults := []string{"env:\n  open:\n  secret:\n  field:\n  existing:\n"}
+	files, err := filepath.Glob(filepath.Join(os.Getenv("RELOADER_VALUES"), "chart-*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var values struct {
+			Reloader struct {
+				Deployment struct {
+					Env map[string]any `json:"env"`
+				} `json:"deployment"`
+			} `json:"reloader"`
+		}
+		if err := yaml.Unmarshal(text, &values); err != nil {
+			t.Fatal(err)
+		}
+		env, err := yaml.Marshal(map[string]any{"env": values.Reloader.Deployment.Env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defaults = append(defaults, string(env))
+	}
+	for _, env := range defaults {
+		values := "reloader:\n  deployment:\n    " + strings.ReplaceAll(strings.TrimSpace(env), "\n", "\n    ")
+		if diff := cmp.Diff(usual(), environment(t, render(t, values))); diff != "" {
+			t.Errorf("%s: %s", values, diff)
+		}
+	}
+}

@@ -2,9 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/reroll-dev/reroll/internal/config"
 )
 
 func TestWhatTheCommandLineAnswers(t *testing.T) {
@@ -118,6 +122,35 @@ func TestAnyBooleanSpellingIsTaken(t *testing.T) {
 		var stderr bytes.Buffer
 		if code := Main([]string{flag + "=perhaps"}, "1.2.3", func(string) string { return "" }, io.Discard, &stderr); code != 2 || !strings.Contains(stderr.String(), `invalid argument "perhaps" for "`+flag+`" flag`) {
 			t.Errorf("%s=perhaps: exit code %d, %s", flag, code, stderr.String())
+		}
+	}
+}
+
+func TestSyncAfterRestartIsTakenAndAnswered(t *testing.T) {
+	useKubeconfig(t, "apiVersion: v1\nkind: Config\n")
+	for flag, want := range map[string]int{"--sync-after-restart": 1, "--sync-after-restart=false": 0, "--dry-run": 0} {
+		var stderr bytes.Buffer
+		Main([]string{flag}, "1.2.3", func(string) string { return "" }, io.Discard, &stderr)
+		if got := strings.Count(stderr.String(), "level=INFO msg=\"--sync-after-restart changes nothing: changes made while the controller was away are always caught\"\n"); got != want {
+			t.Errorf("%s: %d lines, want %d: %s", flag, got, want, stderr.String())
+		}
+	}
+}
+
+func TestProfilesAreServedForWhoAsks(t *testing.T) {
+	var log bytes.Buffer
+	for _, asked := range []bool{false, true} {
+		cfg := &config.Config{PProf: asked, PProfAddress: "127.0.0.1:0"}
+		profiles, err := listenProfiles(cfg, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil || (profiles != nil) != asked || strings.Contains(log.String(), "serving profiles") != asked {
+			t.Errorf("asked for: %t, served: %t, %v, %s", asked, profiles != nil, err, log.String())
+		}
+		if profiles != nil {
+			t.Cleanup(func() {
+				ended, end := context.WithCancel(context.Background())
+				end()
+				_ = profiles.Run(ended)
+			})
 		}
 	}
 }

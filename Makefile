@@ -75,7 +75,7 @@ test: linux build cgo lint bin/helm ## Everything that runs anywhere: build, lin
 	@# All histories once, and some of them below with the race detector, under which they take four times as long.
 	$(TEST) -timeout 20m -run Histories ./internal/controller
 	@# Tests on a cluster mostly wait for it, so more packages than processors are tried at a time.
-	HELM=$(CURDIR)/bin/helm REROLL_HISTORIES=500 $(TEST) -race -p 4 -timeout 1h $(PACKAGES)
+	HELM=$(CURDIR)/bin/helm REROLL_HISTORIES=300 $(TEST) -race -p 4 -timeout 1h $(PACKAGES)
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \

@@ -27,6 +27,7 @@ func commands() map[string]func(context.Context, *step) error {
 		"controller": controller,
 		"receiver":   receiver,
 		"crds":       crds,
+		"reloader":   reloader,
 
 		"await":  await,
 		"rolled": rolled,
@@ -62,6 +63,7 @@ func usage(command string) string {
 		"undo":                "undo deployment/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
 		"receiver":            "receiver start",
+		"reloader":            "reloader env-vars|annotations configmap/NAME|secret/NAME KIND/NAME",
 		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME, await older KIND/NAME DURATION",
 		"rolled":              "rolled KIND/NAME N",
 		"pods":                "pods KIND/NAME N",
@@ -189,4 +191,20 @@ func receiver(_ context.Context, s *step) error {
 	s.receiver = harness.StartReceiver()
 	s.ts.Setenv("RECEIVER_URL", s.receiver.URL())
 	return nil
+}
+
+// reloader marks as Reloader does. It is another controller, so nobody else has decided on anything since.
+func reloader(ctx context.Context, s *step) error {
+	if err := s.changing(3, 3); err != nil {
+		return err
+	}
+	source, err := harness.ParseRef(s.args[1])
+	if err != nil {
+		return err
+	}
+	workload, err := harness.ParseRef(s.args[2])
+	if err != nil {
+		return err
+	}
+	return s.ns.MarkAsReloader(ctx, s.args[0], source, workload)
 }

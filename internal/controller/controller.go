@@ -93,6 +93,8 @@ type Report interface {
 	Undecided(w *reload.Workload, secrets int)
 	// TooNew is called when a ledger cannot be read because a newer version of this program has written it.
 	TooNew(w *reload.Workload)
+	// BesideReloader is called when Reloader rolls a workload, too.
+	BesideReloader(w *reload.Workload)
 	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
 	Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool)
 }
@@ -132,6 +134,8 @@ type Controller struct {
 	following map[reload.WorkloadKey]followed
 	// tooNew are the workloads of which was told that their ledger cannot be read.
 	tooNew map[reload.WorkloadKey]types.UID
+	// besides are the workloads of which was told that Reloader rolls them, too.
+	besides map[reload.WorkloadKey]types.UID
 	// newcomers have begun to ask for something while we ran, and nobody has told yet what is watched for them.
 	newcomers map[reload.WorkloadKey]newcomer
 	// turns is when workloads without a ledger may have theirs.
@@ -168,6 +172,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		awaiting:   map[reload.WorkloadKey]time.Time{},
 		following:  map[reload.WorkloadKey]followed{},
 		tooNew:     map[reload.WorkloadKey]types.UID{},
+		besides:    map[reload.WorkloadKey]types.UID{},
 		newcomers:  map[reload.WorkloadKey]newcomer{},
 		turns:      map[reload.WorkloadKey]time.Time{},
 		unsure:     map[reload.WorkloadKey]sent{},

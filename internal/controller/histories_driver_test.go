@@ -338,6 +338,8 @@ func (noReport) Rolled(*reload.Workload, time.Duration) {}
 // TooNew implements Report.
 func (noReport) TooNew(*reload.Workload) {}
 
+func (noReport) BesideReloader(*reload.Workload) {}
+
 // Undecided implements Report.
 func (noReport) Undecided(*reload.Workload, int) {}
 

@@ -126,6 +126,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 			c.report.Reverted(w, d)
 		}
 		c.tellTooNew(w, d)
+		c.tellBesideReloader(w, d)
 		return nil
 	case c.opts.DryRun:
 		c.suppose(w, d)
@@ -157,6 +158,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	if d.Undecided > 0 {
 		c.report.Undecided(w, d.Undecided)
 	}
+	c.tellBesideReloader(w, d)
 	return nil
 }
 
@@ -259,6 +261,7 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 	delete(c.awaiting, key)
 	delete(c.following, key)
 	delete(c.tooNew, key)
+	delete(c.besides, key)
 	delete(c.newcomers, key)
 	delete(c.turns, key)
 	delete(c.unsure, key)

@@ -89,3 +89,17 @@ func (c *Controller) tellTooNew(w *reload.Workload, d reload.Decision) {
 		c.report.TooNew(w)
 	}
 }
+
+// tellBesideReloader tells once of a workload that another controller rolls it as well.
+func (c *Controller) tellBesideReloader(w *reload.Workload, d reload.Decision) {
+	if !d.BesideReloader {
+		return
+	}
+	c.mu.Lock()
+	told := c.besides[w.Key] == w.UID
+	c.besides[w.Key] = w.UID
+	c.mu.Unlock()
+	if !told && d.Reverted == nil { // which tells the same
+		c.report.BesideReloader(w)
+	}
+}

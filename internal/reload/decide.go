@@ -118,6 +118,8 @@ type Decision struct {
 	TooNew bool
 	// Reverted is set if somebody took our mark away.
 	Reverted *Revert
+	// BesideReloader tells that Reloader rolls the workload, too.
+	BesideReloader bool
 }
 
 // Missing are the sources that the workload names and that do not exist.
@@ -137,6 +139,12 @@ func (f *Facts) Missing() []LocalKey {
 // were last rolled with. It does not matter which event led to the question, or
 // how many were missed before.
 func Decide(f Facts) Decision {
+	d := f.decide()
+	d.BesideReloader = f.besideReloader()
+	return d
+}
+
+func (f *Facts) decide() Decision {
 	base := f.base()
 	switch {
 	case errors.Is(base.err, ErrNewerFormat):

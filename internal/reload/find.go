@@ -15,6 +15,8 @@ type base struct {
 	// doubted tells that pods may run that were not started by the rollout that
 	// the ledger is about.
 	doubted bool
+	// toReloader tells that these were started by Reloader.
+	toReloader bool
 }
 
 // errNoLedger and the others say why nothing is known of what the pods have.
@@ -26,6 +28,7 @@ const (
 func (f *Facts) base() base {
 	known := f.known()
 	known.doubted = f.doubted(known)
+	known.toReloader = known.doubted && f.leftToReloader()
 	return known
 }
 
@@ -89,6 +92,8 @@ func (f *Facts) kept(c *Concern, base base) finding {
 	switch {
 	case !base.doubted && (c.Left.Version == 0 || order(c, f.Seen) == fresh):
 		return same
+	case base.toReloader && !f.Workload.Marks.ByReloader.Before(c.Source.DataTime):
+		return same // all pods are from after that content
 	case base.doubted && f.mustWait():
 		return waiting
 	case f.Pods == nil:
@@ -226,6 +231,8 @@ func (f *Facts) asked(c *Concern) finding {
 	switch {
 	case f.Seen.Returned && f.Seen.Template > c.Seen.latest() && f.mustWait():
 		return waiting
+	case !f.Seen.Returned && f.rolledByReloader(c):
+		return recorded
 	case f.Pods == nil:
 		return asking
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -87,6 +88,22 @@ func markWriters(fields []metav1.ManagedFieldsEntry, names Names) map[string]str
 		}
 	}
 	return writers
+}
+
+// byReloader reads from them when Reloader wrote last, if a mark is among what it
+// wrote.
+func byReloader(fields []metav1.ManagedFieldsEntry, names Names) time.Time {
+	var last time.Time
+	for i := range fields {
+		f := &fields[i]
+		if f.Manager != reloaderManager || f.FieldsV1 == nil || f.Time == nil || !f.Time.After(last) {
+			continue
+		}
+		if len(marksIn(f.FieldsV1.GetRawString(), names)) > 0 {
+			last = f.Time.Time
+		}
+	}
+	return last
 }
 
 func marksIn(raw string, names Names) []string {

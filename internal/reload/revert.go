@@ -38,9 +38,6 @@ func (r *Revert) By() string {
 // Name is By in a word, for who counts.
 func (r *Revert) Name() string { return cmp.Or(r.Writer, string(r.Tool), "unknown") }
 
-// reloaderManager is the field manager under which Reloader writes.
-const reloaderManager = "Reloader"
-
 // outlived decides on pods that are older than the content although the content
 // is what the workload was last rolled with: their template came back.
 func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {

@@ -80,6 +80,8 @@ type Marks struct {
 	Rolled string
 	// Writers are, by variable or annotation, field managers other than ours.
 	Writers map[string]string
+	// ByReloader is when Reloader wrote to the object last, zero if no mark is its.
+	ByReloader time.Time
 }
 
 // EnvMark is a variable of one container.
@@ -105,6 +107,7 @@ func NewWorkload(kind string, meta *metav1.ObjectMeta, selector *metav1.LabelSel
 			ReloadedFrom: template.Annotations[names.LastReloadedFrom],
 			Rolled:       template.Annotations[RolledAnnotation],
 			Writers:      markWriters(meta.ManagedFields, names),
+			ByReloader:   byReloader(meta.ManagedFields, names),
 		},
 	}
 	w.Policy, w.Problems = ParsePolicy(meta.Annotations, template.Annotations, names)

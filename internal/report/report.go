@@ -84,6 +84,11 @@ func (r *Report) TooNew(w *reload.Workload) {
 		w.Key.Kind, reload.LedgerAnnotation))
 }
 
+// BesideReloader is called when Reloader rolls a workload, too.
+func (r *Report) BesideReloader(w *reload.Workload) {
+	r.tell(w, warning, otherController, besideReloader)
+}
+
 // Undecided is called when nothing could tell whether some Secrets of a workload changed. It is told once: what is lost
 // concerns all workloads.
 func (r *Report) Undecided(w *reload.Workload, secrets int) {
@@ -135,12 +140,18 @@ func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
 // notRolled is the reason when nothing more is tried, and somebody has to look.
 const notRolled = "NotRolled"
 
+// What is told when two controllers roll the same workload.
+const (
+	otherController = "OtherController"
+	besideReloader  = "Reloader marks this workload as well: what it wrote is kept. Run one of the two controllers, see docs/gitops.md#two-controllers"
+)
+
 func revertReason(d reload.Decision) string {
 	switch d.Action {
 	case reload.Reload:
 		return "Reverted"
 	case reload.Record:
-		return "OtherController"
+		return otherController
 	default:
 		return notRolled
 	}
@@ -150,7 +161,7 @@ func revertText(d reload.Decision) string {
 	v := d.Reverted
 	switch d.Action {
 	case reload.Record:
-		return "Reloader marks this workload as well: what it wrote is kept. Run one of the two controllers, see docs/gitops.md#two-controllers"
+		return besideReloader
 	case reload.Reload:
 		return fmt.Sprintf("Rolled again: %s removed the mark, and %d of %d pods still ran the old '%s'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted",
 			v.By(), v.Old, v.All, v.Source.Name)

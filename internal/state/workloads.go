@@ -115,7 +115,8 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 		s.forgetGone(w.Key.Namespace, known.links)
 	}
 	cameBack := next.seen.Returned && same && known.revision != revision
-	return !same || cameBack || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
+	byReloader := same && !known.Marks.ByReloader.Equal(w.Marks.ByReloader) // who else rolls it is to be told
+	return !same || cameBack || byReloader || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
 }
 
 // changeTemplate notes that the pod template is another one from a version on.

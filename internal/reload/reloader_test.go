@@ -1,0 +1,100 @@
+package reload
+
+import (
+	"encoding/hex"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// byReloaderAt puts the mark there that fits the content of the ConfigMap, as written by Reloader.
+func (s *situation) byReloaderAt(second int64) *situation {
+	s.f.Workload.Marks.ByReloader = at(second)
+	return s.mark(hex.EncodeToString(s.f.Concerns[0].Source.Reloader[:]))
+}
+
+func TestWhatReloaderHasRolledMeanwhile(t *testing.T) {
+	ours := func(l *Ledger) { l.Marks = Marks{Env: []EnvMark{{"app", "STAKATER_CM_CONFIGMAP", "x"}}}.digest() }
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"its mark fits, and is no older than the content":   {web().ledger(ours).cm("two", 110).byReloaderAt(110), Record},
+		"its mark is from before that content":              {web().ledger(ours).cm("two", 110).byReloaderAt(109), AskPods},
+		"its mark does not fit":                             {web().ledger(ours).cm("two", 110).with(func(f *Facts) { f.Workload.Marks.ByReloader = at(111) }).mark("y"), AskPods},
+		"the mark fits, and is not known to be its":         {web().ledger(ours).cm("two", 110).mark(hex.EncodeToString([]byte("sha1 of two         ")[:20])), AskPods},
+		"keys were only taken away, which notes no time":    {web().ledger(ours).cm("two", 60).byReloaderAt(110), AskPods},
+		"the template came back since":                      {web().ledger(ours).cm("two", 110).byReloaderAt(110).with(func(f *Facts) { f.Seen.Returned = true }), AskPods},
+		"it was for another source, after this content":     {web().ledger(ours).cm("one", 60).byReloaderAt(110), Nothing},
+		"it was for another source, before this content":    {web().ledger(ours).cm("one", 60).byReloaderAt(59), AwaitRest},
+		"by the annotation":                                 {web().ledger(ours).cm("two", 110).annotatedAt(110), Record},
+		"by the annotation, which is about another content": {web().ledger(ours).cm("two", 110).annotatedAt(110).with(func(f *Facts) { f.Concerns[0].Source.Reloader[0]++ }), AskPods},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := Decide(tc.when.f); d.Action != tc.want || d.BesideReloader {
+				t.Errorf("decided to %s, want %s: %s; beside Reloader: %t", d.Action, tc.want, d.Why, d.BesideReloader)
+			}
+		})
+	}
+}
+
+// annotatedAt is byReloaderAt by the annotation.
+func (s *situation) annotatedAt(second int64) *situation {
+	c := s.f.Concerns[0]
+	s.f.Workload.Marks.ByReloader = at(second)
+	s.f.Workload.Marks.ReloadedFrom = ReloadedFrom{Source: c.Source.Key, Hash: hex.EncodeToString(c.Source.Reloader[:])}.JSON()
+	return s
+}
+
+func TestReloaderThatRollsAsWellIsNoticed(t *testing.T) {
+	after := func(f *Facts) { f.Seen.Template = 120 }
+	for name, tc := range map[string]struct {
+		when *situation
+		want bool
+	}{
+		"it has rolled for a change that we saw":      {web().ledger(nil).cmSeen("two", 110).byReloaderAt(110).with(after), true},
+		"and we had, too":                             {web().ledger(nil).cmSeen("one", 110).byReloaderAt(110).with(after), true},
+		"it has rolled before the change":             {web().ledger(nil).cmSeen("two", 110).byReloaderAt(109).with(after), false},
+		"nobody saw when it rolled":                   {web().ledger(nil).cmSeen("two", 110).byReloaderAt(110), false},
+		"nobody saw the change":                       {web().ledger(nil).cm("two", 110).byReloaderAt(110).with(after), false},
+		"the source was only made":                    {web().ledger(nil).cmSeen("two", 110).byReloaderAt(110).with(after).with(func(f *Facts) { f.Concerns[0].Seen.Edited = false }), false},
+		"the time of the change was not noted":        {web().ledger(nil).cmSeen("two", 110).byReloaderAt(110).with(after).with(func(f *Facts) { f.Concerns[0].Seen.Timeless = true }), false},
+		"the mark that fits may have been made by us": {web().ledger(nil).cmSeen("two", 110).mark(hex.EncodeToString([]byte("sha1 of two         ")[:20])).with(after), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := Decide(tc.when.f); d.BesideReloader != tc.want {
+				t.Errorf("beside Reloader: %t, want %t; decided to %s: %s", d.BesideReloader, tc.want, d.Action, d.Why)
+			}
+		})
+	}
+}
+
+func TestWhenReloaderWrote(t *testing.T) {
+	entry := func(manager string, second int64, raw string) metav1.ManagedFieldsEntry {
+		time := metav1.NewTime(at(second))
+		return metav1.ManagedFieldsEntry{Manager: manager, Time: &time, FieldsV1: metav1.NewFieldsV1(raw)}
+	}
+	const mark = `{"k:{\"name\":\"STAKATER_CM_CONFIGMAP\"}":{}}`
+	for name, tc := range map[string]struct {
+		fields []metav1.ManagedFieldsEntry
+		want   int64
+	}{
+		"the later of two":   {[]metav1.ManagedFieldsEntry{entry("Reloader", 5, mark), entry("Reloader", 9, mark), entry("Reloader", 7, mark)}, 9},
+		"by the annotation":  {[]metav1.ManagedFieldsEntry{entry("Reloader", 5, `{"f:reloader.stakater.com/last-reloaded-from":{}}`)}, 5},
+		"no mark":            {[]metav1.ManagedFieldsEntry{entry("Reloader", 5, `{"f:paused":{}}`)}, 0},
+		"somebody else":      {[]metav1.ManagedFieldsEntry{entry("helm", 5, mark)}, 0},
+		"no time":            {[]metav1.ManagedFieldsEntry{{Manager: "Reloader", FieldsV1: metav1.NewFieldsV1(mark)}}, 0},
+		"nothing but a name": {[]metav1.ManagedFieldsEntry{{Manager: "Reloader"}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want time.Time
+			if tc.want != 0 {
+				want = at(tc.want)
+			}
+			if got := byReloader(tc.fields, DefaultNames()); !got.Equal(want) {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}

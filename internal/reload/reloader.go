@@ -21,7 +21,7 @@ func (f *Facts) rolledByReloader(c *Concern) bool {
 // change that we have seen, too.
 func (f *Facts) besideReloader() bool {
 	return slices.ContainsFunc(f.Concerns, func(c Concern) bool {
-		return c.Seen.Content != 0 && c.Seen.Edited && f.Seen.Template > c.Seen.Content && f.rolledByReloader(&c)
+		return c.Seen.Edited && f.Seen.Template > c.Seen.Content && f.rolledByReloader(&c)
 	})
 }
 

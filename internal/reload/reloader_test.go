@@ -20,16 +20,17 @@ func TestWhatReloaderHasRolledMeanwhile(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"its mark fits, and is no older than the content":   {web().ledger(ours).cm("two", 110).byReloaderAt(110), Record},
-		"its mark is from before that content":              {web().ledger(ours).cm("two", 110).byReloaderAt(109), AskPods},
-		"its mark does not fit":                             {web().ledger(ours).cm("two", 110).with(func(f *Facts) { f.Workload.Marks.ByReloader = at(111) }).mark("y"), AskPods},
-		"the mark fits, and is not known to be its":         {web().ledger(ours).cm("two", 110).mark(hex.EncodeToString([]byte("sha1 of two         ")[:20])), AskPods},
-		"keys were only taken away, which notes no time":    {web().ledger(ours).cm("two", 60).byReloaderAt(110), AskPods},
-		"the template came back since":                      {web().ledger(ours).cm("two", 110).byReloaderAt(110).with(func(f *Facts) { f.Seen.Returned = true }), AskPods},
-		"it was for another source, after this content":     {web().ledger(ours).cm("one", 60).byReloaderAt(110), Nothing},
-		"it was for another source, before this content":    {web().ledger(ours).cm("one", 60).byReloaderAt(59), AwaitRest},
-		"by the annotation":                                 {web().ledger(ours).cm("two", 110).annotatedAt(110), Record},
-		"by the annotation, which is about another content": {web().ledger(ours).cm("two", 110).annotatedAt(110).with(func(f *Facts) { f.Concerns[0].Source.Reloader[0]++ }), AskPods},
+		"its mark fits, and is no older than the content":             {web().ledger(ours).cm("two", 110).byReloaderAt(110), Record},
+		"its mark is from before that content":                        {web().ledger(ours).cm("two", 110).byReloaderAt(109), AskPods},
+		"its mark does not fit":                                       {web().ledger(ours).cm("two", 110).with(func(f *Facts) { f.Workload.Marks.ByReloader = at(111) }).mark("y"), AskPods},
+		"the mark fits, and is not known to be its":                   {web().ledger(ours).cm("two", 110).mark(hex.EncodeToString([]byte("sha1 of two         ")[:20])), AskPods},
+		"keys were only taken away, which notes no time":              {web().ledger(ours).cm("two", 60).byReloaderAt(110), AskPods},
+		"the template came back since":                                {web().ledger(ours).cm("two", 110).byReloaderAt(110).with(func(f *Facts) { f.Seen.Returned = true }), AskPods},
+		"it was for another source, after this content":               {web().ledger(ours).cm("one", 60).byReloaderAt(110), Nothing},
+		"it was for another source, and the template came back since": {web().ledger(ours).cm("one", 60).byReloaderAt(110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
+		"it was for another source, before this content":              {web().ledger(ours).cm("one", 60).byReloaderAt(59), AwaitRest},
+		"by the annotation":                                           {web().ledger(ours).cm("two", 110).annotatedAt(110), Record},
+		"by the annotation, which is about another content":           {web().ledger(ours).cm("two", 110).annotatedAt(110).with(func(f *Facts) { f.Concerns[0].Source.Reloader[0]++ }), AskPods},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := Decide(tc.when.f); d.Action != tc.want || d.BesideReloader {

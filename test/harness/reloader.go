@@ -2,7 +2,7 @@ package harness
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // what Reloader computes
+	"crypto/sha1"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -108,7 +108,7 @@ func (n *Namespace) reloaderHash(ctx context.Context, source Ref) (string, error
 
 func reloaderSHA(items []string) string {
 	slices.Sort(items)
-	sum := sha1.Sum([]byte(strings.Join(items, ";"))) //nolint:gosec // as above
+	sum := sha1.Sum([]byte(strings.Join(items, ";")))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -15,6 +15,7 @@ const (
 	controller = "./internal/controller"
 	histories  = "^TestHistories$"
 	intake     = "./internal/intake"
+	core       = "./internal/reload"
 )
 
 func mutations() []mutation {
@@ -137,7 +138,7 @@ func mutations() []mutation {
 			what: "pods are asked while the rollout that replaces them is under way",
 			file: "internal/reload/find.go",
 			from: "	case base.doubted && f.mustWait():\n		return waiting\n", to: "",
-			in: controller, tests: histories,
+			in: core, tests: "^Test",
 		},
 		{
 			what: "a content that left and came back was never away",
@@ -149,13 +150,13 @@ func mutations() []mutation {
 			what: "the ledger of another object is believed",
 			file: "internal/reload/find.go",
 			from: "	if err == nil && known.UID != w.UID {", to: "	if err == nil && known.UID == \"\" {",
-			in: controller, tests: histories,
+			in: core, tests: "^Test",
 		},
 		{
 			what: "a ledger that was set back is believed",
 			file: "internal/reload/find.go",
 			from: "err == nil && !standing.olderThan(ours) &&", to: "err == nil &&",
-			in: controller, tests: histories,
+			in: core, tests: "^Test",
 		},
 		{
 			what: "a source that comes back is taken for a new one",

@@ -25,8 +25,9 @@ MODULES = tools/golangci-lint tools/helm $(patsubst %/go.mod,%,$(wildcard test/c
 
 # Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
 # What takes longest begins first.
-LONG = ./test/scenarios ./test/faults ./test/demo ./internal/intake ./test/lease
-PACKAGES = $(LONG) $(shell $(GO) list ./... | grep -v -e /test/image -e /test/edges $(patsubst .%,-e %$$,$(LONG)))
+FIRST = ./test/scenarios ./test/faults ./test/demo ./internal/intake
+APART = ./test/edges ./test/lease ./test/rights
+PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image $(patsubst .%,-e %$$,$(APART) $(FIRST)))
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 TEST = GOGC=400 $(GO) test
 N = 200
@@ -93,8 +94,8 @@ verify: generate ## Generate again and fail if the tree changed, or a go.mod is 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
 	$(GO) test -race -count=1 -timeout 10m ./test/image
 
-test-edges: cgo ## Sizes, numbers and odd moments on a real API server (minutes)
-	$(TEST) -race -count=1 -timeout 30m ./test/edges
+test-edges: linux build cgo ## Sizes, numbers and odd moments, the lease between processes, rights taken away one by one (minutes)
+	$(TEST) -race -count=1 -timeout 30m $(APART)
 
 histories: cgo ## Faults and kills drawn at random, between the controller and a real API server (N=200)
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.

@@ -28,7 +28,7 @@ func (c *Controller) putBorrower(w reload.Workload, live bool) {
 	if acting && lends {
 		c.tellOptedIn(&lender, &now)
 	}
-	c.followUp(&now)
+	c.followUp(now.Key)
 }
 
 // lenders asks for a look at those whose borrowers have changed.

@@ -225,7 +225,7 @@ func (c *Controller) putWorkload(w reload.Workload, live bool) {
 	}
 	differs := c.state.PutWorkload(w, live)
 	w = c.state.Lent(w)
-	c.followUp(&w)
+	c.followUp(w.Key)
 	c.mu.Lock()
 	_, conflicted := c.conflicted[w.Key]
 	delete(c.conflicted, w.Key)

@@ -23,31 +23,30 @@ func (c *Controller) follow(w *reload.Workload) {
 	c.following[w.Key] = followed{uid: w.UID, revision: w.Revision(), since: c.clock.Now()}
 	c.mu.Unlock()
 	// The watch may have been quicker than the answer, which may not even have come.
-	if now, ok := c.state.Workload(w.Key); ok {
-		c.followUp(&now)
-	}
+	c.followUp(w.Key)
 }
 
-// followUp looks at a version of a workload that has arrived. Another template ends it as well: what follows is the
-// rollout of somebody else, or of our next reload.
-func (c *Controller) followUp(w *reload.Workload) {
+// followUp looks at what is known of a workload now, which is newer than what the watch brings late. Another template ends
+// it as well: what follows is the rollout of somebody else, or of our next reload.
+func (c *Controller) followUp(key reload.WorkloadKey) {
 	c.mu.Lock()
-	f, ok := c.following[w.Key]
+	f, ok := c.following[key]
 	c.mu.Unlock()
 	if !ok {
 		return
 	}
-	ours := f.uid == w.UID && f.revision == w.Revision()
+	w, there := c.state.Workload(key)
+	ours := there && f.uid == w.UID && f.revision == w.Revision()
 	if ours && !w.AtRest {
 		return
 	}
 	c.mu.Lock()
-	if c.following[w.Key] == f { // and not the next one already
-		delete(c.following, w.Key)
+	if c.following[key] == f { // and not the next one already
+		delete(c.following, key)
 	}
 	c.mu.Unlock()
 	if ours {
-		c.report.Rolled(w, c.clock.Since(f.since))
+		c.report.Rolled(&w, c.clock.Since(f.since))
 	}
 }
 

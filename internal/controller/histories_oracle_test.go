@@ -280,7 +280,9 @@ func (o *oracle) undetectable(w *workloadTruth, src simapi.Source) bool {
 	if o.h.annotations && w.undone() {
 		return true // there is no other mark to try after the annotation, which somebody may have taken back
 	}
-	if away := s.away(); away > 0 && away <= o.startedAt {
+	away, back := s.away()
+	rolledWithout := away <= w.carried[src] && w.carried[src] < back
+	if away > 0 && away <= o.startedAt && !rolledWithout {
 		return true // it came back before anybody who saw it go had compared it, or was told
 	}
 	return slices.ContainsFunc(s.changes, func(c change) bool {

@@ -240,17 +240,20 @@ func tellsRest(obj simapi.Object) bool {
 	}
 }
 
-// away is the version in which the content that is there again had left; 0 if it was never there before.
-func (s *sourceTruth) away() uint64 {
-	var away uint64
+// away is the version in which the content that is there again had left, and back the one in which it came back; 0 if it
+// was never there before.
+func (s *sourceTruth) away() (away, back uint64) {
 	before := s.first
 	for _, c := range s.changes {
 		if before == s.content {
 			away = c.version
 		}
+		if before != s.content && c.content == s.content {
+			back = c.version
+		}
 		before = c.content
 	}
-	return away
+	return away, back
 }
 
 // asksFor reads the annotations of a workload as their documentation says. A source that is named counts whether it is

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -44,7 +45,7 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 		// Deleted in the meantime.
 		result = Succeeded
 		c.queue.succeeded(key)
-	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.queue.triesOf(key) < patience:
+	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errOtherVersion)) && c.queue.triesOf(key) < patience:
 		c.decideAgain(w)
 	default:
 		result = Erred
@@ -95,6 +96,9 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	c.log.Debug("decided", "workload", facts.Workload.Key.String(), "action", d.Action.String(), "why", d.Why)
 	return d, nil
 }
+
+// errOtherVersion means that a test in a patch failed, or that the result was refused: the answer is the same for both.
+const errOtherVersion = sentinel("it may be another version by now")
 
 // errLater means that the workload was put back into the queue.
 const errLater = sentinel("it was put back into the queue")
@@ -173,6 +177,9 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	obj, err := c.api.Patch(ctx, kind, w.Key, patch)
 	if err != nil {
 		c.notAnswered(w.Key, text, d)
+		if patch.Type == types.JSONPatchType && apierrors.IsInvalid(err) {
+			return fmt.Errorf("patch %s: %w: %w", w.Key, errOtherVersion, err)
+		}
 		return fmt.Errorf("patch %s: %w", w.Key, err)
 	}
 	c.adopted(w.Key)

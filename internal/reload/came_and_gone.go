@@ -48,7 +48,7 @@ func (f *Facts) findGone(base base, t *tally) {
 		return
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(base.ledger.Entries), compareLocalKeys) {
-		if _, refers := f.Workload.Reference(key); !refers && !f.Workload.Policy.names(key) {
+		if _, refers := f.Workload.Reference(key); !refers && !f.Workload.Policy.Names(key) {
 			continue
 		}
 		_, noted := base.ledger.Gone[key]

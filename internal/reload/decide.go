@@ -292,7 +292,7 @@ func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 		if key.Kind == Secret && known.Instance != f.Instance {
 			continue
 		}
-		if _, refers := f.Workload.Reference(key); refers || f.Workload.Policy.names(key) {
+		if _, refers := f.Workload.Reference(key); refers || f.Workload.Policy.Names(key) {
 			next.Entries[key] = digest
 		}
 	}

@@ -171,8 +171,8 @@ func (k kindPolicy) equal(other kindPolicy) bool {
 		slices.EqualFunc(k.entries, other.entries, func(a, b namedEntry) bool { return a.text == b.text })
 }
 
-// names tells whether an entry of a list names a source.
-func (p Policy) names(key LocalKey) bool {
+// Names tells whether an entry of a list names a source.
+func (p Policy) Names(key LocalKey) bool {
 	return slices.ContainsFunc(p.of(key.Kind).entries, func(e namedEntry) bool { return e.matches(key.Name) })
 }
 

@@ -113,10 +113,10 @@ func (s *State) DeleteSource(key reload.SourceKey, departure reload.Departure) [
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	concerned := s.index.candidates(key)
-	if known, ok := s.sources[key]; ok && len(concerned) > 0 {
+	if known, ok := s.sources[key]; ok {
 		known.departure = departure
 		known.departure.Unselected = known.Annotations.Unselected
-		s.gone[key] = known
+		s.keepGone(known)
 	}
 	delete(s.sources, key)
 	s.index.dropSource(key)

@@ -205,24 +205,6 @@ func (w *workload) leave(key reload.LocalKey, left reload.Left) {
 	w.left[key] = left
 }
 
-// forgetGone forgets deleted sources that concern nobody any more: whoever comes to use one that is made again has
-// never had what it was before.
-func (s *State) forgetGone(namespace string, l links) {
-	for _, key := range l.exact {
-		if gone := key.In(namespace); len(s.index.candidates(gone)) == 0 {
-			delete(s.gone, gone)
-		}
-	}
-	if len(l.patterns) == 0 {
-		return
-	}
-	for key := range s.gone {
-		if key.Namespace == namespace && len(s.index.candidates(key)) == 0 {
-			delete(s.gone, key)
-		}
-	}
-}
-
 // Remember keeps the text of the ledger that we wrote or accepted, as long as the workload is the same object.
 func (s *State) Remember(w *reload.Workload, ledger string) {
 	s.mu.Lock()

@@ -86,7 +86,7 @@ func (c *Config) ReadEnvironment(getenv func(string) string) {
 	c.MetaNamespace = getenv("RELOADER_NAMESPACE")
 	c.DeploymentName = getenv("RELOADER_DEPLOYMENT_NAME")
 	c.InPod = getenv("KUBERNETES_SERVICE_HOST") != ""
-	if ns := getenv("KUBERNETES_NAMESPACE"); ns != "" && len(c.Namespaces) == 0 {
+	if ns := getenv("KUBERNETES_NAMESPACE"); ns != "" && len(trimmed(c.Namespaces)) == 0 {
 		c.Namespaces = []string{ns}
 	}
 	c.CountByNamespace = getenv("METRICS_COUNT_BY_NAMESPACE") == "enabled"

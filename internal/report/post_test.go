@@ -72,8 +72,9 @@ func TestAReceiverThatHangsDelaysNothing(t *testing.T) {
 		t.Errorf("%v reloads are counted", got)
 	}
 	s.lost(2001)
-	if got := len(s.far.got()); got != 2*maxTries {
-		t.Errorf("tried %d times, want %d for the first and %d for the others together", got, maxTries, maxTries)
+	// Not counted by the receiver: on a slow machine a try may be over before it hears of it.
+	if got := s.failures(); got != 2*maxTries {
+		t.Errorf("tried %v times, want %d for the first and %d for the others together", got, maxTries, maxTries)
 	}
 	s.warnedOnce("no answer within 10ms", "receiver="+s.far.URL)
 	s.safe()

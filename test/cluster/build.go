@@ -159,12 +159,21 @@ func newBuilder(s set, progress io.Writer) (*builder, error) {
 	return b, nil
 }
 
-// key names a build by everything that decides what comes out: the pinned versions, Go, and the platform.
+// key names a build by everything that decides what comes out: the pinned versions, programs of ours among them, Go, and
+// the platform.
 func (b *builder) key() (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	for _, p := range b.parts {
-		for _, name := range []string{"go.mod", "go.sum"} {
+		names := []string{"go.mod", "go.sum"}
+		own, err := filepath.Glob(filepath.Join(b.modules, p.folder, "*.go"))
+		if err != nil {
+			return "", err
+		}
+		for _, path := range own {
+			names = append(names, filepath.Base(path))
+		}
+		for _, name := range names {
 			content, err := os.ReadFile(filepath.Join(b.modules, p.folder, name))
 			if err != nil {
 				return "", fmt.Errorf("read what pins %s: %w", p.name, err)

@@ -220,3 +220,23 @@ func TestAWaitForAnotherBuildEndsWithItsContext(t *testing.T) {
 		t.Errorf("it does not say for whom it waits: %q", said)
 	}
 }
+
+func TestAProgramOfOursIsBuiltAgainWhenItChanges(t *testing.T) {
+	b, _ := tinyBuilder(t, t.TempDir(), goodProgram)
+	b.parts[0].module = "tiny"
+	pinned := "module tiny-tool\n\ngo 1.26.0\n\nrequire tiny v1.0.0\n"
+	folder := filepath.Join(b.modules, "etcd")
+	if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte(pinned), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, err := b.key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "main.go"), []byte(badProgram), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := b.key(); err != nil || after == before {
+		t.Errorf("with another main.go the build is still called %s (%v)", after, err)
+	}
+}

@@ -195,7 +195,7 @@ func TestAFullDiskIsToldWhenAClusterStarts(t *testing.T) {
 	if err := os.WriteFile(log, []byte(words), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := startProcess("etcd", log, "/bin/sh", "-c", "exit 2")
+	p, err := startProcess("etcd", log, nil, "/bin/sh", "-c", "exit 2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestAProgramThatCannotBeRunSaysHowToGetAnother(t *testing.T) {
 	if err := os.WriteFile(program, make([]byte, 100), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err := startProcess("kwok", filepath.Join(t.TempDir(), "kwok.log"), program)
+	_, err := startProcess("kwok", filepath.Join(t.TempDir(), "kwok.log"), nil, program)
 	if err == nil || !strings.Contains(err.Error(), "start kwok: ") || !strings.Contains(err.Error(), "make clean-cache") {
 		t.Errorf("the error does not name the component and what to do: %v", err)
 	}

@@ -67,7 +67,12 @@ func (c *Cluster) startComponents(ctx context.Context, tools Tools, opts Options
 }
 
 func (c *Cluster) run(name, binary string, args ...string) (*process, error) {
-	p, err := startProcess(name, c.path(name+".log"), binary, args...)
+	return c.runWith(name, nil, binary, args...)
+}
+
+// runWith adds to the environment.
+func (c *Cluster) runWith(name string, env []string, binary string, args ...string) (*process, error) {
+	p, err := startProcess(name, c.path(name+".log"), env, binary, args...)
 	if err == nil {
 		c.procs = append(c.procs, p)
 	}
@@ -203,11 +208,11 @@ func nodesReady(ctx context.Context, client kubernetes.Interface) error {
 func (c *Cluster) healthy(p *process) func(context.Context) error {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: insecureLoopback(), DisableKeepAlives: true}}
 	return func(ctx context.Context) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.health, nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.health, nil) //nolint:gosec // a port of loopback that was chosen here
 		if err != nil {
 			return err
 		}
-		resp, err := client.Do(req)
+		resp, err := client.Do(req) //nolint:gosec // as above
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ type process struct {
 	kept error // what it ended with, unless it was killed from here
 }
 
-func startProcess(name, logPath, binary string, args ...string) (*process, error) {
+func startProcess(name, logPath string, env []string, binary string, args ...string) (*process, error) {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", name, err)
@@ -35,6 +35,9 @@ func startProcess(name, logPath, binary string, args ...string) (*process, error
 	// Not CommandContext: the child belongs to the cluster, not to the call that starts it.
 	p.cmd = exec.Command(binary, args...)
 	p.cmd.Dir = filepath.Dir(logPath)
+	if len(env) > 0 {
+		p.cmd.Env = append(os.Environ(), env...)
+	}
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = dieWithParent()
 

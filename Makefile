@@ -27,7 +27,7 @@ MODULES = tools/golangci-lint tools/helm $(patsubst %/go.mod,%,$(wildcard test/c
 # What takes longest begins first.
 FIRST = ./test/scenarios ./test/faults ./test/demo ./internal/intake
 APART = ./test/edges ./test/lease ./test/rights
-PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image $(patsubst .%,-e %$$,$(APART) $(FIRST)))
+PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image -e /test/gitops $(patsubst .%,-e %$$,$(APART) $(FIRST)))
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 TEST = GOGC=400 $(GO) test
 N = 200
@@ -69,7 +69,7 @@ generate: bin/helm ## What is made from something else: deploy/ from the chart, 
 	@$(GO_SH) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
 
 ##@ Check
-.PHONY: test lint verify test-image test-edges histories mutants
+.PHONY: test lint verify test-image test-edges test-gitops histories mutants
 
 test: linux build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build
@@ -96,6 +96,9 @@ test-image: image cgo ## Load the image into containerd (Debian: apt-get install
 
 test-edges: linux build cgo ## Sizes, numbers and odd moments, the lease between processes, rights taken away one by one (minutes)
 	$(TEST) -race -count=1 -timeout 30m $(APART)
+
+test-gitops: linux build cgo ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
+	$(TEST) -race -count=1 -timeout 40m ./test/gitops
 
 histories: cgo ## Faults and kills drawn at random, between the controller and a real API server (N=200)
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.

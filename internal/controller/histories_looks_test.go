@@ -1,0 +1,121 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// look is one look of a controller at a workload: what it knew when it began.
+type look struct {
+	life int
+	key  reload.WorkloadKey
+	// known is, by source, the version of the object that had been delivered.
+	known map[simapi.Source]uint64
+	// live is, by resource, from which version on nothing has been missed.
+	live map[string]uint64
+	// gone is, by source, up to which version it is known not to be there.
+	gone     map[simapi.Source]uint64
+	onDelete bool
+
+	asked bool
+	pods  reload.Pods
+	wrote bool
+}
+
+// lookAtAll takes the workloads that are due, as many workers do at once, in an order that does not depend on that of
+// a map.
+func (h *history) lookAtAll() bool {
+	if !h.synced() {
+		return false
+	}
+	var due []reload.WorkloadKey
+	for {
+		key, _, ok := h.c.queue.pop()
+		if !ok {
+			break
+		}
+		due = append(due, key)
+	}
+	slices.SortFunc(due, func(a, b reload.WorkloadKey) int { return strings.Compare(a.String(), b.String()) })
+	h.rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
+	c := h.c
+	for _, key := range due {
+		h.lookAt(key)
+		c.queue.done(key)
+	}
+	return len(due) > 0
+}
+
+func (h *history) lookAt(key reload.WorkloadKey) {
+	l := h.oracle.look(key)
+	h.looks = append(h.looks, l)
+	h.say("look at %s", key)
+	h.killHere(killedBeforeDecide, 120)
+	h.c.look(context.Background(), key)
+	if l.wrote {
+		h.killHere(killedAnswered, 25)
+	}
+	h.looks = h.looks[:len(h.looks)-1]
+}
+
+// look is the one that makes the present request.
+func (h *history) look() *look { return h.looks[len(h.looks)-1] }
+
+// rest lets everything come to an end without further faults, and then asks the oracle.
+func (h *history) rest() {
+	h.say("— coming to rest")
+	h.calm = true
+	for range 20_000 {
+		if !h.restless() {
+			h.calm = false
+			h.count("rests")
+			h.nothingFollowedInVain()
+			h.oracle.atRest()
+			return
+		}
+	}
+	h.oracle.fail("it never comes to rest")
+}
+
+// nothingFollowedInVain checks that no rollout counts as under way that has ended. One that waits for a source has not.
+func (h *history) nothingFollowedInVain() {
+	for key, f := range h.c.following {
+		if now, ok := h.c.state.Workload(key); !ok || now.AtRest || now.Revision() != f.revision {
+			h.oracle.fail("the rollout of %s is followed, and it has ended", key)
+		}
+	}
+}
+
+// restless does one thing, and returns false when nothing is left to do.
+func (h *history) restless() bool {
+	if h.c == nil {
+		h.start()
+		return true
+	}
+	if len(h.late) > 0 {
+		h.landLate()
+		return true
+	}
+	if slices.ContainsFunc(h.feeds, h.deliver) {
+		return true
+	}
+	if h.lookAtAll() || h.pods.Clean() {
+		return true
+	}
+	if slices.ContainsFunc(h.workloads(), h.pods.Step) {
+		h.elapse(100 * time.Millisecond)
+		return true
+	}
+	if key, wait, ok := h.c.queue.pop(); ok {
+		h.oracle.fail("%s is due, and was not looked at", key)
+	} else if wait > 0 {
+		h.elapse(wait)
+		return true
+	}
+	return false
+}

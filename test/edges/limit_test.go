@@ -38,14 +38,14 @@ func optedIn(name, configMap string) *appsv1.Deployment {
 func (p *place) makeDeployments(n int, of func(i int) *appsv1.Deployment) {
 	p.Helper()
 	p.make(n, func(ctx context.Context, i int) error {
-		_, err := p.admin.AppsV1().Deployments(p.ns.Name).Create(ctx, of(i), metav1.CreateOptions{})
+		_, err := p.Admin.AppsV1().Deployments(p.ns.Name).Create(ctx, of(i), metav1.CreateOptions{})
 		return err
 	})
 }
 
 func (p *place) makeConfigMap(name string, data map[string]string) {
 	p.Helper()
-	_, err := p.admin.CoreV1().ConfigMaps(p.ns.Name).Create(p.ctx,
+	_, err := p.Admin.CoreV1().ConfigMaps(p.ns.Name).Create(p.ctx,
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{})
 	p.must(err)
 }

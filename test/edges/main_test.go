@@ -4,72 +4,21 @@ package edges
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
-	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
 // shared is what all tests of this process use.
-var shared *stage
+var shared *stage.Stage
 
-type stage struct {
-	cluster *cluster.Cluster
-	harness *harness.Harness
-	admin   kubernetes.Interface
-	binary  func() (string, error)
-}
-
-func TestMain(m *testing.M) { os.Exit(onStage(m)) }
-
-func onStage(m *testing.M) int {
-	flag.Parse()
-	// The tests wait far more than they compute.
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		return fail(err)
-	}
-	ctx := context.Background()
-	folder, err := os.MkdirTemp("", "reroll-edges-")
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	if shared, err = newStage(ctx); err != nil {
-		return fail(err)
-	}
-	defer func() { _ = shared.cluster.Stop() }()
-	shared.binary = sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) })
-	return m.Run()
-}
-
-func newStage(ctx context.Context) (*stage, error) {
-	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
-	if err != nil {
-		return nil, err
-	}
-	s := &stage{cluster: c}
-	if s.harness, err = harness.New(c); err == nil {
-		s.admin, err = kubernetes.NewForConfig(c.Config())
-	}
-	if err != nil {
-		return nil, errors.Join(err, c.Stop())
-	}
-	return s, nil
-}
-
-func fail(err error) int {
-	fmt.Fprintln(os.Stderr, err)
-	return 1
+func TestMain(m *testing.M) {
+	os.Exit(stage.Run(m, "edges", 8, func(s *stage.Stage) { shared = s }))
 }
 
 // patience bounds what would hang, and nothing else.
@@ -78,7 +27,7 @@ const patience = 20 * time.Minute
 // place is a namespace with the controller's account and rights in it.
 type place struct {
 	*testing.T
-	*stage
+	*stage.Stage
 	ctx       context.Context
 	ns        *harness.Namespace
 	installed *harness.Installation
@@ -90,18 +39,18 @@ func install(t *testing.T) *place {
 	return installOn(t, shared)
 }
 
-func installOn(t *testing.T, on *stage) *place {
+func installOn(t *testing.T, on *stage.Stage) *place {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
-	p := &place{T: t, stage: on, ctx: ctx}
-	binary, err := on.binary()
+	p := &place{T: t, Stage: on, ctx: ctx}
+	binary, err := on.Binary()
 	p.must(err)
 	path, err := harness.ShippedManifest()
 	p.must(err)
 	m, err := harness.ReadManifest(path)
 	p.must(err)
-	p.ns, err = p.harness.Namespace(ctx, "edges")
+	p.ns, err = p.Harness.Namespace(ctx, "edges")
 	p.must(err)
 	p.installed, err = p.ns.Install(ctx, m, binary)
 	p.must(err)
@@ -118,43 +67,11 @@ func (p *place) must(err error) {
 // start runs a controller, with flags and variables, and returns when it is ready.
 func (p *place) start(words ...string) *harness.Controller {
 	p.Helper()
-	var flags, env []string
-	for _, word := range words {
-		if strings.HasPrefix(word, "-") {
-			flags = append(flags, word)
-		} else {
-			env = append(env, word)
-		}
-	}
-	c, err := p.installed.Start(p.ctx, flags, env)
-	if c != nil {
-		p.Cleanup(func() {
-			c.Kill()
-			if p.Failed() {
-				p.Logf("the end of the log:\n%s", c.Log.Tail(40))
-			}
-			if c.Log.Count(regexp.MustCompile(`^(WARNING: DATA RACE|panic: |fatal error: )`)) > 0 {
-				p.Errorf("it has raced or panicked:\n%s", c.Log.Tail(80))
-			}
-		})
-	}
+	c, err := p.installed.Launch(harness.FlagsAndVariables(words))
 	p.must(err)
+	stage.EndWith(p, c, "the controller")
+	p.must(c.AwaitReady(p.ctx))
 	return c
-}
-
-// logged counts the lines of a log that hold all of these words.
-func (p *place) logged(c *harness.Controller, words ...string) int {
-	count := 0
-lines:
-	for _, line := range c.Log.Lines() {
-		for _, word := range words {
-			if !strings.Contains(line, word) {
-				continue lines
-			}
-		}
-		count++
-	}
-	return count
 }
 
 // make makes n objects, some of them at the same time.
@@ -184,7 +101,7 @@ func (p *place) make(n int, one func(ctx context.Context, i int) error) {
 // requests are those that the controller's account has made.
 func (p *place) requests() []harness.Request {
 	p.Helper()
-	found, err := p.ns.Requests(p.cluster.AuditLog())
+	found, err := p.ns.Requests(p.Cluster.AuditLog())
 	p.must(err)
 	return found
 }

@@ -29,7 +29,7 @@ func marked(name string) *appsv1.Deployment {
 
 // serverTime is what the API server notes of something that is made now.
 func (p *place) serverTime(ctx context.Context) (time.Time, error) {
-	obj, err := p.admin.CoreV1().ConfigMaps(p.ns.Name).Create(ctx,
+	obj, err := p.Admin.CoreV1().ConfigMaps(p.ns.Name).Create(ctx,
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "now"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		return time.Time{}, err
@@ -52,7 +52,7 @@ func TestStaleMarksOfReloaderWhosePodsAreYounger(t *testing.T) {
 	p.must(p.ns.Edit(p.ctx, harness.Ref{Kind: "configmap", Name: "missed"}, "v=2"))
 
 	p.make(workloads, func(ctx context.Context, i int) error {
-		_, err := p.admin.CoreV1().ConfigMaps(p.ns.Name).Create(ctx,
+		_, err := p.Admin.CoreV1().ConfigMaps(p.ns.Name).Create(ctx,
 			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name(i)}, Data: map[string]string{"v": "1"}}, metav1.CreateOptions{})
 		return err
 	})
@@ -91,7 +91,7 @@ func (p *place) each(what string, wanted int, is func(*appsv1.Deployment) bool) 
 	p.Helper()
 	for {
 		are := map[string]bool{}
-		w, err := p.admin.AppsV1().Deployments(p.ns.Name).Watch(p.ctx, metav1.ListOptions{})
+		w, err := p.Admin.AppsV1().Deployments(p.ns.Name).Watch(p.ctx, metav1.ListOptions{})
 		p.must(err)
 		for event := range w.ResultChan() {
 			if d, ok := event.Object.(*appsv1.Deployment); ok && !strings.HasPrefix(d.Name, "marker-") && is(d) {

@@ -14,29 +14,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
 // installGlobally gives the controller the rights that it is shipped with for all namespaces, on a cluster of its own.
 func installGlobally(t *testing.T, rules func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) *place {
 	t.Helper()
 	t.Parallel()
-	own, err := newStage(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = own.cluster.Stop() })
-	own.binary = shared.binary
-	p := installOn(t, own)
+	p := installOn(t, stage.OfTest(t, shared.Binary))
 	path, err := harness.ShippedManifest()
 	p.must(err)
 	role, err := harness.ReadClusterRole(filepath.Join(filepath.Dir(path), "reroll.yaml"))
 	p.must(err)
 	role.Rules = rules(role.Rules)
-	_, err = own.admin.RbacV1().ClusterRoles().Create(p.ctx, role, metav1.CreateOptions{})
+	_, err = p.Admin.RbacV1().ClusterRoles().Create(p.ctx, role, metav1.CreateOptions{})
 	p.must(err)
-	_, err = own.admin.RbacV1().ClusterRoleBindings().Create(p.ctx, &rbacv1.ClusterRoleBinding{
+	_, err = p.Admin.RbacV1().ClusterRoleBindings().Create(p.ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: p.ns.Name, Name: "reroll-reroll"}},
@@ -76,13 +70,7 @@ var (
 func (p *place) adopted(ns *harness.Namespace, workload harness.Ref) {
 	p.Helper()
 	p.must(ns.AwaitReady(p.ctx, workload))
-	p.must(harness.Await(p.ctx, "the ledger of "+workload.String(), func(ctx context.Context) error {
-		obj, err := ns.Get(ctx, workload)
-		if err == nil && obj.GetAnnotations()[reload.LedgerAnnotation] == "" {
-			return errors.New("there is none")
-		}
-		return err
-	}))
+	p.must(ns.AwaitAdopted(p.ctx, workload))
 }
 
 // rolled tells how often a workload has rolled when the controller has decided on everything before.
@@ -101,7 +89,7 @@ func TestNamespacesThatAppearAndVanish(t *testing.T) {
 	p.start(everywhere)
 
 	// It appears while the controller runs.
-	ns, err := p.harness.EmptyNamespace(p.ctx, "shop")
+	ns, err := p.Harness.EmptyNamespace(p.ctx, "shop")
 	p.must(err)
 	p.must(ns.Apply(p.ctx, shopManifest))
 	p.adopted(ns, web)
@@ -111,20 +99,20 @@ func TestNamespacesThatAppearAndVanish(t *testing.T) {
 	p.rolled(ns, web, 1)
 
 	// Other labels are nothing to it.
-	_, err = p.admin.CoreV1().Namespaces().Patch(p.ctx, ns.Name, types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"a"}}}`), metav1.PatchOptions{})
+	_, err = p.Admin.CoreV1().Namespaces().Patch(p.ctx, ns.Name, types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"a"}}}`), metav1.PatchOptions{})
 	p.must(err)
 	p.rolled(ns, web, 1)
 
 	// It is deleted and made again, with all that was in it, and other content.
-	p.must(p.admin.CoreV1().Namespaces().Delete(p.ctx, ns.Name, metav1.DeleteOptions{}))
+	p.must(p.Admin.CoreV1().Namespaces().Delete(p.ctx, ns.Name, metav1.DeleteOptions{}))
 	p.must(harness.Await(p.ctx, "the end of the namespace", func(ctx context.Context) error {
-		_, err := p.admin.CoreV1().Namespaces().Get(ctx, ns.Name, metav1.GetOptions{})
+		_, err := p.Admin.CoreV1().Namespaces().Get(ctx, ns.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		return errors.Join(err, errors.New("it is there"))
 	}))
-	again, err := p.harness.NamedNamespace(p.ctx, ns.Name)
+	again, err := p.Harness.NamedNamespace(p.ctx, ns.Name)
 	p.must(err)
 	p.must(again.Apply(p.ctx, shopManifest))
 	p.adopted(again, web)
@@ -137,7 +125,7 @@ func TestNamespacesThatAppearAndVanish(t *testing.T) {
 // hold keeps a namespace from vanishing while all else stays in it: pods are deleted before anything else is.
 func (p *place) hold(ns *harness.Namespace) {
 	p.Helper()
-	_, err := p.admin.CoreV1().Pods(ns.Name).Create(p.ctx, &corev1.Pod{
+	_, err := p.Admin.CoreV1().Pods(ns.Name).Create(p.ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "held", Finalizers: []string{"reroll.dev/held"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}},
 	}, metav1.CreateOptions{})
@@ -146,14 +134,14 @@ func (p *place) hold(ns *harness.Namespace) {
 
 func (p *place) letGo(ns *harness.Namespace) {
 	p.Helper()
-	_, err := p.admin.CoreV1().Pods(ns.Name).Patch(p.ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	_, err := p.Admin.CoreV1().Pods(ns.Name).Patch(p.ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	p.must(err)
 }
 
 func TestNothingIsWrittenInANamespaceThatIsBeingDeleted(t *testing.T) {
 	p := installGlobally(t, asShipped)
 	c := p.start(everywhere)
-	ns, err := p.harness.EmptyNamespace(p.ctx, "leaving")
+	ns, err := p.Harness.EmptyNamespace(p.ctx, "leaving")
 	p.must(err)
 	p.must(ns.Apply(p.ctx, shopManifest))
 	p.adopted(ns, web)
@@ -164,7 +152,7 @@ func TestNothingIsWrittenInANamespaceThatIsBeingDeleted(t *testing.T) {
 	before, err := c.Metric(p.ctx, "reloader_events_received_total", seen)
 	p.must(err)
 
-	p.must(p.admin.CoreV1().Namespaces().Delete(p.ctx, ns.Name, metav1.DeleteOptions{}))
+	p.must(p.Admin.CoreV1().Namespaces().Delete(p.ctx, ns.Name, metav1.DeleteOptions{}))
 	p.must(harness.Await(p.ctx, "the controller to see it", func(ctx context.Context) error {
 		now, err := c.Metric(ctx, "reloader_events_received_total", seen)
 		if err == nil && now.Sum == before.Sum {
@@ -195,7 +183,7 @@ func TestWithoutTheRightToLookAtNamespacesItRolls(t *testing.T) {
 	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
 	p.must(p.ns.AwaitRolls(p.ctx, web, 1))
 	p.rolled(p.ns, web, 1)
-	if got := p.logged(c, "watching failed, trying again", "namespaces is forbidden"); got != 1 {
+	if got := len(c.Log.Holding("watching failed, trying again", "namespaces is forbidden")); got != 1 {
 		t.Errorf("%d lines of the log say that a right is missing, want 1:\n%s", got, c.Log.Tail(20))
 	}
 }

@@ -13,7 +13,7 @@ import (
 // labelled gives a namespace a label, or takes it away with null.
 func (p *place) labelled(ns *harness.Namespace, team string) {
 	p.Helper()
-	_, err := p.admin.CoreV1().Namespaces().Patch(p.ctx, ns.Name, types.MergePatchType,
+	_, err := p.Admin.CoreV1().Namespaces().Patch(p.ctx, ns.Name, types.MergePatchType,
 		[]byte(`{"metadata":{"labels":{"team":`+team+`}}}`), metav1.PatchOptions{})
 	p.must(err)
 }
@@ -21,11 +21,11 @@ func (p *place) labelled(ns *harness.Namespace, team string) {
 func TestNamespacesThatAreSelectedAndLeftOut(t *testing.T) {
 	p := installGlobally(t, asShipped)
 	p.labelled(p.ns, `"a"`)
-	left, err := p.harness.NamedNamespace(p.ctx, "left-out")
+	left, err := p.Harness.NamedNamespace(p.ctx, "left-out")
 	p.must(err)
 	p.labelled(left, `"a"`)
 	p.must(left.Apply(p.ctx, shopManifest))
-	ns, err := p.harness.EmptyNamespace(p.ctx, "shop")
+	ns, err := p.Harness.EmptyNamespace(p.ctx, "shop")
 	p.must(err)
 	p.must(ns.Apply(p.ctx, shopManifest))
 	p.start(everywhere, "--namespace-selector=team:*", "--namespaces-to-ignore=left-out, nowhere")

@@ -48,7 +48,7 @@ func TestSourcesAsLargeAsTheyCome(t *testing.T) {
 
 	content := strings.Repeat("x", size)
 	p.make(sources, func(ctx context.Context, i int) error {
-		_, err := p.admin.CoreV1().ConfigMaps(p.ns.Name).Create(ctx, &corev1.ConfigMap{
+		_, err := p.Admin.CoreV1().ConfigMaps(p.ns.Name).Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("large-%d", i)}, Data: map[string]string{"v": content},
 		}, metav1.CreateOptions{})
 		return err
@@ -77,7 +77,7 @@ func TestFiveThousandSourcesOfOneWorkload(t *testing.T) {
 	p := install(t)
 	const sources = 5000
 	p.make(sources, func(ctx context.Context, i int) error {
-		_, err := p.admin.CoreV1().ConfigMaps(p.ns.Name).Create(ctx, &corev1.ConfigMap{
+		_, err := p.Admin.CoreV1().ConfigMaps(p.ns.Name).Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("part-%d", i)}, Data: map[string]string{"v": "1"},
 		}, metav1.CreateOptions{})
 		return err
@@ -95,7 +95,7 @@ func TestFiveThousandSourcesOfOneWorkload(t *testing.T) {
 	p.must(p.ns.AwaitFresh(p.ctx, ref, harness.Ref{Kind: "configmap", Name: "part-2718"}))
 	p.rolled(p.ns, ref, 1)
 
-	d, err := p.admin.AppsV1().Deployments(p.ns.Name).Get(p.ctx, "all", metav1.GetOptions{})
+	d, err := p.Admin.AppsV1().Deployments(p.ns.Name).Get(p.ctx, "all", metav1.GetOptions{})
 	p.must(err)
 	text := d.Annotations[reload.LedgerAnnotation]
 	if len(text) > 16<<10 {

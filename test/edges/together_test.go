@@ -249,7 +249,7 @@ func TestThreeHundredReleasedInOneGo(t *testing.T) {
 
 	// The ConfigMap first: the pods of the new image have it, and that is all.
 	ledgers, late := map[string]string{}, map[int]time.Duration{}
-	list, err := p.admin.AppsV1().Deployments(p.ns.Name).List(p.ctx, metav1.ListOptions{})
+	list, err := p.Admin.AppsV1().Deployments(p.ns.Name).List(p.ctx, metav1.ListOptions{})
 	p.must(err)
 	for i := range list.Items {
 		ledgers[list.Items[i].Name] = list.Items[i].Annotations[reload.LedgerAnnotation]

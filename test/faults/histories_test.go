@@ -53,7 +53,7 @@ func TestHistories(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s\nREROLL_SEED=%d go test ./test/faults -run TestHistories draws it again.", h.explain(err), seed)
 				}
-				_ = shared.admin.CoreV1().Namespaces().Delete(t.Context(), h.ns.Name, metav1.DeleteOptions{})
+				_ = shared.Admin.CoreV1().Namespaces().Delete(t.Context(), h.ns.Name, metav1.DeleteOptions{})
 			})
 		}
 	})

@@ -9,65 +9,15 @@
 package faults
 
 import (
-	"context"
-	"flag"
-	"fmt"
 	"os"
-	"strconv"
-	"sync"
 	"testing"
 
-	"k8s.io/client-go/kubernetes"
-
-	"github.com/reroll-dev/reroll/test/cluster"
-	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
 // shared is what all histories of this process use.
-var shared *stage
+var shared *stage.Stage
 
-type stage struct {
-	cluster *cluster.Cluster
-	harness *harness.Harness
-	admin   kubernetes.Interface
-	binary  func() (string, error)
-}
-
-func TestMain(m *testing.M) { os.Exit(onStage(m)) }
-
-func onStage(m *testing.M) int {
-	flag.Parse()
-	// Histories wait more than they compute, whatever the number of processors is.
-	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
-		return fail(err)
-	}
-	ctx := context.Background()
-	folder, err := os.MkdirTemp("", "reroll-faults-")
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = c.Stop() }()
-	h, err := harness.New(c)
-	if err != nil {
-		return fail(err)
-	}
-	admin, err := kubernetes.NewForConfig(c.Config())
-	if err != nil {
-		return fail(err)
-	}
-	shared = &stage{
-		cluster: c, harness: h, admin: admin,
-		binary: sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) }),
-	}
-	return m.Run()
-}
-
-func fail(err error) int {
-	fmt.Fprintln(os.Stderr, err)
-	return 1
+func TestMain(m *testing.M) {
+	os.Exit(stage.Run(m, "faults", atOnce, func(s *stage.Stage) { shared = s }))
 }

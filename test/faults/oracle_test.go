@@ -56,7 +56,7 @@ func (o *oracle) judge(ctx context.Context, gapless bool) error {
 // catchUp returns the version of the present and the pods of each workload by its name, once all that has led to
 // them was seen.
 func (o *oracle) catchUp(ctx context.Context) (uint64, map[string][]corev1.Pod, error) {
-	core, apps, ns := shared.admin.CoreV1(), shared.admin.AppsV1(), o.ns.Name
+	core, apps, ns := shared.Admin.CoreV1(), shared.Admin.AppsV1(), o.ns.Name
 	var now uint64
 	byName := map[string][]corev1.Pod{}
 	err := harness.Await(ctx, "the oracle to have seen everything", func(ctx context.Context) error {

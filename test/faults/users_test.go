@@ -221,7 +221,7 @@ func (h *history) makeAgain(src harness.Ref) error {
 }
 
 func (h *history) patch(w workload, body string, subresources ...string) error {
-	return shared.admin.AppsV1().RESTClient().Patch(types.MergePatchType).
+	return shared.Admin.AppsV1().RESTClient().Patch(types.MergePatchType).
 		Namespace(h.ns.Name).Resource(w.plural()).Name(w.Name).SubResource(subresources...).
 		Param("fieldManager", "kubectl-edit").Body([]byte(body)).Do(h.ctx).Error()
 }

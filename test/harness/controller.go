@@ -59,6 +59,19 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("the controller has ended, exit code %d; the end of its log:\n%s", e.Code, e.Tail)
 }
 
+// FlagsAndVariables tells which words are flags and which are variables for a controller, as they stand in one row on a
+// command line.
+func FlagsAndVariables(words []string) (flags, env []string) {
+	for _, word := range words {
+		if strings.HasPrefix(word, "-") {
+			flags = append(flags, word)
+		} else {
+			env = append(env, word)
+		}
+	}
+	return flags, env
+}
+
 // Start runs the controller with flags and environment ("KEY=value") beyond those of the manifest, and returns when it
 // is ready. It is returned with an error too if it was started, for its log.
 func (i *Installation) Start(ctx context.Context, flags, env []string) (*Controller, error) {
@@ -139,6 +152,29 @@ func (c *Controller) WhyNotReady(ctx context.Context) (string, error) {
 func (c *Controller) Running() error {
 	if c.proc.ended() {
 		return &EndedError{Code: c.proc.exitCode(), Tail: c.Log.Tail(40)}
+	}
+	return nil
+}
+
+// Says returns the first line of its log that holds all of these words, when there is one.
+func (c *Controller) Says(ctx context.Context, words ...string) (string, error) {
+	var found []string
+	err := Await(ctx, fmt.Sprintf("a line with %q", words), func(context.Context) error {
+		if found = c.Log.Holding(words...); len(found) == 0 {
+			return errors.Join(c.Running(), fmt.Errorf("there is none; the end of the log:\n%s", c.Log.Tail(20)))
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return found[0], nil
+}
+
+// Sound is nil unless it has written what no controller may write, however it ends.
+func (c *Controller) Sound() error {
+	if c.Log.Count(raced) > 0 {
+		return fmt.Errorf("the controller has raced or panicked; the end of its log:\n%s", c.Log.Tail(80))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/google/go-cmp/cmp"
 	"os"
 	"regexp"
 	"strings"
@@ -184,4 +185,33 @@ func TestAManifestThatCannotInstallOneController(t *testing.T) {
 	must(t, err)
 	_, _, err = m.command("ns", "pod")
 	wantError(t, err, "variable COLOUR takes its value from a place")
+}
+
+func TestARaceOrPanicIsNeverSound(t *testing.T) {
+	t.Parallel()
+	for text, right := range map[string]bool{
+		`{"msg":"stopped"}`:                         true,
+		`{"msg":"panic: is a word in a message"}`:   true,
+		"WARNING: DATA RACE":                        false,
+		"panic: runtime error: index out of range":  false,
+		"fatal error: concurrent map writes":        false,
+		"{\"msg\":\"serving\"}\nWARNING: DATA RACE": false,
+	} {
+		c := &Controller{Log: &Log{}}
+		_, err := c.Log.Write([]byte(text + "\n"))
+		must(t, err)
+		if err := c.Sound(); (err == nil) != right {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestALineHoldsAllTheWords(t *testing.T) {
+	t.Parallel()
+	l := &Log{}
+	_, err := l.Write([]byte("green and red\nblue or red\ngreen\nred or green\n"))
+	must(t, err)
+	if diff := cmp.Diff([]string{"green and red", "red or green"}, l.Holding("green", "red")); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
 }

@@ -3,6 +3,7 @@ package harness
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -27,6 +28,16 @@ func (l *Log) Lines() []string {
 	lines := strings.Split(l.text.String(), "\n")
 	return lines[:len(lines)-1]
 }
+
+// Holding returns the lines that hold all of these words.
+func (l *Log) Holding(words ...string) []string {
+	return slices.DeleteFunc(l.Lines(), func(line string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) })
+	})
+}
+
+// raced is how Go begins a line about what no program may do.
+var raced = regexp.MustCompile(`^(WARNING: DATA RACE|panic: |fatal error: )`)
 
 // Count returns how many lines match.
 func (l *Log) Count(pattern *regexp.Regexp) int {

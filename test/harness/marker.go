@@ -74,22 +74,20 @@ func (n *Namespace) Mark(ctx context.Context) error {
 	return nil
 }
 
-// ledger is the annotation by which the controller tells that it has taken a workload into its care.
-const ledger = "reroll.dev/ledger"
-
 // Quiet returns when the running controller has decided on everything that happened before.
 func (n *Namespace) Quiet(ctx context.Context) error {
 	for _, name := range markers() {
 		marker := Ref{Kind: "deployment", Name: name}
-		if err := Await(ctx, "the controller to note what "+marker.String()+" runs with", func(ctx context.Context) error {
+		if _, err := n.Get(ctx, marker); apierrors.IsNotFound(err) {
+			continue
+		}
+		if err := n.AwaitAdopted(ctx, marker); err != nil {
+			return err
+		}
+		if err := Await(ctx, "the observer to see the ledger of "+marker.String(), func(ctx context.Context) error {
 			obj, err := n.Get(ctx, marker)
-			switch {
-			case apierrors.IsNotFound(err):
-				return nil
-			case err != nil:
+			if err != nil {
 				return err
-			case obj.GetAnnotations()[ledger] == "":
-				return fmt.Errorf("it has no annotation %s yet", ledger)
 			}
 			return n.Observer.hasSeen(obj)
 		}); err != nil {

@@ -41,6 +41,21 @@ func observedGeneration(obj *unstructured.Unstructured) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
+// ledger is the annotation by which the controller tells that it has taken a workload into its care.
+const ledger = "reroll.dev/ledger"
+
+// AwaitAdopted returns when the controller has noted on a workload what its pods run with. A change from before is
+// judged by other evidence.
+func (n *Namespace) AwaitAdopted(ctx context.Context, workload Ref) error {
+	return Await(ctx, "the controller to note what "+workload.String()+" runs with", func(ctx context.Context) error {
+		obj, err := n.Get(ctx, workload)
+		if err == nil && obj.GetAnnotations()[ledger] == "" {
+			err = fmt.Errorf("it has no annotation %s yet", ledger)
+		}
+		return err
+	})
+}
+
 // Template returns the pod template of a workload.
 func (n *Namespace) Template(ctx context.Context, workload Ref) (*corev1.PodTemplateSpec, error) {
 	obj, err := n.Get(ctx, workload)

@@ -81,7 +81,7 @@ func TestAFrozenControllerThatThawsEndsAndWritesNothing(t *testing.T) {
 func (i *installation) decidesTwice(c *instance) {
 	i.Helper()
 	i.must(harness.Await(i.ctx, "the controller to decide twice that the workload is to be rolled", func(context.Context) error {
-		if n := len(c.lines(`"decided"`, "/web", `"action":"reload"`)); n < 2 {
+		if n := len(c.Log.Holding(`"decided"`, "/web", `"action":"reload"`)); n < 2 {
 			return fmt.Errorf("%d so far", n)
 		}
 		return nil
@@ -94,7 +94,7 @@ func TestALostLeaseEndsTheProcess(t *testing.T) {
 		want string
 	}{
 		"deleted": {func(i *installation) {
-			i.must(shared.admin.CoordinationV1().Leases(i.ns.Name).Delete(i.ctx, lease.Name, metav1.DeleteOptions{}))
+			i.must(shared.Admin.CoordinationV1().Leases(i.ns.Name).Delete(i.ctx, lease.Name, metav1.DeleteOptions{}))
 		}, "somebody has deleted it"},
 		"taken by another": {func(i *installation) {
 			i.change(func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("thief") })
@@ -109,7 +109,7 @@ func TestALostLeaseEndsTheProcess(t *testing.T) {
 				t.Errorf("exit code %d, want 1", code)
 			}
 			i.says(first, "reroll: lease "+i.ns.Name+"/"+lease.Name+" was lost: "+tc.want)
-			if lines := first.lines("released the lease"); len(lines) > 0 {
+			if lines := first.Log.Holding("released the lease"); len(lines) > 0 {
 				t.Errorf("it releases what it has lost: %q", lines)
 			}
 		})
@@ -122,7 +122,7 @@ func (i *installation) change(edit func(*coordinationv1.Lease)) {
 	i.must(harness.Await(i.ctx, "to change the lease between two renewals", func(ctx context.Context) error {
 		l := i.lease()
 		edit(l)
-		_, err := shared.admin.CoordinationV1().Leases(i.ns.Name).Update(ctx, l, metav1.UpdateOptions{})
+		_, err := shared.Admin.CoordinationV1().Leases(i.ns.Name).Update(ctx, l, metav1.UpdateOptions{})
 		return err
 	}))
 }

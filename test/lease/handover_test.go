@@ -61,12 +61,12 @@ func TestWithoutHATwoVersionsDoNotActAtOnceEither(t *testing.T) {
 func TestAContainerThatIsStartedAgainDoesNotWaitForItself(t *testing.T) {
 	i := install(t)
 	first := i.start("pod", "--leader-election-lease-duration=1h")
-	i.adopted()
+	i.must(i.ns.AwaitAdopted(i.ctx, web))
 	first.Kill()
 	i.edit("red")
 	again := i.start("pod", "--leader-election-lease-duration=1h")
 	i.rollsOnce(0)
-	if lines := again.lines("waiting for the lease"); len(lines) > 0 {
+	if lines := again.Log.Holding("waiting for the lease"); len(lines) > 0 {
 		t.Errorf("it waits for itself: %q", lines)
 	}
 }

@@ -5,73 +5,25 @@ package lease
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/internal/lease"
-	"github.com/reroll-dev/reroll/internal/reload"
-	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
 // shared is what all tests of this process use.
-var shared *stage
+var shared *stage.Stage
 
-type stage struct {
-	cluster *cluster.Cluster
-	harness *harness.Harness
-	admin   kubernetes.Interface
-	binary  func() (string, error)
-}
-
-func TestMain(m *testing.M) { os.Exit(onStage(m)) }
-
-func onStage(m *testing.M) int {
-	flag.Parse()
-	// The tests wait far more than they compute.
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		return fail(err)
-	}
-	ctx := context.Background()
-	folder, err := os.MkdirTemp("", "reroll-lease-")
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = c.Stop() }()
-	h, err := harness.New(c)
-	if err != nil {
-		return fail(err)
-	}
-	admin, err := kubernetes.NewForConfig(c.Config())
-	if err != nil {
-		return fail(err)
-	}
-	shared = &stage{
-		cluster: c, harness: h, admin: admin,
-		binary: sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) }),
-	}
-	return m.Run()
-}
-
-func fail(err error) int {
-	fmt.Fprintln(os.Stderr, err)
-	return 1
+func TestMain(m *testing.M) {
+	os.Exit(stage.Run(m, "lease", 8, func(s *stage.Stage) { shared = s }))
 }
 
 // patience bounds what would hang, and nothing else.
@@ -114,13 +66,13 @@ func install(t *testing.T) *installation {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
 	i := &installation{T: t, ctx: ctx}
-	binary, err := shared.binary()
+	binary, err := shared.Binary()
 	i.must(err)
 	path, err := harness.ShippedManifest()
 	i.must(err)
 	m, err := harness.ReadManifest(path)
 	i.must(err)
-	i.ns, err = shared.harness.Namespace(ctx, "lease")
+	i.ns, err = shared.Harness.Namespace(ctx, "lease")
 	i.must(err)
 	i.installed, err = i.ns.Install(ctx, m, binary)
 	i.must(err)
@@ -163,41 +115,15 @@ func (i *installation) tryStart(pod string, env []string, flags ...string) (*ins
 	if c == nil {
 		i.Fatal(err)
 	}
-	i.Cleanup(func() {
-		c.Kill()
-		if i.Failed() {
-			i.Logf("the end of the log of %s:\n%s", pod, c.Log.Tail(40))
-		}
-		if c.Log.Count(regexp.MustCompile(`^(WARNING: DATA RACE|panic: |fatal error: )`)) > 0 {
-			i.Errorf("%s has raced or panicked:\n%s", pod, c.Log.Tail(80))
-		}
-	})
+	stage.EndWith(i, c, pod)
 	return &instance{c, p}, err
 }
 
 // says returns when the log has a line that holds all of these words.
 func (i *installation) says(c *instance, words ...string) {
 	i.Helper()
-	i.must(harness.Await(i.ctx, fmt.Sprintf("a line with %q", words), func(context.Context) error {
-		if len(c.lines(words...)) == 0 {
-			return fmt.Errorf("there is none; the end of the log:\n%s", c.Log.Tail(20))
-		}
-		return nil
-	}))
-}
-
-func (c *instance) lines(words ...string) []string {
-	var found []string
-lines:
-	for _, line := range c.Log.Lines() {
-		for _, word := range words {
-			if !strings.Contains(line, word) {
-				continue lines
-			}
-		}
-		found = append(found, line)
-	}
-	return found
+	_, err := c.Says(i.ctx, words...)
+	i.must(err)
 }
 
 // ended returns the exit code of an instance that ends by itself.
@@ -229,28 +155,17 @@ func (i *installation) rollsOnce(rolledBefore int) {
 	}
 }
 
-// adopted returns when the workload has its ledger. Edits before that are judged by other evidence, which is not the
-// subject here.
-func (i *installation) adopted() {
-	i.Helper()
-	i.must(harness.Await(i.ctx, "the ledger of "+web.String(), func(ctx context.Context) error {
-		obj, err := i.ns.Get(ctx, web)
-		if err == nil && obj.GetAnnotations()[reload.LedgerAnnotation] == "" {
-			return errors.New("there is none")
-		}
-		return err
-	}))
-}
-
+// edit changes the source when the workload has its ledger. Edits before that are judged by other evidence, which is not
+// the subject here.
 func (i *installation) edit(value string) {
 	i.Helper()
-	i.adopted()
+	i.must(i.ns.AwaitAdopted(i.ctx, web))
 	i.must(i.ns.Edit(i.ctx, webConfig, "colour="+value))
 }
 
 func (i *installation) lease() *coordinationv1.Lease {
 	i.Helper()
-	l, err := shared.admin.CoordinationV1().Leases(i.ns.Name).Get(i.ctx, lease.Name, metav1.GetOptions{})
+	l, err := shared.Admin.CoordinationV1().Leases(i.ns.Name).Get(i.ctx, lease.Name, metav1.GetOptions{})
 	i.must(err)
 	return l
 }

@@ -54,7 +54,7 @@ func (o *order) next() int {
 // proxy starts one and returns it with a kubeconfig that leads to it.
 func (i *installation) proxy() (*proxy, string) {
 	i.Helper()
-	path, err := shared.cluster.ServiceAccountKubeconfig(i.ctx, i.ns.Name, account)
+	path, err := shared.Cluster.ServiceAccountKubeconfig(i.ctx, i.ns.Name, account)
 	i.must(err)
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	i.must(err)

@@ -19,7 +19,7 @@ import (
 // withdraw takes the rights to the lease from the controller's account, and returns when the API server knows.
 func (i *installation) withdraw() {
 	i.Helper()
-	roles := shared.admin.RbacV1().Roles(i.ns.Name)
+	roles := shared.Admin.RbacV1().Roles(i.ns.Name)
 	all, err := roles.List(i.ctx, metav1.ListOptions{})
 	i.must(err)
 	for r := range all.Items {
@@ -29,7 +29,7 @@ func (i *installation) withdraw() {
 		i.must(err)
 	}
 	i.must(harness.Await(i.ctx, "the rights to be gone", func(ctx context.Context) error {
-		review, err := shared.admin.AuthorizationV1().LocalSubjectAccessReviews(i.ns.Name).Create(ctx, &authorizationv1.LocalSubjectAccessReview{
+		review, err := shared.Admin.AuthorizationV1().LocalSubjectAccessReviews(i.ns.Name).Create(ctx, &authorizationv1.LocalSubjectAccessReview{
 			ObjectMeta: metav1.ObjectMeta{Namespace: i.ns.Name},
 			Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: "system:serviceaccount:" + i.ns.Name + ":" + account,
@@ -53,7 +53,7 @@ func TestWithoutRightsAndWithoutHAItActsAndWarnsOnce(t *testing.T) {
 	c := i.start("first")
 	i.edit("red")
 	i.rollsOnce(0)
-	lines := c.lines(`"level":"WARN"`, "without the lease", missing, "resourceNames: ["+lease.Name+"], verbs: [get, update]")
+	lines := c.Log.Holding(`"level":"WARN"`, "without the lease", missing, "resourceNames: ["+lease.Name+"], verbs: [get, update]")
 	if len(lines) != 1 {
 		t.Errorf("want one warning, got %q", lines)
 	}

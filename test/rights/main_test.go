@@ -4,73 +4,26 @@ package rights
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
-	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
 // shared is what all tests of this process use.
-var shared *stage
+var shared *stage.Stage
 
-type stage struct {
-	cluster *cluster.Cluster
-	harness *harness.Harness
-	admin   kubernetes.Interface
-	binary  func() (string, error)
-}
-
-func TestMain(m *testing.M) { os.Exit(onStage(m)) }
-
-func onStage(m *testing.M) int {
-	flag.Parse()
-	// The tests wait far more than they compute.
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		return fail(err)
-	}
-	ctx := context.Background()
-	folder, err := os.MkdirTemp("", "reroll-rights-")
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = c.Stop() }()
-	h, err := harness.New(c)
-	if err != nil {
-		return fail(err)
-	}
-	admin, err := kubernetes.NewForConfig(c.Config())
-	if err != nil {
-		return fail(err)
-	}
-	shared = &stage{
-		cluster: c, harness: h, admin: admin,
-		binary: sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) }),
-	}
-	return m.Run()
-}
-
-func fail(err error) int {
-	fmt.Fprintln(os.Stderr, err)
-	return 1
+func TestMain(m *testing.M) {
+	os.Exit(stage.Run(m, "rights", 6, func(s *stage.Stage) { shared = s }))
 }
 
 // patience bounds what would hang, and nothing else.
@@ -93,18 +46,18 @@ func newPlace(t *testing.T) *place {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
 	p := &place{T: t, ctx: ctx}
-	binary, err := shared.binary()
+	binary, err := shared.Binary()
 	p.must(err)
 	m, err := harness.ReadManifest(shipped(p, "reroll-namespaced.yaml"))
 	p.must(err)
-	p.ns, err = shared.harness.EmptyNamespace(ctx, "rights")
+	p.ns, err = shared.Harness.EmptyNamespace(ctx, "rights")
 	p.must(err)
 	p.installed, err = p.ns.Install(ctx, m, binary)
 	p.must(err)
-	all, err := shared.admin.RbacV1().Roles(p.ns.Name).List(ctx, metav1.ListOptions{})
+	all, err := shared.Admin.RbacV1().Roles(p.ns.Name).List(ctx, metav1.ListOptions{})
 	p.must(err)
 	for i := range all.Items {
-		p.must(shared.admin.RbacV1().Roles(p.ns.Name).Delete(ctx, all.Items[i].Name, metav1.DeleteOptions{}))
+		p.must(shared.Admin.RbacV1().Roles(p.ns.Name).Delete(ctx, all.Items[i].Name, metav1.DeleteOptions{}))
 	}
 	return p
 }
@@ -127,22 +80,22 @@ func (p *place) must(err error) {
 // when the API server knows.
 func (p *place) grant(g grants) {
 	p.Helper()
-	roles := shared.admin.RbacV1().Roles(p.ns.Name)
+	roles := shared.Admin.RbacV1().Roles(p.ns.Name)
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "here"}, Rules: g.here}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: p.ns.Name, Name: account}}
 	_ = roles.Delete(p.ctx, role.Name, metav1.DeleteOptions{})
 	_, err := roles.Create(p.ctx, role, metav1.CreateOptions{})
 	p.must(err)
-	_, err = shared.admin.RbacV1().RoleBindings(p.ns.Name).Create(p.ctx, &rbacv1.RoleBinding{
+	_, err = shared.Admin.RbacV1().RoleBindings(p.ns.Name).Create(p.ctx, &rbacv1.RoleBinding{
 		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}, Subjects: subjects,
 	}, metav1.CreateOptions{})
 	p.unlessThere(err)
-	clusterRoles := shared.admin.RbacV1().ClusterRoles()
+	clusterRoles := shared.Admin.RbacV1().ClusterRoles()
 	everywhere := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: p.ns.Name}, Rules: g.everywhere}
 	_ = clusterRoles.Delete(p.ctx, everywhere.Name, metav1.DeleteOptions{})
 	_, err = clusterRoles.Create(p.ctx, everywhere, metav1.CreateOptions{})
 	p.must(err)
-	_, err = shared.admin.RbacV1().ClusterRoleBindings().Create(p.ctx, &rbacv1.ClusterRoleBinding{
+	_, err = shared.Admin.RbacV1().ClusterRoleBindings().Create(p.ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: everywhere.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: everywhere.Name}, Subjects: subjects,
 	}, metav1.CreateOptions{})
 	p.unlessThere(err)
@@ -169,7 +122,7 @@ func (p *place) awaitRight(r rbacv1.PolicyRule, namespace string, wanted bool) {
 		attributes.Name = r.ResourceNames[0]
 	}
 	p.must(harness.Await(p.ctx, fmt.Sprintf("the right %v in %q to be given or taken", r, namespace), func(ctx context.Context) error {
-		review, err := shared.admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+		review, err := shared.Admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: "system:serviceaccount:" + p.ns.Name + ":" + account, ResourceAttributes: attributes,
 			},
@@ -201,43 +154,16 @@ func single(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 // launch runs a controller, with flags and variables, and does not wait.
 func (p *place) launch(words ...string) *harness.Controller {
 	p.Helper()
-	var flags, env []string
-	for _, word := range words {
-		if strings.HasPrefix(word, "-") {
-			flags = append(flags, word)
-		} else {
-			env = append(env, word)
-		}
-	}
-	c, err := p.installed.Launch(flags, env)
+	c, err := p.installed.Launch(harness.FlagsAndVariables(words))
 	p.must(err)
-	p.Cleanup(func() {
-		c.Kill()
-		if p.Failed() {
-			p.Logf("the end of the log:\n%s", c.Log.Tail(40))
-		}
-		if c.Log.Count(regexp.MustCompile(`^(WARNING: DATA RACE|panic: |fatal error: )`)) > 0 {
-			p.Errorf("it has raced or panicked:\n%s", c.Log.Tail(80))
-		}
-	})
+	stage.EndWith(p, c, "the controller")
 	return c
-}
-
-// lines returns the lines of a log that hold all of these words.
-func lines(c *harness.Controller, words ...string) []string {
-	return slices.DeleteFunc(c.Log.Lines(), func(line string) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) })
-	})
 }
 
 // says returns the first line that holds all of these words, when there is one.
 func (p *place) says(c *harness.Controller, words ...string) string {
 	p.Helper()
-	p.must(harness.Await(p.ctx, fmt.Sprintf("a line with %q", words), func(context.Context) error {
-		if len(lines(c, words...)) == 0 {
-			return errors.Join(c.Running(), fmt.Errorf("there is none; the end of the log:\n%s", c.Log.Tail(20)))
-		}
-		return nil
-	}))
-	return lines(c, words...)[0]
+	line, err := c.Says(p.ctx, words...)
+	p.must(err)
+	return line
 }

@@ -15,7 +15,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -136,7 +135,7 @@ func TestEachRightThatIsMissingIsNamed(t *testing.T) {
 						t.Errorf("it is not ready because of %q, want: %s", why, start)
 					}
 				}
-				if n := len(lines(c, "Add to the rules of")); n != 1 {
+				if n := len(c.Log.Holding("Add to the rules of")); n != 1 {
 					t.Errorf("%d lines about rights, want 1:\n%s", n, c.Log.Tail(20))
 				}
 			})
@@ -177,13 +176,7 @@ var (
 func (p *place) adopted() {
 	p.Helper()
 	p.must(p.ns.AwaitReady(p.ctx, web))
-	p.must(harness.Await(p.ctx, "the ledger of "+web.String(), func(ctx context.Context) error {
-		obj, err := p.ns.Get(ctx, web)
-		if err == nil && obj.GetAnnotations()[reload.LedgerAnnotation] == "" {
-			return errors.New("there is none")
-		}
-		return err
-	}))
+	p.must(p.ns.AwaitAdopted(p.ctx, web))
 }
 
 func TestUnderTheRightsOfReloaderItSaysWhatToAddAndGoesOnWhenItIsThere(t *testing.T) {
@@ -204,7 +197,7 @@ func TestUnderTheRightsOfReloaderItSaysWhatToAddAndGoesOnWhenItIsThere(t *testin
 
 	// What is pasted is enough.
 	g := grants{everywhere: slices.Clone(reloaders)}
-	for _, line := range lines(c, "Add to the rules of") {
+	for _, line := range c.Log.Holding("Add to the rules of") {
 		text := p.message(line)
 		if rules := p.rulesIn(text); strings.Contains(text, "ClusterRole") {
 			g.everywhere = append(g.everywhere, rules...)
@@ -271,7 +264,7 @@ func TestNoRightIsAskedForThatIsNotUsed(t *testing.T) {
 			p.grant(grants{here: left})
 			c := p.launch(tc.flags...)
 			p.must(c.AwaitReady(p.ctx))
-			if said := lines(c, "may not"); len(said) > 0 {
+			if said := c.Log.Holding("may not"); len(said) > 0 {
 				t.Errorf("it misses what it does not use: %q", said)
 			}
 		})
@@ -297,7 +290,7 @@ func TestTheQuestionsAreFew(t *testing.T) {
 			p.must(c.AwaitReady(p.ctx))
 			p.says(c, "holding the lease")
 			p.must(harness.Await(p.ctx, "the audit log to have all", func(context.Context) error {
-				requests, err := p.ns.Requests(shared.cluster.AuditLog())
+				requests, err := p.ns.Requests(shared.Cluster.AuditLog())
 				if err != nil {
 					return err
 				}

@@ -10,19 +10,20 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
 // Argo Rollouts acts on a whole cluster, so what needs it has one of its own. It is not started for anybody else.
 func TestArgoRollouts(t *testing.T) {
 	t.Parallel()
-	s := stageOf(t)
-	if err := s.cluster.StartArgoRollouts(t.Context(), os.Stderr); err != nil {
+	s := settingOf(t)
+	if err := s.Cluster.StartArgoRollouts(t.Context(), os.Stderr); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.harness.AwaitKind(t.Context(), "rollouts"); err != nil {
+	if err := s.Harness.AwaitKind(t.Context(), "rollouts"); err != nil {
 		t.Fatal(err)
 	}
-	s.harness.ArgoRollouts = true
+	s.Harness.ArgoRollouts = true
 	testscript.Run(t, params(s, patience, testscript.Params{Dir: "argo-rollouts"}))
 	without := *s
 	without.manifest = harness.ShippedManifest
@@ -32,24 +33,13 @@ func TestArgoRollouts(t *testing.T) {
 // What the API server serves is the same for a whole cluster, too.
 func TestArgoRolloutsComeAndGo(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, params(stageOf(t), patience, testscript.Params{Dir: "argo-rollouts/come-and-go"}))
+	testscript.Run(t, params(settingOf(t), patience, testscript.Params{Dir: "argo-rollouts/come-and-go"}))
 }
 
-// stageOf is the stage of one test, whose controller has the rights for Rollouts.
-func stageOf(t *testing.T) *stage {
+// settingOf is the one of one test, whose controller has the rights for Rollouts. Its scenarios are subtests.
+func settingOf(t *testing.T) *setting {
 	t.Helper()
-	s, err := newStage(t.Context(), shared.binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.manifest = harness.ShippedForArgoRollouts
-	// After the scenarios, which are subtests and run in parallel.
-	t.Cleanup(func() {
-		if err := s.cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return &setting{stage.OfTest(t, shared.Binary), harness.ShippedForArgoRollouts}
 }
 
 // crds makes the API server know Rollouts, or forget them with all there are.
@@ -60,12 +50,12 @@ func crds(ctx context.Context, s *step) error {
 	s.decided = false
 	switch s.args[0] {
 	case "install":
-		if err := s.stage.cluster.InstallRolloutCRDs(ctx); err != nil {
+		if err := s.setting.Cluster.InstallRolloutCRDs(ctx); err != nil {
 			return err
 		}
-		return s.stage.harness.AwaitKind(ctx, "rollouts")
+		return s.setting.Harness.AwaitKind(ctx, "rollouts")
 	case "remove":
-		return s.stage.cluster.RemoveRolloutCRDs(ctx)
+		return s.setting.Cluster.RemoveRolloutCRDs(ctx)
 	default:
 		return fmt.Errorf("%w: %q can be done to nothing", errUsage, s.args[0])
 	}

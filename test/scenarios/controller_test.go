@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/reroll-dev/reroll/test/harness"
 )
@@ -33,7 +32,7 @@ func controller(ctx context.Context, s *step) error {
 	case "kill":
 		s.running = false
 		s.controller.Kill()
-		return sound(s.controller)
+		return s.controller.Sound()
 	case "freeze":
 		return s.controller.Freeze()
 	case "thaw":
@@ -44,14 +43,7 @@ func controller(ctx context.Context, s *step) error {
 }
 
 func startController(ctx context.Context, s *step, verb string) error {
-	var flags, env []string
-	for _, word := range s.args[1:] {
-		if strings.HasPrefix(word, "-") {
-			flags = append(flags, word)
-		} else {
-			env = append(env, word)
-		}
-	}
+	flags, env := harness.FlagsAndVariables(s.args[1:])
 	switch {
 	case verb == "start" && s.running:
 		return errors.New("a controller is running already: stop or kill it first, or restart it")
@@ -93,7 +85,7 @@ func refused(s *step, err error) error {
 	case ended.Code <= 0:
 		return fmt.Errorf("the controller was expected to refuse with an exit code above 0: %w", err)
 	default:
-		return sound(s.controller)
+		return s.controller.Sound()
 	}
 }
 
@@ -102,11 +94,11 @@ func (s *scenario) install(ctx context.Context) error {
 	if s.installation != nil {
 		return nil
 	}
-	binary, err := s.stage.binary()
+	binary, err := s.setting.Binary()
 	if err != nil {
 		return err
 	}
-	path, err := s.stage.manifest()
+	path, err := s.setting.manifest()
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func writes(ctx context.Context, s *step) error {
 	if _, err := s.ns.Get(ctx, object); err != nil {
 		return err
 	}
-	seen, err := s.ns.Writes(s.stage.auditLog, object)
+	seen, err := s.ns.Writes(s.setting.Cluster.AuditLog(), object)
 	if err == nil && seen != expected {
 		err = fmt.Errorf("%s was expected to have been written by the controller %s, and was written %s", object, times(expected), times(seen))
 	}

@@ -31,7 +31,7 @@ func keepOnFailure(s *scenario, t testscript.T) {
 		out, done := terminal()
 		defer done()
 		fmt.Fprintf(out, "\nThe cluster is kept. Look around in it, then interrupt this test to end it:\n"+
-			"  export KUBECONFIG=%s\n  kubectl -n %s get all\n", s.stage.kubeconfig, s.ns.Name)
+			"  export KUBECONFIG=%s\n  kubectl -n %s get all\n", s.setting.Cluster.Kubeconfig(), s.ns.Name)
 		<-interrupted
 	})
 }

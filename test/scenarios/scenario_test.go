@@ -17,7 +17,7 @@ import (
 
 // scenario is what the steps of one script share.
 type scenario struct {
-	stage    *stage
+	setting  *setting
 	patience time.Duration
 	ns       *harness.Namespace
 
@@ -44,7 +44,7 @@ type step struct {
 type scenarioKey struct{}
 
 // params adds what makes a script a scenario.
-func params(s *stage, patience time.Duration, p testscript.Params) testscript.Params {
+func params(s *setting, patience time.Duration, p testscript.Params) testscript.Params {
 	p.Setup = func(env *testscript.Env) error { return setUp(s, patience, env) }
 	p.Cmds = map[string]func(*testscript.TestScript, bool, []string){}
 	p.RequireUniqueNames = true
@@ -56,14 +56,14 @@ func params(s *stage, patience time.Duration, p testscript.Params) testscript.Pa
 	return p
 }
 
-func setUp(st *stage, patience time.Duration, env *testscript.Env) error {
+func setUp(on *setting, patience time.Duration, env *testscript.Env) error {
 	// Observation goes on until the scenario has ended.
 	ctx, cancel := context.WithCancel(context.Background())
 	env.Defer(cancel)
-	s := &scenario{stage: st, patience: patience}
+	s := &scenario{setting: on, patience: patience}
 	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 	var err error
-	if s.ns, err = st.harness.Namespace(ctx, name); err != nil {
+	if s.ns, err = on.Harness.Namespace(ctx, name); err != nil {
 		return err
 	}
 	env.Values[scenarioKey{}] = s
@@ -182,15 +182,5 @@ func (s *scenario) stop(ctx context.Context) error {
 		}
 	}
 	defer s.controller.Kill()
-	return errors.Join(s.controller.Stop(ctx), sound(s.controller))
-}
-
-var unsound = regexp.MustCompile(`^(WARNING: DATA RACE|panic: |fatal error: )`)
-
-// sound looks for what no controller may write, however it ends.
-func sound(c *harness.Controller) error {
-	if c.Log.Count(unsound) > 0 {
-		return fmt.Errorf("the controller has raced or panicked; the end of its log:\n%s", c.Log.Tail(80))
-	}
-	return nil
+	return errors.Join(s.controller.Stop(ctx), s.controller.Sound())
 }

@@ -1,32 +1,73 @@
 package harness
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"sync"
 )
 
-// Receiver is an HTTP server that accepts everything and keeps what it was sent, as the far end of alerts and webhooks.
+// Manner is what a receiver does with what it is sent.
+type Manner string
+
+// One that hangs goes on when it is told another manner, and one that redirects names another address of its own.
+const (
+	Answer   Manner = "answer"
+	Hang     Manner = "hang"
+	Fail     Manner = "fail"
+	Redirect Manner = "redirect"
+)
+
+// Receiver is the far end of alerts: an HTTP server that keeps what it was sent and has taken, and notes what was
+// sent in another way than it has to be.
 type Receiver struct {
 	server *httptest.Server
-	mu     sync.Mutex
-	bodies []string
+	path   string
+
+	mu      sync.Mutex
+	manner  Manner
+	changed chan struct{} // closed when the manner is another
+	asked   int           // since then
+	bodies  []string
+	wrong   error // what was sent otherwise, the first of it
 }
 
-// StartReceiver listens on a free port of the loopback address.
-func StartReceiver() *Receiver {
-	r := &Receiver{}
+// StartReceiver listens on a free port of the loopback address. Messages go to a path there, which may have a query.
+func StartReceiver(path string) *Receiver {
+	r := &Receiver{path: path, manner: Answer, changed: make(chan struct{})}
 	r.server = httptest.NewServer(http.HandlerFunc(r.receive))
 	return r
 }
 
 // URL is where to send to.
-func (r *Receiver) URL() string { return r.server.URL }
+func (r *Receiver) URL() string { return r.server.URL + r.path }
 
 // Close ends the server.
-func (r *Receiver) Close() { r.server.Close() }
+func (r *Receiver) Close() {
+	r.Behave(Fail) // the server waits for those that hang
+	r.server.Close()
+}
+
+// Behave sets what is done from now on, also with what hangs.
+func (r *Receiver) Behave(m Manner) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.manner, r.asked = m, 0
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// Asked returns how many messages have come since it was told its manner.
+func (r *Receiver) Asked() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asked
+}
 
 func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
@@ -35,15 +76,59 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	r.mu.Lock()
+	if r.wrong == nil {
+		r.wrong = r.check(req, body)
+	}
+	r.asked++
+	for r.manner == Hang {
+		changed := r.changed
+		r.mu.Unlock()
+		select {
+		case <-changed:
+		case <-req.Context().Done(): // who asks has given up
+			return
+		}
+		r.mu.Lock()
+	}
 	defer r.mu.Unlock()
-	r.bodies = append(r.bodies, string(body))
+	switch r.manner {
+	case Fail:
+		http.Error(w, "this is what a receiver says that fails", http.StatusInternalServerError)
+	case Redirect:
+		http.Redirect(w, req, r.server.URL+"/elsewhere", http.StatusPermanentRedirect)
+	default:
+		r.bodies = append(r.bodies, string(body))
+	}
 }
 
-// Bodies returns what was sent, in its order.
+// check tells what is wrong with a message: the sinks take JSON, and what is no JSON is plain text.
+func (r *Receiver) check(req *http.Request, body []byte) error {
+	contentType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
+	want := "text/plain"
+	if json.Valid(body) {
+		want = "application/json"
+	}
+	switch {
+	case req.Method != http.MethodPost || req.URL.RequestURI() != r.path:
+		return fmt.Errorf("the receiver was sent %s %s, want POST %s", req.Method, req.URL.RequestURI(), r.path)
+	case err != nil || contentType != want:
+		return fmt.Errorf("the receiver was sent %q as %q, want %s", body, req.Header.Get("Content-Type"), want)
+	}
+	return nil
+}
+
+// Wrong is nil if everything was sent as it has to be.
+func (r *Receiver) Wrong() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wrong
+}
+
+// Bodies returns what was sent and taken, in its order.
 func (r *Receiver) Bodies() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]string(nil), r.bodies...)
+	return slices.Clone(r.bodies)
 }
 
 // Count returns how many bodies match.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/reroll-dev/reroll/test/harness"
@@ -49,6 +50,8 @@ func commands() map[string]func(context.Context, *step) error {
 // errUsage says that a step is not written as it has to be.
 var errUsage = errors.New("this step is not written as it has to be")
 
+var errNoReceiver = errors.New("no receiver was started that could get an alert")
+
 func usage(command string) string {
 	forms := map[string]string{
 		"apply":               "apply FILE",
@@ -62,9 +65,9 @@ func usage(command string) string {
 		"unmark":              "unmark KIND/NAME",
 		"undo":                "undo deployment/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
-		"receiver":            "receiver start",
+		"receiver":            "receiver start PATH, receiver answer|hang|fail|redirect",
 		"reloader":            "reloader env-vars|annotations configmap/NAME|secret/NAME KIND/NAME",
-		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME, await older KIND/NAME DURATION",
+		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME, await older KIND/NAME DURATION, await asked",
 		"rolled":              "rolled KIND/NAME N",
 		"pods":                "pods KIND/NAME N",
 		"crds":                "crds install|remove",
@@ -182,14 +185,25 @@ func about(do func(*harness.Namespace, context.Context, harness.Ref) error) func
 }
 
 func receiver(_ context.Context, s *step) error {
-	if err := errors.Join(s.wantArgs(1, 1), s.wantNoNegation()); err != nil || s.args[0] != "start" {
-		return errors.Join(errUsage, err)
+	if err := errors.Join(s.wantArgs(1, 2), s.wantNoNegation()); err != nil {
+		return err
 	}
-	if s.receiver != nil {
-		return errors.New("there is a receiver already: one is enough for a scenario")
+	if s.args[0] == "start" && len(s.args) == 2 {
+		if s.receiver != nil {
+			return errors.New("there is a receiver already: one is enough for a scenario")
+		}
+		s.receiver = harness.StartReceiver(s.args[1])
+		s.ts.Setenv("RECEIVER_URL", s.receiver.URL())
+		return nil
 	}
-	s.receiver = harness.StartReceiver()
-	s.ts.Setenv("RECEIVER_URL", s.receiver.URL())
+	manner := harness.Manner(s.args[0])
+	if len(s.args) != 1 || !slices.Contains([]harness.Manner{harness.Answer, harness.Hang, harness.Fail, harness.Redirect}, manner) {
+		return errUsage
+	}
+	if s.receiver == nil {
+		return errNoReceiver
+	}
+	s.receiver.Behave(manner)
 	return nil
 }
 

@@ -12,8 +12,11 @@ import (
 )
 
 func await(ctx context.Context, s *step) error {
-	if err := errors.Join(s.wantArgs(2, 3), s.wantNoNegation()); err != nil {
+	if err := errors.Join(s.wantArgs(1, 3), s.wantNoNegation()); err != nil {
 		return err
+	}
+	if len(s.args) == 1 {
+		return awaitAsked(ctx, s)
 	}
 	workload, err := harness.ParseRef(s.args[1])
 	if err != nil {
@@ -45,6 +48,22 @@ func await(ctx context.Context, s *step) error {
 	default:
 		return errUsage
 	}
+}
+
+// awaitAsked returns when the receiver was sent something since it was told what to do.
+func awaitAsked(ctx context.Context, s *step) error {
+	if s.args[0] != "asked" {
+		return errUsage
+	}
+	if s.receiver == nil {
+		return errNoReceiver
+	}
+	return harness.Await(ctx, "something to be sent to the receiver", func(context.Context) error {
+		if s.receiver.Asked() == 0 {
+			return errors.New("nothing was")
+		}
+		return nil
+	})
 }
 
 func rolled(ctx context.Context, s *step) error {

@@ -89,6 +89,9 @@ func (s *scenario) run(name string, do func(context.Context, *step) error, ts *t
 	}
 	err := do(ctx, &step{scenario: s, ts: ts, not: not, args: args})
 	if err == nil {
+		err = s.sentRight()
+	}
+	if err == nil {
 		return
 	}
 	if errors.Is(err, errUsage) {
@@ -96,6 +99,14 @@ func (s *scenario) run(name string, do func(context.Context, *step) error, ts *t
 	}
 	s.failed = true
 	ts.Fatalf("%v\n\n%s", err, s.report())
+}
+
+// sentRight tells whether the receiver was sent all as it has to be.
+func (s *scenario) sentRight() error {
+	if s.receiver == nil {
+		return nil
+	}
+	return s.receiver.Wrong()
 }
 
 func (s *scenario) whileRunning(ctx context.Context) (context.Context, func()) {
@@ -161,14 +172,14 @@ func (s *scenario) report() string {
 // end well.
 func (s *scenario) end(t testscript.T) {
 	if s.receiver != nil {
-		s.receiver.Close()
+		defer s.receiver.Close()
 	}
 	if !s.running {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
 	defer cancel()
-	if err := s.stop(ctx); err != nil && !s.failed {
+	if err := errors.Join(s.stop(ctx), s.sentRight()); err != nil && !s.failed {
 		t.Fatal(fmt.Sprintf("at the end of the scenario: %v\n\n%s", err, s.report()))
 	}
 }

@@ -71,7 +71,7 @@ func alert(ctx context.Context, s *step) error {
 		return err
 	}
 	if s.receiver == nil {
-		return errors.New("no receiver was started that could get an alert")
+		return errNoReceiver
 	}
 	return s.expect(ctx, fmt.Sprintf("an alert that matches %q", pattern), func(context.Context) (int, string, error) {
 		return s.receiver.Count(pattern), fmt.Sprintf("%q", s.receiver.Bodies()), nil

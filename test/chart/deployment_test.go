@@ -2,7 +2,6 @@ package chart
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -187,22 +186,6 @@ func TestArgoRolloutsAreLookedForOnlyWhenAsked(t *testing.T) {
 	want := []string{"run", "--is-Argo-Rollouts=true"}
 	if diff := cmp.Diff(want, render(t, "reloader: {isArgoRollouts: true}").container(t).Args); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestTheExampleForArgoRollouts(t *testing.T) {
-	values, err := os.ReadFile(root + "/examples/argo-rollouts/values.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	container := render(t, string(values)).container(t)
-	if !slices.Contains(container.Args, "--is-Argo-Rollouts=true") {
-		t.Errorf("arguments %q", container.Args)
-	}
-	for _, want := range []corev1.EnvVar{{Name: "ALERT_ON_RELOAD", Value: "true"}, {Name: "ALERT_SINK", Value: "slack"}, {Name: "ALERT_ADDITIONAL_INFO", Value: "staging"}} {
-		if !slices.Contains(container.Env, want) {
-			t.Errorf("%s is not %s in %v", want.Name, want.Value, container.Env)
-		}
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package chart renders the Helm chart with many values and checks what comes out, as typed Kubernetes objects.
+// Package chart renders the Helm chart with many values and checks what comes out, as typed Kubernetes objects. One of them
+// it runs as rendered.
 package chart
 
 import (
@@ -32,7 +33,7 @@ func helm(t *testing.T, values string, args ...string) (string, error) {
 	t.Helper()
 	program := os.Getenv("HELM")
 	if program == "" {
-		t.Fatal("HELM is not set: run make test-chart, or set HELM to the path of a helm program")
+		t.Fatal("HELM is not set: run make bin/helm and set HELM to the path of a helm program")
 	}
 	if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
 		program = filepath.Join(root, program)

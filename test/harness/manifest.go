@@ -38,6 +38,25 @@ func ReadManifest(path string) (*Manifest, error) {
 }
 
 func parseManifest(text string) (*Manifest, error) {
+	m, err := ParseRendered(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, obj := range m.objects {
+		if beyondNamespaces(obj) {
+			return nil, fmt.Errorf("it holds %s %s, which would give rights beyond the namespace", obj.GetKind(), obj.GetName())
+		}
+	}
+	return m, nil
+}
+
+func beyondNamespaces(obj *unstructured.Unstructured) bool {
+	return obj.GetKind() == "ClusterRole" || obj.GetKind() == "ClusterRoleBinding"
+}
+
+// ParseRendered reads what Helm has rendered. Unlike the files for one namespace it may give rights in all of them, so
+// it is for who has a cluster alone.
+func ParseRendered(text string) (*Manifest, error) {
 	objects, err := parseObjects(text)
 	if err != nil {
 		return nil, err
@@ -59,8 +78,6 @@ func parseManifest(text string) (*Manifest, error) {
 			m.account, m.run = pod.ServiceAccountName, pod.Containers[0]
 		case "Namespace":
 			// Each test has its own.
-		case "ClusterRole", "ClusterRoleBinding":
-			return nil, fmt.Errorf("it holds %s %s, which would give rights beyond the namespace", obj.GetKind(), obj.GetName())
 		default:
 			m.objects = append(m.objects, obj)
 		}
@@ -100,7 +117,9 @@ func (m *Manifest) objectsFor(namespace string) []*unstructured.Unstructured {
 	var moved []*unstructured.Unstructured
 	for _, obj := range m.objects {
 		obj = obj.DeepCopy()
-		obj.SetNamespace(namespace)
+		if !beyondNamespaces(obj) {
+			obj.SetNamespace(namespace)
+		}
 		if subjects, found, _ := unstructured.NestedSlice(obj.Object, "subjects"); found {
 			for _, s := range subjects {
 				if subject, ok := s.(map[string]any); ok && subject["kind"] == "ServiceAccount" {

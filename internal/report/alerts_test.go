@@ -128,7 +128,8 @@ func (s *switchboard) run() *switchboard {
 	return s
 }
 
-// until lets time pass whenever somebody waits for that, until something holds.
+// until lets time pass whenever somebody waits for that, until something holds. What is sent goes by a real connection, so
+// nobody tells when it is time to look again: between two looks the processor is left to those who send.
 func (s *switchboard) until(what string, holds func() bool) {
 	s.Helper()
 	for began := time.Now(); !holds(); {

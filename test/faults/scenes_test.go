@@ -220,8 +220,8 @@ func (h *history) armOne(rules []rule) {
 	h.proxy.arm(r)
 }
 
-// pause lets some time go by, so that what comes next meets the controller anywhere in what it does. Nothing depends on
-// how long it is.
+// pause lets some time go by, so that what comes next meets the controller anywhere in what it does. It waits for nothing,
+// and no verdict depends on how long it is. A condition could not take its place: what is met then would always be the same.
 func (h *history) pause(most int) {
 	time.Sleep(time.Duration(h.rand.IntN(most)) * time.Millisecond)
 }

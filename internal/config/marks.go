@@ -8,14 +8,16 @@ import (
 
 // Marks is how reloads are marked.
 type Marks struct {
-	Strategy reload.Strategy
+	Strategy reload.StrategyChoice
+	OnRevert reload.OnRevert
 	Secrets  reload.SecretMarks
 
-	strategy, secrets string
+	strategy, onRevert, secrets string
 }
 
 func (m *Marks) bindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&m.strategy, "reload-strategy", "", "how a reload changes the pod template: env-vars, annotations, or auto, which is env-vars on Deployments, StatefulSets and DaemonSets and annotations on custom kinds (default: auto)")
+	flags.StringVar(&m.onRevert, "on-revert", "stop", "what follows when somebody removes every mark of a reload and old pods keep running: stop, until the content changes again, or restart, which sets spec.restartAt of an Argo Rollout; see docs/gitops.md#reverted")
 	flags.StringVar(&m.secrets, "secret-marks", "keyed", "what the mark of a Secret shows: keyed, a digest that cannot be guessed at, or sha1, as Reloader writes it")
 }
 
@@ -30,6 +32,14 @@ func (m *Marks) validate(refuse func(format string, args ...any)) {
 		m.Strategy = reload.StrategyAnnotations
 	default:
 		refuse("--reload-strategy=%s: must be auto, env-vars or annotations; default is auto too", m.strategy)
+	}
+	switch m.onRevert {
+	case "stop":
+		m.OnRevert = reload.OnRevertStop
+	case "restart":
+		m.OnRevert = reload.OnRevertRestart
+	default:
+		refuse("--on-revert=%s: must be stop or restart", m.onRevert)
 	}
 	switch m.secrets {
 	case "keyed":

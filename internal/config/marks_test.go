@@ -9,7 +9,7 @@ import (
 func TestHowReloadsAreMarked(t *testing.T) {
 	for about, tc := range map[string]struct {
 		args     []string
-		strategy reload.Strategy
+		strategy reload.StrategyChoice
 		secrets  reload.SecretMarks
 	}{
 		"nothing given": {nil, reload.StrategyAuto, reload.SecretMarksKeyed},
@@ -32,10 +32,19 @@ func TestHowReloadsAreMarked(t *testing.T) {
 	}
 }
 
+func TestWhatFollowsWhenEveryMarkWasRemoved(t *testing.T) {
+	for arg, want := range map[string]reload.OnRevert{"--on-revert=stop": reload.OnRevertStop, "--on-revert=restart": reload.OnRevertRestart, "--dry-run": reload.OnRevertStop} {
+		if cfg, err := parse(t, nil, arg); err != nil || cfg.Marks.OnRevert != want {
+			t.Errorf("%s: got %v, %v", arg, cfg.Marks.OnRevert, err)
+		}
+	}
+}
+
 func TestUnknownMarksAreRefused(t *testing.T) {
 	for arg, want := range map[string]string{
 		"--reload-strategy=annotation": "--reload-strategy=annotation: must be auto, env-vars or annotations; default is auto too",
 		"--reload-strategy=Auto":       "--reload-strategy=Auto: must be auto, env-vars or annotations; default is auto too",
+		"--on-revert=annotation":       "--on-revert=annotation: must be stop or restart",
 		"--secret-marks=md5":           "--secret-marks=md5: must be keyed or sha1",
 		"--secret-marks=":              "--secret-marks=: must be keyed or sha1",
 	} {

@@ -24,7 +24,7 @@ func parsed(t *testing.T, args ...string) (*Config, *pflag.FlagSet) {
 func TestEveryFlagThatReloaderHasIsTold(t *testing.T) {
 	own := []string{
 		"settle", "settle-max", "settle-gitops", "adopt-rate", "dry-run", "listen-address", "kube-api-qps", "kube-api-burst", "namespaces",
-		"leader-election-lease-duration", "leader-election-renew-deadline", "leader-election-retry-period", "secret-marks",
+		"leader-election-lease-duration", "leader-election-renew-deadline", "leader-election-retry-period", "secret-marks", "on-revert",
 		"is-argo-rollouts", // another spelling
 	}
 	_, flags := parsed(t)

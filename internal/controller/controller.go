@@ -35,7 +35,8 @@ type Options struct {
 	DryRun    bool
 	Names     reload.Names
 	// Strategy is how reloads are marked, and SecretMarks what the marks of Secrets show.
-	Strategy    reload.Strategy
+	Strategy    reload.StrategyChoice
+	OnRevert    reload.OnRevert
 	SecretMarks reload.SecretMarks
 	// ReloadOnCreate and ReloadOnDelete tell whether a workload is reloaded when a source of it is made, or deleted.
 	ReloadOnCreate, ReloadOnDelete bool
@@ -79,6 +80,8 @@ type Report interface {
 	Rolled(w *reload.Workload, took time.Duration)
 	// Reverted is called when somebody took our mark away and pods from before the content are left.
 	Reverted(w *reload.Workload, d reload.Decision)
+	// MayNotStay is called after a reload when something speaks against every way to mark the workload.
+	MayNotStay(w *reload.Workload, doubt string)
 	// Watching is called when a workload was opted in, with the sources that concern it.
 	Watching(w *reload.Workload, concerns []reload.Concern)
 	// Missing is called when such a workload names sources that do not exist.
@@ -136,6 +139,8 @@ type Controller struct {
 	tooNew map[reload.WorkloadKey]types.UID
 	// besides are the workloads of which was told that Reloader rolls them, too.
 	besides map[reload.WorkloadKey]types.UID
+	// doubted is what was told of the marks of workloads.
+	doubted map[reload.WorkloadKey]doubted
 	// newcomers have begun to ask for something while we ran, and nobody has told yet what is watched for them.
 	newcomers map[reload.WorkloadKey]newcomer
 	// turns is when workloads without a ledger may have theirs.
@@ -173,6 +178,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		following:  map[reload.WorkloadKey]followed{},
 		tooNew:     map[reload.WorkloadKey]types.UID{},
 		besides:    map[reload.WorkloadKey]types.UID{},
+		doubted:    map[reload.WorkloadKey]doubted{},
 		newcomers:  map[reload.WorkloadKey]newcomer{},
 		turns:      map[reload.WorkloadKey]time.Time{},
 		unsure:     map[reload.WorkloadKey]sent{},

@@ -137,7 +137,7 @@ func (h *history) start() {
 	}
 	// Each controller may mark in another way than the one before, which is no change.
 	marks := rand.New(rand.NewPCG(h.seed, uint64(h.life)))
-	opts.Strategy = []reload.Strategy{reload.StrategyAuto, reload.StrategyEnvVars, reload.StrategyAnnotations}[marks.IntN(3)]
+	opts.Strategy = []reload.StrategyChoice{reload.StrategyAuto, reload.StrategyEnvVars, reload.StrategyAnnotations}[marks.IntN(3)]
 	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
 	opts.SecretMarks = []reload.SecretMarks{reload.SecretMarksKeyed, reload.SecretMarksSHA1}[marks.IntN(2)]
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t", h.life, skew, h.onCreate, h.onDelete)
@@ -220,6 +220,7 @@ func (noReport) Looked(Look) {}
 func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration) {}
 
 func (noReport) Reverted(*reload.Workload, reload.Decision) {}
+func (noReport) MayNotStay(*reload.Workload, string)        {}
 
 func (noReport) Rolled(*reload.Workload, time.Duration) {}
 

@@ -72,7 +72,7 @@ const requestsTake = 30 * time.Second
 // decide asks the pods only when nothing else can tell.
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
 	facts.Instance, facts.Installed = c.key.ID(), c.installed
-	facts.Strategy, facts.SecretMarks = c.opts.Strategy, c.opts.SecretMarks
+	facts.Strategy, facts.OnRevert, facts.SecretMarks = c.opts.Strategy, c.opts.OnRevert, c.opts.SecretMarks
 	facts.OnCreate, facts.OnDelete, facts.Unread = c.opts.ReloadOnCreate, c.opts.ReloadOnDelete, c.opts.IgnoredSources
 	facts.Quiet = c.settle(&facts.Workload)
 	facts.Waited = c.waited(facts.Workload.Key)
@@ -155,6 +155,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	}
 	if d.Action == reload.Reload {
 		c.report.Reloaded(w, d, c.clock.Since(began))
+		c.tellDoubt(w, d)
 	}
 	if d.Reverted != nil {
 		c.report.Reverted(w, d)
@@ -269,6 +270,7 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 	delete(c.following, key)
 	delete(c.tooNew, key)
 	delete(c.besides, key)
+	delete(c.doubted, key)
 	delete(c.newcomers, key)
 	delete(c.turns, key)
 	delete(c.unsure, key)

@@ -3,6 +3,8 @@ package controller
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -102,4 +104,26 @@ func (c *Controller) tellBesideReloader(w *reload.Workload, d reload.Decision) {
 	if !told && d.Reverted == nil { // which tells the same
 		c.report.BesideReloader(w)
 	}
+}
+
+// tellDoubt tells once of a workload that the marks of its reloads will probably not stay, and why.
+func (c *Controller) tellDoubt(w *reload.Workload, d reload.Decision) {
+	now := doubted{w.UID, d.Doubt}
+	c.mu.Lock()
+	told := c.doubted[w.Key] == now
+	if d.Doubt == "" {
+		delete(c.doubted, w.Key)
+	} else {
+		c.doubted[w.Key] = now
+	}
+	c.mu.Unlock()
+	if d.Doubt != "" && !told {
+		c.report.MayNotStay(w, d.Doubt)
+	}
+}
+
+// doubted is what was told to speak against every mark of a workload.
+type doubted struct {
+	uid types.UID
+	why string
 }

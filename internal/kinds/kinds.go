@@ -43,6 +43,8 @@ type Parts struct {
 	Observed int64
 	// Restartable tells that the object has a field that restarts its pods and leaves the template alone.
 	Restartable bool
+	// RestartAt is what stands in that field.
+	RestartAt string
 	// Shape is nil for kinds whose lists merge by name.
 	Shape *reload.Shape
 }
@@ -75,6 +77,7 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 		w.Borrows, w.Generation = parts.Borrows, parts.Observed
 	}
 	w.APIVersion = k.Resource.GroupVersion().String()
+	w.Marks.RestartAt = parts.RestartAt
 	w.AtRest, w.Restartable, w.Custom, w.Shape = parts.AtRest, parts.Restartable, k.Custom, parts.Shape
 	return w, nil
 }

@@ -61,7 +61,7 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // nothing yet is 0
 	return Parts{
 		Borrows: borrows, Observed: observed,
-		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, Restartable: true,
+		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, Restartable: true, RestartAt: o.Spec.RestartAt,
 		AtRest: o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10) &&
 			o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
 		Shape: shapeOf(obj.Object, "spec", "template"),

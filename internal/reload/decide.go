@@ -49,7 +49,9 @@ type Facts struct {
 	// AutoReloadAll tells that workloads are opted in unless they opt out.
 	AutoReloadAll bool
 	// Strategy is how reloads are marked, and where Reloader has marked them.
-	Strategy Strategy
+	Strategy StrategyChoice
+	// OnRevert is what follows when every mark was taken away.
+	OnRevert OnRevert
 	// SecretMarks is what the marks of Secrets show.
 	SecretMarks SecretMarks
 	// Instance is the ID of the DigestKey behind the digests of Secrets.
@@ -110,6 +112,9 @@ type Decision struct {
 	// Restores tells that the ledger on the object is not ours any more and
 	// that writing would put ours back.
 	Restores bool
+	// Doubt says why the mark of a reload will probably be taken away again, where
+	// every way to mark the workload has something against it.
+	Doubt string
 	// Undecided are Secrets of which nothing can tell whether they changed: the
 	// DigestKey behind the ledger is lost, and they show no later time. They are
 	// taken for unchanged.
@@ -170,8 +175,9 @@ func (f *Facts) decide() Decision {
 	switch {
 	case len(tally.changes) > 0:
 		next.Counter++
-		next.Step = f.Strategy.step(&f.Workload, next.Step)
-		return Decision{Action: Reload, Why: changedSentence(tally.changes), Changes: tally.changes, Ledger: next, Restores: base.restore}
+		var doubt string
+		next.Step, doubt = f.step(next.Step, tally.changes)
+		return Decision{Action: Reload, Why: changedSentence(tally.changes), Changes: tally.changes, Ledger: next, Restores: base.restore, Doubt: doubt}
 	case tally.asking > 0:
 		return Decision{Action: AskPods, Why: fmt.Sprintf("whether its pods are older than the content of %d of its sources is not known", tally.asking)}
 	case len(tally.outlived) > 0:

@@ -111,15 +111,15 @@ func (f *Facts) kept(c *Concern, base base) finding {
 
 // doubted tells that the pods may not be those that the ledger is about.
 func (f *Facts) doubted(base base) bool {
-	marks := f.Workload.Marks.digest()
+	step := base.ledger.Step
 	switch {
-	case base.err != nil, base.ledger.Marks == marks:
+	case base.err != nil, base.ledger.Marks == f.Workload.Marks.left(step):
 		return false // what is there of a template with these marks, the latest reload has started
 	case f.Seen.Returned:
 		return true
 	default:
-		// Marks of ours were taken away when nobody watched.
-		return f.Seen.Template == 0 && !base.ledger.Marks.IsZero() && f.Seen.Trusted != marks
+		// Marks of ours were taken away when nobody watched, or where no template shows it.
+		return (f.Seen.Template == 0 || step.restarts()) && !base.ledger.Marks.IsZero() && f.Seen.Trusted != f.Workload.MarksDigest()
 	}
 }
 

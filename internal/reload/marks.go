@@ -36,7 +36,7 @@ func (m Marks) standingAnnotation(src SourceKey) (string, bool) {
 
 // with returns the marks as a reload leaves them.
 func (m Marks) with(marking Marking) Marks {
-	next := Marks{Env: slices.Clone(m.Env), ReloadedFrom: cmp.Or(marking.ReloadedFrom, m.ReloadedFrom), Rolled: cmp.Or(marking.Rolled, m.Rolled)}
+	next := Marks{Env: slices.Clone(m.Env), ReloadedFrom: cmp.Or(marking.ReloadedFrom, m.ReloadedFrom), Rolled: cmp.Or(marking.Rolled, m.Rolled), RestartAt: cmp.Or(marking.RestartAt, m.RestartAt)}
 	for _, mark := range marking.Removed {
 		next.Env = slices.DeleteFunc(next.Env, func(e EnvMark) bool { return e.Container == mark.Container && e.Variable == mark.Variable })
 	}
@@ -51,10 +51,23 @@ func (m Marks) with(marking Marking) Marks {
 	return next
 }
 
-// MarksDigest stands for the marks in the pod template.
-func (w *Workload) MarksDigest() Digest { return w.Marks.digest() }
+// MarksDigest stands for all that a reload can leave on the workload.
+func (w *Workload) MarksDigest() Digest { return w.Marks.left(StepRestart) }
 
-// digest stands for all of them, in whatever order the variables are.
+// left stands for what a reload by a step leaves.
+func (m Marks) left(step Step) Digest {
+	template := m.digest()
+	if !step.restarts() {
+		return template
+	}
+	e := newEncoder(sha256.New())
+	e.begin('R')
+	e.Write(template[:])
+	e.text(m.RestartAt)
+	return Digest(e.Sum(nil)[:len(Digest{})])
+}
+
+// digest stands for all in the pod template, in whatever order the variables are.
 func (m Marks) digest() Digest {
 	env := slices.SortedFunc(slices.Values(m.Env), func(a, b EnvMark) int {
 		return cmp.Or(strings.Compare(a.Container, b.Container), strings.Compare(a.Variable, b.Variable), strings.Compare(a.Value, b.Value))
@@ -90,6 +103,18 @@ func markWriters(fields []metav1.ManagedFieldsEntry, names Names) map[string]str
 	return writers
 }
 
+// applier is the manager that owns a mark because it stands in a manifest, and
+// that will write it again. What kubectl does at the command of a person is done
+// once, and what Reloader wrote it leaves to us.
+func (m Marks) applier(mark string) string {
+	manager := m.Writers[mark]
+	byHand := strings.HasPrefix(manager, "kubectl-") && manager != "kubectl-client-side-apply"
+	if byHand || manager == reloaderManager {
+		return ""
+	}
+	return manager
+}
+
 // byReloader reads from them when Reloader wrote last, if a mark is among what it
 // wrote.
 func byReloader(fields []metav1.ManagedFieldsEntry, names Names) time.Time {
@@ -117,6 +142,9 @@ func marksIn(raw string, names Names) []string {
 		variable, more, _ := strings.Cut(rest[i+len(before):], after)
 		found = append(found, variable)
 		rest = more
+	}
+	if strings.Contains(raw, `"f:`+restartField+`"`) {
+		found = append(found, restartField)
 	}
 	for _, annotation := range []string{names.LastReloadedFrom, RolledAnnotation} {
 		if strings.Contains(raw, `"f:`+annotation+`"`) {

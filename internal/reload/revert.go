@@ -14,8 +14,10 @@ type Revert struct {
 	// Writer is the field manager that owns a mark now. A pure removal leaves no
 	// trace, and then it is empty.
 	Writer string
-	// Tool manages the object, as far as that tells; it is probably who did it.
-	Tool Tool
+	// Owner is the object of an operator that has made this one, and Tool what
+	// manages it, as far as that tells; either is probably who did it.
+	Owner string
+	Tool  Tool
 	// Old of All pods may not have the content.
 	Old, All int
 	// Final tells that every strategy was taken back, and nothing is written any
@@ -28,6 +30,8 @@ func (r *Revert) By() string {
 	switch {
 	case r.Writer != "":
 		return fmt.Sprintf("the field manager %q", r.Writer)
+	case r.Owner != "":
+		return "the operator of " + r.Owner + " (probably)"
 	case r.Tool != NoTool:
 		return string(r.Tool) + " (probably)"
 	default:
@@ -35,8 +39,13 @@ func (r *Revert) By() string {
 	}
 }
 
-// Name is By in a word, for who counts.
-func (r *Revert) Name() string { return cmp.Or(r.Writer, string(r.Tool), "unknown") }
+// Name is By in a word or two, for who counts.
+func (r *Revert) Name() string {
+	if r.Writer == "" && r.Owner != "" {
+		return "an operator"
+	}
+	return cmp.Or(r.Writer, string(r.Tool), "unknown")
+}
 
 // outlived decides on pods that are older than the content although the content
 // is what the workload was last rolled with: their template came back.
@@ -49,17 +58,17 @@ func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
 	}
 	d.Ledger.Counter++
 	if base.ledger.Marks.IsZero() {
-		d.Ledger.Step = f.Strategy.step(&f.Workload, base.ledger.Step)
+		d.Ledger.Step, d.Doubt = f.step(base.ledger.Step, t.outlived)
 		return d // it was rolled by somebody else, and is not any more: nothing of ours was taken away
 	}
-	d.Reverted = &Revert{Source: last.Source.Key, Tool: f.Workload.Tool, Old: f.Pods.older(last, f.Seen), All: f.Pods.Count}
+	d.Reverted = &Revert{Source: last.Source.Key, Owner: f.Workload.Owner, Tool: f.Workload.Tool, Old: f.Pods.older(last, f.Seen), All: f.Pods.Count}
 	d.Reverted.Writer = f.writer(last.Source.Key, base.ledger.Step)
-	step, again := base.ledger.Step.down()
+	step, again := f.down(base.ledger.Step, t.outlived)
 	switch {
 	case d.Reverted.Writer == reloaderManager || f.showsReloaders(last):
 		// Two controllers that each mark what the other has unmarked would never end.
 		d.Action, d.Changes, d.Ledger.Counter = Record, nil, base.ledger.Counter
-		d.Ledger.Marks = f.Workload.Marks.digest()
+		d.Ledger.Marks = f.Workload.Marks.left(base.ledger.Step)
 		d.Reverted.Writer = reloaderManager
 		d.Why = "Reloader marks it too"
 	case !again:
@@ -75,6 +84,9 @@ func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
 // stand where neither we nor Reloader write now may be years old.
 func (f *Facts) writer(src SourceKey, step Step) string {
 	writers := f.Workload.Marks.Writers
+	if step.restarts() {
+		return writers[restartField]
+	}
 	var variable, annotation string
 	if f.Strategy != StrategyAnnotations {
 		variable = writers[EnvVarName(src)]

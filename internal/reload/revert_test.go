@@ -29,10 +29,16 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"all are younger: somebody rolled it":               {reverted(0).pods(2, 61), Nothing},
 		"one is older":                                      {reverted(0).pods(2, 60), Reload},
 		"there are none":                                    {reverted(0).pods(0, 0), Nothing},
-		"every mark was taken away":                         {reverted(lastStep).pods(2, 60), Nothing},
+		"every mark was taken away":                         {reverted(StepAnnotation).pods(2, 60), Nothing},
 		"the marks of the latest reload stand: it did roll": {reverted(0).mark("x"), Nothing},
-		"nothing came back":                                 {reverted(0).with(func(f *Facts) { f.Seen.Returned = false }), Nothing},
-		"nobody saw whether it came back":                   {reverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
+		"the time of the restart was taken away, which no template shows": {reverted(StepRestartFirst).with(func(f *Facts) {
+			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy.rollout = false, true, RolloutRestart
+		}), AskPods},
+		"the time of the restart stands": {reverted(StepRestartFirst).with(func(f *Facts) {
+			f.Workload.Marks.RestartAt = "2026-03-01T12:00:00Z"
+		}).ledgerOf(func(l *Ledger) { l.Marks = Marks{RestartAt: "2026-03-01T12:00:00Z"}.left(StepRestartFirst) }), Nothing},
+		"nothing came back":               {reverted(0).with(func(f *Facts) { f.Seen.Returned = false }), Nothing},
+		"nobody saw whether it came back": {reverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
 		"nobody saw it, and the pods were asked before": {reverted(0).with(func(f *Facts) {
 			f.Seen = WorkloadSeen{Since: 100, Trusted: f.Workload.MarksDigest()}
 		}), Nothing},
@@ -75,7 +81,7 @@ func TestARevertIsOneStepDownTheLadder(t *testing.T) {
 		t.Errorf("marked by %+v", m)
 	}
 	s.f.Workload.Marks = s.f.Workload.Marks.with(m)
-	if d.Ledger.Marks != s.f.Workload.MarksDigest() {
+	if d.Ledger.Marks != s.f.Workload.Marks.digest() {
 		t.Error("the ledger does not know the marks as they are left")
 	}
 
@@ -104,6 +110,7 @@ func TestWhoTookAMarkBackIsNamedNoMoreSurelyThanItIsKnown(t *testing.T) {
 		"a removal leaves no trace":   {func(*Facts) {}, "somebody", "unknown"},
 		"a tool manages the object":   {func(f *Facts) { f.Workload.Tool = ArgoCD }, "Argo CD (probably)", "Argo CD"},
 		"a manager owns the mark now": {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"} }, `the field manager "terraform"`, "terraform"},
+		"an operator owns the object": {func(f *Facts) { f.Workload.Owner, f.Workload.Tool = `Shop "a"`, Helm }, `the operator of Shop "a" (probably)`, "an operator"},
 		"it owns another mark":        {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_OTHER_CONFIGMAP": "terraform"} }, "somebody", "unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,22 +7,24 @@ import (
 
 func TestStrategies(t *testing.T) {
 	for name, tc := range map[string]struct {
-		strategy Strategy
+		strategy StrategyChoice
 		custom   bool
 		before   Step
 		want     Step
 	}{
-		"auto":                                  {StrategyAuto, false, StepVariables, StepVariables},
-		"auto, a custom kind":                   {StrategyAuto, true, StepVariables, StepAnnotationFirst},
-		"env-vars":                              {StrategyEnvVars, false, StepVariables, StepVariables},
-		"env-vars, a custom kind":               {StrategyEnvVars, true, StepVariables, StepVariables},
-		"annotations":                           {StrategyAnnotations, false, StepVariables, StepAnnotationFirst},
-		"back from annotations":                 {StrategyEnvVars, false, StepAnnotationFirst, StepVariables},
-		"variables were taken away before":      {StrategyEnvVars, false, StepAnnotation, StepAnnotation},
-		"they were, and it is annotations now":  {StrategyAnnotations, false, StepAnnotation, StepAnnotation},
-		"they were, and it is a custom kind":    {StrategyAuto, true, StepAnnotation, StepAnnotation},
-		"a custom kind, env-vars from now on":   {StrategyEnvVars, true, StepAnnotationFirst, StepVariables},
-		"annotations after an annotation of it": {StrategyAnnotations, false, StepAnnotationFirst, StepAnnotationFirst},
+		"auto":                                    {StrategyAuto, false, StepVariables, StepVariables},
+		"auto, a custom kind":                     {StrategyAuto, true, StepVariables, StepAnnotationFirst},
+		"env-vars":                                {StrategyEnvVars, false, StepVariables, StepVariables},
+		"env-vars, a custom kind":                 {StrategyEnvVars, true, StepVariables, StepVariables},
+		"annotations":                             {StrategyAnnotations, false, StepVariables, StepAnnotationFirst},
+		"back from annotations":                   {StrategyEnvVars, false, StepAnnotationFirst, StepVariables},
+		"variables were taken away before":        {StrategyEnvVars, false, StepAnnotation, StepAnnotation},
+		"they were, and it is annotations now":    {StrategyAnnotations, false, StepAnnotation, StepAnnotation},
+		"they were, and it is a custom kind":      {StrategyAuto, true, StepAnnotation, StepAnnotation},
+		"a custom kind, env-vars from now on":     {StrategyEnvVars, true, StepAnnotationFirst, StepVariables},
+		"annotations after an annotation of it":   {StrategyAnnotations, false, StepAnnotationFirst, StepAnnotationFirst},
+		"a restart, and it is not to be any more": {StrategyAuto, true, StepRestart, StepAnnotation},
+		"a restart of its own, not any more":      {StrategyAuto, true, StepRestartFirst, StepAnnotationFirst},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := web().ledger(func(l *Ledger) { l.Step = tc.before }).cmSeen("two", 130).with(func(f *Facts) {
@@ -41,14 +43,14 @@ func TestStrategies(t *testing.T) {
 }
 
 func TestAnotherStrategyRollsNothing(t *testing.T) {
-	for _, strategy := range []Strategy{StrategyAuto, StrategyEnvVars, StrategyAnnotations} {
+	for _, strategy := range []StrategyChoice{StrategyAuto, StrategyEnvVars, StrategyAnnotations} {
 		for step := StepVariables; step <= lastStep; step++ {
 			for _, secrets := range []SecretMarks{SecretMarksKeyed, SecretMarksSHA1} {
 				for _, custom := range []bool{false, true} {
 					s := web().mark("x").ledger(nil).cm("one", 60).with(func(f *Facts) {
 						f.Strategy, f.SecretMarks, f.Workload.Custom = strategy, secrets, custom
 					})
-					s.ledgerOf(func(l *Ledger) { l.Step, l.Marks = step, s.f.Workload.MarksDigest() })
+					s.ledgerOf(func(l *Ledger) { l.Step, l.Marks = step, s.f.Workload.Marks.left(step) })
 					if d := Decide(s.f); d.Action != Nothing {
 						t.Errorf("strategy %d, step %d, Secrets by %d, custom %t: decided to %s: %s", strategy, step, secrets, custom, d.Action, d.Why)
 					}
@@ -60,6 +62,7 @@ func TestAnotherStrategyRollsNothing(t *testing.T) {
 
 func TestTheLadderGoesOnFromTheStrategy(t *testing.T) {
 	annotations := func(f *Facts) { f.Strategy = StrategyAnnotations }
+	restarting := func(f *Facts) { f.OnRevert, f.Workload.Restartable = OnRevertRestart, true }
 	for name, tc := range map[string]struct {
 		when  *situation
 		final bool
@@ -72,6 +75,14 @@ func TestTheLadderGoesOnFromTheStrategy(t *testing.T) {
 		"an annotation, from before it was variables":     {reverted(StepAnnotationFirst), true, 0},
 		"the annotation of a custom kind":                 {reverted(StepAnnotationFirst).with(func(f *Facts) { f.Workload.Custom = true }), true, 0},
 		"a variable of a custom kind that is to have one": {reverted(StepVariables).with(func(f *Facts) { f.Workload.Custom, f.Strategy = true, StrategyEnvVars }), false, StepAnnotation},
+		"a variable, with a restart to come":              {reverted(StepVariables).with(restarting), false, StepAnnotation},
+		"the annotation, with a restart to come":          {reverted(StepAnnotation).with(restarting), false, StepRestart},
+		"the annotation, of a kind without restarts":      {reverted(StepAnnotation).with(restarting).with(func(f *Facts) { f.Workload.Restartable = false }), true, 0},
+		"the restart":          {reverted(StepRestart).with(restarting), true, 0},
+		"a restart of its own": {reverted(StepRestartFirst).with(restarting).with(func(f *Facts) { f.Workload.Policy.rollout = RolloutRestart }), true, 0},
+		"a variable, where the annotation will not stay": {reverted(StepVariables).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), true, 0},
+		"the same, with a restart to come":               {reverted(StepVariables).with(restarting).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), false, StepRestart},
+		"an operator took it":                            {reverted(StepVariables).with(func(f *Facts) { f.Workload.Owner = `Shop "a"` }), true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tc.when.pods(2, 60).f)
@@ -123,7 +134,7 @@ func TestReloadersMarkIsLookedForWhereItsStrategyPutsIt(t *testing.T) {
 }
 
 func TestWhoTookTheAnnotationBack(t *testing.T) {
-	by := func(step Step, strategy Strategy, writers map[string]string) string {
+	by := func(step Step, strategy StrategyChoice, writers map[string]string) string {
 		return Decide(reverted(step).pods(2, 60).with(func(f *Facts) {
 			f.Strategy, f.Workload.Marks.Writers = strategy, writers
 		}).f).Reverted.Name()
@@ -160,7 +171,59 @@ func TestReloadersHashOfASecretShowsItUnlessItIsOurs(t *testing.T) {
 }
 
 func TestALedgerOfAnUnknownStepIsRefused(t *testing.T) {
-	if _, err := ParseLedger(`{"v":1,"uid":"u","n":1,"step":3}`); err == nil || !strings.Contains(err.Error(), "from 0 to 2") {
+	if _, err := ParseLedger(`{"v":1,"uid":"u","n":1,"step":5}`); err == nil || !strings.Contains(err.Error(), "from 0 to 4") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAMarkGoesWhereItWillStay(t *testing.T) {
+	const variable = "STAKATER_CM_CONFIGMAP"
+	ours := DefaultNames().LastReloadedFrom
+	written := func(mark, manager string) func(*Facts) {
+		return func(f *Facts) {
+			if f.Workload.Marks.Writers == nil {
+				f.Workload.Marks.Writers = map[string]string{}
+			}
+			f.Workload.Marks.Writers[mark] = manager
+		}
+	}
+	declared := func(d Declared) func(*Facts) { return func(f *Facts) { f.Workload.Declared = d } }
+	both := Declared{NoAnnotations: true, NoEnv: []string{"app"}}
+	for name, tc := range map[string]struct {
+		change []func(*Facts)
+		custom bool
+		want   Step
+		doubt  string
+	}{
+		"nothing speaks against variables":          {nil, false, StepVariables, ""},
+		"Git carries the variable":                  {[]func(*Facts){written(variable, "argocd-controller")}, false, StepAnnotationFirst, ""},
+		"kubectl applies it":                        {[]func(*Facts){written(variable, "kubectl-client-side-apply")}, false, StepAnnotationFirst, ""},
+		"the variable of another source":            {[]func(*Facts){written("STAKATER_X_CONFIGMAP", "argocd-controller")}, false, StepVariables, ""},
+		"it was undone by hand":                     {[]func(*Facts){written(variable, "kubectl-rollout")}, false, StepVariables, ""},
+		"Reloader has written it":                   {[]func(*Facts){written(variable, "Reloader")}, false, StepVariables, ""},
+		"Git carries the annotation":                {[]func(*Facts){written(ours, "argocd-controller")}, false, StepVariables, ""},
+		"the annotation, and there is nothing else": {[]func(*Facts){written(ours, "argocd-controller")}, true, StepAnnotationFirst, "annotation " + ours + " is in the manifest that argocd-controller applies"},
+		"no variables are to be":                    {[]func(*Facts){declared(Declared{NoEnv: []string{"app"}})}, false, StepAnnotationFirst, ""},
+		"no annotations are to be":                  {[]func(*Facts){declared(Declared{NoAnnotations: true})}, false, StepVariables, ""},
+		"neither is to be":                          {[]func(*Facts){declared(both)}, false, StepVariables, `its manifest declares the variables of container "app" to be null`},
+		"neither is to be, and it can be restarted": {[]func(*Facts){declared(both), func(f *Facts) { f.OnRevert, f.Workload.Restartable = OnRevertRestart, true }}, true, StepRestartFirst, ""},
+		"all of it is replaced":                     {[]func(*Facts){declared(Declared{Replaced: true})}, false, StepVariables, "Argo CD replaces it whole at each sync (argocd.argoproj.io/sync-options: Replace=true)"},
+		"an operator's object has its try":          {[]func(*Facts){func(f *Facts) { f.Workload.Owner = `Shop "a"` }}, false, StepVariables, ""},
+		"a step that was taken before is taken all along": {[]func(*Facts){declared(Declared{NoAnnotations: true}), func(f *Facts) {
+			l, _ := ParseLedger(f.Workload.LedgerText)
+			l.Step = StepAnnotation
+			f.Workload.LedgerText = l.String()
+		}}, false, StepAnnotation, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := web().ledger(nil).cmSeen("two", 130).with(func(f *Facts) { f.Workload.Custom = tc.custom })
+			for _, change := range tc.change {
+				s.with(change)
+			}
+			d := Decide(s.f)
+			if d.Action != Reload || d.Ledger.Step != tc.want || d.Doubt != tc.doubt {
+				t.Errorf("decided to %s at step %d, want %d; doubt %q, want %q", d.Action, d.Ledger.Step, tc.want, d.Doubt, tc.doubt)
+			}
+		})
 	}
 }

@@ -1,6 +1,10 @@
 package reload
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Tool is what manages an object from outside of the cluster, as far as the
 // object tells.
@@ -31,4 +35,14 @@ func toolOf(meta *metav1.ObjectMeta) Tool {
 	default:
 		return NoTool
 	}
+}
+
+// ownerOf names the object whose controller has made this one, and keeps it as
+// it made it.
+func ownerOf(meta *metav1.ObjectMeta) string {
+	owner := metav1.GetControllerOfNoCopy(meta)
+	if owner == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %q", owner.Kind, owner.Name)
 }

@@ -59,6 +59,10 @@ type Workload struct {
 	// Generation grows with each change of what the object asks for. Of one that
 	// borrows its template it is how much of the lender's it has acted upon.
 	Generation int64
+	// Owner is the object whose controller made this one, empty without any.
+	Owner string
+	// Declared is what its manifest says about where marks are put.
+	Declared Declared
 	// Restartable tells that the object has a field that restarts its pods.
 	Restartable bool
 	// Shape is nil where lists merge by name.
@@ -78,6 +82,8 @@ type Marks struct {
 	ReloadedFrom string
 	// Rolled is the text of the annotation RolledAnnotation.
 	Rolled string
+	// RestartAt is the time before which all pods are started anew.
+	RestartAt string
 	// Writers are, by variable or annotation, field managers other than ours.
 	Writers map[string]string
 	// ByReloader is when Reloader wrote to the object last, zero if no mark is its.
@@ -99,6 +105,8 @@ func NewWorkload(kind string, meta *metav1.ObjectMeta, selector *metav1.LabelSel
 		Created:         meta.CreationTimestamp.Time,
 		Deleting:        meta.DeletionTimestamp != nil,
 		Tool:            toolOf(meta),
+		Owner:           ownerOf(meta),
+		Declared:        declaredIn(meta.Annotations),
 		References:      References(&template.Spec),
 		Selector:        selector,
 		Template:        templateDigest(template, names),

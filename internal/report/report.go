@@ -120,57 +120,6 @@ func (r *Report) Failed(w *reload.Workload, d reload.Decision, err error, retryI
 		w.Key.Name, w.Key.Kind, w.Key.Namespace, err))
 }
 
-// Reverted is called when somebody took our mark away and pods from before the content are left. It is told as surely as
-// it is known.
-func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
-	v := d.Reverted
-	r.metrics.takenBack(v.Name())
-	text := revertText(d)
-	r.log.Warn(text, "workload", w.Key.String())
-	if r.dryRun {
-		return
-	}
-	r.events.publish(w, warning, revertReason(d), text)
-	if revertReason(d) == notRolled {
-		r.alerts.add(alert{failed: true, text: cut(fmt.Sprintf("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %d of %d pods still run the old *%s*",
-			w.Key.Name, w.Key.Kind, w.Key.Namespace, v.By(), v.Old, v.All, v.Source.Name))})
-	}
-}
-
-// notRolled is the reason when nothing more is tried, and somebody has to look.
-const notRolled = "NotRolled"
-
-// What is told when two controllers roll the same workload.
-const (
-	otherController = "OtherController"
-	besideReloader  = "Reloader marks this workload as well: what it wrote is kept. Run one of the two controllers, see docs/gitops.md#two-controllers"
-)
-
-func revertReason(d reload.Decision) string {
-	switch d.Action {
-	case reload.Reload:
-		return "Reverted"
-	case reload.Record:
-		return otherController
-	default:
-		return notRolled
-	}
-}
-
-func revertText(d reload.Decision) string {
-	v := d.Reverted
-	switch d.Action {
-	case reload.Record:
-		return besideReloader
-	case reload.Reload:
-		return fmt.Sprintf("Rolled again: %s removed the mark, and %d of %d pods still ran the old '%s'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted",
-			v.By(), v.Old, v.All, v.Source.Name)
-	default:
-		return fmt.Sprintf("Not rolled: %s removed every mark; %d of %d pods still run the old '%s'. Let it ignore the annotations of the pod template, see docs/gitops.md#reverted",
-			v.By(), v.Old, v.All, v.Source.Name)
-	}
-}
-
 // maxNames bounds the list of sources in one message.
 const maxNames = 512
 

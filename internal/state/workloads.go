@@ -116,7 +116,8 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 	}
 	cameBack := next.seen.Returned && same && known.revision != revision
 	byReloader := same && !known.Marks.ByReloader.Equal(w.Marks.ByReloader) // who else rolls it is to be told
-	return !same || cameBack || byReloader || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
+	restarted := same && known.Marks.RestartAt != w.Marks.RestartAt         // which no revision shows
+	return !same || cameBack || byReloader || restarted || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
 }
 
 // changeTemplate notes that the pod template is another one from a version on.

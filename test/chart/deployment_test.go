@@ -150,6 +150,7 @@ func TestArguments(t *testing.T) {
 		},
 		"how reloads are marked":     {"reloader: {reloadStrategy: annotations}", []string{"--reload-strategy=annotations"}},
 		"the strategy of old values": {"reloader: {reloadStrategy: default, reloadOnCreate: false, reloadOnDelete: false}", nil},
+		"what follows a revert":      {"reloader: {onRevert: restart, secretMarks: sha1}", []string{"--on-revert=restart", "--secret-marks=sha1"}},
 		"no strategy":                {"reloader: {reloadStrategy: null}", nil},
 		"creation and deletion":      {"reloader: {reloadOnCreate: true, reloadOnDelete: true}", []string{"--reload-on-create", "--reload-on-delete"}},
 		"no selectors":               {"reloader: {ignoreNamespaces: null, namespaceSelector: '', resourceLabelSelector: null}", nil},

@@ -2,19 +2,22 @@ package reload
 
 import "time"
 
-// Shape is what has to be known of an object to change single entries of its
-// lists where nothing merges them by name.
-type Shape struct {
-	// Template are the fields that lead to the pod template.
-	Template []string
-	// These maps are there, and need not be made.
-	Annotations, TemplateMetadata, TemplateAnnotations bool
-	// Variables are, for each regular container, the names in its environment.
-	Variables [][]string
+// restart starts the pods anew and leaves the pod template alone. Only some
+// custom kinds have a field for that.
+type restart struct{}
+
+// restartField is where the time of a restart stands in the spec.
+const restartField = "restartAt"
+
+func (restart) mark(d *Decision, _ *Workload, _ SecretMarks, now time.Time) Marking {
+	return Marking{RestartAt: d.restartAt(now)}
 }
 
-// restarts tells that a reload of the workload is a restart of its pods that
-// leaves the template alone.
+// Whoever takes the time of a restart away that is done undoes nothing.
+func (restart) against(*Workload, []Concern) string { return "" }
+
+// restarts tells that the user wants the pods of the workload restarted, and its
+// template left alone.
 func (w *Workload) restarts() bool {
 	return w.Restartable && w.Policy.RolloutStrategy() == RolloutRestart
 }

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// The reasons of the events about marks that do not stay.
+const (
+	// reverted: it was taken away, and the workload was rolled in another way.
+	reverted = "Reverted"
+	// notRolled: nothing more is tried, and somebody has to look.
+	notRolled = "NotRolled"
+	// mayNotStay: something on the object speaks against every way to mark it.
+	mayNotStay = "MarkMayNotStay"
+	// otherController: two of them roll the same workload.
+	otherController = "OtherController"
+)
+
+const besideReloader = "Reloader marks this workload as well: what it wrote is kept. Run one of the two controllers, see docs/gitops.md#two-controllers"
+
+// Reverted is called when somebody took our mark away and pods from before the content are left. It is told as surely as
+// it is known.
+func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
+	v := d.Reverted
+	r.metrics.takenBack(v.Name())
+	text := revertText(w, d)
+	r.log.Warn(text, "workload", w.Key.String())
+	if r.dryRun {
+		return
+	}
+	r.events.publish(w, warning, revertReason(d), text)
+	if revertReason(d) == notRolled {
+		r.alerts.add(alert{failed: true, text: cut(fmt.Sprintf("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %d of %d pods still run the old *%s*",
+			w.Key.Name, w.Key.Kind, w.Key.Namespace, v.By(), v.Old, v.All, v.Source.Name))})
+	}
+}
+
+// MayNotStay is called after a reload whose mark will probably be taken away.
+func (r *Report) MayNotStay(w *reload.Workload, doubt string) {
+	text := fmt.Sprintf("The mark of this rollout may be taken away again: %s. If that happens, pods are asked whether they are old, see docs/gitops.md#what-speaks-against-a-mark", doubt)
+	r.log.Warn(text, "workload", w.Key.String())
+	r.events.publish(w, warning, mayNotStay, text)
+}
+
+func revertReason(d reload.Decision) string {
+	switch d.Action {
+	case reload.Reload:
+		return reverted
+	case reload.Record:
+		return otherController
+	default:
+		return notRolled
+	}
+}
+
+func revertText(w *reload.Workload, d reload.Decision) string {
+	v := d.Reverted
+	switch {
+	case d.Action == reload.Record:
+		return besideReloader
+	case d.Action == reload.Reload && d.Ledger.Step == reload.StepRestart:
+		return fmt.Sprintf("Rolled again: %s removed the mark, and %d of %d pods still ran the old '%s'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted",
+			v.By(), v.Old, v.All, v.Source.Name)
+	case d.Action == reload.Reload:
+		return fmt.Sprintf("Rolled again: %s removed the mark, and %d of %d pods still ran the old '%s'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted",
+			v.By(), v.Old, v.All, v.Source.Name)
+	default:
+		return fmt.Sprintf("Not rolled: %s removed every mark; %d of %d pods still run the old '%s'. %s",
+			v.By(), v.Old, v.All, v.Source.Name, remedy(w, v))
+	}
+}
+
+// remedy says what would keep the mark, in the terms of whoever takes it away.
+func remedy(w *reload.Workload, v *reload.Revert) string {
+	switch {
+	case v.Owner != "":
+		return fmt.Sprintf("What %s declares is all that stays: set an annotation on its pods there, see docs/gitops.md#operators", v.Owner)
+	case v.Tool == reload.ArgoCD || strings.HasPrefix(v.Writer, "argocd"):
+		return fmt.Sprintf("Add to its Application: ignoreDifferences: [%s], syncOptions: [RespectIgnoreDifferences=true], see docs/gitops.md#reverted", ignoreRule(w))
+	case v.Tool == reload.Flux || v.Writer == "kustomize-controller" || v.Writer == "helm-controller":
+		return "Take the annotations of Reroll's mark out of what Flux applies, see docs/gitops.md#flux"
+	default:
+		return "Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted"
+	}
+}
+
+// ignoreRule makes Argo CD leave alone what Reroll writes.
+func ignoreRule(w *reload.Workload) string {
+	version, _ := schema.ParseGroupVersion(w.APIVersion) // it was read from the API server
+	return fmt.Sprintf("{group: %s, kind: %s, managedFieldsManagers: [%s]}", version.Group, w.Key.Kind, reload.FieldManager)
+}

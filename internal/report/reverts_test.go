@@ -1,0 +1,58 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// A user who reads the event knows what was seen, who did it as far as that is known, and what to do about it.
+func TestARevertIsToldWithWhatHelps(t *testing.T) {
+	revert := func(change func(*reload.Revert)) *reload.Revert {
+		v := &reload.Revert{Source: reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: "cfg"}, Old: 2, All: 2}
+		change(v)
+		return v
+	}
+	argo := func(v *reload.Revert) { v.Tool = reload.ArgoCD }
+	for about, tc := range map[string]struct {
+		action       reload.Action
+		step         reload.Step
+		who          func(*reload.Revert)
+		reason, note string
+	}{
+		"a step down": {reload.Reload, reload.StepAnnotation, argo, "Reverted",
+			"Rolled again: Argo CD (probably) removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted"},
+		"a restart as the last step": {reload.Reload, reload.StepRestart, argo, "Reverted",
+			"Rolled again: Argo CD (probably) removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted"},
+		"Argo CD, at the end": {reload.Nothing, reload.StepAnnotation, argo, "NotRolled",
+			"Not rolled: Argo CD (probably) removed every mark; 2 of 2 pods still run the old 'cfg'. Add to its Application: ignoreDifferences: [{group: apps, kind: Deployment, managedFieldsManagers: [reroll]}], syncOptions: [RespectIgnoreDifferences=true], see docs/gitops.md#reverted"},
+		"Flux, at the end": {reload.Nothing, reload.StepAnnotation, func(v *reload.Revert) { v.Writer = "kustomize-controller" }, "NotRolled",
+			`Not rolled: the field manager "kustomize-controller" removed every mark; 2 of 2 pods still run the old 'cfg'. Take the annotations of Reroll's mark out of what Flux applies, see docs/gitops.md#flux`},
+		"an operator": {reload.Nothing, reload.StepVariables, func(v *reload.Revert) { v.Owner, v.Tool = `Kafka "events"`, reload.Helm }, "NotRolled",
+			`Not rolled: the operator of Kafka "events" (probably) removed every mark; 2 of 2 pods still run the old 'cfg'. What Kafka "events" declares is all that stays: set an annotation on its pods there, see docs/gitops.md#operators`},
+		"nobody knows": {reload.Nothing, reload.StepAnnotation, func(*reload.Revert) {}, "NotRolled",
+			"Not rolled: somebody removed every mark; 2 of 2 pods still run the old 'cfg'. Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			d := newDesk(t, false)
+			w := web()
+			w.APIVersion = "apps/v1"
+			d.Reverted(w, reload.Decision{Action: tc.action, Ledger: reload.Ledger{Step: tc.step}, Reverted: revert(tc.who)})
+			events := d.published()
+			if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != tc.reason || events[0].Note != tc.note {
+				t.Errorf("got %+v\nwant %s: %s", events, tc.reason, tc.note)
+			}
+		})
+	}
+}
+
+func TestWhatSpeaksAgainstAMarkIsTold(t *testing.T) {
+	d := newDesk(t, false)
+	d.MayNotStay(web(), "its manifest declares the annotations of the pod template to be null")
+	events := d.published()
+	if len(events) != 1 || events[0].Reason != "MarkMayNotStay" || events[0].Type != "Warning" ||
+		!strings.HasPrefix(events[0].Note, "The mark of this rollout may be taken away again: its manifest declares") {
+		t.Errorf("got %+v", events)
+	}
+}

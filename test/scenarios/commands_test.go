@@ -23,6 +23,7 @@ func commands() map[string]func(context.Context, *step) error {
 		"status":   status,
 		"delete":   about((*harness.Namespace).Delete),
 		"unmark":   about((*harness.Namespace).Unmark),
+		"insist":   insist,
 		"undo":     about((*harness.Namespace).Undo),
 
 		"controller": controller,
@@ -63,6 +64,7 @@ func usage(command string) string {
 		"status":              "status KIND/NAME REASON",
 		"delete":              "delete KIND/NAME",
 		"unmark":              "unmark KIND/NAME",
+		"insist":              "insist KIND/NAME marks|ledger|both",
 		"undo":                "undo deployment/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
 		"receiver":            "receiver start PATH, receiver answer|hang|fail|redirect",
@@ -182,6 +184,22 @@ func about(do func(*harness.Namespace, context.Context, harness.Ref) error) func
 		}
 		return do(s.ns, ctx, ref)
 	}
+}
+
+// insist goes on until the scenario ends.
+func insist(_ context.Context, s *step) error {
+	if err := s.changing(2, 2); err != nil {
+		return err
+	}
+	ref, err := harness.ParseRef(s.args[0])
+	if err != nil {
+		return err
+	}
+	what, ok := map[string]harness.Insists{"marks": {Marks: true}, "ledger": {Ledger: true}, "both": {Marks: true, Ledger: true}}[s.args[1]]
+	if !ok {
+		return errUsage
+	}
+	return s.ns.Insist(s.life, ref, what)
 }
 
 func receiver(_ context.Context, s *step) error {

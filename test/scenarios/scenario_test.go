@@ -20,6 +20,8 @@ type scenario struct {
 	setting  *setting
 	patience time.Duration
 	ns       *harness.Namespace
+	// life is as long as the scenario.
+	life context.Context
 
 	installation *harness.Installation // from the first start on
 	controller   *harness.Controller   // the one that was started last
@@ -60,7 +62,7 @@ func setUp(on *setting, patience time.Duration, env *testscript.Env) error {
 	// Observation goes on until the scenario has ended.
 	ctx, cancel := context.WithCancel(context.Background())
 	env.Defer(cancel)
-	s := &scenario{setting: on, patience: patience}
+	s := &scenario{setting: on, patience: patience, life: ctx}
 	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 	var err error
 	if s.ns, err = on.Harness.Namespace(ctx, name); err != nil {

@@ -1,0 +1,180 @@
+package reload
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// ParsePolicy reads the annotations of a workload and of its pod template.
+// Nothing it finds wrong keeps it from reading the rest.
+func ParsePolicy(own, template map[string]string, names Names) (Policy, []Problem) {
+	r := policyReader{
+		own:      annotations{values: own},
+		template: annotations{values: template, inTemplate: true},
+		names:    names,
+	}
+	policy := Policy{
+		configMap:           r.kind(ConfigMap),
+		secret:              r.kind(Secret),
+		secretProviderClass: r.kind(SecretProviderClass),
+		settle:              r.settle(),
+		pause:               r.pause(),
+		rollout:             r.rollout(),
+	}
+	policy.rolloutSet = r.preferred(names.RolloutStrategy).hasAny(names.RolloutStrategy)
+	return policy, r.problems
+}
+
+type annotations struct {
+	values     map[string]string
+	inTemplate bool
+}
+
+func (a annotations) hasAny(keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool {
+		_, ok := a.values[key]
+		return ok
+	})
+}
+
+// policyReader gathers the problems on the way.
+type policyReader struct {
+	own, template annotations
+	names         Names
+	problems      []Problem
+}
+
+// refuse drops repetitions: each kind of source reads "auto" and "search" anew,
+// because each decides for itself whether the pod template has a say.
+func (r *policyReader) refuse(from annotations, key, value, format string, args ...any) {
+	problem := Problem{Annotation: key, InTemplate: from.inTemplate, Value: value, Message: fmt.Sprintf(format, args...)}
+	if !slices.Contains(r.problems, problem) {
+		r.problems = append(r.problems, problem)
+	}
+}
+
+func (r *policyReader) kind(kind SourceKind) kindPolicy {
+	keys := r.names.of(kind)
+	from := r.own
+	opting := []string{keys.named, r.names.Search, r.names.Auto, keys.auto}
+	if !from.hasAny(opting...) {
+		from = r.template
+	}
+	return kindPolicy{
+		optsSet:     from.hasAny(opting...),
+		excludedSet: r.preferred(keys.exclude).hasAny(keys.exclude),
+
+		entries:  r.entries(from, keys.named),
+		excluded: listOf(r.preferred(keys.exclude).values[keys.exclude]),
+		search:   r.search(from),
+		auto:     r.toggle(from, r.names.Auto),
+		typed:    r.toggle(from, keys.auto),
+	}
+}
+
+// preferred is for the annotations that do not decide whether a workload is
+// opted in: each of them is looked for on its own.
+func (r *policyReader) preferred(key string) annotations {
+	if r.own.hasAny(key) {
+		return r.own
+	}
+	return r.template
+}
+
+// maxListProblems bounds what one list can add to events and memory: it has room
+// for tens of thousands of mistakes.
+const maxListProblems = 10
+
+func (r *policyReader) entries(from annotations, key string) []namedEntry {
+	var entries []namedEntry
+	size, refused, last := 0, 0, ""
+	for _, text := range listOf(from.values[key]) {
+		entry, err := newNamedEntry(text, &size)
+		if err == nil {
+			entries = append(entries, entry)
+			continue
+		}
+		if refused++; refused <= maxListProblems {
+			r.refuse(from, key, text, "%v", err)
+		}
+		last = text
+	}
+	if refused > maxListProblems {
+		r.refuse(from, key, last, "refused like %d other entries of the list, of which only the first %d are reported", refused-1, maxListProblems)
+	}
+	return entries
+}
+
+func (r *policyReader) search(from annotations) bool {
+	value := from.values[r.names.Search]
+	switch value {
+	case "true":
+		return true
+	case "", "false":
+		return false
+	default:
+		r.refuse(from, r.names.Search, value, `counts as false; only "true" turns it on`)
+		return false
+	}
+}
+
+// toggle takes an empty value for none, although it is not a boolean: that is
+// what a template renders for an option nobody has set, and Reloader rolls such
+// a workload when all are opted in.
+func (r *policyReader) toggle(from annotations, key string) toggle {
+	value, ok := from.values[key]
+	if !ok {
+		return unset
+	}
+	yes, err := strconv.ParseBool(value)
+	switch {
+	case value == "":
+		r.refuse(from, key, value, `counts as not set; write "true" or "false", or leave the annotation out`)
+		return unset
+	case err != nil:
+		r.refuse(from, key, value, `not a boolean and counts as false; write "true" or "false"`)
+		return off
+	case yes:
+		return on
+	default:
+		return off
+	}
+}
+
+func (r *policyReader) settle() setDuration {
+	return r.duration(SettleAnnotation, 0, "a duration of zero or more such as 3s")
+}
+
+func (r *policyReader) pause() setDuration {
+	return r.duration(r.names.PausePeriod, 1, "a duration above zero such as 5m")
+}
+
+func (r *policyReader) duration(key string, least time.Duration, right string) setDuration {
+	from := r.preferred(key)
+	text, ok := from.values[key]
+	if !ok {
+		return setDuration{}
+	}
+	value, err := time.ParseDuration(text)
+	if err != nil || value < least {
+		r.refuse(from, key, text, "counts as not set; write %s", right)
+		return setDuration{}
+	}
+	return setDuration{value: value, set: true}
+}
+
+func (r *policyReader) rollout() RolloutStrategy {
+	from := r.preferred(r.names.RolloutStrategy)
+	value, ok := from.values[r.names.RolloutStrategy]
+	switch {
+	case !ok || value == RolloutTemplate.String():
+		return RolloutTemplate
+	case value == RolloutRestart.String():
+		return RolloutRestart
+	default:
+		r.refuse(from, r.names.RolloutStrategy, value, "counts as %q; write %q or %q", RolloutTemplate, RolloutTemplate, RolloutRestart)
+		return RolloutTemplate
+	}
+}

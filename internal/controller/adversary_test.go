@@ -36,6 +36,7 @@ type stage struct {
 	looks                  []Look
 	queued                 int
 	late                   []time.Duration
+	says                   []string
 }
 
 type stageReport struct {

@@ -84,8 +84,8 @@ type Report interface {
 	MayNotStay(w *reload.Workload, doubt string)
 	// Watching is called when a workload was opted in, with the sources that concern it.
 	Watching(w *reload.Workload, concerns []reload.Concern)
-	// Missing is called when such a workload names sources that do not exist.
-	Missing(w *reload.Workload, sources []reload.LocalKey)
+	// Missing is called when such a workload names sources that do not exist, or by an expression that fits none.
+	Missing(w *reload.Workload, named []reload.NamedSource)
 	// Misused is called when somebody has written annotations that are wrong or do nothing.
 	Misused(w *reload.Workload, problems []reload.Problem)
 	// Misplaced is called when somebody has written an annotation on a source that belongs on a workload.

@@ -236,7 +236,7 @@ func (noReport) LedgerTaken(*reload.Workload, time.Time) {}
 
 func (noReport) Watching(*reload.Workload, []reload.Concern) {}
 
-func (noReport) Missing(*reload.Workload, []reload.LocalKey) {}
+func (noReport) Missing(*reload.Workload, []reload.NamedSource) {}
 
 func (noReport) Misused(*reload.Workload, []reload.Problem) {}
 

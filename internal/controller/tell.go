@@ -52,7 +52,7 @@ func (c *Controller) tellOptedIn(before *reload.Workload, w *reload.Workload) {
 // newcomer is a workload that has begun to ask for something, and what it asked for before.
 type newcomer struct {
 	wasIn bool
-	named []reload.LocalKey
+	named []reload.NamedSource
 }
 
 // welcome tells of a workload that was opted in what is watched for it, once that is known, and of one that names other
@@ -68,13 +68,17 @@ func (c *Controller) welcome(facts *reload.Facts) {
 	if !n.wasIn {
 		c.report.Watching(&facts.Workload, facts.Concerns)
 	}
-	missing := slices.DeleteFunc(facts.Missing(), func(key reload.LocalKey) bool {
-		unknown := slices.Contains(c.opts.IgnoredSources, key.Kind)
-		return unknown || slices.Contains(n.named, key) // nobody knows, or it was told before
+	missing := slices.DeleteFunc(facts.Missing(), func(named reload.NamedSource) bool {
+		return !c.reads(named.Kind) || slices.Contains(n.named, named) // nobody knows, or it was told before
 	})
 	if len(missing) > 0 {
 		c.report.Missing(&facts.Workload, missing)
 	}
+}
+
+// reads tells whether sources of a kind are looked at, so that it is known which of them exist.
+func (c *Controller) reads(kind reload.SourceKind) bool {
+	return (kind == reload.ConfigMap || kind == reload.Secret) && !slices.Contains(c.opts.IgnoredSources, kind)
 }
 
 // tellTooNew tells once of a workload that nothing is done for because its ledger cannot be read.

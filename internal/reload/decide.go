@@ -127,17 +127,15 @@ type Decision struct {
 	BesideReloader bool
 }
 
-// Missing are the sources that the workload names and that do not exist.
-func (f *Facts) Missing() []LocalKey {
-	var missing []LocalKey
-	for _, key := range f.Workload.Policy.Named() {
-		exists := slices.Contains(f.Spared, key) || slices.Contains(f.Unselected, key) ||
-			slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Key.Local() == key })
-		if !exists {
-			missing = append(missing, key)
-		}
+// Missing are the entries of the workload's lists that no source fits.
+func (f *Facts) Missing() []NamedSource {
+	there := slices.Concat(f.Spared, f.Unselected)
+	for _, c := range f.Concerns {
+		there = append(there, c.Source.Key.Local())
 	}
-	return missing
+	return f.Workload.Policy.named(func(kind SourceKind, entry namedEntry) bool {
+		return !slices.ContainsFunc(there, func(key LocalKey) bool { return key.Kind == kind && entry.matches(key.Name) })
+	})
 }
 
 // Decide compares the content of the sources now with the content that the pods

@@ -78,3 +78,16 @@ func listOf(value string) []string {
 	}
 	return list
 }
+
+// isObjectName tells whether an object can have that name.
+func isObjectName(text string) bool {
+	for label := range strings.SplitSeq(text, ".") {
+		inner := strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-")
+		if label == "" || inner != "" || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
+			return false
+		}
+	}
+	return len(text) <= maxObjectName
+}
+
+const maxObjectName = 253

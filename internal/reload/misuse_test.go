@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,10 +61,31 @@ func TestDistance(t *testing.T) {
 }
 
 func TestASourceThatIsNamedAndDoesNotExist(t *testing.T) {
-	s := web().cm("one", 60)
-	s.f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().ConfigMap: "cm, spared, mising, any-.*"}, nil, DefaultNames())
-	s.f.Spared = []LocalKey{{ConfigMap, "spared"}}
-	if got := s.f.Missing(); len(got) != 1 || got[0].Name != "mising" {
-		t.Errorf("got %v", got)
+	for list, want := range map[string][]NamedSource{
+		"cm, spared, unselected": nil,
+		"cm, mising":             {{ConfigMap, "mising", false}},
+		"mising, mising":         {{ConfigMap, "mising", false}},
+		// A dot means any character, and stands in names of objects nevertheless.
+		"my.config":           {{ConfigMap, "my.config", false}},
+		"my.config, db.app-1": {{ConfigMap, "my.config", false}, {ConfigMap, "db.app-1", false}},
+		"spa.ed":              nil,
+		"app-.*":              {{ConfigMap, "app-.*", true}},
+		"My.Config":           {{ConfigMap, "My.Config", true}},
+		"a..b":                {{ConfigMap, "a..b", true}},
+		"a.-b":                {{ConfigMap, "a.-b", true}},
+		"a.b-":                {{ConfigMap, "a.b-", true}},
+		"c.*, sp.*, unsel.*":  nil,
+		"only-a-secret":       {{ConfigMap, "only-a-secret", false}},
+		"only-a-.*":           {{ConfigMap, "only-a-.*", true}},
+	} {
+		t.Run(list, func(t *testing.T) {
+			s := web().cm("one", 60)
+			s.f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().ConfigMap: list}, nil, DefaultNames())
+			s.f.Spared = []LocalKey{{ConfigMap, "spared"}, {Secret, "only-a-secret"}}
+			s.f.Unselected = []LocalKey{{ConfigMap, "unselected"}}
+			if got := s.f.Missing(); !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
 	}
 }

@@ -133,12 +133,31 @@ func (p Policy) Names(key LocalKey) bool {
 	return slices.ContainsFunc(p.of(key.Kind).entries, func(e namedEntry) bool { return e.matches(key.Name) })
 }
 
-// Named are the sources that lists name as they are spelt.
-func (p Policy) Named() []LocalKey {
-	var named []LocalKey
+// NamedSource is an entry of a list of sources that a workload names.
+type NamedSource struct {
+	Kind SourceKind
+	// Text is the entry as it is spelt.
+	Text string
+	// Expression tells that no object can have it as a name. One with a dot may be
+	// both: it is taken for the name that it most likely is.
+	Expression bool
+}
+
+// Named are the entries of all lists, each of them once.
+func (p Policy) Named() []NamedSource {
+	return p.named(func(SourceKind, namedEntry) bool { return true })
+}
+
+func (p Policy) named(wanted func(SourceKind, namedEntry) bool) []NamedSource {
+	var named []NamedSource
+	seen := map[NamedSource]struct{}{}
 	for _, kind := range sourceKinds() {
-		for _, name := range p.ExactNames(kind) {
-			named = append(named, LocalKey{Kind: kind, Name: name})
+		for _, entry := range p.of(kind).entries {
+			source := NamedSource{Kind: kind, Text: entry.text, Expression: entry.pattern != nil && !isObjectName(entry.text)}
+			if _, twice := seen[source]; !twice && wanted(kind, entry) {
+				seen[source] = struct{}{}
+				named = append(named, source)
+			}
 		}
 	}
 	return named

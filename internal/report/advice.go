@@ -19,17 +19,35 @@ func watchingText(w *reload.Workload, concerns []reload.Concern) string {
 	if len(concerns) == 0 {
 		return fmt.Sprintf("Nothing is watched for this %s yet: it refers to no ConfigMap or Secret that its annotations ask for", w.Key.Kind)
 	}
-	var keys []reload.LocalKey
+	var names []string
 	for _, c := range concerns {
-		keys = append(keys, c.Source.Key.Local())
+		names = append(names, fmt.Sprintf("%s '%s'", c.Source.Key.Kind, c.Source.Key.Name))
 	}
-	return fmt.Sprintf("A change of the content of %s rolls this %s (%s)", listed(keys), w.Key.Kind, concerns[0].Verdict.Rule)
+	return fmt.Sprintf("A change of the content of %s rolls this %s (%s)", listed(names), w.Key.Kind, concerns[0].Verdict.Rule)
 }
 
-// Missing is called when such a workload names sources that do not exist.
-func (r *Report) Missing(w *reload.Workload, sources []reload.LocalKey) {
-	r.tell(w, warning, "SourceMissing", fmt.Sprintf("Its annotations name %s, which namespace %s does not have. Check the spelling; when it is created, it is watched",
-		listed(sources), w.Key.Namespace))
+// Missing is called when such a workload names sources that do not exist, or by an expression that fits none.
+func (r *Report) Missing(w *reload.Workload, named []reload.NamedSource) {
+	r.tell(w, warning, "SourceMissing", missingText(w.Key.Namespace, named))
+}
+
+func missingText(namespace string, named []reload.NamedSource) string {
+	var names, expressions []string
+	for _, n := range named {
+		if n.Expression {
+			expressions = append(expressions, fmt.Sprintf("'%s' matches no %s", short(n.Text), n.Kind))
+		} else {
+			names = append(names, fmt.Sprintf("%s '%s'", n.Kind, n.Text))
+		}
+	}
+	text := ""
+	if len(names) > 0 {
+		text = fmt.Sprintf("Its annotations name %s, which namespace %s does not have. ", listed(names), namespace)
+	}
+	if len(expressions) > 0 {
+		text += fmt.Sprintf("In namespace %s, %s. ", namespace, listed(expressions))
+	}
+	return text + "Check the spelling; when it is created, it is watched"
 }
 
 // Misused is called when somebody has written annotations that are wrong or do nothing.
@@ -64,19 +82,24 @@ func (r *Report) tell(w *reload.Workload, kind, reason, text string) {
 	}
 }
 
-// listed names sources in a sentence, as many as there is room for.
-func listed(keys []reload.LocalKey) string {
+// listed puts names into a sentence, as many as there is room for.
+func listed(names []string) string {
 	const most = 10
-	var names []string
-	for _, key := range keys[:min(len(keys), most)] {
-		names = append(names, fmt.Sprintf("%s '%s'", key.Kind, key.Name))
-	}
-	if more := len(keys) - most; more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
+	if more := len(names) - most; more > 0 {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", more))
 	}
 	if len(names) == 1 {
 		return names[0]
 	}
 	last := len(names) - 1
-	return strings.Join(slices.Clone(names[:last]), ", ") + " and " + names[last]
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// short is as much as is needed to find an entry of a list again.
+func short(entry string) string {
+	const most = 100
+	if len(entry) <= most {
+		return entry
+	}
+	return strings.ToValidUTF8(entry[:most], "") + "…"
 }

@@ -1,0 +1,38 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func TestWhatIsNamedAndNotThere(t *testing.T) {
+	name := func(kind reload.SourceKind, text string) reload.NamedSource {
+		return reload.NamedSource{Kind: kind, Text: text}
+	}
+	expression := func(kind reload.SourceKind, text string) reload.NamedSource {
+		return reload.NamedSource{Kind: kind, Text: text, Expression: true}
+	}
+	for want, missing := range map[string][]reload.NamedSource{
+		"Its annotations name ConfigMap 'my.config', which namespace shop does not have. Check the spelling; when it is created, it is watched": {
+			name(reload.ConfigMap, "my.config"),
+		},
+		"In namespace shop, 'app-.*' matches no ConfigMap. Check the spelling; when it is created, it is watched": {
+			expression(reload.ConfigMap, "app-.*"),
+		},
+		"Its annotations name ConfigMap 'a' and Secret 'b', which namespace shop does not have. " +
+			"In namespace shop, 'c.*' matches no ConfigMap and 'd|e' matches no Secret. Check the spelling; when it is created, it is watched": {
+			name(reload.ConfigMap, "a"), expression(reload.ConfigMap, "c.*"), name(reload.Secret, "b"), expression(reload.Secret, "d|e"),
+		},
+		"In namespace shop, '" + strings.Repeat("x", 100) + "…' matches no Secret. Check the spelling; when it is created, it is watched": {
+			expression(reload.Secret, strings.Repeat("x", 4000)+".*"),
+		},
+	} {
+		d := newDesk(t, false)
+		d.Missing(web(), missing)
+		if events := d.published(); len(events) != 1 || events[0].Note != want || events[0].Reason != "SourceMissing" || events[0].Type != "Warning" {
+			t.Errorf("published %+v, want one that says %q", events, want)
+		}
+	}
+}

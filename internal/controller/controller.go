@@ -88,8 +88,8 @@ type Report interface {
 	Missing(w *reload.Workload, named []reload.NamedSource)
 	// Misused is called when somebody has written annotations that are wrong or do nothing.
 	Misused(w *reload.Workload, problems []reload.Problem)
-	// Misplaced is called when somebody has written an annotation on a source that belongs on a workload.
-	Misplaced(src *reload.Source)
+	// MisusedSource is called when somebody has written such annotations on a source.
+	MisusedSource(src *reload.Source, problems []reload.Problem)
 	// LedgerTaken is called when a ledger was taken away or set back again, so soon that it is kept in memory alone.
 	LedgerTaken(w *reload.Workload, lastWritten time.Time)
 	// Undecided is called when nothing could tell whether some Secrets of a workload changed.

@@ -154,8 +154,8 @@ func (c *Controller) sources(kind reload.SourceKind, namespace string, read func
 			if !ok {
 				return
 			}
-			if live && src.Misplaced != "" && c.acting.Load() && c.looksAt(src.Key.Namespace) && c.state.Misplaced(src.Key) != src.Misplaced {
-				c.report.Misplaced(&src)
+			if live && c.acting.Load() {
+				c.tellSource(&src)
 			}
 			for _, key := range c.state.PutSource(src, live) {
 				c.enqueue(key, live)

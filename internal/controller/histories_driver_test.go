@@ -240,7 +240,7 @@ func (noReport) Missing(*reload.Workload, []reload.NamedSource) {}
 
 func (noReport) Misused(*reload.Workload, []reload.Problem) {}
 
-func (noReport) Misplaced(*reload.Source) {}
+func (noReport) MisusedSource(*reload.Source, []reload.Problem) {}
 
 func (noReport) Failed(*reload.Workload, reload.Decision, error, time.Duration, bool) {}
 

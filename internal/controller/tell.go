@@ -21,12 +21,31 @@ func (c *Controller) tellProblems(before *reload.Workload, w *reload.Workload) {
 	if !c.looksAt(w.Key.Namespace) {
 		return
 	}
-	problems := slices.DeleteFunc(slices.Clone(w.Problems), func(p reload.Problem) bool {
-		return before != nil && slices.Contains(before.Problems, p)
-	})
-	if len(problems) > 0 {
+	var known []reload.Problem
+	if before != nil {
+		known = before.Problems
+	}
+	if problems := newAmong(w.Problems, known); len(problems) > 0 {
 		c.report.Misused(w, problems)
 	}
+}
+
+// tellSource tells what is newly wrong with the annotations of a source.
+func (c *Controller) tellSource(src *reload.Source) {
+	if len(src.Problems) == 0 || !c.looksAt(src.Key.Namespace) {
+		return
+	}
+	var known []reload.Problem
+	if before, ok := c.state.Source(src.Key); ok && before.UID == src.UID {
+		known = before.Problems
+	}
+	if problems := newAmong(src.Problems, known); len(problems) > 0 {
+		c.report.MisusedSource(src, problems)
+	}
+}
+
+func newAmong(problems, known []reload.Problem) []reload.Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p reload.Problem) bool { return slices.Contains(known, p) })
 }
 
 func (c *Controller) tellOptedIn(before *reload.Workload, w *reload.Workload) {

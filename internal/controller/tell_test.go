@@ -8,8 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
 // Watching implements Report.
@@ -21,6 +24,20 @@ func (r stageReport) Watching(w *reload.Workload, concerns []reload.Concern) {
 func (r stageReport) Missing(w *reload.Workload, named []reload.NamedSource) {
 	for _, n := range named {
 		r.says = append(r.says, fmt.Sprintf("%s missing %s %s", w.Key.Name, n.Kind, n.Text))
+	}
+}
+
+// Misused implements Report.
+func (r stageReport) Misused(w *reload.Workload, problems []reload.Problem) {
+	for _, p := range problems {
+		r.says = append(r.says, fmt.Sprintf("%s misused %s", w.Key.Name, p.Annotation))
+	}
+}
+
+// MisusedSource implements Report.
+func (r stageReport) MisusedSource(src *reload.Source, problems []reload.Problem) {
+	for _, p := range problems {
+		r.says = append(r.says, fmt.Sprintf("%s misused %s", src.Key.Name, p.Annotation))
 	}
 }
 
@@ -58,4 +75,44 @@ func TestWhatIsNamedAndNotThereIsToldOnce(t *testing.T) {
 	s.opts.IgnoredSources = []reload.SourceKind{reload.Secret}
 	s.annotate(map[string]string{reload.DefaultNames().Secret: "a", reload.DefaultNames().SecretProviderClass: "b"})
 	s.heard("of kinds that are not read")
+}
+
+// annotateSource writes annotations on a ConfigMap; the watch tells, or a snapshot does later.
+func (s *stage) annotateSource(live bool, annotations map[string]string) {
+	s.Helper()
+	changed, err := s.server.Edit("configmaps", inShop("web"), "kubectl", func(obj simapi.Object) { obj.SetAnnotations(annotations) })
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.configMaps("").put(changed, live)
+}
+
+func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
+	const typo = "reloader.stakater.com/mach"
+	match := reload.DefaultNames().Match
+	s := newStage(t)
+	s.add("web", true, "")
+	s.annotateSource(true, map[string]string{typo: "true"})
+	s.heard("nobody acts yet")
+	s.acting.Store(true)
+	s.edit("web", "2")
+	s.heard("it stood there before")
+	s.annotateSource(true, map[string]string{typo: "true", match: "True"})
+	s.heard("one more", "web misused "+match)
+	s.edit("web", "3")
+	s.heard("an edit of the content")
+	s.annotateSource(true, nil)
+	s.annotateSource(true, map[string]string{match: "yes"})
+	s.heard("written again", "web misused "+match)
+	if err := s.server.Delete("configmaps", inShop("web")); err != nil {
+		t.Fatal(err)
+	}
+	made, err := s.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: "web", Annotations: map[string]string{match: "yes"},
+	}}, "kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.configMaps("").put(made, true)
+	s.heard("another object with the same mistake", "web misused "+match)
 }

@@ -58,7 +58,7 @@ func (r *policyReader) refuse(from annotations, key, value, format string, args 
 func (r *policyReader) kind(kind SourceKind) kindPolicy {
 	keys := r.names.of(kind)
 	from := r.own
-	opting := []string{keys.named, r.names.Search, r.names.Auto, keys.auto}
+	opting := r.names.opting(keys)
 	if !from.hasAny(opting...) {
 		from = r.template
 	}

@@ -4,90 +4,105 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// misuse finds annotations of a workload that do nothing, and that somebody
-// meant to do something: a key with a typo, one that belongs on a source, one
-// that has no effect beside another.
-func misuse(own map[string]string, policy Policy, names Names) []Problem {
+// The kinds of workload that some annotations are for alone.
+const (
+	kindDeployment = "Deployment"
+	kindRollout    = "Rollout"
+)
+
+// maxProblems bounds what one object can add to events and memory: its
+// annotations have room for tens of thousands of mistakes.
+const maxProblems = 20
+
+// maxValue is as much of a value as is told.
+const maxValue = 100
+
+// problemsOf adds to the values of a workload that were refused what somebody
+// has written, meant to do something by, and does nothing: a key with a typo, one
+// that belongs on another kind of object, one without effect beside another.
+func problemsOf(kind string, own, template map[string]string, refused []Problem, names Names) []Problem {
+	unused := names.unusedOn(kind)
+	found := slices.DeleteFunc(refused, func(p Problem) bool { return unused[p.Annotation] != "" })
+	places := []annotations{{values: own}, {values: template, inTemplate: true}}
+	for _, at := range places {
+		for _, key := range slices.Sorted(maps.Keys(at.values)) {
+			right, near := names.nearest(key)
+			switch {
+			case unused[key] != "":
+				found = append(found, at.problem(key, unused[key]))
+			case near && slices.Contains(names.ofSource(), right):
+				found = append(found, at.problem(key, "does nothing; there is "+right+", which belongs on the ConfigMap or Secret"))
+			case near:
+				found = append(found, at.problem(key, "does nothing; there is "+right))
+			}
+		}
+	}
+	for _, at := range places {
+		if at.searchesForNothing(places[0], names) {
+			found = append(found, at.problem(names.Search, "has no effect beside "+names.Auto+", which covers all that the workload refers to"))
+		}
+	}
+	return slices.Clip(found[:min(len(found), maxProblems)])
+}
+
+func (a annotations) problem(key, message string) Problem {
+	value := a.values[key]
+	if len(value) > maxValue {
+		value = strings.ToValidUTF8(value[:maxValue], "") + "…"
+	}
+	return Problem{Annotation: strings.Clone(key), InTemplate: a.inTemplate, Value: strings.Clone(value), Message: message}
+}
+
+// searchesForNothing tells that all which could be found by searching counts
+// anyhow, as far as anybody looks there.
+func (a annotations) searchesForNothing(own annotations, names Names) bool {
+	auto, err := strconv.ParseBool(a.values[names.Auto])
+	if err != nil || !auto || a.values[names.Search] != "true" {
+		return false
+	}
+	return !a.inTemplate || slices.ContainsFunc(names.ofKinds(), func(keys kindNames) bool {
+		return !own.hasAny(names.opting(keys)...)
+	})
+}
+
+// problemsOfSource are those of the annotations of a source. They are found when
+// it arrives: nothing else is kept of what stands there.
+func problemsOfSource(own map[string]string, names Names) []Problem {
 	var found []Problem
+	at := annotations{values: own}
 	for _, key := range slices.Sorted(maps.Keys(own)) {
-		switch right, near := names.nearest(key); {
-		case key == names.Match || key == names.Ignore:
-			found = append(found, Problem{Annotation: key, Value: own[key], Message: "does nothing on a workload; it belongs on the ConfigMap or Secret"})
+		right, near := names.nearest(key)
+		switch {
+		case slices.Contains(names.ofSource(), key):
+			if value := own[key]; value != "true" && value != "false" {
+				found = append(found, at.problem(key, `counts as false; only "true" turns it on`))
+			}
+		case slices.Contains(names.ofWorkload(), key):
+			found = append(found, at.problem(key, "does nothing here; it belongs on the workload that uses this"))
+		case near && slices.Contains(names.ofSource(), right):
+			found = append(found, at.problem(key, "does nothing; there is "+right))
 		case near:
-			found = append(found, Problem{Annotation: key, Value: own[key], Message: "does nothing; there is " + right})
+			found = append(found, at.problem(key, "does nothing; there is "+right+", which belongs on the workload that uses this"))
 		}
 	}
-	if policy.configMap.search && policy.configMap.auto == on && policy.secret.search {
-		found = append(found, Problem{Annotation: names.Search, Value: own[names.Search], Message: "has no effect beside " + names.Auto + ", which covers all that the workload refers to"})
-	}
-	return found
+	return slices.Clip(found[:min(len(found), maxProblems)])
 }
 
-// misplaced finds the first annotation of a source that belongs on a workload.
-func misplaced(own map[string]string, names Names) string {
-	for _, key := range names.ofWorkload() {
-		if _, ok := own[key]; ok {
-			return key
-		}
+// unusedOn are the keys that do nothing on a kind of workload, with the reason.
+func (n Names) unusedOn(kind string) map[string]string {
+	unused := map[string]string{}
+	for _, key := range n.ofSource() {
+		unused[key] = "does nothing here; it belongs on the ConfigMap or Secret"
 	}
-	return ""
-}
-
-// MisplacedSentence tells what is wrong with an annotation of a source.
-func MisplacedSentence(key string) string {
-	return fmt.Sprintf("annotation %s does nothing here; it belongs on the workload that uses this", key)
-}
-
-// nearest finds the key that somebody meant by one that means nothing. It looks
-// at nothing that does not look like one of ours.
-func (n Names) nearest(key string) (string, bool) {
-	if !strings.Contains(key, "stakater") && !strings.HasPrefix(key, "reroll") && !strings.HasPrefix(key, "reloader") {
-		return "", false
+	if kind != kindRollout {
+		unused[n.RolloutStrategy] = fmt.Sprintf("does nothing on a %s; it is for Argo Rollouts", kind)
 	}
-	known := append(n.ofWorkload(), n.Match, n.Ignore, n.PausedAt, n.LastReloadedFrom, LedgerAnnotation)
-	if slices.Contains(known, key) {
-		return "", false
+	if kind != kindDeployment {
+		unused[n.PausePeriod] = fmt.Sprintf("does nothing on a %s; it is for Deployments", kind)
 	}
-	for _, candidate := range known {
-		if distance(key, candidate) <= 2 {
-			return candidate, true
-		}
-	}
-	return "", false
-}
-
-// ofWorkload are the keys that users set on workloads.
-func (n Names) ofWorkload() []string {
-	return []string{
-		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,
-		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, SettleAnnotation,
-	}
-}
-
-// distance counts the letters by which two words differ: changed, missing, added
-// or swapped with the next.
-func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
+	return unused
 }

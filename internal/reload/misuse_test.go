@@ -4,59 +4,149 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestMisuse(t *testing.T) {
+type texts = map[string]string
+
+func TestMisuseOfWorkloads(t *testing.T) {
 	names := DefaultNames()
+	const (
+		inTemplate = " of the pod template"
+		there      = `: does nothing; there is `
+		onSource   = "does nothing here; it belongs on the ConfigMap or Secret"
+		beside     = "has no effect beside reloader.stakater.com/auto, which covers all that the workload refers to"
+	)
 	for name, tc := range map[string]struct {
-		own  map[string]string
-		want []string
+		kind          string
+		own, template texts
+		want          []string
 	}{
-		"all is well":              {map[string]string{names.Auto: "true", "app.kubernetes.io/name": "auto"}, nil},
-		"two letters swapped":      {map[string]string{"reloader.stakater.com/atuo": "true"}, []string{"there is reloader.stakater.com/auto"}},
-		"a letter missing":         {map[string]string{"reloader.stakater.com/serch": "true"}, []string{"there is reloader.stakater.com/search"}},
-		"a typo in the domain":     {map[string]string{"reloader.stakatar.com/auto": "true"}, []string{"there is reloader.stakater.com/auto"}},
-		"a kind in the plural":     {map[string]string{"configmaps.reloader.stakater.com/reload": "a"}, []string{"there is configmap.reloader.stakater.com/reload"}},
-		"one of ours":              {map[string]string{"reroll.dev/setle": "1s"}, []string{"there is reroll.dev/settle"}},
-		"somebody else's":          {map[string]string{"example.org/atuo": "true"}, nil},
-		"far from all":             {map[string]string{"reloader.stakater.com/something-else": "true"}, nil},
-		"what belongs on a source": {map[string]string{names.Match: "true"}, []string{"belongs on the ConfigMap or Secret"}},
-		"search beside auto":       {map[string]string{names.Search: "true", names.Auto: "true"}, []string{"has no effect beside reloader.stakater.com/auto"}},
-		"search alone":             {map[string]string{names.Search: "true"}, nil},
+		"all is well": {"Deployment", texts{names.Auto: "true", names.PausePeriod: "5m"}, texts{names.Search: "true"}, nil},
+		"a typo": {
+			"Deployment", texts{"reloader.stakater.com/atuo": "true"}, nil,
+			[]string{`annotation reloader.stakater.com/atuo has "true"` + there + names.Auto},
+		},
+		"a typo in the pod template": {
+			"Deployment", nil, texts{"reloader.stakater.com/atuo": "true"},
+			[]string{`annotation reloader.stakater.com/atuo` + inTemplate + ` has "true"` + there + names.Auto},
+		},
+		"a typo of what belongs elsewhere": {
+			"Deployment", texts{"reloader.stakater.com/mach": "true"}, nil,
+			[]string{`annotation reloader.stakater.com/mach has "true"` + there + names.Match + ", which belongs on the ConfigMap or Secret"},
+		},
+		"what belongs on a source": {
+			"DaemonSet", texts{names.Match: "true"}, texts{names.Ignore: "yes"},
+			[]string{`annotation reloader.stakater.com/match has "true": ` + onSource, `annotation reloader.stakater.com/ignore` + inTemplate + ` has "yes": ` + onSource},
+		},
+		"search alone": {"Deployment", texts{names.Search: "true"}, nil, nil},
+		"search beside auto": {
+			"Deployment", texts{names.Search: "true", names.Auto: "T"}, nil,
+			[]string{`annotation reloader.stakater.com/search has "true": ` + beside},
+		},
+		"search beside auto in the pod template": {
+			"Deployment", nil, texts{names.Search: "true", names.Auto: "true"},
+			[]string{`annotation reloader.stakater.com/search` + inTemplate + ` has "true": ` + beside},
+		},
+		"search beside auto, for one kind of source": {
+			"Deployment", texts{names.ConfigMap: "a"}, texts{names.Search: "true", names.Auto: "true"},
+			[]string{`annotation reloader.stakater.com/search` + inTemplate + ` has "true": ` + beside},
+		},
+		"search beside auto where nobody looks":   {"Deployment", texts{names.Auto: "false"}, texts{names.Search: "true", names.Auto: "true"}, nil},
+		"search beside auto in another place":     {"Deployment", texts{names.Search: "true"}, texts{names.Auto: "true"}, nil},
+		"search beside auto that is off":          {"Deployment", texts{names.Search: "true", names.Auto: "false"}, nil, nil},
+		"search beside auto for one kind":         {"Deployment", texts{names.Search: "true", names.ConfigMapAuto: "true"}, nil, nil},
+		"a strategy and a pause where they count": {"Rollout", texts{names.RolloutStrategy: "restart"}, nil, nil},
+		"a strategy that is none": {
+			"Rollout", texts{names.RolloutStrategy: "canary"}, nil,
+			[]string{`annotation reloader.stakater.com/rollout-strategy has "canary": counts as "rollout"; write "rollout" or "restart"`},
+		},
+		"a strategy on what is no Rollout": {
+			"Deployment", texts{names.RolloutStrategy: "restart"}, nil,
+			[]string{`annotation reloader.stakater.com/rollout-strategy has "restart": does nothing on a Deployment; it is for Argo Rollouts`},
+		},
+		"a strategy that is none, on what is no Rollout": {
+			"StatefulSet", nil, texts{names.RolloutStrategy: "canary"},
+			[]string{`annotation reloader.stakater.com/rollout-strategy` + inTemplate + ` has "canary": does nothing on a StatefulSet; it is for Argo Rollouts`},
+		},
+		"a pause in words": {
+			"Deployment", texts{names.PausePeriod: "5 minutes"}, nil,
+			[]string{`annotation deployment.reloader.stakater.com/pause-period has "5 minutes": counts as not set; write a duration above zero such as 5m`},
+		},
+		"a pause below zero": {
+			"Deployment", texts{names.PausePeriod: "-3s"}, nil,
+			[]string{`annotation deployment.reloader.stakater.com/pause-period has "-3s": counts as not set; write a duration above zero such as 5m`},
+		},
+		"a pause of what is no Deployment": {
+			"Rollout", texts{names.PausePeriod: "5 minutes"}, nil,
+			[]string{`annotation deployment.reloader.stakater.com/pause-period has "5 minutes": does nothing on a Rollout; it is for Deployments`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			policy, _ := ParsePolicy(tc.own, nil, names)
-			got := misuse(tc.own, policy, names)
-			if len(got) != len(tc.want) {
-				t.Fatalf("found %v, want %q", got, tc.want)
+			w := NewWorkload(tc.kind, &metav1.ObjectMeta{Annotations: tc.own}, nil,
+				&corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: tc.template}}, names)
+			var got []string
+			for _, p := range w.Problems {
+				got = append(got, p.String())
 			}
-			for i, want := range tc.want {
-				if !strings.Contains(got[i].String(), want) {
-					t.Errorf("it says %q, want %q", got[i], want)
-				}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestAnAnnotationOnASourceThatBelongsOnAWorkload(t *testing.T) {
-	names := DefaultNames()
-	if got := misplaced(map[string]string{names.Match: "true"}, names); got != "" {
-		t.Errorf("%s is said to be misplaced", got)
+func TestTheMistakesOfOneObjectAreBounded(t *testing.T) {
+	own := texts{}
+	for letter := 'a'; letter <= 'z'; letter++ {
+		own["reloader.stakater.com/aut"+string(letter)] = "true"
 	}
-	if got := misplaced(map[string]string{names.Auto: "true"}, names); got != names.Auto {
-		t.Errorf("got %q", got)
+	w := NewWorkload("Deployment", &metav1.ObjectMeta{Annotations: own}, nil, &corev1.PodTemplateSpec{}, DefaultNames())
+	if len(w.Problems) != maxProblems {
+		t.Errorf("%d are kept", len(w.Problems))
 	}
 }
 
-func TestDistance(t *testing.T) {
-	for words, want := range map[[2]string]int{
-		{"auto", "auto"}: 0, {"auto", "atuo"}: 1, {"auto", "aut"}: 1, {"auto", "autos"}: 1, {"auto", "aito"}: 1,
-		{"auto", ""}: 4, {"auto", "match"}: 4,
+func TestMisuseOfSources(t *testing.T) {
+	names := DefaultNames()
+	const onlyTrue = `: counts as false; only "true" turns it on`
+	for name, tc := range map[string]struct {
+		own  texts
+		want []string
+	}{
+		"all is well":          {texts{names.Match: "true", names.Ignore: "false", "app.kubernetes.io/name": "match"}, nil},
+		"match in another way": {texts{names.Match: "True"}, []string{`annotation reloader.stakater.com/match has "True"` + onlyTrue}},
+		"match with yes":       {texts{names.Match: "yes"}, []string{`annotation reloader.stakater.com/match has "yes"` + onlyTrue}},
+		"nothing to ignore":    {texts{names.Ignore: ""}, []string{`annotation reloader.stakater.com/ignore has ""` + onlyTrue}},
+		"typos": {texts{"reloader.stakater.com/mach": "true", "reloader.stakater.com/ingore": "true"}, []string{
+			`annotation reloader.stakater.com/ingore has "true": does nothing; there is reloader.stakater.com/ignore`,
+			`annotation reloader.stakater.com/mach has "true": does nothing; there is reloader.stakater.com/match`,
+		}},
+		"a typo of what belongs elsewhere": {texts{"reloader.stakater.com/atuo": "true"}, []string{
+			`annotation reloader.stakater.com/atuo has "true": does nothing; there is reloader.stakater.com/auto, which belongs on the workload that uses this`,
+		}},
+		"what belongs on a workload": {texts{names.Auto: "true", names.ConfigMap: strings.Repeat("é", 5000)}, []string{
+			`annotation configmap.reloader.stakater.com/reload has "` + strings.Repeat("é", 50) + `…": does nothing here; it belongs on the workload that uses this`,
+			`annotation reloader.stakater.com/auto has "true": does nothing here; it belongs on the workload that uses this`,
+		}},
 	} {
-		if got := distance(words[0], words[1]); got != want {
-			t.Errorf("%q and %q differ by %d, want %d", words[0], words[1], got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			meta := metav1.ObjectMeta{Annotations: tc.own}
+			for _, src := range []Source{
+				FromConfigMap(&corev1.ConfigMap{ObjectMeta: meta}, names), FromSecret(&corev1.Secret{ObjectMeta: meta}, DigestKey{}, names),
+			} {
+				var got []string
+				for _, p := range src.Problems {
+					got = append(got, p.String())
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+		})
 	}
 }
 

@@ -73,3 +73,33 @@ func (n Names) of(kind SourceKind) kindNames {
 		return kindNames{}
 	}
 }
+
+func (n Names) ofKinds() []kindNames {
+	var all []kindNames
+	for _, kind := range sourceKinds() {
+		all = append(all, n.of(kind))
+	}
+	return all
+}
+
+// opting are the keys that say which sources of a kind concern a workload. Those of
+// the pod template count where the workload has none of them.
+func (n Names) opting(kind kindNames) []string {
+	return []string{kind.named, n.Search, n.Auto, kind.auto}
+}
+
+// ofWorkload are the keys that users set on workloads.
+func (n Names) ofWorkload() []string {
+	return []string{
+		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,
+		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, SettleAnnotation,
+	}
+}
+
+// ofSource are the keys that users set on sources.
+func (n Names) ofSource() []string { return []string{n.Match, n.Ignore} }
+
+// meaningful are all keys that mean something, those included that no user writes.
+func (n Names) meaningful() []string {
+	return append(append(n.ofWorkload(), n.ofSource()...), n.PausedAt, n.LastReloadedFrom, LedgerAnnotation, RolledAnnotation)
+}

@@ -2,7 +2,7 @@ package reload
 
 import "fmt"
 
-// Problem is a mistake in one annotation of a workload. It harms only that
+// Problem is a mistake in one annotation of an object. It harms only that
 // annotation, or only that entry of a list.
 type Problem struct {
 	Annotation string

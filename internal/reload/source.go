@@ -134,8 +134,8 @@ type Source struct {
 	Created  time.Time
 
 	Annotations SourceAnnotations
-	// Misplaced is an annotation on it that belongs on a workload.
-	Misplaced string
+	// Problems are the mistakes in its annotations.
+	Problems []Problem
 }
 
 // OnlyLost tells that all that differs from an earlier content is that keys were
@@ -201,7 +201,7 @@ func fromMeta(kind SourceKind, meta *metav1.ObjectMeta, names Names) Source {
 			Match:  meta.Annotations[names.Match] == "true",
 			Ignore: meta.Annotations[names.Ignore] == "true",
 		},
-		Misplaced: misplaced(meta.Annotations, names),
+		Problems: problemsOfSource(meta.Annotations, names),
 	}
 }
 

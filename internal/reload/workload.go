@@ -118,8 +118,8 @@ func NewWorkload(kind string, meta *metav1.ObjectMeta, selector *metav1.LabelSel
 			ByReloader:   byReloader(meta.ManagedFields, names),
 		},
 	}
-	w.Policy, w.Problems = ParsePolicy(meta.Annotations, template.Annotations, names)
-	w.Problems = append(w.Problems, misuse(meta.Annotations, w.Policy, names)...)
+	policy, refused := ParsePolicy(meta.Annotations, template.Annotations, names)
+	w.Policy, w.Problems = policy, problemsOf(kind, meta.Annotations, template.Annotations, refused, names)
 	for i := range template.Spec.Containers {
 		container := &template.Spec.Containers[i]
 		w.Containers = append(w.Containers, container.Name)

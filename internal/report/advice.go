@@ -52,16 +52,12 @@ func missingText(namespace string, named []reload.NamedSource) string {
 
 // Misused is called when somebody has written annotations that are wrong or do nothing.
 func (r *Report) Misused(w *reload.Workload, problems []reload.Problem) {
-	var sentences []string
-	for _, p := range problems {
-		sentences = append(sentences, p.String())
-	}
-	r.tell(w, warning, "AnnotationIgnored", strings.Join(sentences, ". "))
+	r.tell(w, warning, annotationIgnored, sentences(problems))
 }
 
-// Misplaced is called when somebody has written an annotation on a source that belongs on a workload.
-func (r *Report) Misplaced(src *reload.Source) {
-	text := reload.MisplacedSentence(src.Misplaced)
+// MisusedSource is called when somebody has written such annotations on a source.
+func (r *Report) MisusedSource(src *reload.Source, problems []reload.Problem) {
+	text := sentences(problems)
 	r.log.Warn(text, "source", src.Key.String())
 	if r.dryRun {
 		return
@@ -69,7 +65,17 @@ func (r *Report) Misplaced(src *reload.Source) {
 	r.events.publishAbout(&corev1.ObjectReference{
 		APIVersion: "v1", Kind: src.Key.Kind.String(), Namespace: src.Key.Namespace, Name: src.Key.Name,
 		UID: src.UID, ResourceVersion: src.ResourceVersion,
-	}, warning, "AnnotationIgnored", text)
+	}, warning, annotationIgnored, text)
+}
+
+const annotationIgnored = "AnnotationIgnored"
+
+func sentences(problems []reload.Problem) string {
+	var all []string
+	for _, p := range problems {
+		all = append(all, p.String())
+	}
+	return strings.Join(all, ". ")
 }
 
 // tell writes an event, and a line for what is wrong. What is as it should be is no line in the log.

@@ -36,3 +36,27 @@ func TestWhatIsNamedAndNotThere(t *testing.T) {
 		}
 	}
 }
+
+func TestMistakesOfAnObjectAreOneEventOnIt(t *testing.T) {
+	problems := []reload.Problem{{Annotation: "a", Value: "x", Message: "does nothing"}, {Annotation: "b", InTemplate: true, Message: "neither"}}
+	const want = `annotation a has "x": does nothing. annotation b of the pod template has "": neither`
+	src := &reload.Source{Key: reload.SourceKey{Kind: reload.Secret, Namespace: "shop", Name: "db"}, UID: "u-2"}
+	for kind, tell := range map[string]func(*desk){
+		"Deployment": func(d *desk) { d.Misused(web(), problems) },
+		"Secret":     func(d *desk) { d.MisusedSource(src, problems) },
+	} {
+		d := newDesk(t, false)
+		tell(d)
+		events := d.published()
+		if len(events) != 1 || events[0].Note != want || events[0].Reason != "AnnotationIgnored" || events[0].Type != "Warning" || events[0].Regarding.Kind != kind {
+			t.Errorf("%s: published %+v, want one that says %q", kind, events, want)
+		}
+		if !strings.Contains(d.log.String(), "does nothing") {
+			t.Errorf("the log says %q", d.log)
+		}
+		d = newDesk(t, true)
+		if tell(d); len(d.published()) != 0 || !strings.Contains(d.log.String(), "does nothing") {
+			t.Errorf("%s: a dry run published %+v and logged %q", kind, d.published(), d.log)
+		}
+	}
+}

@@ -101,11 +101,12 @@ func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before source, liv
 	}
 }
 
-// Misplaced is what a source, as it is known, carries that belongs on a workload.
-func (s *State) Misplaced(key reload.SourceKey) string {
+// Source returns what is kept of a source.
+func (s *State) Source(key reload.SourceKey) (reload.Source, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.sources[key].Misplaced
+	src, ok := s.sources[key]
+	return src.Source, ok
 }
 
 // DeleteSource forgets a source that was seen to be deleted, and returns the workloads that it may have concerned.

@@ -21,9 +21,36 @@ func watchingText(w *reload.Workload, concerns []reload.Concern) string {
 	}
 	var names []string
 	for _, c := range concerns {
-		names = append(names, fmt.Sprintf("%s '%s'", c.Source.Key.Kind, c.Source.Key.Name))
+		names = append(names, fmt.Sprintf("%s '%s' (%s)", c.Source.Key.Kind, c.Source.Key.Name, ruleWord(c)))
 	}
-	return fmt.Sprintf("A change of the content of %s rolls this %s (%s)", listed(names), w.Key.Kind, concerns[0].Verdict.Rule)
+	// As many as there is room for: the sentence has to end.
+	text := ""
+	for most := min(len(names), maxNote/len("Secret 'x' (auto), ")); most > 0; most-- {
+		text = fmt.Sprintf("A change of the content of %s rolls this %s", listed(names, most), w.Key.Kind)
+		if len(text) <= maxNote {
+			break
+		}
+	}
+	return text
+}
+
+// ruleWord is by what a source was found, in the words of the annotations.
+func ruleWord(c reload.Concern) string {
+	switch c.Verdict.Rule {
+	case reload.RuleNamed:
+		if c.Verdict.Entry != c.Source.Key.Name {
+			return fmt.Sprintf("named by '%s'", short(c.Verdict.Entry))
+		}
+		return "named"
+	case reload.RuleSearch:
+		return "search and match"
+	case reload.RuleTypedAuto:
+		return fmt.Sprintf("auto for %ss", c.Source.Key.Kind)
+	case reload.RuleAutoAll:
+		return "--auto-reload-all"
+	default:
+		return "auto"
+	}
 }
 
 // Missing is called when such a workload names sources that do not exist, or by an expression that fits none.
@@ -42,10 +69,10 @@ func missingText(namespace string, named []reload.NamedSource) string {
 	}
 	text := ""
 	if len(names) > 0 {
-		text = fmt.Sprintf("Its annotations name %s, which namespace %s does not have. ", listed(names), namespace)
+		text = fmt.Sprintf("Its annotations name %s, which namespace %s does not have. ", listed(names, mostMissing), namespace)
 	}
 	if len(expressions) > 0 {
-		text += fmt.Sprintf("In namespace %s, %s. ", namespace, listed(expressions))
+		text += fmt.Sprintf("In namespace %s, %s. ", namespace, listed(expressions, mostMissing))
 	}
 	return text + "Check the spelling; when it is created, it is watched"
 }
@@ -88,9 +115,11 @@ func (r *Report) tell(w *reload.Workload, kind, reason, text string) {
 	}
 }
 
-// listed puts names into a sentence, as many as there is room for.
-func listed(names []string) string {
-	const most = 10
+// mostMissing is how many of the sources that are not there are named.
+const mostMissing = 10
+
+// listed puts some of the names into a sentence, and the number of the others.
+func listed(names []string, most int) string {
 	if more := len(names) - most; more > 0 {
 		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", more))
 	}

@@ -1,11 +1,57 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 )
+
+func concern(kind reload.SourceKind, name string, rule reload.Rule, entry string) reload.Concern {
+	return reload.Concern{
+		Source:  reload.Source{Key: reload.SourceKey{Kind: kind, Namespace: "shop", Name: name}},
+		Verdict: reload.Verdict{Concerned: true, Rule: rule, Entry: entry},
+	}
+}
+
+func TestEachSourceIsWatchedForAReason(t *testing.T) {
+	for want, concerns := range map[string][]reload.Concern{
+		"Nothing is watched for this Deployment yet: it refers to no ConfigMap or Secret that its annotations ask for": nil,
+		"A change of the content of ConfigMap 'a' (auto) rolls this Deployment":                                        {concern(reload.ConfigMap, "a", reload.RuleAuto, "")},
+		"A change of the content of ConfigMap 'a' (auto for ConfigMaps) and Secret 'b' (named) rolls this Deployment": {
+			concern(reload.ConfigMap, "a", reload.RuleTypedAuto, ""), concern(reload.Secret, "b", reload.RuleNamed, "b"),
+		},
+		"A change of the content of ConfigMap 'a' (--auto-reload-all), ConfigMap 'b' (search and match) and Secret 'c' (named by 'c|d') rolls this Deployment": {
+			concern(reload.ConfigMap, "a", reload.RuleAutoAll, ""), concern(reload.ConfigMap, "b", reload.RuleSearch, ""), concern(reload.Secret, "c", reload.RuleNamed, "c|d"),
+		},
+	} {
+		d := newDesk(t, false)
+		d.Watching(web(), concerns)
+		if events := d.published(); len(events) != 1 || events[0].Note != want || events[0].Reason != "Watching" || events[0].Type != "Normal" {
+			t.Errorf("published %+v, want one that says %q", events, want)
+		}
+	}
+}
+
+func TestTheSentenceAboutManySourcesEnds(t *testing.T) {
+	for about, length := range map[string]int{"short names": 3, "long names": 250} {
+		var concerns []reload.Concern
+		for range 5000 {
+			concerns = append(concerns, concern(reload.Secret, strings.Repeat("x", length), reload.RuleNamed, ".*"))
+		}
+		d := newDesk(t, false)
+		d.Watching(web(), concerns)
+		note := d.published()[0].Note
+		const each = "Secret '' (named by '.*'), "
+		if len(note) > maxNote || len(note) < maxNote-len(each)-length || !strings.HasSuffix(note, " more rolls this Deployment") {
+			t.Errorf("%s: %d bytes: %s", about, len(note), note)
+		}
+		if named := strings.Count(note, "Secret '"); !strings.Contains(note, fmt.Sprintf(" and %d more rolls", len(concerns)-named)) {
+			t.Errorf("%s: %d are named: %s", about, named, note)
+		}
+	}
+}
 
 func TestWhatIsNamedAndNotThere(t *testing.T) {
 	name := func(kind reload.SourceKind, text string) reload.NamedSource {

@@ -3,15 +3,14 @@ package controller
 import "github.com/reroll-dev/reroll/internal/reload"
 
 // putBorrower takes a workload whose pod template another object has. That object is rolled in its place.
-func (c *Controller) putBorrower(w reload.Workload, live bool) {
+func (c *Controller) putBorrower(w reload.Workload, live, tells bool) {
 	before, known := c.state.Borrower(w.Key)
 	known = known && before.UID == w.UID
 	if _, rolled := c.kinds[w.Borrows.Kind]; !rolled && (!known || *before.Borrows != *w.Borrows) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
 		c.log.Warn("a workload is opted in and cannot be rolled, because nothing here rolls the kind of object that has its pod template",
 			"workload", w.Key.String(), "template", w.Borrows.String())
 	}
-	acting := live && c.acting.Load()
-	if acting {
+	if tells {
 		former := &before
 		if !known {
 			former = nil
@@ -25,7 +24,7 @@ func (c *Controller) putBorrower(w reload.Workload, live bool) {
 	if !ok {
 		return
 	}
-	if acting && lends {
+	if tells && lends {
 		c.tellOptedIn(&lender, &now)
 	}
 	c.followUp(now.Key)

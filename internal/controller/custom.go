@@ -100,7 +100,7 @@ func (c *Controller) customFeed(k kinds.Kind, watched Watched, shared *everywher
 	f := c.feed(watched, s)
 	p := &presence{
 		kind: k, namespace: watched.Namespace, everywhere: shared, use: c.opts.Custom[k.Name], clock: c.clock, log: c.log,
-		enough: f.enough, gone: func() { s.keep(nil) },
+		enough: f.enough, gone: s.forget,
 	}
 	f.Open = attended{Opener: f.Open, answered: p.answered}
 	failed := f.Failed

@@ -99,6 +99,18 @@ type sink struct {
 	del        func(name types.NamespacedName, resourceVersion string)
 	keep       func(map[types.NamespacedName]struct{})
 	firstWhole func()
+	// whole tells that all there was is known: what differs was written since.
+	whole bool
+}
+
+// isNews tells that what differs about an object from what is known of it was written while we ran: the watch has told
+// now, or a snapshot has after a gap.
+func (s *sink) isNews(live bool) bool { return live || s.whole }
+
+// forget is for objects that are taken for gone. What comes back may be as old as can be.
+func (s *sink) forget() {
+	s.keep(nil)
+	s.whole = false
 }
 
 // Put takes an object that is new or differs.
@@ -124,6 +136,7 @@ func (s *sink) Delete(obj runtime.Object) {
 // Whole takes the names of all that exists.
 func (s *sink) Whole(named map[types.NamespacedName]struct{}) {
 	s.keep(named)
+	s.whole = true
 	s.firstWhole()
 }
 
@@ -148,19 +161,7 @@ func (c *Controller) secrets(namespace string) *sink {
 }
 
 func (c *Controller) sources(kind reload.SourceKind, namespace string, read func(runtime.Object) (reload.Source, bool)) *sink {
-	return &sink{
-		put: func(obj runtime.Object, live bool) {
-			src, ok := read(obj)
-			if !ok {
-				return
-			}
-			if live && c.acting.Load() {
-				c.tellSource(&src)
-			}
-			for _, key := range c.state.PutSource(src, live) {
-				c.enqueue(key, live)
-			}
-		},
+	s := &sink{
 		del: func(name types.NamespacedName, resourceVersion string) {
 			key := reload.SourceKey{Kind: kind, Namespace: name.Namespace, Name: name.Name}
 			c.lost(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
@@ -169,6 +170,19 @@ func (c *Controller) sources(kind reload.SourceKind, namespace string, read func
 			c.lost(c.state.KeepSources(kind, namespace, named), false)
 		},
 	}
+	s.put = func(obj runtime.Object, live bool) {
+		src, ok := read(obj)
+		if !ok {
+			return
+		}
+		if s.isNews(live) && c.acting.Load() {
+			c.tellSource(&src)
+		}
+		for _, key := range c.state.PutSource(src, live) {
+			c.enqueue(key, live)
+		}
+	}
+	return s
 }
 
 // lost asks for a look at workloads of which a source was deleted, where that matters.
@@ -182,22 +196,7 @@ func (c *Controller) lost(concerned []reload.WorkloadKey, live bool) {
 }
 
 func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
-	return &sink{
-		put: func(obj runtime.Object, live bool) {
-			w, err := k.Read(obj, c.opts.Names)
-			if err != nil {
-				c.log.Error("an object cannot be read", "error", err.Error())
-				return
-			}
-			if w.Borrows != nil {
-				c.putBorrower(w, live)
-				return
-			}
-			if k.Custom {
-				c.lenders(c.state.DropBorrower(w.Key), false) // it may have borrowed its template before
-			}
-			c.putWorkload(w, live)
-		},
+	s := &sink{
 		del: func(name types.NamespacedName, _ string) {
 			key := reload.WorkloadKey{Kind: k.Name, Namespace: name.Namespace, Name: name.Name}
 			c.state.DeleteWorkload(key)
@@ -211,10 +210,28 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			}
 		},
 	}
+	s.put = func(obj runtime.Object, live bool) {
+		w, err := k.Read(obj, c.opts.Names)
+		if err != nil {
+			c.log.Error("an object cannot be read", "error", err.Error())
+			return
+		}
+		tells := s.isNews(live) && c.acting.Load()
+		if w.Borrows != nil {
+			c.putBorrower(w, live, tells)
+			return
+		}
+		if k.Custom {
+			c.lenders(c.state.DropBorrower(w.Key), false) // it may have borrowed its template before
+		}
+		c.putWorkload(w, live, tells)
+	}
+	return s
 }
 
-func (c *Controller) putWorkload(w reload.Workload, live bool) {
-	if live && c.acting.Load() {
+// putWorkload takes a workload, and tells what its user should know about it if that is news.
+func (c *Controller) putWorkload(w reload.Workload, live, tells bool) {
+	if tells {
 		before, known := c.state.Workload(w.Key)
 		now := c.state.Lent(w)
 		if known && before.UID == w.UID {

@@ -8,8 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// What users write while we run is answered where they look. What stood there before is not: a restart would tell it all
-// again. Nor does a standby tell anything.
+// What users write while we run is answered where they look, also if the watch was broken just then. What stood there
+// before is not: a restart would tell it all again. Nor does a standby tell anything.
 
 // tellWorkload tells what is newly wrong with the annotations of a workload, and notes that it was opted in.
 func (c *Controller) tellWorkload(before *reload.Workload, w *reload.Workload) {

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
@@ -115,4 +116,80 @@ func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
 	}
 	s.configMaps("").put(made, true)
 	s.heard("another object with the same mistake", "web misused "+match)
+}
+
+// watched is a sink behind a feed, which has brought all there is once.
+func watched(s *sink, objects ...simapi.Object) *sink {
+	s.report, s.firstWhole = noReport{}, func() {}
+	snapshot(s, objects...)
+	return s
+}
+
+// snapshot is how things stand after a gap.
+func snapshot(s *sink, objects ...simapi.Object) {
+	names := map[types.NamespacedName]struct{}{}
+	for _, obj := range objects {
+		s.Put(obj, false)
+		names[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = struct{}{}
+	}
+	s.Whole(names)
+}
+
+func TestWhatWasWrittenInAGapIsToldAfterItOnce(t *testing.T) {
+	const typo, slip = "reloader.stakater.com/atuo", "reloader.stakater.com/mach"
+	s := newStage(t)
+	write := func(resource, name string, annotations map[string]string) {
+		t.Helper()
+		if _, err := s.server.Edit(resource, inShop(name), "kubectl", func(obj simapi.Object) {
+			all := maps.Clone(obj.GetAnnotations())
+			if all == nil {
+				all = map[string]string{}
+			}
+			maps.Copy(all, annotations)
+			obj.SetAnnotations(all)
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.add("web", false, "")
+	s.add("old", false, "")
+	for _, resource := range []string{"deployments", "configmaps"} {
+		write(resource, "old", map[string]string{typo: "true"})
+	}
+	deployments := watched(s.deployments(), s.server.List("deployments")...)
+	configMaps := watched(s.configMaps(""), s.server.List("configmaps")...)
+	gap := func() {
+		snapshot(configMaps, s.server.List("configmaps")...)
+		snapshot(deployments, s.server.List("deployments")...)
+		s.play(3 * time.Second)
+	}
+	s.acting.Store(true)
+	s.play(3 * time.Second)
+	s.heard("what stood there at the start")
+	gap()
+	s.heard("a gap in which nothing happened")
+
+	write("deployments", "web", map[string]string{typo: "true", reload.DefaultNames().ConfigMap: "nothing"})
+	write("configmaps", "web", map[string]string{slip: "true"})
+	gap()
+	s.heard("after the gap", "web misused "+slip, "web misused "+typo, "web missing ConfigMap nothing")
+	gap()
+	s.heard("after another gap")
+	write("deployments", "web", map[string]string{reload.SettleAnnotation: "soon"})
+	gap()
+	s.heard("one more mistake", "web misused "+reload.SettleAnnotation)
+
+	d := webDeployment()
+	d.Name = "made-in-the-gap"
+	d.Annotations[typo] = "true"
+	if _, err := s.server.Create(d, "kubectl"); err != nil {
+		t.Fatal(err)
+	}
+	gap()
+	s.heard("one that is new", "made-in-the-gap misused "+typo, "made-in-the-gap watching 1")
+
+	// What is denied for so long that it is taken for gone may come back as it was.
+	deployments.forget()
+	gap()
+	s.heard("all of them are back")
 }

@@ -108,21 +108,15 @@ func (r *policyReader) entries(from annotations, key string) []namedEntry {
 }
 
 func (r *policyReader) search(from annotations) bool {
-	value := from.values[r.names.Search]
-	switch value {
-	case "true":
-		return true
-	case "", "false":
-		return false
-	default:
+	value, ok := from.values[r.names.Search]
+	if ok && value != "true" && value != "false" {
 		r.refuse(from, r.names.Search, value, `counts as false; only "true" turns it on`)
-		return false
 	}
+	return value == "true"
 }
 
-// toggle takes an empty value for none, although it is not a boolean: that is
-// what a template renders for an option nobody has set, and Reloader rolls such
-// a workload when all are opted in.
+// toggle takes what is no boolean for false, also an empty value: the annotation
+// is there, so it opts out when all workloads are opted in.
 func (r *policyReader) toggle(from annotations, key string) toggle {
 	value, ok := from.values[key]
 	if !ok {
@@ -130,9 +124,6 @@ func (r *policyReader) toggle(from annotations, key string) toggle {
 	}
 	yes, err := strconv.ParseBool(value)
 	switch {
-	case value == "":
-		r.refuse(from, key, value, `counts as not set; write "true" or "false", or leave the annotation out`)
-		return unset
 	case err != nil:
 		r.refuse(from, key, value, `not a boolean and counts as false; write "true" or "false"`)
 		return off

@@ -51,11 +51,15 @@ func TestProblems(t *testing.T) {
 		},
 		"an empty boolean": {
 			own:  values{secretAuto: ""},
-			want: []string{`annotation secret.reloader.stakater.com/auto has "": counts as not set; write "true" or "false", or leave the annotation out`},
+			want: []string{`annotation secret.reloader.stakater.com/auto has "": not a boolean and counts as false; write "true" or "false"`},
 		},
 		"search in another spelling": {
 			own:  values{search: "True"},
 			want: []string{`annotation reloader.stakater.com/search has "True": counts as false; only "true" turns it on`},
+		},
+		"an empty search": {
+			own:  values{search: ""},
+			want: []string{`annotation reloader.stakater.com/search has "": counts as false; only "true" turns it on`},
 		},
 		"one bad expression among good ones": {
 			own: values{configMapList: "a, b(, c"},

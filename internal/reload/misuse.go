@@ -34,7 +34,7 @@ func problemsOf(kind string, own, template map[string]string, refused []Problem,
 			switch {
 			case unused[key] != "":
 				found = append(found, at.problem(key, unused[key]))
-			case near && slices.Contains(names.ofSource(), right):
+			case near && names.isOfSource(right):
 				found = append(found, at.problem(key, "does nothing; there is "+right+", which belongs on the ConfigMap or Secret"))
 			case near:
 				found = append(found, at.problem(key, "does nothing; there is "+right))
@@ -73,17 +73,17 @@ func (a annotations) searchesForNothing(own annotations, names Names) bool {
 // it arrives: nothing else is kept of what stands there.
 func problemsOfSource(own map[string]string, names Names) []Problem {
 	var found []Problem
-	at := annotations{values: own}
+	at, written := annotations{values: own}, names.written()
 	for _, key := range slices.Sorted(maps.Keys(own)) {
 		right, near := names.nearest(key)
 		switch {
-		case slices.Contains(names.ofSource(), key):
+		case names.isOfSource(key):
 			if value := own[key]; value != "true" && value != "false" {
 				found = append(found, at.problem(key, `counts as false; only "true" turns it on`))
 			}
-		case slices.Contains(names.ofWorkload(), key):
+		case slices.Contains(written[:], key):
 			found = append(found, at.problem(key, "does nothing here; it belongs on the workload that uses this"))
-		case near && slices.Contains(names.ofSource(), right):
+		case near && names.isOfSource(right):
 			found = append(found, at.problem(key, "does nothing; there is "+right))
 		case near:
 			found = append(found, at.problem(key, "does nothing; there is "+right+", which belongs on the workload that uses this"))
@@ -93,11 +93,10 @@ func problemsOfSource(own map[string]string, names Names) []Problem {
 }
 
 // unusedOn are the keys that do nothing on a kind of workload, with the reason.
-func (n Names) unusedOn(kind string) map[string]string {
+func (n *Names) unusedOn(kind string) map[string]string {
 	unused := map[string]string{}
-	for _, key := range n.ofSource() {
-		unused[key] = "does nothing here; it belongs on the ConfigMap or Secret"
-	}
+	const elsewhere = "does nothing here; it belongs on the ConfigMap or Secret"
+	unused[n.Match], unused[n.Ignore] = elsewhere, elsewhere
 	if kind != kindRollout {
 		unused[n.RolloutStrategy] = fmt.Sprintf("does nothing on a %s; it is for Argo Rollouts", kind)
 	}

@@ -1,5 +1,7 @@
 package reload
 
+import "slices"
+
 // The annotations that are Reroll's own and cannot be renamed.
 const (
 	// LedgerAnnotation is on the workload and holds the text of its Ledger.
@@ -88,18 +90,23 @@ func (n Names) opting(kind kindNames) []string {
 	return []string{kind.named, n.Search, n.Auto, kind.auto}
 }
 
-// ofWorkload are the keys that users set on workloads.
-func (n Names) ofWorkload() []string {
-	return []string{
+// written are the keys that users write: those of workloads, and last the two of
+// sources. It is an array because it is asked for with each annotation of each
+// object that comes.
+func (n *Names) written() [16]string {
+	return [...]string{
 		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,
 		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, SettleAnnotation,
+		n.Match, n.Ignore,
 	}
 }
 
-// ofSource are the keys that users set on sources.
-func (n Names) ofSource() []string { return []string{n.Match, n.Ignore} }
+// isOfSource tells that a key is one that users write on sources.
+func (n *Names) isOfSource(key string) bool { return key == n.Match || key == n.Ignore }
 
-// meaningful are all keys that mean something, those included that no user writes.
-func (n Names) meaningful() []string {
-	return append(append(n.ofWorkload(), n.ofSource()...), n.PausedAt, n.LastReloadedFrom, LedgerAnnotation, RolledAnnotation)
+// isMeaningful tells that a key is one that is read, by whomever it is written.
+func (n *Names) isMeaningful(key string) bool {
+	written := n.written()
+	return slices.Contains(written[:], key) ||
+		key == n.PausedAt || key == n.LastReloadedFrom || key == LedgerAnnotation || key == RolledAnnotation
 }

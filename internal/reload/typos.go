@@ -6,17 +6,17 @@ import (
 )
 
 // nearest finds the key that somebody meant by one that means nothing.
-func (n Names) nearest(key string) (string, bool) {
-	if !strings.Contains(key, "/") || slices.Contains(n.meaningful(), key) {
-		return "", false
-	}
+func (n *Names) nearest(key string) (string, bool) {
 	nearest, least := "", maxTypos+1
-	for _, candidate := range slices.Concat(n.ofWorkload(), n.ofSource()) {
+	for _, candidate := range n.written() {
 		if found, near := typos(key, candidate); near && found < least {
 			nearest, least = candidate, found
 		}
 	}
-	return nearest, nearest != ""
+	if nearest == "" || n.isMeaningful(key) {
+		return "", false
+	}
+	return nearest, true
 }
 
 // maxTypos is by how many letters a key may differ from one of ours and still be
@@ -27,6 +27,9 @@ const maxTypos = 2
 // meant, if it is near enough. Short words have neighbours that are words, too, so
 // they may differ by less.
 func typos(key, meant string) (int, bool) {
+	if len(key) > len(meant)+maxTypos || len(meant) > len(key)+maxTypos {
+		return 0, false
+	}
 	domain, name, _ := strings.Cut(key, "/")
 	meantDomain, meantName, whole := strings.Cut(meant, "/")
 	if !whole {

@@ -38,6 +38,7 @@ func TestWhatSomebodyMeant(t *testing.T) {
 			t.Errorf("%s is taken for %q, want %q", key, got, want)
 		}
 	}
+	renamed := renamedNames()
 	for key, want := range map[string]string{
 		"our.company/relaod":                      "our.company/reload",
 		"our.company/reoad":                       "our.company/reload",
@@ -46,7 +47,7 @@ func TestWhatSomebodyMeant(t *testing.T) {
 		"reloader.stakater.com/atuo":              "", // which means nothing here, spelt right or not
 		"configmaps.reloader.stakater.com/reload": names.ConfigMap,
 	} {
-		if got, near := renamedNames().nearest(key); got != want || near != (want != "") {
+		if got, near := renamed.nearest(key); got != want || near != (want != "") {
 			t.Errorf("with other names, %s is taken for %q, want %q", key, got, want)
 		}
 	}
@@ -87,7 +88,8 @@ func TestKeysOfOthersAreLeftAlone(t *testing.T) {
 		}
 	}
 	for about, names := range map[string]Names{"by default": DefaultNames(), "with other names": renamedNames()} {
-		for _, key := range names.meaningful() {
+		written := names.written()
+		for _, key := range append(written[:], names.PausedAt, names.LastReloadedFrom, LedgerAnnotation, RolledAnnotation) {
 			if right, near := names.nearest(key); near {
 				t.Errorf("%s, %s is taken for %s", about, key, right)
 			}

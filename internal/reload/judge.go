@@ -27,7 +27,8 @@ const (
 	RuleNotOptedIn
 )
 
-// String says the rule in one short sentence.
+// String says in a word or two why a source concerns a workload, and in a short
+// sentence why it does not.
 func (r Rule) String() string {
 	switch r {
 	case RuleIgnored:
@@ -35,15 +36,15 @@ func (r Rule) String() string {
 	case RuleExcluded:
 		return "the workload excludes the source by name"
 	case RuleNamed:
-		return "an entry of the workload's list names the source"
+		return "named"
 	case RuleSearch:
-		return "the workload searches, the source is annotated to match, and the workload refers to it"
+		return "search and match"
 	case RuleAuto:
-		return "the workload is opted in by auto and refers to the source"
+		return "auto"
 	case RuleTypedAuto:
-		return "the workload is opted in by auto for this kind of source and refers to it"
+		return "auto for its kind"
 	case RuleAutoAll:
-		return "all workloads are opted in, and this one refers to the source"
+		return "--auto-reload-all"
 	case RuleNoEntryMatches:
 		return "no entry of the workload's list names the source"
 	case RuleNotReferred:

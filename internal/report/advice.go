@@ -34,22 +34,15 @@ func watchingText(w *reload.Workload, concerns []reload.Concern) string {
 	return text
 }
 
-// ruleWord is by what a source was found, in the words of the annotations.
+// ruleWord is by what a source was found.
 func ruleWord(c reload.Concern) string {
-	switch c.Verdict.Rule {
-	case reload.RuleNamed:
-		if c.Verdict.Entry != c.Source.Key.Name {
-			return fmt.Sprintf("named by '%s'", short(c.Verdict.Entry))
-		}
-		return "named"
-	case reload.RuleSearch:
-		return "search and match"
-	case reload.RuleTypedAuto:
+	switch v := c.Verdict; {
+	case v.Rule == reload.RuleNamed && v.Entry != c.Source.Key.Name:
+		return fmt.Sprintf("%s by '%s'", v.Rule, short(v.Entry))
+	case v.Rule == reload.RuleTypedAuto:
 		return fmt.Sprintf("auto for %ss", c.Source.Key.Kind)
-	case reload.RuleAutoAll:
-		return "--auto-reload-all"
 	default:
-		return "auto"
+		return v.Rule.String()
 	}
 }
 

@@ -115,8 +115,9 @@ func (r *policyReader) search(from annotations) bool {
 	return value == "true"
 }
 
-// toggle takes what is no boolean for false, also an empty value: the annotation
-// is there, so it opts out when all workloads are opted in.
+// toggle takes an empty value for none, although it is not a boolean: that is
+// what a template renders for an option nobody has set, and Reloader rolls such
+// a workload when all are opted in. See ADR 7.
 func (r *policyReader) toggle(from annotations, key string) toggle {
 	value, ok := from.values[key]
 	if !ok {
@@ -124,6 +125,9 @@ func (r *policyReader) toggle(from annotations, key string) toggle {
 	}
 	yes, err := strconv.ParseBool(value)
 	switch {
+	case value == "":
+		r.refuse(from, key, value, `counts as not set; write "true" or "false", or leave the annotation out`)
+		return unset
 	case err != nil:
 		r.refuse(from, key, value, `not a boolean and counts as false; write "true" or "false"`)
 		return off

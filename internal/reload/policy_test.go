@@ -51,7 +51,7 @@ func TestProblems(t *testing.T) {
 		},
 		"an empty boolean": {
 			own:  values{secretAuto: ""},
-			want: []string{`annotation secret.reloader.stakater.com/auto has "": not a boolean and counts as false; write "true" or "false"`},
+			want: []string{`annotation secret.reloader.stakater.com/auto has "": counts as not set; write "true" or "false", or leave the annotation out`},
 		},
 		"search in another spelling": {
 			own:  values{search: "True"},

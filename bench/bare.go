@@ -57,7 +57,7 @@ func (b *bare) prepare(names []string, source func(name string) string) ([]write
 		if ledger == "" {
 			return nil, fmt.Errorf("deployment %s has no ledger, so the size of its PATCH is not known", name)
 		}
-		patch, err := b.kind.MarkPatch(&w, likeLedger(ledger, string(original.UID), string(twin.UID), mark), reload.Marking{Env: []reload.EnvMark{{
+		patch, err := b.kind.Patch(&w, likeLedger(ledger, string(original.UID), string(twin.UID), mark), &reload.Marking{Env: []reload.EnvMark{{
 			Container: w.Containers[0],
 			Variable:  reload.EnvVarName(reload.SourceKey{Kind: reload.ConfigMap, Namespace: twin.Namespace, Name: source(name)}),
 			Value:     mark,

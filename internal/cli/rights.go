@@ -40,7 +40,7 @@ func watchRights(cfg *config.Config) []rights.Right {
 		all = append(all, rights.To("", "secrets", "list", "watch")...)
 	}
 	for _, kind := range kinds.All() {
-		if kind.Custom && (cfg.ArgoRollouts == nil || !*cfg.ArgoRollouts) {
+		if kind.Custom && usesOfCustom(cfg)[kind.Name] != controller.Always {
 			continue // nobody has said that they are to be watched, so their rights are nobody's mistake
 		}
 		all = append(all, rights.To(kind.Resource.Group, kind.Resource.Resource, "list", "watch")...)

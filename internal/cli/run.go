@@ -92,7 +92,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, versio
 		DryRun: cfg.DryRun, Names: cfg.Names, Strategy: cfg.Marks.Strategy, OnRevert: cfg.Marks.OnRevert, SecretMarks: cfg.Marks.Secrets,
 		ReloadOnCreate: cfg.ReloadOnCreate, ReloadOnDelete: cfg.ReloadOnDelete, IgnoredSources: cfg.Ignored.Sources,
 		NamespacesToIgnore: cfg.Selectors.NamespacesToIgnore, NamespaceSelector: cfg.Selectors.Namespaces, SourceSelector: cfg.Selectors.Resources,
-		Custom: map[string]controller.Use{"Rollout": use(cfg.ArgoRollouts)},
+		Custom: usesOfCustom(cfg),
 		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
 			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
 		},
@@ -151,6 +151,11 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, versio
 		log.Info("stopped")
 	}
 	return err
+}
+
+// usesOfCustom are those of the custom kinds that have a flag. The others are watched when they are served.
+func usesOfCustom(cfg *config.Config) map[string]controller.Use {
+	return map[string]controller.Use{"Rollout": use(cfg.ArgoRollouts)}
 }
 
 // use is whether a custom kind is watched that nothing need be said about.

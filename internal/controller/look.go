@@ -200,14 +200,13 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 
 func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decision) (patch kinds.Patch, ledger string, err error) {
 	w := &facts.Workload
-	if d.Action == reload.Record {
-		ledger = d.Ledger.String()
-		patch, err = kind.LedgerPatch(w, ledger)
-		return patch, ledger, err
+	var marking *reload.Marking
+	if d.Action == reload.Reload {
+		m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
+		marking = &m
 	}
-	marking := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
 	ledger = d.Ledger.String()
-	patch, err = kind.MarkPatch(w, ledger, marking, c.opts.Names)
+	patch, err = kind.Patch(w, ledger, marking, c.opts.Names)
 	return patch, ledger, err
 }
 

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +12,42 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/reload"
 )
+
+// custom is the adapter of a kind without a Go type, whose lists nothing merges by name.
+type custom struct {
+	kind  string
+	parts func(*unstructured.Unstructured) (Parts, error)
+}
+
+// Parts returns where things stand in an object.
+func (c custom) Parts(obj runtime.Object) (Parts, error) {
+	o, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return Parts{}, fmt.Errorf("a %T came where a %s was asked for", obj, c.kind)
+	}
+	p, err := c.parts(o)
+	if err != nil {
+		return Parts{}, fmt.Errorf("read %s %s/%s: %w", c.kind, o.GetNamespace(), o.GetName(), err)
+	}
+	return p, nil
+}
+
+// Patch writes a ledger and a mark: by a merge as long as there is no list in it.
+func (c custom) Patch(w *reload.Workload, ledger string, m *reload.Marking, names reload.Names) (Patch, error) {
+	body := patchBody{Metadata: ledgerMeta(w, ledger)}
+	if m != nil {
+		annotations := templateAnnotations(m, names)
+		if len(m.Env)+len(m.Removed) > 0 {
+			return listPatch(w, ledger, m, annotations)
+		}
+		template := &patchTemplate{}
+		if len(annotations) > 0 {
+			template.Metadata = &patchMeta{Annotations: annotations}
+		}
+		body.Spec = &patchSpec{Template: template}
+	}
+	return encode(types.MergePatchType, body)
+}
 
 // decode reads some fields of an object and leaves the others alone: what somebody has written where nothing is looked
 // for cannot make the object unreadable.
@@ -79,7 +114,7 @@ type operation struct {
 
 // listPatch sets variables where a merge would replace whole lists. It changes nothing unless the object is the one, in
 // the version, that the places in the lists were read from.
-func listPatch(w *reload.Workload, ledger string, m reload.Marking, annotations map[string]string) (Patch, error) {
+func listPatch(w *reload.Workload, ledger string, m *reload.Marking, annotations map[string]string) (Patch, error) {
 	if w.Shape == nil {
 		return Patch{}, fmt.Errorf("%s was read without the places of its containers", w.Key)
 	}
@@ -102,15 +137,11 @@ func listPatch(w *reload.Workload, ledger string, m reload.Marking, annotations 
 			ops = append(ops, changes...)
 		}
 	}
-	raw, err := json.Marshal(ops)
-	if err != nil {
-		return Patch{}, fmt.Errorf("encode the patch: %w", err)
-	}
-	return Patch{Type: types.JSONPatchType, Body: raw}, nil
+	return encode(types.JSONPatchType, ops)
 }
 
 // listChanges sets and removes variables of one container. There are the names of those that it has, in their order.
-func listChanges(env string, there []string, container string, m reload.Marking) []operation {
+func listChanges(env string, there []string, container string, m *reload.Marking) []operation {
 	var ops []operation
 	there = slices.Clone(there)
 	for _, mark := range m.Env {

@@ -10,11 +10,11 @@ func daemonSet() Kind {
 		Name:     "DaemonSet",
 		Resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"),
 		NewList:  func() runtime.Object { return &appsv1.DaemonSetList{} },
-		Parts: typed("DaemonSet", func(o *appsv1.DaemonSet) Parts {
+		Adapter: builtIn[*appsv1.DaemonSet]{"DaemonSet", func(o *appsv1.DaemonSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
 				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedNumberScheduled == o.Status.CurrentNumberScheduled,
 			}
-		}),
+		}},
 	}
 }

@@ -10,11 +10,11 @@ func deployment() Kind {
 		Name:     "Deployment",
 		Resource: appsv1.SchemeGroupVersion.WithResource("deployments"),
 		NewList:  func() runtime.Object { return &appsv1.DeploymentList{} },
-		Parts: typed("Deployment", func(o *appsv1.Deployment) Parts {
+		Adapter: builtIn[*appsv1.Deployment]{"Deployment", func(o *appsv1.Deployment) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
 				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas,
 			}
-		}),
+		}},
 	}
 }

@@ -66,7 +66,7 @@ func TestEveryKindIsRead(t *testing.T) {
 	}
 }
 
-func builtIn() []Kind {
+func builtInKinds() []Kind {
 	return slices.DeleteFunc(All(), func(k Kind) bool { return k.Custom })
 }
 
@@ -103,17 +103,12 @@ func TestPatches(t *testing.T) {
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
-			for _, kind := range builtIn() {
+			for _, kind := range builtInKinds() {
 				w, err := kind.Read(workloads()[kind.Name], reload.DefaultNames())
 				if err != nil {
 					t.Fatal(err)
 				}
-				var patch Patch
-				if tc.marking == nil {
-					patch, err = kind.LedgerPatch(&w, `{"v":1}`)
-				} else {
-					patch, err = kind.MarkPatch(&w, `{"v":1}`, *tc.marking, reload.DefaultNames())
-				}
+				patch, err := kind.Patch(&w, `{"v":1}`, tc.marking, reload.DefaultNames())
 				if err != nil || patch.Type != types.StrategicMergePatchType || string(patch.Body) != tc.want {
 					t.Errorf("%s: %s, %v\n got %s\nwant %s", kind.Name, patch.Type, err, patch.Body, tc.want)
 				}

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 )
@@ -21,7 +21,7 @@ func rollout() Kind {
 		Resource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
 		NewList:  func() runtime.Object { return &unstructured.UnstructuredList{} },
 		Custom:   true,
-		Parts:    custom("Rollout", rolloutParts),
+		Adapter:  rolloutAdapter{custom{"Rollout", rolloutParts}},
 	}
 }
 
@@ -78,17 +78,13 @@ func sameTime(asked, done string) bool {
 	return err == nil && have.Equal(want)
 }
 
-// custom reads the objects of a kind without a Go type.
-func custom(kind string, parts func(*unstructured.Unstructured) (Parts, error)) func(runtime.Object) (Parts, error) {
-	return func(obj runtime.Object) (Parts, error) {
-		o, ok := obj.(*unstructured.Unstructured)
-		if !ok {
-			return Parts{}, fmt.Errorf("a %T came where a %s was asked for", obj, kind)
-		}
-		p, err := parts(o)
-		if err != nil {
-			return Parts{}, fmt.Errorf("read %s %s/%s: %w", kind, o.GetNamespace(), o.GetName(), err)
-		}
-		return p, nil
+// rolloutAdapter knows besides how the pods are started anew.
+type rolloutAdapter struct{ custom }
+
+// Patch writes a ledger and a mark, or the time of a restart.
+func (a rolloutAdapter) Patch(w *reload.Workload, ledger string, m *reload.Marking, names reload.Names) (Patch, error) {
+	if m == nil || m.RestartAt == "" {
+		return a.custom.Patch(w, ledger, m, names)
 	}
+	return encode(types.MergePatchType, patchBody{Metadata: ledgerMeta(w, ledger), Spec: &patchSpec{RestartAt: m.RestartAt}})
 }

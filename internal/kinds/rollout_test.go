@@ -98,10 +98,7 @@ func TestPatchesOfARollout(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			w := readRollout(t)
-			patch, err := rollout().LedgerPatch(&w, `{"v":1}`)
-			if tc.marking != nil {
-				patch, err = rollout().MarkPatch(&w, `{"v":1}`, *tc.marking, reload.DefaultNames())
-			}
+			patch, err := rollout().Patch(&w, `{"v":1}`, tc.marking, reload.DefaultNames())
 			if err != nil || patch.Type != types.MergePatchType || string(patch.Body) != tc.want {
 				t.Errorf("%s, %v\n got %s\nwant %s", patch.Type, err, patch.Body, tc.want)
 			}
@@ -152,7 +149,7 @@ func TestVariablesOfARolloutAreSetEntryByEntry(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			w := readRollout(t, tc.changes...)
-			patch, err := rollout().MarkPatch(&w, `{}`, reload.Marking{Env: env, Removed: removed, Rolled: tc.rolled}, reload.DefaultNames())
+			patch, err := rollout().Patch(&w, `{}`, &reload.Marking{Env: env, Removed: removed, Rolled: tc.rolled}, reload.DefaultNames())
 			if err != nil || patch.Type != types.JSONPatchType {
 				t.Fatalf("%s, %v", patch.Type, err)
 			}

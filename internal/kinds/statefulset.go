@@ -10,11 +10,11 @@ func statefulSet() Kind {
 		Name:     "StatefulSet",
 		Resource: appsv1.SchemeGroupVersion.WithResource("statefulsets"),
 		NewList:  func() runtime.Object { return &appsv1.StatefulSetList{} },
-		Parts: typed("StatefulSet", func(o *appsv1.StatefulSet) Parts {
+		Adapter: builtIn[*appsv1.StatefulSet]{"StatefulSet", func(o *appsv1.StatefulSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
 				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas,
 			}
-		}),
+		}},
 	}
 }

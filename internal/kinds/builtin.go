@@ -1,0 +1,63 @@
+package kinds
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// builtIn is the adapter of a kind with a Go type. In a strategic merge its containers and variables merge by name, and
+// those of others stay.
+type builtIn[T runtime.Object] struct {
+	kind  string
+	parts func(T) Parts
+}
+
+// Parts returns where things stand in an object.
+func (b builtIn[T]) Parts(obj runtime.Object) (Parts, error) {
+	o, ok := obj.(T)
+	if !ok {
+		return Parts{}, fmt.Errorf("a %T came where a %s was asked for", obj, b.kind)
+	}
+	return b.parts(o), nil
+}
+
+// Patch writes a ledger and a mark.
+func (b builtIn[T]) Patch(w *reload.Workload, ledger string, m *reload.Marking, names reload.Names) (Patch, error) {
+	body := patchBody{Metadata: ledgerMeta(w, ledger)}
+	if m != nil {
+		body.Spec = &patchSpec{Template: mergedTemplate(w, m, names)}
+	}
+	return encode(types.StrategicMergePatchType, body)
+}
+
+func mergedTemplate(w *reload.Workload, m *reload.Marking, names reload.Names) *patchTemplate {
+	template := &patchTemplate{}
+	if annotations := templateAnnotations(m, names); len(annotations) > 0 {
+		template.Metadata = &patchMeta{Annotations: annotations}
+	}
+	for _, name := range w.Containers {
+		var env []patchEnv
+		for _, mark := range m.Env {
+			if mark.Container == name {
+				env = append(env, patchEnv{Name: mark.Variable, Value: mark.Value})
+			}
+		}
+		for _, mark := range m.Removed {
+			if mark.Container == name {
+				env = append(env, patchEnv{Name: mark.Variable, Delete: "delete"})
+			}
+		}
+		if len(env) == 0 {
+			continue
+		}
+		if template.Spec == nil {
+			template.Spec = &patchTemplateTop{}
+		}
+		template.Spec.Containers = append(template.Spec.Containers, patchContainer{Name: name, Env: env})
+	}
+	return template
+}

@@ -1,0 +1,82 @@
+package kinds
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Patch is one request that changes a workload.
+type Patch struct {
+	Type types.PatchType
+	Body []byte
+}
+
+// The patch touches nothing but these fields. With the uid and the version in it, a write that lands late or on another
+// object of the same name is refused by the API server.
+type patchBody struct {
+	Metadata patchMeta  `json:"metadata"`
+	Spec     *patchSpec `json:"spec,omitempty"`
+}
+
+type patchMeta struct {
+	UID             types.UID         `json:"uid,omitempty"`
+	ResourceVersion string            `json:"resourceVersion,omitempty"`
+	Annotations     map[string]string `json:"annotations,omitempty"`
+}
+
+type patchSpec struct {
+	Template  *patchTemplate `json:"template,omitempty"`
+	RestartAt string         `json:"restartAt,omitempty"`
+}
+
+type patchTemplate struct {
+	Metadata *patchMeta        `json:"metadata,omitempty"`
+	Spec     *patchTemplateTop `json:"spec,omitempty"`
+}
+
+type patchTemplateTop struct {
+	Containers []patchContainer `json:"containers"`
+}
+
+type patchContainer struct {
+	Name string     `json:"name"`
+	Env  []patchEnv `json:"env"`
+}
+
+type patchEnv struct {
+	Name   string `json:"name"`
+	Value  string `json:"value,omitempty"`
+	Delete string `json:"$patch,omitempty"`
+}
+
+func ledgerMeta(w *reload.Workload, ledger string) patchMeta {
+	return patchMeta{
+		UID:             w.UID,
+		ResourceVersion: w.ResourceVersion,
+		Annotations:     map[string]string{reload.LedgerAnnotation: ledger},
+	}
+}
+
+// templateAnnotations are those that a reload sets on the pod template.
+func templateAnnotations(m *reload.Marking, names reload.Names) map[string]string {
+	annotations := map[string]string{}
+	if m.ReloadedFrom != "" {
+		annotations[names.LastReloadedFrom] = m.ReloadedFrom
+	}
+	if m.Rolled != "" {
+		annotations[reload.RolledAnnotation] = m.Rolled
+	}
+	return annotations
+}
+
+func encode(as types.PatchType, body any) (Patch, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return Patch{}, fmt.Errorf("encode the patch: %w", err)
+	}
+	return Patch{Type: as, Body: raw}, nil
+}

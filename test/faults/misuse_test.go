@@ -70,7 +70,7 @@ func (h *history) served(ctx context.Context, resource, name, annotation string)
 		var all []metav1.Object
 		switch resource {
 		case "deployments":
-			list, err := shared.admin.AppsV1().Deployments(h.ns.Name).List(ctx, cached)
+			list, err := shared.Admin.AppsV1().Deployments(h.ns.Name).List(ctx, cached)
 			if err != nil {
 				return false, err
 			}
@@ -78,7 +78,7 @@ func (h *history) served(ctx context.Context, resource, name, annotation string)
 				all = append(all, &list.Items[i])
 			}
 		default:
-			list, err := shared.admin.CoreV1().ConfigMaps(h.ns.Name).List(ctx, cached)
+			list, err := shared.Admin.CoreV1().ConfigMaps(h.ns.Name).List(ctx, cached)
 			if err != nil {
 				return false, err
 			}

@@ -32,13 +32,7 @@ func needed(cfg *config.Config, own string) []rights.Right {
 }
 
 func watchRights(cfg *config.Config) []rights.Right {
-	var all []rights.Right
-	if !slices.Contains(cfg.Ignored.Sources, reload.ConfigMap) {
-		all = append(all, rights.To("", "configmaps", "list", "watch")...)
-	}
-	if !slices.Contains(cfg.Ignored.Sources, reload.Secret) {
-		all = append(all, rights.To("", "secrets", "list", "watch")...)
-	}
+	all := controller.SourceRights(cfg.Ignored.Sources)
 	for _, kind := range kinds.All() {
 		if kind.Custom && usesOfCustom(cfg)[kind.Name] != controller.Always {
 			continue // nobody has said that they are to be watched, so their rights are nobody's mistake

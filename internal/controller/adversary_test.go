@@ -115,9 +115,11 @@ func (s *stage) add(name string, live bool, mark string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps("").put(source, live)
+	s.configMaps().put(source, live)
 	s.deployments().put(made, live)
 }
+
+func (s *stage) configMaps() *sink { return s.sources(watchedSources()[0], "") }
 
 func (s *stage) deployments() *sink { return s.workloads(s.kinds["Deployment"], "") }
 
@@ -129,7 +131,7 @@ func (s *stage) edit(name, value string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps("").put(changed, true)
+	s.configMaps().put(changed, true)
 }
 
 const staleMark = "0123456789abcdef01230123456789abcdef0123"
@@ -235,7 +237,7 @@ func TestWhatIsGoneLeavesNothingInMemory(t *testing.T) {
 		s.edit(name, "2")
 		s.play(2 * time.Second)
 		s.deployments().del(inShop(name), "")
-		s.configMaps("").del(inShop(name), "")
+		s.configMaps().del(inShop(name), "")
 	}
 	if left := len(s.supposed) + len(s.restored) + len(s.turns) + len(s.newcomers) + len(s.queue.tries); left != 0 {
 		t.Errorf("%d entries are left of 100 workloads that came and went", left)

@@ -1,17 +1,14 @@
 package controller
 
 import (
-	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
-	"github.com/reroll-dev/reroll/internal/state"
 )
 
 // feed is what wakes us about one resource, in one namespace or in all.
@@ -40,29 +37,6 @@ func (c *Controller) workloadFeeds() []feed {
 			case c.opts.Custom[k.Name] != Never:
 				feeds = append(feeds, c.customFeed(k, watched, served[k.Name]))
 			}
-		}
-	}
-	return feeds
-}
-
-// ordinarySecrets leaves out what no pod can use as configuration: the history of Helm releases, by far the largest
-// Secrets of most clusters, and the tokens that nodes join with. Every other type can be mounted.
-const ordinarySecrets = "type!=helm.sh/release.v1,type!=bootstrap.kubernetes.io/token"
-
-func (c *Controller) sourceFeeds() []feed {
-	var feeds []feed
-	for _, ns := range c.namespaces() {
-		if !slices.Contains(c.opts.IgnoredSources, reload.ConfigMap) {
-			feeds = append(feeds, c.feed(Watched{
-				Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Namespace: ns, FieldSelector: c.fieldSelector(""),
-				NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
-			}, c.configMaps(ns)))
-		}
-		if !slices.Contains(c.opts.IgnoredSources, reload.Secret) {
-			feeds = append(feeds, c.feed(Watched{
-				Resource: corev1.SchemeGroupVersion.WithResource("secrets"), Namespace: ns, FieldSelector: c.fieldSelector(ordinarySecrets),
-				NewList: func() runtime.Object { return &corev1.SecretList{} },
-			}, c.secrets(ns)))
 		}
 	}
 	return feeds
@@ -138,61 +112,6 @@ func (s *sink) Whole(named map[types.NamespacedName]struct{}) {
 	s.keep(named)
 	s.whole = true
 	s.firstWhole()
-}
-
-func (c *Controller) configMaps(namespace string) *sink {
-	return c.sources(reload.ConfigMap, namespace, func(obj runtime.Object) (reload.Source, bool) {
-		cm, ok := obj.(*corev1.ConfigMap)
-		if !ok {
-			return reload.Source{}, false
-		}
-		return c.selected(reload.FromConfigMap(cm, c.opts.Names), cm.Labels), true
-	})
-}
-
-func (c *Controller) secrets(namespace string) *sink {
-	return c.sources(reload.Secret, namespace, func(obj runtime.Object) (reload.Source, bool) {
-		secret, ok := obj.(*corev1.Secret)
-		if !ok {
-			return reload.Source{}, false
-		}
-		return c.selected(reload.FromSecret(secret, c.key, c.opts.Names), secret.Labels), true
-	})
-}
-
-func (c *Controller) sources(kind reload.SourceKind, namespace string, read func(runtime.Object) (reload.Source, bool)) *sink {
-	s := &sink{
-		del: func(name types.NamespacedName, resourceVersion string) {
-			key := reload.SourceKey{Kind: kind, Namespace: name.Namespace, Name: name.Name}
-			c.lost(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
-		},
-		keep: func(named map[types.NamespacedName]struct{}) {
-			c.lost(c.state.KeepSources(kind, namespace, named), false)
-		},
-	}
-	s.put = func(obj runtime.Object, live bool) {
-		src, ok := read(obj)
-		if !ok {
-			return
-		}
-		if s.isNews(live) && c.acting.Load() {
-			c.tellSource(&src)
-		}
-		for _, key := range c.state.PutSource(src, live) {
-			c.enqueue(key, live)
-		}
-	}
-	return s
-}
-
-// lost asks for a look at workloads of which a source was deleted, where that matters.
-func (c *Controller) lost(concerned []reload.WorkloadKey, live bool) {
-	if !c.opts.ReloadOnDelete {
-		return
-	}
-	for _, key := range concerned {
-		c.enqueue(key, live)
-	}
 }
 
 func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {

@@ -36,7 +36,7 @@ func TestAListPatchThatMeetsAnotherVersionIsNoFailureAtFirst(t *testing.T) {
 		},
 	}}
 	s.workloads(s.kinds["Rollout"], "").put(rollout, false)
-	s.configMaps("").put(source, true)
+	s.configMaps().put(source, true)
 	s.edit("web", "2")
 	s.refuses = apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", schema.GroupResource{Resource: "rollouts"}, "web", "testing value failed", 0, false)
 	s.play(3 * time.Second)

@@ -96,7 +96,7 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Data: map[string]string{"colour": "green"},
 			})
 			first := create(webDeployment())
-			c.configMaps("").put(source, true)
+			c.sources(watchedSources()[0], "").put(source, true)
 			put(first)
 
 			var second simapi.Object

@@ -95,11 +95,6 @@ func (c *Controller) welcome(facts *reload.Facts) {
 	}
 }
 
-// reads tells whether sources of a kind are looked at, so that it is known which of them exist.
-func (c *Controller) reads(kind reload.SourceKind) bool {
-	return (kind == reload.ConfigMap || kind == reload.Secret) && !slices.Contains(c.opts.IgnoredSources, kind)
-}
-
 // tellTooNew tells once of a workload that nothing is done for because its ledger cannot be read.
 func (c *Controller) tellTooNew(w *reload.Workload, d reload.Decision) {
 	c.mu.Lock()

@@ -85,7 +85,7 @@ func (s *stage) annotateSource(live bool, annotations map[string]string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps("").put(changed, live)
+	s.configMaps().put(changed, live)
 }
 
 func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
@@ -114,7 +114,7 @@ func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.configMaps("").put(made, true)
+	s.configMaps().put(made, true)
 	s.heard("another object with the same mistake", "web misused "+match)
 }
 
@@ -157,7 +157,7 @@ func TestWhatWasWrittenInAGapIsToldAfterItOnce(t *testing.T) {
 		write(resource, "old", map[string]string{typo: "true"})
 	}
 	deployments := watched(s.deployments(), s.server.List("deployments")...)
-	configMaps := watched(s.configMaps(""), s.server.List("configmaps")...)
+	configMaps := watched(s.configMaps(), s.server.List("configmaps")...)
 	gap := func() {
 		snapshot(configMaps, s.server.List("configmaps")...)
 		snapshot(deployments, s.server.List("deployments")...)

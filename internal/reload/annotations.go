@@ -15,14 +15,11 @@ func ParsePolicy(own, template map[string]string, names Names) (Policy, []Proble
 		template: annotations{values: template, inTemplate: true},
 		names:    names,
 	}
-	policy := Policy{
-		configMap:           r.kind(ConfigMap),
-		secret:              r.kind(Secret),
-		secretProviderClass: r.kind(SecretProviderClass),
-		settle:              r.settle(),
-		pause:               r.pause(),
-		rollout:             r.rollout(),
+	var policy Policy
+	for i, kind := range SourceKinds() {
+		policy.kinds[i] = r.kind(kind)
 	}
+	policy.settle, policy.pause, policy.rollout = r.settle(), r.pause(), r.rollout()
 	policy.rolloutSet = r.preferred(names.RolloutStrategy).hasAny(names.RolloutStrategy)
 	return policy, r.problems
 }

@@ -157,7 +157,7 @@ func (f *Facts) decide() Decision {
 	}
 
 	var tally tally
-	for _, kind := range sourceKinds() {
+	for _, kind := range SourceKinds() {
 		f.findKind(kind, base, &tally)
 	}
 	for _, key := range f.Spared {
@@ -293,7 +293,7 @@ func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 		Marks: known.Marks, Step: known.Step, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
 	}
 	for key, digest := range known.Entries {
-		if key.Kind == Secret && known.Instance != f.Instance {
+		if key.Kind.keyed() && known.Instance != f.Instance {
 			continue
 		}
 		if _, refers := f.Workload.Reference(key); refers || f.Workload.Policy.Names(key) {

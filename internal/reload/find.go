@@ -130,7 +130,7 @@ func (f *Facts) mustWait() bool { return !f.Workload.AtRest && !f.Waited }
 // otherKey tells that the digests of a kind were made with a key that is gone,
 // and cannot be compared with those of today.
 func otherKey(kind SourceKind, base base, f *Facts) bool {
-	return kind == Secret && base.err == nil && base.ledger.Instance != f.Instance
+	return kind.keyed() && base.err == nil && base.ledger.Instance != f.Instance
 }
 
 // compared is for content that differs from the ledger: a change, unless

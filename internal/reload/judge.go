@@ -107,7 +107,7 @@ func (p Policy) Judge(src SourceKey, ann SourceAnnotations, refers bool, autoRel
 
 // OptedIn tells whether any source at all could concern the workload.
 func (p Policy) OptedIn(autoReloadAll bool) bool {
-	for _, kind := range sourceKinds() {
+	for _, kind := range SourceKinds() {
 		policy := p.of(kind)
 		if len(policy.entries) > 0 || policy.search || policy.optedIn(autoReloadAll) != 0 {
 			return true

@@ -69,60 +69,30 @@ type Total struct {
 
 // ledgerText is the annotation. Entries are by name.
 type ledgerText struct {
-	Format    int               `json:"v"`
-	UID       types.UID         `json:"uid"`
-	Instance  string            `json:"key,omitempty"`
-	Counter   int64             `json:"n"`
-	DataTime  int64             `json:"t,omitempty"`
-	Marks     Digest            `json:"m,omitzero"`
-	Step      Step              `json:"step,omitempty"`
-	Writes    int64             `json:"w,omitempty"`
-	OnDelete  bool              `json:"del,omitempty"`
-	Gone      goneText          `json:"gone,omitzero"`
-	ConfigMap map[string]Digest `json:"cm,omitempty"`
-	Secret    map[string]Digest `json:"secret,omitempty"`
-	SPC       map[string]Digest `json:"spc,omitempty"`
-	All       allText           `json:"all,omitzero"`
+	Format   int       `json:"v"`
+	UID      types.UID `json:"uid"`
+	Instance string    `json:"key,omitempty"`
+	Counter  int64     `json:"n"`
+	DataTime int64     `json:"t,omitempty"`
+	Marks    Digest    `json:"m,omitzero"`
+	Step     Step      `json:"step,omitempty"`
+	Writes   int64     `json:"w,omitempty"`
+	OnDelete bool      `json:"del,omitempty"`
+	// Gone and All are by what stands for a kind.
+	Gone      map[string][]string `json:"gone,omitempty"`
+	ConfigMap map[string]Digest   `json:"cm,omitempty"`
+	Secret    map[string]Digest   `json:"secret,omitempty"`
+	SPC       map[string]Digest   `json:"spc,omitempty"`
+	All       map[string]*Total   `json:"all,omitempty"`
 }
 
-type allText struct {
-	ConfigMap *Total `json:"cm,omitempty"`
-	Secret    *Total `json:"secret,omitempty"`
-	SPC       *Total `json:"spc,omitempty"`
-}
-
-type goneText struct {
-	ConfigMap []string `json:"cm,omitempty"`
-	Secret    []string `json:"secret,omitempty"`
-	SPC       []string `json:"spc,omitempty"`
-}
-
-func (t *goneText) of(kind SourceKind) *[]string {
-	switch kind {
-	case ConfigMap:
-		return &t.ConfigMap
-	case Secret:
-		return &t.Secret
-	case SecretProviderClass:
-		return &t.SPC
-	default:
-		return new([]string)
-	}
-}
-
-// of returns where the two forms of one kind stand. For what is no kind of
+// entriesOf returns where the entries of a kind stand. For what is no kind of
 // source they stand nowhere and get lost.
-func (t *ledgerText) of(kind SourceKind) (entries *map[string]Digest, all **Total) {
-	switch kind {
-	case ConfigMap:
-		return &t.ConfigMap, &t.All.ConfigMap
-	case Secret:
-		return &t.Secret, &t.All.Secret
-	case SecretProviderClass:
-		return &t.SPC, &t.All.SPC
-	default:
-		return new(map[string]Digest), new(*Total)
+func (t *ledgerText) entriesOf(kind SourceKind) *map[string]Digest {
+	if traits, ok := kind.traits(); ok {
+		return traits.entries(t)
 	}
+	return new(map[string]Digest)
 }
 
 // olderThan tells that another one was written later.
@@ -171,22 +141,22 @@ func ParseLedger(s string) (Ledger, error) {
 		Aggregates: map[SourceKind]Total{},
 		OnDelete:   text.OnDelete,
 	}
-	for _, kind := range sourceKinds() {
-		entries, all := text.of(kind)
-		if len(*entries) > 0 && *all != nil {
-			return Ledger{}, fmt.Errorf("ledger has entries of kind %s and one for all of them, must have either", kind)
+	for _, t := range sourceTable() {
+		entries, all := *t.entries(&text), text.All[t.short]
+		if len(entries) > 0 && all != nil {
+			return Ledger{}, fmt.Errorf("ledger has entries of kind %s and one for all of them, must have either", t.kind)
 		}
-		for name, digest := range *entries {
-			l.Entries[LocalKey{Kind: kind, Name: name}] = digest
+		for name, digest := range entries {
+			l.Entries[LocalKey{Kind: t.kind, Name: name}] = digest
 		}
-		if *all != nil {
-			l.Aggregates[kind] = **all
+		if all != nil {
+			l.Aggregates[t.kind] = *all
 		}
-		for _, name := range *text.Gone.of(kind) {
+		for _, name := range text.Gone[t.short] {
 			if l.Gone == nil {
 				l.Gone = map[LocalKey]struct{}{}
 			}
-			l.Gone[LocalKey{Kind: kind, Name: name}] = struct{}{}
+			l.Gone[LocalKey{Kind: t.kind, Name: name}] = struct{}{}
 		}
 	}
 	return l, nil
@@ -266,23 +236,32 @@ func (l Ledger) largestKind() SourceKind {
 
 func (l Ledger) text() string {
 	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, OnDelete: l.OnDelete}
-	for kind, total := range l.Aggregates {
-		_, all := text.of(kind)
-		*all = &total
-	}
 	for key, digest := range l.Entries {
-		entries, all := text.of(key.Kind)
+		entries := text.entriesOf(key.Kind)
 		if *entries == nil {
 			*entries = map[string]Digest{}
 		}
 		(*entries)[key.Name] = digest
-		*all = nil // entries tell more
+	}
+	for kind, total := range l.Aggregates {
+		t, ok := kind.traits()
+		if !ok || len(*t.entries(&text)) > 0 {
+			continue // entries tell more
+		}
+		if text.All == nil {
+			text.All = map[string]*Total{}
+		}
+		text.All[t.short] = &total
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(l.Gone), compareLocalKeys) {
-		if _, ok := l.Entries[key]; ok { // of one digest for all nothing can be gone
-			names := text.Gone.of(key.Kind)
-			*names = append(*names, key.Name)
+		t, known := key.Kind.traits()
+		if _, ok := l.Entries[key]; !ok || !known {
+			continue // of one digest for all nothing can be gone
 		}
+		if text.Gone == nil {
+			text.Gone = map[string][]string{}
+		}
+		text.Gone[t.short] = append(text.Gone[t.short], key.Name)
 	}
 	raw, _ := json.Marshal(text) // strings, numbers and digests always can be
 	return string(raw)

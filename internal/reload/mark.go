@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // DeleteMarker is written in place of a hash when the source is gone.
@@ -81,7 +82,7 @@ const (
 // its Digest, so a ledger is enough to tell what the mark must be; for all else
 // they are what Reloader writes.
 func MarkHash(src Source, marks SecretMarks) string {
-	if src.Key.Kind == Secret && marks != SecretMarksSHA1 {
+	if src.Key.Kind.keyed() && marks != SecretMarksSHA1 {
 		e := newEncoder(sha256.New())
 		e.begin('m')
 		e.Write(src.Digest[:])
@@ -147,10 +148,12 @@ func ParseReloadedFrom(text string) (ReloadedFrom, error) {
 }
 
 func kindOfType(text string) (SourceKind, error) {
-	for _, kind := range sourceKinds() {
+	var types []string
+	for _, kind := range SourceKinds() {
 		if kind.Type() == text {
 			return kind, nil
 		}
+		types = append(types, kind.Type())
 	}
-	return 0, fmt.Errorf("type is %q, must be %s, %s or %s", text, ConfigMap.Type(), Secret.Type(), SecretProviderClass.Type())
+	return 0, fmt.Errorf("type is %q, must be one of %s", text, strings.Join(types, ", "))
 }

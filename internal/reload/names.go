@@ -64,21 +64,16 @@ type kindNames struct {
 }
 
 func (n Names) of(kind SourceKind) kindNames {
-	switch kind {
-	case ConfigMap:
-		return kindNames{named: n.ConfigMap, exclude: n.ConfigMapExclude, auto: n.ConfigMapAuto}
-	case Secret:
-		return kindNames{named: n.Secret, exclude: n.SecretExclude, auto: n.SecretAuto}
-	case SecretProviderClass:
-		return kindNames{named: n.SecretProviderClass, exclude: n.SPCExclude, auto: n.SPCAuto}
-	default:
+	t, ok := kind.traits()
+	if !ok {
 		return kindNames{}
 	}
+	return t.keys(&n)
 }
 
 func (n Names) ofKinds() []kindNames {
 	var all []kindNames
-	for _, kind := range sourceKinds() {
+	for _, kind := range SourceKinds() {
 		all = append(all, n.of(kind))
 	}
 	return all

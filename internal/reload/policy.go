@@ -8,9 +8,8 @@ import (
 // Policy is what the annotations of one workload ask for. The zero Policy asks
 // for nothing.
 type Policy struct {
-	configMap           kindPolicy
-	secret              kindPolicy
-	secretProviderClass kindPolicy
+	// kinds are in the order of the table of sources.
+	kinds [kindsOfSource]kindPolicy
 
 	settle     setDuration
 	pause      setDuration
@@ -85,9 +84,9 @@ func (p Policy) RolloutStrategy() RolloutStrategy {
 // where this one says nothing: as the annotations of a pod template count below
 // those of its workload.
 func (p Policy) Over(below Policy) Policy {
-	p.configMap = p.configMap.over(below.configMap)
-	p.secret = p.secret.over(below.secret)
-	p.secretProviderClass = p.secretProviderClass.over(below.secretProviderClass)
+	for i := range p.kinds {
+		p.kinds[i] = p.kinds[i].over(below.kinds[i])
+	}
 	if !p.settle.set {
 		p.settle = below.settle
 	}
@@ -114,7 +113,7 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 
 // Equal tells whether two policies ask for the same.
 func (p Policy) Equal(other Policy) bool {
-	for _, kind := range sourceKinds() {
+	for _, kind := range SourceKinds() {
 		if !p.of(kind).equal(other.of(kind)) {
 			return false
 		}
@@ -151,7 +150,7 @@ func (p Policy) Named() []NamedSource {
 func (p Policy) named(wanted func(SourceKind, namedEntry) bool) []NamedSource {
 	var named []NamedSource
 	seen := map[NamedSource]struct{}{}
-	for _, kind := range sourceKinds() {
+	for _, kind := range SourceKinds() {
 		for _, entry := range p.of(kind).entries {
 			source := NamedSource{Kind: kind, Text: entry.text, Expression: entry.pattern != nil && !isObjectName(entry.text)}
 			if _, twice := seen[source]; !twice && wanted(kind, entry) {
@@ -186,15 +185,9 @@ func (p Policy) entryTexts(kind SourceKind, wanted func(namedEntry) bool) []stri
 }
 
 func (p Policy) of(kind SourceKind) kindPolicy {
-	switch kind {
-	case ConfigMap:
-		return p.configMap
-	case Secret:
-		return p.secret
-	case SecretProviderClass:
-		return p.secretProviderClass
-	default:
+	if _, ok := kind.traits(); !ok {
 		// What is no source concerns nobody, even if all are opted in.
 		return kindPolicy{auto: off}
 	}
+	return p.kinds[kind-1]
 }

@@ -9,49 +9,13 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
-
-// SourceKind is a kind of object that carries configuration. The zero value is
-// none of them.
-type SourceKind uint8
-
-// The kinds of source.
-const (
-	ConfigMap SourceKind = iota + 1
-	Secret
-	SecretProviderClass
-)
-
-func sourceKinds() [3]SourceKind {
-	return [...]SourceKind{ConfigMap, Secret, SecretProviderClass}
-}
-
-// String returns the name of the kind as manifests spell it.
-func (k SourceKind) String() string {
-	switch k {
-	case ConfigMap:
-		return "ConfigMap"
-	case Secret:
-		return "Secret"
-	case SecretProviderClass:
-		return "SecretProviderClass"
-	default:
-		return fmt.Sprintf("SourceKind(%d)", uint8(k))
-	}
-}
-
-// Type returns the spelling used in marks, events and alerts.
-func (k SourceKind) Type() string {
-	return strings.ToUpper(k.String())
-}
 
 // SourceKey identifies a source in a cluster. It is comparable.
 type SourceKey struct {

@@ -24,7 +24,7 @@ func linksOf(w *reload.Workload, autoReloadAll bool) links {
 	for _, ref := range w.References {
 		l.exact = append(l.exact, ref.Key)
 	}
-	for _, kind := range []reload.SourceKind{reload.ConfigMap, reload.Secret} {
+	for _, kind := range reload.SourceKinds() {
 		for _, name := range w.Policy.ExactNames(kind) {
 			if key := (reload.LocalKey{Kind: kind, Name: name}); !slices.Contains(l.exact, key) {
 				l.exact = append(l.exact, key)

@@ -22,7 +22,7 @@ func mutations() []mutation {
 	return []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
-			file: "internal/kinds/kinds.go",
+			file: "internal/kinds/patch.go",
 			from: "		ResourceVersion: w.ResourceVersion,\n", to: "",
 			in: controller, tests: histories,
 		},
@@ -41,7 +41,7 @@ func mutations() []mutation {
 		{
 			what: "a mark that stands already is written again, and nothing rolls",
 			file: "internal/reload/marking.go",
-			from: "	if seen.MayHavePods(", to: "	if d.Ledger.Counter < 0 && seen.MayHavePods(",
+			from: " && seen.MayHavePods(revision(", to: " && d.Ledger.Counter < 0 && seen.MayHavePods(revision(",
 			in: controller, tests: histories,
 		},
 		{
@@ -71,7 +71,7 @@ func mutations() []mutation {
 		{
 			what: "digests under a lost key are compared",
 			file: "internal/reload/find.go",
-			from: "return kind == Secret && base.err == nil && base.ledger.Instance != f.Instance", to: "return kind == 0 && base.err == nil && base.ledger.Instance != f.Instance",
+			from: "return kind.keyed() && base.err == nil && base.ledger.Instance != f.Instance", to: "return kind == 0 && base.err == nil && base.ledger.Instance != f.Instance",
 			in: controller, tests: histories,
 		},
 		{
@@ -187,6 +187,24 @@ func mutations() []mutation {
 			file: "internal/controller/look.go",
 			from: "wait := facts.DepartedFor(d, c.clock.Now()); wait > 0", to: "wait := facts.DepartedFor(d, c.clock.Now()); wait > time.Hour",
 			in: controller, tests: histories,
+		},
+		{
+			what: "an operator that takes its mark away is tried again",
+			file: "internal/reload/strategy.go",
+			from: `	if f.Workload.Owner != "" {`, to: `	if f.Workload.Owner == "nobody" {`,
+			in: core, tests: "^Test",
+		},
+		{
+			what: "a mark goes where the manifest takes it away",
+			file: "internal/reload/strategy.go",
+			from: "		if r.against(&f.Workload, changes) == \"\" {\n			return r.first", to: "		if true {\n			return r.first",
+			in: core, tests: "^Test",
+		},
+		{
+			what: "a restart that was taken away is not noticed",
+			file: "internal/reload/find.go",
+			from: "(f.Seen.Template == 0 || step.restarts())", to: "f.Seen.Template == 0",
+			in: core, tests: "^Test",
 		},
 	}
 }

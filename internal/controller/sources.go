@@ -1,0 +1,124 @@
+package controller
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rights"
+	"github.com/reroll-dev/reroll/internal/state"
+)
+
+// watchedSource is how sources of a kind come.
+type watchedSource struct {
+	kind     reload.SourceKind
+	resource schema.GroupVersionResource
+	newList  func() runtime.Object
+	// fieldSelector leaves out what is no source.
+	fieldSelector string
+	// read returns what is kept of an object.
+	read func(obj runtime.Object, key reload.DigestKey, names reload.Names) (reload.Source, bool)
+}
+
+// ordinarySecrets leaves out what no pod can use as configuration: the history of Helm releases, by far the largest
+// Secrets of most clusters, and the tokens that nodes join with. Every other type can be mounted.
+const ordinarySecrets = "type!=helm.sh/release.v1,type!=bootstrap.kubernetes.io/token"
+
+// watchedSources is the table of the kinds that are watched.
+func watchedSources() []watchedSource {
+	return []watchedSource{
+		{
+			kind:     reload.ConfigMap,
+			resource: corev1.SchemeGroupVersion.WithResource("configmaps"),
+			newList:  func() runtime.Object { return &corev1.ConfigMapList{} },
+			read: func(obj runtime.Object, _ reload.DigestKey, names reload.Names) (reload.Source, bool) {
+				cm, ok := obj.(*corev1.ConfigMap)
+				return reload.FromConfigMap(cm, names), ok
+			},
+		},
+		{
+			kind:     reload.Secret,
+			resource: corev1.SchemeGroupVersion.WithResource("secrets"),
+			newList:  func() runtime.Object { return &corev1.SecretList{} }, fieldSelector: ordinarySecrets,
+			read: func(obj runtime.Object, key reload.DigestKey, names reload.Names) (reload.Source, bool) {
+				secret, ok := obj.(*corev1.Secret)
+				return reload.FromSecret(secret, key, names), ok
+			},
+		},
+	}
+}
+
+// SourceRights are what watching takes, but for the kinds that are ignored.
+func SourceRights(ignored []reload.SourceKind) []rights.Right {
+	var all []rights.Right
+	for _, watched := range watchedSources() {
+		if !slices.Contains(ignored, watched.kind) {
+			all = append(all, rights.To(watched.resource.Group, watched.resource.Resource, "list", "watch")...)
+		}
+	}
+	return all
+}
+
+// reads tells whether sources of a kind are looked at, so that it is known which of them exist.
+func (c *Controller) reads(kind reload.SourceKind) bool {
+	known := slices.ContainsFunc(watchedSources(), func(w watchedSource) bool { return w.kind == kind })
+	return known && !slices.Contains(c.opts.IgnoredSources, kind)
+}
+
+func (c *Controller) sourceFeeds() []feed {
+	var feeds []feed
+	for _, ns := range c.namespaces() {
+		for _, w := range watchedSources() {
+			if !c.reads(w.kind) {
+				continue
+			}
+			feeds = append(feeds, c.feed(Watched{
+				Resource: w.resource, Namespace: ns, FieldSelector: c.fieldSelector(w.fieldSelector), NewList: w.newList,
+			}, c.sources(w, ns)))
+		}
+	}
+	return feeds
+}
+
+func (c *Controller) sources(w watchedSource, namespace string) *sink {
+	s := &sink{
+		del: func(name types.NamespacedName, resourceVersion string) {
+			key := reload.SourceKey{Kind: w.kind, Namespace: name.Namespace, Name: name.Name}
+			c.lost(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
+		},
+		keep: func(named map[types.NamespacedName]struct{}) {
+			c.lost(c.state.KeepSources(w.kind, namespace, named), false)
+		},
+	}
+	s.put = func(obj runtime.Object, live bool) {
+		src, ok := w.read(obj, c.key, c.opts.Names)
+		if !ok {
+			return
+		}
+		if labelled, ok := obj.(metav1.Object); ok {
+			src = c.selected(src, labelled.GetLabels())
+		}
+		if s.isNews(live) && c.acting.Load() {
+			c.tellSource(&src)
+		}
+		for _, key := range c.state.PutSource(src, live) {
+			c.enqueue(key, live)
+		}
+	}
+	return s
+}
+
+// lost asks for a look at workloads of which a source was deleted, where that matters.
+func (c *Controller) lost(concerned []reload.WorkloadKey, live bool) {
+	if !c.opts.ReloadOnDelete {
+		return
+	}
+	for _, key := range concerned {
+		c.enqueue(key, live)
+	}
+}

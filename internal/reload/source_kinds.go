@@ -1,0 +1,94 @@
+package reload
+
+import (
+	"fmt"
+	"strings"
+)
+
+// SourceKind is a kind of object that carries configuration. The zero value is
+// none of them.
+type SourceKind uint8
+
+// The kinds of source.
+const (
+	ConfigMap SourceKind = iota + 1
+	Secret
+	SecretProviderClass
+
+	kindsOfSource = int(SecretProviderClass)
+)
+
+// sourceTraits are all that differs between the kinds of source, but how an
+// object is read.
+type sourceTraits struct {
+	kind SourceKind
+	// name is as manifests spell it.
+	name string
+	// keyed tells that its digests are made with the DigestKey.
+	keyed bool
+	// keys are the annotations about it.
+	keys func(*Names) kindNames
+	// short stands for it in the text of a ledger.
+	short string
+	// entries are its own there.
+	entries func(*ledgerText) *map[string]Digest
+}
+
+// sourceTable is where a kind is added.
+func sourceTable() [kindsOfSource]sourceTraits {
+	return [...]sourceTraits{
+		{
+			kind: ConfigMap, name: "ConfigMap", short: "cm",
+			keys:    func(n *Names) kindNames { return kindNames{n.ConfigMap, n.ConfigMapExclude, n.ConfigMapAuto} },
+			entries: func(t *ledgerText) *map[string]Digest { return &t.ConfigMap },
+		},
+		{
+			kind: Secret, name: "Secret", short: "secret", keyed: true,
+			keys:    func(n *Names) kindNames { return kindNames{n.Secret, n.SecretExclude, n.SecretAuto} },
+			entries: func(t *ledgerText) *map[string]Digest { return &t.Secret },
+		},
+		{
+			kind: SecretProviderClass, name: "SecretProviderClass", short: "spc",
+			keys:    func(n *Names) kindNames { return kindNames{n.SecretProviderClass, n.SPCExclude, n.SPCAuto} },
+			entries: func(t *ledgerText) *map[string]Digest { return &t.SPC },
+		},
+	}
+}
+
+// traits returns the row of a kind; for what is no kind of source there is none.
+func (k SourceKind) traits() (sourceTraits, bool) {
+	table := sourceTable()
+	if k < 1 || int(k) > len(table) {
+		return sourceTraits{}, false
+	}
+	return table[k-1], true
+}
+
+// SourceKinds are all there are, in the order of the table. It is an array
+// because it is asked for with each decision.
+func SourceKinds() [kindsOfSource]SourceKind {
+	var kinds [kindsOfSource]SourceKind
+	for i, t := range sourceTable() {
+		kinds[i] = t.kind
+	}
+	return kinds
+}
+
+// String returns the name of the kind as manifests spell it.
+func (k SourceKind) String() string {
+	if t, ok := k.traits(); ok {
+		return t.name
+	}
+	return fmt.Sprintf("SourceKind(%d)", uint8(k))
+}
+
+// Type returns the spelling used in marks, events and alerts.
+func (k SourceKind) Type() string {
+	return strings.ToUpper(k.String())
+}
+
+// keyed tells that digests of the kind are made with the DigestKey.
+func (k SourceKind) keyed() bool {
+	t, _ := k.traits()
+	return t.keyed
+}

@@ -67,7 +67,8 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	w := reload.NewWorkload(k.Name, parts.Meta, parts.Selector, parts.Template, names)
 	w.Generation = parts.Meta.Generation
 	if parts.Borrows != nil {
-		w.Borrows, w.Generation = parts.Borrows, parts.Observed
+		w.Borrow(*parts.Borrows, names)
+		w.Generation = parts.Observed
 	}
 	w.APIVersion = k.Resource.GroupVersion().String()
 	w.Marks.RestartAt = parts.RestartAt

@@ -69,6 +69,18 @@ func (a annotations) searchesForNothing(own annotations, names Names) bool {
 	})
 }
 
+// Borrow notes whose pod template the workload uses. That one is marked, so that
+// nothing here restarts pods.
+func (w *Workload) Borrow(lender WorkloadKey, names Names) {
+	w.Borrows = &lender
+	if w.Policy.RolloutStrategy() == RolloutRestart {
+		w.Problems = append(w.Problems, Problem{
+			Annotation: names.RolloutStrategy, Value: RolloutRestart.String(),
+			Message: fmt.Sprintf("has no effect beside spec.workloadRef; the pod template of %s %q is marked", lender.Kind, lender.Name),
+		})
+	}
+}
+
 // problemsOfSource are those of the annotations of a source. They are found when
 // it arrives: nothing else is kept of what stands there.
 func problemsOfSource(own map[string]string, names Names) []Problem {

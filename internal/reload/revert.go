@@ -39,10 +39,10 @@ func (r *Revert) By() string {
 	}
 }
 
-// Name is By in a word or two, for who counts.
+// Name is By in a word, for who counts.
 func (r *Revert) Name() string {
 	if r.Writer == "" && r.Owner != "" {
-		return "an operator"
+		return "operator"
 	}
 	return cmp.Or(r.Writer, string(r.Tool), "unknown")
 }

@@ -110,7 +110,7 @@ func TestWhoTookAMarkBackIsNamedNoMoreSurelyThanItIsKnown(t *testing.T) {
 		"a removal leaves no trace":   {func(*Facts) {}, "somebody", "unknown"},
 		"a tool manages the object":   {func(f *Facts) { f.Workload.Tool = ArgoCD }, "Argo CD (probably)", "Argo CD"},
 		"a manager owns the mark now": {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"} }, `the field manager "terraform"`, "terraform"},
-		"an operator owns the object": {func(f *Facts) { f.Workload.Owner, f.Workload.Tool = `Shop "a"`, Helm }, `the operator of Shop "a" (probably)`, "an operator"},
+		"an operator owns the object": {func(f *Facts) { f.Workload.Owner, f.Workload.Tool = `Shop "a"`, Helm }, `the operator of Shop "a" (probably)`, "operator"},
 		"it owns another mark":        {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_OTHER_CONFIGMAP": "terraform"} }, "somebody", "unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {

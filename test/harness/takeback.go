@@ -98,3 +98,15 @@ func (n *Namespace) replace(ctx context.Context, ref Ref, manager string, change
 		return err
 	})
 }
+
+// Own makes another object the one whose controller has made this one.
+func (n *Namespace) Own(ctx context.Context, ref, by Ref) error {
+	owner, err := n.Get(ctx, by)
+	if err != nil {
+		return err
+	}
+	return n.replace(ctx, ref, "operator", func(obj *unstructured.Unstructured) error {
+		obj.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(owner, owner.GroupVersionKind())})
+		return nil
+	})
+}

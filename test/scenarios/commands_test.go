@@ -24,6 +24,7 @@ func commands() map[string]func(context.Context, *step) error {
 		"delete":   about((*harness.Namespace).Delete),
 		"unmark":   about((*harness.Namespace).Unmark),
 		"insist":   insist,
+		"own":      own,
 		"undo":     about((*harness.Namespace).Undo),
 
 		"controller": controller,
@@ -64,6 +65,7 @@ func usage(command string) string {
 		"status":              "status KIND/NAME REASON",
 		"delete":              "delete KIND/NAME",
 		"unmark":              "unmark KIND/NAME",
+		"own":                 "own KIND/NAME OWNER",
 		"insist":              "insist KIND/NAME marks|ledger|both",
 		"undo":                "undo deployment/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
@@ -184,6 +186,21 @@ func about(do func(*harness.Namespace, context.Context, harness.Ref) error) func
 		}
 		return do(s.ns, ctx, ref)
 	}
+}
+
+func own(ctx context.Context, s *step) error {
+	if err := s.changing(2, 2); err != nil {
+		return err
+	}
+	ref, err := harness.ParseRef(s.args[0])
+	if err != nil {
+		return err
+	}
+	owner, err := harness.ParseRef(s.args[1])
+	if err != nil {
+		return err
+	}
+	return s.ns.Own(ctx, ref, owner)
 }
 
 // insist goes on until the scenario ends.

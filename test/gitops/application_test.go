@@ -145,7 +145,11 @@ func (a *application) sync(revision string, options ...any) {
 	if len(options) > 0 {
 		sync["syncOptions"] = options
 	}
-	a.patch(map[string]any{"operation": map[string]any{"initiatedBy": map[string]any{"username": "user"}, "sync": sync}})
+	a.patch(map[string]any{"operation": map[string]any{
+		"initiatedBy": map[string]any{"username": "user"}, "sync": sync,
+		// A replace fails when somebody has written the status at the same time.
+		"retry": map[string]any{"limit": 10, "backoff": map[string]any{"duration": "1s", "factor": 1}},
+	}})
 	a.must(harness.Await(a.ctx, a.name+" to be synced by hand", func(ctx context.Context) error {
 		seen, err := a.get(ctx)
 		if err != nil {

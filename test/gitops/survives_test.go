@@ -1,0 +1,196 @@
+package gitops
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// outcome is what becomes of a write when the tool that deployed the workload goes on.
+type outcome string
+
+// The unchanged manifest is applied first, then one with another label of the workload, then one with another image.
+const (
+	kept      outcome = "kept"
+	taken     outcome = "taken away by the next apply"
+	withLabel outcome = "taken away with another change of the workload"
+	withImage outcome = "taken away with another change of the containers"
+	// The tool has said so before it acted.
+	noted      outcome = "OutOfSync, and "
+	notedTaken         = noted + taken
+	// There is no such write.
+	none outcome = ""
+)
+
+// outcomes are those of one kind of workload: a variable of a container, an annotation of the pod template, the ledger, and
+// the time that restarts a Rollout.
+type outcomes struct {
+	variable, annotation, ledger, restart outcome
+}
+
+func (o outcomes) of(w write) outcome {
+	return map[string]outcome{"variable": o.variable, "annotation": o.annotation, "ledger": o.ledger, "restart": o.restart}[w.name]
+}
+
+// row is one tool, in one way of applying.
+type row struct {
+	name string
+	tool tool
+	// template stands in the pod templates that the tool has, and env in their containers in the place of a variable.
+	template, env string
+	// rollout has variables of its own, and bare has none.
+	deployment, rollout, bare outcomes
+}
+
+// What stands here was seen; docs/gitops.md says what follows for users.
+func table() []row {
+	var (
+		// Lists of built-in kinds merge by name, everywhere, unless the whole object is written.
+		builtIn = outcomes{kept, kept, kept, none}
+		all     = outcomes{kept, kept, kept, kept}
+		// Lists of custom kinds are replaced whole by who merges them without the server.
+		noVariable = outcomes{taken, kept, kept, kept}
+		untilEdit  = outcomes{withImage, kept, kept, kept}
+		nothing    = outcomes{taken, taken, taken, taken}
+		noBuiltIn  = outcomes{taken, taken, taken, none}
+		// Argo CD compares the variables of a container only if Git has some.
+		notedVariable = outcomes{notedTaken, kept, kept, kept}
+	)
+	return []row{
+		{name: "Argo CD, client-side", tool: argoCD(), deployment: builtIn, rollout: notedVariable, bare: noVariable},
+		{name: "Argo CD, server-side", tool: argoCD("ServerSideApply=true"), deployment: builtIn, rollout: all, bare: all},
+		{name: "Argo CD, Replace=true", tool: argoCD("Replace=true"), deployment: noBuiltIn, rollout: outcomes{notedTaken, taken, taken, taken}, bare: nothing},
+		{
+			name: "Argo CD, annotations null in Git", tool: argoCD(), template: "annotations: null",
+			deployment: outcomes{kept, notedTaken, kept, none}, rollout: notedVariable, bare: noVariable,
+		},
+		{
+			name: "Argo CD, env null in Git", tool: argoCD(), env: "env: null",
+			deployment: outcomes{notedTaken, kept, kept, none}, rollout: noVariable, bare: noVariable,
+		},
+		{name: "Flux", tool: flux(), deployment: builtIn, rollout: all, bare: all},
+		{name: "Helm 3", tool: helm3(), deployment: builtIn, rollout: untilEdit, bare: untilEdit},
+		{name: "Helm 4, client-side", tool: helm4("false"), deployment: builtIn, rollout: untilEdit, bare: untilEdit},
+		{name: "Helm 4, server-side", tool: helm4("true"), deployment: builtIn, rollout: all, bare: all},
+		{name: "kubectl apply, client-side", tool: kubectl(), deployment: builtIn, rollout: noVariable, bare: noVariable},
+		{
+			name: "kubectl apply, client-side, annotations null", tool: kubectl(), template: "annotations: null",
+			deployment: outcomes{kept, taken, kept, none}, rollout: noVariable, bare: noVariable,
+		},
+		{
+			name: "kubectl apply, client-side, env null", tool: kubectl(), env: "env: null",
+			deployment: outcomes{taken, kept, kept, none}, rollout: noVariable, bare: noVariable,
+		},
+		{name: "kubectl apply, server-side", tool: kubectl("--server-side"), deployment: builtIn, rollout: all, bare: all},
+		{name: "an operator that writes whole objects", tool: operator(), deployment: noBuiltIn, rollout: nothing, bare: nothing},
+	}
+}
+
+// subject is a workload that gets one write.
+type subject struct {
+	kind, name string
+	env        string
+	write      write
+	want       outcome
+}
+
+func (r row) subjects() []subject {
+	variables := cmp.Or(r.env, "env: [{name: LEVEL, value: info}]")
+	var found []subject
+	for _, w := range writes() {
+		found = append(found,
+			subject{"Deployment", "deployment-" + w.name, variables, w, r.deployment.of(w)},
+			subject{"Rollout", "rollout-" + w.name, variables, w, r.rollout.of(w)},
+			subject{"Rollout", "bare-" + w.name, "", w, r.bare.of(w)})
+	}
+	return slices.DeleteFunc(found, func(s subject) bool { return s.want == none })
+}
+
+// There are no pods: what becomes of an object does not depend on them.
+const subjectManifest = `
+apiVersion: API
+kind: KIND
+metadata: {name: NAME, labels: {app: NAME, stage: LABEL}}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata:
+      labels: {app: NAME}
+      TEMPLATE
+    spec:
+      containers:
+        - name: web
+          image: IMAGE
+          ENV
+`
+
+func (s subject) manifest(template, label, image string) string {
+	api := "apps/v1"
+	if s.kind == "Rollout" {
+		api = "argoproj.io/v1alpha1"
+	}
+	return strings.TrimSpace(strings.NewReplacer("API", api, "KIND", s.kind, "NAME", s.name, "LABEL", label, "TEMPLATE", template, "IMAGE", image, "ENV", s.env).
+		Replace(subjectManifest))
+}
+
+// A write of the controller meets the tool that deployed the workload.
+func TestWhatBecomesOfAWrite(t *testing.T) {
+	for _, r := range table() {
+		t.Run(r.name, func(t *testing.T) { r.play(newPlace(t)) })
+	}
+}
+
+func (r row) play(p *place) {
+	subjects := r.subjects()
+	manifest := func(label, image string) string {
+		var all []string
+		for _, s := range subjects {
+			all = append(all, s.manifest(r.template, label, image))
+		}
+		return strings.Join(all, "\n---\n") + "\n"
+	}
+	d := r.tool(p)
+	d.apply(manifest("one", "web:1"))
+	if differs := d.differs(); len(differs) > 0 {
+		p.Fatalf("OutOfSync before anything was written: %v", differs)
+	}
+	for _, s := range subjects {
+		p.put(s.write, s.kind, s.name)
+	}
+	differing := d.differs()
+	seen := map[string]outcome{}
+	for _, next := range []struct {
+		label, image string
+		lost         outcome
+	}{{"one", "web:1", taken}, {"two", "web:1", withLabel}, {"two", "web:2", withImage}} {
+		d.apply(manifest(next.label, next.image))
+		for _, s := range subjects {
+			if seen[s.name] == "" && !p.stands(s) {
+				seen[s.name] = next.lost
+			}
+		}
+	}
+	for _, s := range subjects {
+		object := strings.ToLower(s.kind) + "/" + s.name
+		got := cmp.Or(seen[s.name], kept)
+		if slices.Contains(differing, object) {
+			got = noted + got
+		}
+		if got != s.want {
+			p.Errorf("the write %q of %s is %s; expected was %s", s.write.name, object, got, s.want)
+		}
+	}
+}
+
+func (p *place) stands(s subject) bool {
+	p.Helper()
+	obj, err := p.objects.Resource(p.kindOf(s.kind).Resource).Namespace(p.ns.Name).Get(p.ctx, s.name, metav1.GetOptions{})
+	p.must(err)
+	there, err := s.write.written(obj)
+	p.must(err)
+	return there
+}

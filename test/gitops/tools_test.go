@@ -1,0 +1,158 @@
+package gitops
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// tool brings a manifest into the namespace of a test, all of it each time, and returns when that is done.
+type tool func(p *place) deployer
+
+type deployer interface {
+	apply(manifest string)
+	// differs names the objects that the tool itself says differ, like rollout/web, if it says such things.
+	differs() []string
+}
+
+// argoCD syncs by hand, with sync options.
+func argoCD(options ...any) tool {
+	return func(p *place) deployer { return &argoCDUser{place: p, repo: p.newRepository(), options: options} }
+}
+
+type argoCDUser struct {
+	*place
+	repo    *repository
+	app     *application
+	options []any
+	last    string
+	now     string
+}
+
+func (u *argoCDUser) apply(manifest string) {
+	u.Helper()
+	if manifest != u.last {
+		u.now, u.last = u.repo.commit("another state", files{"all.yaml": manifest}), manifest
+	}
+	if u.app == nil {
+		u.app = u.deploy(u.repo, byHand(u.options...))
+	}
+	u.app.sync(u.now, u.options...)
+}
+
+func (u *argoCDUser) differs() []string {
+	u.Helper()
+	var found []string
+	for _, r := range u.app.refresh().Status.Resources {
+		if r.Status == "OutOfSync" {
+			found = append(found, strings.ToLower(r.Kind)+"/"+r.Name)
+		}
+	}
+	return found
+}
+
+// program is a command line tool, that says nothing of what differs.
+type program struct {
+	*place
+	home string
+	// in is the file of the manifest, below home, where run is called.
+	in  string
+	run func(p *program)
+}
+
+func (p *program) differs() []string { return nil }
+
+func (p *program) apply(manifest string) {
+	p.Helper()
+	file := filepath.Join(p.home, filepath.FromSlash(p.in))
+	p.must(os.MkdirAll(filepath.Dir(file), 0o700))
+	p.must(os.WriteFile(file, []byte(p.here(manifest)), 0o600))
+	p.run(p)
+}
+
+func (p *program) call(binary string, args ...string) {
+	p.Helper()
+	args = append(args, "--namespace="+p.ns.Name, "--kubeconfig="+p.cluster.Kubeconfig())
+	cmd := exec.CommandContext(p.ctx, binary, args...)
+	cmd.Dir = p.home
+	// Settings and caches of whoever runs the tests do not count.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HELM_") || strings.HasPrefix(v, "XDG_") })
+	cmd.Env = append(cmd.Env, "HOME="+p.home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.Fatalf("%s %s: %v\n%s", filepath.Base(binary), strings.Join(args, " "), err, out)
+	}
+}
+
+func kubectl(flags ...string) tool {
+	return func(p *place) deployer {
+		p.Helper()
+		clients, err := p.clients()
+		p.must(err)
+		return &program{place: p, home: p.TempDir(), in: "all.yaml", run: func(p *program) {
+			p.Helper()
+			p.call(clients.Kubectl, append([]string{"apply", "--filename=" + p.in}, flags...)...)
+		}}
+	}
+}
+
+func helm3() tool { return helm(3) }
+
+func helm4(serverSide string) tool { return helm(4, "--server-side="+serverSide) }
+
+func helm(major int, flags ...string) tool {
+	return func(p *place) deployer {
+		p.Helper()
+		clients, err := p.clients()
+		p.must(err)
+		binary := clients.Helm3
+		if major == 4 {
+			binary = clients.Helm4
+		}
+		d := &program{place: p, home: p.TempDir(), in: "chart/templates/all.yaml"}
+		d.run = func(p *program) {
+			p.Helper()
+			p.must(os.WriteFile(filepath.Join(p.home, "chart", "Chart.yaml"), []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n"), 0o600))
+			p.call(binary, append([]string{"upgrade", "--install", "web", "./chart"}, flags...)...)
+		}
+		return d
+	}
+}
+
+// operator writes whole objects, as some operators do with what they own.
+func operator() tool { return func(p *place) deployer { return &putter{p} } }
+
+type putter struct{ *place }
+
+func (p *putter) differs() []string { return nil }
+
+func (p *putter) apply(manifest string) {
+	p.Helper()
+	for text := range strings.SplitSeq(manifest, "\n---\n") {
+		obj := &unstructured.Unstructured{}
+		p.must(yaml.Unmarshal([]byte(text), &obj.Object))
+		resource := p.objects.Resource(p.kindOf(obj.GetKind()).Resource).Namespace(p.ns.Name)
+		p.must(harness.Await(p.ctx, "the operator to write "+obj.GetName(), func(ctx context.Context) error {
+			present, err := resource.Get(ctx, obj.GetName(), metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				_, err = resource.Create(ctx, obj, metav1.CreateOptions{FieldManager: "operator"})
+				return err
+			}
+			if err != nil {
+				return err
+			}
+			obj.SetResourceVersion(present.GetResourceVersion())
+			_, err = resource.Update(ctx, obj, metav1.UpdateOptions{FieldManager: "operator"})
+			return err // who writes the status may have been faster
+		}))
+	}
+}

@@ -25,8 +25,8 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// flux stands for the source-controller: it serves what Git would hold, and says so in a GitRepository. What is applied, the
-// kustomize-controller applies.
+// flux stands for the source-controller: it serves what Git would hold, and says so in a GitRepository. The
+// kustomize-controller applies it, and tells of drift nowhere but in its log.
 func flux() tool {
 	return func(p *place) deployer {
 		p.Helper()
@@ -81,9 +81,6 @@ func (f *fluxUser) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	defer f.mu.Unlock()
 	_, _ = w.Write(f.artifact)
 }
-
-// differs is empty: Flux tells of drift nowhere but in its log.
-func (f *fluxUser) differs() []string { return nil }
 
 func (f *fluxUser) apply(manifest string) {
 	f.Helper()

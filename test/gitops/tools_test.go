@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +22,12 @@ type tool func(p *place) deployer
 
 type deployer interface {
 	apply(manifest string)
-	// differs names the objects that the tool itself says differ, like rollout/web, if it says such things.
-	differs() []string
+}
+
+// watcher is one that also says which objects differ from what it has, like rollout/web.
+type watcher interface {
+	// differs returns when those are among them that are known to.
+	differs(known ...string) []string
 }
 
 // argoCD syncs by hand, with sync options.
@@ -48,16 +53,26 @@ func (u *argoCDUser) apply(manifest string) {
 		u.app = u.deploy(u.repo, byHand(u.options...))
 	}
 	u.app.sync(u.now, u.options...)
+	u.app.awaitSynced(u.now)
 }
 
-func (u *argoCDUser) differs() []string {
+func (u *argoCDUser) differs(known ...string) []string {
 	u.Helper()
 	var found []string
-	for _, r := range u.app.refresh().Status.Resources {
-		if r.Status == "OutOfSync" {
-			found = append(found, strings.ToLower(r.Kind)+"/"+r.Name)
+	u.must(harness.Await(u.ctx, fmt.Sprintf("Argo CD to find that %q differ", known), func(context.Context) error {
+		found = nil
+		for _, r := range u.app.refresh().Status.Resources {
+			if r.Status == "OutOfSync" {
+				found = append(found, strings.ToLower(r.Kind)+"/"+r.Name)
+			}
 		}
-	}
+		for _, object := range known {
+			if !slices.Contains(found, object) {
+				return fmt.Errorf("it names %q", found)
+			}
+		}
+		return nil
+	}))
 	return found
 }
 
@@ -69,8 +84,6 @@ type program struct {
 	in  string
 	run func(p *program)
 }
-
-func (p *program) differs() []string { return nil }
 
 func (p *program) apply(manifest string) {
 	p.Helper()
@@ -132,8 +145,6 @@ func helm(major int, flags ...string) tool {
 func operator() tool { return func(p *place) deployer { return &putter{p} } }
 
 type putter struct{ *place }
-
-func (p *putter) differs() []string { return nil }
 
 func (p *putter) apply(manifest string) {
 	p.Helper()

@@ -77,6 +77,26 @@ func (c *Cluster) InstallRolloutCRDs(ctx context.Context) error {
 	return c.installCRDs(ctx, crds)
 }
 
+// The last version whose CustomResourceDefinition says nothing of how its lists merge, so that they are one value each. Nothing
+// of it is built.
+const (
+	earlierRollouts    = rolloutsModule + "@v1.8.4"
+	earlierRolloutsSum = "h1:yRoN6/mNtb9H2VHhL09ZvF3ZfajerOrKB3EhgIGoz6c="
+)
+
+// InstallEarlierRolloutCRDs installs those of Argo Rollouts 1.8.
+func (c *Cluster) InstallEarlierRolloutCRDs(ctx context.Context) error {
+	dir, err := moduleAt(ctx, earlierRollouts, earlierRolloutsSum)
+	if err != nil {
+		return err
+	}
+	crds, err := readCRDs(filepath.Join(dir, "manifests", "crds", "*-crd.yaml"))
+	if err != nil {
+		return err
+	}
+	return c.installCRDs(ctx, crds)
+}
+
 // RemoveRolloutCRDs removes them, and with them every Rollout, and returns when the API server serves them no more.
 func (c *Cluster) RemoveRolloutCRDs(ctx context.Context) error {
 	crds, err := rolloutCRDs(ctx)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -72,6 +73,22 @@ func pinnedCRDs(ctx context.Context, s set, pattern string) ([]*unstructured.Uns
 		return nil, fmt.Errorf("read the CustomResourceDefinitions of %s: %w", s.what, err)
 	}
 	return readCRDs(filepath.Join(dir, filepath.FromSlash(pattern)))
+}
+
+// moduleAt returns where a module is that no go.mod pins, since nothing of it is built: its hash does.
+func moduleAt(ctx context.Context, at, wanted string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", at)
+	cmd.Dir = os.TempDir() // in no module
+	path, _, _ := strings.Cut(at, "@")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GONOSUMDB="+path)
+	dir, sum, err := downloaded(cmd)
+	if err != nil {
+		return "", fmt.Errorf("fetch %s: %w", at, err)
+	}
+	if sum != wanted {
+		return "", fmt.Errorf("%s is not what was pinned: its hash is %s, not %s", at, sum, wanted)
+	}
+	return dir, nil
 }
 
 // downloaded runs go mod download and returns where the module is, and the hash of what is in it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 
@@ -96,15 +95,9 @@ func fluxCRDs(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", fluxSources)
-	cmd.Dir = os.TempDir() // in no module
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GONOSUMDB=github.com/fluxcd/source-controller")
-	dir, sum, err := downloaded(cmd)
+	dir, err := moduleAt(ctx, fluxSources, fluxSourcesSum)
 	if err != nil {
-		return nil, fmt.Errorf("read the CustomResourceDefinitions of Flux's sources: %w", err)
-	}
-	if sum != fluxSourcesSum {
-		return nil, fmt.Errorf("%s is not what was pinned: its hash is %s, not %s", fluxSources, sum, fluxSourcesSum)
+		return nil, err
 	}
 	sources, err := readCRDs(filepath.Join(dir, "config", "crd", "bases", "*.yaml"))
 	return append(crds, sources...), err

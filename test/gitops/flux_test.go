@@ -82,7 +82,7 @@ func (f *fluxUser) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(f.artifact)
 }
 
-func (f *fluxUser) apply(manifest string) {
+func (f *fluxUser) apply(manifest string) error {
 	f.Helper()
 	artifact := archive(f.place, "all.yaml", f.here(manifest))
 	f.mu.Lock()
@@ -126,6 +126,7 @@ func (f *fluxUser) apply(manifest string) {
 		}
 		return nil
 	}))
+	return nil
 }
 
 func (f *fluxUser) patch(in dynamic.ResourceInterface, change map[string]any, subresources ...string) {

@@ -49,7 +49,7 @@ func onStage(m *testing.M) int {
 		return fail(err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	if shared, err = newStage(ctx); err != nil {
+	if shared, err = newStage(ctx, func(c *cluster.Cluster) error { return c.StartArgoRollouts(ctx, os.Stderr) }); err != nil {
 		return fail(err)
 	}
 	defer func() { _ = shared.cluster.Stop() }()
@@ -61,7 +61,8 @@ func onStage(m *testing.M) int {
 	return code
 }
 
-func newStage(ctx context.Context) (*stage, error) {
+// newStage starts a cluster with Argo CD on it, and what makes it know Rollouts.
+func newStage(ctx context.Context, rollouts func(*cluster.Cluster) error) (*stage, error) {
 	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
 	if err != nil {
 		return nil, err
@@ -71,20 +72,15 @@ func newStage(ctx context.Context) (*stage, error) {
 		clients: sync.OnceValues(func() (cluster.Clients, error) { return cluster.BuildClients(ctx, os.Stderr) }),
 		flux:    sync.OnceValue(func() error { return c.StartFlux(ctx, os.Stderr) }),
 	}
-	if err := s.populate(ctx); err != nil {
+	if err := errors.Join(rollouts(c), s.populate(ctx)); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return s, nil
 }
 
 func (s *stage) populate(ctx context.Context) error {
-	for _, start := range []func() error{
-		func() error { return s.cluster.StartArgoRollouts(ctx, os.Stderr) },
-		func() error { return s.cluster.StartArgoCD(ctx, os.Stderr) },
-	} {
-		if err := start(); err != nil {
-			return err
-		}
+	if err := s.cluster.StartArgoCD(ctx, os.Stderr); err != nil {
+		return err
 	}
 	var err error
 	if s.harness, err = harness.New(s.cluster); err != nil {
@@ -119,9 +115,14 @@ type place struct {
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	t.Parallel()
+	return newPlaceOn(t, shared)
+}
+
+func newPlaceOn(t *testing.T, on *stage) *place {
+	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
-	p := &place{T: t, stage: shared, ctx: ctx}
+	p := &place{T: t, stage: on, ctx: ctx}
 	var err error
 	p.ns, err = p.harness.EmptyNamespace(ctx, "gitops")
 	p.must(err)

@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -23,6 +25,8 @@ const (
 	// The tool has said so before it acted.
 	noted      outcome = "OutOfSync, and "
 	notedTaken         = noted + taken
+	// It stays, and the tool can change the object no more.
+	refused outcome = "the reason why the next apply is refused"
 	// There is no such write.
 	none outcome = ""
 )
@@ -152,8 +156,64 @@ func TestWhatBecomesOfAWrite(t *testing.T) {
 	}
 }
 
+// earlierTable is the same for Rollouts up to version 1.8, whose lists are one value for the API server, too.
+func earlierTable() []row {
+	var (
+		builtIn       = outcomes{kept, kept, kept, none}
+		noVariable    = outcomes{taken, kept, kept, kept}
+		notedVariable = outcomes{notedTaken, kept, kept, kept}
+		conflict      = outcomes{refused, kept, kept, kept}
+	)
+	return []row{
+		{name: "Argo CD, client-side", tool: argoCD(), deployment: builtIn, rollout: notedVariable, bare: noVariable},
+		{name: "Argo CD, server-side", tool: argoCD("ServerSideApply=true"), deployment: builtIn, rollout: notedVariable, bare: notedVariable},
+		{name: "Flux", tool: flux(), deployment: builtIn, rollout: noVariable, bare: noVariable},
+		{name: "Helm 4, server-side", tool: helm4("true"), deployment: builtIn, rollout: conflict, bare: conflict},
+		{name: "kubectl apply, server-side", tool: kubectl("--server-side"), deployment: builtIn, rollout: conflict, bare: conflict},
+	}
+}
+
+// What the API server knows of a kind is the same for a whole cluster, so this has one of its own.
+func TestWhatBecomesOfAWriteOfAnEarlierRollout(t *testing.T) {
+	t.Parallel()
+	on, err := newStage(t.Context(), func(c *cluster.Cluster) error { return c.InstallEarlierRolloutCRDs(t.Context()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := on.cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, r := range earlierTable() {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			r.play(newPlaceOn(t, on))
+			for _, s := range r.subjects() {
+				if s.want == refused {
+					r.refuse(newPlaceOn(t, on), s)
+				}
+			}
+		})
+	}
+}
+
+// refuse plays it with one workload alone, since nothing that is applied together with it comes through.
+func (r row) refuse(p *place, s subject) {
+	d := r.tool(p)
+	manifest := s.manifest(r.template, "one", "web:1") + "\n"
+	p.must(d.apply(manifest))
+	p.put(s.write, s.kind, s.name)
+	if err := d.apply(manifest); err == nil || !strings.Contains(err.Error(), `conflict with "`+reload.FieldManager+`"`) {
+		p.Errorf("after the write %q of %s the next apply was expected to be refused for a conflict: %v", s.write.name, s.name, err)
+	}
+	if !p.stands(s) {
+		p.Errorf("the write %q of %s is gone", s.write.name, s.name)
+	}
+}
+
 func (r row) play(p *place) {
-	subjects := r.subjects()
+	subjects := slices.DeleteFunc(r.subjects(), func(s subject) bool { return s.want == refused })
 	manifest := func(label, image string) string {
 		var all []string
 		for _, s := range append(strays(), subjects...) {
@@ -162,7 +222,7 @@ func (r row) play(p *place) {
 		return strings.Join(all, "\n---\n") + "\n"
 	}
 	d := r.tool(p)
-	d.apply(manifest("one", "web:1"))
+	p.must(d.apply(manifest("one", "web:1")))
 	for _, s := range subjects {
 		p.put(s.write, s.kind, s.name)
 	}
@@ -175,7 +235,7 @@ func (r row) play(p *place) {
 		label, image string
 		lost         outcome
 	}{{"one", "web:1", taken}, {"two", "web:1", withLabel}, {"two", "web:2", withImage}} {
-		d.apply(manifest(next.label, next.image))
+		p.must(d.apply(manifest(next.label, next.image)))
 		for _, s := range subjects {
 			if seen[s.name] == "" && !p.stands(s) {
 				seen[s.name] = next.lost

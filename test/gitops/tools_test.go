@@ -21,7 +21,8 @@ import (
 type tool func(p *place) deployer
 
 type deployer interface {
-	apply(manifest string)
+	// apply fails if the API server refuses what the tool sends it.
+	apply(manifest string) error
 }
 
 // watcher is one that also says which objects differ from what it has, like rollout/web.
@@ -44,7 +45,7 @@ type argoCDUser struct {
 	now     string
 }
 
-func (u *argoCDUser) apply(manifest string) {
+func (u *argoCDUser) apply(manifest string) error {
 	u.Helper()
 	if manifest != u.last {
 		u.now, u.last = u.repo.commit("another state", files{"all.yaml": manifest}), manifest
@@ -54,6 +55,7 @@ func (u *argoCDUser) apply(manifest string) {
 	}
 	u.app.sync(u.now, u.options...)
 	u.app.awaitSynced(u.now)
+	return nil
 }
 
 func (u *argoCDUser) differs(known ...string) []string {
@@ -82,19 +84,18 @@ type program struct {
 	home string
 	// in is the file of the manifest, below home, where run is called.
 	in  string
-	run func(p *program)
+	run func(p *program) error
 }
 
-func (p *program) apply(manifest string) {
+func (p *program) apply(manifest string) error {
 	p.Helper()
 	file := filepath.Join(p.home, filepath.FromSlash(p.in))
 	p.must(os.MkdirAll(filepath.Dir(file), 0o700))
 	p.must(os.WriteFile(file, []byte(p.here(manifest)), 0o600))
-	p.run(p)
+	return p.run(p)
 }
 
-func (p *program) call(binary string, args ...string) {
-	p.Helper()
+func (p *program) call(binary string, args ...string) error {
 	args = append(args, "--namespace="+p.ns.Name, "--kubeconfig="+p.cluster.Kubeconfig())
 	cmd := exec.CommandContext(p.ctx, binary, args...)
 	cmd.Dir = p.home
@@ -102,8 +103,9 @@ func (p *program) call(binary string, args ...string) {
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HELM_") || strings.HasPrefix(v, "XDG_") })
 	cmd.Env = append(cmd.Env, "HOME="+p.home)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		p.Fatalf("%s %s: %v\n%s", filepath.Base(binary), strings.Join(args, " "), err, out)
+		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(binary), strings.Join(args, " "), err, out)
 	}
+	return nil
 }
 
 func kubectl(flags ...string) tool {
@@ -111,9 +113,8 @@ func kubectl(flags ...string) tool {
 		p.Helper()
 		clients, err := p.clients()
 		p.must(err)
-		return &program{place: p, home: p.TempDir(), in: "all.yaml", run: func(p *program) {
-			p.Helper()
-			p.call(clients.Kubectl, append([]string{"apply", "--filename=" + p.in}, flags...)...)
+		return &program{place: p, home: p.TempDir(), in: "all.yaml", run: func(p *program) error {
+			return p.call(clients.Kubectl, append([]string{"apply", "--filename=" + p.in}, flags...)...)
 		}}
 	}
 }
@@ -132,10 +133,10 @@ func helm(major int, flags ...string) tool {
 			binary = clients.Helm4
 		}
 		d := &program{place: p, home: p.TempDir(), in: "chart/templates/all.yaml"}
-		d.run = func(p *program) {
+		d.run = func(p *program) error {
 			p.Helper()
 			p.must(os.WriteFile(filepath.Join(p.home, "chart", "Chart.yaml"), []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n"), 0o600))
-			p.call(binary, append([]string{"upgrade", "--install", "web", "./chart"}, flags...)...)
+			return p.call(binary, append([]string{"upgrade", "--install", "web", "./chart"}, flags...)...)
 		}
 		return d
 	}
@@ -146,7 +147,7 @@ func operator() tool { return func(p *place) deployer { return &putter{p} } }
 
 type putter struct{ *place }
 
-func (p *putter) apply(manifest string) {
+func (p *putter) apply(manifest string) error {
 	p.Helper()
 	for text := range strings.SplitSeq(manifest, "\n---\n") {
 		obj := &unstructured.Unstructured{}
@@ -166,4 +167,5 @@ func (p *putter) apply(manifest string) {
 			return err // who writes the status may have been faster
 		}))
 	}
+	return nil
 }

@@ -59,7 +59,7 @@ type seenApplication struct {
 	} `json:"status"`
 }
 
-func (s *stage) applications() dynamic.ResourceInterface {
+func (s *site) applications() dynamic.ResourceInterface {
 	kind := schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
 	return s.objects.Resource(kind).Namespace(cluster.ArgoCDNamespace)
 }

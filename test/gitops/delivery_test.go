@@ -155,7 +155,7 @@ func (p *place) once(web harness.Ref) {
 	p.must(err)
 	made, err := p.ns.Made(p.ctx, web)
 	p.must(err)
-	sets, err := p.admin.AppsV1().ReplicaSets(p.ns.Name).List(p.ctx, metav1.ListOptions{LabelSelector: "app=web"})
+	sets, err := p.Admin.AppsV1().ReplicaSets(p.ns.Name).List(p.ctx, metav1.ListOptions{LabelSelector: "app=web"})
 	p.must(err)
 	if rolls != 1 || made != 4 || len(sets.Items) != 2 {
 		p.must(errors.Join(fmt.Errorf("%s has rolled %d times, with %d pods of %d ReplicaSets: wanted are one time, 4 and 2", web, rolls, made, len(sets.Items)),

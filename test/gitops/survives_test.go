@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/internal/reload"
-	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
 // outcome is what becomes of a write when the tool that deployed the workload goes on.
@@ -176,15 +176,8 @@ func earlierTable() []row {
 // What the API server knows of a kind is the same for a whole cluster, so this has one of its own.
 func TestWhatBecomesOfAWriteOfAnEarlierRollout(t *testing.T) {
 	t.Parallel()
-	on, err := newStage(t.Context(), func(c *cluster.Cluster) error { return c.InstallEarlierRolloutCRDs(t.Context()) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := on.cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	own := stage.OfTest(t, shared.Binary)
+	on := newSite(own, own.Cluster.InstallEarlierRolloutCRDs)
 	for _, r := range earlierTable() {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()

@@ -96,7 +96,7 @@ func (p *program) apply(manifest string) error {
 }
 
 func (p *program) call(binary string, args ...string) error {
-	args = append(args, "--namespace="+p.ns.Name, "--kubeconfig="+p.cluster.Kubeconfig())
+	args = append(args, "--namespace="+p.ns.Name, "--kubeconfig="+p.Cluster.Kubeconfig())
 	cmd := exec.CommandContext(p.ctx, binary, args...)
 	cmd.Dir = p.home
 	// Settings and caches of whoever runs the tests do not count.

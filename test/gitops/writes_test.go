@@ -18,8 +18,8 @@ import (
 // write is one of the writes by which the controller rolls a workload, or notes what it runs with.
 type write struct {
 	name string
-	// change makes the request, as the controller does.
-	change func(k kinds.Kind, w *reload.Workload) (kinds.Patch, error)
+	// marking is nil where the ledger is all that is written.
+	marking *reload.Marking
 	// at is where it can be seen: the value of an annotation, the time, or the list of variables.
 	at []string
 }
@@ -33,20 +33,15 @@ const (
 
 func writes() []write {
 	names := reload.DefaultNames()
-	mark := func(m reload.Marking) func(kinds.Kind, *reload.Workload) (kinds.Patch, error) {
-		return func(k kinds.Kind, w *reload.Workload) (kinds.Patch, error) {
-			return k.MarkPatch(w, someLedger, m, names)
-		}
-	}
 	from := reload.ReloadedFrom{Source: reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: "settings"}, Hash: someHash}
 	return []write{
-		{"variable", mark(reload.Marking{Env: []reload.EnvMark{{Container: "web", Variable: someVariable, Value: someHash}}}),
+		{"variable", &reload.Marking{Env: []reload.EnvMark{{Container: "web", Variable: someVariable, Value: someHash}}},
 			[]string{"spec", "template", "spec", "containers"}},
-		{"annotation", mark(reload.Marking{ReloadedFrom: from.JSON()}),
+		{"annotation", &reload.Marking{ReloadedFrom: from.JSON()},
 			[]string{"spec", "template", "metadata", "annotations", names.LastReloadedFrom}},
-		{"ledger", func(k kinds.Kind, w *reload.Workload) (kinds.Patch, error) { return k.LedgerPatch(w, someLedger) },
+		{"ledger", nil,
 			[]string{"metadata", "annotations", reload.LedgerAnnotation}},
-		{"restart", mark(reload.Marking{RestartAt: someRestartAt}), []string{"spec", "restartAt"}},
+		{"restart", &reload.Marking{RestartAt: someRestartAt}, []string{"spec", "restartAt"}},
 	}
 }
 
@@ -111,6 +106,7 @@ func (p *place) put(w write, kind, name string) {
 	}))
 }
 
+// patch is the request that the controller makes.
 func (w write) patch(k kinds.Kind, obj *unstructured.Unstructured) (kinds.Patch, error) {
 	var read runtime.Object = obj
 	if !k.Custom {
@@ -123,5 +119,5 @@ func (w write) patch(k kinds.Kind, obj *unstructured.Unstructured) (kinds.Patch,
 	if err != nil {
 		return kinds.Patch{}, err
 	}
-	return w.change(k, &workload)
+	return k.Patch(&workload, someLedger, w.marking, reload.DefaultNames())
 }

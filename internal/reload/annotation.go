@@ -22,7 +22,8 @@ func (annotation) mark(d *Decision, w *Workload, secrets SecretMarks, now time.T
 }
 
 func (annotation) against(w *Workload, _ []Concern) string {
-	if w.Declared.NoAnnotations {
+	// Where lists are replaced whole, a null removes nothing that somebody else has set.
+	if w.Declared.NoAnnotations && !w.Custom {
 		return "its manifest declares the annotations of the pod template to be null"
 	}
 	for _, key := range []string{DefaultNames().LastReloadedFrom, RolledAnnotation} {

@@ -195,20 +195,21 @@ func TestAMarkGoesWhereItWillStay(t *testing.T) {
 		want   Step
 		doubt  string
 	}{
-		"nothing speaks against variables":          {nil, false, StepVariables, ""},
-		"Git carries the variable":                  {[]func(*Facts){written(variable, "argocd-controller")}, false, StepAnnotationFirst, ""},
-		"kubectl applies it":                        {[]func(*Facts){written(variable, "kubectl-client-side-apply")}, false, StepAnnotationFirst, ""},
-		"the variable of another source":            {[]func(*Facts){written("STAKATER_X_CONFIGMAP", "argocd-controller")}, false, StepVariables, ""},
-		"it was undone by hand":                     {[]func(*Facts){written(variable, "kubectl-rollout")}, false, StepVariables, ""},
-		"Reloader has written it":                   {[]func(*Facts){written(variable, "Reloader")}, false, StepVariables, ""},
-		"Git carries the annotation":                {[]func(*Facts){written(ours, "argocd-controller")}, false, StepVariables, ""},
-		"the annotation, and there is nothing else": {[]func(*Facts){written(ours, "argocd-controller")}, true, StepAnnotationFirst, "annotation " + ours + " is in the manifest that argocd-controller applies"},
-		"no variables are to be":                    {[]func(*Facts){declared(Declared{NoEnv: []string{"app"}})}, false, StepAnnotationFirst, ""},
-		"no annotations are to be":                  {[]func(*Facts){declared(Declared{NoAnnotations: true})}, false, StepVariables, ""},
-		"neither is to be":                          {[]func(*Facts){declared(both)}, false, StepVariables, `its manifest declares the variables of container "app" to be null`},
-		"neither is to be, and it can be restarted": {[]func(*Facts){declared(both), func(f *Facts) { f.OnRevert, f.Workload.Restartable = OnRevertRestart, true }}, true, StepRestartFirst, ""},
-		"all of it is replaced":                     {[]func(*Facts){declared(Declared{Replaced: true})}, false, StepVariables, "Argo CD replaces it whole at each sync (argocd.argoproj.io/sync-options: Replace=true)"},
-		"an operator's object has its try":          {[]func(*Facts){func(f *Facts) { f.Workload.Owner = `Shop "a"` }}, false, StepVariables, ""},
+		"nothing speaks against variables":                              {nil, false, StepVariables, ""},
+		"Git carries the variable":                                      {[]func(*Facts){written(variable, "argocd-controller")}, false, StepAnnotationFirst, ""},
+		"kubectl applies it":                                            {[]func(*Facts){written(variable, "kubectl-client-side-apply")}, false, StepAnnotationFirst, ""},
+		"the variable of another source":                                {[]func(*Facts){written("STAKATER_X_CONFIGMAP", "argocd-controller")}, false, StepVariables, ""},
+		"it was undone by hand":                                         {[]func(*Facts){written(variable, "kubectl-rollout")}, false, StepVariables, ""},
+		"Reloader has written it":                                       {[]func(*Facts){written(variable, "Reloader")}, false, StepVariables, ""},
+		"Git carries the annotation":                                    {[]func(*Facts){written(ours, "argocd-controller")}, false, StepVariables, ""},
+		"the annotation, and there is nothing else":                     {[]func(*Facts){written(ours, "argocd-controller")}, true, StepAnnotationFirst, "annotation " + ours + " is in the manifest that argocd-controller applies"},
+		"no variables are to be":                                        {[]func(*Facts){declared(Declared{NoEnv: []string{"app"}})}, false, StepAnnotationFirst, ""},
+		"no annotations are to be":                                      {[]func(*Facts){declared(Declared{NoAnnotations: true})}, false, StepVariables, ""},
+		"neither is to be":                                              {[]func(*Facts){declared(both)}, false, StepVariables, `its manifest declares the variables of container "app" to be null`},
+		"all of it is replaced, and it can be restarted":                {[]func(*Facts){declared(Declared{Replaced: true}), func(f *Facts) { f.OnRevert, f.Workload.Restartable = OnRevertRestart, true }}, true, StepRestartFirst, ""},
+		"no annotations of a custom kind are to be, which removes none": {[]func(*Facts){declared(both)}, true, StepAnnotationFirst, ""},
+		"all of it is replaced":                                         {[]func(*Facts){declared(Declared{Replaced: true})}, false, StepVariables, "Argo CD replaces it whole at each sync (argocd.argoproj.io/sync-options: Replace=true)"},
+		"an operator's object has its try":                              {[]func(*Facts){func(f *Facts) { f.Workload.Owner = `Shop "a"` }}, false, StepVariables, ""},
 		"a step that was taken before is taken all along": {[]func(*Facts){declared(Declared{NoAnnotations: true}), func(f *Facts) {
 			l, _ := ParseLedger(f.Workload.LedgerText)
 			l.Step = StepAnnotation

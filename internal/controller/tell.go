@@ -77,6 +77,10 @@ type newcomer struct {
 // welcome tells of a workload that was opted in what is watched for it, once that is known, and of one that names other
 // sources which of them do not exist.
 func (c *Controller) welcome(facts *reload.Facts) {
+	now, ok := c.state.Workload(facts.Workload.Key)
+	if !ok || !now.Policy.Equal(facts.Workload.Policy) {
+		return // it asks for something else by now, and will be looked at for that
+	}
 	c.mu.Lock()
 	n, isNew := c.newcomers[facts.Workload.Key]
 	delete(c.newcomers, facts.Workload.Key)
@@ -85,7 +89,8 @@ func (c *Controller) welcome(facts *reload.Facts) {
 		return
 	}
 	if !n.wasIn {
-		c.report.Watching(&facts.Workload, facts.Concerns)
+		awaited := slices.DeleteFunc(facts.Awaited(), func(a reload.Concern) bool { return !c.reads(a.Source.Key.Kind) })
+		c.report.Watching(&facts.Workload, slices.Concat(facts.Concerns, awaited))
 	}
 	missing := slices.DeleteFunc(facts.Missing(), func(named reload.NamedSource) bool {
 		return !c.reads(named.Kind) || slices.Contains(n.named, named) // nobody knows, or it was told before

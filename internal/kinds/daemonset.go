@@ -3,13 +3,15 @@ package kinds
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 func daemonSet() Kind {
 	return Kind{
-		Name:     "DaemonSet",
-		Resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"),
-		NewList:  func() runtime.Object { return &appsv1.DaemonSetList{} },
+		WorkloadKind: reload.WorkloadKind{Name: "DaemonSet"},
+		Resource:     appsv1.SchemeGroupVersion.WithResource("daemonsets"),
+		NewList:      func() runtime.Object { return &appsv1.DaemonSetList{} },
 		Adapter: builtIn[*appsv1.DaemonSet]{"DaemonSet", func(o *appsv1.DaemonSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,

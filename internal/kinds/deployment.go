@@ -3,13 +3,15 @@ package kinds
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 func deployment() Kind {
 	return Kind{
-		Name:     "Deployment",
-		Resource: appsv1.SchemeGroupVersion.WithResource("deployments"),
-		NewList:  func() runtime.Object { return &appsv1.DeploymentList{} },
+		WorkloadKind: reload.WorkloadKind{Name: "Deployment", Pausable: true},
+		Resource:     appsv1.SchemeGroupVersion.WithResource("deployments"),
+		NewList:      func() runtime.Object { return &appsv1.DeploymentList{} },
 		Adapter: builtIn[*appsv1.Deployment]{"Deployment", func(o *appsv1.Deployment) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,

@@ -3,6 +3,8 @@
 package kinds
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -11,15 +13,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// Kind is one kind of workload.
+// Kind is one kind of workload. Of a custom one the API server may serve nothing, and it comes as JSON.
 type Kind struct {
-	// Name is the kind as manifests spell it.
-	Name     string
+	reload.WorkloadKind
+
 	Resource schema.GroupVersionResource
 	NewList  func() runtime.Object
-	// Custom tells that a CustomResourceDefinition describes it: the API server may not serve it at all, it comes as
-	// JSON, and nothing merges its lists by name.
-	Custom bool
 	// Title is what its kind is called among users, if it is custom.
 	Title string
 
@@ -45,9 +44,7 @@ type Parts struct {
 	// Observed which generation of it.
 	Borrows  *reload.WorkloadKey
 	Observed int64
-	// Restartable tells that the object has a field that restarts its pods and leaves the template alone.
-	Restartable bool
-	// RestartAt is what stands in that field.
+	// RestartAt is what stands in the field that restarts the pods.
 	RestartAt string
 	// Shape is nil for kinds whose lists merge by name.
 	Shape *reload.Shape
@@ -64,14 +61,15 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	if err != nil {
 		return reload.Workload{}, err
 	}
-	w := reload.NewWorkload(k.Name, parts.Meta, parts.Selector, parts.Template, names)
+	w := reload.NewWorkload(k.WorkloadKind, parts.Meta, parts.Selector, parts.Template, names)
 	w.Generation = parts.Meta.Generation
 	if parts.Borrows != nil {
-		w.Borrow(*parts.Borrows, names)
+		markable := slices.ContainsFunc(All(), func(lender Kind) bool { return lender.Name == parts.Borrows.Kind })
+		w.Borrow(*parts.Borrows, markable, names)
 		w.Generation = parts.Observed
 	}
 	w.APIVersion = k.Resource.GroupVersion().String()
 	w.Marks.RestartAt = parts.RestartAt
-	w.AtRest, w.Restartable, w.Custom, w.Shape = parts.AtRest, parts.Restartable, k.Custom, parts.Shape
+	w.AtRest, w.Shape = parts.AtRest, parts.Shape
 	return w, nil
 }

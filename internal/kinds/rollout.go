@@ -16,12 +16,11 @@ import (
 
 func rollout() Kind {
 	return Kind{
-		Name:     "Rollout",
-		Title:    "Argo Rollouts",
-		Resource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
-		NewList:  func() runtime.Object { return &unstructured.UnstructuredList{} },
-		Custom:   true,
-		Adapter:  rolloutAdapter{custom{"Rollout", rolloutParts}},
+		WorkloadKind: reload.WorkloadKind{Name: "Rollout", Custom: true, Restartable: true},
+		Title:        "Argo Rollouts",
+		Resource:     schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
+		NewList:      func() runtime.Object { return &unstructured.UnstructuredList{} },
+		Adapter:      rolloutAdapter{custom{"Rollout", rolloutParts}},
 	}
 }
 
@@ -61,7 +60,7 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // nothing yet is 0
 	return Parts{
 		Borrows: borrows, Observed: observed,
-		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, Restartable: true, RestartAt: o.Spec.RestartAt,
+		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, RestartAt: o.Spec.RestartAt,
 		AtRest: o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10) &&
 			o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
 		Shape: shapeOf(obj.Object, "spec", "template"),

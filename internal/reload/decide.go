@@ -127,17 +127,6 @@ type Decision struct {
 	BesideReloader bool
 }
 
-// Missing are the entries of the workload's lists that no source fits.
-func (f *Facts) Missing() []NamedSource {
-	there := slices.Concat(f.Spared, f.Unselected)
-	for _, c := range f.Concerns {
-		there = append(there, c.Source.Key.Local())
-	}
-	return f.Workload.Policy.named(func(kind SourceKind, entry namedEntry) bool {
-		return !slices.ContainsFunc(there, func(key LocalKey) bool { return key.Kind == kind && entry.matches(key.Name) })
-	})
-}
-
 // Decide compares the content of the sources now with the content that the pods
 // were last rolled with. It does not matter which event led to the question, or
 // how many were missed before.

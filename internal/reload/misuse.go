@@ -8,12 +8,6 @@ import (
 	"strings"
 )
 
-// The kinds of workload that some annotations are for alone.
-const (
-	kindDeployment = "Deployment"
-	kindRollout    = "Rollout"
-)
-
 // maxProblems bounds what one object can add to events and memory: its
 // annotations have room for tens of thousands of mistakes.
 const maxProblems = 20
@@ -24,7 +18,7 @@ const maxValue = 100
 // problemsOf adds to the values of a workload that were refused what somebody
 // has written, meant to do something by, and does nothing: a key with a typo, one
 // that belongs on another kind of object, one without effect beside another.
-func problemsOf(kind string, own, template map[string]string, refused []Problem, names Names) []Problem {
+func problemsOf(kind WorkloadKind, own, template map[string]string, refused []Problem, names Names) []Problem {
 	unused := names.unusedOn(kind)
 	found := slices.DeleteFunc(refused, func(p Problem) bool { return unused[p.Annotation] != "" })
 	places := []annotations{{values: own}, {values: template, inTemplate: true}}
@@ -70,10 +64,15 @@ func (a annotations) searchesForNothing(own annotations, names Names) bool {
 }
 
 // Borrow notes whose pod template the workload uses. That one is marked, so that
-// nothing here restarts pods.
-func (w *Workload) Borrow(lender WorkloadKey, names Names) {
+// nothing here restarts pods; markable tells that it can be.
+func (w *Workload) Borrow(lender WorkloadKey, markable bool, names Names) {
 	w.Borrows = &lender
-	if w.Policy.RolloutStrategy() == RolloutRestart {
+	if !markable && w.Policy.OptedIn(false) {
+		w.Problems = append(w.Problems, Problem{
+			Message: fmt.Sprintf("spec.workloadRef names a %s, which is not rolled; let it name a Deployment", lender.Kind),
+		})
+	}
+	if markable && w.Policy.RolloutStrategy() == RolloutRestart {
 		w.Problems = append(w.Problems, Problem{
 			Annotation: names.RolloutStrategy, Value: RolloutRestart.String(),
 			Message: fmt.Sprintf("has no effect beside spec.workloadRef; the pod template of %s %q is marked", lender.Kind, lender.Name),
@@ -105,15 +104,15 @@ func problemsOfSource(own map[string]string, names Names) []Problem {
 }
 
 // unusedOn are the keys that do nothing on a kind of workload, with the reason.
-func (n *Names) unusedOn(kind string) map[string]string {
+func (n *Names) unusedOn(kind WorkloadKind) map[string]string {
 	unused := map[string]string{}
 	const elsewhere = "does nothing here; it belongs on the ConfigMap or Secret"
 	unused[n.Match], unused[n.Ignore] = elsewhere, elsewhere
-	if kind != kindRollout {
-		unused[n.RolloutStrategy] = fmt.Sprintf("does nothing on a %s; it is for Argo Rollouts", kind)
+	if !kind.Restartable {
+		unused[n.RolloutStrategy] = fmt.Sprintf("does nothing on a %s; it is for Argo Rollouts", kind.Name)
 	}
-	if kind != kindDeployment {
-		unused[n.PausePeriod] = fmt.Sprintf("does nothing on a %s; it is for Deployments", kind)
+	if !kind.Pausable {
+		unused[n.PausePeriod] = fmt.Sprintf("does nothing on a %s; it is for Deployments", kind.Name)
 	}
 	return unused
 }

@@ -86,7 +86,7 @@ func TestMisuseOfWorkloads(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := NewWorkload(tc.kind, &metav1.ObjectMeta{Annotations: tc.own}, nil,
+			w := NewWorkload(kindNamed(tc.kind), &metav1.ObjectMeta{Annotations: tc.own}, nil,
 				&corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: tc.template}}, names)
 			var got []string
 			for _, p := range w.Problems {
@@ -104,7 +104,7 @@ func TestTheMistakesOfOneObjectAreBounded(t *testing.T) {
 	for letter := 'a'; letter <= 'z'; letter++ {
 		own["reloader.stakater.com/aut"+string(letter)] = "true"
 	}
-	w := NewWorkload("Deployment", &metav1.ObjectMeta{Annotations: own}, nil, &corev1.PodTemplateSpec{}, DefaultNames())
+	w := NewWorkload(kindNamed("Deployment"), &metav1.ObjectMeta{Annotations: own}, nil, &corev1.PodTemplateSpec{}, DefaultNames())
 	if len(w.Problems) != maxProblems {
 		t.Errorf("%d are kept", len(w.Problems))
 	}
@@ -178,4 +178,8 @@ func TestASourceThatIsNamedAndDoesNotExist(t *testing.T) {
 			}
 		})
 	}
+}
+
+func kindNamed(name string) WorkloadKind {
+	return WorkloadKind{Name: name, Restartable: name == "Rollout", Pausable: name == "Deployment"}
 }

@@ -5,6 +5,7 @@ import "fmt"
 // Problem is a mistake in one annotation of an object. It harms only that
 // annotation, or only that entry of a list.
 type Problem struct {
+	// Annotation is empty for a mistake elsewhere, of which the Message tells all.
 	Annotation string
 	// InTemplate is set when the annotation is on the pod template.
 	InTemplate bool
@@ -16,6 +17,9 @@ type Problem struct {
 
 // String returns the problem as one sentence.
 func (p Problem) String() string {
+	if p.Annotation == "" {
+		return p.Message
+	}
 	where := ""
 	if p.InTemplate {
 		where = " of the pod template"

@@ -36,7 +36,7 @@ func TestARestartIsAfterTheSecondOfTheChange(t *testing.T) {
 func TestARestartLeavesTheTemplateAlone(t *testing.T) {
 	meta := &metav1.ObjectMeta{Annotations: map[string]string{DefaultNames().RolloutStrategy: "restart"}}
 	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}}}}
-	w := NewWorkload("Rollout", meta, nil, template, DefaultNames())
+	w := NewWorkload(WorkloadKind{Name: "Rollout"}, meta, nil, template, DefaultNames())
 	seen := WorkloadSeen{Recent: []Digest{w.Revision()}, Whole: true}
 	source := Source{Key: SourceKey{Kind: ConfigMap, Name: "web"}}
 	for about, restartable := range map[string]bool{"a Rollout": true, "a kind without such a field": false} {

@@ -25,6 +25,19 @@ func (k WorkloadKey) String() string {
 	return k.Kind + " " + k.Namespace + "/" + k.Name
 }
 
+// WorkloadKind is what decisions need to know of a kind.
+type WorkloadKind struct {
+	Name string
+	// Custom tells that tools that apply it replace its lists whole, as those of
+	// all kinds that a CustomResourceDefinition describes.
+	Custom bool
+	// Restartable tells that it has a field that restarts its pods and leaves the
+	// template alone.
+	Restartable bool
+	// Pausable tells that it has a field that holds its rollouts still.
+	Pausable bool
+}
+
 // Workload is what is kept of an object that owns a pod template: what
 // decisions need, and not the object.
 type Workload struct {
@@ -35,9 +48,8 @@ type Workload struct {
 	ResourceVersion string
 	Created         time.Time
 	Deleting        bool
-	// Custom tells that tools that apply it replace its lists whole, as those of
-	// all kinds that a CustomResourceDefinition describes.
-	Custom bool
+	// Custom and Restartable are those of its kind.
+	Custom, Restartable bool
 	// AtRest tells that all of its pods are of the present template.
 	AtRest bool
 	Tool   Tool
@@ -63,8 +75,6 @@ type Workload struct {
 	Owner string
 	// Declared is what its manifest says about where marks are put.
 	Declared Declared
-	// Restartable tells that the object has a field that restarts its pods.
-	Restartable bool
 	// Shape is nil where lists merge by name.
 	Shape *Shape
 
@@ -97,9 +107,11 @@ type EnvMark struct {
 
 // NewWorkload returns what is kept of an object with a pod template. The result
 // shares no memory with the template but strings.
-func NewWorkload(kind string, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, names Names) Workload {
+func NewWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, names Names) Workload {
 	w := Workload{
-		Key:             WorkloadKey{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
+		Key:             WorkloadKey{Kind: kind.Name, Namespace: meta.Namespace, Name: meta.Name},
+		Custom:          kind.Custom,
+		Restartable:     kind.Restartable,
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
 		Created:         meta.CreationTimestamp.Time,

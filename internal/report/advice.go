@@ -10,18 +10,23 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// Watching is called when a workload was opted in, with the sources that concern it.
+// Watching is called when a workload was opted in, with the sources that concern it. Deleted are those that are yet to be
+// created.
 func (r *Report) Watching(w *reload.Workload, concerns []reload.Concern) {
 	r.tell(w, normal, "Watching", watchingText(w, concerns))
 }
 
 func watchingText(w *reload.Workload, concerns []reload.Concern) string {
 	if len(concerns) == 0 {
-		return fmt.Sprintf("Nothing is watched for this %s yet: it refers to no ConfigMap or Secret that its annotations ask for", w.Key.Kind)
+		return fmt.Sprintf("Nothing is watched for this %s yet: its annotations ask for no ConfigMap or Secret that it refers to or that exists", w.Key.Kind)
 	}
 	var names []string
 	for _, c := range concerns {
-		names = append(names, fmt.Sprintf("%s '%s' (%s)", c.Source.Key.Kind, c.Source.Key.Name, ruleWord(c)))
+		later := ""
+		if c.Deleted {
+			later = ", once it is created"
+		}
+		names = append(names, fmt.Sprintf("%s '%s' (%s%s)", c.Source.Key.Kind, c.Source.Key.Name, ruleWord(c), later))
 	}
 	// As many as there is room for: the sentence has to end.
 	text := ""

@@ -15,12 +15,20 @@ func concern(kind reload.SourceKind, name string, rule reload.Rule, entry string
 	}
 }
 
+func awaited(c reload.Concern) reload.Concern {
+	c.Deleted = true
+	return c
+}
+
 func TestEachSourceIsWatchedForAReason(t *testing.T) {
 	for want, concerns := range map[string][]reload.Concern{
-		"Nothing is watched for this Deployment yet: it refers to no ConfigMap or Secret that its annotations ask for": nil,
-		"A change of the content of ConfigMap 'a' (auto) rolls this Deployment":                                        {concern(reload.ConfigMap, "a", reload.RuleAuto, "")},
+		"Nothing is watched for this Deployment yet: its annotations ask for no ConfigMap or Secret that it refers to or that exists": nil,
+		"A change of the content of ConfigMap 'a' (auto) rolls this Deployment":                                                       {concern(reload.ConfigMap, "a", reload.RuleAuto, "")},
 		"A change of the content of ConfigMap 'a' (auto for ConfigMaps) and Secret 'b' (named) rolls this Deployment": {
 			concern(reload.ConfigMap, "a", reload.RuleTypedAuto, ""), concern(reload.Secret, "b", reload.RuleNamed, "b"),
+		},
+		"A change of the content of ConfigMap 'a' (auto) and Secret 'b' (auto, once it is created) rolls this Deployment": {
+			concern(reload.ConfigMap, "a", reload.RuleAuto, ""), awaited(concern(reload.Secret, "b", reload.RuleAuto, "")),
 		},
 		"A change of the content of ConfigMap 'a' (--auto-reload-all), ConfigMap 'b' (search and match) and Secret 'c' (named by 'c|d') rolls this Deployment": {
 			concern(reload.ConfigMap, "a", reload.RuleAutoAll, ""), concern(reload.ConfigMap, "b", reload.RuleSearch, ""), concern(reload.Secret, "c", reload.RuleNamed, "c|d"),

@@ -15,14 +15,14 @@ func lender(version string, annotations map[string]string) reload.Workload {
 	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Name: "app", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "web"}}}},
 	}}}}
-	w := reload.NewWorkload("Deployment", meta, nil, template, reload.DefaultNames())
+	w := reload.NewWorkload(reload.WorkloadKind{Name: "Deployment"}, meta, nil, template, reload.DefaultNames())
 	w.AtRest, w.Generation = true, 3
 	return w
 }
 
 func borrower(name, version string, observed int64, atRest bool, annotations map[string]string) reload.Workload {
 	meta := &metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: version, Annotations: annotations}
-	w := reload.NewWorkload("Rollout", meta, nil, &corev1.PodTemplateSpec{}, reload.DefaultNames())
+	w := reload.NewWorkload(reload.WorkloadKind{Name: "Rollout"}, meta, nil, &corev1.PodTemplateSpec{}, reload.DefaultNames())
 	w.Borrows = &reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	w.AtRest, w.Generation = atRest, observed
 	return w

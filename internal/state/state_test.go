@@ -34,7 +34,7 @@ func deployment(name, refersTo string, version int, annotations ...string) reloa
 			LocalObjectReference: corev1.LocalObjectReference{Name: refersTo},
 		}}}
 	}
-	return reload.NewWorkload("Deployment", meta, nil,
+	return reload.NewWorkload(reload.WorkloadKind{Name: "Deployment"}, meta, nil,
 		&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}, reload.DefaultNames())
 }
 

@@ -32,9 +32,15 @@ const (
 )
 
 // MarkAsReloader puts a mark for the present content of a source into a pod template, as Reloader does: under the strategy
-// "env-vars" a variable, under "annotations" an annotation. For a source that does not exist it does what Reloader does
+// "env-vars" a variable, under "annotations" an annotation. With "restart" it restarts the pods of a Rollout instead. For a source that does not exist it does what Reloader does
 // when one is deleted.
 func (n *Namespace) MarkAsReloader(ctx context.Context, strategy string, source, workload Ref) error {
+	if strategy == "restart" {
+		return n.replace(ctx, workload, reloaderManager, func(obj *unstructured.Unstructured) error {
+			at := time.Now().Truncate(time.Second).Add(time.Second).UTC() // after all pods that are there
+			return unstructured.SetNestedField(obj.Object, at.Format(time.RFC3339), "spec", "restartAt")
+		})
+	}
 	hash, err := n.reloaderHash(ctx, source)
 	if err != nil {
 		return err
@@ -53,7 +59,7 @@ func (n *Namespace) MarkAsReloader(ctx context.Context, strategy string, source,
 			t.Annotations[reloadedFrom] = n.reloaderAnnotation(source, hash, t.Spec.Containers[i].Name)
 		}
 	default:
-		return fmt.Errorf("strategy %q is neither env-vars nor annotations", strategy)
+		return fmt.Errorf("strategy %q must be env-vars, annotations or restart", strategy)
 	}
 	return n.replace(ctx, workload, reloaderManager, func(obj *unstructured.Unstructured) error {
 		t, err := template(obj)

@@ -70,7 +70,7 @@ func usage(command string) string {
 		"undo":                "undo deployment/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
 		"receiver":            "receiver start PATH, receiver answer|hang|fail|redirect",
-		"reloader":            "reloader env-vars|annotations configmap/NAME|secret/NAME KIND/NAME",
+		"reloader":            "reloader env-vars|annotations|restart configmap/NAME|secret/NAME KIND/NAME",
 		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME, await older KIND/NAME DURATION, await asked",
 		"rolled":              "rolled KIND/NAME N",
 		"pods":                "pods KIND/NAME N",

@@ -1,0 +1,180 @@
+package chart
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/stage"
+)
+
+// standIn is what matters here of a chart of Reloader: the names and the selector of its Deployment. That program itself is
+// not served by the Go module proxy.
+func standIn() map[string]string {
+	return map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: reloader\nversion: 1.0.0\n",
+		"values.yaml": `
+reloader: {autoReloadAll: false, reloadStrategy: default, logLevel: info, watchGlobally: true}
+`,
+		"templates/all.yaml": `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: "{{ .Release.Name }}-reloader"}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: "{{ .Release.Name }}-reloader"
+spec:
+  selector: {matchLabels: {app: "{{ .Release.Name }}-reloader", release: "{{ .Release.Name }}"}}
+  template:
+    metadata: {labels: {app: "{{ .Release.Name }}-reloader", release: "{{ .Release.Name }}"}}
+    spec:
+      serviceAccountName: "{{ .Release.Name }}-reloader"
+      containers: [{name: reloader, image: "reloader:{{ .Values.reloader.logLevel }}"}]
+`,
+	}
+}
+
+const page = root + "/docs/coming-from-reloader.md"
+
+// reader is somebody who follows the page, in a shell.
+type reader struct {
+	*testing.T
+	ctx  context.Context
+	on   *stage.Stage
+	home string // has the programs in bin
+}
+
+// Each block of commands of the page does what the page says, on a release that Helm 3 has made.
+func TestThePageOnComingFromReloaderIsTriedAsWritten(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
+	t.Cleanup(cancel)
+	clients, err := cluster.BuildClients(ctx, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{T: t, ctx: ctx, on: stage.OfTest(t, nil), home: t.TempDir()}
+	r.must(os.Mkdir(filepath.Join(r.home, "bin"), 0o700))
+	r.must(os.Symlink(clients.Kubectl, filepath.Join(r.home, "bin", "kubectl")))
+	r.must(os.Symlink(clients.Helm3, filepath.Join(r.home, "bin", "helm")))
+	r.install()
+	before := r.deployment()
+
+	if out := r.do("## Replace it"); !strings.Contains(out, `logLevel: debug`) || !strings.Contains(out, "successfully rolled out") {
+		t.Errorf("it says\n%s", out)
+	}
+	replaced := r.deployment()
+	if replaced.uid != before.uid || !strings.Contains(replaced.image, "reroll") || !strings.Contains(replaced.args, "--log-level=debug") {
+		t.Errorf("the Deployment was %+v and is %+v", before, replaced)
+	}
+
+	if out := r.do("## Going back"); !strings.Contains(out, "Rollback was a success") {
+		t.Errorf("it says\n%s", out)
+	}
+	if back := r.deployment(); back.uid != before.uid || back.image != before.image {
+		t.Errorf("the Deployment was %+v and is %+v", before, back)
+	}
+	r.noLedger()
+}
+
+// install makes the release that the page speaks of, and what a controller would have left behind.
+func (r *reader) install() {
+	r.Helper()
+	folder := filepath.Join(r.home, "reloader")
+	for name, text := range standIn() {
+		r.must(os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
+		r.must(os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	r.run("helm install reloader " + folder + " --namespace tools --create-namespace --set reloader.logLevel=debug")
+	_, err := r.on.Admin.CoreV1().Secrets("tools").Create(r.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "reroll-digest-key"}}, metav1.CreateOptions{})
+	r.must(err)
+	r.must(r.on.Cluster.InstallRolloutCRDs(r.ctx))
+	r.must(r.on.Harness.AwaitKind(r.ctx, "rollouts"))
+	noted := filepath.Join(r.home, "noted.yaml")
+	r.must(os.WriteFile(noted, []byte(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: noted, namespace: tools, annotations: {reroll.dev/ledger: "{}"}}
+spec:
+  selector: {matchLabels: {app: noted}}
+  template: {metadata: {labels: {app: noted}}, spec: {containers: [{name: app, image: web}]}}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: noted, namespace: tools, annotations: {reroll.dev/ledger: "{}"}}
+spec:
+  selector: {matchLabels: {app: noted}}
+  template: {metadata: {labels: {app: noted}}, spec: {containers: [{name: app, image: web}]}}
+`), 0o600))
+	r.run("kubectl create --filename=" + noted)
+}
+
+func (r *reader) noLedger() {
+	r.Helper()
+	if out := r.run("kubectl get deployments,rollouts.argoproj.io --all-namespaces --output=yaml"); strings.Contains(out, "reroll.dev/ledger") {
+		r.Errorf("there are ledgers left:\n%s", out)
+	}
+	if out := r.run("kubectl --namespace tools get secrets"); strings.Contains(out, "reroll-digest-key") {
+		r.Errorf("the key is left:\n%s", out)
+	}
+}
+
+// do runs all blocks of commands below a heading of the page.
+func (r *reader) do(heading string) string {
+	r.Helper()
+	text, err := os.ReadFile(page)
+	r.must(err)
+	_, below, found := strings.Cut(string(text), "\n"+heading+"\n")
+	section, _, _ := strings.Cut(below, "\n## ")
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, -1)
+	if !found || len(blocks) == 0 {
+		r.Fatalf("%s has no commands below %q", page, heading)
+	}
+	out := ""
+	for _, block := range blocks {
+		out += r.run(block[1])
+	}
+	return out
+}
+
+func (r *reader) run(commands string) string {
+	r.Helper()
+	cmd := exec.CommandContext(r.ctx, "bash", "-euc", commands)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "HOME="+r.home, "KUBECONFIG="+r.on.Cluster.Kubeconfig(),
+		"PATH="+filepath.Join(r.home, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"),
+		"HELM_CACHE_HOME="+r.home, "HELM_CONFIG_HOME="+r.home, "HELM_DATA_HOME="+r.home)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.Fatalf("%v\n%s\n%s", err, commands, out)
+	}
+	return string(out)
+}
+
+type installed struct{ uid, image, args string }
+
+func (r *reader) deployment() installed {
+	r.Helper()
+	d, err := r.on.Admin.AppsV1().Deployments("tools").Get(r.ctx, "reloader-reloader", metav1.GetOptions{})
+	r.must(err)
+	container := d.Spec.Template.Spec.Containers[0]
+	return installed{string(d.UID), container.Image, strings.Join(container.Args, " ")}
+}
+
+func (r *reader) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}

@@ -80,6 +80,8 @@ func remedy(w *reload.Workload, v *reload.Revert) string {
 	switch {
 	case v.Owner != "":
 		return fmt.Sprintf("What %s declares is all that stays: set an annotation on its pods there, see docs/gitops.md#operators", v.Owner)
+	case w.Custom && (v.Tool == reload.ArgoCD || strings.HasPrefix(v.Writer, "argocd")):
+		return "Take Replace=true, or the annotation of Reroll's mark, out of what Argo CD applies, or start the controller with --on-revert=restart, see docs/gitops.md#argo-cd"
 	case v.Tool == reload.ArgoCD || strings.HasPrefix(v.Writer, "argocd"):
 		return fmt.Sprintf("Add to its Application: ignoreDifferences: [%s], syncOptions: [RespectIgnoreDifferences=true], see docs/gitops.md#reverted", ignoreRule(w))
 	case v.Tool == reload.Flux || v.Writer == "kustomize-controller" || v.Writer == "helm-controller":
@@ -89,8 +91,14 @@ func remedy(w *reload.Workload, v *reload.Revert) string {
 	}
 }
 
-// ignoreRule makes Argo CD leave alone what Reroll writes.
+// ignoreRule makes Argo CD leave alone what the last step writes. For a custom kind there is none: where Argo CD respects such
+// rules, it does not change the lists of that kind any more.
 func ignoreRule(w *reload.Workload) string {
 	version, _ := schema.ParseGroupVersion(w.APIVersion) // it was read from the API server
-	return fmt.Sprintf("{group: %s, kind: %s, managedFieldsManagers: [%s]}", version.Group, w.Key.Kind, reload.FieldManager)
+	const annotations = "/spec/template/metadata/annotations/"
+	return fmt.Sprintf("{group: %s, kind: %s, jsonPointers: [%s, %s]}", version.Group, w.Key.Kind,
+		annotations+pointed(reload.DefaultNames().LastReloadedFrom), annotations+pointed(reload.RolledAnnotation))
 }
+
+// pointed is a key as a JSON Pointer has it.
+func pointed(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -116,6 +117,21 @@ func (a *application) patch(change map[string]any) {
 	a.must(err)
 	_, err = a.applications().Patch(a.ctx, a.name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: "argocd-server"})
 	a.must(err)
+}
+
+// ignore makes it leave alone the annotations of the controller on objects of these groups and kinds.
+func (a *application) ignore(kinds ...string) {
+	a.Helper()
+	var rules []any
+	for _, k := range kinds {
+		group, kind, _ := strings.Cut(k, "/")
+		rules = append(rules, map[string]any{"group": group, "kind": kind, "jsonPointers": []any{
+			"/spec/template/metadata/annotations/reloader.stakater.com~1last-reloaded-from",
+			"/spec/template/metadata/annotations/reroll.dev~1rolled",
+			"/metadata/annotations/reroll.dev~1ledger",
+		}})
+	}
+	a.patch(map[string]any{"spec": map[string]any{"ignoreDifferences": rules}})
 }
 
 // refresh returns when Argo CD has compared everything anew. It takes the annotation away with the outcome.

@@ -77,6 +77,15 @@ func table() []row {
 			name: "Argo CD, env null in Git", tool: argoCD(), env: "env: null",
 			deployment: outcomes{notedTaken, kept, kept, none}, rollout: noVariable, bare: noVariable,
 		},
+		// No Rollouts: with RespectIgnoreDifferences, whatever the rule is about, Argo CD does not change their containers any more.
+		{
+			name: "Argo CD, Replace=true, ignoring the annotations", tool: ignoring("Replace=true"),
+			deployment: outcomes{taken, kept, kept, none},
+		},
+		{
+			name: "Argo CD, annotations null in Git, ignoring the annotations", tool: ignoring(), template: "annotations: null",
+			deployment: builtIn,
+		},
 		{name: "Flux", tool: flux(), deployment: builtIn, rollout: all, bare: all},
 		{name: "Helm 3", tool: helm3(), deployment: builtIn, rollout: untilEdit, bare: untilEdit},
 		{name: "Helm 4, client-side", tool: helm4("false"), deployment: builtIn, rollout: untilEdit, bare: untilEdit},
@@ -117,8 +126,12 @@ func (r row) subjects() []subject {
 
 // strays are changed by hand, after the writes. A tool that has seen that has seen the writes, since changes of one kind come in
 // their order.
-func strays() []subject {
-	return []subject{{kind: "Deployment", name: "deployment-stray"}, {kind: "Rollout", name: "rollout-stray"}}
+func (r row) strays() []subject {
+	strays := []subject{{kind: "Deployment", name: "deployment-stray"}}
+	if r.rollout != (outcomes{}) {
+		strays = append(strays, subject{kind: "Rollout", name: "rollout-stray"})
+	}
+	return strays
 }
 
 // There are no pods: what becomes of an object does not depend on them.
@@ -209,7 +222,7 @@ func (r row) play(p *place) {
 	subjects := slices.DeleteFunc(r.subjects(), func(s subject) bool { return s.want == refused })
 	manifest := func(label, image string) string {
 		var all []string
-		for _, s := range append(strays(), subjects...) {
+		for _, s := range append(r.strays(), subjects...) {
 			all = append(all, s.manifest(r.template, label, image))
 		}
 		return strings.Join(all, "\n---\n") + "\n"
@@ -221,7 +234,7 @@ func (r row) play(p *place) {
 	}
 	var differing []string
 	if w, ok := d.(watcher); ok {
-		differing = w.differs(p.stray()...)
+		differing = w.differs(p.stray(r.strays())...)
 	}
 	seen := map[string]outcome{}
 	for _, next := range []struct {
@@ -248,10 +261,10 @@ func (r row) play(p *place) {
 }
 
 // stray changes them, and returns their names.
-func (p *place) stray() []string {
+func (p *place) stray(strays []subject) []string {
 	p.Helper()
 	var changed []string
-	for _, s := range strays() {
+	for _, s := range strays {
 		object := harness.Ref{Kind: strings.ToLower(s.kind), Name: s.name}
 		p.must(p.ns.Label(p.ctx, object, "stage=stray"))
 		changed = append(changed, object.String())

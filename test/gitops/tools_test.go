@@ -36,8 +36,16 @@ func argoCD(options ...any) tool {
 	return func(p *place) deployer { return &argoCDUser{place: p, repo: p.newRepository(), options: options} }
 }
 
+// ignoring leaves the annotations of the controller alone, by the rule that its events tell to paste.
+func ignoring(options ...any) tool {
+	return func(p *place) deployer {
+		return &argoCDUser{place: p, repo: p.newRepository(), options: append(options, "RespectIgnoreDifferences=true"), ignores: true}
+	}
+}
+
 type argoCDUser struct {
 	*place
+	ignores bool
 	repo    *repository
 	app     *application
 	options []any
@@ -52,6 +60,9 @@ func (u *argoCDUser) apply(manifest string) error {
 	}
 	if u.app == nil {
 		u.app = u.deploy(u.repo, byHand(u.options...))
+		if u.ignores {
+			u.app.ignore("apps/Deployment")
+		}
 	}
 	u.app.sync(u.now, u.options...)
 	u.app.awaitSynced(u.now)

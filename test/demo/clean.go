@@ -22,10 +22,10 @@ func (d *demo) clean() error {
 		d.end() // what watches stops before what is watched
 	}
 	if d.namespace != nil && !d.own {
-		d.story.expect("the namespace " + d.namespace.Name + " to be gone")
+		d.story.Expect("the namespace " + d.namespace.Name + " to be gone")
 		err := d.namespace.Remove(ctx)
 		if err == nil {
-			d.story.tell("cleaned", "namespace %s is gone, and all that was in it", d.namespace.Name)
+			d.story.Tell("cleaned", "namespace %s is gone, and all that was in it", d.namespace.Name)
 		}
 		errs = append(errs, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/story"
 )
 
 const root = "../.."
@@ -103,7 +104,7 @@ func TestTheDemoTellsWhatTheREADMEShows(t *testing.T) {
 		t.Fatalf("exit code %d; standard error:\n%s\nstandard output:\n%s", code, stderr, stdout)
 	}
 	for i, line := range strings.Split(stdout, "\n") {
-		if len(line) > width {
+		if len(line) > story.Width {
 			t.Errorf("line %d has %d columns: %s", i+1, len(line), line)
 		}
 	}
@@ -136,12 +137,12 @@ func waiting() *regexp.Regexp {
 
 // masked takes out what differs each time: how long it took, what pods are called, and in which order new pods come and
 // old ones go, which Kubernetes decides.
-func masked(story string) []string {
-	story = waiting().ReplaceAllString(story, "")
-	story = regexp.MustCompile(`(?m)^ *[0-9]+\.[0-9]s`).ReplaceAllString(story, "TIME")
-	story = regexp.MustCompile(`web-[0-9a-z]{5,10}-[0-9a-z]{5}\b`).ReplaceAllString(story, "POD")
-	story = regexp.MustCompile(`\n {18}`).ReplaceAllString(story, " ")
-	lines := strings.Split(strings.TrimSpace(story), "\n")
+func masked(told string) []string {
+	told = waiting().ReplaceAllString(told, "")
+	told = regexp.MustCompile(`(?m)^ *[0-9]+\.[0-9]s`).ReplaceAllString(told, "TIME")
+	told = regexp.MustCompile(`web-[0-9a-z]{5,10}-[0-9a-z]{5}\b`).ReplaceAllString(told, "POD")
+	told = regexp.MustCompile(`\n {18}`).ReplaceAllString(told, " ")
+	lines := strings.Split(strings.TrimSpace(told), "\n")
 	isPod := func(line string) bool { return strings.Contains(line, " pod  ") }
 	first := slices.IndexFunc(lines, isPod)
 	if first < 0 {

@@ -13,7 +13,7 @@ var errDecided = errors.New("that has not happened, and Reroll has decided on ev
 // awaitDecided awaits what has to follow from what was done before. It does not go by the clock: it fails as soon as
 // the markers show that the controller has decided on everything, and what was expected is still not there.
 func (d *demo) awaitDecided(ctx context.Context, expected string, look func(context.Context) error) error {
-	d.story.expect(expected)
+	d.story.Expect(expected)
 	waiting, over := context.WithCancelCause(ctx)
 	defer over(nil)
 	quiet := make(chan error, 1)
@@ -44,7 +44,7 @@ func (d *demo) awaitDecided(ctx context.Context, expected string, look func(cont
 // expectRolls returns when the controller has decided on everything that came before. Then the one Deployment has to
 // have rolled this often, and the other never.
 func (d *demo) expectRolls(ctx context.Context, wanted int, why string) error {
-	d.story.expect("Reroll to decide on all that came before")
+	d.story.Expect("Reroll to decide on all that came before")
 	if err := d.namespace.Quiet(ctx); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/story"
 )
 
 type options struct {
@@ -81,7 +82,7 @@ func run(opts options) (code int, err error) {
 		}
 	}
 	fmt.Println("Two Deployments use one ConfigMap. They differ in one annotation.")
-	d := &demo{story: story{out: os.Stdout, began: time.Now(), moved: time.Now()}, example: opts.example, own: opts.context == ""}
+	d := &demo{story: story.New(os.Stdout), example: opts.example, own: opts.context == ""}
 	defer func() { err = errors.Join(err, d.clean()) }()
 	played := d.perform(ctx, opts, binary)
 	if !opts.keep || d.namespace == nil || ctx.Err() != nil {
@@ -105,10 +106,10 @@ func run(opts options) (code int, err error) {
 func (d *demo) perform(ctx context.Context, opts options, binary string) error {
 	playing, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	go d.story.watch(playing, opts.patience, giveUp)
+	go d.story.Watch(playing, opts.patience, giveUp)
 	err := d.play(playing, ctx, opts.context, binary, giveUp)
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("it was interrupted while it waited for %s", d.story.expecting())
+		return fmt.Errorf("it was interrupted while it waited for %s", d.story.Expecting())
 	}
 	if err == nil || d.controller == nil {
 		return err

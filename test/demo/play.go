@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/story"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 
 // demo is one performance.
 type demo struct {
-	story   story
+	story   *story.Story
 	example string // the manifest that is played
 	own     bool   // the cluster is a throwaway one
 	end     context.CancelFunc
@@ -57,7 +58,7 @@ func (d *demo) openCluster(ctx, living context.Context, existingContext string) 
 	// Set only when it is there: a nil pointer in an interface is not nil, and what is there gets stopped.
 	where := "on loopback; its pods run no containers"
 	if d.own {
-		d.story.expect("a throwaway cluster to be ready")
+		d.story.Expect("a throwaway cluster to be ready")
 		started, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
 		if err != nil {
 			return err
@@ -65,7 +66,7 @@ func (d *demo) openCluster(ctx, living context.Context, existingContext string) 
 		d.place = started
 	} else {
 		where = "of your context " + existingContext + ", namespace of its own"
-		d.story.expect("the cluster of context " + existingContext + " to answer")
+		d.story.Expect("the cluster of context " + existingContext + " to answer")
 		found, err := useExisting(existingContext)
 		if err != nil {
 			return err
@@ -86,12 +87,12 @@ func (d *demo) openCluster(ctx, living context.Context, existingContext string) 
 	if d.namespace, err = h.EmptyNamespace(living, "reroll-demo"); err != nil {
 		return err
 	}
-	d.story.tell("cluster", "Kubernetes %s %s", version, where)
+	d.story.Tell("cluster", "Kubernetes %s %s", version, where)
 	return nil
 }
 
 func (d *demo) startController(ctx context.Context, binary string, giveUp context.CancelCauseFunc) error {
-	d.story.expect("the controller to be ready")
+	d.story.Expect("the controller to be ready")
 	path, err := harness.ShippedManifest()
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (d *demo) startController(ctx context.Context, binary string, giveUp contex
 		case <-ctx.Done():
 		}
 	}()
-	d.story.tell("reroll", "runs with the rights of %s", filepath.Join("deploy", filepath.Base(path)))
+	d.story.Tell("reroll", "runs with the rights of %s", filepath.Join("deploy", filepath.Base(path)))
 	return nil
 }
 
@@ -126,8 +127,8 @@ func (d *demo) apply(ctx context.Context) error {
 	if err := d.namespace.Apply(ctx, string(manifest)); err != nil {
 		return err
 	}
-	d.story.tell("apply", "%s: %s, %s, ConfigMap %s", filepath.Base(filepath.Dir(d.example)), optedIn, optedOut, source)
-	d.story.expect("all pods to be ready")
+	d.story.Tell("apply", "%s: %s, %s, ConfigMap %s", filepath.Base(filepath.Dir(d.example)), optedIn, optedOut, source)
+	d.story.Expect("all pods to be ready")
 	for _, name := range []string{optedIn, optedOut} {
 		if err := d.namespace.AwaitReady(ctx, deployment(name)); err != nil {
 			return err
@@ -148,7 +149,7 @@ func (d *demo) apply(ctx context.Context) error {
 	if err := d.expectRolls(ctx, 0, "the first apply, with the ConfigMap last, is to roll nothing"); err != nil {
 		return err
 	}
-	d.story.tell("ready", "2 pods each; the first apply rolled nothing")
+	d.story.Tell("ready", "2 pods each; the first apply rolled nothing")
 	if d.own {
 		return nil // the first line has said it
 	}
@@ -168,8 +169,8 @@ func (d *demo) edit(ctx context.Context) error {
 	if err := d.namespace.Edit(ctx, harness.Ref{Kind: "configmap", Name: source}, key+"="+newValue); err != nil {
 		return err
 	}
-	d.story.tell("edit", "ConfigMap %s: %s is now %q, was %q", source, key, newValue, before.Data[key])
-	d.story.tell("expected", "%s rolls once, %s not at all", optedIn, optedOut)
+	d.story.Tell("edit", "ConfigMap %s: %s is now %q, was %q", source, key, newValue, before.Data[key])
+	d.story.Tell("expected", "%s rolls once, %s not at all", optedIn, optedOut)
 	if err := d.awaitDecided(ctx, optedIn+" to roll once", func(ctx context.Context) error {
 		w, err := d.workload(ctx, optedIn)
 		if err == nil && len(w.Marks.Env) == 0 {
@@ -182,7 +183,7 @@ func (d *demo) edit(ctx context.Context) error {
 	if err := d.explain(ctx); err != nil {
 		return err
 	}
-	d.story.expect("new pods of " + optedIn + " to be ready and the old ones to be gone")
+	d.story.Expect("new pods of " + optedIn + " to be ready and the old ones to be gone")
 	if err := pods.follow(ctx); err != nil {
 		return err
 	}
@@ -198,8 +199,8 @@ func (d *demo) edit(ctx context.Context) error {
 	if err := pods.kept(ctx, optedOut); err != nil {
 		return err
 	}
-	d.story.tell("settled", "Reroll has acted on later edits elsewhere: no more comes")
-	d.story.tell("done", "%s rolled once; %s keeps its 2 pods", optedIn, optedOut)
+	d.story.Tell("settled", "Reroll has acted on later edits elsewhere: no more comes")
+	d.story.Tell("done", "%s rolled once; %s keeps its 2 pods", optedIn, optedOut)
 	return nil
 }
 
@@ -225,7 +226,7 @@ func (d *demo) explain(ctx context.Context) error {
 		if !verdict.Concerned {
 			about = "why not"
 		}
-		d.story.tell(about, "%s: %s (%s)", name, verdict.Rule, reference.Uses[0])
+		d.story.Tell(about, "%s: %s (%s)", name, verdict.Rule, reference.Uses[0])
 	}
 	return d.tellWrites(ctx)
 }

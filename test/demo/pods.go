@@ -57,11 +57,11 @@ func (p *podWatch) follow(ctx context.Context) error {
 			}
 			switch {
 			case event.Type == watch.Deleted:
-				p.d.story.tell("old pod", "%s: gone", pod.Name)
+				p.d.story.Tell("old pod", "%s: gone", pod.Name)
 				gone--
 			case !p.old[pod.Name] && !p.ready[pod.Name] && isReady(pod):
 				p.ready[pod.Name] = true
-				p.d.story.tell("new pod", "%s: ready, %s", pod.Name, p.reads(ctx, pod))
+				p.d.story.Tell("new pod", "%s: ready, %s", pod.Name, p.reads(ctx, pod))
 				fresh--
 			}
 		}
@@ -125,7 +125,7 @@ func (d *demo) tellWithoutContainers(ctx context.Context) error {
 			return nil
 		}
 	}
-	d.story.tell("", "(the pods of this cluster run no containers)")
+	d.story.Tell("", "(the pods of this cluster run no containers)")
 	return nil
 }
 

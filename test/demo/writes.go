@@ -30,7 +30,7 @@ func (d *demo) tellWrites(ctx context.Context) error {
 	}
 	slices.Sort(written)
 	written = slices.Compact(written)
-	d.story.tell("written", "%s: %s; nothing else", optedIn, strings.Join(written, " and "))
+	d.story.Tell("written", "%s: %s; nothing else", optedIn, strings.Join(written, " and "))
 	return nil
 }
 

@@ -1,4 +1,5 @@
-package main
+// Package story is the voice of the demos.
+package story
 
 import (
 	"context"
@@ -9,8 +10,8 @@ import (
 	"time"
 )
 
-// story tells what happens as it happens: the time since the beginning, a word for what it is about, a sentence.
-type story struct {
+// Story tells what happens as it happens: the time since the beginning, a word for what it is about, a sentence.
+type Story struct {
 	out   io.Writer
 	began time.Time
 
@@ -20,34 +21,39 @@ type story struct {
 }
 
 const (
-	width  = 80
+	// Width is how many columns a line has at most.
+	Width  = 80
 	indent = 18
 )
 
-// tell prints one step. What does not fit goes to the next line, below where the sentence began.
-func (s *story) tell(about, format string, args ...any) {
+// New begins one now.
+func New(out io.Writer) *Story { return &Story{out: out, began: time.Now(), moved: time.Now()} }
+
+// Tell prints one step. What does not fit goes to the next line, below where the sentence began.
+func (s *Story) Tell(about, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moved = time.Now()
 	s.print(about, fmt.Sprintf(format, args...))
 }
 
-func (s *story) print(about, sentence string) {
+func (s *Story) print(about, sentence string) {
 	head := fmt.Sprintf("%5.1fs  %-9s ", time.Since(s.began).Seconds(), about)
-	for _, line := range wrap(sentence, width-indent) {
+	for _, line := range wrap(sentence, Width-indent) {
 		fmt.Fprintln(s.out, head+line)
 		head = strings.Repeat(" ", indent)
 	}
 }
 
-// expect says what comes next. It is printed only if that takes long, or does not come.
-func (s *story) expect(what string) {
+// Expect says what comes next. It is printed only if that takes long, or does not come.
+func (s *Story) Expect(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expected, s.moved = what, time.Now()
 }
 
-func (s *story) expecting() string {
+// Expecting returns what is waited for.
+func (s *Story) Expecting() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.expected
@@ -57,9 +63,9 @@ func (s *story) expecting() string {
 // long, and so on: there is room for few lines.
 const firstWord = 15 * time.Second
 
-// watch says what is waited for when that takes long, and gives up when nothing has happened for so long that nothing
+// Watch says what is waited for when that takes long, and gives up when nothing has happened for so long that nothing
 // will, however slow the machine.
-func (s *story) watch(ctx context.Context, patience time.Duration, giveUp context.CancelCauseFunc) {
+func (s *Story) Watch(ctx context.Context, patience time.Duration, giveUp context.CancelCauseFunc) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for said := 0; ; {
@@ -77,7 +83,7 @@ func (s *story) watch(ctx context.Context, patience time.Duration, giveUp contex
 }
 
 // look is given how often it was said already what is waited for, and returns how often it is now.
-func (s *story) look(now time.Time, patience time.Duration, said int) (int, error) {
+func (s *Story) look(now time.Time, patience time.Duration, said int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch idle := now.Sub(s.moved); {

@@ -36,11 +36,32 @@ func argoCDSet() set {
 	}
 }
 
-// StartArgoCD builds Argo CD if that was not done yet and starts its application-controller, its repo-server and a Redis.
+// argoCDHelm is the Helm that renders charts for it.
+func argoCDHelm() set { return clientSets()[2] }
+
+// argoCDTools are the paths of Argo CD and of the Helm that it calls.
+type argoCDTools struct{ argoCD, helm string }
+
+// BuildArgoCD builds Argo CD, and the Helm that it calls, if that was not done yet.
+func BuildArgoCD(ctx context.Context, progress io.Writer) error {
+	_, err := buildArgoCD(ctx, progress)
+	return err
+}
+
+func buildArgoCD(ctx context.Context, progress io.Writer) (argoCDTools, error) {
+	dir, err := buildSet(ctx, argoCDSet(), progress)
+	if err != nil {
+		return argoCDTools{}, err
+	}
+	helm, err := buildSet(ctx, argoCDHelm(), progress)
+	return argoCDTools{argoCD: filepath.Join(dir, argoCDSet().main), helm: filepath.Join(helm, argoCDHelm().main)}, err
+}
+
+// StartArgoCD builds what is not built yet and starts Argo CD's application-controller, its repo-server and a Redis.
 // Applications name this cluster as https://kubernetes.default.svc and their repositories as file:///…, since the
 // repo-server runs git on this machine. It returns when both programs say that they are healthy.
 func (c *Cluster) StartArgoCD(ctx context.Context, progress io.Writer) error {
-	dir, err := buildSet(ctx, argoCDSet(), progress)
+	tools, err := buildArgoCD(ctx, progress)
 	if err != nil {
 		return err
 	}
@@ -60,8 +81,11 @@ func (c *Cluster) StartArgoCD(ctx context.Context, progress io.Writer) error {
 	if err := c.writeIdentity(identity{argoCDKubeconfig, "argocd", []string{"system:masters"}}); err != nil {
 		return err
 	}
-	return c.runArgoCD(ctx, filepath.Join(dir, "argo-cd"))
+	return c.runArgoCD(ctx, tools)
 }
+
+// ArgoCDRedis is where Argo CD keeps what it has compared, once it is started.
+func (c *Cluster) ArgoCDRedis() string { return c.argoCDRedis }
 
 // configureArgoCD makes what its own installation does, and the project that its API server would make.
 func (c *Cluster) configureArgoCD(ctx context.Context) error {
@@ -105,7 +129,7 @@ func (c *Cluster) configureArgoCD(ctx context.Context) error {
 // asked to verify any, and refuses a repository when it fails.
 const noVerification = "#!/bin/sh\nexit 0\n"
 
-func (c *Cluster) runArgoCD(ctx context.Context, binary string) error {
+func (c *Cluster) runArgoCD(ctx context.Context, tools argoCDTools) error {
 	home := c.path("argocd")
 	for _, folder := range []string{"bin", "tmp", "tls", "ssh"} {
 		if err := os.MkdirAll(filepath.Join(home, folder), 0o700); err != nil {
@@ -113,6 +137,9 @@ func (c *Cluster) runArgoCD(ctx context.Context, binary string) error {
 		}
 	}
 	if err := os.WriteFile(filepath.Join(home, "bin", "git-verify-wrapper.sh"), []byte(noVerification), 0o700); err != nil { //nolint:gosec // it is to be run
+		return err
+	}
+	if err := os.Symlink(tools.helm, filepath.Join(home, "bin", "helm")); err != nil {
 		return err
 	}
 	env := []string{
@@ -130,10 +157,11 @@ func (c *Cluster) runArgoCD(ctx context.Context, binary string) error {
 		}
 	}
 	address := func(i int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[i])) }
-	if _, err := c.runWith("argocd-redis", env, binary, "redis", address(0)); err != nil {
+	c.argoCDRedis = address(0)
+	if _, err := c.runWith("argocd-redis", env, tools.argoCD, "redis", address(0)); err != nil {
 		return err
 	}
-	repoServer, err := c.runWith("argocd-repo-server", env, binary, "repo-server",
+	repoServer, err := c.runWith("argocd-repo-server", env, tools.argoCD, "repo-server",
 		"--address=127.0.0.1", "--port="+strconv.Itoa(ports[1]),
 		"--metrics-address=127.0.0.1", "--metrics-port="+strconv.Itoa(ports[2]),
 		"--disable-tls", "--client-ca-path=", "--redis="+address(0),
@@ -143,7 +171,7 @@ func (c *Cluster) runArgoCD(ctx context.Context, binary string) error {
 		return err
 	}
 	repoServer.health = "http://" + address(2) + "/healthz?full=true"
-	controller, err := c.runWith("argocd-application-controller", env, binary, "application-controller",
+	controller, err := c.runWith("argocd-application-controller", env, tools.argoCD, "application-controller",
 		"--kubeconfig="+c.path(argoCDKubeconfig), "--namespace="+ArgoCDNamespace, "--metrics-port="+strconv.Itoa(ports[3]),
 		"--repo-server="+address(1), "--repo-server-plaintext", "--redis="+address(0),
 		// It looks at the repositories this often; the default is two minutes.

@@ -48,6 +48,8 @@ type Cluster struct {
 	apiPort int
 	procs   []*process
 	admin   *rest.Config
+
+	argoCDRedis string
 }
 
 // Start builds what is not built yet, starts every component and returns when the cluster can be used: the API server

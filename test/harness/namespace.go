@@ -52,13 +52,23 @@ func (h *Harness) NamedNamespace(ctx context.Context, name string) (*Namespace, 
 	return h.emptyNamespace(ctx, metav1.ObjectMeta{Name: name})
 }
 
+// ComingNamespace is watched before it exists: somebody else makes it, and perhaps deletes it and makes it again.
+func (h *Harness) ComingNamespace(ctx context.Context, name string) (*Namespace, error) {
+	n := h.namespace(name)
+	return n, n.watch(ctx)
+}
+
+func (h *Harness) namespace(name string) *Namespace {
+	return &Namespace{Name: name, cluster: h.cluster, clients: h.clients, argoRollouts: h.ArgoRollouts}
+}
+
 func (h *Harness) emptyNamespace(ctx context.Context, meta metav1.ObjectMeta) (*Namespace, error) {
 	name := meta.Name + meta.GenerateName
 	created, err := h.clients.typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("make a namespace for %s: %w", name, err)
 	}
-	n := &Namespace{Name: created.Name, cluster: h.cluster, clients: h.clients, argoRollouts: h.ArgoRollouts}
+	n := h.namespace(created.Name)
 	if err := n.open(ctx); err != nil {
 		removal, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin)
 		defer cancel()
@@ -69,15 +79,22 @@ func (h *Harness) emptyNamespace(ctx context.Context, meta metav1.ObjectMeta) (*
 
 // open returns when the namespace is watched and pods can be made in it.
 func (n *Namespace) open(ctx context.Context) error {
-	var err error
-	if n.Observer, err = observe(ctx, n.clients.typed, n.Name); err != nil {
-		return fmt.Errorf("watch namespace %s: %w", n.Name, err)
+	if err := n.watch(ctx); err != nil {
+		return err
 	}
 	// Without this account pods are refused, and who makes them tries again only after growing pauses.
 	return Await(ctx, "the ServiceAccount default of namespace "+n.Name, func(ctx context.Context) error {
 		_, err := n.clients.typed.CoreV1().ServiceAccounts(n.Name).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
+}
+
+func (n *Namespace) watch(ctx context.Context) error {
+	var err error
+	if n.Observer, err = observe(ctx, n.clients.typed, n.Name); err != nil {
+		return fmt.Errorf("watch namespace %s: %w", n.Name, err)
+	}
+	return nil
 }
 
 // Remove deletes the namespace and returns when it is gone, with all that was in it.

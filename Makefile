@@ -33,11 +33,15 @@ TEST = GOGC=400 $(GO) test
 N = 200
 
 ##@ See it
-.PHONY: demo cluster-up cluster-down
+.PHONY: demo demo-gitops cluster-up cluster-down
 
 demo: $(if $(CONTEXT),,linux) preflight ## Reroll doing its main job on a throwaway cluster (KEEP=1: leave it running; CONTEXT=name: your cluster)
 	@$(GO_SH) build -o bin/demo ./test/demo
 	@bin/demo $(if $(keep),--keep) $(if $(CONTEXT),--context='$(CONTEXT)')
+
+demo-gitops: linux preflight ## Reroll beside the real Argo CD, from the first commit to the last (minutes; KEEP=1: leave it running)
+	@$(GO_SH) build -o bin/demo-gitops ./test/gitops/demo
+	@bin/demo-gitops $(if $(keep),--keep)
 
 cluster-up: linux preflight ## A throwaway Kubernetes on loopback; prints the KUBECONFIG line (PORT=n, NODES=n)
 	@$(GO_SH) build -o bin/throwaway ./test/cluster/cmd/throwaway
@@ -98,7 +102,7 @@ test-edges: linux build cgo ## Sizes, numbers and odd moments, the lease between
 	$(TEST) -race -count=1 -timeout 30m $(APART)
 
 test-gitops: linux build cgo ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
-	$(TEST) -race -count=1 -timeout 40m ./test/gitops
+	$(TEST) -race -count=1 -timeout 40m ./test/gitops/...
 
 histories: cgo ## Faults and kills drawn at random, between the controller and a real API server (N=200)
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.

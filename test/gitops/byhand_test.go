@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/reroll-dev/reroll/test/harness"
@@ -23,13 +22,7 @@ func TestAnEditByHandThatIsPutBackLater(t *testing.T) {
 	p.must(p.ns.Edit(p.ctx, source, "greeting=by hand"))
 	p.must(p.ns.AwaitRolls(p.ctx, web, 1))
 	p.must(p.ns.AwaitFresh(p.ctx, web, source))
-	var differ []string
-	for _, r := range app.refresh().Status.Resources {
-		if r.Status == "OutOfSync" {
-			differ = append(differ, strings.ToLower(r.Kind)+"/"+r.Name)
-		}
-	}
-	if !slices.Equal(differ, []string{source.String()}) {
+	if differ := app.refresh().OutOfSync(); !slices.Equal(differ, []string{source.String()}) {
 		t.Errorf("Argo CD finds %q different from Git, and the edit was to %s", differ, source)
 	}
 

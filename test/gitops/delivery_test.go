@@ -131,12 +131,8 @@ func (d delivery) play(p *place) {
 	if last.Status.Sync.Status != "Synced" || last.Status.Health.Status != "Healthy" {
 		p.Errorf("the Application is %s and %s at the end", last.Status.Sync.Status, last.Status.Health.Status)
 	}
-	var states []*seenApplication
-	p.must(harness.Await(p.ctx, "the record of the Application", func(context.Context) error {
-		var err error
-		states, err = seen.upTo(last)
-		return err
-	}))
+	states, err := seen.UpTo(p.ctx, last)
+	p.must(err)
 	for _, found := range drifts(states, revision, changed...) {
 		p.Errorf("%s was OutOfSync %s", found.object, found.why)
 	}

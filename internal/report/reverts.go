@@ -95,10 +95,6 @@ func remedy(w *reload.Workload, v *reload.Revert) string {
 // rules, it does not change the lists of that kind any more.
 func ignoreRule(w *reload.Workload) string {
 	version, _ := schema.ParseGroupVersion(w.APIVersion) // it was read from the API server
-	const annotations = "/spec/template/metadata/annotations/"
-	return fmt.Sprintf("{group: %s, kind: %s, jsonPointers: [%s, %s]}", version.Group, w.Key.Kind,
-		annotations+pointed(reload.DefaultNames().LastReloadedFrom), annotations+pointed(reload.RolledAnnotation))
+	return fmt.Sprintf(`{group: %s, kind: %s, jqPathExpressions: ['.spec.template.metadata.annotations[%q]', '.spec.template.metadata.annotations[%q]']}`,
+		version.Group, w.Key.Kind, reload.DefaultNames().LastReloadedFrom, reload.RolledAnnotation)
 }
-
-// pointed is a key as a JSON Pointer has it.
-func pointed(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }

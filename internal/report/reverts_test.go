@@ -26,7 +26,7 @@ func TestARevertIsToldWithWhatHelps(t *testing.T) {
 		"a restart as the last step": {reload.Reload, reload.StepRestart, argo, "Reverted",
 			"Rolled again: Argo CD (probably) removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted"},
 		"Argo CD, at the end": {reload.Nothing, reload.StepAnnotation, argo, "NotRolled",
-			"Not rolled: Argo CD (probably) removed every mark; 2 of 2 pods still run the old 'cfg'. Add to its Application: ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/template/metadata/annotations/reloader.stakater.com~1last-reloaded-from, /spec/template/metadata/annotations/reroll.dev~1rolled]}], syncOptions: [RespectIgnoreDifferences=true], see docs/gitops.md#reverted"},
+			`Not rolled: Argo CD (probably) removed every mark; 2 of 2 pods still run the old 'cfg'. Add to its Application: ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: ['.spec.template.metadata.annotations["reloader.stakater.com/last-reloaded-from"]', '.spec.template.metadata.annotations["reroll.dev/rolled"]']}], syncOptions: [RespectIgnoreDifferences=true], see docs/gitops.md#reverted`},
 		"Argo CD, a Rollout": {reload.Nothing, reload.StepAnnotationFirst, argo, "NotRolled",
 			"Not rolled: Argo CD (probably) removed every mark; 2 of 2 pods still run the old 'cfg'. Take Replace=true, or the annotation of Reroll's mark, out of what Argo CD applies, or start the controller with --on-revert=restart, see docs/gitops.md#argo-cd"},
 		"Flux, at the end": {reload.Nothing, reload.StepAnnotation, func(v *reload.Revert) { v.Writer = "kustomize-controller" }, "NotRolled",

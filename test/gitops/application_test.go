@@ -54,10 +54,10 @@ func (a *application) ignore(kinds ...string) {
 	var rules []any
 	for _, k := range kinds {
 		group, kind, _ := strings.Cut(k, "/")
-		rules = append(rules, map[string]any{"group": group, "kind": kind, "jsonPointers": []any{
-			"/spec/template/metadata/annotations/reloader.stakater.com~1last-reloaded-from",
-			"/spec/template/metadata/annotations/reroll.dev~1rolled",
-			"/metadata/annotations/reroll.dev~1ledger",
+		rules = append(rules, map[string]any{"group": group, "kind": kind, "jqPathExpressions": []any{
+			`.spec.template.metadata.annotations["reloader.stakater.com/last-reloaded-from"]`,
+			`.spec.template.metadata.annotations["reroll.dev/rolled"]`,
+			`.metadata.annotations["reroll.dev/ledger"]`,
 		}})
 	}
 	a.must(a.Patch(a.ctx, map[string]any{"spec": map[string]any{"ignoreDifferences": rules}}))

@@ -79,12 +79,13 @@ func table() []row {
 		},
 		// No Rollouts: with RespectIgnoreDifferences, whatever the rule is about, Argo CD does not change their containers any more.
 		{
+			// Where Git has no annotation at all in the pod template, the rule is of no use.
 			name: "Argo CD, Replace=true, ignoring the annotations", tool: ignoring("Replace=true"),
-			deployment: outcomes{taken, kept, kept, none},
+			deployment: outcomes{taken, taken, kept, none},
 		},
 		{
-			name: "Argo CD, annotations null in Git, ignoring the annotations", tool: ignoring(), template: "annotations: null",
-			deployment: builtIn,
+			name: "Argo CD, Replace=true, some annotation, ignoring the annotations", tool: ignoring("Replace=true"), template: "annotations: {team: web}",
+			deployment: outcomes{taken, kept, kept, none},
 		},
 		{name: "Flux", tool: flux(), deployment: builtIn, rollout: all, bare: all},
 		{name: "Helm 3", tool: helm3(), deployment: builtIn, rollout: untilEdit, bare: untilEdit},

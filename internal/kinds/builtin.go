@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,4 +61,20 @@ func mergedTemplate(w *reload.Workload, m *reload.Marking, names reload.Names) *
 		template.Spec.Containers = append(template.Spec.Containers, patchContainer{Name: name, Env: env})
 	}
 	return template
+}
+
+// wanted is how many pods there are to be. The API server sets it where nobody does.
+func wanted(replicas *int32) int32 {
+	if replicas == nil {
+		return 1
+	}
+	return *replicas
+}
+
+// deadline is 0 where nothing is said.
+func deadline(seconds *int32) time.Duration {
+	if seconds == nil {
+		return 0
+	}
+	return time.Duration(*seconds) * time.Second
 }

@@ -16,6 +16,12 @@ func daemonSet() Kind {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
 				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedNumberScheduled == o.Status.CurrentNumberScheduled,
+				Progress: reload.Progress{
+					Observed: o.Status.ObservedGeneration >= o.Generation,
+					Wanted:   o.Status.DesiredNumberScheduled, Total: o.Status.CurrentNumberScheduled,
+					Updated: o.Status.UpdatedNumberScheduled, Available: o.Status.NumberAvailable,
+					OnDelete: o.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType,
+				},
 			}
 		}},
 	}

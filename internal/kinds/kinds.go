@@ -39,7 +39,8 @@ type Parts struct {
 	Selector *metav1.LabelSelector
 	Template *corev1.PodTemplateSpec
 	// AtRest tells that no rollout is under way, as far as the status tells.
-	AtRest bool
+	AtRest   bool
+	Progress reload.Progress
 	// Borrows names the object of the same namespace whose pod template is used, if that is not the object's own, and
 	// Observed which generation of it.
 	Borrows  *reload.WorkloadKey
@@ -70,6 +71,7 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	}
 	w.APIVersion = k.Resource.GroupVersion().String()
 	w.Marks.RestartAt = parts.RestartAt
+	w.Progress = parts.Progress
 	w.AtRest, w.Shape = parts.AtRest, parts.Shape
 	return w, nil
 }

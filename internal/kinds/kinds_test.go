@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -112,6 +113,51 @@ func TestPatches(t *testing.T) {
 				if err != nil || patch.Type != types.StrategicMergePatchType || string(patch.Body) != tc.want {
 					t.Errorf("%s: %s, %v\n got %s\nwant %s", kind.Name, patch.Type, err, patch.Body, tc.want)
 				}
+			}
+		})
+	}
+}
+
+func TestHowFarABuiltInKindHasCome(t *testing.T) {
+	meta := metav1.ObjectMeta{Name: "web", Generation: 2}
+	for about, tc := range map[string]struct {
+		kind Kind
+		obj  runtime.Object
+		want reload.Progress
+	}{
+		"a Deployment": {deployment(), &appsv1.Deployment{
+			ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: new(int32(3)), Paused: true, ProgressDeadlineSeconds: new(int32(60))},
+			Status: appsv1.DeploymentStatus{
+				ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 1, AvailableReplicas: 3,
+				Conditions: []appsv1.DeploymentCondition{
+					{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Message: "not this"},
+					{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota"},
+				},
+			},
+		}, reload.Progress{Observed: true, Wanted: 3, Total: 4, Updated: 1, Available: 3, Deadline: time.Minute, Paused: true, Refused: "exceeded quota"}},
+		"a Deployment whose pods are not refused any more": {deployment(), &appsv1.Deployment{
+			ObjectMeta: meta, Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionFalse, Message: "x"}}},
+		}, reload.Progress{Wanted: 1}},
+		"a StatefulSet": {statefulSet(), &appsv1.StatefulSet{
+			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3)), UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
+				Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(2))},
+			}},
+			Status: appsv1.StatefulSetStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 1, AvailableReplicas: 2, UpdateRevision: "web-7"},
+		}, reload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2, Partition: 2, Ordered: true, Revision: "web-7"}},
+		"a StatefulSet that waits for deletions": {statefulSet(), &appsv1.StatefulSet{
+			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{
+				PodManagementPolicy: appsv1.ParallelPodManagement, UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
+			},
+		}, reload.Progress{Wanted: 1, OnDelete: true}},
+		"a DaemonSet": {daemonSet(), &appsv1.DaemonSet{
+			ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}},
+			Status: appsv1.DaemonSetStatus{ObservedGeneration: 2, DesiredNumberScheduled: 5, CurrentNumberScheduled: 4, UpdatedNumberScheduled: 3, NumberAvailable: 2},
+		}, reload.Progress{Observed: true, Wanted: 5, Total: 4, Updated: 3, Available: 2, OnDelete: true}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			w, err := tc.kind.Read(tc.obj, reload.DefaultNames())
+			if err != nil || w.Progress != tc.want {
+				t.Errorf("got %+v, %v", w.Progress, err)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -58,13 +59,46 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 		borrows = &reload.WorkloadKey{Kind: ref.Kind, Namespace: o.Metadata.Namespace, Name: ref.Name}
 	}
 	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // nothing yet is 0
+	seen := o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10)
 	return Parts{
-		Borrows: borrows, Observed: observed,
+		Borrows: borrows, Observed: observed, Progress: rolloutProgress(obj.Object, seen),
 		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, RestartAt: o.Spec.RestartAt,
-		AtRest: o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10) &&
-			o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
-		Shape: shapeOf(obj.Object, "spec", "template"),
+		AtRest: seen && o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
+		Shape:  shapeOf(obj.Object, "spec", "template"),
 	}, nil
+}
+
+// rolloutProgress is how far it has come. What cannot be read is not told, and harms nothing else. No number in the status
+// tells of pods that wait for a restart.
+func rolloutProgress(obj map[string]any, observed bool) reload.Progress {
+	number := func(unset int32, fields ...string) int32 {
+		n, found, err := unstructured.NestedInt64(obj, fields...)
+		if err != nil || !found {
+			return unset
+		}
+		return int32(min(max(n, 0), math.MaxInt32))
+	}
+	is := func(fields ...string) bool {
+		yes, _, err := unstructured.NestedBool(obj, fields...)
+		return err == nil && yes
+	}
+	list := func(fields ...string) []any {
+		found, _, _ := unstructured.NestedFieldNoCopy(obj, fields...)
+		items, _ := found.([]any)
+		return items
+	}
+	p := reload.Progress{
+		Observed: observed, Wanted: number(1, "spec", "replicas"),
+		Total: number(0, "status", "replicas"), Updated: number(0, "status", "updatedReplicas"), Available: number(0, "status", "availableReplicas"),
+		Deadline: time.Duration(number(0, "spec", "progressDeadlineSeconds")) * time.Second,
+		Paused:   is("spec", "paused"), Pausing: len(list("status", "pauseConditions")) > 0, Aborted: is("status", "abort"),
+	}
+	for _, item := range list("status", "conditions") {
+		if c, ok := item.(map[string]any); ok && c["type"] == "ReplicaFailure" && c["status"] == "True" {
+			p.Refused, _ = c["message"].(string)
+		}
+	}
+	return p
 }
 
 // sameTime compares what users and controllers spell differently. What is no time asks for nothing.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -160,5 +161,23 @@ func TestVariablesOfARolloutAreSetEntryByEntry(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", patch.Body, want)
 			}
 		})
+	}
+}
+
+func TestHowFarARolloutHasCome(t *testing.T) {
+	w := readRollout(t, set(map[string]any{
+		"observedGeneration": "7", "replicas": int64(4), "updatedReplicas": int64(1), "availableReplicas": int64(3), "abort": true,
+		"pauseConditions": []any{map[string]any{"reason": "CanaryPauseStep"}},
+		"conditions":      []any{"odd", map[string]any{"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}},
+	}, "status"), set(int64(3), "spec", "replicas"), set(int64(60), "spec", "progressDeadlineSeconds"), set(true, "spec", "paused"))
+	want := reload.Progress{
+		Observed: true, Wanted: 3, Total: 4, Updated: 1, Available: 3, Deadline: time.Minute,
+		Paused: true, Pausing: true, Aborted: true, Refused: "exceeded quota",
+	}
+	if w.Progress != want {
+		t.Errorf("got %+v", w.Progress)
+	}
+	if got := readRollout(t).Progress; got != (reload.Progress{Wanted: 1}) {
+		t.Errorf("of a new one %+v", got)
 	}
 }

@@ -16,7 +16,20 @@ func statefulSet() Kind {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
 				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas,
+				Progress: reload.Progress{
+					Observed: o.Status.ObservedGeneration >= o.Generation,
+					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Available: o.Status.AvailableReplicas,
+					OnDelete: o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType, Partition: partition(&o.Spec.UpdateStrategy),
+					Ordered: o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement, Revision: o.Status.UpdateRevision,
+				},
 			}
 		}},
 	}
+}
+
+func partition(s *appsv1.StatefulSetUpdateStrategy) int32 {
+	if s.RollingUpdate == nil || s.RollingUpdate.Partition == nil {
+		return 0
+	}
+	return *s.RollingUpdate.Partition
 }

@@ -51,8 +51,9 @@ type Workload struct {
 	// Custom and Restartable are those of its kind.
 	Custom, Restartable bool
 	// AtRest tells that all of its pods are of the present template.
-	AtRest bool
-	Tool   Tool
+	AtRest   bool
+	Progress Progress
+	Tool     Tool
 
 	// References are what the pod template refers to, sorted.
 	References []Reference
@@ -123,25 +124,29 @@ func NewWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		Selector:        selector,
 		Template:        templateDigest(template, names),
 		LedgerText:      meta.Annotations[LedgerAnnotation],
-		Marks: Marks{
-			ReloadedFrom: template.Annotations[names.LastReloadedFrom],
-			Rolled:       template.Annotations[RolledAnnotation],
-			Writers:      markWriters(meta.ManagedFields, names),
-			ByReloader:   byReloader(meta.ManagedFields, names),
-		},
+		Marks:           marksOf(template.Annotations, &template.Spec, names),
 	}
+	w.Marks.Writers, w.Marks.ByReloader = markWriters(meta.ManagedFields, names), byReloader(meta.ManagedFields, names)
 	policy, refused := ParsePolicy(meta.Annotations, template.Annotations, names)
 	w.Policy, w.Problems = policy, problemsOf(kind, meta.Annotations, template.Annotations, refused, names)
 	for i := range template.Spec.Containers {
-		container := &template.Spec.Containers[i]
-		w.Containers = append(w.Containers, container.Name)
+		w.Containers = append(w.Containers, template.Spec.Containers[i].Name)
+	}
+	return w
+}
+
+// marksOf reads the marks of a pod template, or of a pod that was made of one.
+func marksOf(annotations map[string]string, spec *corev1.PodSpec, names Names) Marks {
+	m := Marks{ReloadedFrom: annotations[names.LastReloadedFrom], Rolled: annotations[RolledAnnotation]}
+	for i := range spec.Containers {
+		container := &spec.Containers[i]
 		for _, env := range container.Env {
 			if isMark(env) {
-				w.Marks.Env = append(w.Marks.Env, EnvMark{Container: container.Name, Variable: env.Name, Value: env.Value})
+				m.Env = append(m.Env, EnvMark{Container: container.Name, Variable: env.Name, Value: env.Value})
 			}
 		}
 	}
-	return w
+	return m
 }
 
 // templateDigest leaves out what a reload puts into a template, whoever did it:

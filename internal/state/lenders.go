@@ -89,10 +89,18 @@ func (s *State) Lent(w reload.Workload) reload.Workload {
 
 func (s *State) lent(w reload.Workload) reload.Workload {
 	// In the order of their names: what the first of them asks for counts before the others.
+	rests := true
 	for _, key := range slices.SortedFunc(maps.Keys(s.lenders[w.Key]), func(a, b reload.WorkloadKey) int { return strings.Compare(b.Name, a.Name) }) {
 		borrower := s.borrowers[key]
 		w.Policy = borrower.Policy.Over(w.Policy)
-		w.AtRest = w.AtRest && borrower.AtRest && borrower.Generation >= w.Generation
+		observed := borrower.Generation >= w.Generation
+		w.AtRest = w.AtRest && borrower.AtRest && observed
+		// It is their pods that are of the template: what is told is how far the one is that is not there yet.
+		if rests {
+			w.Progress = borrower.Progress
+			w.Progress.Observed = w.Progress.Observed && observed
+			rests = borrower.AtRest && observed
+		}
 	}
 	return w
 }
@@ -102,7 +110,7 @@ func (s *State) ownOf(w *reload.Workload) *own {
 	if len(s.lenders[w.Key]) == 0 {
 		return nil
 	}
-	return &own{policy: w.Policy, atRest: w.AtRest}
+	return &own{policy: w.Policy, atRest: w.AtRest, progress: w.Progress}
 }
 
 // borrowed brings a lender up to what its borrowers are now, and tells whether it has to be looked at.
@@ -113,7 +121,7 @@ func (s *State) borrowed(key reload.WorkloadKey, version uint64, live bool) bool
 	}
 	itself := known.Workload
 	if known.own != nil {
-		itself.Policy, itself.AtRest = known.own.policy, known.own.atRest
+		itself.Policy, itself.AtRest, itself.Progress = known.own.policy, known.own.atRest, known.own.progress
 	}
 	known.own = s.ownOf(&itself)
 	w := s.lent(itself)

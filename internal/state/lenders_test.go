@@ -120,3 +120,32 @@ func TestABorrowerThatRestsHasItsLenderLookedAt(t *testing.T) {
 		t.Errorf("it is gone, and looked at: %v", look)
 	}
 }
+
+// The pods are those of the borrower that is not there yet.
+func TestHowFarALenderHasComeIsUpToItsBorrowers(t *testing.T) {
+	s := New(false)
+	own := lender("1", nil)
+	own.Progress = reload.Progress{Observed: true}
+	s.PutWorkload(own, true)
+	put := func(name string, observed int64, atRest bool, updated int32) {
+		w := borrower(name, "2", observed, atRest, nil)
+		w.Progress = reload.Progress{Observed: true, Wanted: 3, Updated: updated}
+		s.PutBorrower(w, true)
+	}
+	is := func(about string, want reload.Progress) {
+		t.Helper()
+		if w, _ := s.Workload(own.Key); w.Progress != want {
+			t.Errorf("%s: %+v", about, w.Progress)
+		}
+	}
+	put("a", 3, true, 3)
+	is("one that has finished", reload.Progress{Observed: true, Wanted: 3, Updated: 3})
+	put("b", 2, true, 2)
+	is("one that is behind", reload.Progress{Wanted: 3, Updated: 2})
+	s.DropBorrower(borrower("b", "2", 3, true, nil).Key)
+	put("c", 3, false, 1)
+	is("one that is under way", reload.Progress{Observed: true, Wanted: 3, Updated: 1})
+	s.DropBorrower(borrower("a", "2", 3, true, nil).Key)
+	s.DropBorrower(borrower("c", "2", 3, true, nil).Key)
+	is("none any more", reload.Progress{Observed: true})
+}

@@ -113,6 +113,19 @@ func (s *State) Workload(key reload.WorkloadKey) (reload.Workload, bool) {
 	return w.Workload, true
 }
 
+// UnderWay returns the workloads with a ledger whose rollout is under way by their status.
+func (s *State) UnderWay() []reload.Workload {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var found []reload.Workload
+	for _, w := range s.workloads {
+		if w.LedgerText != "" && !w.AtRest {
+			found = append(found, w.Workload)
+		}
+	}
+	return found
+}
+
 // Counts tells how many workloads are known, in all namespaces or in those that are selected, and how many of them are
 // opted in.
 func (s *State) Counts(selectedOnly bool) (workloads, optedIn int) {

@@ -28,8 +28,9 @@ type workload struct {
 }
 
 type own struct {
-	policy reload.Policy
-	atRest bool
+	policy   reload.Policy
+	atRest   bool
+	progress reload.Progress
 }
 
 // sending is a ledger, and the versions of the sources that it was made of.

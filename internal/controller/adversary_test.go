@@ -32,6 +32,8 @@ type stage struct {
 	refuses error
 
 	asked, patched, failed int
+	askedAfter             int
+	running                []reload.RunningPod
 	lastPatched            map[string]time.Time
 	looks                  []Look
 	queued                 int
@@ -56,6 +58,16 @@ func (s *stage) Pods(context.Context, *reload.Workload) (reload.Pods, error) {
 	var pods reload.Pods
 	pods.Add(s.server.Now().Add(time.Hour), 0)
 	return pods, nil
+}
+
+// Running implements API: those that the test has put there.
+func (s *stage) Running(context.Context, *reload.Workload, reload.Names) ([]reload.RunningPod, error) {
+	s.askedAfter++
+	s.clock.Step(s.takes)
+	if s.refuses != nil {
+		return nil, s.refuses
+	}
+	return s.running, nil
 }
 
 // Patch implements API.
@@ -83,10 +95,19 @@ func newStage(t *testing.T) *stage {
 func (s *stage) play(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
 		key, wait, ok := s.queue.pop()
-		switch {
-		case ok:
+		if ok {
 			s.look(s.Context(), key)
 			s.queue.done(key)
+			continue
+		}
+		key, later, ok := s.ends.pop()
+		if wait == 0 || later > 0 && later < wait {
+			wait = later
+		}
+		switch {
+		case ok:
+			s.lookAfter(s.Context(), key)
+			s.ends.done(key)
 		case wait > 0:
 			s.clock.Step(min(wait, end.Sub(s.clock.Now())))
 		default:

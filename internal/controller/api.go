@@ -27,6 +27,8 @@ type API interface {
 	Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error)
 	// Pods returns the pods of a workload.
 	Pods(ctx context.Context, w *reload.Workload) (reload.Pods, error)
+	// Running returns what they have of a reload, and what keeps them from being ready.
+	Running(ctx context.Context, w *reload.Workload, names reload.Names) ([]reload.RunningPod, error)
 }
 
 // Watched is a resource, in one namespace or in all.
@@ -85,25 +87,44 @@ const podPage = 500
 // Pods lists the pods that the workload's selector finds. A pod of another owner among them can make the answer older
 // than it is, never younger.
 func (c Client) Pods(ctx context.Context, w *reload.Workload) (reload.Pods, error) {
+	var pods reload.Pods
+	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
+		version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
+		pods.Add(pod.CreationTimestamp.Time, version)
+	})
+	return pods, err
+}
+
+// Running leaves pods of other owners out: they never get the content by a rollout of this one.
+func (c Client) Running(ctx context.Context, w *reload.Workload, names reload.Names) ([]reload.RunningPod, error) {
+	var pods []reload.RunningPod
+	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
+		if w.MadeBy(pod) {
+			pods = append(pods, reload.ReadPod(pod, names))
+		}
+	})
+	return pods, err
+}
+
+// eachPod reads the pods that the workload's selector finds, page by page.
+func (c Client) eachPod(ctx context.Context, w *reload.Workload, take func(*corev1.Pod)) error {
 	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
 	if err != nil {
-		return reload.Pods{}, fmt.Errorf("read the selector of %s: %w", w.Key, err)
+		return fmt.Errorf("read the selector of %s: %w", w.Key, err)
 	}
-	var pods reload.Pods
 	opts := metav1.ListOptions{LabelSelector: selector.String(), Limit: podPage}
 	for {
 		list, err := c.CoreV1().Pods(w.Key.Namespace).List(ctx, opts)
 		if err != nil {
-			return reload.Pods{}, fmt.Errorf("list the pods of %s: %w", w.Key, err)
+			return fmt.Errorf("list the pods of %s: %w", w.Key, err)
 		}
 		for i := range list.Items {
 			if pod := &list.Items[i]; runs(pod) {
-				version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
-				pods.Add(pod.CreationTimestamp.Time, version)
+				take(pod)
 			}
 		}
 		if opts.Continue = list.Continue; opts.Continue == "" {
-			return pods, nil
+			return nil
 		}
 	}
 }

@@ -76,8 +76,11 @@ type Report interface {
 	Looked(Look)
 	// Reloaded is called after a reload was written, or would have been in a dry run.
 	Reloaded(w *reload.Workload, d reload.Decision, took time.Duration)
-	// Rolled is called when no pod of an earlier template is left after a reload.
-	Rolled(w *reload.Workload, took time.Duration)
+	// Rolled is called when no pod from before a reload is left.
+	Rolled(w *reload.Workload, o reload.Outcome, took time.Duration)
+	// NotRolled is called when pods from before a reload are left for a reason that is known, or for too long. It may still
+	// come to its end.
+	NotRolled(w *reload.Workload, o reload.Outcome)
 	// Reverted is called when somebody took our mark away and pods from before the content are left.
 	Reverted(w *reload.Workload, d reload.Decision)
 	// MayNotStay is called after a reload when something speaks against every way to mark the workload.
@@ -108,11 +111,13 @@ const workers = 32
 
 // Controller rolls workloads. Make it with New.
 type Controller struct {
-	opts   Options
-	api    API
-	kinds  map[string]kinds.Kind
-	state  *state.State
-	queue  *queue
+	opts  Options
+	api   API
+	kinds map[string]kinds.Kind
+	state *state.State
+	queue *queue
+	// ends are the reloads of which is to be asked or told what has become of them.
+	ends   *queue
 	clock  clock.Clock
 	log    *slog.Logger
 	report Report
@@ -133,8 +138,8 @@ type Controller struct {
 	restored map[reload.WorkloadKey]restored
 	// awaiting is since when the end of a rollout is waited for.
 	awaiting map[reload.WorkloadKey]time.Time
-	// following are the rollouts that reloads have begun.
-	following map[reload.WorkloadKey]followed
+	// following are the reloads that have not come to their end.
+	following map[reload.WorkloadKey]*followed
 	// tooNew are the workloads of which was told that their ledger cannot be read.
 	tooNew map[reload.WorkloadKey]types.UID
 	// besides are the workloads of which was told that Reloader rolls them, too.
@@ -165,6 +170,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		kinds:      byName,
 		state:      state.New(opts.AutoReloadAll),
 		queue:      q,
+		ends:       newQueue(c),
 		clock:      c,
 		log:        log,
 		report:     report,
@@ -175,7 +181,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		supposed:   map[reload.WorkloadKey]string{},
 		restored:   map[reload.WorkloadKey]restored{},
 		awaiting:   map[reload.WorkloadKey]time.Time{},
-		following:  map[reload.WorkloadKey]followed{},
+		following:  map[reload.WorkloadKey]*followed{},
 		tooNew:     map[reload.WorkloadKey]types.UID{},
 		besides:    map[reload.WorkloadKey]types.UID{},
 		doubted:    map[reload.WorkloadKey]doubted{},
@@ -222,10 +228,14 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 	}
 	c.acting.Store(true)
+	c.resume()
 	// Writes are not cut off by the end of the context: an answer that is not read is a change that is not known.
 	writing := context.WithoutCancel(ctx)
 	for range workers {
 		running.Go(func() { c.work(writing, ctx.Done()) })
+	}
+	for range followers {
+		running.Go(func() { c.followAll(writing, ctx.Done()) })
 	}
 	<-ctx.Done()
 	return nil

@@ -3,54 +3,123 @@ package controller
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// followed is a rollout that a reload has begun. That its write was accepted proves little: what counts is that no pod
-// of an earlier template is left, which the status of the workload tells without a request.
+// followed is a reload on its way to its end. That its write was accepted proves little: what counts is that no pod from
+// before it is left. The status of the workload, which the watch brings anyway, tells when that is worth a request; the
+// pods prove it.
 type followed struct {
-	uid types.UID
-	// revision is the template that the reload has made.
-	revision reload.Digest
-	since    time.Time
+	reload.Pursuit
+	since time.Time
+	// forward is when the rollout has last come farther than ever.
+	forward time.Time
+	best    reload.Best
+	// atRest tells that the pods were asked since the status came to rest, and late that they were since the deadline.
+	atRest, late bool
+	// resumed tells that nobody knows yet whether pods from before the reload are left.
+	resumed bool
+	// told are the causes that were told: one each.
+	told map[reload.Cause]bool
 }
 
-// follow waits for the end of the rollout that a reload has begun.
-func (c *Controller) follow(w *reload.Workload) {
-	c.mu.Lock()
-	c.following[w.Key] = followed{uid: w.UID, revision: w.Revision(), since: c.clock.Now()}
-	c.mu.Unlock()
-	// The watch may have been quicker than the answer, which may not even have come.
-	c.followUp(w.Key)
-}
-
-// followUp looks at what is known of a workload now, which is newer than what the watch brings late. Another template ends
-// it as well: what follows is the rollout of somebody else, or of our next reload.
-func (c *Controller) followUp(key reload.WorkloadKey) {
-	c.mu.Lock()
-	f, ok := c.following[key]
-	c.mu.Unlock()
+// follow waits for the end of the rollout that a reload has begun. It takes the place of an earlier one.
+func (c *Controller) follow(w *reload.Workload, d reload.Decision) {
+	p, ok := reload.Pursue(w)
 	if !ok {
 		return
 	}
-	w, there := c.state.Workload(key)
-	ours := there && f.uid == w.UID && f.revision == w.Revision()
-	if ours && !w.AtRest {
+	for i := range d.Changes {
+		p.Changed = append(p.Changed, d.Changes[i].Source.Key)
+	}
+	c.pursue(w.Key, p, false)
+}
+
+func (c *Controller) pursue(key reload.WorkloadKey, p reload.Pursuit, resumed bool) {
+	now := c.clock.Now()
+	f := &followed{Pursuit: p, since: now, forward: now, resumed: resumed, told: map[reload.Cause]bool{}}
+	c.mu.Lock()
+	c.following[key] = f
+	c.mu.Unlock()
+	// The watch may have been quicker than the answer, which may not even have come.
+	c.followUp(key)
+}
+
+// resume follows what an earlier instance may have followed. Of the workloads whose latest reload stands, only those that
+// are not at rest by their status can have pods from before it, and only those are asked for them.
+func (c *Controller) resume() {
+	if c.opts.DryRun {
 		return
 	}
-	c.mu.Lock()
-	if c.following[key] == f { // and not the next one already
-		delete(c.following, key)
-	}
-	c.mu.Unlock()
-	if ours {
-		c.report.Rolled(&w, c.clock.Since(f.since))
+	for _, w := range c.state.UnderWay() {
+		if p, ok := reload.Pursue(&w); ok && c.followable(&w) {
+			c.pursue(w.Key, p, true)
+		}
 	}
 }
 
-// Following is how many rollouts have begun by a reload and not ended.
+func (c *Controller) followable(w *reload.Workload) bool {
+	return !w.Deleting && !c.state.Terminating(w.Key.Namespace) && c.looksAt(w.Key.Namespace)
+}
+
+// followUp looks at what is known of a workload now, which is newer than what the watch brings late, and asks for more when
+// that is worth it. Marks that do not stand any more end it: what follows then is another reload, or that of somebody else.
+func (c *Controller) followUp(key reload.WorkloadKey) {
+	c.mu.Lock()
+	f, ok := c.following[key]
+	if !ok {
+		c.mu.Unlock()
+		return
+	}
+	w, there := c.state.Workload(key)
+	if !there || !f.Stands(&w) {
+		delete(c.following, key)
+		c.mu.Unlock()
+		c.ends.succeeded(key)
+		return
+	}
+	now := c.clock.Now()
+	if f.best.Reach(&w.Progress) {
+		f.forward, f.late = now, false
+	}
+	if !w.AtRest {
+		f.atRest = false
+	}
+	due := f.due(&w, now)
+	c.mu.Unlock()
+	if due >= 0 {
+		c.ends.add(key, due, due)
+	}
+}
+
+// due is after which time there is something to ask or to tell, and below 0 if nothing is before the status changes.
+func (f *followed) due(w *reload.Workload, now time.Time) time.Duration {
+	cause, _ := w.Progress.Purpose()
+	switch {
+	case f.resumed, f.asksAtRest(w), cause != "" && !f.told[cause]:
+		return 0
+	case f.late, w.Progress.Settled():
+		return -1
+	default:
+		return max(f.left(w, now), 0)
+	}
+}
+
+// left is how much of its time is left.
+func (f *followed) left(w *reload.Workload, now time.Time) time.Duration {
+	return f.forward.Add(w.Progress.Patience()).Sub(now)
+}
+
+func (f *followed) asksAtRest(w *reload.Workload) bool {
+	return w.AtRest && w.Progress.Populated() && !f.atRest
+}
+
+// asksLate tells that the deadline has passed, and that the pods may show why.
+func (f *followed) asksLate(w *reload.Workload, now time.Time) bool {
+	return !f.late && !w.Progress.Settled() && f.left(w, now) <= 0
+}
+
+// Following is how many reloads have not come to their end.
 func (c *Controller) Following() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,6 +39,10 @@ type history struct {
 	// late are the requests that their senders have given up and that take effect one day.
 	late    []*write
 	landing *write
+	// reloaded is when a reload took effect, by the ledger that it has left, and resumed tells that the controller has asked for what
+	// the one before it has followed.
+	reloaded map[string]time.Time
+	resumed  bool
 	// calm is a time without faults, so that what can come to rest does.
 	calm bool
 
@@ -61,6 +65,8 @@ func newHistory(seed uint64, steps int) *history {
 		counts: map[string]int{},
 		server: simapi.New(start),
 		clock:  clocktesting.NewFakeClock(start),
+
+		reloaded: map[string]time.Time{},
 	}
 	flags := rand.New(rand.NewPCG(seed, 2))
 	h.onCreate, h.onDelete = flags.IntN(5) < 2, flags.IntN(5) < 2
@@ -145,8 +151,8 @@ func (h *history) start() {
 	if h.traced {
 		log = slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog}))
 	}
-	h.c = New(opts, proxy{h}, h.clock, log, noReport{})
-	h.feeds = nil
+	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h})
+	h.feeds, h.resumed = nil, false
 	h.oracle.started()
 	h.watch(h.c.workloadFeeds())
 }
@@ -202,6 +208,27 @@ const never = math.MaxUint64
 
 func clockTime(t time.Time) string { return t.Format("15:04:05.000") }
 
+// historyReport holds what is told against what happened.
+type historyReport struct {
+	noReport
+	h *history
+}
+
+// Rolled checks that no pod runs that was made before the reload.
+func (r historyReport) Rolled(w *reload.Workload, _ reload.Outcome, _ time.Duration) {
+	r.h.count(toldRolled)
+	r.h.say("%s is told to have rolled", w.Key)
+	obj, err := r.h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name))
+	if err != nil || obj.GetUID() != w.UID {
+		return
+	}
+	for _, pod := range r.h.pods.Of(obj) {
+		if runs(pod) && pod.CreationTimestamp.Time.Before(r.h.reloaded[w.LedgerText]) {
+			r.h.oracle.fail("%s is told to have rolled, and %s runs from before its reload", w.Key, pod.Name)
+		}
+	}
+}
+
 // noReport is told what happens and keeps nothing.
 type noReport struct{}
 
@@ -222,7 +249,9 @@ func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration) {}
 func (noReport) Reverted(*reload.Workload, reload.Decision) {}
 func (noReport) MayNotStay(*reload.Workload, string)        {}
 
-func (noReport) Rolled(*reload.Workload, time.Duration) {}
+func (noReport) Rolled(*reload.Workload, reload.Outcome, time.Duration) {}
+
+func (noReport) NotRolled(*reload.Workload, reload.Outcome) {}
 
 // TooNew implements Report.
 func (noReport) TooNew(*reload.Workload) {}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -31,6 +32,8 @@ const (
 	snapshotCut    = "snapshot cut"
 	snapshotOld    = "stale snapshot"
 	keyLost        = "digest key lost"
+	askedAfter     = "asked after a reload"
+	toldRolled     = "told to have rolled"
 )
 
 func faultNames() []string {
@@ -97,6 +100,26 @@ func (p proxy) Pods(_ context.Context, w *reload.Workload) (reload.Pods, error) 
 	return pods, nil
 }
 
+// Running implements API.
+func (p proxy) Running(_ context.Context, w *reload.Workload, names reload.Names) ([]reload.RunningPod, error) {
+	h := p.h
+	h.count(askedAfter)
+	h.delay()
+	if h.fault(podsRefused, 8) {
+		return nil, apierrors.NewInternalError(errors.New("the proxy refuses it"))
+	}
+	var pods []reload.RunningPod
+	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
+		for _, pod := range h.pods.Of(obj) {
+			if runs(pod) && w.MadeBy(pod) {
+				pods = append(pods, reload.ReadPod(pod, names))
+			}
+		}
+	}
+	h.killHere(killedAskingPods, 20)
+	return pods, nil
+}
+
 // Patch implements API.
 func (p proxy) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
 	h := p.h
@@ -142,6 +165,9 @@ func (h *history) land(w *write) (runtime.Object, error) {
 	if err != nil {
 		h.say("patch of %s refused: %v", w.name.Name, err)
 		return nil, err
+	}
+	if bytes.Contains(w.body, []byte(`"spec"`)) {
+		h.reloaded[obj.GetAnnotations()[reload.LedgerAnnotation]] = h.server.Now().Truncate(time.Second)
 	}
 	return obj, nil
 }

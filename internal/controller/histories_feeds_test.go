@@ -118,9 +118,13 @@ func (h *history) proceed() {
 			return
 		}
 	}
-	if h.c.installed.IsZero() {
+	switch {
+	case h.c.installed.IsZero():
 		h.c.key, h.c.installed = h.key, h.keyMade
 		h.watch(h.c.sourceFeeds())
+	case !h.resumed:
+		h.resumed = true
+		h.c.resume()
 	}
 }
 

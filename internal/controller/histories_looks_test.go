@@ -48,7 +48,21 @@ func (h *history) lookAtAll() bool {
 		h.lookAt(key)
 		c.queue.done(key)
 	}
-	return len(due) > 0
+	return h.lookAfterAll() || len(due) > 0
+}
+
+// lookAfterAll asks and tells what has become of reloads, where that is due.
+func (h *history) lookAfterAll() bool {
+	c, some := h.c, false
+	for {
+		key, _, ok := c.ends.pop()
+		if !ok {
+			return some
+		}
+		some = true
+		c.lookAfter(context.Background(), key)
+		c.ends.done(key)
+	}
 }
 
 func (h *history) lookAt(key reload.WorkloadKey) {
@@ -85,7 +99,7 @@ func (h *history) rest() {
 // nothingFollowedInVain checks that no rollout counts as under way that has ended. One that waits for a source has not.
 func (h *history) nothingFollowedInVain() {
 	for key, f := range h.c.following {
-		if now, ok := h.c.state.Workload(key); !ok || now.AtRest || now.Revision() != f.revision {
+		if now, ok := h.c.state.Workload(key); !ok || now.AtRest || !f.Stands(&now) {
 			h.oracle.fail("the rollout of %s is followed, and it has ended", key)
 		}
 	}

@@ -46,7 +46,7 @@ func TestHistories(t *testing.T) {
 		}
 		t.Errorf("%s\nREROLL_SEED=%d go test ./internal/controller -run TestHistories replays it in full.", explain(f), f.seed)
 	}
-	for _, name := range slices.Concat(faultNames(), killNames()) {
+	for _, name := range slices.Concat(faultNames(), killNames(), []string{askedAfter, toldRolled}) {
 		if least := 200; count >= enoughToProve && counts[name] < least {
 			t.Errorf("%q came %d times, must come %d times at least to prove anything", name, counts[name], least)
 		}

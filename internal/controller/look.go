@@ -192,7 +192,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	c.state.PutAnswer(answer)
 	c.state.Remember(&answer, text)
 	if d.Action == reload.Reload {
-		c.follow(&answer)
+		c.follow(&answer, d)
 	}
 	c.state.Compared(facts)
 	return nil

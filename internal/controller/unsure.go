@@ -28,7 +28,7 @@ func (c *Controller) reportLate(w *reload.Workload) {
 	}
 	c.mu.Unlock()
 	if stands {
-		c.follow(w)
+		c.follow(w, s.decision)
 		c.report.Reloaded(w, s.decision, 0)
 	}
 }

@@ -313,9 +313,17 @@ func TestOnlyANotRolledIsBadNews(t *testing.T) {
 	revert(reload.Reload)
 	revert(reload.Record)
 	revert(reload.Nothing)
+	s.Rolled(web(), reload.Outcome{All: 3}, 0)
 	s.run().told(1)
 	want := `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: the field manager \"helm\" removed every mark, and 2 of 3 pods still run the old *greeting*"}]}`
 	if letters := s.far.got(); len(letters) != 1 || letters[0].text != want {
+		t.Errorf("got %v", letters)
+	}
+
+	s.NotRolled(web(), reload.Outcome{Cause: reload.CauseReadiness, Changed: cfg(), Old: 2, All: 3, Pod: "web-7d", New: true})
+	s.told(2)
+	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: 2 of 3 pods still run the old 'cfg': the new pod web-7d runs and is not ready. See docs/following.md#readiness"}]}`
+	if letters := s.far.got(); len(letters) != 2 || letters[1].text != want {
 		t.Errorf("got %v", letters)
 	}
 

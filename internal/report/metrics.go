@@ -26,6 +26,7 @@ type Metrics struct {
 	unknown  prometheus.Counter
 	taken    prometheus.Counter
 	rollouts *prometheus.HistogramVec
+	stuck    *prometheus.CounterVec
 	alerts   *prometheus.CounterVec
 	unsent   prometheus.Counter
 	requests *prometheus.CounterVec
@@ -65,9 +66,10 @@ func NewMetrics(opts MetricOptions) *Metrics {
 			Namespace: namespace, Name: "ledgers_taken_total", Help: "Ledgers that somebody took away or set back again within an hour.",
 		}),
 		rollouts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "rollout_duration_seconds", Help: "How long it took after a reload until no pod of an earlier template was left.",
+			Namespace: namespace, Name: "rollout_duration_seconds", Help: "How long it took after a reload until no pod from before it was left.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 13),
 		}, []string{"workload_kind"}),
+		stuck:  counter(namespace, "not_rolled_total", "Reloads after which pods were left as they were, by the cause.", "cause"),
 		alerts: counter(namespace, "alerts_total", "Alerts by whether the receiver took them.", "result"),
 		unsent: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "alert_failures_total", Help: "Tries to send an alert that failed.",
@@ -89,6 +91,9 @@ func NewMetrics(opts MetricOptions) *Metrics {
 		m.latency.WithLabelValues(kind)
 		m.rollouts.WithLabelValues(kind)
 	}
+	for _, cause := range reload.Causes() {
+		m.stuck.WithLabelValues(string(cause))
+	}
 	for _, failed := range []string{errWatch, errPods, errWrite, errEvent} {
 		m.errors.WithLabelValues(failed)
 	}
@@ -97,7 +102,7 @@ func NewMetrics(opts MetricOptions) *Metrics {
 		m.registry.MustRegister(m.byNamespace)
 	}
 	m.work.register(m.registry)
-	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.rollouts, m.alerts, m.unsent, m.requests, m.duration, m.errors,
+	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.rollouts, m.stuck, m.alerts, m.unsent, m.requests, m.duration, m.errors,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -131,7 +136,7 @@ func (m *Metrics) WatchDepth(depth func() int) {
 // WatchRollouts adds the number of rollouts that have not ended.
 func (m *Metrics) WatchRollouts(following func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "rollouts_under_way", Help: "Rollouts that a reload has begun and that have not ended.",
+		Namespace: namespace, Name: "rollouts_under_way", Help: "Reloads after which pods from before them are left.",
 	}, func() float64 { return float64(following()) }))
 }
 
@@ -175,6 +180,8 @@ func (m *Metrics) alertFailed() { m.unsent.Inc() }
 func (m *Metrics) rolled(kind string, took time.Duration) {
 	m.rollouts.WithLabelValues(kind).Observe(took.Seconds())
 }
+
+func (m *Metrics) notRolled(cause reload.Cause) { m.stuck.WithLabelValues(string(cause)).Inc() }
 
 func (m *Metrics) retried() { m.retries.Inc() }
 

@@ -72,12 +72,6 @@ func (r *Report) LedgerTaken(w *reload.Workload, lastWritten time.Time) {
 		"workload", w.Key.String(), "annotation", reload.LedgerAnnotation, "lastWritten", lastWritten.UTC().Format(time.RFC3339))
 }
 
-// Rolled is called when no pod of an earlier template is left after a reload.
-func (r *Report) Rolled(w *reload.Workload, took time.Duration) {
-	r.metrics.rolled(w.Key.Kind, took)
-	r.log.Debug("rolled to its end", "workload", w.Key.String(), "took", took.Round(time.Millisecond).String())
-}
-
 // TooNew is called when a ledger cannot be read because a newer version of this program has written it.
 func (r *Report) TooNew(w *reload.Workload) {
 	r.tell(w, warning, "LedgerTooNew", fmt.Sprintf("Changes of its sources do not roll this %s: a newer version of Reroll has written its annotation %s, which this version cannot read. Run that version again, or remove the annotation",

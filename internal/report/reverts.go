@@ -13,7 +13,7 @@ import (
 const (
 	// reverted: it was taken away, and the workload was rolled in another way.
 	reverted = "Reverted"
-	// notRolled: nothing more is tried, and somebody has to look.
+	// notRolled: pods stay as they were, and somebody has to look. Here nothing more is tried.
 	notRolled = "NotRolled"
 	// mayNotStay: something on the object speaks against every way to mark it.
 	mayNotStay = "MarkMayNotStay"
@@ -35,6 +35,7 @@ func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
 	}
 	r.events.publish(w, warning, revertReason(d), text)
 	if revertReason(d) == notRolled {
+		r.metrics.notRolled(reload.CauseReverted)
 		r.alerts.add(alert{failed: true, text: cut(fmt.Sprintf("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %d of %d pods still run the old *%s*",
 			w.Key.Name, w.Key.Kind, w.Key.Namespace, v.By(), v.Old, v.All, v.Source.Name))})
 	}

@@ -177,11 +177,11 @@ func (p *Pods) create(w Object, revision string) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: w.GetNamespace(),
 		Name:      fmt.Sprintf("%s-%05d", w.GetName(), p.names),
-		Labels:    maps.Clone(t.Labels),
+		Labels:    maps.Clone(t.Labels), Annotations: maps.Clone(t.Annotations),
 		OwnerReferences: []metav1.OwnerReference{{
 			Kind: kindOf(w), Name: w.GetName(), UID: w.GetUID(), Controller: new(true),
 		}},
-	}}
+	}, Spec: *t.Spec.DeepCopy()}
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}

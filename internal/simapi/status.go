@@ -38,6 +38,7 @@ func (p *Pods) tellStatus(w Object, pods []*corev1.Pod) bool {
 			o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas = now.generation, now.all, now.current
 		case *appsv1.DaemonSet:
 			o.Status.ObservedGeneration, o.Status.CurrentNumberScheduled, o.Status.UpdatedNumberScheduled = now.generation, now.all, now.current
+			o.Status.DesiredNumberScheduled = int32(p.Nodes) //nolint:gosec // a test has few
 		}
 	})
 	return true

@@ -1,0 +1,117 @@
+package controller
+
+import (
+	"context"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// followers is how many workloads are asked for their pods at the same time to follow a reload. Nothing waits for the
+// answers, so a fan-out to a thousand is no storm of lists.
+const followers = 4
+
+func (c *Controller) followAll(ctx context.Context, stop <-chan struct{}) {
+	for {
+		key, ok := c.ends.next(stop)
+		if !ok {
+			return
+		}
+		c.lookAfter(ctx, key)
+		c.ends.done(key)
+	}
+}
+
+// lookAfter tells what has become of a reload, and asks the pods when nothing else can tell.
+func (c *Controller) lookAfter(ctx context.Context, key reload.WorkloadKey) {
+	c.mu.Lock()
+	f, ok := c.following[key]
+	c.mu.Unlock()
+	w, there := c.state.Workload(key)
+	switch {
+	case !ok:
+		return
+	case !there, !f.Stands(&w), !c.followable(&w):
+		c.unfollow(key, f)
+		return
+	case !c.leads():
+		c.ends.add(key, leadAgain, leadAgain)
+		return
+	}
+	c.tellPurpose(&w, f)
+	if c.asks(&w, f) {
+		ctx, cancel := context.WithTimeout(ctx, requestsTake)
+		defer cancel()
+		if err := c.askAfter(ctx, &w, f); err != nil {
+			retryIn, before := c.ends.failed(key)
+			c.report.Failed(&w, reload.Decision{Action: reload.AskPods}, err, retryIn, before > 0)
+			return
+		}
+	}
+	c.ends.succeeded(key)
+	c.followUp(key) // for what is next, and for what has come meanwhile
+}
+
+// tellPurpose tells of pods that somebody keeps as they are on purpose, which stands in the object and needs no time to
+// show.
+func (c *Controller) tellPurpose(w *reload.Workload, f *followed) {
+	if o := f.Standing(w); o.Cause != "" && c.tells(w.Key, f, o.Cause) {
+		c.report.NotRolled(w, o)
+	}
+}
+
+// tells notes that a cause is told of a reload, and is false if it was before. Of one that is resumed the instance before has
+// told it.
+func (c *Controller) tells(key reload.WorkloadKey, f *followed, cause reload.Cause) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.following[key] != f || f.told[cause] {
+		return false
+	}
+	f.told[cause] = true
+	return !f.resumed
+}
+
+func (c *Controller) asks(w *reload.Workload, f *followed) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return f.resumed || f.asksAtRest(w) || f.asksLate(w, c.clock.Now())
+}
+
+func (c *Controller) askAfter(ctx context.Context, w *reload.Workload, f *followed) error {
+	var pods []reload.RunningPod
+	if !w.Progress.Empty() {
+		var err error
+		if pods, err = c.api.Running(ctx, w, c.opts.Names); err != nil {
+			return err
+		}
+	}
+	o := f.Judge(w, pods)
+	ended := o.Converged(w) || f.resumed && o.Old == 0
+	c.mu.Lock()
+	now := c.clock.Now()
+	late, resumed := f.asksLate(w, now), f.resumed
+	f.atRest, f.late, f.resumed = w.AtRest, f.late || late, false
+	took := now.Sub(f.since)
+	c.mu.Unlock()
+	switch {
+	case ended:
+		// What had ended before this instance began, another has told.
+		if c.unfollow(w.Key, f) && !resumed {
+			c.report.Rolled(w, o, took)
+		}
+	case late && o.Cause != "" && c.tells(w.Key, f, o.Cause):
+		c.report.NotRolled(w, o)
+	}
+	return nil
+}
+
+// unfollow ends the following of a reload, and returns false if another has taken its place.
+func (c *Controller) unfollow(key reload.WorkloadKey, f *followed) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.following[key] != f {
+		return false
+	}
+	delete(c.following, key)
+	return true
+}

@@ -1,0 +1,332 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// told keeps what is told of the ends of reloads.
+type told struct {
+	stageReport
+	lines *[]string
+}
+
+// Rolled implements Report.
+func (r told) Rolled(_ *reload.Workload, o reload.Outcome, took time.Duration) {
+	*r.lines = append(*r.lines, fmt.Sprintf("rolled %d pods after %s", o.All, took.Round(time.Second)))
+}
+
+// NotRolled implements Report.
+func (r told) NotRolled(_ *reload.Workload, o reload.Outcome) {
+	*r.lines = append(*r.lines, fmt.Sprintf("not rolled: %s, %d of %d", o.Cause, o.Old, o.All))
+}
+
+// road is a stage with a Deployment whose reload is followed.
+type road struct {
+	*stage
+	lines []string
+}
+
+func newRoad(t *testing.T) *road {
+	t.Helper()
+	r := &road{stage: newStage(t)}
+	r.report = told{stageReport{stage: r.stage}, &r.lines}
+	r.add("web", true, "")
+	r.status(3, 3, 3)
+	r.play(time.Minute)
+	r.edit("web", "2")
+	r.play(2 * time.Second)
+	if r.Following() != 1 || r.askedAfter != 0 {
+		t.Fatalf("%d are followed, pods were asked for %d times", r.Following(), r.askedAfter)
+	}
+	return r
+}
+
+// status is what the Deployment's controller says of what it has seen last.
+func (r *road) status(total, updated, available int32) {
+	r.Helper()
+	r.change(func(d *appsv1.Deployment) {
+		d.Status.ObservedGeneration = d.Generation
+		d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = total, updated, available
+	})
+}
+
+// pods are what there is: of the reload as many as of the template, and others.
+func (r *road) pods(old, updated int, troubles ...func(*corev1.Pod)) {
+	r.Helper()
+	obj, err := r.server.Get("deployments", inShop("web"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.running = nil
+	for i := range old + updated {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i)},
+			Status:     corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		}
+		if i >= old {
+			pod.Spec = obj.(*appsv1.Deployment).Spec.Template.Spec
+			for _, trouble := range troubles {
+				trouble(pod)
+			}
+		}
+		r.running = append(r.running, reload.ReadPod(pod, reload.DefaultNames()))
+	}
+}
+
+func (r *road) want(asked int, lines ...string) {
+	r.Helper()
+	if r.askedAfter != asked || !slices.Equal(r.lines, lines) {
+		r.Errorf("pods were asked for %d times, told was %q; want %d times, %q", r.askedAfter, r.lines, asked, lines)
+	}
+}
+
+func unready(pod *corev1.Pod) { pod.Status.Conditions = nil }
+
+func TestAReloadThatRollsAsksForItsPodsOnce(t *testing.T) {
+	r := newRoad(t)
+	for i := range int32(3) {
+		r.status(4, i, 3)
+		r.play(30 * time.Second)
+	}
+	r.want(0)
+	r.pods(0, 3)
+	r.status(3, 3, 3)
+	r.play(time.Second)
+	r.want(1, "rolled 3 pods after 1m31s")
+
+	// Afterwards nobody asks for anything, whatever the status says.
+	for i := range int32(20) {
+		r.status(3, 3, i%3)
+		r.play(time.Hour)
+	}
+	r.want(1, "rolled 3 pods after 1m31s")
+	if r.Following() != 0 || r.ends.depth() != 0 {
+		t.Errorf("%d are followed, %d wait", r.Following(), r.ends.depth())
+	}
+}
+
+func TestTheStatusAloneProvesNothing(t *testing.T) {
+	r := newRoad(t)
+	r.pods(1, 2)
+	r.status(3, 3, 3)
+	r.play(time.Minute)
+	r.want(1)
+	// It is asked again when the status has come to rest once more.
+	r.status(4, 2, 3)
+	r.pods(0, 3)
+	r.status(3, 3, 3)
+	r.play(time.Minute)
+	r.want(2, "rolled 3 pods after 1m1s")
+}
+
+func TestAReloadThatIsStuckIsToldOnceAfterItsDeadline(t *testing.T) {
+	r := newRoad(t)
+	r.status(4, 1, 3)
+	r.pods(3, 1, unready)
+	r.play(9 * time.Minute)
+	r.want(0)
+	r.play(2 * time.Minute)
+	r.want(1, "not rolled: readiness, 3 of 4")
+	// What its status says meanwhile, and that a pod is ready for a moment, changes nothing.
+	for i := range int32(50) {
+		r.status(4, 1, 3+i%2)
+		r.play(20 * time.Minute)
+	}
+	r.want(2, "not rolled: readiness, 3 of 4")
+	r.pods(0, 3)
+	r.status(3, 3, 3)
+	r.play(time.Second)
+	if last := r.lines[len(r.lines)-1]; len(r.lines) != 2 || last[:len("rolled 3 pods")] != "rolled 3 pods" {
+		t.Errorf("told was %q", r.lines)
+	}
+}
+
+func TestASlowRolloutThatGoesForwardIsNotStuck(t *testing.T) {
+	r := newRoad(t)
+	r.status(31, 1, 30)
+	for i := range int32(29) {
+		r.play(9 * time.Minute)
+		r.status(31, 2+i, 30)
+	}
+	r.want(0)
+}
+
+func TestTheDeadlineIsThatOfTheWorkload(t *testing.T) {
+	r := newRoad(t)
+	r.status(4, 1, 3)
+	r.pods(3, 1, unready)
+	r.play(time.Minute)
+	r.change(func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(30)) })
+	r.status(4, 1, 3)
+	r.play(time.Second)
+	r.want(1, "not rolled: readiness, 3 of 4")
+}
+
+func TestAPausedDeploymentIsToldAtOnceAndAsksForNothing(t *testing.T) {
+	r := newRoad(t)
+	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = true })
+	r.status(3, 0, 3)
+	for range 5 {
+		r.play(time.Hour)
+		r.status(3, 0, 3)
+	}
+	r.want(0, "not rolled: paused, 3 of 3")
+	// It goes on later, and from then on has its time.
+	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = false })
+	r.status(4, 1, 3)
+	r.pods(3, 1, unready)
+	r.play(9 * time.Minute)
+	r.want(0, "not rolled: paused, 3 of 3")
+	r.play(2 * time.Minute)
+	r.want(1, "not rolled: paused, 3 of 3", "not rolled: readiness, 3 of 4")
+}
+
+func TestPodsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
+	r := newRoad(t)
+	r.pods(0, 3)
+	r.refuses = errors.New("not now")
+	r.status(3, 3, 3)
+	r.play(time.Minute)
+	if r.failed < 3 || r.failed != r.askedAfter || len(r.lines) != 0 {
+		t.Fatalf("%d failures for %d tries, told was %q", r.failed, r.askedAfter, r.lines)
+	}
+	r.refuses = nil
+	r.play(lastRetry)
+	if len(r.lines) != 1 {
+		t.Errorf("told was %q", r.lines)
+	}
+}
+
+func TestWhatEndsBeforeItsEnd(t *testing.T) {
+	for about, end := range map[string]func(*road){
+		"the workload is deleted": func(r *road) { r.deployments().del(inShop("web"), "") },
+		"its mark is taken away": func(r *road) {
+			r.change(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Env = nil })
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			r := newRoad(t)
+			end(r)
+			if r.Following() != 0 {
+				t.Fatal("it is followed")
+			}
+			before := r.askedAfter
+			r.ends.add(named("web"), 0, 0)
+			r.play(time.Second)
+			r.want(before)
+		})
+	}
+}
+
+func TestANewerReloadTakesThePlaceOfTheOneBefore(t *testing.T) {
+	r := newRoad(t)
+	r.status(4, 1, 3)
+	r.pods(3, 1, unready)
+	r.play(11 * time.Minute)
+	r.edit("web", "3")
+	r.play(time.Minute)
+	r.pods(0, 3)
+	r.status(3, 3, 3)
+	r.play(time.Second)
+	r.want(2, "not rolled: readiness, 3 of 4", "rolled 3 pods after 59s")
+}
+
+func TestARolloutUnderAnotherImageIsTheEndOfTheReloadToo(t *testing.T) {
+	r := newRoad(t)
+	r.change(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2.0" })
+	r.pods(0, 3)
+	r.status(3, 3, 3)
+	r.play(time.Second)
+	r.want(1, "rolled 3 pods after 1s")
+}
+
+// next is a controller that starts where this one ends.
+func (r *road) next(changes ...func(*Options)) *road {
+	r.Helper()
+	n := &road{stage: newStage(r.T)}
+	n.server, n.clock, n.running = r.server, r.clock, r.running
+	n.Controller.clock, n.queue.clock, n.ends.clock = r.clock, r.clock, r.clock
+	n.installed = r.installed
+	for _, change := range changes {
+		change(&n.opts)
+	}
+	n.report = told{stageReport{stage: n.stage}, &n.lines}
+	for _, resource := range []string{"configmaps", "deployments"} {
+		for _, obj := range r.server.List(resource) {
+			if resource == "configmaps" {
+				n.configMaps().put(obj, false)
+			} else {
+				n.deployments().put(obj, false)
+			}
+		}
+	}
+	n.resume()
+	return n
+}
+
+func TestAfterARestart(t *testing.T) {
+	for about, tc := range map[string]struct {
+		before        func(*road)
+		asked, follow int
+	}{
+		"a reload under way is followed again":           {func(r *road) { r.status(4, 1, 3); r.pods(3, 1, unready) }, 1, 1},
+		"nothing is asked where all is at rest":          {func(r *road) { r.status(3, 3, 3); r.pods(0, 3) }, 0, 0},
+		"the rollout of somebody else is not our reload": {func(r *road) { r.status(4, 1, 3); r.pods(0, 4) }, 1, 0},
+		"one whose mark is gone is not asked for": {func(r *road) {
+			r.change(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Env = nil })
+			r.status(4, 1, 3)
+		}, 0, 0},
+	} {
+		t.Run(about, func(t *testing.T) {
+			r := newRoad(t)
+			tc.before(r)
+			n := r.next()
+			for key, _, ok := n.ends.pop(); ok; key, _, ok = n.ends.pop() {
+				n.lookAfter(t.Context(), key)
+				n.ends.done(key)
+			}
+			n.want(tc.asked)
+			if n.Following() != tc.follow {
+				t.Errorf("%d are followed", n.Following())
+			}
+		})
+	}
+}
+
+func TestWhatIsKeptOnPurposeIsNotToldAgainAfterARestart(t *testing.T) {
+	r := newRoad(t)
+	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = true })
+	r.status(3, 0, 3)
+	r.pods(3, 0)
+	r.play(time.Second)
+	r.want(0, "not rolled: paused, 3 of 3")
+	n := r.next()
+	n.play(time.Hour)
+	n.want(1)
+	n.change(func(d *appsv1.Deployment) { d.Spec.Paused = false })
+	n.pods(0, 3)
+	n.status(3, 3, 3)
+	n.play(time.Second)
+	n.want(2, "rolled 3 pods after 1h0m0s")
+}
+
+func TestADryRunFollowsNothing(t *testing.T) {
+	r := newRoad(t)
+	r.status(4, 1, 3)
+	n := r.next(func(o *Options) { o.DryRun = true })
+	n.edit("web", "3")
+	n.play(time.Hour)
+	if n.Following() != 0 || n.askedAfter != 0 {
+		t.Errorf("%d are followed, asked for %d times", n.Following(), n.askedAfter)
+	}
+}

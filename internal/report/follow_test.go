@@ -1,0 +1,115 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func cfg(more ...string) []reload.SourceKey {
+	var keys []reload.SourceKey
+	for _, name := range append(more, "cfg") {
+		keys = append(keys, reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: name})
+	}
+	return keys
+}
+
+// A user who reads the event knows how many pods are old, why, and where to read on.
+func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
+	in := func(cause reload.Cause, container, image, reason, message string) reload.Trouble {
+		return reload.Trouble{Cause: cause, Container: container, Image: image, Reason: reason, Message: message}
+	}
+	quota := `pods "web-7d" is forbidden: exceeded quota: two, requested: pods=1, used: pods=2, limited: pods=2`
+	for _, tc := range []struct {
+		outcome reload.Outcome
+		want    string
+	}{
+		{reload.Outcome{Cause: reload.CausePaused}, "this Deployment is paused (spec.paused)"},
+		{reload.Outcome{Cause: reload.CausePausing}, "its rollout waits at a pause"},
+		{reload.Outcome{Cause: reload.CauseAborted}, "its rollout was aborted"},
+		{reload.Outcome{Cause: reload.CauseOnDelete}, "its updateStrategy is OnDelete, so a pod is replaced when somebody deletes it"},
+		{reload.Outcome{Cause: reload.CausePartition}, "its updateStrategy has the partition 2, which leaves that many pods as they are"},
+		{reload.Outcome{Cause: reload.CauseQuota, Trouble: in("", "", "", "", quota)}, "a quota leaves no room for a new pod (" + quota + ")"},
+		{reload.Outcome{Cause: reload.CauseRefused, Trouble: in("", "", "", "", "violates PodSecurity")}, "new pods are refused (violates PodSecurity)"},
+		{reload.Outcome{Cause: reload.CauseImagePull, New: true, Trouble: in("", "app", "web:1.0", "ImagePullBackOff", "")},
+			`the new pod web-7d cannot pull image "web:1.0" (ImagePullBackOff)`},
+		{reload.Outcome{Cause: reload.CauseCrashLoop, New: true, Trouble: reload.Trouble{Container: "app", Reason: "CrashLoopBackOff", Exited: true, ExitCode: 137}},
+			"container app of the new pod web-7d ends again and again (CrashLoopBackOff, exit code 137)"},
+		{reload.Outcome{Cause: reload.CauseCannotStart, New: true, Trouble: in("", "app", "", "CreateContainerConfigError", "couldn't find key a in ConfigMap shop/cfg")},
+			"container app of the new pod web-7d does not start (CreateContainerConfigError: couldn't find key a in ConfigMap shop/cfg)"},
+		{reload.Outcome{Cause: reload.CauseCannotStart, New: true, Trouble: in("", "", "", "Pending", "")}, "the new pod web-7d does not start (Pending)"},
+		{reload.Outcome{Cause: reload.CauseUnschedulable, New: true, Trouble: in("", "", "", "Unschedulable", "0/2 nodes are available: 2 Insufficient cpu.")},
+			"the new pod web-7d finds no node (Unschedulable: 0/2 nodes are available: 2 Insufficient cpu)"},
+		{reload.Outcome{Cause: reload.CauseReadiness, New: true, Trouble: in("", "app", "", "", "")}, "container app of the new pod web-7d runs and is not ready"},
+		{reload.Outcome{Cause: reload.CauseOrdered, Trouble: in("", "app", "", "CrashLoopBackOff", "")},
+			"container app of the pod web-7d is not ready (CrashLoopBackOff), and an OrderedReady StatefulSet waits for it before it replaces any"},
+		{reload.Outcome{Cause: reload.CauseOrdered}, "the pod web-7d is not ready (it runs), and an OrderedReady StatefulSet waits for it before it replaces any"},
+		{reload.Outcome{Cause: reload.CauseMissing}, "the others are not there, and why is in the events of this Deployment"},
+		{reload.Outcome{Cause: reload.CauseUnknown}, "no pod shows why"},
+	} {
+		t.Run(string(tc.outcome.Cause), func(t *testing.T) {
+			d := newDesk(t, false)
+			w := web()
+			w.Progress.Partition = 2
+			o := tc.outcome
+			o.Changed, o.Old, o.All, o.Wanted, o.Pod = cfg(), 2, 3, 3, "web-7d"
+			d.NotRolled(w, o)
+			want := "Not rolled: 2 of 3 pods still run the old 'cfg': " + tc.want + ". See docs/following.md#" + string(o.Cause)
+			events := d.published()
+			if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != "NotRolled" || events[0].Note != want {
+				t.Errorf("got %+v\nwant %s", events, want)
+			}
+			if got := counted(d.metrics.stuck.WithLabelValues(string(o.Cause))); got != 1 {
+				t.Errorf("counted %v times", got)
+			}
+			if log := d.log.String(); !strings.Contains(log, "level=WARN") || !strings.Contains(log, "cause="+string(o.Cause)) {
+				t.Errorf("the log says %s", log)
+			}
+		})
+	}
+}
+
+func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
+	text := notRolledText(web(), reload.Outcome{
+		Cause: reload.CauseQuota, Changed: cfg("a", "b"), All: 0, Wanted: 3, Trouble: reload.Trouble{Message: strings.Repeat("é", 5000)},
+	})
+	if !strings.HasPrefix(text, "0 of 3 pods run with the present 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/following.md#quota") {
+		t.Errorf("got %s", text)
+	}
+}
+
+func TestTheEndOfAReloadIsTold(t *testing.T) {
+	for about, tc := range map[string]struct {
+		outcome reload.Outcome
+		want    string
+	}{
+		"all":               {reload.Outcome{Changed: cfg(), All: 3}, "Rolled: all 3 pods run with the present 'cfg', 42s after the reload"},
+		"one":               {reload.Outcome{Changed: cfg(), All: 1}, "Rolled: the pod runs with the present 'cfg', 42s after the reload"},
+		"none":              {reload.Outcome{Changed: cfg()}, "Rolled: there are no pods; those that come start with the present 'cfg'"},
+		"nobody knows what": {reload.Outcome{All: 3}, "Rolled: all 3 pods run with the present content of its sources, 42s after the reload"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			d := newDesk(t, false)
+			d.Rolled(web(), tc.outcome, 42*time.Second)
+			events := d.published()
+			if len(events) != 1 || events[0].Type != "Normal" || events[0].Reason != "Rolled" || events[0].Note != tc.want {
+				t.Errorf("got %+v\nwant %s", events, tc.want)
+			}
+			if d.log.Len() > 0 {
+				t.Errorf("the log says %s", d.log)
+			}
+		})
+	}
+}
+
+func TestARevertThatIsFinalCountsAsNotRolled(t *testing.T) {
+	d := newDesk(t, false)
+	for _, action := range []reload.Action{reload.Reload, reload.Record, reload.Nothing} {
+		d.Reverted(web(), reload.Decision{Action: action, Reverted: &reload.Revert{}})
+	}
+	if got := counted(d.metrics.stuck.WithLabelValues("reverted")); got != 1 {
+		t.Errorf("counted %v times", got)
+	}
+}

@@ -21,6 +21,7 @@ func commands() map[string]func(context.Context, *step) error {
 		"label":    change((*harness.Namespace).Label),
 		"scale":    scale,
 		"status":   status,
+		"kubelet":  kubelet,
 		"delete":   about((*harness.Namespace).Delete),
 		"unmark":   about((*harness.Namespace).Unmark),
 		"insist":   insist,
@@ -63,6 +64,7 @@ func usage(command string) string {
 		"label":               "label KIND/NAME key=value|key- …",
 		"scale":               "scale KIND/NAME REPLICAS",
 		"status":              "status KIND/NAME REASON",
+		"kubelet":             "kubelet deployment/NAME image-pull|crash-loop|config-error|unready|ready",
 		"delete":              "delete KIND/NAME",
 		"unmark":              "unmark KIND/NAME",
 		"own":                 "own KIND/NAME OWNER",
@@ -173,6 +175,21 @@ func status(ctx context.Context, s *step) error {
 		return err
 	}
 	return s.ns.WriteStatus(ctx, ref, s.args[1])
+}
+
+// kubelet writes what the kubelets of this cluster never say by themselves.
+func kubelet(ctx context.Context, s *step) error {
+	if err := s.changing(2, 2); err != nil {
+		return err
+	}
+	ref, err := harness.ParseRef(s.args[0])
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(harness.KubeletSays(), s.args[1]) {
+		return errUsage
+	}
+	return s.ns.Kubelet(ctx, ref, s.args[1])
 }
 
 func about(do func(*harness.Namespace, context.Context, harness.Ref) error) func(context.Context, *step) error {

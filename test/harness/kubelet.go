@@ -1,0 +1,135 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// KubeletSays are the words for what a kubelet would write into the status of a pod. No container runs here, so none fails
+// by itself.
+func KubeletSays() []string { return []string{"image-pull", "crash-loop", "config-error", "unready", "ready"} }
+
+// Kubelet writes into the status of the pods of a Deployment's last revision what a kubelet would, and returns when that
+// is written into one at least. Whatever has no node is Pending there and stays so; the others run.
+func (n *Namespace) Kubelet(ctx context.Context, ref Ref, says string) error {
+	if ref.Kind != "deployment" {
+		return fmt.Errorf("%s has no ReplicaSets: name a deployment", ref)
+	}
+	return Await(ctx, "a pod of the last revision of "+ref.String(), func(ctx context.Context) error {
+		pods, err := n.lastPods(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if len(pods) == 0 {
+			return errors.New("there is none")
+		}
+		for i := range pods {
+			if !spoken(&pods[i]) {
+				return fmt.Errorf("nobody has said anything of %s", pods[i].Name)
+			}
+		}
+		for i := range pods {
+			if err := n.writePodStatus(ctx, &pods[i], says); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// lastPods are those of the newest ReplicaSet, once that is of the present template.
+func (n *Namespace) lastPods(ctx context.Context, ref Ref) ([]corev1.Pod, error) {
+	d, err := n.clients.typed.AppsV1().Deployments(n.Name).Get(ctx, ref.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if d.Status.ObservedGeneration < d.Generation {
+		return nil, errors.New("its controller has not seen the present template")
+	}
+	sets, err := n.clients.typed.AppsV1().ReplicaSets(n.Name).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	own := slices.DeleteFunc(sets.Items, func(rs appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(&rs, d) })
+	if len(own) == 0 {
+		return nil, errors.New("it has no ReplicaSet")
+	}
+	last := slices.MaxFunc(own, func(a, b appsv1.ReplicaSet) int { return revisionOf(&a) - revisionOf(&b) })
+	all, err := n.podsOf(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, &last) }), nil
+}
+
+func (n *Namespace) writePodStatus(ctx context.Context, pod *corev1.Pod, says string) error {
+	ready := corev1.ConditionFalse
+	var state map[string]any
+	restarts, phase := 0, corev1.PodRunning
+	waits := func(reason, message string) map[string]any {
+		return map[string]any{"waiting": map[string]any{"reason": reason, "message": message}}
+	}
+	running := map[string]any{"running": map[string]any{"startedAt": metav1.Now()}}
+	last := map[string]any{}
+	switch says {
+	case "image-pull":
+		state = waits("ImagePullBackOff", "Back-off pulling image")
+	case "crash-loop":
+		state, restarts = waits("CrashLoopBackOff", "back-off 10s restarting failed container"), 2
+		last = map[string]any{"terminated": map[string]any{"exitCode": 1, "reason": "Error"}}
+	case "config-error":
+		state = waits("CreateContainerConfigError", `secret "token" not found`)
+	case "unready":
+		state = running
+	case "ready":
+		state, ready = running, corev1.ConditionTrue
+	default:
+		return fmt.Errorf("a kubelet does not say %q here, but one of %q", says, KubeletSays())
+	}
+	if pod.Spec.NodeName == "" {
+		phase = corev1.PodPending
+	}
+	var containers []any
+	for i := range pod.Spec.Containers {
+		containers = append(containers, map[string]any{
+			"name": pod.Spec.Containers[i].Name, "image": pod.Spec.Containers[i].Image, "imageID": "", "restartCount": restarts,
+			"ready": ready == corev1.ConditionTrue, "state": state, "lastState": last,
+		})
+	}
+	body, err := json.Marshal(map[string]any{"status": map[string]any{
+		"phase": phase, "containerStatuses": containers, "conditions": append(others(pod), corev1.PodCondition{
+			Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now(),
+		}),
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = n.clients.typed.CoreV1().Pods(n.Name).Patch(ctx, pod.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: "kubelet"}, "status")
+	if err != nil {
+		return fmt.Errorf("write the status of pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
+
+// spoken tells that scheduler and kwok are done with a pod, so that they overwrite nothing.
+func spoken(pod *corev1.Pod) bool {
+	if pod.Spec.NodeName != "" {
+		return pod.Status.Phase == corev1.PodRunning
+	}
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+	})
+}
+
+// others are the conditions that stay.
+func others(pod *corev1.Pod) []corev1.PodCondition {
+	return slices.DeleteFunc(slices.Clone(pod.Status.Conditions), func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+}

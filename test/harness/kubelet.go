@@ -15,7 +15,9 @@ import (
 
 // KubeletSays are the words for what a kubelet would write into the status of a pod. No container runs here, so none fails
 // by itself.
-func KubeletSays() []string { return []string{"image-pull", "crash-loop", "config-error", "unready", "ready"} }
+func KubeletSays() []string {
+	return []string{"image-pull", "crash-loop", "config-error", "unready", "ready"}
+}
 
 // Kubelet writes into the status of the pods of a Deployment's last revision what a kubelet would, and returns when that
 // is written into one at least. Whatever has no node is Pending there and stays so; the others run.

@@ -60,7 +60,7 @@ func (s *stage) fanOut(ctx context.Context) ([]section, error) {
 		figure("last rollout", "s", last).against(over(bareLast[best]), loop),
 		figure("rollouts", "", rollouts).against(one, "one each"),
 		figure("PATCHes of Deployments", "", patched).against(one, "one each"),
-		figure("Events created", "", published).against(one, "one each"),
+		figure("Events created", "", published).against(over([]float64{float64(perReload * s.opts.workloads)}), "Reloaded, Rolled"),
 		figure("other requests", "", others).against(over([]float64{0}), "none"),
 		figure("processor time", "s", cpu),
 		figure("memory, peak", "MiB", peak),
@@ -129,7 +129,10 @@ func (s seen) check(workloads int) error {
 // eventsTake bounds the wait for Events, which are published behind the reloads. To lose one is no fault of the work.
 const eventsTake = 30 * time.Second
 
-// awaitEvents waits until as many Events were created as there were reloads, and returns all requests.
+// perReload is how many Events each reload is: Reloaded, and Rolled.
+const perReload = 2
+
+// awaitEvents waits until the Events of so many reloads were created, and returns all requests.
 func awaitEvents(ctx context.Context, counted *tally, reloads int) (requests, error) {
 	var asked requests
 	bounded, cancel := context.WithTimeout(ctx, eventsTake)
@@ -139,8 +142,8 @@ func awaitEvents(ctx context.Context, counted *tally, reloads int) (requests, er
 		if asked, failed = counted.read(); failed != nil {
 			return nil //nolint:nilerr // to look again will not help
 		}
-		if asked[events] < reloads {
-			return fmt.Errorf("%d of %d", asked[events], reloads)
+		if asked[events] < perReload*reloads {
+			return fmt.Errorf("%d of %d", asked[events], perReload*reloads)
 		}
 		return nil
 	})

@@ -58,8 +58,8 @@ func (s *stage) latency(ctx context.Context) ([]section, error) {
 			figure(name, "ms", ours[p]).against(over(answers[p]), "PATCH, answered"),
 			figure(name, "ms", ours[p]).against(over(sights[p]), "PATCH, seen"))
 	}
-	least := over([]float64{2 * float64(s.opts.edits)})
-	sec.Rows = append(sec.Rows, figure("requests", "", perEdit).against(least, "PATCH and Event"))
+	least := over([]float64{float64((1 + perReload) * s.opts.edits)})
+	sec.Rows = append(sec.Rows, figure("requests", "", perEdit).against(least, "PATCH and Events"))
 	return []section{sec}, nil
 }
 

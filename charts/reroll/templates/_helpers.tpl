@@ -102,11 +102,11 @@ The namespaces that are watched, with commas between them; empty for all.
   resources: [rollouts]
   verbs: [list, watch, patch]
 {{- end }}
-# The age of a workload's pods, asked for when nothing else tells whether they are older than a change.
+# A workload's pods: when nothing else tells whether they are older than a change, and what has become of them after a reload.
 - apiGroups: [""]
   resources: [pods]
   verbs: [list]
-# One event on the workload per reload, and per reload that failed.
+# Events on the workload: of each reload, of what has become of it, and of one that failed.
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]

@@ -12,9 +12,12 @@ import (
 type followed struct {
 	reload.Pursuit
 	since time.Time
-	// forward is when the rollout has last come farther than ever.
+	// forward is when the rollout has last come farther than ever, or was set going by somebody.
 	forward time.Time
 	best    reload.Best
+	// settled tells that all that was left was so on purpose, and revision is the template of then.
+	settled  bool
+	revision reload.Digest
 	// atRest tells that the pods were asked since the status came to rest, and late that they were since the deadline.
 	atRest, late bool
 	// resumed tells that nobody knows yet whether pods from before the reload are left.
@@ -79,7 +82,7 @@ func (c *Controller) followUp(key reload.WorkloadKey) {
 		return
 	}
 	now := c.clock.Now()
-	if f.best.Reach(&w.Progress) {
+	if f.moves(&w) {
 		f.forward, f.late = now, false
 	}
 	if !w.AtRest {
@@ -90,6 +93,15 @@ func (c *Controller) followUp(key reload.WorkloadKey) {
 	if due >= 0 {
 		c.ends.add(key, due, due)
 	}
+}
+
+// moves tells that its time begins again: the rollout has come farther, nobody holds it any more, or there is another
+// template, with which the pods may come up that did not before.
+func (f *followed) moves(w *reload.Workload) bool {
+	settled, revision := w.Progress.Settled(), w.Revision()
+	released, another := f.settled && !settled, f.revision != revision
+	f.settled, f.revision = settled, revision
+	return f.best.Reach(&w.Progress) || released || another
 }
 
 // due is after which time there is something to ask or to tell, and below 0 if nothing is before the status changes.

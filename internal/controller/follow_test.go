@@ -172,6 +172,23 @@ func TestTheDeadlineIsThatOfTheWorkload(t *testing.T) {
 	r.want(1, "not rolled: readiness, 3 of 4")
 }
 
+func TestAnotherTemplateHasItsOwnTime(t *testing.T) {
+	r := newRoad(t)
+	r.status(4, 1, 3)
+	r.pods(3, 1, unready)
+	r.play(11 * time.Minute)
+	r.want(1, "not rolled: readiness, 3 of 4")
+	r.change(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2.0" })
+	r.pods(3, 1, func(pod *corev1.Pod) {
+		pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}}
+	})
+	r.status(4, 1, 3)
+	r.play(9 * time.Minute)
+	r.want(1, "not rolled: readiness, 3 of 4")
+	r.play(2 * time.Minute)
+	r.want(2, "not rolled: readiness, 3 of 4", "not rolled: unschedulable, 3 of 4")
+}
+
 func TestAPausedDeploymentIsToldAtOnceAndAsksForNothing(t *testing.T) {
 	r := newRoad(t)
 	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = true })
@@ -183,6 +200,9 @@ func TestAPausedDeploymentIsToldAtOnceAndAsksForNothing(t *testing.T) {
 	r.want(0, "not rolled: paused, 3 of 3")
 	// It goes on later, and from then on has its time.
 	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = false })
+	r.status(3, 0, 3)
+	r.play(time.Second)
+	r.want(0, "not rolled: paused, 3 of 3")
 	r.status(4, 1, 3)
 	r.pods(3, 1, unready)
 	r.play(9 * time.Minute)

@@ -206,5 +206,23 @@ func mutations() []mutation {
 			from: "(f.Seen.Template == 0 || step.restarts())", to: "f.Seen.Template == 0",
 			in: core, tests: "^Test",
 		},
+		{
+			what: "after a reload the status is taken for proof",
+			file: "internal/reload/converge.go",
+			from: "return w.AtRest && o.Old == 0 && w.Progress.Populated()", to: "return w.AtRest && w.Progress.Populated()",
+			in: core, tests: "^TestAReloadHasConverged$",
+		},
+		{
+			what: "a reload is followed whose mark was taken away",
+			file: "internal/controller/follow.go",
+			from: "	if !there || !f.Stands(&w) {", to: "	if !there {",
+			in: controller, tests: "WhatEndsBefore",
+		},
+		{
+			what: "a reload that is stuck is told again and again",
+			file: "internal/controller/ends.go",
+			from: "	if c.following[key] != f || f.told[cause] {", to: "	if c.following[key] != f {",
+			in: controller, tests: "ThatIsStuck",
+		},
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -111,5 +112,26 @@ func TestARevertThatIsFinalCountsAsNotRolled(t *testing.T) {
 	}
 	if got := counted(d.metrics.stuck.WithLabelValues("reverted")); got != 1 {
 		t.Errorf("counted %v times", got)
+	}
+}
+
+func TestEachCauseHasItsSection(t *testing.T) {
+	page, err := os.ReadFile("../../docs/following.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := 0
+	for line := range strings.Lines(string(page)) {
+		if strings.HasPrefix(line, "### ") {
+			sections++
+		}
+	}
+	if causes := reload.Causes(); sections != len(causes) {
+		t.Errorf("there are %d sections for %d causes", sections, len(causes))
+	}
+	for _, cause := range reload.Causes() {
+		if !strings.Contains(string(page), "\n### "+string(cause)+"\n") {
+			t.Errorf("%q has no section", cause)
+		}
 	}
 }

@@ -250,12 +250,13 @@ func (a *Alerts) deliver(ctx context.Context, stop <-chan struct{}, m message) {
 	}
 }
 
+// sent tells before it counts: whoever sees the count finds the line.
 func (a *Alerts) sent(n int) {
-	a.metrics.alerted("sent", n)
 	if a.failing {
 		a.log.Info("alerts arrive again", "receiver", a.Receiver(), "dropped", a.dropped)
 	}
 	a.failing, a.dropped = false, 0
+	a.metrics.alerted("sent", n)
 }
 
 // failed warns once, until an alert arrives again: a receiver that is away for days does not fill the log.

@@ -226,7 +226,11 @@ func (d *demo) explain(ctx context.Context) error {
 		if !verdict.Concerned {
 			about = "why not"
 		}
-		d.story.Tell(about, "%s: %s (%s)", name, verdict.Rule, reference.Uses[0])
+		rule := verdict.Rule.String()
+		if verdict.Concerned {
+			rule = "opted in by " + rule + ", and uses it"
+		}
+		d.story.Tell(about, "%s: %s (%s)", name, rule, reference.Uses[0])
 	}
 	return d.tellWrites(ctx)
 }

@@ -84,10 +84,10 @@ func (m Marks) digest() Digest {
 	return Digest(e.Sum(nil)[:len(Digest{})])
 }
 
-// markWriters reads from the managed fields who else wrote marks. The field of a
-// variable and that of an annotation have their names in them.
-func markWriters(fields []metav1.ManagedFieldsEntry, names Names) map[string]string {
-	var writers map[string]string
+// markWriters reads from the managed fields who else wrote marks, and who of them
+// will again. The field of a variable and that of an annotation have their names
+// in them.
+func markWriters(fields []metav1.ManagedFieldsEntry, names Names) (writers, appliers map[string]string) {
 	for i := range fields {
 		f := &fields[i]
 		if f.Manager == FieldManager || f.FieldsV1 == nil {
@@ -95,24 +95,40 @@ func markWriters(fields []metav1.ManagedFieldsEntry, names Names) map[string]str
 		}
 		for _, mark := range marksIn(f.FieldsV1.GetRawString(), names) {
 			if writers == nil {
-				writers = map[string]string{}
+				writers, appliers = map[string]string{}, map[string]string{}
 			}
 			writers[mark] = f.Manager
+			if applies(f) {
+				appliers[mark] = f.Manager
+			}
 		}
 	}
-	return writers
+	return writers, appliers
 }
 
 // applier is the manager that owns a mark because it stands in a manifest, and
-// that will write it again. What kubectl does at the command of a person is done
-// once, and what Reloader wrote it leaves to us.
-func (m Marks) applier(mark string) string {
-	manager := m.Writers[mark]
-	byHand := strings.HasPrefix(manager, "kubectl-") && manager != "kubectl-client-side-apply"
-	if byHand || manager == reloaderManager {
-		return ""
+// that will write it again. What somebody has written once is none: a person with
+// kubectl, Reloader, or whoever has made the object.
+func (m Marks) applier(mark string) string { return m.Appliers[mark] }
+
+// applies tells that what an entry owns will be written again.
+func applies(f *metav1.ManagedFieldsEntry) bool {
+	if f.Manager == reloaderManager {
+		return false
 	}
-	return manager
+	if f.Operation == metav1.ManagedFieldsOperationApply {
+		return true
+	}
+	manager := strings.ToLower(f.Manager)
+	if manager == "kubectl-client-side-apply" {
+		return true
+	}
+	for _, tool := range []string{"argocd", "helm", "terraform", "pulumi"} {
+		if strings.HasPrefix(manager, tool) {
+			return true
+		}
+	}
+	return false
 }
 
 // byReloader reads from them when Reloader wrote last, if a mark is among what it

@@ -135,11 +135,14 @@ func TestManagersOfMarksAreReadFromTheManagedFields(t *testing.T) {
 	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
-	got := markWriters([]metav1.ManagedFieldsEntry{
+	got, applied := markWriters([]metav1.ManagedFieldsEntry{
 		entry("helm", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:env":{"k:{\"name\":\"STAKATER_A_CONFIGMAP\"}":{},"k:{\"name\":\"PLAIN\"}":{},"k:{\"name\":\"STAKATER_B_SECRET\"}":{}}}}}}}}`),
 		entry("reroll", `{"k:{\"name\":\"STAKATER_C_CONFIGMAP\"}":{}}`),
 		entry("argo", `{"f:metadata":{"f:annotations":{"f:reloader.stakater.com/last-reloaded-from":{}}}}`),
 	}, DefaultNames())
+	if applied["STAKATER_A_CONFIGMAP"] != "helm" || applied["reloader.stakater.com/last-reloaded-from"] != "" {
+		t.Errorf("will be written again: %v", applied)
+	}
 	for mark, manager := range map[string]string{
 		"STAKATER_A_CONFIGMAP": "helm", "STAKATER_B_SECRET": "helm", "STAKATER_C_CONFIGMAP": "", "PLAIN": "",
 		"reloader.stakater.com/last-reloaded-from": "argo",
@@ -181,5 +184,28 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
 		})
+	}
+}
+
+func TestWhoWillWriteAMarkAgain(t *testing.T) {
+	for about, tc := range map[string]struct {
+		manager   string
+		operation metav1.ManagedFieldsOperationType
+		want      bool
+	}{
+		"kubectl apply":               {"kubectl-client-side-apply", "Update", true},
+		"kubectl apply --server-side": {"kubectl", "Apply", true},
+		"Argo CD":                     {"argocd-controller", "Update", true},
+		"Helm":                        {"helm", "Update", true},
+		"Terraform":                   {"Terraform", "Update", true},
+		"whoever applies":             {"deployer", "Apply", true},
+		"whoever has made it":         {"deployer", "Update", false},
+		"kubectl rollout undo":        {"kubectl-rollout", "Update", false},
+		"kubectl edit":                {"kubectl-edit", "Update", false},
+		"Reloader":                    {"Reloader", "Update", false},
+	} {
+		if got := applies(&metav1.ManagedFieldsEntry{Manager: tc.manager, Operation: tc.operation}); got != tc.want {
+			t.Errorf("%s: %t, want %t", about, got, tc.want)
+		}
 	}
 }

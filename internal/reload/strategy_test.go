@@ -179,13 +179,8 @@ func TestALedgerOfAnUnknownStepIsRefused(t *testing.T) {
 func TestAMarkGoesWhereItWillStay(t *testing.T) {
 	const variable = "STAKATER_CM_CONFIGMAP"
 	ours := DefaultNames().LastReloadedFrom
-	written := func(mark, manager string) func(*Facts) {
-		return func(f *Facts) {
-			if f.Workload.Marks.Writers == nil {
-				f.Workload.Marks.Writers = map[string]string{}
-			}
-			f.Workload.Marks.Writers[mark] = manager
-		}
+	applied := func(mark, manager string) func(*Facts) {
+		return func(f *Facts) { f.Workload.Marks.Appliers = map[string]string{mark: manager} }
 	}
 	declared := func(d Declared) func(*Facts) { return func(f *Facts) { f.Workload.Declared = d } }
 	both := Declared{NoAnnotations: true, NoEnv: []string{"app"}}
@@ -196,13 +191,11 @@ func TestAMarkGoesWhereItWillStay(t *testing.T) {
 		doubt  string
 	}{
 		"nothing speaks against variables":                              {nil, false, StepVariables, ""},
-		"Git carries the variable":                                      {[]func(*Facts){written(variable, "argocd-controller")}, false, StepAnnotationFirst, ""},
-		"kubectl applies it":                                            {[]func(*Facts){written(variable, "kubectl-client-side-apply")}, false, StepAnnotationFirst, ""},
-		"the variable of another source":                                {[]func(*Facts){written("STAKATER_X_CONFIGMAP", "argocd-controller")}, false, StepVariables, ""},
-		"it was undone by hand":                                         {[]func(*Facts){written(variable, "kubectl-rollout")}, false, StepVariables, ""},
-		"Reloader has written it":                                       {[]func(*Facts){written(variable, "Reloader")}, false, StepVariables, ""},
-		"Git carries the annotation":                                    {[]func(*Facts){written(ours, "argocd-controller")}, false, StepVariables, ""},
-		"the annotation, and there is nothing else":                     {[]func(*Facts){written(ours, "argocd-controller")}, true, StepAnnotationFirst, "annotation " + ours + " is in the manifest that argocd-controller applies"},
+		"Git carries the variable":                                      {[]func(*Facts){applied(variable, "argocd-controller")}, false, StepAnnotationFirst, ""},
+		"kubectl applies it":                                            {[]func(*Facts){applied(variable, "kubectl-client-side-apply")}, false, StepAnnotationFirst, ""},
+		"the variable of another source":                                {[]func(*Facts){applied("STAKATER_X_CONFIGMAP", "argocd-controller")}, false, StepVariables, ""},
+		"Git carries the annotation":                                    {[]func(*Facts){applied(ours, "argocd-controller")}, false, StepVariables, ""},
+		"the annotation, and there is nothing else":                     {[]func(*Facts){applied(ours, "argocd-controller")}, true, StepAnnotationFirst, "annotation " + ours + " is in the manifest that argocd-controller applies"},
 		"no variables are to be":                                        {[]func(*Facts){declared(Declared{NoEnv: []string{"app"}})}, false, StepAnnotationFirst, ""},
 		"no annotations are to be":                                      {[]func(*Facts){declared(Declared{NoAnnotations: true})}, false, StepVariables, ""},
 		"neither is to be":                                              {[]func(*Facts){declared(both)}, false, StepVariables, `its manifest declares the variables of container "app" to be null`},

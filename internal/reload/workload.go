@@ -95,8 +95,9 @@ type Marks struct {
 	Rolled string
 	// RestartAt is the time before which all pods are started anew.
 	RestartAt string
-	// Writers are, by variable or annotation, field managers other than ours.
-	Writers map[string]string
+	// Writers are, by variable or annotation, field managers other than ours, and
+	// Appliers those of them that have it in a manifest.
+	Writers, Appliers map[string]string
 	// ByReloader is when Reloader wrote to the object last, zero if no mark is its.
 	ByReloader time.Time
 }
@@ -126,7 +127,8 @@ func NewWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		LedgerText:      meta.Annotations[LedgerAnnotation],
 		Marks:           marksOf(template.Annotations, &template.Spec, names),
 	}
-	w.Marks.Writers, w.Marks.ByReloader = markWriters(meta.ManagedFields, names), byReloader(meta.ManagedFields, names)
+	w.Marks.Writers, w.Marks.Appliers = markWriters(meta.ManagedFields, names)
+	w.Marks.ByReloader = byReloader(meta.ManagedFields, names)
 	policy, refused := ParsePolicy(meta.Annotations, template.Annotations, names)
 	w.Policy, w.Problems = policy, problemsOf(kind, meta.Annotations, template.Annotations, refused, names)
 	for i := range template.Spec.Containers {

@@ -80,21 +80,24 @@ func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
 	return d
 }
 
-// writer is the field manager that owns the mark of a source now. Marks that
-// stand where neither we nor Reloader write now may be years old.
+// writer is the field manager that owns what the latest reload has written for a
+// source. Marks that stand elsewhere may be years old, and prove nothing; but those
+// of Reloader show that it is there, wherever it puts them.
 func (f *Facts) writer(src SourceKey, step Step) string {
 	writers := f.Workload.Marks.Writers
-	if step.restarts() {
+	variable, annotation := writers[EnvVarName(src)], writers[DefaultNames().LastReloadedFrom]
+	switch {
+	case step.restarts():
 		return writers[restartField]
+	case step == StepVariables && variable != "":
+		return variable
+	case step != StepVariables && annotation != "":
+		return annotation
+	case f.Strategy != StrategyAnnotations && variable == reloaderManager:
+		return variable
+	default:
+		return ""
 	}
-	var variable, annotation string
-	if f.Strategy != StrategyAnnotations {
-		variable = writers[EnvVarName(src)]
-	}
-	if step != StepVariables {
-		annotation = writers[DefaultNames().LastReloadedFrom]
-	}
-	return cmp.Or(variable, annotation, writers[RolledAnnotation])
 }
 
 // showsReloaders tells that the mark of a source is what only Reloader writes.

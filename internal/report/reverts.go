@@ -76,26 +76,54 @@ func revertText(w *reload.Workload, d reload.Decision) string {
 	}
 }
 
-// remedy says what would keep the mark, in the terms of whoever takes it away.
+// remedy says what would keep the mark, in the terms of whoever takes it away. What is proven counts before what is probable.
 func remedy(w *reload.Workload, v *reload.Revert) string {
+	owner, tool := v.Owner, v.Tool
+	if v.Writer != "" {
+		owner, tool = "", toolBehind(v.Writer)
+	}
 	switch {
-	case v.Owner != "":
-		return fmt.Sprintf("What %s declares is all that stays: set an annotation on its pods there, see docs/gitops.md#operators", v.Owner)
-	case w.Custom && (v.Tool == reload.ArgoCD || strings.HasPrefix(v.Writer, "argocd")):
+	case owner != "":
+		return fmt.Sprintf("What %s declares is all that stays: set an annotation on its pods there, see docs/gitops.md#operators", owner)
+	case tool == reload.ArgoCD && w.Custom:
 		return "Take Replace=true, or the annotation of Reroll's mark, out of what Argo CD applies, or start the controller with --on-revert=restart, see docs/gitops.md#argo-cd"
-	case v.Tool == reload.ArgoCD || strings.HasPrefix(v.Writer, "argocd"):
-		return fmt.Sprintf("Add to its Application: ignoreDifferences: [%s], syncOptions: [RespectIgnoreDifferences=true], see docs/gitops.md#reverted", ignoreRule(w))
-	case v.Tool == reload.Flux || v.Writer == "kustomize-controller" || v.Writer == "helm-controller":
+	case tool == reload.ArgoCD:
+		return fmt.Sprintf("Add to its Application, unless that has Rollouts, ignoreDifferences: [%s] and syncOptions: [RespectIgnoreDifferences=true], and to the pod template in Git some annotation of yours, see docs/gitops.md#reverted", ignoreRule(w))
+	case tool == reload.Flux:
 		return "Take the annotations of Reroll's mark out of what Flux applies, see docs/gitops.md#flux"
 	default:
 		return "Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted"
 	}
 }
 
-// ignoreRule makes Argo CD leave alone what the last step writes. For a custom kind there is none: where Argo CD respects such
-// rules, it does not change the lists of that kind any more.
+// toolBehind is the tool that writes under a field manager.
+func toolBehind(manager string) reload.Tool {
+	switch {
+	case strings.HasPrefix(manager, "argocd"):
+		return reload.ArgoCD
+	case manager == "kustomize-controller", manager == "helm-controller":
+		return reload.Flux
+	default:
+		return reload.NoTool
+	}
+}
+
+// ignoreRule makes Argo CD leave alone what Reroll writes. For a custom kind there is none: where Argo CD respects such rules, it
+// does not change the lists of that kind any more.
 func ignoreRule(w *reload.Workload) string {
 	version, _ := schema.ParseGroupVersion(w.APIVersion) // it was read from the API server
-	return fmt.Sprintf(`{group: %s, kind: %s, jqPathExpressions: ['.spec.template.metadata.annotations[%q]', '.spec.template.metadata.annotations[%q]']}`,
-		version.Group, w.Key.Kind, reload.DefaultNames().LastReloadedFrom, reload.RolledAnnotation)
+	var quoted []string
+	for _, expression := range IgnoredByArgoCD() {
+		quoted = append(quoted, "'"+expression+"'")
+	}
+	return fmt.Sprintf(`{group: %s, kind: %s, jqPathExpressions: [%s]}`, version.Group, w.Key.Kind, strings.Join(quoted, ", "))
+}
+
+// IgnoredByArgoCD are the expressions of such a rule.
+func IgnoredByArgoCD() []string {
+	return []string{
+		fmt.Sprintf(".spec.template.metadata.annotations[%q]", reload.DefaultNames().LastReloadedFrom),
+		fmt.Sprintf(".spec.template.metadata.annotations[%q]", reload.RolledAnnotation),
+		fmt.Sprintf(".metadata.annotations[%q]", reload.LedgerAnnotation),
+	}
 }

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/reroll-dev/reroll/internal/report"
 	"github.com/reroll-dev/reroll/test/argocd"
 )
 
@@ -51,14 +52,13 @@ func (p *place) deploy(r *repository, how policy) *application {
 // ignore makes it leave alone the annotations of the controller on objects of these groups and kinds.
 func (a *application) ignore(kinds ...string) {
 	a.Helper()
-	var rules []any
+	var rules, expressions []any
+	for _, expression := range report.IgnoredByArgoCD() {
+		expressions = append(expressions, expression)
+	}
 	for _, k := range kinds {
 		group, kind, _ := strings.Cut(k, "/")
-		rules = append(rules, map[string]any{"group": group, "kind": kind, "jqPathExpressions": []any{
-			`.spec.template.metadata.annotations["reloader.stakater.com/last-reloaded-from"]`,
-			`.spec.template.metadata.annotations["reroll.dev/rolled"]`,
-			`.metadata.annotations["reroll.dev/ledger"]`,
-		}})
+		rules = append(rules, map[string]any{"group": group, "kind": kind, "jqPathExpressions": expressions})
 	}
 	a.must(a.Patch(a.ctx, map[string]any{"spec": map[string]any{"ignoreDifferences": rules}}))
 }

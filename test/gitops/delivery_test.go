@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -78,6 +79,9 @@ type delivery struct {
 	outside bool
 }
 
+// watchedOn is how long an Application is watched after the last rollout.
+const watchedOn = time.Minute
+
 // What a commit changes reaches all pods, by one rollout, and Argo CD has nothing to find fault with.
 func TestAChangedSourceReachesThePods(t *testing.T) {
 	for _, d := range []delivery{
@@ -120,12 +124,18 @@ func (d delivery) play(p *place) {
 	}
 	p.must(p.ns.AwaitRolls(p.ctx, web, 1))
 	p.must(p.ns.AwaitFresh(p.ctx, web, source))
+	rolled := time.Now()
 
 	// Had Argo CD anything against what was written, it would say so now, and act. What it does then would be seen by
 	// the controller, which decides, and by the third comparison.
 	app.refresh()
 	app.refresh()
 	p.must(p.ns.Quiet(p.ctx))
+	// It heals by itself, too, later each time it has to.
+	select {
+	case <-time.After(time.Until(rolled.Add(watchedOn))):
+	case <-p.ctx.Done():
+	}
 	last := app.refresh()
 	p.once(web)
 	if last.Status.Sync.Status != "Synced" || last.Status.Health.Status != "Healthy" {

@@ -11,5 +11,5 @@ import (
 var version = "0.1.0-dev"
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], version, os.Getenv, os.Stdout, os.Stderr))
+	os.Exit(cli.Main(os.Args[0], os.Args[1:], version, os.Getenv, os.Stdout, os.Stderr))
 }

@@ -40,7 +40,7 @@ func TestWhatTheCommandLineAnswers(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			code := Main(tc.args, "1.2.3", func(name string) string { return tc.env[name] }, &stdout, &stderr)
+			code := Main("reroll", tc.args, "1.2.3", func(name string) string { return tc.env[name] }, &stdout, &stderr)
 			if code != tc.code {
 				t.Errorf("exit code %d, want %d", code, tc.code)
 			}
@@ -62,7 +62,7 @@ func TestWhatTheCommandLineAnswers(t *testing.T) {
 func TestWhatCannotBeReachedIsExitCodeOne(t *testing.T) {
 	useKubeconfig(t, "apiVersion: v1\nkind: Config\n")
 	var stdout, stderr bytes.Buffer
-	code := Main([]string{"run"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
+	code := Main("reroll", []string{"run"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
 	if code != 1 || !strings.Contains(stderr.String(), "reroll: no cluster to talk to") || strings.Contains(stderr.String(), "See reroll --help") {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}
@@ -102,7 +102,7 @@ func TestABooleanTakesAValueOrNone(t *testing.T) {
 		"version":                                              "version",
 		"nonsense --auto-reload-all true":                      "nonsense --auto-reload-all true",
 	} {
-		root := newRoot("1.2.3", func(string) string { return "" }, io.Discard)
+		root := newRoot("reroll", "1.2.3", func(string) string { return "" }, io.Discard)
 		if got := strings.Join(withValues(root, strings.Fields(line)), " "); got != want {
 			t.Errorf("%q becomes %q, want %q", line, got, want)
 		}
@@ -115,12 +115,12 @@ func TestAnyBooleanSpellingIsTaken(t *testing.T) {
 			var stderr bytes.Buffer
 			// The last word is what is refused, so all before it was taken.
 			args := append(strings.Fields(flag+value), "--settle=never")
-			if code := Main(args, "1.2.3", func(string) string { return "" }, io.Discard, &stderr); code != 2 || !strings.Contains(stderr.String(), "never") {
+			if code := Main("reroll", args, "1.2.3", func(string) string { return "" }, io.Discard, &stderr); code != 2 || !strings.Contains(stderr.String(), "never") {
 				t.Errorf("%s%s: exit code %d, %s", flag, value, code, stderr.String())
 			}
 		}
 		var stderr bytes.Buffer
-		if code := Main([]string{flag + "=perhaps"}, "1.2.3", func(string) string { return "" }, io.Discard, &stderr); code != 2 || !strings.Contains(stderr.String(), `invalid argument "perhaps" for "`+flag+`" flag`) {
+		if code := Main("reroll", []string{flag + "=perhaps"}, "1.2.3", func(string) string { return "" }, io.Discard, &stderr); code != 2 || !strings.Contains(stderr.String(), `invalid argument "perhaps" for "`+flag+`" flag`) {
 			t.Errorf("%s=perhaps: exit code %d, %s", flag, code, stderr.String())
 		}
 	}
@@ -130,7 +130,7 @@ func TestSyncAfterRestartIsTakenAndAnswered(t *testing.T) {
 	useKubeconfig(t, "apiVersion: v1\nkind: Config\n")
 	for flag, want := range map[string]int{"--sync-after-restart": 1, "--sync-after-restart=false": 0, "--dry-run": 0} {
 		var stderr bytes.Buffer
-		Main([]string{flag}, "1.2.3", func(string) string { return "" }, io.Discard, &stderr)
+		Main("reroll", []string{flag}, "1.2.3", func(string) string { return "" }, io.Discard, &stderr)
 		if got := strings.Count(stderr.String(), "level=INFO msg=\"--sync-after-restart changes nothing: changes made while the controller was away are always caught\"\n"); got != want {
 			t.Errorf("%s: %d lines, want %d: %s", flag, got, want, stderr.String())
 		}

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"k8s.io/utils/clock"
 )
 
 const about = `Reroll rolls Kubernetes workloads when the ConfigMaps and Secrets they use change.
@@ -27,10 +29,10 @@ replaced without touching a manifest. Reroll is not affiliated with Stakater.`
 // usageError is a mistake in the command line: exit code 2, with a hint at the help.
 type usageError struct{ error }
 
-// Main runs a command line and returns the exit code.
-func Main(args []string, version string, getenv func(string) string, stdout, stderr io.Writer) int {
+// Main runs a command line and returns the exit code. Called is the name that the program was started by.
+func Main(called string, args []string, version string, getenv func(string) string, stdout, stderr io.Writer) int {
 	inPod := getenv("KUBERNETES_SERVICE_HOST") != ""
-	root := newRoot(version, getenv, stderr)
+	root := newRoot(called, version, getenv, stderr)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	if len(args) == 0 && !inPod {
@@ -46,13 +48,18 @@ func Main(args []string, version string, getenv func(string) string, stdout, std
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "reroll: %v\n", err)
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(stderr, "reroll: %s\n", text)
+	}
 	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), "unknown command") {
-		fmt.Fprintln(stderr, "See reroll --help.")
+		fmt.Fprintf(stderr, "See %s --help.\n", root.DisplayName())
 		return 2
 	}
-	return 1
+	return exitCode(err)
 }
+
+// plugin is the name by which kubectl starts what is called as kubectl reroll.
+const plugin = "kubectl-reroll"
 
 // impliedRun makes flags without a command those of run: the image of Reloader is started like that.
 func impliedRun(args []string) []string {
@@ -89,7 +96,7 @@ func withValues(root *cobra.Command, args []string) []string {
 	return joined
 }
 
-func newRoot(version string, getenv func(string) string, stderr io.Writer) *cobra.Command {
+func newRoot(called, version string, getenv func(string) string, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "reroll",
 		Short:         "Rolls Kubernetes workloads when their ConfigMaps and Secrets change",
@@ -101,7 +108,13 @@ func newRoot(version string, getenv func(string) string, stderr io.Writer) *cobr
 	root.SetVersionTemplate("reroll {{.Version}} " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(version, getenv, stderr), newVersion())
+	if strings.HasPrefix(filepath.Base(called), plugin) {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl reroll"}
+	}
+	root.AddCommand(newRun(version, getenv, stderr), newWhy(getenv, clock.RealClock{}), newVersion())
+	for _, cmd := range root.Commands() {
+		cmd.Example = strings.ReplaceAll(cmd.Example, "%[1]s", root.DisplayName())
+	}
 	return root
 }
 

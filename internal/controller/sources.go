@@ -25,9 +25,9 @@ type watchedSource struct {
 	read func(obj runtime.Object, key reload.DigestKey, names reload.Names) (reload.Source, bool)
 }
 
-// ordinarySecrets leaves out what no pod can use as configuration: the history of Helm releases, by far the largest
+// OrdinarySecrets leaves out what no pod can use as configuration: the history of Helm releases, by far the largest
 // Secrets of most clusters, and the tokens that nodes join with. Every other type can be mounted.
-const ordinarySecrets = "type!=helm.sh/release.v1,type!=bootstrap.kubernetes.io/token"
+const OrdinarySecrets = "type!=helm.sh/release.v1,type!=bootstrap.kubernetes.io/token"
 
 // watchedSources is the table of the kinds that are watched.
 func watchedSources() []watchedSource {
@@ -44,7 +44,7 @@ func watchedSources() []watchedSource {
 		{
 			kind:     reload.Secret,
 			resource: corev1.SchemeGroupVersion.WithResource("secrets"),
-			newList:  func() runtime.Object { return &corev1.SecretList{} }, fieldSelector: ordinarySecrets,
+			newList:  func() runtime.Object { return &corev1.SecretList{} }, fieldSelector: OrdinarySecrets,
 			read: func(obj runtime.Object, key reload.DigestKey, names reload.Names) (reload.Source, bool) {
 				secret, ok := obj.(*corev1.Secret)
 				return reload.FromSecret(secret, key, names), ok

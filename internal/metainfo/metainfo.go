@@ -25,6 +25,9 @@ const Name = "reloader-meta-info"
 const (
 	labelKey   = "reloader.stakater.com/meta-info"
 	labelValue = "reloader"
+
+	// Selector finds it, in whatever namespace it is.
+	Selector = labelKey + "=" + labelValue
 )
 
 // Info is what is written.

@@ -110,3 +110,9 @@ func distance(a, b string) int {
 	}
 	return last[len(b)]
 }
+
+// Alike tells that one name may be a misspelling of another.
+func Alike(a, b string) bool {
+	_, alike := near(a, b, min(2, max(1, min(len(a), len(b))/3)))
+	return alike
+}

@@ -47,6 +47,7 @@ func commands() map[string]func(context.Context, *step) error {
 		"template-annotation": templateAnnotation,
 		"variable":            variable,
 		"shown":               shown,
+		"reroll":              reroll,
 	}
 }
 
@@ -87,6 +88,7 @@ func usage(command string) string {
 		"template-annotation": "[!] template-annotation KIND/NAME KEY REGEXP",
 		"variable":            "[!] variable KIND/NAME CONTAINER VARIABLE REGEXP",
 		"shown":               "[!] shown REGEXP",
+		"reroll":              "reroll [-code=N] WORD … REGEXP",
 	}
 	return "write: " + forms[command]
 }

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/inspect"
+)
+
+// asking is what the commands share that ask a cluster, with the rights of whoever calls them.
+type asking struct {
+	kubeconfig, context string
+	namespace           string
+	all                 bool
+	// at is the namespace of the controller, empty if it is to be found.
+	at    string
+	cfg   config.Config
+	clock clock.Clock
+}
+
+// bind adds the flags. All asks for one that means all namespaces.
+func (a *asking) bind(cmd *cobra.Command, all bool) {
+	flags := cmd.Flags()
+	flags.StringVarP(&a.namespace, "namespace", "n", "", "the namespace (default: that of the kubeconfig)")
+	if all {
+		flags.BoolVarP(&a.all, "all-namespaces", "A", false, "all namespaces")
+	}
+	flags.StringVar(&a.context, "context", "", "the context of the kubeconfig")
+	flags.StringVar(&a.kubeconfig, "kubeconfig", "", "the kubeconfig (default: KUBECONFIG, ~/.kube/config, or the ServiceAccount in a pod)")
+	flags.StringVar(&a.at, "controller-namespace", "", "where the controller runs (default: found by the ConfigMap reloader-meta-info)")
+	a.cfg.BindDecisionFlags(flags)
+	for _, name := range config.DecisionFlags() {
+		flags.Lookup(name).Hidden = true // in the way of the others, and named in the text
+	}
+}
+
+const asTheController = `
+
+Its own settings are read from what the controller has written down about itself. A flag of reroll run that is given here,
+such as --auto-reload-all, counts instead.`
+
+// cluster connects, and settles the namespace.
+func (a *asking) cluster() (*inspect.Cluster, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = a.kubeconfig
+	where := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: a.context})
+	restConfig, err := where.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to talk to: %w\nSet KUBECONFIG, or give --kubeconfig or --context", err)
+	}
+	own, _, err := where.Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("read the namespace of the kubeconfig: %w", err)
+	}
+	a.namespace = cmp.Or(a.namespace, own)
+	if a.all {
+		a.namespace = ""
+	}
+	return inspect.NewCluster(quick(restConfig))
+}
+
+// quick has no limit of its own: the requests of one command are few.
+func quick(c *rest.Config) *rest.Config {
+	limit(c, config.Requests{})
+	c.UserAgent = "reroll"
+	c.ContentType = runtime.ContentTypeProtobuf
+	c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return c
+}
+
+// read asks the cluster for everything once.
+func (a *asking) read(ctx context.Context, cmd *cobra.Command) (*inspect.Cluster, *inspect.Objects, error) {
+	cluster, settings, err := a.settings(ctx, cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, err := cluster.Read(ctx, settings, a.namespace)
+	if err != nil {
+		return nil, nil, unreachable(err)
+	}
+	return cluster, objects, nil
+}
+
+func (a *asking) settings(ctx context.Context, cmd *cobra.Command) (*inspect.Cluster, *inspect.Settings, error) {
+	cluster, err := a.cluster()
+	if err != nil {
+		return nil, nil, err
+	}
+	settings, err := inspect.Ask(ctx, cluster, &a.cfg, cmd.Flags(), a.at, a.namespace, a.clock.Now())
+	return cluster, settings, err
+}
+
+func unreachable(err error) error { return fmt.Errorf("ask the cluster: %w", err) }
+
+// paint is for terminals alone, and not for who does not want it: https://no-color.org.
+func paint(out io.Writer, getenv func(string) string) inspect.Paint {
+	file, ok := out.(*os.File)
+	return inspect.Paint{On: ok && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))}
+}
+
+// exitError ends with a code of its own. Without a message nothing is said.
+type exitError struct {
+	error
+	code int
+}
+
+// exitCode is 1 unless the error says something else.
+func exitCode(err error) int {
+	if own, ok := errors.AsType[exitError](err); ok {
+		return own.code
+	}
+	return 1
+}

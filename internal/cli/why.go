@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/clock"
+)
+
+func newWhy(getenv func(string) string, c clock.Clock) *cobra.Command {
+	a := &asking{clock: c}
+	cmd := &cobra.Command{
+		Use:   "why KIND/NAME [SOURCE]",
+		Short: "Why a workload was rolled, or was not",
+		Long: `Say of a workload what rolls it and why, what does not and why not, what its pods have, and what happens next.
+
+With a SOURCE, such as configmap/web, only that one is spoken of. The answer is what the controller would decide, from
+what you may read; nothing is written.` + asTheController,
+		Example: `  %[1]s why deployment/web
+  %[1]s why -n shop statefulset/db secret/db-password`,
+		Args: between(1, 2, "a workload, such as deployment/web"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cluster, objects, err := a.read(cmd.Context(), cmd)
+			if err != nil {
+				return err
+			}
+			source := ""
+			if len(args) == 2 {
+				source = args[1]
+			}
+			x, err := objects.Explain(a.namespace, args[0], source, cluster.Running(cmd.Context()), c.Now())
+			if err != nil {
+				return err
+			}
+			x.Last = cluster.LastEvent(cmd.Context(), &x.Workload)
+			_, err = fmt.Fprint(cmd.OutOrStdout(), x.Text(paint(cmd.OutOrStdout(), getenv)))
+			return err
+		},
+	}
+	a.bind(cmd, false)
+	return cmd
+}
+
+// between wants some arguments, the first of them as is said.
+func between(least, most int, first string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usageError{fmt.Errorf("%s needs %s", cmd.CommandPath(), first)}
+		case len(args) > most:
+			return usageError{fmt.Errorf("%s takes no more than %d arguments, and got %q", cmd.CommandPath(), most, args[most])}
+		default:
+			return nil
+		}
+	}
+}

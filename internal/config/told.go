@@ -1,0 +1,91 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+)
+
+// DecisionFlags are those that what is rolled depends on, in the order in which they matter to who asks.
+func DecisionFlags() []string {
+	all := []string{
+		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag,
+		"reload-strategy", "on-revert", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", argoRolloutsFlag,
+	}
+	var c Config
+	for _, f := range nameFlags(&c.Names) {
+		all = append(all, f.name)
+	}
+	return all
+}
+
+// BindDecisionFlags adds the flags of a controller to a command that says what one decides.
+func (c *Config) BindDecisionFlags(flags *pflag.FlagSet) {
+	own := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	c.BindFlags(own)
+	for _, name := range DecisionFlags() {
+		flags.AddFlag(own.Lookup(name))
+	}
+}
+
+// Take sets the flags to what a controller has written down that it was told, see Options. One that was given stays.
+func Take(flags *pflag.FlagSet, options map[string]any) error {
+	for option, name := range optionFlags() {
+		f, told := flags.Lookup(name), options[option]
+		if f == nil || told == nil || f.Changed {
+			continue
+		}
+		if err := take(f, told); err != nil {
+			return fmt.Errorf("%s is %v, which --%s does not take: %w", option, told, name, err)
+		}
+	}
+	return nil
+}
+
+func take(f *pflag.Flag, told any) error {
+	list, isList := f.Value.(pflag.SliceValue)
+	given, several := told.([]any)
+	switch {
+	case isList && several:
+		var texts []string
+		for _, item := range given {
+			texts = append(texts, fmt.Sprint(item))
+		}
+		return list.Replace(texts)
+	case told == "" && f.DefValue != "":
+		return nil // an older controller, which has no such flag
+	default:
+		return f.Value.Set(fmt.Sprint(told))
+	}
+}
+
+// Beyond are the flags that decide and differ from their defaults, as one would give them.
+func Beyond(flags *pflag.FlagSet) []string {
+	var all []string
+	known := DecisionFlags()
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(known, f.Name) {
+			return
+		}
+		value := f.Value.String()
+		if list, ok := f.Value.(pflag.SliceValue); ok && len(list.GetSlice()) == 0 || value == f.DefValue {
+			return
+		}
+		if value == "true" {
+			all = append(all, "--"+f.Name)
+			return
+		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			value = ""
+			for i, item := range list.GetSlice() {
+				if i > 0 {
+					value += ","
+				}
+				value += item
+			}
+		}
+		all = append(all, "--"+f.Name+"="+value)
+	})
+	return all
+}

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// What a controller writes down about itself is what a command takes it for.
+func TestWhatIsWrittenDownIsTaken(t *testing.T) {
+	told, flags := parsed(t, "--auto-reload-all", "--auto-annotation=example.org/roll", "--namespaces-to-ignore=a,b", "--reload-strategy=annotations",
+		"--namespace-selector=team in (a,b)", "--is-Argo-Rollouts=false", "--log-level=debug", "--reload-on-delete")
+	text, err := json.Marshal(told.Options(flags))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var options map[string]any
+	if err := json.Unmarshal(text, &options); err != nil {
+		t.Fatal(err)
+	}
+
+	var c Config
+	own := pflag.NewFlagSet("why", pflag.ContinueOnError)
+	c.BindDecisionFlags(own)
+	if err := own.Parse([]string{"--auto-annotation=example.org/other"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Take(own, options); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"--auto-annotation=example.org/other", "--auto-reload-all", "--is-Argo-Rollouts=false", "--namespace-selector=team in (a,b)",
+		"--namespaces-to-ignore=a,b", "--reload-on-delete", "--reload-strategy=annotations",
+	}
+	if got := Beyond(own); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !c.AutoReloadAll || c.Names.Auto != "example.org/other" || c.Selectors.Namespaces.String() != "team in (a,b)" {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestWhatCannotBeTakenIsSaid(t *testing.T) {
+	var c Config
+	own := pflag.NewFlagSet("why", pflag.ContinueOnError)
+	c.BindDecisionFlags(own)
+	if err := Take(own, map[string]any{"autoReloadAll": "perhaps", "unknown": 1}); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,344 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/state"
+)
+
+// State is how a workload stands to its sources.
+type State uint8
+
+// The states. Only InStep is good; Unknown is neither.
+const (
+	// InStep means that its pods have what its sources hold.
+	InStep State = iota
+	// Waiting means that a change was made just now, or that something else has to end first.
+	Waiting
+	// Rolling means that a rollout is under way.
+	Rolling
+	// Stale means that pods are behind, and that nothing is known to be on its way.
+	Stale
+	// Reverted means that somebody took the mark of a reload away.
+	Reverted
+	// Unknown means that what may be read cannot tell.
+	Unknown
+	// NotOptedIn means that nothing rolls it.
+	NotOptedIn
+)
+
+// String returns the state as a word or two.
+func (s State) String() string {
+	words := [...]string{"in step", "waiting", "rolling", "stale", "reverted", "unknown", "not opted in"}
+	if int(s) < len(words) {
+		return words[s]
+	}
+	return fmt.Sprintf("State(%d)", uint8(s))
+}
+
+// Answer is what is known about one workload.
+type Answer struct {
+	Workload reload.Workload
+	Progress Progress
+	State    State
+	// Detail is what there is to say about the state, in a phrase.
+	Detail string
+	// Since is when the content was written that pods do not have.
+	Since    time.Time
+	Decision reload.Decision
+	Ledger   Ledger
+	Sources  []Source
+	// Missing are the entries of its lists that no source fits.
+	Missing []reload.NamedSource
+	// Unknown are the reasons why something could not be told.
+	Unknown []string
+	// LeftOut says why the controller does not look at it.
+	LeftOut string
+	// Pods are nil as long as they were not asked for.
+	Pods *Ages
+}
+
+// Ledger is the one on the workload.
+type Ledger struct {
+	reload.Ledger
+	// There tells that there is one, and Err why it says nothing.
+	There bool
+	Err   error
+}
+
+// Ages are how many pods there are and since when.
+type Ages struct {
+	Count          int
+	Oldest, Newest time.Time
+}
+
+// Source is one that the workload refers to or names.
+type Source struct {
+	Key     reload.LocalKey
+	Uses    []reload.Use
+	Verdict reload.Verdict
+	// Unread tells that its kind may not be read, and Absent that there is none of that name.
+	Unread, Absent bool
+	// Near are names that it may be a misspelling of.
+	Near []string
+	// Unselected and Ignored tell that the controller was told not to look at it.
+	Unselected, Ignored bool
+	// Match tells that its owner has marked it to be found.
+	Match            bool
+	Content          Content
+	Written, Created time.Time
+	// Older of the pods were started before the content was written; -1 if they were not asked for.
+	Older    int
+	Problems []reload.Problem
+}
+
+// Content is how the content of a source stands to the ledger.
+type Content uint8
+
+// The ways it can.
+const (
+	// NotCompared is for a source that does not concern the workload.
+	NotCompared Content = iota
+	AsInLedger
+	OtherThanInLedger
+	NotInLedger
+	// Keyed is for a Secret whose digest cannot be compared without the key of the controller.
+	Keyed
+)
+
+// Evaluation answers about all workloads that were read.
+type Evaluation struct {
+	objects *Objects
+	state   *state.State
+	pods    Pods
+	now     time.Time
+}
+
+// Evaluate puts what was read where the controller has it after a start, when it has seen nothing happen yet.
+func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
+	st := state.New(o.settings.AutoReloadAll)
+	for _, w := range o.workloads {
+		if w.Borrows != nil {
+			st.PutBorrower(w.Workload, false)
+		}
+	}
+	for _, w := range o.workloads {
+		if w.Borrows == nil {
+			st.PutWorkload(w.Workload, false)
+		}
+	}
+	for _, src := range o.sources {
+		if !slices.Contains(o.settings.Ignored.Sources, src.Key.Kind) {
+			st.PutSource(src, false)
+		}
+	}
+	return &Evaluation{objects: o, state: st, pods: pods, now: now}
+}
+
+// OptedIn are the workloads that some source could roll, in a fixed order.
+func (e *Evaluation) OptedIn() []reload.WorkloadKey {
+	var keys []reload.WorkloadKey
+	for key, w := range e.objects.workloads {
+		known, ok := e.state.Workload(key)
+		if ok && !w.Deleting && known.Policy.OptedIn(e.objects.settings.AutoReloadAll) && e.objects.settings.leftOut(e.objects, key.Namespace) == "" {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, compareKeys)
+	return keys
+}
+
+func compareKeys(a, b reload.WorkloadKey) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+}
+
+// Of answers about one workload, which has to be there.
+func (e *Evaluation) Of(key reload.WorkloadKey) Answer {
+	facts, _ := e.state.Facts(key)
+	s := e.objects.settings
+	a := Answer{Workload: facts.Workload, Progress: e.objects.workloads[key].progress}
+	a.LeftOut = s.leftOut(e.objects, key.Namespace)
+	a.readLedger()
+	e.complete(&facts, &a)
+	a.Missing = facts.Missing()
+	a.Missing = slices.DeleteFunc(a.Missing, func(n reload.NamedSource) bool { return e.unread(n.Kind) })
+	a.Sources = e.sources(&facts, &a)
+
+	a.Decision = reload.Decide(facts)
+	if a.Decision.Action == reload.AskPods {
+		if pods := e.ask(&a); pods != nil {
+			facts.Pods = pods
+			a.Decision = reload.Decide(facts)
+		}
+	}
+	e.unseen(&a)
+	e.evidence(&a)
+	e.conclude(&facts, &a)
+	return a
+}
+
+func (a *Answer) readLedger() {
+	if a.Workload.LedgerText == "" {
+		return
+	}
+	a.Ledger.There = true
+	a.Ledger.Ledger, a.Ledger.Err = reload.ParseLedger(a.Workload.LedgerText)
+	if a.Ledger.Err == nil && a.Ledger.UID != a.Workload.UID {
+		a.Ledger.Err = errCopied
+	}
+}
+
+const errCopied = copied("it was copied from another object")
+
+type copied string
+
+// Error returns the message.
+func (e copied) Error() string { return string(e) }
+
+// complete adds to the facts what the controller was told. A Secret that cannot be compared counts as unchanged here:
+// what the age of the pods says of it comes after.
+func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
+	s := e.objects.settings
+	f.Strategy, f.OnRevert, f.SecretMarks = s.Marks.Strategy, s.Marks.OnRevert, s.Marks.Secrets
+	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, slices.Clone(s.Ignored.Sources)
+	f.Quiet, f.Instance, f.Installed = s.quiet(&f.Workload), s.Key.ID(), s.Installed
+	if s.Controller == "" && a.Ledger.There {
+		f.Installed = time.Time{} // whoever has written the ledger was there before
+	}
+	for _, kind := range sourceKinds() {
+		if e.unread(kind) && !slices.Contains(f.Unread, kind) {
+			f.Unread = append(f.Unread, kind)
+		}
+	}
+	if s.NoKey == "" {
+		return
+	}
+	f.Instance = a.Ledger.Instance
+	f.Concerns = slices.DeleteFunc(f.Concerns, func(c reload.Concern) bool {
+		_, all := a.Ledger.Aggregates[reload.Secret]
+		return all && c.Source.Key.Kind == reload.Secret
+	})
+	for i := range f.Concerns {
+		src := &f.Concerns[i].Source
+		if digest, ok := a.Ledger.Entries[src.Key.Local()]; ok && src.Key.Kind == reload.Secret {
+			src.Digest = digest
+		}
+	}
+}
+
+// unread tells that sources of a kind may not be read, though the controller reads them.
+func (e *Evaluation) unread(kind reload.SourceKind) bool {
+	return e.objects.unread[plural(kind)] != nil && kind != reload.SecretProviderClass && !slices.Contains(e.objects.settings.Ignored.Sources, kind)
+}
+
+// quiet is how long the sources of a workload have to be.
+func (s *Settings) quiet(w *reload.Workload) time.Duration {
+	if own, ok := w.Policy.Settle(); ok {
+		return own
+	}
+	if w.Tool != reload.NoTool {
+		return max(s.Settle, s.SettleGitOps)
+	}
+	return s.Settle
+}
+
+// ask returns the pods of the workload; nil if they may not be listed, which is noted.
+func (e *Evaluation) ask(a *Answer) *reload.Pods {
+	found, err := podsOf(&a.Workload, e.pods)
+	if err != nil {
+		a.doubt(err.Error())
+		return nil
+	}
+	var pods reload.Pods
+	ages := &Ages{}
+	for _, pod := range found {
+		pods.Add(pod.Created, pod.Version)
+		if pod.Created.After(ages.Newest) {
+			ages.Newest = pod.Created
+		}
+	}
+	ages.Count, ages.Oldest = pods.Count, pods.Oldest
+	a.Pods = ages
+	return &pods
+}
+
+func (a *Answer) doubt(why string) {
+	if !slices.Contains(a.Unknown, why) {
+		a.Unknown = append(a.Unknown, why)
+	}
+}
+
+// sources are all that the workload refers to or names, those that are not there too.
+func (e *Evaluation) sources(f *reload.Facts, a *Answer) []Source {
+	keys := map[reload.LocalKey]struct{}{}
+	for _, ref := range f.Workload.References {
+		keys[ref.Key] = struct{}{}
+	}
+	for _, c := range f.Concerns {
+		keys[c.Source.Key.Local()] = struct{}{}
+	}
+	for key := range e.objects.sources {
+		if key.Namespace == f.Workload.Key.Namespace && f.Workload.Policy.Names(key.Local()) {
+			keys[key.Local()] = struct{}{}
+		}
+	}
+	for _, n := range f.Workload.Policy.Named() {
+		if !n.Expression {
+			keys[reload.LocalKey{Kind: n.Kind, Name: n.Text}] = struct{}{}
+		}
+	}
+	var all []Source
+	for key := range keys {
+		if key.Kind != reload.SecretProviderClass {
+			all = append(all, e.source(f, a, key))
+		}
+	}
+	slices.SortFunc(all, func(x, y Source) int {
+		return cmp.Or(cmp.Compare(x.Key.Kind, y.Key.Kind), cmp.Compare(x.Key.Name, y.Key.Name))
+	})
+	return all
+}
+
+func (e *Evaluation) source(f *reload.Facts, a *Answer, key reload.LocalKey) Source {
+	w := &f.Workload
+	s := Source{Key: key, Older: -1, Unread: e.unread(key.Kind), Ignored: slices.Contains(e.objects.settings.Ignored.Sources, key.Kind)}
+	ref, _ := w.Reference(key)
+	s.Uses = ref.Uses
+	src, there := e.objects.sources[key.In(w.Key.Namespace)]
+	s.Verdict = w.Judge(key.In(w.Key.Namespace), src.Annotations, f.AutoReloadAll)
+	if !there {
+		s.Absent = !s.Unread && !s.Ignored
+		if s.Absent {
+			s.Near = e.near(key, w.Key.Namespace)
+		}
+		return s
+	}
+	s.Written, s.Created, s.Problems, s.Unselected = src.DataTime, src.Created, src.Problems, src.Annotations.Unselected
+	s.Match = src.Annotations.Match
+	if s.Verdict.Concerned && !s.Unselected {
+		s.Content = e.objects.settings.compare(&src, &a.Ledger)
+	}
+	return s
+}
+
+func (s *Settings) compare(src *reload.Source, l *Ledger) Content {
+	key := src.Key.Local()
+	digest, ok := l.Entries[key]
+	_, all := l.Aggregates[key.Kind]
+	switch {
+	case !l.There || l.Err != nil || !ok && !all:
+		return NotInLedger
+	case key.Kind == reload.Secret && (s.NoKey != "" || l.Instance != s.Key.ID()):
+		return Keyed
+	case all:
+		return NotCompared
+	case digest == src.Digest:
+		return AsInLedger
+	default:
+		return OtherThanInLedger
+	}
+}

@@ -1,0 +1,143 @@
+package inspect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// startLag is by how much a pod has to be younger than a content to have it for sure.
+const startLag = 5 * time.Second
+
+// unseen notes the kinds of which the workload names some by an expression, and that may not be read.
+func (e *Evaluation) unseen(a *Answer) {
+	for _, kind := range sourceKinds() {
+		if e.unread(kind) && len(a.Workload.Policy.Patterns(kind)) > 0 {
+			a.doubt(fmt.Sprintf("it names %ss by an expression, and you may not list them", kind))
+		}
+	}
+}
+
+// evidence counts for each source the pods that are older than its content, where anything depends on that.
+func (e *Evaluation) evidence(a *Answer) {
+	for i := range a.Sources {
+		src := &a.Sources[i]
+		if src.Unread && (src.Verdict.Concerned || src.Verdict.Rule == reload.RuleNoMatchAnnotation) {
+			a.doubt(fmt.Sprintf("%s: you may not read %ss", src.Key, src.Key.Kind))
+			continue
+		}
+		if src.Unread || !src.Verdict.Concerned || src.Absent || src.Unselected || src.Ignored {
+			continue
+		}
+		if src.Content == AsInLedger && a.Pods == nil {
+			continue
+		}
+		found, err := podsOf(&a.Workload, e.pods)
+		if err != nil {
+			if src.Content == Keyed {
+				a.doubt(err.Error())
+			}
+			continue
+		}
+		if a.Pods == nil {
+			e.ask(a)
+		}
+		src.Older = 0
+		for _, pod := range found {
+			if !pod.Created.After(src.Written.Add(startLag)) {
+				src.Older++
+			}
+		}
+		if src.Content == Keyed && src.Older > 0 && src.Written.After(src.Created) {
+			a.doubt(fmt.Sprintf("%s: %s; %s", src.Key, older(src.Older, len(found)), e.objects.settings.keyless()))
+		}
+	}
+}
+
+// older says how many pods may have another content.
+func older(n, all int) string { return fmt.Sprintf("%d of %d pods are older than its content", n, all) }
+
+// keyless says why Secrets cannot be compared.
+func (s *Settings) keyless() string {
+	if s.NoKey == "" {
+		return "its digest was made with another key"
+	}
+	return s.NoKey
+}
+
+// grace is how much longer than the quiet period a change may take to be acted upon before it counts as missed.
+const grace = 20 * time.Second
+
+// conclude says how the workload stands.
+func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
+	d, w := &a.Decision, &a.Workload
+	s := e.objects.settings
+	switch {
+	case !w.Policy.OptedIn(s.AutoReloadAll):
+		a.State, a.Detail = NotOptedIn, "nothing rolls it"
+	case a.LeftOut != "":
+		a.State, a.Detail = Stale, "because "+a.LeftOut
+	case d.TooNew:
+		a.State, a.Detail = Unknown, d.Why
+		a.doubt(d.Why)
+	case d.Reverted != nil:
+		a.State = Reverted
+		a.Detail = fmt.Sprintf("by %s: %d of %d pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
+	case d.Action == reload.Reload:
+		e.pending(f, a)
+	case d.Action == reload.AskPods:
+		a.State, a.Detail = Unknown, "the age of its pods decides, and they may not be listed"
+	case !w.AtRest && a.Progress.Paused:
+		a.State, a.Detail = Stale, fmt.Sprintf("because its rollout is paused (spec.paused): %d of %d pods are updated", a.Progress.Updated, a.Progress.Wanted)
+	case !w.AtRest:
+		a.State, a.Detail = Rolling, fmt.Sprintf("%d of %d", a.Progress.Updated, a.Progress.Wanted)
+	case len(a.Unknown) > 0:
+		a.State, a.Detail = Unknown, a.Unknown[0]
+	case !a.Ledger.There && len(f.Concerns) > 0:
+		a.State, a.Detail = Waiting, "for a controller to note its sources"
+	}
+}
+
+// pending is for a change that the controller has not acted upon.
+func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
+	last := a.Decision.Changes[len(a.Decision.Changes)-1]
+	a.Since = last.Source.DataTime
+	if last.Deleted {
+		a.Since = e.now
+	}
+	s := e.objects.settings
+	// With an edit that takes keys away no time is noted: it may have been just now.
+	if !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now) {
+		a.State, a.Detail = Waiting, fmt.Sprintf("until its sources were quiet for %s (%s)", s.quiet(&f.Workload), a.Decision.Why)
+		return
+	}
+	a.State, a.Detail = Stale, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
+}
+
+// longAgo tells that the controller must have acted since.
+func (e *Evaluation) longAgo(t time.Time, w *reload.Workload) bool {
+	s := e.objects.settings
+	return e.now.Sub(t) > max(s.SettleMax, s.quiet(w))+grace
+}
+
+// silence is after how long without a sign of life the controller counts as ended.
+const silence = time.Minute
+
+func (s *Settings) alive(now time.Time) bool {
+	return !s.Heard.IsZero() && now.Sub(s.Heard) < silence
+}
+
+// inaction says why nothing may have been done.
+func (s *Settings) inaction(now time.Time) string {
+	switch {
+	case s.Silent:
+		return "no controller runs"
+	case !s.Heard.IsZero() && !s.alive(now):
+		return "the controller was last heard " + ago(s.Heard, now)
+	case s.Controller == "":
+		return "no controller has acted"
+	default:
+		return "the controller has not acted; its log says why"
+	}
+}

@@ -1,0 +1,72 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Explain answers about one workload, by what a user has written, and about one source of it, if any is named.
+func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*Explanation, error) {
+	key, err := o.Workload(ns, name)
+	if err != nil {
+		return nil, err
+	}
+	x := &Explanation{Settings: o.settings, Now: now}
+	if lender := o.workloads[key].Borrows; lender != nil {
+		if _, ok := o.workloads[*lender]; !ok {
+			return nil, fmt.Errorf("%s uses the pod template of %s, which does not exist or may not be read", key, lender)
+		}
+		borrower := key
+		x.Borrower, key = &borrower, *lender
+	}
+	e := o.Evaluate(pods, now)
+	x.Answer = e.Of(key)
+	if source == "" {
+		return x, nil
+	}
+	asked, err := o.Source(ns, source)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(x.Sources, func(s Source) bool { return s.Key == asked.Local() })
+	if i < 0 {
+		facts, _ := e.state.Facts(key)
+		s := e.source(&facts, &x.Answer, asked.Local())
+		x.Asked = &s
+		return x, nil
+	}
+	x.Asked = &x.Sources[i]
+	return x, nil
+}
+
+// reporter is by which the controller signs its events.
+const reporter = "reroll"
+
+// LastEvent returns the newest event of the controller about a workload; nil without one, or without the right to look.
+func (c *Cluster) LastEvent(ctx context.Context, w *reload.Workload) *LastEvent {
+	list, err := c.CoreV1().Events(w.Key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
+		"involvedObject.kind": w.Key.Kind, "involvedObject.name": w.Key.Name, "involvedObject.uid": string(w.UID),
+	}.String()})
+	if err != nil {
+		return nil // it is one line less
+	}
+	var last *corev1.Event
+	for i := range list.Items {
+		event := &list.Items[i]
+		if event.ReportingController == reporter && (last == nil || event.EventTime.After(last.EventTime.Time)) {
+			last = event
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	return &LastEvent{Reason: last.Reason, Note: last.Message, At: last.EventTime.Time}
+}

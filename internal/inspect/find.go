@@ -1,0 +1,149 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// shortNames are what kubectl takes too.
+func shortNames() map[string]string {
+	return map[string]string{"deploy": "deployment", "sts": "statefulset", "ds": "daemonset", "ro": "rollout", "cm": "configmap"}
+}
+
+// Workload finds one by what a user has written: deployment/web, deploy/web, or web alone.
+func (o *Objects) Workload(ns, text string) (reload.WorkloadKey, error) {
+	kind, name, err := split(text, workloadKinds())
+	if err != nil {
+		return reload.WorkloadKey{}, err
+	}
+	var found, near []reload.WorkloadKey
+	for key := range o.workloads {
+		switch {
+		case key.Namespace != ns:
+		case key.Name == name && (kind == "" || key.Kind == kind):
+			found = append(found, key)
+		case key.Name == name || reload.Alike(key.Name, name):
+			near = append(near, key)
+		}
+	}
+	slices.SortFunc(found, compareKeys)
+	slices.SortFunc(near, compareKeys)
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return reload.WorkloadKey{}, fmt.Errorf("%s may be %s: say which", name, listed(refs(found), "or"))
+	}
+	for _, k := range kinds.All() {
+		if err := o.unread[k.Resource.Resource]; err != nil && (kind == "" || kind == k.Name) {
+			return reload.WorkloadKey{}, fmt.Errorf("you may not list %s in namespace %s: %w", k.Resource.Resource, ns, err)
+		}
+	}
+	return reload.WorkloadKey{}, fmt.Errorf("namespace %s has no %s%s", ns, cmp.Or(kind, "workload")+" "+name, didYouMean(refs(near)))
+}
+
+// Source finds one in the same way. It need not exist.
+func (o *Objects) Source(ns, text string) (reload.SourceKey, error) {
+	kind, name, err := split(text, map[string]string{"configmap": "ConfigMap", "secret": "Secret"})
+	if err != nil {
+		return reload.SourceKey{}, err
+	}
+	var found []reload.SourceKey
+	for _, k := range sourceKinds() {
+		key := reload.SourceKey{Kind: k, Namespace: ns, Name: name}
+		if kind != "" {
+			if k.String() == kind {
+				return key, nil
+			}
+			continue
+		}
+		if _, ok := o.sources[key]; ok {
+			found = append(found, key)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return reload.SourceKey{}, fmt.Errorf("namespace %s has no ConfigMap and no Secret %s; write configmap/%s or secret/%s to ask about one that is not there", ns, name, name, name)
+	default:
+		return reload.SourceKey{}, fmt.Errorf("%s may be configmap/%s or secret/%s: say which", name, name, name)
+	}
+}
+
+func workloadKinds() map[string]string {
+	known := map[string]string{}
+	for _, kind := range kinds.All() {
+		known[strings.ToLower(kind.Name)] = kind.Name
+	}
+	return known
+}
+
+// split reads KIND/NAME. The kind is empty where there is none.
+func split(text string, known map[string]string) (kind, name string, err error) {
+	word, name, ok := strings.Cut(text, "/")
+	if !ok {
+		return "", text, nil
+	}
+	word, _, _ = strings.Cut(strings.ToLower(word), ".")
+	word = cmp.Or(shortNames()[word], word)
+	kind, ok = known[word]
+	if !ok {
+		kind, ok = known[strings.TrimSuffix(word, "s")]
+	}
+	if !ok || name == "" {
+		return "", "", fmt.Errorf("%s: write KIND/NAME, where KIND is %s", text, listed(slices.Sorted(maps.Keys(known)), "or"))
+	}
+	return kind, name, nil
+}
+
+func refs(keys []reload.WorkloadKey) []string {
+	var all []string
+	for _, key := range keys {
+		all = append(all, ref(key))
+	}
+	return all
+}
+
+// ref is a workload as a user of kubectl writes it.
+func ref(key reload.WorkloadKey) string { return strings.ToLower(key.Kind) + "/" + key.Name }
+
+// near are the sources that a name may be a misspelling of.
+func (e *Evaluation) near(key reload.LocalKey, ns string) []string {
+	var names []string
+	for other := range e.objects.sources {
+		if other.Namespace != ns {
+			continue
+		}
+		if other.Kind == key.Kind && reload.Alike(other.Name, key.Name) || other.Name == key.Name {
+			names = append(names, other.Local().String())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// mostNear is how many are offered.
+const mostNear = 5
+
+func didYouMean(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + listed(names[:min(len(names), mostNear)], "or") + "?"
+}
+
+// listed puts names into a sentence.
+func listed(names []string, and string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + and + " " + names[last]
+}

@@ -1,0 +1,71 @@
+package inspect
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// Decode reads manifests, in YAML or JSON, some of them in lists. What is no Kubernetes object is an error; objects that
+// do not matter here are among what is returned.
+func Decode(from io.Reader) ([]runtime.Object, error) {
+	var all []runtime.Object
+	documents := yaml.NewYAMLOrJSONDecoder(from, 4096)
+	for n := 1; ; n++ {
+		var raw runtime.RawExtension
+		if err := documents.Decode(&raw); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("document %d: %w", n, err)
+		}
+		if text := bytes.TrimSpace(raw.Raw); len(text) == 0 || string(text) == "null" {
+			continue
+		}
+		objects, err := decodeOne(raw.Raw)
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", n, err)
+		}
+		all = append(all, objects...)
+	}
+}
+
+func decodeOne(text []byte) ([]runtime.Object, error) {
+	plain := &unstructured.Unstructured{}
+	if err := plain.UnmarshalJSON(text); err != nil {
+		return nil, err
+	}
+	if plain.IsList() {
+		var all []runtime.Object
+		err := plain.EachListItem(func(item runtime.Object) error {
+			one, ok := item.(*unstructured.Unstructured)
+			if !ok {
+				return fmt.Errorf("a list with a %T in it", item)
+			}
+			obj, err := typed(one)
+			all = append(all, obj)
+			return err
+		})
+		return all, err
+	}
+	obj, err := typed(plain)
+	return []runtime.Object{obj}, err
+}
+
+// typed gives an object its Go type, if there is one.
+func typed(plain *unstructured.Unstructured) (runtime.Object, error) {
+	obj, err := scheme.Scheme.New(plain.GroupVersionKind())
+	if err != nil {
+		return plain, nil //nolint:nilerr // a custom kind, which has none
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plain.Object, obj); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", plain.GetKind(), plain.GetName(), err)
+	}
+	obj.GetObjectKind().SetGroupVersionKind(plain.GroupVersionKind())
+	return obj, nil
+}

@@ -1,0 +1,174 @@
+// Package inspect answers what the controller would decide, and why, from what a user may read: one look at the
+// cluster, as the controller has at its start. It writes nothing.
+package inspect
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Objects are what was read, and as little of it as is needed: the content of a Secret is digested as it comes.
+type Objects struct {
+	settings   *Settings
+	workloads  map[reload.WorkloadKey]workload
+	sources    map[reload.SourceKey]reload.Source
+	namespaces map[string]namespace
+	// unread are the resources, by their plural, that could not be listed.
+	unread map[string]error
+	// Skipped are objects that could not be understood.
+	Skipped []error
+}
+
+type workload struct {
+	reload.Workload
+	progress Progress
+}
+
+type namespace struct {
+	labels      labels.Set
+	terminating bool
+}
+
+// NewObjects returns none, to be read under the settings of a controller.
+func NewObjects(s *Settings) *Objects {
+	return &Objects{
+		settings:  s,
+		workloads: map[reload.WorkloadKey]workload{}, sources: map[reload.SourceKey]reload.Source{},
+		namespaces: map[string]namespace{}, unread: map[string]error{},
+	}
+}
+
+// Put takes an object of whatever kind matters here, and leaves the others alone.
+func (o *Objects) Put(obj runtime.Object) {
+	switch typed := obj.(type) {
+	case *corev1.ConfigMap:
+		o.putSource(reload.FromConfigMap(typed, o.settings.Names), typed.Labels)
+	case *corev1.Secret:
+		o.putSource(reload.FromSecret(typed, o.settings.Key, o.settings.Names), typed.Labels)
+	case *corev1.Namespace:
+		o.namespaces[typed.Name] = namespace{labels: typed.Labels, terminating: typed.Status.Phase == corev1.NamespaceTerminating}
+	default:
+		o.putWorkload(obj)
+	}
+}
+
+func (o *Objects) putSource(src reload.Source, l map[string]string) {
+	selector := o.settings.Selectors.Resources
+	src.Annotations.Unselected = selector != nil && !selector.Matches(labels.Set(l))
+	o.sources[src.Key] = src
+}
+
+func (o *Objects) putWorkload(obj runtime.Object) {
+	kind, ok := kindOf(obj)
+	if !ok {
+		return
+	}
+	w, err := kind.Read(obj, o.settings.Names)
+	if err != nil {
+		o.Skipped = append(o.Skipped, err)
+		return
+	}
+	o.workloads[w.Key] = workload{w, progressOf(obj)}
+}
+
+// kindOf goes by what the object says of itself, or by its type: what comes in a list says nothing.
+func kindOf(obj runtime.Object) (kinds.Kind, bool) {
+	said := obj.GetObjectKind().GroupVersionKind()
+	for _, kind := range kinds.All() {
+		if said.Kind == kind.Name && said.Group == kind.Resource.Group {
+			return kind, true
+		}
+		if _, err := kind.Parts(obj); said.Kind == "" && err == nil {
+			return kind, true
+		}
+	}
+	return kinds.Kind{}, false
+}
+
+// Delete forgets an object.
+func (o *Objects) Delete(resource string, name types.NamespacedName) {
+	for _, kind := range kinds.All() {
+		if kind.Resource.Resource == resource {
+			delete(o.workloads, reload.WorkloadKey{Kind: kind.Name, Namespace: name.Namespace, Name: name.Name})
+		}
+	}
+	for _, kind := range sourceKinds() {
+		if plural(kind) == resource {
+			delete(o.sources, reload.SourceKey{Kind: kind, Namespace: name.Namespace, Name: name.Name})
+		}
+	}
+}
+
+// Keep forgets the objects of a resource that are not named.
+func (o *Objects) Keep(resource string, named map[types.NamespacedName]struct{}) {
+	for key := range o.workloads {
+		o.keep(resource, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, named)
+	}
+	for key := range o.sources {
+		o.keep(resource, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, named)
+	}
+}
+
+func (o *Objects) keep(resource string, name types.NamespacedName, named map[types.NamespacedName]struct{}) {
+	if _, ok := named[name]; !ok {
+		o.Delete(resource, name)
+	}
+}
+
+// sourceKinds are those that are read.
+func sourceKinds() []reload.SourceKind { return []reload.SourceKind{reload.ConfigMap, reload.Secret} }
+
+func plural(kind reload.SourceKind) string {
+	if kind == reload.Secret {
+		return "secrets"
+	}
+	return "configmaps"
+}
+
+// Pod is one that runs.
+type Pod struct {
+	Name    string
+	Labels  labels.Set
+	Created time.Time
+	Version uint64
+}
+
+// Pods returns those of a namespace that have not ended and are not about to.
+type Pods func(namespace string) ([]Pod, error)
+
+// podsOf are those that the selector of a workload finds.
+func podsOf(w *reload.Workload, in Pods) ([]Pod, error) {
+	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
+	if err != nil {
+		return nil, err
+	}
+	all, err := in(w.Key.Namespace)
+	var found []Pod
+	for _, pod := range all {
+		if selector.Matches(pod.Labels) {
+			found = append(found, pod)
+		}
+	}
+	return found, err
+}
+
+// Unread are the resources that may not be listed, but for the sources that the controller does not read either.
+func (o *Objects) Unread() []string {
+	var all []string
+	for _, resource := range slices.Sorted(maps.Keys(o.unread)) {
+		if !slices.ContainsFunc(o.settings.Ignored.Sources, func(k reload.SourceKind) bool { return plural(k) == resource }) {
+			all = append(all, resource)
+		}
+	}
+	return all
+}

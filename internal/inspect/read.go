@@ -1,0 +1,152 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/kinds"
+)
+
+// Cluster is what is asked, with the rights of the caller.
+type Cluster struct {
+	controller.Client
+}
+
+// NewCluster returns one.
+func NewCluster(config *rest.Config) (*Cluster, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	custom, err := controller.CustomClients(config, client)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{controller.Client{Interface: client, Custom: custom}}, nil
+}
+
+// Resources are all that is looked at in a namespace, or in all.
+func Resources(ns string) []controller.Watched {
+	all := []controller.Watched{
+		{Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Namespace: ns, NewList: func() runtime.Object { return &corev1.ConfigMapList{} }},
+		{
+			Resource: corev1.SchemeGroupVersion.WithResource("secrets"), Namespace: ns, FieldSelector: controller.OrdinarySecrets,
+			NewList: func() runtime.Object { return &corev1.SecretList{} },
+		},
+	}
+	for _, kind := range kinds.All() {
+		all = append(all, controller.Watched{Resource: kind.Resource, Namespace: ns, Custom: kind.Custom, NewList: kind.NewList})
+	}
+	return all
+}
+
+// page bounds what is in memory of one resource before it is digested.
+const page = 500
+
+// Read lists everything once. What may not be read is noted, and no reason to end.
+func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, error) {
+	o := NewObjects(s)
+	for _, watched := range Resources(ns) {
+		err := c.list(ctx, watched, o.Put)
+		if err := o.noted(watched, err); err != nil {
+			return nil, err
+		}
+	}
+	c.readNamespaces(ctx, s, o, ns)
+	return o, nil
+}
+
+// noted keeps what may not be read apart from what failed.
+func (o *Objects) noted(watched controller.Watched, err error) error {
+	switch {
+	case err == nil, watched.Custom && apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsForbidden(err):
+		o.unread[watched.Resource.Resource] = err
+		return nil
+	default:
+		return err
+	}
+}
+
+// readNamespaces asks only where an answer depends on it. Without the right to, no selector is taken to leave anything out.
+func (c *Cluster) readNamespaces(ctx context.Context, s *Settings, o *Objects, ns string) {
+	if s.Selectors.Namespaces == nil {
+		return
+	}
+	watched := controller.Watched{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), NewList: func() runtime.Object { return &corev1.NamespaceList{} }}
+	if ns != "" {
+		watched.FieldSelector = "metadata.name=" + ns
+	}
+	if err := c.list(ctx, watched, o.Put); err != nil {
+		o.unread["namespaces"] = err
+	}
+}
+
+func (c *Cluster) list(ctx context.Context, watched controller.Watched, each func(runtime.Object)) error {
+	opts := metav1.ListOptions{Limit: page}
+	from := c.Open(watched)
+	for {
+		list, err := from.List(ctx, opts)
+		if err != nil {
+			return err
+		}
+		if err := meta.EachListItem(list, func(obj runtime.Object) error {
+			each(obj)
+			return nil
+		}); err != nil {
+			return err
+		}
+		head, err := meta.ListAccessor(list)
+		if err != nil {
+			return err
+		}
+		if opts.Continue = head.GetContinue(); opts.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// Running returns the pods, each namespace listed once, when it is first asked for.
+func (c *Cluster) Running(ctx context.Context) Pods {
+	var mu sync.Mutex
+	known := map[string]func() ([]Pod, error){}
+	return func(ns string) ([]Pod, error) {
+		mu.Lock()
+		ask, ok := known[ns]
+		if !ok {
+			ask = sync.OnceValues(func() ([]Pod, error) { return c.pods(ctx, ns) })
+			known[ns] = ask
+		}
+		mu.Unlock()
+		return ask()
+	}
+}
+
+func (c *Cluster) pods(ctx context.Context, ns string) ([]Pod, error) {
+	var all []Pod
+	watched := controller.Watched{Resource: corev1.SchemeGroupVersion.WithResource("pods"), Namespace: ns, NewList: func() runtime.Object { return &corev1.PodList{} }}
+	err := c.list(ctx, watched, func(obj runtime.Object) {
+		pod, ok := obj.(*corev1.Pod)
+		if !ok || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			return
+		}
+		version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
+		all = append(all, Pod{Name: pod.Name, Labels: pod.Labels, Created: pod.CreationTimestamp.Time, Version: version})
+	})
+	if apierrors.IsForbidden(err) {
+		return nil, fmt.Errorf("you may not list the pods of namespace %s", ns)
+	}
+	return all, err
+}

@@ -1,0 +1,180 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/lease"
+	"github.com/reroll-dev/reroll/internal/metainfo"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Settings are those of the controller that is asked about, as far as they can be told.
+type Settings struct {
+	*config.Config
+	// Controller is the namespace that it runs in, empty if it was not found.
+	Controller string
+	// Assumed says why the settings are those of the command line and the defaults; empty if the controller was found.
+	Assumed string
+	// Beyond are the flags that differ from the defaults.
+	Beyond []string
+	// Key makes the digests of Secrets, and NoKey says why there is none.
+	Key   reload.DigestKey
+	NoKey string
+	// Installed is when the controller came, as far as that shows.
+	Installed time.Time
+	// Heard is when the controller last gave a sign of life, zero if that may not be read.
+	Heard time.Time
+	// Silent tells that there is no lease, or that nobody holds it.
+	Silent bool
+}
+
+// Assume returns the settings of the command line and the defaults.
+func Assume(cfg *config.Config, flags *pflag.FlagSet, now time.Time, why string) (*Settings, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Settings{Config: cfg, Assumed: why, Beyond: config.Beyond(flags), NoKey: "its controller was not found", Installed: now}, nil
+}
+
+// Ask finds the controller by what it has written down about itself, and how it was told to. At is the namespace that it
+// is said to be in, and near the one that is asked about; where several run, that one's counts.
+func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, flags *pflag.FlagSet, at, near string, now time.Time) (*Settings, error) {
+	found, why := written(ctx, client, at, near)
+	if found == nil {
+		s, err := Assume(cfg, flags, now, why)
+		if err == nil && at != "" {
+			s.Controller = at
+			s.meet(ctx, client)
+		}
+		return s, err
+	}
+	var options map[string]any
+	if err := json.Unmarshal([]byte(found.Data["reloaderOptions"]), &options); err != nil {
+		return nil, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", found.Namespace, found.Name, err)
+	}
+	if err := config.Take(flags, options); err != nil {
+		return nil, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", found.Namespace, found.Name, err)
+	}
+	s, err := Assume(cfg, flags, now, "")
+	if err != nil {
+		return nil, err
+	}
+	s.Controller, s.Installed = found.Namespace, found.CreationTimestamp.Time
+	s.meet(ctx, client)
+	return s, nil
+}
+
+// meet reads the key and the lease, as far as one may.
+func (s *Settings) meet(ctx context.Context, client kubernetes.Interface) {
+	key, made, err := controller.LoadDigestKey(ctx, client, s.Controller, true)
+	switch {
+	case apierrors.IsForbidden(err):
+		s.NoKey = "you may not read the controller's key"
+	case err != nil:
+		s.NoKey = err.Error()
+	case made.IsZero():
+		s.NoKey = "the controller has made no key yet"
+	default:
+		s.Key, s.NoKey, s.Installed = key, "", made
+	}
+	held, err := client.CoordinationV1().Leases(s.Controller).Get(ctx, lease.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		s.Silent = true
+	case err == nil && cmp.Or(deref(held.Spec.HolderIdentity), "") == "":
+		s.Silent = true
+	case err == nil && held.Spec.RenewTime != nil:
+		s.Heard = held.Spec.RenewTime.Time
+	}
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// written returns what a controller has written down, or why there is nothing.
+func written(ctx context.Context, client kubernetes.Interface, at, near string) (*corev1.ConfigMap, string) {
+	if at != "" {
+		found, err := client.CoreV1().ConfigMaps(at).Get(ctx, metainfo.Name, metav1.GetOptions{})
+		if err == nil {
+			return found, ""
+		}
+		return nil, because(err, fmt.Sprintf("there is no ConfigMap %s/%s", at, metainfo.Name))
+	}
+	list, err := client.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{LabelSelector: metainfo.Selector})
+	if apierrors.IsForbidden(err) {
+		// Who may read one namespace alone may still be in the one of the controller.
+		for _, ns := range slices.Compact([]string{near, "reroll"}) {
+			if found, err := client.CoreV1().ConfigMaps(ns).Get(ctx, metainfo.Name, metav1.GetOptions{}); err == nil {
+				return found, ""
+			}
+		}
+		return nil, "you may not look for the controller in all namespaces"
+	}
+	if err != nil {
+		return nil, because(err, "")
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.ConfigMap) int {
+		return cmp.Or(-cmp.Compare(yes(a.Namespace == near), yes(b.Namespace == near)), cmp.Compare(a.Namespace, b.Namespace))
+	})
+	if len(list.Items) == 0 {
+		return nil, "no ConfigMap has the label " + metainfo.Selector
+	}
+	return &list.Items[0], ""
+}
+
+func yes(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// because is a refusal in a few words.
+func because(err error, missing string) string {
+	switch {
+	case apierrors.IsNotFound(err) && missing != "":
+		return missing
+	case apierrors.IsForbidden(err):
+		return "you may not read the ConfigMap " + metainfo.Name
+	default:
+		return err.Error()
+	}
+}
+
+// leftOut says why the controller does not look at a namespace, empty if it does.
+func (s *Settings) leftOut(o *Objects, ns string) string {
+	if len(s.Namespaces) > 0 {
+		if slices.Contains(s.Namespaces, ns) {
+			return ""
+		}
+		return "the controller watches other namespaces (--namespaces)"
+	}
+	if slices.Contains(s.Selectors.NamespacesToIgnore, ns) {
+		return "the controller leaves namespace " + ns + " out (--namespaces-to-ignore)"
+	}
+	known, ok := o.namespaces[ns]
+	if selector := s.Selectors.Namespaces; ok && selector != nil && !selector.Matches(known.labels) {
+		return "the labels of namespace " + ns + " are not those that the controller looks for (--namespace-selector)"
+	}
+	if known.terminating {
+		return "namespace " + ns + " is being deleted"
+	}
+	return ""
+}

@@ -1,0 +1,186 @@
+package inspect
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing them")
+
+// noon is when all of these stories are told.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// story is a file of testdata. Its head are lines such as "# flags: --auto-reload-all"; then come the objects as the
+// controller has noted them, and behind a line "# then" what is different now.
+type story struct {
+	objects *Objects
+	pods    []Pod
+	noPods  bool
+	// heads are the values of the lines at the beginning, by their names.
+	heads map[string]string
+}
+
+func read(t *testing.T, name string) *story {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tell(t, string(text))
+}
+
+func tell(t *testing.T, text string) *story {
+	t.Helper()
+	s := &story{heads: map[string]string{}}
+	for line := range strings.Lines(text) {
+		head, value, ok := strings.Cut(strings.TrimPrefix(line, "# "), ": ")
+		if !ok || !strings.HasPrefix(line, "# ") {
+			break
+		}
+		s.heads[head] = strings.TrimSpace(value)
+	}
+	s.objects = NewObjects(s.settings(t))
+	before, after, changed := strings.Cut(text, "# then\n")
+	s.put(t, before)
+	if s.heads["ledger"] != "none" {
+		s.adopt(t)
+	}
+	if changed {
+		s.put(t, after)
+	}
+	for _, resource := range strings.Fields(s.heads["unread"]) {
+		s.objects.unread[resource] = apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", nil)
+		s.objects.Keep(resource, map[types.NamespacedName]struct{}{})
+		s.noPods = s.noPods || resource == "pods"
+	}
+	return s
+}
+
+func (s *story) settings(t *testing.T) *Settings {
+	t.Helper()
+	var cfg config.Config
+	flags := pflag.NewFlagSet("why", pflag.ContinueOnError)
+	cfg.BindDecisionFlags(flags)
+	if err := flags.Parse(strings.Fields(s.heads["flags"])); err != nil {
+		t.Fatal(err)
+	}
+	settings, err := Assume(&cfg, flags, noon, s.heads["assumed"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if settings.Assumed != "" {
+		return settings
+	}
+	settings.Controller, settings.Installed = "reroll", noon.Add(-90*24*time.Hour)
+	if heard := s.heads["heard"]; heard != "" {
+		settings.Heard, err = time.Parse(time.RFC3339, heard)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings.NoKey = s.heads["nokey"]
+	if settings.NoKey == "" {
+		settings.Key, err = reload.NewDigestKey([]byte(strings.Repeat("k", 32)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return settings
+}
+
+func (s *story) put(t *testing.T, text string) {
+	t.Helper()
+	objects, err := Decode(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledgers := map[reload.WorkloadKey]string{}
+	for key, w := range s.objects.workloads {
+		ledgers[key] = w.LedgerText
+	}
+	for _, obj := range objects {
+		if pod, ok := obj.(*corev1.Pod); ok {
+			s.pods = append(s.pods, Pod{Name: pod.Name, Labels: pod.Labels, Created: pod.CreationTimestamp.Time})
+		}
+		s.objects.Put(obj)
+	}
+	for key, w := range s.objects.workloads {
+		if w.LedgerText == "" {
+			w.LedgerText = ledgers[key]
+			s.objects.workloads[key] = w
+		}
+	}
+	for _, err := range s.objects.Skipped {
+		t.Error(err)
+	}
+}
+
+// adopt writes the ledgers that the controller would. With a head "marks: gone" they say that the latest reload has left
+// marks that do not stand any more.
+func (s *story) adopt(t *testing.T) {
+	t.Helper()
+	e := s.objects.Evaluate(s.running, noon)
+	for _, key := range e.OptedIn() {
+		a := e.Of(key)
+		if a.Decision.Action == reload.Nothing {
+			continue
+		}
+		ledger := a.Decision.Ledger
+		if s.heads["nokey"] != "" {
+			ledger.Instance = "0badcafe"
+		}
+		if s.heads["marks"] == "gone" {
+			ledger.Marks, ledger.Counter, ledger.Step = reload.Digest{1}, 3, reload.StepAnnotation
+		}
+		w := s.objects.workloads[key]
+		w.LedgerText = ledger.String()
+		s.objects.workloads[key] = w
+	}
+}
+
+func (s *story) running(ns string) ([]Pod, error) {
+	if s.noPods {
+		return nil, errNoPods
+	}
+	return s.pods, nil
+}
+
+const errNoPods = copied("you may not list the pods of namespace shop")
+
+// golden compares a text with a file of testdata, and says so if a line is too long to be read.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	for line := range strings.Lines(got) {
+		if line = strings.TrimRight(line, "\n"); len([]rune(line)) > Width && !strings.HasPrefix(line, "  kubectl ") || strings.HasSuffix(line, " ") {
+			t.Errorf("a line of %d columns: %q", len([]rune(line)), line)
+		}
+	}
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is not what was expected (go test ./internal/inspect -update writes it):\n%s", path, diff)
+	}
+}

@@ -1,0 +1,340 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Explanation is an answer with what else is told about one workload.
+type Explanation struct {
+	Answer
+	Settings *Settings
+	// Asked is the one source that was asked about, nil for all.
+	Asked *Source
+	// Borrower is the workload that was asked about, if that has its pod template from this one.
+	Borrower *reload.WorkloadKey
+	// Last is the newest event of the controller about the workload, nil if there is none or none may be read.
+	Last *LastEvent
+	Now  time.Time
+}
+
+// LastEvent is one that the controller has written.
+type LastEvent struct {
+	Reason, Note string
+	At           time.Time
+}
+
+// Text is the explanation for a reader.
+func (x *Explanation) Text(paint Paint) string {
+	p := &pageText{paint: paint}
+	p.paragraph(x.head(paint))
+	if x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) && x.State == Unknown && len(x.Unknown) > 0 {
+		for _, why := range x.Unknown {
+			p.entry("unknown", why)
+		}
+	}
+	x.mistakes(p)
+	x.optIn(p)
+	if x.Borrower != nil {
+		p.gap()
+		p.paragraph(fmt.Sprintf("%s %s uses its pod template, so that this %s is rolled in its place.", x.Borrower.Kind, x.Borrower.Name, x.Workload.Key.Kind))
+	}
+	x.sources(p)
+	x.history(p)
+	x.settings(p)
+	return p.b.String()
+}
+
+// head is the answer in a sentence.
+func (x *Explanation) head(paint Paint) string {
+	name := x.Workload.Key.String()
+	optedIn := x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll)
+	switch {
+	case x.Asked != nil && !x.rolls(x.Asked):
+		return fmt.Sprintf("A change of %s does not roll %s: %s.", x.Asked.Key, name, paint.in(yellow, x.whyNot(x.Asked)))
+	case x.Asked != nil:
+		return fmt.Sprintf("A change of %s rolls %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
+	case !optedIn:
+		return fmt.Sprintf("%s is %s: no change of a ConfigMap or Secret rolls it.", name, paint.in(yellow, "not opted in"))
+	case x.LeftOut != "":
+		return fmt.Sprintf("%s is opted in, and %s: %s.", name, paint.in(red, "not looked at"), x.LeftOut)
+	case !x.any():
+		return fmt.Sprintf("%s is opted in, and %s.", name, paint.in(yellow, "nothing that exists rolls it"))
+	default:
+		return fmt.Sprintf("%s is opted in, and %s.", name, paint.state(x.State, x.standing()))
+	}
+}
+
+// standing is the state with what there is to say about it.
+func (a *Answer) standing() string {
+	switch {
+	case a.State == InStep:
+		return "in step: its pods have what its sources hold"
+	case a.State == Unknown:
+		return "unknown: not all can be told from what you may read"
+	case a.Detail == "":
+		return a.State.String()
+	default:
+		return a.State.String() + " " + a.Detail
+	}
+}
+
+// rolls tells that a change of the source would be acted upon.
+func (x *Explanation) rolls(s *Source) bool {
+	return s.Verdict.Concerned && !s.Absent && !s.Unselected && !s.Ignored && x.LeftOut == ""
+}
+
+func (x *Explanation) any() bool {
+	for i := range x.Sources {
+		if s := &x.Sources[i]; x.rolls(s) || s.Unread {
+			return true
+		}
+	}
+	return false
+}
+
+// whyNot is the first thing that keeps a source from rolling the workload.
+func (x *Explanation) whyNot(s *Source) string {
+	switch {
+	case x.LeftOut != "":
+		return x.LeftOut
+	case s.Absent && len(s.Near) > 0:
+		return "there is none" + didYouMean(s.Near)
+	case s.Absent && s.Verdict.Concerned:
+		return "there is none; when it is created, it is watched"
+	case s.Absent && len(s.Uses) == 0:
+		return "there is none, and the workload does not refer to it"
+	case s.Ignored:
+		return fmt.Sprintf("the controller does not read %ss (--resources-to-ignore)", s.Key.Kind)
+	case s.Unselected:
+		return "its labels are not those that the controller looks for (--resource-label-selector)"
+	case s.Verdict.Rule == reload.RuleNotOptedIn && s.Match:
+		return fmt.Sprintf("%s; that the source matches counts only for a workload with %s: \"true\"", s.Verdict.Rule, x.Settings.Names.Search)
+	case s.Verdict.Rule == reload.RuleNotOptedIn && x.Workload.Policy.OptedIn(false):
+		return fmt.Sprintf("%s for %ss", s.Verdict.Rule, s.Key.Kind)
+	case s.Verdict.Entry != "" && s.Verdict.Entry != s.Key.Name:
+		return fmt.Sprintf("%s (%s)", s.Verdict.Rule, s.Verdict.Entry)
+	default:
+		return s.Verdict.Rule.String()
+	}
+}
+
+// word is by what a source rolls the workload.
+func word(s *Source) string {
+	if s.Verdict.Rule == reload.RuleNamed && s.Verdict.Entry != s.Key.Name {
+		return fmt.Sprintf("named by %q", s.Verdict.Entry)
+	}
+	return s.Verdict.Rule.String()
+}
+
+// optIn says how, to who has not.
+func (x *Explanation) optIn(p *pageText) {
+	if x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) {
+		return
+	}
+	p.gap()
+	if x.Settings.AutoReloadAll {
+		p.paragraph(fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" opts this one out. To opt it in again:", x.Settings.Names.Auto))
+	} else {
+		p.paragraph("To opt it in for all that it refers to:")
+	}
+	p.command(fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=true", x.Workload.Key.Namespace, ref(x.Workload.Key), x.Settings.Names.Auto))
+}
+
+func (x *Explanation) sources(p *pageText) {
+	all := x.Sources
+	if x.Asked != nil {
+		all = []Source{*x.Asked}
+	}
+	p.gap()
+	if len(all) == 0 {
+		p.entry("sources", "none: it refers to no ConfigMap or Secret, and names none")
+	}
+	for i := range all {
+		s := &all[i]
+		title := ""
+		if i == 0 {
+			title = "sources"
+		}
+		switch {
+		case s.Unread && s.Verdict.Concerned:
+			p.entry(title, fmt.Sprintf("%s rolls it (%s), if it is there: you may not read %ss", s.Key, word(s), s.Key.Kind))
+		case x.rolls(s):
+			p.entry(title, fmt.Sprintf("%s rolls it (%s)", s.Key, word(s)))
+		default:
+			p.entry(title, fmt.Sprintf("%s does not roll it: %s", s.Key, x.whyNot(s)))
+		}
+		for _, line := range x.about(s) {
+			for j, part := range wrap(line, Width-indent-4) {
+				p.b.WriteString(strings.Repeat(" ", indent+2) + map[bool]string{true: "", false: "  "}[j == 0] + part + "\n")
+			}
+		}
+	}
+	for _, n := range x.Missing {
+		if n.Expression {
+			p.entry("", fmt.Sprintf("%q, an expression in its list, matches no %s", n.Text, n.Kind))
+		}
+	}
+}
+
+// about are lines about one source.
+func (x *Explanation) about(s *Source) []string {
+	var lines []string
+	for _, use := range s.Uses {
+		line := use.String()
+		if use.Key != "" {
+			line += ", key " + use.Key
+		}
+		lines = append(lines, line)
+	}
+	if len(s.Uses) == 0 {
+		lines = append(lines, "the pod template does not refer to it")
+	}
+	if !x.rolls(s) || s.Written.IsZero() {
+		return lines
+	}
+	content := "content of " + ago(s.Written, x.Now)
+	switch s.Content {
+	case AsInLedger:
+		content += ", as in the ledger"
+	case OtherThanInLedger:
+		content += ", other than in the ledger"
+	case NotInLedger:
+		content += ", not in the ledger yet"
+	case Keyed:
+		content += ", cannot be compared with the ledger: " + x.Settings.keyless()
+	case NotCompared:
+	}
+	if s.Older >= 0 && x.Pods != nil {
+		switch {
+		case x.Pods.Count == 0:
+			content += "; there are no pods"
+		case s.Older == 0:
+			content += "; all pods are younger"
+		default:
+			content += "; " + older(s.Older, x.Pods.Count)
+		}
+	}
+	return append(lines, content)
+}
+
+func (x *Explanation) mistakes(p *pageText) {
+	title := "mistakes"
+	told := map[string]struct{}{}
+	say := func(text string) {
+		if _, twice := told[text]; !twice {
+			p.entry(title, text)
+			told[text], title = struct{}{}, ""
+		}
+	}
+	for _, problem := range x.Workload.Problems {
+		say(problem.String())
+	}
+	for i := range x.Sources {
+		if x.Asked != nil && x.Sources[i].Key != x.Asked.Key {
+			continue
+		}
+		for _, problem := range x.Sources[i].Problems {
+			say(x.Sources[i].Key.String() + ": " + problem.String())
+		}
+	}
+}
+
+// history is what was done, and what happens next.
+func (x *Explanation) history(p *pageText) {
+	if !x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) && !x.Ledger.There {
+		return
+	}
+	p.entry("ledger", x.ledger())
+	if x.Pods != nil && x.Pods.Count > 0 {
+		p.entry("pods", fmt.Sprintf("%s, the oldest of %s", counted(int64(x.Pods.Count), "pod"), ago(x.Pods.Oldest, x.Now)))
+	}
+	if x.Last != nil {
+		p.entry("last event", fmt.Sprintf("%s, %s: %s", x.Last.Reason, ago(x.Last.At, x.Now), x.Last.Note))
+	}
+	if x.Asked == nil || x.rolls(x.Asked) {
+		p.entry("next", x.next())
+	}
+}
+
+func (x *Explanation) ledger() string {
+	l := &x.Ledger
+	switch {
+	case !l.There:
+		return "none: the controller has not noted what its pods were started with"
+	case l.Err != nil:
+		return l.Err.Error()
+	}
+	text := counted(l.Counter, "reload")
+	if l.Counter == 0 {
+		text = "no reload yet"
+	}
+	var marks []string
+	for _, m := range x.Workload.Marks.Env {
+		marks = append(marks, m.Variable)
+	}
+	if x.Workload.Marks.ReloadedFrom != "" {
+		marks = append(marks, "annotation "+x.Settings.Names.LastReloadedFrom)
+	}
+	if len(marks) > 0 {
+		text += "; marks: " + listed(marks, "and")
+	}
+	return text
+}
+
+func (x *Explanation) next() string {
+	d := &x.Decision
+	quiet := x.Settings.quiet(&x.Workload)
+	switch {
+	case x.LeftOut != "" || x.State == NotOptedIn:
+		return "nothing"
+	case d.Reverted != nil && d.Reverted.Final:
+		return "nothing more is written until the content changes again; docs/gitops.md#reverted says what helps"
+	case d.Reverted != nil && d.Action == reload.Reload:
+		return "it is rolled once more, by another mark"
+	case x.State == Stale && d.Action == reload.Reload:
+		return "as soon as the controller acts, it is rolled"
+	case d.Action == reload.Reload:
+		return fmt.Sprintf("it is rolled when its sources were quiet for %s, %s at most", quiet, max(quiet, x.Settings.SettleMax))
+	case d.Action == reload.AwaitRest:
+		return "when its rollout has ended, its pods are asked"
+	case !x.any():
+		return "nothing, until one of its sources is there"
+	case !x.Ledger.There && x.Settings.Controller == "":
+		return "nothing, until a controller runs: the README says how to install it"
+	case !x.Ledger.There:
+		return "nothing, until the controller has noted what its pods were started with"
+	case x.Progress.Paused && !x.Workload.AtRest:
+		return "nothing, as long as it is paused: kubectl rollout resume -n " + x.Workload.Key.Namespace + " " + ref(x.Workload.Key)
+	case x.State == Rolling:
+		return "its rollout goes on"
+	default:
+		return fmt.Sprintf("it is rolled when a source that rolls it has other content, and was quiet for %s", quiet)
+	}
+}
+
+// settings says whose they are.
+func (x *Explanation) settings(p *pageText) { x.Settings.tell(p, x.Now) }
+
+// tell says what the settings are, and from where.
+func (s *Settings) tell(p *pageText, now time.Time) {
+	text := "it was not found (" + s.Assumed + "); assumed are the defaults"
+	if s.Assumed != "" && len(s.Beyond) > 0 {
+		text += " and " + strings.Join(s.Beyond, " ")
+	}
+	if s.Assumed == "" {
+		text = "in namespace " + s.Controller
+		switch {
+		case s.Silent:
+			text += ", which nobody runs now"
+		case !s.Heard.IsZero():
+			text += ", last heard " + ago(s.Heard, now)
+		}
+		text += "; " + cmp.Or(strings.Join(s.Beyond, " "), "its settings are the defaults")
+	}
+	p.entry("controller", text)
+}

@@ -1,0 +1,54 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// reroll runs a command of the binary as a user does, in the namespace of the scenario, until it says what is expected.
+func reroll(ctx context.Context, s *step) error {
+	if err := s.wantNoNegation(); err != nil {
+		return err
+	}
+	code := 0
+	if text, given := strings.CutPrefix(s.args[0], "-code="); given {
+		var err error
+		if code, err = strconv.Atoi(text); err != nil {
+			return fmt.Errorf("%w: %w", errUsage, err)
+		}
+		s.args = s.args[1:]
+	}
+	if err := s.wantArgs(2, 20); err != nil {
+		return err
+	}
+	last := len(s.args) - 1
+	pattern, err := s.pattern(last)
+	if err != nil {
+		return err
+	}
+	binary, err := s.setting.Binary()
+	if err != nil {
+		return err
+	}
+	return harness.Await(ctx, fmt.Sprintf("%q, with exit code %d", pattern, code), func(ctx context.Context) error {
+		cmd := exec.CommandContext(ctx, binary, append(s.args[:last:last], "--namespace="+s.ns.Name)...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+s.setting.Cluster.Kubeconfig(), "GORACE=halt_on_error=1")
+		out, err := cmd.CombinedOutput()
+		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+			return err
+		}
+		// Where lines are broken depends on the name of the namespace.
+		said := strings.Join(strings.Fields(string(out)), " ")
+		if got := cmd.ProcessState.ExitCode(); got != code || !pattern.MatchString(said) {
+			return fmt.Errorf("exit code %d:\n%s", got, out)
+		}
+		return nil
+	})
+}

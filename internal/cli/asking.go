@@ -51,8 +51,17 @@ const asTheController = `
 Its own settings are read from what the controller has written down about itself. A flag of reroll run that is given here,
 such as --auto-reload-all, counts instead.`
 
-// cluster connects, and settles the namespace.
+// cluster connects.
 func (a *asking) cluster() (*inspect.Cluster, error) {
+	config, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	return inspect.NewCluster(config)
+}
+
+// config says how to connect, and settles the namespace.
+func (a *asking) config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = a.kubeconfig
 	where := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: a.context})
@@ -68,7 +77,7 @@ func (a *asking) cluster() (*inspect.Cluster, error) {
 	if a.all {
 		a.namespace = ""
 	}
-	return inspect.NewCluster(quick(restConfig))
+	return quick(restConfig), nil
 }
 
 // quick has no limit of its own: the requests of one command are few.
@@ -110,11 +119,14 @@ func paint(out io.Writer, getenv func(string) string) inspect.Paint {
 	return inspect.Paint{On: ok && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))}
 }
 
-// exitError ends with a code of its own. Without a message nothing is said.
+// exitError ends with a code of its own. Without a text nothing is said.
 type exitError struct {
-	error
+	text string
 	code int
 }
+
+// Error returns the text.
+func (e exitError) Error() string { return e.text }
 
 // exitCode is 1 unless the error says something else.
 func exitCode(err error) int {

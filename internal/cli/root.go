@@ -107,11 +107,13 @@ func newRoot(called, version string, getenv func(string) string, stderr io.Write
 	}
 	root.SetVersionTemplate("reroll {{.Version}} " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.CompletionOptions.HiddenDefaultCmd = true
 	if strings.HasPrefix(filepath.Base(called), plugin) {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl reroll"}
 	}
-	root.AddCommand(newRun(version, getenv, stderr), newWhy(getenv, clock.RealClock{}), newVersion())
+	root.AddCommand(newRun(version, getenv, stderr), newVersion())
+	root.AddCommand(
+		newStatus(getenv, clock.RealClock{}), newWhy(getenv, clock.RealClock{}),
+	)
 	for _, cmd := range root.Commands() {
 		cmd.Example = strings.ReplaceAll(cmd.Example, "%[1]s", root.DisplayName())
 	}

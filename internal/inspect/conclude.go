@@ -44,8 +44,12 @@ func (e *Evaluation) evidence(a *Answer) {
 			e.ask(a)
 		}
 		src.Older = 0
+		sure := src.Written.Add(startLag)
+		if a.Ledger.There && a.Ledger.Err == nil && src.Written.Unix() <= a.Ledger.DataTime {
+			sure = src.Written // whoever wrote the ledger has seen it, so what rolled the workload since came later
+		}
 		for _, pod := range found {
-			if !pod.Created.After(src.Written.Add(startLag)) {
+			if !pod.Created.After(sure) {
 				src.Older++
 			}
 		}
@@ -89,7 +93,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case d.Action == reload.AskPods:
 		a.State, a.Detail = Unknown, "the age of its pods decides, and they may not be listed"
 	case !w.AtRest && a.Progress.Paused:
-		a.State, a.Detail = Stale, fmt.Sprintf("because its rollout is paused (spec.paused): %d of %d pods are updated", a.Progress.Updated, a.Progress.Wanted)
+		a.State, a.Detail = Stale, fmt.Sprintf("as its rollout is paused: %d of %d pods are updated (spec.paused)", a.Progress.Updated, a.Progress.Wanted)
 	case !w.AtRest:
 		a.State, a.Detail = Rolling, fmt.Sprintf("%d of %d", a.Progress.Updated, a.Progress.Wanted)
 	case len(a.Unknown) > 0:
@@ -109,7 +113,7 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	// With an edit that takes keys away no time is noted: it may have been just now.
 	if !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now) {
-		a.State, a.Detail = Waiting, fmt.Sprintf("until its sources were quiet for %s (%s)", s.quiet(&f.Workload), a.Decision.Why)
+		a.State, a.Detail = Waiting, fmt.Sprintf("for %s of quiet: %s", s.quiet(&f.Workload), a.Decision.Why)
 		return
 	}
 	a.State, a.Detail = Stale, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))

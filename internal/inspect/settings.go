@@ -90,22 +90,24 @@ func (s *Settings) meet(ctx context.Context, client kubernetes.Interface) {
 	default:
 		s.Key, s.NoKey, s.Installed = key, "", made
 	}
+	s.hear(ctx, client)
+}
+
+// hear reads the lease, if one may.
+func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
+	if s.Controller == "" {
+		return
+	}
+	s.Silent, s.Heard = false, time.Time{}
 	held, err := client.CoordinationV1().Leases(s.Controller).Get(ctx, lease.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		s.Silent = true
-	case err == nil && cmp.Or(deref(held.Spec.HolderIdentity), "") == "":
+	case err == nil && (held.Spec.HolderIdentity == nil || *held.Spec.HolderIdentity == ""):
 		s.Silent = true
 	case err == nil && held.Spec.RenewTime != nil:
 		s.Heard = held.Spec.RenewTime.Time
 	}
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // written returns what a controller has written down, or why there is nothing.

@@ -88,7 +88,7 @@ func usage(command string) string {
 		"template-annotation": "[!] template-annotation KIND/NAME KEY REGEXP",
 		"variable":            "[!] variable KIND/NAME CONTAINER VARIABLE REGEXP",
 		"shown":               "[!] shown REGEXP",
-		"reroll":              "reroll [-code=N] WORD … REGEXP",
+		"reroll":              "reroll [-as=NAME] [-code=N] WORD … REGEXP",
 	}
 	return "write: " + forms[command]
 }

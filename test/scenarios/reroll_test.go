@@ -17,7 +17,14 @@ func reroll(ctx context.Context, s *step) error {
 	if err := s.wantNoNegation(); err != nil {
 		return err
 	}
-	code := 0
+	code, kubeconfig := 0, s.setting.Cluster.Kubeconfig()
+	if account, given := strings.CutPrefix(s.args[0], "-as="); given {
+		var err error
+		if kubeconfig, err = s.setting.Cluster.ServiceAccountKubeconfig(ctx, s.ns.Name, account); err != nil {
+			return err
+		}
+		s.args = s.args[1:]
+	}
 	if text, given := strings.CutPrefix(s.args[0], "-code="); given {
 		var err error
 		if code, err = strconv.Atoi(text); err != nil {
@@ -39,7 +46,7 @@ func reroll(ctx context.Context, s *step) error {
 	}
 	return harness.Await(ctx, fmt.Sprintf("%q, with exit code %d", pattern, code), func(ctx context.Context) error {
 		cmd := exec.CommandContext(ctx, binary, append(s.args[:last:last], "--namespace="+s.ns.Name)...)
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+s.setting.Cluster.Kubeconfig(), "GORACE=halt_on_error=1")
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1")
 		out, err := cmd.CombinedOutput()
 		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 			return err

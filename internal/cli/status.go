@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/inspect"
+)
+
+// showing is how the state of workloads is shown, and until when.
+type showing struct {
+	asking
+	output string
+	wait   time.Duration
+	watch  bool
+	name   string
+	paint  inspect.Paint
+	out    io.Writer
+}
+
+func newStatus(getenv func(string) string, c clock.Clock) *cobra.Command {
+	s := &showing{asking: asking{clock: c}}
+	cmd := &cobra.Command{
+		Use:   "status [KIND/NAME]",
+		Short: "Whether pods run with what their ConfigMaps and Secrets hold",
+		Long: `Say of each workload that is opted in whether its pods run with what its ConfigMaps and Secrets hold.
+
+The exit code is 0 if all do, 1 if one does not, and 2 if that could not be told. What you may not read is unknown, and
+never fine.
+
+With --wait, it returns as soon as all are in step, or when that time is over. With --watch, it goes on until it is
+interrupted, and says what changes.` + asTheController,
+		Example: `  %[1]s status
+  %[1]s status -A -o wide
+  %[1]s status -n shop deployment/web --wait 5m`,
+		Args: between(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				s.name = args[0]
+			}
+			if err := s.check(); err != nil {
+				return err
+			}
+			s.out = cmd.OutOrStdout()
+			s.paint = paint(s.out, getenv)
+			code, err := s.run(cmd.Context(), cmd)
+			switch {
+			case err != nil:
+				return exitError{err.Error(), inspect.CodeUnknown}
+			case code != inspect.CodeInStep:
+				return exitError{code: code}
+			default:
+				return nil
+			}
+		},
+	}
+	s.bind(cmd, true)
+	flags := cmd.Flags()
+	flags.StringVarP(&s.output, "output", "o", "", "wide or json")
+	flags.DurationVar(&s.wait, "wait", 0, "wait at most so long until all are in step")
+	flags.BoolVarP(&s.watch, "watch", "w", false, "go on, and say what changes")
+	return cmd
+}
+
+func (s *showing) check() error {
+	switch {
+	case s.output != "" && s.output != "wide" && s.output != "json":
+		return usageError{fmt.Errorf("--output=%s: must be wide or json", s.output)}
+	case s.wait < 0:
+		return usageError{fmt.Errorf("--wait=%s: must be more than 0, such as 5m", s.wait)}
+	case s.watch && s.wait > 0:
+		return usageError{errors.New("--watch goes on for ever, and --wait does not: give one of them")}
+	case s.all && s.name != "":
+		return usageError{fmt.Errorf("%s is in one namespace: give --namespace and not --all-namespaces", s.name)}
+	default:
+		return nil
+	}
+}
+
+func (s *showing) run(ctx context.Context, cmd *cobra.Command) (int, error) {
+	if s.wait > 0 || s.watch {
+		return s.follow(ctx, cmd)
+	}
+	cluster, objects, err := s.read(ctx, cmd)
+	if err != nil {
+		return 0, err
+	}
+	status, err := objects.Status(s.namespace, s.name, cluster.Running(ctx), s.clock.Now())
+	if err != nil {
+		return 0, err
+	}
+	return status.Code(), s.show(status)
+}
+
+func (s *showing) show(status *inspect.Status) error {
+	text := status.Text(s.paint, s.output == "wide")
+	if s.output == "json" {
+		var err error
+		if text, err = status.JSON(); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprint(s.out, text)
+	return err
+}
+
+// follow looks again whenever something has changed.
+func (s *showing) follow(ctx context.Context, cmd *cobra.Command) (int, error) {
+	cluster, settings, err := s.settings(ctx, cmd)
+	if err != nil {
+		return 0, err
+	}
+	whole := ctx
+	if s.wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.wait)
+		defer cancel()
+	}
+	var last *inspect.Status
+	err = cluster.Follow(ctx, settings, s.namespace, s.clock, func(objects *inspect.Objects) (bool, error) {
+		// What is asked at the end of the time is still answered.
+		status, err := objects.Status(s.namespace, s.name, cluster.Running(whole), s.clock.Now())
+		if err != nil {
+			return false, err
+		}
+		if s.watch && !status.Differs(last) {
+			return false, nil
+		}
+		last = status
+		if s.watch {
+			return false, s.show(status)
+		}
+		return status.Code() == inspect.CodeInStep, nil
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case last == nil:
+		return 0, errors.New("nothing was read in that time")
+	case s.watch:
+		return last.Code(), nil
+	default:
+		return last.Code(), s.show(last)
+	}
+}

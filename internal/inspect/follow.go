@@ -1,0 +1,144 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/intake"
+)
+
+// together is how long is waited after a change for more of them: a rollout is dozens.
+const together = 300 * time.Millisecond
+
+// again is how soon is looked again although nothing has changed: what is fresh now is late some time.
+const again = 15 * time.Second
+
+// follower keeps objects up to date by watches.
+type follower struct {
+	mu      sync.Mutex
+	objects *Objects
+	changed chan struct{}
+}
+
+// Follow calls look with what there is, and again whenever that has changed, until it says that it is done or the context
+// ends. Pods are not watched: that a rollout goes on shows on the workload.
+func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.Clock, look func(*Objects) (done bool, err error)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	f := &follower{objects: NewObjects(s), changed: make(chan struct{}, 1)}
+	c.readNamespaces(ctx, s, f.objects, ns)
+	var running, whole sync.WaitGroup
+	defer running.Wait()
+	defer cancel(nil)
+	for _, watched := range Resources(ns) {
+		own, end := context.WithCancel(ctx)
+		whole.Add(1)
+		seen := sync.OnceFunc(whole.Done)
+		feed := &intake.Feed{
+			Open: c.Open(watched), Clock: clk, Sink: &sink{f, watched.Resource.Resource, seen},
+			Failed: func(err error) {
+				switch {
+				case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+					f.mu.Lock()
+					_ = f.objects.noted(watched, err) // one of these it takes
+					f.mu.Unlock()
+					seen()
+					end()
+				case apierrors.IsUnauthorized(err):
+					cancel(err)
+				}
+			},
+		}
+		running.Go(func() {
+			defer end()
+			defer seen()
+			feed.Run(own)
+		})
+	}
+	whole.Wait()
+	return f.attend(ctx, clk, func(o *Objects) (bool, error) {
+		s.hear(ctx, c)
+		return look(o)
+	})
+}
+
+func (f *follower) attend(ctx context.Context, clk clock.Clock, look func(*Objects) (bool, error)) error {
+	for {
+		f.mu.Lock()
+		done, err := look(f.objects)
+		f.mu.Unlock()
+		if err != nil || done {
+			return err
+		}
+		pause := clk.NewTimer(again)
+		select {
+		case <-f.changed:
+			pause.Stop()
+			pause = clk.NewTimer(together)
+			select {
+			case <-pause.C():
+			case <-ctx.Done():
+			}
+		case <-pause.C():
+		case <-ctx.Done():
+		}
+		pause.Stop()
+		if ctx.Err() != nil {
+			return ended(ctx)
+		}
+	}
+}
+
+// ended is nil for who has no more time, or was interrupted.
+func ended(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return nil
+}
+
+// sink takes what one watch brings.
+type sink struct {
+	*follower
+	resource string
+	seen     func()
+}
+
+// Put takes an object that is new or differs.
+func (s *sink) Put(obj runtime.Object, _ bool) { s.note(func() { s.objects.Put(obj) }) }
+
+// Delete takes an object that is gone.
+func (s *sink) Delete(obj runtime.Object) {
+	named, ok := obj.(interface {
+		GetNamespace() string
+		GetName() string
+	})
+	if ok {
+		s.note(func() {
+			s.objects.Delete(s.resource, types.NamespacedName{Namespace: named.GetNamespace(), Name: named.GetName()})
+		})
+	}
+}
+
+// Whole takes the names of all that exists.
+func (s *sink) Whole(named map[types.NamespacedName]struct{}) {
+	s.note(func() { s.objects.Keep(s.resource, named) })
+	s.seen()
+}
+
+func (s *sink) note(change func()) {
+	s.mu.Lock()
+	change()
+	s.mu.Unlock()
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}

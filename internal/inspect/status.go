@@ -1,0 +1,250 @@
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Status is how workloads stand, and what kept them from being told.
+type Status struct {
+	Settings *Settings
+	// Namespace is empty for all.
+	Namespace string
+	Answers   []Answer
+	// Unread are the resources that may not be listed.
+	Unread []string
+	Now    time.Time
+}
+
+// Status answers about the workloads that are opted in, or about one of them.
+func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, error) {
+	s := &Status{Settings: o.settings, Namespace: ns, Unread: o.Unread(), Now: now}
+	e := o.Evaluate(pods, now)
+	keys := e.OptedIn()
+	if name != "" {
+		key, err := o.Workload(ns, name)
+		if err != nil {
+			return nil, err
+		}
+		if lender := o.workloads[key].Borrows; lender != nil {
+			key = *lender
+		}
+		if _, ok := e.state.Workload(key); !ok {
+			return nil, fmt.Errorf("%s does not exist or may not be read, and has the pod template of %s", key, name)
+		}
+		keys = []reload.WorkloadKey{key}
+	}
+	for _, key := range keys {
+		s.Answers = append(s.Answers, e.Of(key))
+	}
+	return s, nil
+}
+
+// The exit codes.
+const (
+	CodeInStep    = 0
+	CodeNotInStep = 1
+	CodeUnknown   = 2
+)
+
+// Code is the exit code: 0 if all are in step, 1 if one is not, 2 if that could not be told.
+func (s *Status) Code() int {
+	code := CodeInStep
+	if len(s.unreadWorkloads()) > 0 {
+		code = CodeUnknown
+	}
+	for i := range s.Answers {
+		switch s.Answers[i].State {
+		case InStep:
+		case Unknown, NotOptedIn:
+			code = CodeUnknown
+		default:
+			return CodeNotInStep
+		}
+	}
+	return code
+}
+
+// Differs tells that there is something else to say than before.
+func (s *Status) Differs(before *Status) bool {
+	return before == nil || s.Text(Paint{}, true) != before.Text(Paint{}, true)
+}
+
+// unreadWorkloads are the kinds of which nobody knows whether there are any.
+func (s *Status) unreadWorkloads() []string {
+	var all []string
+	for _, resource := range s.Unread {
+		if resource != "configmaps" && resource != "secrets" && resource != "namespaces" {
+			all = append(all, resource)
+		}
+	}
+	return all
+}
+
+// mostOfName is how wide the column of the names is at most.
+const mostOfName = 38
+
+// Text is the table. Wide adds columns and cuts nothing off.
+func (s *Status) Text(paint Paint, wide bool) string {
+	var b strings.Builder
+	rows := [][]string{s.titles(wide)}
+	for i := range s.Answers {
+		rows = append(rows, s.row(&s.Answers[i], wide))
+	}
+	widths := make([]int, len(rows[0])-1)
+	for _, row := range rows {
+		for i := range widths {
+			widths[i] = max(widths[i], columns(row[i]))
+		}
+	}
+	if !wide {
+		widths[0] = min(widths[0], mostOfName)
+	}
+	if len(s.Answers) > 0 {
+		for i, row := range rows {
+			line := ""
+			for j, width := range widths {
+				line += row[j] + strings.Repeat(" ", max(0, width-columns(row[j]))+2)
+			}
+			last := row[len(row)-1]
+			if !wide {
+				last = cut(last, max(Width-columns(line), Width/4))
+			}
+			if i == 0 {
+				last = paint.in(bold, last)
+				line = paint.in(bold, line)
+			} else {
+				last = paint.state(s.Answers[i-1].State, last)
+			}
+			b.WriteString(line + last + "\n")
+		}
+	}
+	p := &pageText{paint: paint}
+	p.paragraph(s.summary())
+	for _, resource := range s.Unread {
+		p.paragraph("You may not list " + resource + ".")
+	}
+	if s.Settings.Assumed != "" || s.Settings.Silent {
+		s.Settings.tell(p, s.Now)
+	}
+	return b.String() + p.b.String()
+}
+
+func (s *Status) titles(wide bool) []string {
+	if wide {
+		return []string{"WORKLOAD", "SOURCES", "RELOADS", "PODS", "STATE"}
+	}
+	return []string{"WORKLOAD", "STATE"}
+}
+
+func (s *Status) row(a *Answer, wide bool) []string {
+	name := ref(a.Workload.Key)
+	if s.Namespace == "" {
+		name = a.Workload.Key.Namespace + "/" + name
+	}
+	if !wide {
+		return []string{name, a.short()}
+	}
+	sources, reloads := 0, "-"
+	for i := range a.Sources {
+		if a.Sources[i].Verdict.Concerned && !a.Sources[i].Absent {
+			sources++
+		}
+	}
+	if a.Ledger.There && a.Ledger.Err == nil {
+		reloads = fmt.Sprint(a.Ledger.Counter)
+	}
+	return []string{name, fmt.Sprint(sources), reloads, fmt.Sprintf("%d/%d", a.Progress.Updated, a.Progress.Wanted), a.short()}
+}
+
+// short is the state in a few words.
+func (a *Answer) short() string {
+	switch {
+	case a.State == InStep || a.Detail == "":
+		return a.State.String()
+	case a.State == Unknown || a.State == NotOptedIn:
+		return a.State.String() + ": " + a.Detail
+	default:
+		return a.State.String() + " " + a.Detail
+	}
+}
+
+func cut(text string, width int) string {
+	letters := []rune(text)
+	if len(letters) <= width {
+		return text
+	}
+	return string(letters[:width-1]) + "…"
+}
+
+// summary counts.
+func (s *Status) summary() string {
+	if len(s.Answers) == 0 {
+		where := "namespace " + s.Namespace
+		if s.Namespace == "" {
+			where = "any namespace"
+		}
+		return "No workload of " + where + " is opted in. The annotation " + s.Settings.Names.Auto + ": \"true\" opts one in."
+	}
+	count := map[State]int{}
+	for i := range s.Answers {
+		count[s.Answers[i].State]++
+	}
+	var parts []string
+	for state := InStep; state <= NotOptedIn; state++ {
+		if count[state] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
+		}
+	}
+	text := counted(int64(len(s.Answers)), "workload") + ": " + strings.Join(parts, ", ") + "."
+	if count[InStep] < len(s.Answers) {
+		text += " More of one: reroll why KIND/NAME"
+	}
+	return text
+}
+
+// statusJSON is one workload for a program.
+type statusJSON struct {
+	Kind      string     `json:"kind"`
+	Namespace string     `json:"namespace"`
+	Name      string     `json:"name"`
+	State     string     `json:"state"`
+	Detail    string     `json:"detail,omitempty"`
+	Since     *time.Time `json:"since,omitempty"`
+	Reloads   *int64     `json:"reloads,omitempty"`
+	Updated   int64      `json:"updatedPods"`
+	Wanted    int64      `json:"wantedPods"`
+	Unknown   []string   `json:"unknown,omitempty"`
+}
+
+// JSON is the same for programs.
+func (s *Status) JSON() (string, error) {
+	out := struct {
+		InStep     bool         `json:"inStep"`
+		Controller string       `json:"controllerNamespace,omitempty"`
+		Assumed    string       `json:"assumed,omitempty"`
+		Flags      []string     `json:"flags,omitempty"`
+		Unread     []string     `json:"unread,omitempty"`
+		Workloads  []statusJSON `json:"workloads"`
+	}{s.Code() == CodeInStep, s.Settings.Controller, s.Settings.Assumed, s.Settings.Beyond, s.Unread, []statusJSON{}}
+	for i := range s.Answers {
+		a := &s.Answers[i]
+		one := statusJSON{
+			Kind: a.Workload.Key.Kind, Namespace: a.Workload.Key.Namespace, Name: a.Workload.Key.Name,
+			State: a.State.String(), Detail: a.Detail, Updated: a.Progress.Updated, Wanted: a.Progress.Wanted, Unknown: a.Unknown,
+		}
+		if !a.Since.IsZero() {
+			one.Since = &a.Since
+		}
+		if a.Ledger.There && a.Ledger.Err == nil {
+			one.Reloads = &a.Ledger.Counter
+		}
+		out.Workloads = append(out.Workloads, one)
+	}
+	text, err := json.MarshalIndent(out, "", "  ")
+	return string(text) + "\n", err
+}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,6 +38,14 @@ func TestWhatTheCommandLineAnswers(t *testing.T) {
 		"no duration":           {[]string{"--settle=5"}, nil, 2, "", `invalid argument "5" for "--settle" flag`},
 		"a refusal":             {[]string{"--settle=-1s"}, nil, 2, "", "--settle=-1s: must be 0 or more"},
 		"two refusals":          {[]string{"--adopt-rate=0", "--kube-api-burst=3"}, nil, 2, "", "--adopt-rate=0: must be more than 0, such as 20\n--kube-api-burst=3"},
+		"why of what":           {[]string{"why"}, nil, 2, "", "reroll why needs a workload, such as deployment/web"},
+		"why of too much":       {[]string{"why", "a", "b", "c"}, nil, 2, "", `reroll why takes no more than 2 arguments, and got "c"`},
+		"an output of no kind":  {[]string{"status", "-o", "yaml"}, nil, 2, "", "--output=yaml: must be wide or json"},
+		"two ways to wait":      {[]string{"status", "--wait=1s", "--watch"}, nil, 2, "", "give one of them"},
+		"one in all":            {[]string{"status", "-A", "web"}, nil, 2, "", "web is in one namespace"},
+		"a plan of what":        {[]string{"plan"}, nil, 2, "", "reroll plan needs a source, such as configmap/web"},
+		"lint of what":          {[]string{"lint"}, nil, 2, "", "reroll lint needs files, or a namespace by --namespace"},
+		"lint of both":          {[]string{"lint", "-n", "shop", "web.yaml"}, nil, 2, "", "give files or a namespace"},
 		"a flag that lacks something in the environment": {[]string{"--enable-ha"}, nil, 2, "", "--enable-ha: POD_NAME is not set"},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -152,5 +162,60 @@ func TestProfilesAreServedForWhoAsks(t *testing.T) {
 				_ = profiles.Run(ended)
 			})
 		}
+	}
+}
+
+func TestWithoutAClusterStatusCannotTell(t *testing.T) {
+	useKubeconfig(t, "apiVersion: v1\nkind: Config\n")
+	for command, want := range map[string]int{"status": 2, "why": 1, "plan": 1} {
+		args := []string{command, "web"}
+		var stdout, stderr bytes.Buffer
+		code := Main("reroll", args, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
+		if code != want || !strings.Contains(stderr.String(), "reroll: no cluster to talk to") || stdout.Len() > 0 {
+			t.Errorf("%s: exit code %d, %q, %q", command, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
+func TestAsAPluginOfKubectl(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	none := func(string) string { return "" }
+	if code := Main("/usr/local/bin/kubectl-reroll", []string{"why", "--help"}, "1.2.3", none, &stdout, &stderr); code != 0 ||
+		!strings.Contains(stdout.String(), "kubectl reroll why KIND/NAME [SOURCE] [flags]") || !strings.Contains(stdout.String(), "  kubectl reroll why deployment/web\n") {
+		t.Errorf("exit code %d: %s", code, stdout.String())
+	}
+	if code := Main("kubectl-reroll", []string{"why"}, "1.2.3", none, &stdout, &stderr); code != 2 || !strings.HasSuffix(stderr.String(), "See kubectl reroll --help.\n") {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+}
+
+func TestLintOfManifests(t *testing.T) {
+	none := func(string) string { return "" }
+	write := func(text string) string {
+		path := filepath.Join(t.TempDir(), "manifest.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const typo = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, annotations: {example.org/atuo: "true", reloader.stakater.com/atuo: "true"}}}`
+	for about, tc := range map[string]struct {
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		"fine":           {[]string{write(`{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}`)}, 0, "", ""},
+		"a typo":         {[]string{write(typo)}, 1, "Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing; there is reloader.stakater.com/auto\n", ""},
+		"by another key": {[]string{"--auto-annotation=example.org/auto", write(typo)}, 1, "Deployment web: annotation example.org/atuo has \"true\": does nothing; there is example.org/auto\n", ""},
+		"no manifest":    {[]string{write("password: hunter2")}, 2, "", "document 1: it is no Kubernetes object: it has no apiVersion or no kind\n"},
+		"no file":        {[]string{"/nowhere/web.yaml"}, 2, "", "reroll: /nowhere/web.yaml: no such file or directory\n"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			code := Main("reroll", append([]string{"lint"}, tc.args...), "1.2.3", none, &stdout, &stderr)
+			if code != tc.code || stdout.String() != tc.stdout || !strings.HasSuffix(stderr.String(), tc.stderr) {
+				t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
+			}
+		})
 	}
 }

@@ -65,6 +65,7 @@ interrupted, and says what changes.` + asTheController,
 	flags.StringVarP(&s.output, "output", "o", "", "wide or json")
 	flags.DurationVar(&s.wait, "wait", 0, "wait at most so long until all are in step")
 	flags.BoolVarP(&s.watch, "watch", "w", false, "go on, and say what changes")
+	s.complete(cmd, inspect.WorkloadResources())
 	return cmd
 }
 

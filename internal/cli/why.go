@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/inspect"
 )
 
 func newWhy(getenv func(string) string, c clock.Clock) *cobra.Command {
@@ -38,6 +40,7 @@ what you may read; nothing is written.` + asTheController,
 		},
 	}
 	a.bind(cmd, false)
+	a.complete(cmd, inspect.WorkloadResources(), inspect.SourceResources())
 	return cmd
 }
 

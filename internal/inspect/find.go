@@ -71,7 +71,14 @@ func (o *Objects) Source(ns, text string) (reload.SourceKey, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return reload.SourceKey{}, fmt.Errorf("namespace %s has no ConfigMap and no Secret %s; write configmap/%s or secret/%s to ask about one that is not there", ns, name, name, name)
+		var near []string
+		for key := range o.sources {
+			if key.Namespace == ns && reload.Alike(key.Name, name) {
+				near = append(near, strings.ToLower(key.Kind.String())+"/"+key.Name)
+			}
+		}
+		slices.Sort(near)
+		return reload.SourceKey{}, fmt.Errorf("namespace %s has no ConfigMap and no Secret %s%s (write configmap/%s or secret/%s to ask about one that is not there)", ns, name, didYouMean(near), name, name)
 	default:
 		return reload.SourceKey{}, fmt.Errorf("%s may be configmap/%s or secret/%s: say which", name, name, name)
 	}

@@ -2,10 +2,12 @@ package inspect
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -35,10 +37,28 @@ func Decode(from io.Reader) ([]runtime.Object, error) {
 	}
 }
 
+// errNoKind and the next do not show what stands there: it may be a Secret.
+const (
+	errNoKind   = unusable("it is no Kubernetes object: it has no apiVersion or no kind")
+	errNoObject = unusable("it is no Kubernetes object")
+)
+
+type unusable string
+
+// Error returns the message.
+func (e unusable) Error() string { return string(e) }
+
 func decodeOne(text []byte) ([]runtime.Object, error) {
+	var head metav1.TypeMeta
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, errNoObject
+	}
+	if head.Kind == "" || head.APIVersion == "" {
+		return nil, errNoKind
+	}
 	plain := &unstructured.Unstructured{}
 	if err := plain.UnmarshalJSON(text); err != nil {
-		return nil, err
+		return nil, errNoObject
 	}
 	if plain.IsList() {
 		var all []runtime.Object

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,12 +41,16 @@ func reroll(ctx context.Context, s *step) error {
 	if err != nil {
 		return err
 	}
+	at := last
+	if s.args[0] == "__complete" {
+		at = 2 // behind the command; what is at the end is to be completed
+	}
 	binary, err := s.setting.Binary()
 	if err != nil {
 		return err
 	}
 	return harness.Await(ctx, fmt.Sprintf("%q, with exit code %d", pattern, code), func(ctx context.Context) error {
-		cmd := exec.CommandContext(ctx, binary, append(s.args[:last:last], "--namespace="+s.ns.Name)...)
+		cmd := exec.CommandContext(ctx, binary, slices.Insert(s.args[:last:last], at, "--namespace="+s.ns.Name)...)
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1")
 		out, err := cmd.CombinedOutput()
 		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {

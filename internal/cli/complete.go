@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/reroll-dev/reroll/internal/inspect"
+)
+
+// completing bounds how long somebody waits who has pressed the tab key.
+const completing = 3 * time.Second
+
+// complete adds the completion of names: by the position of an argument, from the cluster that is asked.
+func (a *asking) complete(cmd *cobra.Command, arguments ...[]string) {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= len(arguments) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.names(cmd.Context(), arguments[len(args)], begun)
+	}
+	_ = cmd.RegisterFlagCompletionFunc("namespace", func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return a.names(cmd.Context(), []string{"namespaces"}, begun)
+	}) // fails where there is no such flag
+	_ = cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		rules := clientcmd.NewDefaultClientConfigLoadingRules()
+		rules.ExplicitPath = a.kubeconfig
+		raw, err := rules.Load()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var all []string
+		for name := range raw.Contexts {
+			all = append(all, name)
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
+	})
+	for name, values := range map[string][]string{"output": {"wide", "json"}} {
+		if cmd.Flags().Lookup(name) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+}
+
+// names asks for the names of some resources. What fails completes nothing: nobody reads an error in the middle of a line.
+func (a *asking) names(ctx context.Context, resources []string, begun string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(ctx, completing)
+	defer cancel()
+	config, err := a.config()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	found, err := inspect.Names(ctx, config, a.namespace, resources)
+	if err != nil && len(found) == 0 {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var fitting []string
+	for _, name := range found {
+		if strings.HasPrefix(name, begun) {
+			fitting = append(fitting, name)
+		}
+	}
+	return fitting, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/inspect"
+)
+
+// The exit codes of lint.
+const (
+	codeFindings   = 1
+	codeUnreadable = 2
+)
+
+func newLint(c clock.Clock) *cobra.Command {
+	a := &asking{clock: c}
+	cmd := &cobra.Command{
+		Use:   "lint FILE… | -n NAMESPACE | -A",
+		Short: "Find annotations that do nothing, and sources that are not there",
+		Long: `Find what was written and does nothing: annotations with a typo, on the wrong object or with a wrong value, sources that are
+not there, and workloads that are opted in and that nothing rolls.
+
+Of manifests (- is standard input), all files together are looked at; no cluster is asked. What is not among them may be
+in the cluster, so that is a note. With --namespace or --all-namespaces, a cluster is looked at.
+
+The exit code is 0 if nothing was found but notes, 1 if something was, and 2 if something could not be read.`,
+		Example: `  %[1]s lint deploy/*.yaml
+  kustomize build . | %[1]s lint -
+  %[1]s lint -n shop`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			asked := a.all || cmd.Flags().Changed("namespace")
+			switch {
+			case asked && len(args) > 0:
+				return usageError{errors.New("give files or a namespace: manifests are looked at without a cluster")}
+			case !asked && len(args) == 0:
+				return usageError{fmt.Errorf("%s needs files, or a namespace by --namespace", cmd.CommandPath())}
+			}
+			look := func() ([]inspect.Finding, []string, error) { return a.lintFiles(cmd, args) }
+			if asked {
+				look = func() ([]inspect.Finding, []string, error) { return a.lintCluster(cmd.Context(), cmd) }
+			}
+			found, unread, err := look()
+			if err != nil {
+				return exitError{err.Error(), codeUnreadable}
+			}
+			return tellFindings(cmd.OutOrStdout(), found, unread)
+		},
+	}
+	a.bind(cmd, true)
+	return cmd
+}
+
+func (a *asking) lintFiles(cmd *cobra.Command, files []string) ([]inspect.Finding, []string, error) {
+	settings, err := inspect.Assume(&a.cfg, cmd.Flags(), a.clock.Now(), "no cluster was asked")
+	if err != nil {
+		return nil, nil, err
+	}
+	objects := inspect.NewObjects(settings)
+	for _, file := range files {
+		if err := readManifests(objects, file, cmd.InOrStdin()); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return objects.Lint(true, a.clock.Now()), nil, errors.Join(objects.Skipped...)
+}
+
+func readManifests(into *inspect.Objects, file string, stdin io.Reader) error {
+	from := stdin
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return errors.Unwrap(err)
+		}
+		defer opened.Close()
+		from = opened
+	}
+	all, err := inspect.Decode(from)
+	for _, obj := range all {
+		into.Put(obj)
+	}
+	return err
+}
+
+func (a *asking) lintCluster(ctx context.Context, cmd *cobra.Command) ([]inspect.Finding, []string, error) {
+	_, objects, err := a.read(ctx, cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	return objects.Lint(false, a.clock.Now()), objects.Unread(), nil
+}
+
+func tellFindings(out io.Writer, found []inspect.Finding, unread []string) error {
+	for _, f := range found {
+		fmt.Fprintln(out, f)
+	}
+	if len(unread) > 0 {
+		fmt.Fprintf(out, "You may not list %s, so there may be more.\n", strings.Join(unread, ", "))
+	}
+	switch wrong := slices.ContainsFunc(found, func(f inspect.Finding) bool { return !f.Note }); {
+	case wrong:
+		return exitError{code: codeFindings}
+	case len(unread) > 0:
+		return exitError{code: codeUnreadable}
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,124 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Finding is something that was written and does not do what it was meant to.
+type Finding struct {
+	// Object is what it is about.
+	Object string
+	Text   string
+	// Note tells that it need not be a mistake.
+	Note bool
+}
+
+// String returns the finding in a line.
+func (f Finding) String() string {
+	if f.Note {
+		return f.Object + ": note: " + f.Text
+	}
+	return f.Object + ": " + f.Text
+}
+
+// Lint returns what is wrong with what was read. Of manifests it is not known what else will be in the cluster, so that a
+// source which is not among them is a note.
+func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
+	e := o.Evaluate(func(string) ([]Pod, error) { return nil, nil }, now)
+	var all []Finding
+	for key, src := range o.sources {
+		for _, problem := range src.Problems {
+			all = append(all, Finding{Object: named(key.Kind.String(), key.Namespace, key.Name), Text: problem.String()})
+		}
+	}
+	for key, w := range o.workloads {
+		all = append(all, e.lint(key, &w.Workload, manifests)...)
+	}
+	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Text, b.Text)) })
+	return all
+}
+
+// named leaves the namespace out where a manifest does.
+func named(kind, ns, name string) string {
+	if ns != "" {
+		name = ns + "/" + name
+	}
+	return kind + " " + name
+}
+
+func (e *Evaluation) lint(key reload.WorkloadKey, w *reload.Workload, manifests bool) []Finding {
+	var all []Finding
+	say := func(note bool, format string, args ...any) {
+		all = append(all, Finding{Object: named(key.Kind, key.Namespace, key.Name), Text: fmt.Sprintf(format, args...), Note: note})
+	}
+	for _, problem := range w.Problems {
+		say(false, "%s", problem)
+	}
+	s := e.objects.settings
+	facts, ok := e.state.Facts(key)
+	if !ok || !facts.Workload.Policy.OptedIn(s.AutoReloadAll) {
+		return all
+	}
+	x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: s}
+	any := false
+	x.Sources = e.sources(&facts, &x.Answer)
+	for i := range x.Sources {
+		src := &x.Sources[i]
+		any = any || src.Verdict.Concerned
+		if !src.Verdict.Concerned || !src.Absent || optional(src.Uses) {
+			continue
+		}
+		where := "does not exist"
+		if manifests {
+			where = "is not among these manifests"
+		}
+		// One that is nearly there is a slip wherever the rest may be.
+		say(manifests && len(src.Near) == 0, "%s, which it %s, %s%s", src.Key, uses(src), where, didYouMean(src.Near))
+	}
+	for _, n := range facts.Missing() {
+		if n.Expression && !e.unread(n.Kind) {
+			say(manifests, "%q, an expression in its list, matches no %s", n.Text, n.Kind)
+			any = true
+		}
+	}
+	if !any && !facts.Workload.Policy.OptedIn(false) {
+		return all // by --auto-reload-all alone, which is nobody's mistake
+	}
+	if !any {
+		all = append(all, x.idle(key, manifests))
+	}
+	return all
+}
+
+// idle is for a workload that is opted in for nothing. Where it searches, what is missing may be among other manifests.
+func (x *Explanation) idle(key reload.WorkloadKey, manifests bool) Finding {
+	f := Finding{Object: named(key.Kind, key.Namespace, key.Name), Text: "it is opted in, and nothing rolls it"}
+	if len(x.Sources) == 0 {
+		f.Text += ": it refers to no ConfigMap or Secret, and names none"
+	}
+	for i := range x.Sources {
+		s := &x.Sources[i]
+		if i == 0 {
+			f.Text += fmt.Sprintf(": %s: %s", s.Key, s.Verdict.Rule)
+		}
+		f.Note = f.Note || manifests && s.Absent && s.Verdict.Rule == reload.RuleNoMatchAnnotation
+	}
+	return f
+}
+
+func uses(s *Source) string {
+	if len(s.Uses) == 0 {
+		return "names"
+	}
+	return "uses"
+}
+
+// optional tells that pods start without it.
+func optional(all []reload.Use) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(u reload.Use) bool { return !u.Optional })
+}

@@ -1,0 +1,73 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/kinds"
+)
+
+// WorkloadResources are the plurals of the kinds of workload, and SourceResources those of the kinds of source.
+func WorkloadResources() []string {
+	var all []string
+	for _, kind := range kinds.All() {
+		all = append(all, kind.Resource.Resource)
+	}
+	return all
+}
+
+// SourceResources are the plurals of the kinds of source.
+func SourceResources() []string { return []string{"configmaps", "secrets"} }
+
+// Names returns what there is of some resources, as kind/name, or as the name alone for namespaces. No content is asked for.
+func Names(ctx context.Context, config *rest.Config, ns string, resources []string) ([]string, error) {
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	var failed []error
+	for _, resource := range resources {
+		gvr, opts := corev1.SchemeGroupVersion.WithResource(resource), metav1.ListOptions{ResourceVersion: "0"}
+		in, lead := ns, strings.TrimSuffix(resource, "s")+"/"
+		for _, kind := range kinds.All() {
+			if kind.Resource.Resource == resource {
+				gvr = kind.Resource
+			}
+		}
+		switch resource {
+		case "namespaces":
+			in, lead = "", ""
+		case "secrets":
+			opts.FieldSelector = controller.OrdinarySecrets
+		}
+		names, err := namesOf(ctx, client, gvr, in, opts)
+		failed = append(failed, err)
+		for _, name := range names {
+			all = append(all, lead+name)
+		}
+	}
+	slices.Sort(all)
+	return all, errors.Join(failed...)
+}
+
+func namesOf(ctx context.Context, client metadata.Interface, gvr schema.GroupVersionResource, ns string, opts metav1.ListOptions) ([]string, error) {
+	list, err := client.Resource(gvr).Namespace(ns).List(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, nil
+}

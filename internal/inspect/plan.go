@@ -1,0 +1,121 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Plan is what would follow from a change of one source.
+type Plan struct {
+	Settings *Settings
+	Source   reload.SourceKey
+	// Absent tells that there is none.
+	Absent bool
+	// Rolled are the workloads that would be, and Left those that use or name the source and would not be.
+	Rolled, Left []Planned
+	Unread       []string
+	Now          time.Time
+}
+
+// Planned is one workload in a plan.
+type Planned struct {
+	Key reload.WorkloadKey
+	// Why is the rule, or what keeps it from being rolled.
+	Why  string
+	Pods int64
+}
+
+// Plan answers about one source, by what a user has written.
+func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, error) {
+	key, err := o.Source(ns, source)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Settings: o.settings, Source: key, Unread: o.Unread(), Now: now}
+	_, there := o.sources[key]
+	e := o.Evaluate(pods, now)
+	p.Absent = !there && !e.unread(key.Kind)
+	for workload, w := range o.workloads {
+		if workload.Namespace != ns || w.Borrows != nil || w.Deleting {
+			continue
+		}
+		facts, _ := e.state.Facts(workload)
+		x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: o.settings}
+		x.LeftOut = o.settings.leftOut(o, ns)
+		s := e.source(&facts, &x.Answer, key.Local())
+		s.Absent, s.Near = false, nil // it is asked what follows when it is there
+		one := Planned{Key: workload, Why: x.whyNot(&s), Pods: w.progress.Wanted}
+		switch {
+		case x.rolls(&s):
+			one.Why = word(&s)
+			p.Rolled = append(p.Rolled, one)
+		case len(s.Uses) > 0 || facts.Workload.Policy.Names(key.Local()):
+			p.Left = append(p.Left, one)
+		}
+	}
+	for _, list := range [][]Planned{p.Rolled, p.Left} {
+		slices.SortFunc(list, func(a, b Planned) int { return compareKeys(a.Key, b.Key) })
+	}
+	return p, nil
+}
+
+// Text is the plan for a reader.
+func (p *Plan) Text(paint Paint) string {
+	page := &pageText{paint: paint}
+	var pods int64
+	for _, one := range p.Rolled {
+		pods += one.Pods
+	}
+	verb := "A change of"
+	if p.Absent {
+		page.paragraph(fmt.Sprintf("There is no %s now.", p.Source))
+		verb = "When it is there, a change of"
+	}
+	switch len(p.Rolled) {
+	case 0:
+		page.paragraph(fmt.Sprintf("%s %s rolls nothing.", verb, p.Source))
+	default:
+		page.paragraph(fmt.Sprintf("%s %s rolls %s, %s in all:", verb, p.Source, counted(int64(len(p.Rolled)), "workload"), counted(pods, "pod")))
+		page.planned(p.Rolled)
+	}
+	if len(p.Left) > 0 {
+		page.gap()
+		page.paragraph("These use or name it, and are not rolled:")
+		page.planned(p.Left)
+	}
+	for _, resource := range p.Unread {
+		page.paragraph("You may not list " + resource + ", so there may be more.")
+	}
+	if p.Settings.Assumed != "" {
+		page.gap()
+		p.Settings.tell(page, p.Now)
+	}
+	return page.b.String()
+}
+
+func (p *pageText) planned(all []Planned) {
+	width := 0
+	for _, one := range all {
+		width = max(width, columns(ref(one.Key)))
+	}
+	width = min(width, mostOfName)
+	for _, one := range all {
+		lead := "  " + ref(one.Key) + strings.Repeat(" ", max(0, width-columns(ref(one.Key)))+2)
+		for _, line := range wrap(one.Why, Width-width-4) {
+			p.b.WriteString(lead + line + "\n")
+			lead = strings.Repeat(" ", width+4)
+		}
+	}
+}
+
+// Code is 2 if the plan may lack something.
+func (p *Plan) Code() int {
+	if len(p.Unread) > 0 {
+		return CodeUnknown
+	}
+	return 0
+}

@@ -1,0 +1,105 @@
+package inspect
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func stories(t *testing.T, kind string) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/" + kind + "-*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for i, file := range files {
+		files[i] = strings.TrimSuffix(filepath.Base(file), ".yaml")
+	}
+	return files
+}
+
+func TestPlan(t *testing.T) {
+	for _, name := range stories(t, "plan") {
+		t.Run(name, func(t *testing.T) {
+			s := read(t, name)
+			plan, err := s.objects.Plan("shop", s.heads["plan"], s.running, noon)
+			if err != nil {
+				golden(t, name, strings.Join(wrap(err.Error(), Width), "\n")+"\n")
+				return
+			}
+			golden(t, name, plan.Text(Paint{}))
+			if unread := s.heads["unread"] != ""; unread != (plan.Code() == CodeUnknown) {
+				t.Errorf("exit code %d", plan.Code())
+			}
+		})
+	}
+}
+
+func TestLint(t *testing.T) {
+	for _, name := range stories(t, "lint") {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			for _, f := range read(t, name).objects.Lint(name == "lint-manifests", noon) {
+				fmt.Fprintln(&b, f)
+			}
+			unbounded(t, name, b.String())
+		})
+	}
+}
+
+func TestManifests(t *testing.T) {
+	for about, tc := range map[string]struct{ text, want, err string }{
+		"nothing":             {"", "", ""},
+		"comments":            {"# one\n---\n# two\n", "", ""},
+		"json":                {`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`, "*v1.ConfigMap", ""},
+		"several and a list":  {"{apiVersion: v1, kind: Secret}\n---\n{apiVersion: v1, kind: List, items: [{apiVersion: apps/v1, kind: DaemonSet}]}", "*v1.Secret *v1.DaemonSet", ""},
+		"a kind without type": {"{apiVersion: argoproj.io/v1alpha1, kind: Rollout}", "*unstructured.Unstructured", ""},
+		"no object":           {"password: hunter2", "", "document 1: it is no Kubernetes object: it has no apiVersion or no kind"},
+		"a text":              {"{apiVersion: v1, kind: Secret}\n---\nhunter2", "", "document 2: it is no Kubernetes object"},
+		"no YAML":             {"a: [", "", "document 1: error converting YAML to JSON"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			all, err := Decode(strings.NewReader(tc.text))
+			var types []string
+			for _, obj := range all {
+				types = append(types, fmt.Sprintf("%T", obj))
+			}
+			if got := strings.Join(types, " "); err == nil && got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+			if (err == nil) != (tc.err == "") || err != nil && (!strings.HasPrefix(err.Error(), tc.err) || strings.Contains(err.Error(), "hunter2")) {
+				t.Errorf("got error %v, want %s", err, tc.err)
+			}
+		})
+	}
+}
+
+func TestNamesThatUsersWrite(t *testing.T) {
+	o := read(t, "plan-rolls").objects
+	for text, want := range map[string]string{
+		"deployment/web": "Deployment shop/web", "deploy/web": "Deployment shop/web", "Deployments.apps/web": "Deployment shop/web", "web": "Deployment shop/web",
+		"sts/agent": "StatefulSet shop/agent", "pod/web": "pod/web: write KIND/NAME", "deployment/": "deployment/: write KIND/NAME",
+		"plan": "namespace shop has no workload plan; did you mean deployment/plain?", "ds/web": "namespace shop has no DaemonSet web; did you mean deployment/web?",
+		"nothing-like-it": "namespace shop has no workload nothing-like-it",
+	} {
+		key, err := o.Workload("shop", text)
+		got := key.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	s := tell(t, `
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}}
+---
+{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: shop}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: elsewhere}}
+`)
+	if _, err := s.objects.Workload("shop", "web"); err == nil || err.Error() != "web may be deployment/web or statefulset/web: say which" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -77,13 +78,7 @@ func Beyond(flags *pflag.FlagSet) []string {
 			return
 		}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
-			value = ""
-			for i, item := range list.GetSlice() {
-				if i > 0 {
-					value += ","
-				}
-				value += item
-			}
+			value = strings.Join(list.GetSlice(), ",")
 		}
 		all = append(all, "--"+f.Name+"="+value)
 	})

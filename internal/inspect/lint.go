@@ -65,11 +65,11 @@ func (e *Evaluation) lint(key reload.WorkloadKey, w *reload.Workload, manifests 
 		return all
 	}
 	x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: s}
-	any := false
+	rolled := false
 	x.Sources = e.sources(&facts, &x.Answer)
 	for i := range x.Sources {
 		src := &x.Sources[i]
-		any = any || src.Verdict.Concerned
+		rolled = rolled || src.Verdict.Concerned
 		if !src.Verdict.Concerned || !src.Absent || optional(src.Uses) {
 			continue
 		}
@@ -83,13 +83,13 @@ func (e *Evaluation) lint(key reload.WorkloadKey, w *reload.Workload, manifests 
 	for _, n := range facts.Missing() {
 		if n.Expression && !e.unread(n.Kind) {
 			say(manifests, "%q, an expression in its list, matches no %s", n.Text, n.Kind)
-			any = true
+			rolled = true
 		}
 	}
-	if !any && !facts.Workload.Policy.OptedIn(false) {
+	if !rolled && !facts.Workload.Policy.OptedIn(false) {
 		return all // by --auto-reload-all alone, which is nobody's mistake
 	}
-	if !any {
+	if !rolled {
 		all = append(all, x.idle(key, manifests))
 	}
 	return all

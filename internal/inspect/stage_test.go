@@ -62,7 +62,7 @@ func tell(t *testing.T, text string) *story {
 	if changed {
 		s.put(t, after)
 	}
-	for _, resource := range strings.Fields(s.heads["unread"]) {
+	for resource := range strings.FieldsSeq(s.heads["unread"]) {
 		s.objects.unread[resource] = apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", nil)
 		s.objects.Keep(resource, map[types.NamespacedName]struct{}{})
 		s.noPods = s.noPods || resource == "pods"
@@ -152,7 +152,7 @@ func (s *story) adopt(t *testing.T) {
 	}
 }
 
-func (s *story) running(ns string) ([]Pod, error) {
+func (s *story) running(string) ([]Pod, error) {
 	if s.noPods {
 		return nil, errNoPods
 	}

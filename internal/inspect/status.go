@@ -3,6 +3,7 @@ package inspect
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,9 +89,23 @@ func (s *Status) unreadWorkloads() []string {
 // mostOfName is how wide the column of the names is at most.
 const mostOfName = 38
 
-// Text is the table. Wide adds columns and cuts nothing off.
+// Text is the table, and what there is to say about all of it. Wide adds columns and cuts nothing off.
 func (s *Status) Text(paint Paint, wide bool) string {
-	var b strings.Builder
+	p := &pageText{paint: paint}
+	if len(s.Answers) > 0 {
+		s.table(p, wide)
+	}
+	p.paragraph(s.summary())
+	for _, resource := range s.Unread {
+		p.paragraph("You may not list " + resource + ".")
+	}
+	if s.Settings.Assumed != "" || s.Settings.Silent {
+		s.Settings.tell(p, s.Now)
+	}
+	return p.b.String()
+}
+
+func (s *Status) table(p *pageText, wide bool) {
 	rows := [][]string{s.titles(wide)}
 	for i := range s.Answers {
 		rows = append(rows, s.row(&s.Answers[i], wide))
@@ -104,34 +119,21 @@ func (s *Status) Text(paint Paint, wide bool) string {
 	if !wide {
 		widths[0] = min(widths[0], mostOfName)
 	}
-	if len(s.Answers) > 0 {
-		for i, row := range rows {
-			line := ""
-			for j, width := range widths {
-				line += row[j] + strings.Repeat(" ", max(0, width-columns(row[j]))+2)
-			}
-			last := row[len(row)-1]
-			if !wide {
-				last = cut(last, max(Width-columns(line), Width/4))
-			}
-			if i == 0 {
-				last = paint.in(bold, last)
-				line = paint.in(bold, line)
-			} else {
-				last = paint.state(s.Answers[i-1].State, last)
-			}
-			b.WriteString(line + last + "\n")
+	for i, row := range rows {
+		var line strings.Builder
+		for j, width := range widths {
+			line.WriteString(row[j] + strings.Repeat(" ", max(0, width-columns(row[j]))+2))
 		}
+		last := row[len(row)-1]
+		if !wide {
+			last = cut(last, max(Width-columns(line.String()), Width/4))
+		}
+		if i == 0 {
+			p.b.WriteString(p.paint.in(bold, line.String()+last) + "\n")
+			continue
+		}
+		p.b.WriteString(line.String() + p.paint.state(s.Answers[i-1].State, last) + "\n")
 	}
-	p := &pageText{paint: paint}
-	p.paragraph(s.summary())
-	for _, resource := range s.Unread {
-		p.paragraph("You may not list " + resource + ".")
-	}
-	if s.Settings.Assumed != "" || s.Settings.Silent {
-		s.Settings.tell(p, s.Now)
-	}
-	return b.String() + p.b.String()
 }
 
 func (s *Status) titles(wide bool) []string {
@@ -156,9 +158,9 @@ func (s *Status) row(a *Answer, wide bool) []string {
 		}
 	}
 	if a.Ledger.There && a.Ledger.Err == nil {
-		reloads = fmt.Sprint(a.Ledger.Counter)
+		reloads = strconv.FormatInt(a.Ledger.Counter, 10)
 	}
-	return []string{name, fmt.Sprint(sources), reloads, fmt.Sprintf("%d/%d", a.Progress.Updated, a.Progress.Wanted), a.short()}
+	return []string{name, strconv.Itoa(sources), reloads, fmt.Sprintf("%d/%d", a.Progress.Updated, a.Progress.Wanted), a.short()}
 }
 
 // short is the state in a few words.

@@ -66,7 +66,7 @@ func span(d time.Duration) string {
 // counted is a number with its noun.
 func counted(n int64, noun string) string {
 	if n == 1 {
-		return fmt.Sprintf("1 %s", noun)
+		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,0 +1,144 @@
+package edges
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// account is a user's, with the rights that the controller has.
+const account = "reroll-reroll"
+
+// command is the binary as a user calls it, in the namespace of the test.
+func (p *place) command(words ...string) *exec.Cmd {
+	p.Helper()
+	binary, err := p.Binary()
+	p.must(err)
+	kubeconfig, err := p.Cluster.ServiceAccountKubeconfig(p.ctx, p.ns.Name, account)
+	p.must(err)
+	cmd := exec.CommandContext(p.ctx, binary, append(words, "--namespace="+p.ns.Name)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1")
+	return cmd
+}
+
+// However many workloads there are, each kind of object is listed once, a page at a time.
+func TestStatusOfManyAsksOnce(t *testing.T) {
+	p := install(t)
+	const many = 600
+	p.must(p.ns.Apply(p.ctx, shopManifest))
+	p.makeDeployments(many, func(i int) *appsv1.Deployment { return optedIn(fmt.Sprintf("web-%03d", i), "web") })
+	began := time.Now()
+	out, err := p.command("status").CombinedOutput()
+	t.Logf("%d workloads in %s", many, time.Since(began).Round(time.Millisecond))
+	if ended, ok := errors.AsType[*exec.ExitError](err); !ok || ended.ExitCode() != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if n := strings.Count(string(out), "\ndeployment/web-"); n != many {
+		t.Errorf("%d lines, want %d", n, many)
+	}
+	counts := map[string]int{}
+	p.must(harness.Await(p.ctx, "the requests in the audit log", func(context.Context) error {
+		clear(counts)
+		all, err := p.ns.Requests(p.Cluster.AuditLog())
+		for _, r := range all {
+			counts[r.Verb+" "+r.ObjectRef.Resource]++
+		}
+		if counts["list daemonsets"] == 0 {
+			return errors.New("they are not there yet")
+		}
+		return err
+	}))
+	for request, n := range counts {
+		if most := map[string]int{"list deployments": 2, "list configmaps": 2, "get configmaps": 2}[request]; n > max(most, 1) {
+			t.Errorf("%s: %d requests", request, n)
+		}
+	}
+}
+
+// shown is what a command has printed up to now.
+type shown struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+// Write takes what is printed.
+func (s *shown) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.Write(text)
+}
+
+// await returns when a text was printed behind the place that another one was found at, and where.
+func (p *place) await(s *shown, text string, behind int) int {
+	p.Helper()
+	at := 0
+	p.must(harness.Await(p.ctx, fmt.Sprintf("%q to be printed", text), func(context.Context) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		found := strings.Index(s.all.String()[behind:], text)
+		if found < 0 {
+			return errors.New(s.all.String())
+		}
+		at = behind + found + len(text)
+		return nil
+	}))
+	return at
+}
+
+func TestStatusThatIsWatched(t *testing.T) {
+	p := install(t)
+	c := p.start()
+	p.must(p.ns.Apply(p.ctx, shopManifest))
+	p.adopted(p.ns, web)
+	var out shown
+	cmd := p.command("status", "deployment/web", "--watch")
+	cmd.Stdout, cmd.Stderr = &out, &out
+	p.must(cmd.Start())
+	at := p.await(&out, "deployment/web  in step", 0)
+
+	// It shows what a user would miss: that nobody acts, and then that somebody does.
+	p.must(c.Freeze())
+	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
+	at = p.await(&out, "deployment/web  waiting for 1s of quiet", at)
+	p.must(c.Thaw())
+	at = p.await(&out, "deployment/web  in step", at)
+	p.must(p.ns.AwaitFresh(p.ctx, web, webConfig))
+
+	// One that is deleted ends it, with a word about why.
+	p.must(p.ns.Delete(p.ctx, web))
+	p.await(&out, "has no Deployment web", at)
+	if ended, ok := errors.AsType[*exec.ExitError](cmd.Wait()); !ok || ended.ExitCode() != 2 {
+		t.Errorf("it has ended with %v", ended)
+	}
+}
+
+func TestStatusThatIsInterrupted(t *testing.T) {
+	p := install(t)
+	p.must(p.ns.Apply(p.ctx, shopManifest))
+	var out shown
+	cmd := p.command("status", "--wait=1h")
+	cmd.Stdout, cmd.Stderr = &out, &out
+	p.must(cmd.Start())
+	p.must(harness.Await(p.ctx, "it to watch", func(context.Context) error {
+		if p.requested("watch", "daemonsets") == 0 {
+			return errors.New("it does not yet")
+		}
+		return nil
+	}))
+	p.must(cmd.Process.Signal(syscall.SIGTERM))
+	if ended, ok := errors.AsType[*exec.ExitError](cmd.Wait()); !ok || ended.ExitCode() == 0 {
+		t.Errorf("it has ended with %v: %s", ended, out.all.String())
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,8 @@ const together = 300 * time.Millisecond
 // again is how soon is looked again although nothing has changed: what is fresh now is late some time.
 const again = 15 * time.Second
 
+const errHalf = unusable("not all could be read in that time")
+
 // follower keeps objects up to date by watches.
 type follower struct {
 	mu      sync.Mutex
@@ -35,12 +38,15 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 	f := &follower{objects: NewObjects(s), changed: make(chan struct{}, 1)}
 	c.readNamespaces(ctx, s, f.objects, ns)
 	var running, whole sync.WaitGroup
+	var left atomic.Int32
 	defer running.Wait()
 	defer cancel(nil)
 	for _, watched := range Resources(ns) {
 		own, end := context.WithCancel(ctx)
 		whole.Add(1)
-		seen := sync.OnceFunc(whole.Done)
+		left.Add(1)
+		done := sync.OnceFunc(whole.Done)
+		seen := sync.OnceFunc(func() { left.Add(-1); done() })
 		feed := &intake.Feed{
 			Open: c.Open(watched), Clock: clk, Sink: &sink{f, watched.Resource.Resource, seen},
 			Failed: func(err error) {
@@ -58,11 +64,18 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 		}
 		running.Go(func() {
 			defer end()
-			defer seen()
+			defer done()
 			feed.Run(own)
 		})
 	}
 	whole.Wait()
+	if left.Load() > 0 {
+		// What was read of all there is would look like all there is.
+		if err := ended(ctx); err != nil {
+			return err
+		}
+		return errHalf
+	}
 	return f.attend(ctx, clk, func(o *Objects) (bool, error) {
 		s.hear(ctx, c)
 		return look(o)

@@ -43,6 +43,7 @@ const (
 	errNoObject = unusable("it is no Kubernetes object")
 )
 
+// unusable is what cannot be worked with.
 type unusable string
 
 // Error returns the message.

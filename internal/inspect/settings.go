@@ -52,7 +52,10 @@ func Assume(cfg *config.Config, flags *pflag.FlagSet, now time.Time, why string)
 // Ask finds the controller by what it has written down about itself, and how it was told to. At is the namespace that it
 // is said to be in, and near the one that is asked about; where several run, that one's counts.
 func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, flags *pflag.FlagSet, at, near string, now time.Time) (*Settings, error) {
-	found, why := written(ctx, client, at, near)
+	found, why, err := written(ctx, client, at, near)
+	if err != nil {
+		return nil, fmt.Errorf("ask the cluster: %w", err)
+	}
 	if found == nil {
 		s, err := Assume(cfg, flags, now, why)
 		if err == nil && at != "" {
@@ -111,34 +114,40 @@ func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
 }
 
 // written returns what a controller has written down, or why there is nothing.
-func written(ctx context.Context, client kubernetes.Interface, at, near string) (*corev1.ConfigMap, string) {
+func written(ctx context.Context, client kubernetes.Interface, at, near string) (*corev1.ConfigMap, string, error) {
 	if at != "" {
 		found, err := client.CoreV1().ConfigMaps(at).Get(ctx, metainfo.Name, metav1.GetOptions{})
-		if err == nil {
-			return found, ""
+		switch {
+		case err == nil:
+			return found, "", nil
+		case apierrors.IsNotFound(err):
+			return nil, fmt.Sprintf("there is no ConfigMap %s/%s", at, metainfo.Name), nil
+		case apierrors.IsForbidden(err):
+			return nil, fmt.Sprintf("you may not read the ConfigMap %s/%s", at, metainfo.Name), nil
+		default:
+			return nil, "", err
 		}
-		return nil, because(err, fmt.Sprintf("there is no ConfigMap %s/%s", at, metainfo.Name))
 	}
 	list, err := client.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{LabelSelector: metainfo.Selector})
 	if apierrors.IsForbidden(err) {
 		// Who may read one namespace alone may still be in the one of the controller.
 		for _, ns := range slices.Compact([]string{near, "reroll"}) {
 			if found, err := client.CoreV1().ConfigMaps(ns).Get(ctx, metainfo.Name, metav1.GetOptions{}); err == nil {
-				return found, ""
+				return found, "", nil
 			}
 		}
-		return nil, "you may not look for the controller in all namespaces"
+		return nil, "you may not look for the controller in all namespaces", nil
 	}
 	if err != nil {
-		return nil, because(err, "")
+		return nil, "", err
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.ConfigMap) int {
 		return cmp.Or(-cmp.Compare(yes(a.Namespace == near), yes(b.Namespace == near)), cmp.Compare(a.Namespace, b.Namespace))
 	})
 	if len(list.Items) == 0 {
-		return nil, "no ConfigMap has the label " + metainfo.Selector
+		return nil, "no ConfigMap has the label " + metainfo.Selector, nil
 	}
-	return &list.Items[0], ""
+	return &list.Items[0], "", nil
 }
 
 func yes(b bool) int {
@@ -146,18 +155,6 @@ func yes(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// because is a refusal in a few words.
-func because(err error, missing string) string {
-	switch {
-	case apierrors.IsNotFound(err) && missing != "":
-		return missing
-	case apierrors.IsForbidden(err):
-		return "you may not read the ConfigMap " + metainfo.Name
-	default:
-		return err.Error()
-	}
 }
 
 // leftOut says why the controller does not look at a namespace, empty if it does.

@@ -72,8 +72,10 @@ type Ledger struct {
 
 // Ages are how many pods there are and since when.
 type Ages struct {
-	Count          int
-	Oldest, Newest time.Time
+	Count  int
+	Oldest time.Time
+
+	all []Pod
 }
 
 // Source is one that the workload refers to or names.
@@ -248,22 +250,26 @@ func (s *Settings) quiet(w *reload.Workload) time.Duration {
 
 // ask returns the pods of the workload; nil if they may not be listed, which is noted.
 func (e *Evaluation) ask(a *Answer) *reload.Pods {
-	found, err := podsOf(&a.Workload, e.pods)
+	pods, err := e.list(a)
 	if err != nil {
 		a.doubt(err.Error())
-		return nil
+	}
+	return pods
+}
+
+func (e *Evaluation) list(a *Answer) (*reload.Pods, error) {
+	found, err := podsOf(&a.Workload, e.pods)
+	if err != nil {
+		return nil, err
 	}
 	var pods reload.Pods
-	ages := &Ages{}
+	ages := &Ages{all: found}
 	for _, pod := range found {
 		pods.Add(pod.Created, pod.Version)
-		if pod.Created.After(ages.Newest) {
-			ages.Newest = pod.Created
-		}
 	}
 	ages.Count, ages.Oldest = pods.Count, pods.Oldest
 	a.Pods = ages
-	return &pods
+	return &pods, nil
 }
 
 func (a *Answer) doubt(why string) {
@@ -281,10 +287,8 @@ func (e *Evaluation) sources(f *reload.Facts, a *Answer) []Source {
 	for _, c := range f.Concerns {
 		keys[c.Source.Key.Local()] = struct{}{}
 	}
-	for key := range e.objects.sources {
-		if key.Namespace == f.Workload.Key.Namespace && f.Workload.Policy.Names(key.Local()) {
-			keys[key.Local()] = struct{}{}
-		}
+	for _, key := range slices.Concat(f.Spared, f.Unselected) {
+		keys[key] = struct{}{}
 	}
 	for _, n := range f.Workload.Policy.Named() {
 		if !n.Expression {

@@ -30,31 +30,28 @@ func (e *Evaluation) evidence(a *Answer) {
 		if src.Unread || !src.Verdict.Concerned || src.Absent || src.Unselected || src.Ignored {
 			continue
 		}
-		if src.Content == AsInLedger && a.Pods == nil {
-			continue
-		}
-		found, err := podsOf(&a.Workload, e.pods)
-		if err != nil {
-			if src.Content == Keyed {
-				a.doubt(err.Error())
-			}
-			continue
+		switch {
+		case a.Pods != nil || src.Content == AsInLedger || src.Content == NotCompared:
+		case src.Content == Keyed:
+			e.ask(a)
+		default:
+			_, _ = e.list(a) // it is told where one may, and nothing depends on it
 		}
 		if a.Pods == nil {
-			e.ask(a)
+			continue
 		}
 		src.Older = 0
 		sure := src.Written.Add(startLag)
 		if a.Ledger.There && a.Ledger.Err == nil && src.Written.Unix() <= a.Ledger.DataTime {
 			sure = src.Written // whoever wrote the ledger has seen it, so what rolled the workload since came later
 		}
-		for _, pod := range found {
+		for _, pod := range a.Pods.all {
 			if !pod.Created.After(sure) {
 				src.Older++
 			}
 		}
 		if src.Content == Keyed && src.Older > 0 && src.Written.After(src.Created) {
-			a.doubt(fmt.Sprintf("%s: %s; %s", src.Key, older(src.Older, len(found)), e.objects.settings.keyless()))
+			a.doubt(fmt.Sprintf("%s: %s; %s", src.Key, older(src.Older, a.Pods.Count), e.objects.settings.keyless()))
 		}
 	}
 }

@@ -45,6 +45,9 @@ func (o *Objects) Workload(ns, text string) (reload.WorkloadKey, error) {
 			return reload.WorkloadKey{}, fmt.Errorf("you may not list %s in namespace %s: %w", k.Resource.Resource, ns, err)
 		}
 	}
+	if word, ok := workloadKinds()[strings.ToLower(name)]; ok && kind == "" && len(near) == 0 {
+		return reload.WorkloadKey{}, fmt.Errorf("%s is a kind: write %s/NAME", word, name)
+	}
 	return reload.WorkloadKey{}, fmt.Errorf("namespace %s has no %s%s", ns, cmp.Or(kind, "workload")+" "+name, didYouMean(refs(near)))
 }
 

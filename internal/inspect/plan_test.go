@@ -81,7 +81,7 @@ func TestNamesThatUsersWrite(t *testing.T) {
 		"deployment/web": "Deployment shop/web", "deploy/web": "Deployment shop/web", "Deployments.apps/web": "Deployment shop/web", "web": "Deployment shop/web",
 		"sts/agent": "StatefulSet shop/agent", "pod/web": "pod/web: write KIND/NAME", "deployment/": "deployment/: write KIND/NAME",
 		"plan": "namespace shop has no workload plan; did you mean deployment/plain?", "ds/web": "namespace shop has no DaemonSet web; did you mean deployment/web?",
-		"nothing-like-it": "namespace shop has no workload nothing-like-it",
+		"deployment": "Deployment is a kind: write deployment/NAME", "nothing-like-it": "namespace shop has no workload nothing-like-it",
 	} {
 		key, err := o.Workload("shop", text)
 		got := key.String()

@@ -24,7 +24,7 @@ be left alone. The source need not exist. The exit code is 2 if something may no
 			if err != nil {
 				return err
 			}
-			plan, err := objects.Plan(a.namespace, args[0], cluster.Running(cmd.Context()), c.Now())
+			plan, err := objects.Plan(a.namespace, args[0], cluster.Running(cmd.Context(), a.cfg.Names), c.Now())
 			if err != nil {
 				return err
 			}

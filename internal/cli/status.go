@@ -92,7 +92,7 @@ func (s *showing) run(ctx context.Context, cmd *cobra.Command) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	status, err := objects.Status(s.namespace, s.name, cluster.Running(ctx), s.clock.Now())
+	status, err := objects.Status(s.namespace, s.name, cluster.Running(ctx, s.cfg.Names), s.clock.Now())
 	if err != nil {
 		return 0, err
 	}
@@ -126,7 +126,7 @@ func (s *showing) follow(ctx context.Context, cmd *cobra.Command) (int, error) {
 	var last *inspect.Status
 	err = cluster.Follow(ctx, settings, s.namespace, s.clock, func(objects *inspect.Objects) (bool, error) {
 		// What is asked at the end of the time is still answered.
-		status, err := objects.Status(s.namespace, s.name, cluster.Running(whole), s.clock.Now())
+		status, err := objects.Status(s.namespace, s.name, cluster.Running(whole, s.cfg.Names), s.clock.Now())
 		if err != nil {
 			return false, err
 		}

@@ -30,7 +30,7 @@ what you may read; nothing is written.` + asTheController,
 			if len(args) == 2 {
 				source = args[1]
 			}
-			x, err := objects.Explain(a.namespace, args[0], source, cluster.Running(cmd.Context()), c.Now())
+			x, err := objects.Explain(a.namespace, args[0], source, cluster.Running(cmd.Context(), a.cfg.Names), c.Now())
 			if err != nil {
 				return err
 			}

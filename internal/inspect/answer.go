@@ -43,10 +43,11 @@ func (s State) String() string {
 // Answer is what is known about one workload.
 type Answer struct {
 	Workload reload.Workload
-	Progress Progress
 	State    State
 	// Detail is what there is to say about the state, in a phrase.
 	Detail string
+	// Cause is why a rollout has not ended, if that is known.
+	Cause reload.Cause
 	// Since is when the content was written that pods do not have.
 	Since    time.Time
 	Decision reload.Decision
@@ -125,12 +126,12 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 	st := state.New(o.settings.AutoReloadAll)
 	for _, w := range o.workloads {
 		if w.Borrows != nil {
-			st.PutBorrower(w.Workload, false)
+			st.PutBorrower(w, false)
 		}
 	}
 	for _, w := range o.workloads {
 		if w.Borrows == nil {
-			st.PutWorkload(w.Workload, false)
+			st.PutWorkload(w, false)
 		}
 	}
 	for _, src := range o.sources {
@@ -162,7 +163,7 @@ func compareKeys(a, b reload.WorkloadKey) int {
 func (e *Evaluation) Of(key reload.WorkloadKey) Answer {
 	facts, _ := e.state.Facts(key)
 	s := e.objects.settings
-	a := Answer{Workload: facts.Workload, Progress: e.objects.workloads[key].progress}
+	a := Answer{Workload: facts.Workload}
 	a.LeftOut = s.leftOut(e.objects, key.Namespace)
 	a.readLedger()
 	e.complete(&facts, &a)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/report"
 )
 
 // startLag is by how much a pod has to be younger than a content to have it for sure.
@@ -89,15 +90,46 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		e.pending(f, a)
 	case d.Action == reload.AskPods:
 		a.State, a.Detail = Unknown, "the age of its pods decides, and they may not be listed"
-	case !w.AtRest && a.Progress.Paused:
-		a.State, a.Detail = Stale, fmt.Sprintf("as its rollout is paused: %d of %d pods are updated (spec.paused)", a.Progress.Updated, a.Progress.Wanted)
 	case !w.AtRest:
-		a.State, a.Detail = Rolling, fmt.Sprintf("%d of %d", a.Progress.Updated, a.Progress.Wanted)
+		e.underWay(a)
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]
 	case !a.Ledger.There && len(f.Concerns) > 0:
 		a.State, a.Detail = Waiting, "for a controller to note its sources"
 	}
+}
+
+// underWay is for a rollout that has not ended: why, as far as the object or the pods tell.
+func (e *Evaluation) underWay(a *Answer) {
+	w := &a.Workload
+	a.State, a.Detail = Rolling, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
+	outcome := reload.Outcome{}
+	if outcome.Cause, _ = w.Progress.Purpose(); outcome.Cause != "" {
+		a.State, a.Detail = Stale, "with "+a.Detail+" pods updated"
+	} else if pursuit, ok := reload.Pursue(w); ok {
+		if a.Pods == nil {
+			_, _ = e.list(a) // without them no cause is known
+		}
+		if a.Pods != nil {
+			outcome = pursuit.Judge(w, a.Pods.of(w))
+		}
+	}
+	if outcome.Cause == "" || outcome.Cause == reload.CauseUnknown {
+		return
+	}
+	a.Cause = outcome.Cause
+	a.Detail += ": " + report.Because(w, outcome)
+}
+
+// of are the pods that the workload has made.
+func (p *Ages) of(w *reload.Workload) []reload.RunningPod {
+	var own []reload.RunningPod
+	for i := range p.all {
+		if w.MadeBy(&p.all[i].owners) {
+			own = append(own, p.all[i].running)
+		}
+	}
+	return own
 }
 
 // pending is for a change that the controller has not acted upon.

@@ -37,7 +37,7 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 		}
 	}
 	for key, w := range o.workloads {
-		all = append(all, e.lint(key, &w.Workload, manifests)...)
+		all = append(all, e.lint(key, &w, manifests)...)
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Text, b.Text)) })
 	return all

@@ -5,6 +5,7 @@ package inspect
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,18 +21,13 @@ import (
 // Objects are what was read, and as little of it as is needed: the content of a Secret is digested as it comes.
 type Objects struct {
 	settings   *Settings
-	workloads  map[reload.WorkloadKey]workload
+	workloads  map[reload.WorkloadKey]reload.Workload
 	sources    map[reload.SourceKey]reload.Source
 	namespaces map[string]namespace
 	// unread are the resources, by their plural, that could not be listed.
 	unread map[string]error
 	// Skipped are objects that could not be understood.
 	Skipped []error
-}
-
-type workload struct {
-	reload.Workload
-	progress Progress
 }
 
 type namespace struct {
@@ -43,7 +39,7 @@ type namespace struct {
 func NewObjects(s *Settings) *Objects {
 	return &Objects{
 		settings:  s,
-		workloads: map[reload.WorkloadKey]workload{}, sources: map[reload.SourceKey]reload.Source{},
+		workloads: map[reload.WorkloadKey]reload.Workload{}, sources: map[reload.SourceKey]reload.Source{},
 		namespaces: map[string]namespace{}, unread: map[string]error{},
 	}
 }
@@ -78,7 +74,7 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 		o.Skipped = append(o.Skipped, err)
 		return
 	}
-	o.workloads[w.Key] = workload{w, progressOf(obj)}
+	o.workloads[w.Key] = w
 }
 
 // kindOf goes by what the object says of itself, or by its type: what comes in a list says nothing.
@@ -141,6 +137,19 @@ type Pod struct {
 	Labels  labels.Set
 	Created time.Time
 	Version uint64
+
+	running reload.RunningPod
+	// owners are all that is kept of the object.
+	owners corev1.Pod
+}
+
+// readPod returns what is kept of a pod; false for one that has ended or is about to.
+func readPod(pod *corev1.Pod, names reload.Names) (Pod, bool) {
+	version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
+	return Pod{
+		Name: pod.Name, Labels: pod.Labels, Created: pod.CreationTimestamp.Time, Version: version,
+		running: reload.ReadPod(pod, names), owners: corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: pod.OwnerReferences}},
+	}, pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
 // Pods returns those of a namespace that have not ended and are not about to.

@@ -48,7 +48,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		x.LeftOut = o.settings.leftOut(o, ns)
 		s := e.source(&facts, &x.Answer, key.Local())
 		s.Absent, s.Near = false, nil // it is asked what follows when it is there
-		one := Planned{Key: workload, Why: x.whyNot(&s), Pods: w.progress.Wanted}
+		one := Planned{Key: workload, Why: x.whyNot(&s), Pods: int64(w.Progress.Wanted)}
 		switch {
 		case x.rolls(&s):
 			one.Why = word(&s)

@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 // Cluster is what is asked, with the rights of the caller.
@@ -119,14 +119,14 @@ func (c *Cluster) list(ctx context.Context, watched controller.Watched, each fun
 }
 
 // Running returns the pods, each namespace listed once, when it is first asked for.
-func (c *Cluster) Running(ctx context.Context) Pods {
+func (c *Cluster) Running(ctx context.Context, names reload.Names) Pods {
 	var mu sync.Mutex
 	known := map[string]func() ([]Pod, error){}
 	return func(ns string) ([]Pod, error) {
 		mu.Lock()
 		ask, ok := known[ns]
 		if !ok {
-			ask = sync.OnceValues(func() ([]Pod, error) { return c.pods(ctx, ns) })
+			ask = sync.OnceValues(func() ([]Pod, error) { return c.pods(ctx, names, ns) })
 			known[ns] = ask
 		}
 		mu.Unlock()
@@ -134,16 +134,17 @@ func (c *Cluster) Running(ctx context.Context) Pods {
 	}
 }
 
-func (c *Cluster) pods(ctx context.Context, ns string) ([]Pod, error) {
+func (c *Cluster) pods(ctx context.Context, names reload.Names, ns string) ([]Pod, error) {
 	var all []Pod
 	watched := controller.Watched{Resource: corev1.SchemeGroupVersion.WithResource("pods"), Namespace: ns, NewList: func() runtime.Object { return &corev1.PodList{} }}
 	err := c.list(ctx, watched, func(obj runtime.Object) {
 		pod, ok := obj.(*corev1.Pod)
-		if !ok || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		if !ok {
 			return
 		}
-		version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
-		all = append(all, Pod{Name: pod.Name, Labels: pod.Labels, Created: pod.CreationTimestamp.Time, Version: version})
+		if kept, runs := readPod(pod, names); runs {
+			all = append(all, kept)
+		}
 	})
 	if apierrors.IsForbidden(err) {
 		return nil, fmt.Errorf("you may not list the pods of namespace %s", ns)

@@ -114,7 +114,9 @@ func (s *story) put(t *testing.T, text string) {
 	}
 	for _, obj := range objects {
 		if pod, ok := obj.(*corev1.Pod); ok {
-			s.pods = append(s.pods, Pod{Name: pod.Name, Labels: pod.Labels, Created: pod.CreationTimestamp.Time})
+			if kept, runs := readPod(pod, s.objects.settings.Names); runs {
+				s.pods = append(s.pods, kept)
+			}
 		}
 		s.objects.Put(obj)
 	}
@@ -147,6 +149,9 @@ func (s *story) adopt(t *testing.T) {
 			ledger.Marks, ledger.Counter, ledger.Step = reload.Digest{1}, 3, reload.StepAnnotation
 		}
 		w := s.objects.workloads[key]
+		if s.heads["marks"] == "standing" {
+			ledger = marked(&w, e, ledger)
+		}
 		w.LedgerText = ledger.String()
 		s.objects.workloads[key] = w
 	}
@@ -189,4 +194,14 @@ func unbounded(t *testing.T, name, got string) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s is not what was expected (go test ./internal/inspect -update writes it):\n%s", path, diff)
 	}
+}
+
+// marked puts the mark of a reload for a ConfigMap on a workload, and returns the ledger with it.
+func marked(w *reload.Workload, e *Evaluation, ledger reload.Ledger) reload.Ledger {
+	facts, _ := e.state.Facts(w.Key)
+	d := reload.Decision{Action: reload.Reload, Changes: facts.Concerns[:1], Ledger: ledger}
+	d.Ledger.Counter = 1
+	m := d.Mark(w, facts.Seen, reload.SecretMarksKeyed, noon)
+	w.Marks.Env, w.Marks.Rolled = append(w.Marks.Env, m.Env...), m.Rolled
+	return d.Ledger
 }

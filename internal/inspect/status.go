@@ -160,7 +160,7 @@ func (s *Status) row(a *Answer, wide bool) []string {
 	if a.Ledger.There && a.Ledger.Err == nil {
 		reloads = strconv.FormatInt(a.Ledger.Counter, 10)
 	}
-	return []string{name, strconv.Itoa(sources), reloads, fmt.Sprintf("%d/%d", a.Progress.Updated, a.Progress.Wanted), a.short()}
+	return []string{name, strconv.Itoa(sources), reloads, fmt.Sprintf("%d/%d", a.Workload.Progress.Updated, a.Workload.Progress.Wanted), a.short()}
 }
 
 // short is the state in a few words.
@@ -216,10 +216,11 @@ type statusJSON struct {
 	Name      string     `json:"name"`
 	State     string     `json:"state"`
 	Detail    string     `json:"detail,omitempty"`
+	Cause     string     `json:"cause,omitempty"`
 	Since     *time.Time `json:"since,omitempty"`
 	Reloads   *int64     `json:"reloads,omitempty"`
-	Updated   int64      `json:"updatedPods"`
-	Wanted    int64      `json:"wantedPods"`
+	Updated   int32      `json:"updatedPods"`
+	Wanted    int32      `json:"wantedPods"`
 	Unknown   []string   `json:"unknown,omitempty"`
 }
 
@@ -237,7 +238,7 @@ func (s *Status) JSON() (string, error) {
 		a := &s.Answers[i]
 		one := statusJSON{
 			Kind: a.Workload.Key.Kind, Namespace: a.Workload.Key.Namespace, Name: a.Workload.Key.Name,
-			State: a.State.String(), Detail: a.Detail, Updated: a.Progress.Updated, Wanted: a.Progress.Wanted, Unknown: a.Unknown,
+			State: a.State.String(), Detail: a.Detail, Cause: string(a.Cause), Updated: a.Workload.Progress.Updated, Wanted: a.Workload.Progress.Wanted, Unknown: a.Unknown,
 		}
 		if !a.Since.IsZero() {
 			one.Since = &a.Since

@@ -308,10 +308,14 @@ func (x *Explanation) next() string {
 		return "nothing, until a controller runs: the README says how to install it"
 	case !x.Ledger.There:
 		return "nothing, until the controller has noted what its pods were started with"
-	case x.Progress.Paused && !x.Workload.AtRest:
+	case x.Workload.Progress.Paused && !x.Workload.AtRest:
 		return "nothing, as long as it is paused: kubectl rollout resume -n " + x.Workload.Key.Namespace + " " + ref(x.Workload.Key)
 	case x.State == Rolling:
-		return "its rollout goes on"
+		text := "its rollout goes on"
+		if x.Cause != "" {
+			text = "its rollout waits for that; docs/following.md#" + string(x.Cause) + " says what helps"
+		}
+		return text
 	default:
 		return fmt.Sprintf("it is rolled when a source that rolls it has other content, and was quiet for %s", quiet)
 	}

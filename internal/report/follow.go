@@ -48,7 +48,7 @@ func notRolledText(w *reload.Workload, o reload.Outcome) string {
 	if o.Old == 0 {
 		state = fmt.Sprintf("%d of %d pods run with %s", o.All, o.Wanted, content("the present", o.Changed))
 	}
-	return fmt.Sprintf("%s: %s. See docs/following.md#%s", state, because(w, o), o.Cause)
+	return fmt.Sprintf("%s: %s. See docs/following.md#%s", state, Because(w, o), o.Cause)
 }
 
 // content names the sources of a reload, the one that changed last first.
@@ -63,8 +63,8 @@ func content(which string, changed []reload.SourceKey) string {
 	}
 }
 
-// because says the cause in a clause.
-func because(w *reload.Workload, o reload.Outcome) string {
+// Because says the cause in a clause.
+func Because(w *reload.Workload, o reload.Outcome) string {
 	switch o.Cause {
 	case reload.CausePaused:
 		return fmt.Sprintf("this %s is paused (spec.paused)", w.Key.Kind)

@@ -25,8 +25,8 @@ MODULES = tools/golangci-lint tools/helm $(patsubst %/go.mod,%,$(wildcard test/c
 
 # Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
 # What takes longest begins first.
-FIRST = ./test/scenarios ./test/faults ./test/demo ./internal/intake
-APART = ./test/edges ./test/lease ./test/rights
+FIRST = ./test/scenarios ./test/faults ./internal/intake
+APART = ./test/edges ./test/lease ./test/rights ./test/demo
 PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image -e /test/gitops $(patsubst .%,-e %$$,$(APART) $(FIRST)))
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 TEST = GOGC=400 $(GO) test
@@ -76,11 +76,11 @@ generate: bin/helm ## What is made from something else: deploy/ from the chart, 
 .PHONY: test lint verify test-image test-edges test-gitops histories mutants
 
 test: linux build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
-	@$(GO_SH) run ./test/cluster/cmd/throwaway build
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients
 	@# All histories once, and some of them below with the race detector, under which they take four times as long.
 	$(TEST) -timeout 20m -run Histories ./internal/controller
 	@# Tests on a cluster mostly wait for it, so more packages than processors are tried at a time.
-	HELM=$(CURDIR)/bin/helm REROLL_HISTORIES=300 $(TEST) -race -p 4 -timeout 1h $(PACKAGES)
+	HELM=$(CURDIR)/bin/helm REROLL_HISTORIES=150 $(TEST) -race -p 4 -timeout 1h $(PACKAGES)
 
 lint: preflight bin/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -102,6 +102,7 @@ test-edges: linux build cgo ## Sizes, numbers and odd moments, the lease between
 	$(TEST) -race -count=1 -timeout 30m $(APART)
 
 test-gitops: linux build cgo ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd flux
 	$(TEST) -race -count=1 -timeout 40m ./test/gitops/...
 
 histories: cgo ## Faults and kills drawn at random, between the controller and a real API server (N=200)

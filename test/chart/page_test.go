@@ -58,12 +58,12 @@ type reader struct {
 // Each block of commands of the page does what the page says, on a release that Helm 3 has made.
 func TestThePageOnComingFromReloaderIsTriedAsWritten(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
-	t.Cleanup(cancel)
-	clients, err := cluster.BuildClients(ctx, os.Stderr)
+	clients, err := cluster.BuildClients(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
+	t.Cleanup(cancel)
 	r := &reader{T: t, ctx: ctx, on: stage.OfTest(t, nil), home: t.TempDir()}
 	r.must(os.Mkdir(filepath.Join(r.home, "bin"), 0o700))
 	r.must(os.Symlink(clients.Kubectl, filepath.Join(r.home, "bin", "kubectl")))

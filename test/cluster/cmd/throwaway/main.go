@@ -18,6 +18,7 @@ import (
 const usage = `usage: throwaway COMMAND
 
   build   make the programs, if they are not there yet
+          also those named behind it: argo-cd, argo-rollouts, clients (kubectl and Helm), flux
   up      start a cluster and leave it running: etcd, API server, controller manager, scheduler, and kwok for
           nodes and pods (pods become Ready without running a container)
           --nodes N  how many nodes (2)    --port N  the API server's port (a free one)
@@ -42,8 +43,10 @@ func run(args []string) (int, error) {
 	}
 	switch args[0] {
 	case "build":
-		_, err := cluster.Build(ctx, os.Stderr)
-		return 0, err
+		if _, err := cluster.Build(ctx, os.Stderr); err != nil {
+			return 0, err
+		}
+		return 0, cluster.BuildOther(ctx, os.Stderr, args[1:]...)
 	case "up":
 		// Looked at here too, so that a mistake is told before a process is started.
 		if _, err := options(args[1:]); err != nil {

@@ -27,7 +27,7 @@ func (annotation) against(w *Workload, _ []Concern) string {
 		return "its manifest declares the annotations of the pod template to be null"
 	}
 	for _, key := range []string{DefaultNames().LastReloadedFrom, RolledAnnotation} {
-		if owner := w.Marks.applier(key); owner != "" {
+		if owner := w.Marks.Appliers[key]; owner != "" {
 			return fmt.Sprintf("annotation %s is in the manifest that %s applies", key, owner)
 		}
 	}

@@ -106,29 +106,13 @@ func markWriters(fields []metav1.ManagedFieldsEntry, names Names) (writers, appl
 	return writers, appliers
 }
 
-// applier is the manager that owns a mark because it stands in a manifest, and
-// that will write it again. What somebody has written once is none: a person with
-// kubectl, Reloader, or whoever has made the object.
-func (m Marks) applier(mark string) string { return m.Appliers[mark] }
-
-// applies tells that what an entry owns will be written again.
+// applies tells that what an entry owns stands in a manifest and will be written
+// again. What somebody has written once does not: a person with kubectl, Reloader,
+// or whoever has made the object.
 func applies(f *metav1.ManagedFieldsEntry) bool {
-	if f.Manager == reloaderManager {
-		return false
-	}
-	if f.Operation == metav1.ManagedFieldsOperationApply {
-		return true
-	}
 	manager := strings.ToLower(f.Manager)
-	if manager == "kubectl-client-side-apply" {
-		return true
-	}
-	for _, tool := range []string{"argocd", "helm", "terraform", "pulumi"} {
-		if strings.HasPrefix(manager, tool) {
-			return true
-		}
-	}
-	return false
+	return f.Manager != reloaderManager && (f.Operation == metav1.ManagedFieldsOperationApply || manager == "kubectl-client-side-apply" ||
+		slices.ContainsFunc([]string{"argocd", "helm", "terraform", "pulumi"}, func(tool string) bool { return strings.HasPrefix(manager, tool) }))
 }
 
 // byReloader reads from them when Reloader wrote last, if a mark is among what it

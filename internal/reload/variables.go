@@ -56,7 +56,7 @@ func (variables) against(w *Workload, changes []Concern) string {
 	}
 	for _, c := range changes {
 		variable := EnvVarName(c.Source.Key)
-		if owner := w.Marks.applier(variable); owner != "" {
+		if owner := w.Marks.Appliers[variable]; owner != "" {
 			return fmt.Sprintf("variable %s is in the manifest that %s applies", variable, owner)
 		}
 	}

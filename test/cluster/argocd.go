@@ -42,12 +42,6 @@ func argoCDHelm() set { return clientSets()[2] }
 // argoCDTools are the paths of Argo CD and of the Helm that it calls.
 type argoCDTools struct{ argoCD, helm string }
 
-// BuildArgoCD builds Argo CD, and the Helm that it calls, if that was not done yet.
-func BuildArgoCD(ctx context.Context, progress io.Writer) error {
-	_, err := buildArgoCD(ctx, progress)
-	return err
-}
-
 func buildArgoCD(ctx context.Context, progress io.Writer) (argoCDTools, error) {
 	dir, err := buildSet(ctx, argoCDSet(), progress)
 	if err != nil {

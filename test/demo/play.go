@@ -108,13 +108,7 @@ func (d *demo) startController(ctx context.Context, binary string, giveUp contex
 	if d.controller, err = installation.Start(ctx, nil, nil); err != nil {
 		return err
 	}
-	go func() {
-		select {
-		case <-d.controller.Done():
-			giveUp(d.controller.Running())
-		case <-ctx.Done():
-		}
-	}()
+	d.controller.WhenEnded(ctx, giveUp)
 	d.story.Tell("reroll", "runs with the rights of %s", filepath.Join("deploy", filepath.Base(path)))
 	return nil
 }

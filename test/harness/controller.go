@@ -185,6 +185,17 @@ func (c *Controller) PID() int { return c.proc.cmd.Process.Pid }
 // Done is closed when the process has ended.
 func (c *Controller) Done() <-chan struct{} { return c.proc.done }
 
+// WhenEnded calls once if the process ends before the context does.
+func (c *Controller) WhenEnded(ctx context.Context, call func(error)) {
+	go func() {
+		select {
+		case <-c.Done():
+			call(c.Running())
+		case <-ctx.Done():
+		}
+	}()
+}
+
 // Stop asks it to end, as the kubelet does, and returns when it has. Any exit code but 0 is an error.
 func (c *Controller) Stop(ctx context.Context) error {
 	if err := c.Running(); err != nil {

@@ -113,14 +113,7 @@ func (s *scenario) sentRight() error {
 
 func (s *scenario) whileRunning(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	controller := s.controller
-	go func() {
-		select {
-		case <-controller.Done():
-			cancel(controller.Running())
-		case <-ctx.Done():
-		}
-	}()
+	s.controller.WhenEnded(ctx, cancel)
 	return ctx, func() { cancel(nil) }
 }
 

@@ -100,7 +100,7 @@ func prepare(ctx context.Context, race bool) (string, error) {
 	if _, err := cluster.Build(ctx, os.Stderr); err != nil {
 		return "", err
 	}
-	if err := cluster.BuildArgoCD(ctx, os.Stderr); err != nil {
+	if err := cluster.BuildOther(ctx, os.Stderr, "argo-cd"); err != nil {
 		return "", err
 	}
 	folder, err := filepath.Abs(filepath.Join("bin", "demo-controller"))

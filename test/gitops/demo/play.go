@@ -170,13 +170,7 @@ func (d *demo) start(ctx context.Context, giveUp context.CancelCauseFunc) error 
 	if d.controller, err = installation.Start(ctx, nil, nil); err != nil {
 		return err
 	}
-	go func() {
-		select {
-		case <-d.controller.Done():
-			giveUp(d.controller.Running())
-		case <-ctx.Done():
-		}
-	}()
+	d.controller.WhenEnded(ctx, giveUp)
 	return nil
 }
 

@@ -103,12 +103,7 @@ func (c *Controller) customFeed(k kinds.Kind, watched Watched, shared *everywher
 		enough: f.enough, gone: s.forget,
 	}
 	f.Open = attended{Opener: f.Open, answered: p.answered}
-	failed := f.Failed
-	f.Failed = func(err error) {
-		if !p.expected(err) {
-			failed(err)
-		}
-	}
+	f.Overlook = p.overlooks
 	return f
 }
 
@@ -147,9 +142,9 @@ type presence struct {
 	mu    sync.Mutex
 	is    standing
 	since time.Time
-	// installed tells that it became what it is while we ran.
-	installed bool
-	ended     bool
+	ended bool
+	// failing is when a row of failures began, and again when the server wanted to be asked after the last of them.
+	failing, again time.Time
 }
 
 type standing uint8
@@ -197,7 +192,6 @@ func (p *presence) answered(err error) {
 	}
 	if p.is != before {
 		p.since, p.ended = p.clock.Now(), false
-		p.installed = before != notAsked
 		p.tell(before, err)
 	}
 	if p.is == absent && !p.ended && p.clock.Since(p.since) >= absenceCounts {
@@ -209,16 +203,25 @@ func (p *presence) answered(err error) {
 	}
 }
 
-// expected tells that a failure is told in another way, or belongs to the moment in which the kind is installed: the API
-// server prepares its storage, and remembers nothing of the time before.
-func (p *presence) expected(err error) bool {
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		return true
-	}
+// mayFail is how long watching a custom kind may fail before that is worth a word. While it is installed or removed, the API
+// server prepares its storage or takes it down: it cuts watches, asks for patience and forgets versions.
+const mayFail = time.Minute
+
+// overlooks tells that a failure is told in another way, or that it is too early to tell it.
+func (p *presence) overlooks(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.installed && p.clock.Since(p.since) < absenceCounts &&
-		(apierrors.IsTooManyRequests(err) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err))
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		p.again = time.Time{}
+		return true
+	}
+	now := p.clock.Now()
+	if now.Sub(p.again) >= mayFail {
+		p.failing = now
+	}
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	p.again = now.Add(time.Duration(seconds) * time.Second)
+	return now.Sub(p.failing) < mayFail
 }
 
 func (p *presence) tell(before standing, err error) {

@@ -114,20 +114,39 @@ func TestObjectsOfAKindThatIsDeniedForAMomentAreNotGone(t *testing.T) {
 	}
 }
 
-func TestWhatBelongsToAnInstallationIsNoFailure(t *testing.T) {
+func TestWatchingACustomKindMayFailForAMoment(t *testing.T) {
 	p, _, clock, _, _ := thingsPresence(WhenServed)
-	p.answered(nil)
-	if p.expected(initializing) {
-		t.Error("it was there before, so this is a failure")
+	cut := errors.New("the initial stream was cut after 0 objects")
+	for _, err := range []error{initializing, cut, notServed, notAllowed} {
+		if !p.overlooks(err) {
+			t.Errorf("%v: this is what an installation or a removal looks like", err)
+		}
 	}
-	p.answered(notServed)
-	p.answered(nil)
-	if !p.expected(initializing) || p.expected(errors.New("connection refused")) {
-		t.Error("only its storage is to be prepared")
+	if clock.Step(mayFail); !p.overlooks(cut) {
+		t.Error("it has not failed in between, so this is another moment")
 	}
-	clock.Step(absenceCounts)
-	if p.expected(initializing) {
-		t.Error("it has had a minute")
+	for range 3 {
+		clock.Step(mayFail / 4)
+		if !p.overlooks(cut) {
+			t.Error("it is too early")
+		}
+	}
+	if clock.Step(mayFail / 4); p.overlooks(cut) {
+		t.Error("it has failed for a minute")
+	}
+	if !p.overlooks(notServed) || !p.overlooks(cut) {
+		t.Error("it was not served, so this is another moment")
+	}
+}
+
+// A server that wants to be left alone for longer than that is not asked any more often.
+func TestARowOfFailuresIsAsLongAsTheServerWantsIt(t *testing.T) {
+	p, _, clock, _, _ := thingsPresence(WhenServed)
+	const seconds = 300
+	busy := apierrors.NewTooManyRequests("not now", seconds)
+	p.overlooks(busy)
+	if clock.Step(seconds * time.Second); p.overlooks(busy) {
+		t.Error("it has failed for five minutes")
 	}
 }
 

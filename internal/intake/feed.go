@@ -46,6 +46,8 @@ type Feed struct {
 	Clock clock.Clock
 	// Failed is told what goes wrong before it is tried again, each failure once until something works. May be nil.
 	Failed func(error)
+	// Overlook tells that a failure is not worth telling, now at least. It is asked each time. May be nil.
+	Overlook func(error) bool
 
 	// last is the newest version that was handed over. It is empty until the first snapshot is complete, and again
 	// when the API server turns out to have gone back behind it.
@@ -82,7 +84,7 @@ func (f *Feed) pause(ctx context.Context, b *backoff, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err != nil && f.Failed != nil && f.told.first(err) {
+	if err != nil && f.Failed != nil && !f.overlooked(err) && f.told.first(err) {
 		f.Failed(err)
 	}
 	wait := f.Clock.NewTimer(max(b.next(), demanded(err)))
@@ -92,6 +94,8 @@ func (f *Feed) pause(ctx context.Context, b *backoff, err error) {
 	case <-wait.C():
 	}
 }
+
+func (f *Feed) overlooked(err error) bool { return f.Overlook != nil && f.Overlook(err) }
 
 // worked is called for everything that a watch brings after a snapshot, and for one that stays open. A complete
 // snapshot is not enough: if its version is always refused, it is taken ever more rarely.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,6 +109,21 @@ func TestEachFailureIsToldOnceUntilSomethingWorks(t *testing.T) {
 	if got := len(s.gaps("stream")); got != 81 {
 		t.Errorf("tried again %d times, want 81", got)
 	}
+}
+
+func TestAFailureThatIsOverlookedIsToldLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{t: t}
+		f := s.feed(clock.RealClock{})
+		asked := 0
+		f.Overlook = func(error) bool { asked++; return asked < 3 }
+		for range 4 {
+			f.pause(t.Context(), &f.tries, errors.New("down"))
+		}
+		if got := s.told(); asked != 4 || len(got) != 1 {
+			t.Errorf("asked %d times, told %q", asked, got)
+		}
+	})
 }
 
 // Some failures have a new text each time.

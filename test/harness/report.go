@@ -82,17 +82,25 @@ func (n *Namespace) reportEvents(ctx context.Context, b *strings.Builder) {
 		fmt.Fprintf(b, "  %v\n", err)
 		return
 	}
-	shown := 0
+	// What is said again and again, about markers above all, is one line.
+	var lines []string
+	times := map[string]int{}
 	for i := range events {
 		e := &events[i]
 		// Those of pods and ReplicaSets say what the timeline says.
 		if e.Regarding.Kind == "Pod" || e.Regarding.Kind == "ReplicaSet" {
 			continue
 		}
-		shown++
-		fmt.Fprintf(b, "  %s/%s: %s %s (times: %d) %s\n", strings.ToLower(e.Regarding.Kind), e.Regarding.Name, e.Type, e.Reason, Times(e), e.Note)
+		line := fmt.Sprintf("%s/%s: %s %s %s", strings.ToLower(e.Regarding.Kind), e.Regarding.Name, e.Type, e.Reason, e.Note)
+		if times[line] == 0 {
+			lines = append(lines, line)
+		}
+		times[line] += Times(e)
 	}
-	if shown == 0 {
+	for _, line := range lines {
+		fmt.Fprintf(b, "  %s (times: %d)\n", line, times[line])
+	}
+	if len(lines) == 0 {
 		b.WriteString("  none\n")
 	}
 }

@@ -100,7 +100,8 @@ func (s *scenario) run(name string, do func(context.Context, *step) error, ts *t
 		err = fmt.Errorf("%w; %s", err, usage(name))
 	}
 	s.failed = true
-	ts.Fatalf("%v\n\n%s", err, s.report())
+	// Said again at the end, because who reads the end of a long output alone has to find it, too.
+	ts.Fatalf("%v\n\n%s\n\nthis is what failed: %v", err, s.report(), err)
 }
 
 // sentRight tells whether the receiver was sent all as it has to be.

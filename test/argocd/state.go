@@ -46,7 +46,13 @@ type Status struct {
 		Message    string `json:"message"`
 		StartedAt  string `json:"startedAt"`
 		SyncResult struct {
-			Revision string `json:"revision"`
+			Revision  string `json:"revision"`
+			Resources []struct {
+				Kind      string `json:"kind"`
+				Name      string `json:"name"`
+				HookPhase string `json:"hookPhase"`
+				Message   string `json:"message"`
+			} `json:"resources"`
 		} `json:"syncResult"`
 	} `json:"operationState"`
 }

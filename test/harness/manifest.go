@@ -135,8 +135,15 @@ func (m *Manifest) objectsFor(namespace string) []*unstructured.Unstructured {
 
 // command returns arguments and environment as the kubelet would give them to the container of a pod.
 func (m *Manifest) command(namespace, pod string) (args, env []string, err error) {
+	if args, env, err = commandOf(&m.run, namespace, pod); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", m.path, err)
+	}
+	return args, env, nil
+}
+
+func commandOf(c *corev1.Container, namespace, pod string) (args, env []string, err error) {
 	values := map[string]string{}
-	for _, v := range m.run.Env {
+	for _, v := range c.Env {
 		value := v.Value
 		switch from := v.ValueFrom; {
 		case from == nil:
@@ -147,15 +154,15 @@ func (m *Manifest) command(namespace, pod string) (args, env []string, err error
 		case from.ResourceFieldRef != nil:
 			continue // there is no limit, so the variable has nothing to tell
 		default:
-			return nil, nil, fmt.Errorf("%s: variable %s takes its value from a place that the harness cannot look at", m.path, v.Name)
+			return nil, nil, fmt.Errorf("variable %s takes its value from a place that the harness cannot look at", v.Name)
 		}
 		values[v.Name] = value
 		env = append(env, v.Name+"="+value)
 	}
 	// The first word of a command is the program itself.
-	words := m.run.Args
-	if len(m.run.Command) > 1 {
-		words = append(append([]string(nil), m.run.Command[1:]...), words...)
+	words := c.Args
+	if len(c.Command) > 1 {
+		words = append(append([]string(nil), c.Command[1:]...), words...)
 	}
 	for _, word := range words {
 		for name, value := range values {

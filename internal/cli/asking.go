@@ -33,7 +33,7 @@ type asking struct {
 // bind adds the flags. All asks for one that means all namespaces.
 func (a *asking) bind(cmd *cobra.Command, all bool) {
 	flags := cmd.Flags()
-	flags.StringVarP(&a.namespace, "namespace", "n", "", "the namespace (default: that of the kubeconfig)")
+	flags.StringVarP(&a.namespace, "namespace", "n", "", "the namespace (default: that of the kubeconfig, or of the pod)")
 	if all {
 		flags.BoolVarP(&a.all, "all-namespaces", "A", false, "all namespaces")
 	}

@@ -8,13 +8,14 @@ import (
 	"io"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 )
 
 const about = `Reroll rolls Kubernetes workloads when the ConfigMaps and Secrets they use change.
@@ -105,12 +106,12 @@ func newRoot(called, version string, getenv func(string) string, stderr io.Write
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetVersionTemplate("reroll {{.Version}} " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n")
+	root.SetVersionTemplate("reroll " + buildinfo.Read(version).String() + "\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	if strings.HasPrefix(filepath.Base(called), plugin) {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl reroll"}
 	}
-	root.AddCommand(newRun(version, getenv, stderr), newVersion())
+	root.AddCommand(newRun(buildinfo.Read(version), getenv, stderr), newVersion())
 	root.AddCommand(
 		newStatus(getenv, clock.RealClock{}), newWhy(getenv, clock.RealClock{}), newPlan(getenv, clock.RealClock{}), newLint(clock.RealClock{}),
 	)
@@ -123,7 +124,7 @@ func newRoot(called, version string, getenv func(string) string, stderr io.Write
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
+		Short: "Print the version, and the commit it was built from",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root := cmd.Root()

@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/kinds"
@@ -30,7 +31,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/server"
 )
 
-func newRun(version string, getenv func(string) string, stderr io.Writer) *cobra.Command {
+func newRun(build buildinfo.Info, getenv func(string) string, stderr io.Writer) *cobra.Command {
 	var cfg config.Config
 	cmd := &cobra.Command{
 		Use:   "run",
@@ -45,15 +46,15 @@ cluster it is about to manage, as whom, and how many workloads are opted in, bef
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
-			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), version, cfg.Logger(stderr))
+			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr))
 		},
 	}
 	cfg.BindFlags(cmd.Flags())
 	return cmd
 }
 
-func run(ctx context.Context, cfg *config.Config, options map[string]any, version string, log *slog.Logger) error {
-	log.Info("starting reroll", "version", version)
+func run(ctx context.Context, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger) error {
+	log.Info("starting reroll", "version", build.Version, "commit", build.Commit)
 	for _, warning := range cfg.Warnings {
 		log.Warn(warning)
 	}
@@ -64,7 +65,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, versio
 	if err != nil {
 		return err
 	}
-	where.config.UserAgent = "reroll/" + version
+	where.config.UserAgent = "reroll/" + build.Version
 	guard := rights.NewGuard(needed(cfg, where.namespace), clock.RealClock{}, log)
 	where.config.Wrap(guard.Over)
 	client, err := kubernetes.NewForConfig(where.config)
@@ -80,7 +81,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, versio
 		return fmt.Errorf("make a client: %w", err)
 	}
 
-	metrics := report.NewMetrics(report.MetricOptions{Kinds: kindNames(), ByNamespace: cfg.CountByNamespace})
+	metrics := report.NewMetrics(report.MetricOptions{Kinds: kindNames(), ByNamespace: cfg.CountByNamespace, Build: build})
 	metrics.CountRequests()
 	events := report.NewEvents(client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
 	alerts := newAlerts(cfg, log, metrics)
@@ -136,7 +137,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, versio
 	}
 	running.Go(func() { guard.Run(ctx, client) })
 	running.Go(func() { events.Run(worked) })
-	running.Go(func() { writeMetaInfo(ctx, leading, client, cfg, options, version, log) })
+	running.Go(func() { writeMetaInfo(ctx, leading, client, cfg, options, build, log) })
 	running.Go(func() { alerts.Run(worked) })
 	running.Go(func() { leader.watch(ctx, cancel) })
 	err = ctl.Run(ctx)

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rights"
 )
@@ -32,7 +31,7 @@ const (
 
 // Info is what is written.
 type Info struct {
-	Version string
+	Build buildinfo.Info
 	// Options are those that Reloader has too, by its names for them.
 	Options map[string]any
 	// Namespace and Deployment are where the controller is installed.
@@ -96,7 +95,7 @@ func (i Info) configMap() (*corev1.ConfigMap, error) {
 		Data: map[string]string{},
 	}
 	for key, value := range map[string]any{
-		"buildInfo":       build(i.Version),
+		"buildInfo":       build(i.Build),
 		"reloaderOptions": i.Options,
 		"deploymentInfo":  map[string]string{"name": i.Deployment, "namespace": i.Namespace},
 	} {
@@ -117,19 +116,6 @@ type buildInfo struct {
 	CommitTime     time.Time `json:"commitTime"`
 }
 
-func build(version string) buildInfo {
-	b := buildInfo{GoVersion: runtime.Version(), ReleaseVersion: version}
-	from, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	for _, setting := range from.Settings {
-		switch setting.Key {
-		case "vcs.revision":
-			b.CommitHash = setting.Value
-		case "vcs.time":
-			b.CommitTime, _ = time.Parse(time.RFC3339, setting.Value)
-		}
-	}
-	return b
+func build(of buildinfo.Info) buildInfo {
+	return buildInfo{GoVersion: of.Go, ReleaseVersion: of.Version, CommitHash: of.Commit, CommitTime: of.Date}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	clientmetrics "k8s.io/client-go/tools/metrics"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -43,6 +44,8 @@ type MetricOptions struct {
 	Kinds []string
 	// ByNamespace counts reloads by namespace too: one series or two more for each.
 	ByNamespace bool
+	// Build is the program that counts.
+	Build buildinfo.Info
 }
 
 const namespace = "reloader"
@@ -101,8 +104,12 @@ func NewMetrics(opts MetricOptions) *Metrics {
 		m.byNamespace = counter(namespace, "reload_executed_total_by_namespace", "Reloads by whether the write succeeded, and by namespace.", "success", "namespace")
 		m.registry.MustRegister(m.byNamespace)
 	}
+	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "build_info", Help: "Always 1, with the version and the commit of the program as labels.",
+	}, []string{"version", "commit", "goversion"})
+	built.WithLabelValues(opts.Build.Version, opts.Build.Commit, opts.Build.Go).Set(1)
 	m.work.register(m.registry)
-	m.registry.MustRegister(m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.rollouts, m.stuck, m.alerts, m.unsent, m.requests, m.duration, m.errors,
+	m.registry.MustRegister(built, m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.rollouts, m.stuck, m.alerts, m.unsent, m.requests, m.duration, m.errors,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -30,13 +30,13 @@ type dockerImage struct {
 }
 
 // write puts the archive into place in one step: a reader sees the old one or the new one, never half of it.
-func (im *image) write(path string) (size int64, err error) {
+func write(images []*image, path string) (digest string, size int64, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("-o %s: exists and is not a regular file", path)
+		return "", 0, fmt.Errorf("-o %s: exists and is not a regular file", path)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return 0, fmt.Errorf("-o %s: cannot write to the directory %s: %w", path, filepath.Dir(path), cause(err))
+		return "", 0, fmt.Errorf("-o %s: cannot write to the directory %s: %w", path, filepath.Dir(path), cause(err))
 	}
 	defer func() {
 		if err != nil {
@@ -45,21 +45,25 @@ func (im *image) write(path string) (size int64, err error) {
 			_ = os.Remove(f.Name())
 		}
 	}()
-	if err := im.archive(f); err != nil {
-		return 0, err
+	entries, root, err := layoutOf(images)
+	if err != nil {
+		return "", 0, err
+	}
+	if err := archive(f, entries, images[0].created); err != nil {
+		return "", 0, err
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return 0, err
+		return "", 0, err
 	}
 	// A temporary file is readable by its owner alone, but `sudo ctr` and a Docker daemon may read it as somebody else.
 	if err := f.Chmod(0o644); err != nil {
-		return 0, err
+		return "", 0, err
 	}
 	if err := f.Close(); err != nil {
-		return 0, err
+		return "", 0, err
 	}
-	return info.Size(), os.Rename(f.Name(), path)
+	return root.digest, info.Size(), os.Rename(f.Name(), path)
 }
 
 type entry struct {
@@ -67,19 +71,16 @@ type entry struct {
 	data []byte
 }
 
-func (im *image) archive(w io.Writer) error {
-	entries, err := im.entries()
-	if err != nil {
-		return err
-	}
+func archive(w io.Writer, entries []entry, created time.Time) error {
 	tw := tar.NewWriter(w)
 	for _, e := range entries {
+		var err error
 		if strings.HasSuffix(e.name, "/") {
-			dir := header(e.name, 0o755, im.created)
+			dir := header(e.name, 0o755, created)
 			dir.Typeflag = tar.TypeDir
 			err = tw.WriteHeader(dir)
 		} else {
-			err = addFile(tw, header(e.name, 0o644, im.created), e.data)
+			err = addFile(tw, header(e.name, 0o644, created), e.data)
 		}
 		if err != nil {
 			return err
@@ -88,36 +89,52 @@ func (im *image) archive(w io.Writer) error {
 	return tw.Close()
 }
 
-func (im *image) entries() ([]entry, error) {
+// layoutOf returns the members of the archive in the order of their names, and what a registry knows the image by: the
+// manifest of the only image, or the list of all.
+func layoutOf(images []*image) ([]entry, blob, error) {
 	entries := []entry{{name: "blobs/"}, {name: "blobs/sha256/"}}
-	for _, b := range []blob{im.layer, im.config, im.manifest} {
-		entries = append(entries, entry{blobPath(b), b.data})
+	documents := map[string]any{"oci-layout": layout{Version: "1.0.0"}}
+	var manifests []descriptor
+	for _, im := range images {
+		for _, b := range []blob{im.layer, im.config, im.manifest} {
+			entries = append(entries, entry{blobPath(b), b.data})
+		}
+		d, platform := im.manifest.descriptor(), im.platform()
+		d.Platform = &platform
+		manifests = append(manifests, d)
 	}
-	root := im.manifest.descriptor()
-	platform := im.platform()
-	root.Platform = &platform
-	root.Annotations = map[string]string{
+	first := images[0]
+	root, top := first.manifest, manifests[0]
+	if len(images) == 1 {
+		documents["manifest.json"] = []dockerImage{{
+			Config:   blobPath(first.config),
+			RepoTags: []string{first.name.String()},
+			Layers:   []string{blobPath(first.layer)},
+		}}
+	} else {
+		// Docker's own format holds one architecture, so it is left out.
+		var err error
+		if root, err = jsonBlob(typeIndex, index{SchemaVersion: 2, MediaType: typeIndex, Manifests: manifests}); err != nil {
+			return nil, blob{}, err
+		}
+		entries = append(entries, entry{blobPath(root), root.data})
+		top = root.descriptor()
+	}
+	top.Annotations = map[string]string{
 		// containerd names the imported image after this one, other readers of the layout after the next.
-		"io.containerd.image.name":          im.name.String(),
-		"org.opencontainers.image.ref.name": im.name.tag,
+		"io.containerd.image.name":          first.name.String(),
+		"org.opencontainers.image.ref.name": first.name.tag,
 	}
-	for name, v := range map[string]any{
-		"oci-layout": layout{Version: "1.0.0"},
-		"index.json": index{SchemaVersion: 2, MediaType: typeIndex, Manifests: []descriptor{root}},
-		"manifest.json": []dockerImage{{
-			Config:   blobPath(im.config),
-			RepoTags: []string{im.name.String()},
-			Layers:   []string{blobPath(im.layer)},
-		}},
-	} {
+	documents["index.json"] = index{SchemaVersion: 2, MediaType: typeIndex, Manifests: []descriptor{top}}
+	for name, v := range documents {
 		data, err := json.Marshal(v)
 		if err != nil {
-			return nil, fmt.Errorf("encoding %s: %w", name, err)
+			return nil, blob{}, fmt.Errorf("encoding %s: %w", name, err)
 		}
 		entries = append(entries, entry{name, data})
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
-	return entries, nil
+	return entries, root, nil
 }
 
 func blobPath(b blob) string { return "blobs/" + strings.Replace(b.digest, ":", "/", 1) }

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"crypto/x509"
+	"debug/elf"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -178,28 +180,33 @@ func TestConfigRunsTheBinaryWithoutPrivileges(t *testing.T) {
 			},
 		},
 		"rootfs":  map[string]any{"type": "layers", "diff_ids": []any{"sha256:" + digestOf(c.layer)}},
-		"history": []any{map[string]any{"created": "2026-01-01T00:00:00Z", "created_by": "tools/image: /reroll and the link /manager"}},
+		"history": []any{map[string]any{"created": "2026-01-01T00:00:00Z", "created_by": "tools/image: /reroll, the link /manager and /etc/ssl/certs/ca-certificates.crt"}},
 	}
 	if !reflect.DeepEqual(c.config, want) {
 		t.Errorf("config:\n%v\nwant\n%v", c.config, want)
 	}
 }
 
-func TestLayerHoldsTheBinaryAndItsOldName(t *testing.T) {
+func TestLayerHoldsTheBinaryItsOldNameAndCertificates(t *testing.T) {
 	path := staticBinary(t)
 	archive, _ := build(t, "1767225600", "-binary", path, "-arch", "amd64", "-tag", name)
 	files := untar(t, bytes.NewReader(read(t, archive).layer))
-	if len(files) != 2 {
-		t.Fatalf("%d entries", len(files))
+	var names []string
+	for _, f := range files {
+		names = append(names, f.header.Name)
 	}
-	link, program := files[0].header, files[1].header
+	if want := []string{"etc/", "etc/ssl/", "etc/ssl/certs/", "etc/ssl/certs/ca-certificates.crt", "manager", "reroll"}; !slices.Equal(names, want) {
+		t.Fatalf("entries: %q", names)
+	}
+	link, program := files[4].header, files[5].header
 	if link.Name != "manager" || link.Typeflag != tar.TypeSymlink || link.Linkname != "reroll" {
 		t.Errorf("first entry: %+v", link)
 	}
 	if program.Name != "reroll" || program.Typeflag != tar.TypeReg || program.Mode != 0o755 {
 		t.Errorf("second entry: %+v", program)
 	}
-	for _, h := range []*tar.Header{link, program} {
+	for _, f := range files {
+		h := f.header
 		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" || h.ModTime.Unix() != 1767225600 {
 			t.Errorf("%s: owner %d:%d, time %v", h.Name, h.Uid, h.Gid, h.ModTime)
 		}
@@ -208,8 +215,48 @@ func TestLayerHoldsTheBinaryAndItsOldName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(files[1].data, want) {
+	if !bytes.Equal(files[5].data, want) {
 		t.Error("/reroll differs from the binary that was given")
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(files[3].data) || files[3].header.Mode != 0o644 || bytes.Count(files[3].data, []byte("BEGIN CERTIFICATE")) < 100 {
+		t.Errorf("certificates: mode %o, %d bytes", files[3].header.Mode, len(files[3].data))
+	}
+}
+
+func TestOneArchiveForSeveralArchitectures(t *testing.T) {
+	dir := t.TempDir()
+	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
+		if err := os.WriteFile(filepath.Join(dir, "reroll-"+arch), forge(t, elf.ET_EXEC, machine), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive, printed := build(t, "", "-binary", filepath.Join(dir, "reroll-{arch}"), "-arch", "amd64,arm64", "-tag", name)
+	c := contents{members: untar(t, bytes.NewReader(archive))}
+	decode(t, c.get(t, "index.json"), &c.index)
+	top := c.index.Manifests[0]
+	if top.MediaType != typeIndex || top.Platform != nil || !strings.Contains(printed, "digest "+top.Digest) {
+		t.Errorf("%+v\n%s", top, printed)
+	}
+	var all index
+	decode(t, c.blob(t, top), &all)
+	var platforms []string
+	for _, d := range all.Manifests {
+		platforms = append(platforms, d.Platform.OS+"/"+d.Platform.Architecture)
+		var m manifest
+		decode(t, c.blob(t, d), &m)
+		var config struct{ Architecture string }
+		if err := json.Unmarshal(c.blob(t, m.Config), &config); err != nil || config.Architecture != d.Platform.Architecture {
+			t.Errorf("%s: config for %s, %v", d.Platform.Architecture, config.Architecture, err)
+		}
+		c.blob(t, m.Layers[0])
+	}
+	if !slices.Equal(platforms, []string{"linux/amd64", "linux/arm64"}) {
+		t.Errorf("platforms: %q", platforms)
+	}
+	// Docker would load the first alone, and say nothing.
+	if slices.ContainsFunc(c.members, func(m member) bool { return m.header.Name == "manifest.json" }) {
+		t.Error("it has a manifest.json")
 	}
 }
 

@@ -132,7 +132,7 @@ func newImage(name imageName, arch string, binary []byte, created time.Time) (*i
 			},
 		},
 		RootFS:  rootFS{Type: "layers", DiffIDs: []string{sha256Of(files)}},
-		History: []history{{Created: created, CreatedBy: "tools/image: " + entrypoint + " and the link " + oldEntrypoint}},
+		History: []history{{Created: created, CreatedBy: "tools/image: " + entrypoint + ", the link " + oldEntrypoint + " and " + certificatesPath}},
 	})
 	if err != nil {
 		return nil, err
@@ -148,10 +148,13 @@ func newImage(name imageName, arch string, binary []byte, created time.Time) (*i
 
 func (im *image) platform() platform { return platform{Architecture: im.arch, OS: "linux"} }
 
-// layerTar is the whole file system of the image. Its two entries stand in the order of their names.
+// layerTar is the whole file system of the image. Its entries stand in the order of their names.
 func layerTar(binary []byte, created time.Time) ([]byte, error) {
 	var buf bytes.Buffer
 	tw := tar.NewWriter(&buf)
+	if err := addCertificates(tw, created); err != nil {
+		return nil, fmt.Errorf("layer: %w", err)
+	}
 	link := header(oldEntrypoint[1:], 0o777, created)
 	link.Typeflag = tar.TypeSymlink
 	link.Linkname = entrypoint[1:]
@@ -165,6 +168,20 @@ func layerTar(binary []byte, created time.Time) ([]byte, error) {
 		return nil, fmt.Errorf("layer: %w", err)
 	}
 	return buf.Bytes(), nil
+}
+
+func addCertificates(tw *tar.Writer, created time.Time) error {
+	for at, c := range certificatesPath {
+		if c != '/' || at == 0 {
+			continue
+		}
+		dir := header(certificatesPath[1:at+1], 0o755, created)
+		dir.Typeflag = tar.TypeDir
+		if err := tw.WriteHeader(dir); err != nil {
+			return err
+		}
+	}
+	return addFile(tw, header(certificatesPath[1:], 0o644, created), certificates())
 }
 
 // compress leaves the gzip header without name and time: both would make two builds differ.

@@ -114,7 +114,7 @@ func TestPrintsWhatWasWrittenAndHowToLoadIt(t *testing.T) {
 	l := read(t, archive)
 	for _, want := range []string{
 		"image.tar: " + name + " for linux/amd64, ",
-		" MiB, image id " + l.manifest.Config.Digest + "\n",
+		" MiB, digest " + l.index.Manifests[0].Digest + ", image id " + l.manifest.Config.Digest + "\n",
 		"\n  docker load -i image.tar\n",
 		"\n  kind load image-archive image.tar\n",
 		"\n  ctr -n k8s.io images import image.tar\n",
@@ -171,6 +171,7 @@ func TestRefusals(t *testing.T) {
 		"a binary that is not there":         {args: []string{"-binary", filepath.Join(dir, "none")}, want: "no such file; build it first (CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -o "},
 		"a directory as binary":              {args: []string{"-binary", dir}, want: "-binary " + dir + ": is a directory"},
 		"an unknown architecture":            {args: []string{"-binary", static, "-arch", "mips"}, want: `-arch "mips": want amd64 or arm64`},
+		"one file for two architectures":     {args: []string{"-binary", static, "-arch", "amd64,arm64"}, want: "one file cannot be for amd64 and arm64; write {arch} where their names differ"},
 		"a file of text":                     {args: []string{"-binary", file(t, []byte("#!/bin/sh\n"))}, want: "not a Linux executable: it has no ELF header"},
 		"a cut-off executable":               {args: []string{"-binary", file(t, []byte(elf.ELFMAG+"\x02\x01\x01"))}, want: "not a Linux executable: "},
 		"another architecture":               {args: []string{"-binary", static, "-arch", "arm64"}, want: "built for amd64, not for arm64; set GOARCH=arm64"},

@@ -15,7 +15,8 @@ PORT =
 NODES =
 VERSION = $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/reroll/Chart.yaml)
 ARCH = $(shell $(GO) env GOARCH 2>/dev/null)
-IMAGE = localhost/reroll:$(VERSION)
+REPOSITORY = localhost/reroll
+IMAGE = $(REPOSITORY):$(VERSION)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
 keep := $(filter-out 0 no false,$(KEEP))
@@ -27,7 +28,7 @@ MODULES = tools/golangci-lint tools/helm $(patsubst %/go.mod,%,$(wildcard test/c
 # What takes longest begins first.
 FIRST = ./test/scenarios ./test/faults ./internal/intake
 APART = ./test/edges ./test/lease ./test/rights ./test/demo
-PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image -e /test/gitops $(patsubst .%,-e %$$,$(APART) $(FIRST)))
+PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image -e /test/release -e /test/gitops $(patsubst .%,-e %$$,$(APART) $(FIRST)))
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 TEST = GOGC=400 $(GO) test
 N = 200
@@ -52,7 +53,7 @@ cluster-down: linux preflight ## End it, and a demo that was kept
 	@bin/throwaway down
 
 ##@ Build
-.PHONY: build image generate
+.PHONY: build image release-dry-run generate
 
 build: preflight ## The binary, in bin/
 	@$(GO_SH) build -ldflags '$(LDFLAGS)' -o bin/reroll ./cmd/reroll
@@ -60,6 +61,9 @@ build: preflight ## The binary, in bin/
 image: preflight ## One tar for docker load, kind load image-archive and ctr images import (ARCH=arm64)
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO_SH) build -trimpath -ldflags '$(LDFLAGS)' -o bin/reroll-linux-$(ARCH) ./cmd/reroll
 	@$(GO_SH) run ./tools/image -binary bin/reroll-linux-$(ARCH) -arch $(ARCH) -tag $(IMAGE) -o bin/reroll-image.tar
+
+release-dry-run: preflight ## All that a release consists of, in bin/release, published nowhere (VERSION=1.2.3 REPOSITORY=name)
+	@$(GO_SH) run ./tools/release -version '$(VERSION)' -repository '$(REPOSITORY)' -o bin/release
 
 generate: bin/helm ## What is made from something else: deploy/ from the chart, docs/flags.md from the flags
 	@mkdir -p deploy
@@ -73,7 +77,7 @@ generate: bin/helm ## What is made from something else: deploy/ from the chart, 
 	@$(GO_SH) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
 
 ##@ Check
-.PHONY: test lint verify test-image test-edges test-gitops histories mutants
+.PHONY: test lint verify test-image test-release test-edges test-gitops histories mutants
 
 test: linux build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients
@@ -97,6 +101,9 @@ verify: generate ## Generate again and fail if the tree changed, or a go.mod is 
 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
 	$(GO) test -race -count=1 -timeout 10m ./test/image
+
+test-release: preflight bin/helm ## Two clones, without anything from before, make the same release
+	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release
 
 test-edges: linux build cgo ## Sizes, numbers and odd moments, the lease between processes, rights taken away one by one (minutes)
 	$(TEST) -race -count=1 -timeout 30m $(APART)

@@ -1,0 +1,97 @@
+// Package release_test makes a release twice, as two strangers would, and looks at what came out.
+package release_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const version = "0.0.1-test"
+
+// Each stranger has a clone in a folder of their own, and nothing from before: no cache of the compiler, no unpacked modules.
+// Of the modules only the packed files are shared, which go.sum vouches for.
+func TestTwoStrangersMakeTheSameRelease(t *testing.T) {
+	first := made(t, filepath.Join(t.TempDir(), "a"))
+	second := made(t, filepath.Join(t.TempDir(), "somewhere", "else", "entirely"))
+	for _, file := range []string{"checksums.txt", "image-digest.txt"} {
+		if diff := cmp.Diff(read(t, first, file), read(t, second, file)); diff != "" {
+			t.Errorf("%s differs between two clones:\n%s", file, diff)
+		}
+	}
+	t.Run("the checksums are those of the files", func(t *testing.T) {
+		command(t, first, nil, "sha256sum", "--check", "--strict", "checksums.txt")
+	})
+	t.Run("the program says what it is", func(t *testing.T) {
+		dir := t.TempDir()
+		command(t, dir, nil, "tar", "-xzf", filepath.Join(first, "reroll-"+version+"-linux-"+runtime.GOARCH+".tar.gz"))
+		commit := strings.TrimSpace(command(t, root(t), nil, "git", "rev-parse", "--short=12", "HEAD"))
+		if got := command(t, dir, nil, "./reroll", "version"); !strings.HasPrefix(got, "reroll "+version+" (commit "+commit+" of ") || strings.Contains(got, "changes") {
+			t.Errorf("reroll version: %s", got)
+		}
+	})
+	t.Run("the chart names the image of the release", func(t *testing.T) {
+		helm := os.Getenv("HELM")
+		if helm == "" {
+			t.Fatal("HELM is to be the path of helm; make bin/helm builds it")
+		}
+		chart := filepath.Join(first, "reroll-"+version+".tgz")
+		command(t, first, nil, helm, "lint", "--strict", chart)
+		if text := command(t, first, nil, helm, "template", "reroll", chart); !strings.Contains(text, "localhost/reroll:"+version) {
+			t.Errorf("rendered:\n%s", text)
+		}
+	})
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// made returns the folder of a release that was made from a fresh clone below dir.
+func made(t *testing.T, dir string) string {
+	t.Helper()
+	clone, caches, out := filepath.Join(dir, "reroll"), filepath.Join(dir, "caches"), filepath.Join(dir, "out")
+	for _, d := range []string{dir, filepath.Join(caches, "tmp")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	modules := strings.TrimSpace(command(t, root(t), nil, "go", "env", "GOMODCACHE"))
+	command(t, dir, nil, "git", "clone", "--quiet", "--no-hardlinks", root(t), clone)
+	command(t, clone, []string{
+		"GOCACHE=" + filepath.Join(caches, "build"), "GOMODCACHE=" + filepath.Join(caches, "modules"), "TMPDIR=" + filepath.Join(caches, "tmp"),
+		"GOPROXY=file://" + filepath.Join(modules, "cache", "download"), "GOSUMDB=off", "GOFLAGS=-modcacherw",
+	}, "go", "run", "./tools/release", "-version", version, "-repository", "localhost/reroll", "-platforms", "linux/amd64,linux/arm64", "-o", out)
+	return out
+}
+
+func read(t *testing.T, dir, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func command(t *testing.T, dir string, env []string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, stdout.String(), stderr.String())
+	}
+	return stdout.String()
+}

@@ -22,7 +22,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 keep := $(filter-out 0 no false,$(KEEP))
 
 # What is built from source is pinned by modules of their own.
-MODULES = tools/golangci-lint tools/helm $(patsubst %/go.mod,%,$(wildcard test/cluster/tools/*/go.mod))
+MODULES = tools/golangci-lint tools/helm tools/crane tools/cosign $(patsubst %/go.mod,%,$(wildcard test/cluster/tools/*/go.mod))
 
 # Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
 # What takes longest begins first.
@@ -157,3 +157,12 @@ bin/helm: tools/helm/go.mod tools/helm/go.sum | preflight
 	@echo "Building helm (once; about 2 minutes on two cores)"
 	@mkdir -p bin && cd tools/helm && export CGO_ENABLED=0 GOWORK=off && $(GO_SH) sources tool && \
 		$(GO_SH) build -ldflags '-s -w -X helm.sh/helm/v4/internal/version.version='$$($(GO) list -m -f '{{.Version}}' helm.sh/helm/v4) -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm && touch $(CURDIR)/$@
+
+# What publishes a release.
+bin/crane: tools/crane/go.mod tools/crane/go.sum | preflight
+	@mkdir -p bin && cd tools/crane && export CGO_ENABLED=0 GOWORK=off && $(GO_SH) sources tool && \
+		$(GO_SH) build -ldflags '-s -w' -o $(CURDIR)/$@ github.com/google/go-containerregistry/cmd/crane && touch $(CURDIR)/$@
+
+bin/cosign: tools/cosign/go.mod tools/cosign/go.sum | preflight
+	@mkdir -p bin && cd tools/cosign && export CGO_ENABLED=0 GOWORK=off && $(GO_SH) sources tool && \
+		$(GO_SH) build -ldflags '-s -w' -o $(CURDIR)/$@ github.com/sigstore/cosign/v3/cmd/cosign && touch $(CURDIR)/$@

@@ -43,7 +43,7 @@ func (r *release) chartFiles() ([]packed, error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(path) //nolint:gosec // a folder of this repository
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 
 // checksums lists all files of the release as sha256sum -c reads it. It is the last step, and the mark of a whole release.
 func (r *release) checksums(context.Context) error {
-	files, err := os.ReadDir(r.out)
+	files, err := os.ReadDir(r.part)
 	if err != nil {
 		return fmt.Errorf("list the release: %w", err)
 	}
@@ -25,6 +25,6 @@ func (r *release) checksums(context.Context) error {
 	if err := r.write(marker, []byte(text.String())); err != nil {
 		return err
 	}
-	r.say("%d files in %s", len(files)+1, r.options.out)
+	r.say("%d files in %s", len(files)+1, r.out)
 	return nil
 }

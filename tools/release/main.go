@@ -31,6 +31,8 @@ type options struct {
 // release is one in the making.
 type release struct {
 	options
+	// part is where it is made, until it is whole.
+	part string
 	// date is that of the commit.
 	date time.Time
 	// work holds what is not published.
@@ -90,11 +92,11 @@ func run(ctx context.Context, o options, log io.Writer) error {
 		return err
 	}
 	// Half a release is never where a whole one is looked for.
-	r.out = filepath.Clean(o.out) + ".part"
-	if err := os.RemoveAll(r.out); err != nil {
+	r.part = filepath.Clean(o.out) + ".part"
+	if err := os.RemoveAll(r.part); err != nil {
 		return fmt.Errorf("-o %s: %w", o.out, err)
 	}
-	if err := os.MkdirAll(r.out, 0o755); err != nil { //nolint:gosec // to be read by anybody
+	if err := os.MkdirAll(r.part, 0o755); err != nil { //nolint:gosec // to be read by anybody
 		return fmt.Errorf("-o %s: %w", o.out, err)
 	}
 	if r.work, err = os.MkdirTemp("", "reroll-release-"); err != nil {
@@ -109,7 +111,7 @@ func run(ctx context.Context, o options, log io.Writer) error {
 	if err := os.RemoveAll(o.out); err != nil {
 		return fmt.Errorf("-o %s: %w", o.out, err)
 	}
-	return os.Rename(r.out, o.out)
+	return os.Rename(r.part, o.out)
 }
 
 // marker tells a folder of ours from one that is dear to somebody.
@@ -161,6 +163,6 @@ func output(ctx context.Context, env []string, program string, args ...string) (
 }
 
 // path is that of a file of the release.
-func (r *release) path(name string) string { return filepath.Join(r.out, name) }
+func (r *release) path(name string) string { return filepath.Join(r.part, name) }
 
 func (r *release) say(format string, args ...any) { fmt.Fprintf(r.log, format+"\n", args...) }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,9 +43,30 @@ func optionFlags() map[string]string {
 	}
 }
 
+// ownOptionFlags are the flags that Reloader does not have and that what is decided, or when, depends on, by the names under
+// which they are told beside the others.
+func ownOptionFlags() map[string]string {
+	return map[string]string{
+		"namespaces":   "namespaces",
+		"onRevert":     "on-revert",
+		"secretMarks":  "secret-marks",
+		"settle":       "settle",
+		"settleGitOps": "settle-gitops",
+		"settleMax":    "settle-max",
+	}
+}
+
+// toldFlags are all that are told.
+func toldFlags() map[string]string {
+	all := optionFlags()
+	maps.Copy(all, ownOptionFlags())
+	return all
+}
+
 const webhookFlag = "webhook-url"
 
-// Options are what the controller was told, under the names that Reloader gives it. What may be a token is left out.
+// Options are what the controller was told, under the names that Reloader gives it, and names alike for what Reloader does
+// not know. What may be a token is left out. A value that came from the environment is in its flag too.
 func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 	all := map[string]any{
 		"configmapExcludeReloaderAnnotation":           c.Names.ConfigMapExclude,
@@ -54,7 +76,7 @@ func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 		"secretProviderClassReloaderAutoAnnotation":    c.Names.SPCAuto,
 		"secretProviderClassUpdateOnChangeAnnotation":  c.Names.SecretProviderClass,
 	}
-	for name, flag := range optionFlags() {
+	for name, flag := range toldFlags() {
 		f := flags.Lookup(flag)
 		if f == nil {
 			continue // one that is to come

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,17 +21,19 @@ func parsed(t *testing.T, args ...string) (*Config, *pflag.FlagSet) {
 	return &c, flags
 }
 
-// A flag is either told under Reloader's name for it, or Reloader has none of the kind.
-func TestEveryFlagThatReloaderHasIsTold(t *testing.T) {
+// A flag is either told, or Reloader has none of the kind and no answer of a command depends on it.
+func TestEveryFlagThatMattersIsTold(t *testing.T) {
 	own := []string{
-		"settle", "settle-max", "settle-gitops", "adopt-rate", "dry-run", "listen-address", "kube-api-qps", "kube-api-burst", "namespaces",
-		"leader-election-lease-duration", "leader-election-renew-deadline", "leader-election-retry-period", "secret-marks", "on-revert",
+		"adopt-rate", "dry-run", "listen-address", "kube-api-qps", "kube-api-burst",
+		"leader-election-lease-duration", "leader-election-renew-deadline", "leader-election-retry-period",
 		"is-argo-rollouts", // another spelling
 	}
 	_, flags := parsed(t)
-	var told []string
-	for _, flag := range optionFlags() {
-		told = append(told, flag)
+	told := slices.Collect(maps.Values(toldFlags()))
+	for _, flag := range DecisionFlags() {
+		if !slices.Contains(told, flag) {
+			t.Errorf("what is decided depends on --%s, and it is not told", flag)
+		}
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(own, f.Name) && !slices.Contains(told, f.Name) {
@@ -40,7 +43,7 @@ func TestEveryFlagThatReloaderHasIsTold(t *testing.T) {
 }
 
 func TestOptionsHaveTheirTypes(t *testing.T) {
-	c, flags := parsed(t, "--enable-ha", "--namespaces-to-ignore=a,b", "--log-level=debug", "--auto-annotation=example.org/roll")
+	c, flags := parsed(t, "--enable-ha", "--namespaces-to-ignore=a,b", "--log-level=debug", "--auto-annotation=example.org/roll", "--settle=90s")
 	options := c.Options(flags)
 	text, err := json.Marshal(options)
 	if err != nil {
@@ -49,6 +52,7 @@ func TestOptionsHaveTheirTypes(t *testing.T) {
 	for _, want := range []string{
 		`"enableHA":true`, `"enablePProf":false`, `"namespacesToIgnore":["a","b"]`, `"resourcesToIgnore":[]`,
 		`"logLevel":"debug"`, `"logFormat":""`, `"reloaderAutoAnnotation":"example.org/roll"`, `"pprofAddr":":6060"`,
+		`"settle":"1m30s"`, `"settleMax":"10s"`, `"settleGitOps":"5s"`, `"onRevert":"stop"`, `"secretMarks":"keyed"`, `"namespaces":[]`,
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s is not in %s", want, text)

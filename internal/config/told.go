@@ -12,7 +12,7 @@ import (
 func DecisionFlags() []string {
 	all := []string{
 		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag,
-		"reload-strategy", "on-revert", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", argoRolloutsFlag,
+		"reload-strategy", "on-revert", "secret-marks", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", argoRolloutsFlag,
 	}
 	var c Config
 	for _, f := range nameFlags(&c.Names) {
@@ -32,7 +32,7 @@ func (c *Config) BindDecisionFlags(flags *pflag.FlagSet) {
 
 // Take sets the flags to what a controller has written down that it was told, see Options. One that was given stays.
 func Take(flags *pflag.FlagSet, options map[string]any) error {
-	for option, name := range optionFlags() {
+	for option, name := range toldFlags() {
 		f, told := flags.Lookup(name), options[option]
 		if f == nil || told == nil || f.Changed {
 			continue

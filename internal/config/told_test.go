@@ -4,14 +4,18 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 // What a controller writes down about itself is what a command takes it for.
 func TestWhatIsWrittenDownIsTaken(t *testing.T) {
 	told, flags := parsed(t, "--auto-reload-all", "--auto-annotation=example.org/roll", "--namespaces-to-ignore=a,b", "--reload-strategy=annotations",
-		"--namespace-selector=team in (a,b)", "--is-Argo-Rollouts=false", "--log-level=debug", "--reload-on-delete")
+		"--namespace-selector=team in (a,b)", "--is-Argo-Rollouts=false", "--log-level=debug", "--reload-on-delete",
+		"--settle=3s", "--settle-max=4m", "--settle-gitops=0s", "--on-revert=restart", "--secret-marks=sha1")
 	text, err := json.Marshal(told.Options(flags))
 	if err != nil {
 		t.Fatal(err)
@@ -34,14 +38,29 @@ func TestWhatIsWrittenDownIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"--auto-annotation=example.org/other", "--auto-reload-all", "--is-Argo-Rollouts=false", "--namespace-selector=team in (a,b)",
-		"--namespaces-to-ignore=a,b", "--reload-on-delete", "--reload-strategy=annotations",
+		"--auto-annotation=example.org/other", "--auto-reload-all", "--is-Argo-Rollouts=false", "--namespace-selector=team in (a,b)", "--namespaces-to-ignore=a,b", "--on-revert=restart",
+		"--reload-on-delete", "--reload-strategy=annotations", "--secret-marks=sha1", "--settle=3s", "--settle-gitops=0s", "--settle-max=4m0s",
 	}
 	if got := Beyond(own); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	if c.Settle != 3*time.Second || c.SettleMax != 4*time.Minute || c.SettleGitOps != 0 || c.Marks.OnRevert != reload.OnRevertRestart || c.Marks.Secrets != reload.SecretMarksSHA1 {
+		t.Errorf("got %+v", c)
+	}
 	if !c.AutoReloadAll || c.Names.Auto != "example.org/other" || c.Selectors.Namespaces.String() != "team in (a,b)" {
 		t.Errorf("got %+v", c)
+	}
+}
+
+// The chart names the one namespace that is watched by a variable.
+func TestTheNamespaceOfTheEnvironmentIsWrittenDown(t *testing.T) {
+	told, flags := parsed(t)
+	told.ReadEnvironment(func(name string) string { return map[string]string{"KUBERNETES_NAMESPACE": "shop"}[name] })
+	if err := told.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := told.Options(flags)["namespaces"].([]string); !ok || !slices.Equal(got, []string{"shop"}) {
+		t.Errorf("got %q", got)
 	}
 }
 

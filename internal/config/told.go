@@ -54,8 +54,8 @@ func take(f *pflag.Flag, told any) error {
 			texts = append(texts, fmt.Sprint(item))
 		}
 		return list.Replace(texts)
-	case told == "" && f.DefValue != "":
-		return nil // an older controller, which has no such flag
+	case told == "":
+		return nil // nothing was said, or by an older controller, which has no such flag
 	default:
 		return f.Value.Set(fmt.Sprint(told))
 	}

@@ -64,6 +64,31 @@ func TestTheNamespaceOfTheEnvironmentIsWrittenDown(t *testing.T) {
 	}
 }
 
+// A controller that was told nothing is as one that is not told about.
+func TestDefaultsAreTaken(t *testing.T) {
+	told, flags := parsed(t)
+	text, err := json.Marshal(told.Options(flags))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var options map[string]any
+	if err := json.Unmarshal(text, &options); err != nil {
+		t.Fatal(err)
+	}
+	var c Config
+	own := pflag.NewFlagSet("why", pflag.ContinueOnError)
+	c.BindDecisionFlags(own)
+	if err := Take(own, options); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if got := Beyond(own); len(got) > 0 || c.ArgoRollouts != nil {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestWhatCannotBeTakenIsSaid(t *testing.T) {
 	var c Config
 	own := pflag.NewFlagSet("why", pflag.ContinueOnError)

@@ -90,7 +90,7 @@ func (p *Plan) Text(paint Paint) string {
 	for _, resource := range p.Unread {
 		page.paragraph("You may not list " + resource + ", so there may be more.")
 	}
-	if p.Settings.Assumed != "" {
+	if p.Settings.Assumed != "" || len(p.Settings.Beside) > 0 {
 		page.gap()
 		p.Settings.tell(page, p.Now)
 	}

@@ -1,15 +1,13 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -26,6 +24,8 @@ type Settings struct {
 	*config.Config
 	// Controller is the namespace that it runs in, empty if it was not found.
 	Controller string
+	// Beside are the namespaces of other controllers that look at what is asked about too, or may.
+	Beside []string
 	// Assumed says why the settings are those of the command line and the defaults; empty if the controller was found.
 	Assumed string
 	// Beyond are the flags that differ from the defaults.
@@ -50,13 +50,13 @@ func Assume(cfg *config.Config, flags *pflag.FlagSet, now time.Time, why string)
 }
 
 // Ask finds the controller by what it has written down about itself, and how it was told to. At is the namespace that it
-// is said to be in, and near the one that is asked about; where several run, that one's counts.
+// is said to be in, and near the one that is asked about, empty for all; where several run, the one counts that looks at it.
 func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, flags *pflag.FlagSet, at, near string, now time.Time) (*Settings, error) {
 	found, why, err := written(ctx, client, at, near)
 	if err != nil {
 		return nil, fmt.Errorf("ask the cluster: %w", err)
 	}
-	if found == nil {
+	if len(found) == 0 {
 		s, err := Assume(cfg, flags, now, why)
 		if err == nil && at != "" {
 			s.Controller = at
@@ -64,18 +64,31 @@ func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, f
 		}
 		return s, err
 	}
-	var options map[string]any
-	if err := json.Unmarshal([]byte(found.Data["reloaderOptions"]), &options); err != nil {
-		return nil, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", found.Namespace, found.Name, err)
+	var all []self
+	var failed []error
+	for i := range found {
+		one, err := readSelf(&found[i])
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		all = append(all, one)
 	}
-	if err := config.Take(flags, options); err != nil {
-		return nil, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", found.Namespace, found.Name, err)
+	if len(all) == 0 {
+		return nil, errors.Join(failed...)
+	}
+	chosen, beside := choose(ctx, client, all, near, now)
+	if err := config.Take(flags, chosen.options); err != nil {
+		return nil, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", chosen.namespace, metainfo.Name, err)
+	}
+	if chosen.foreign {
+		return Assume(cfg, flags, now, fmt.Sprintf("the ConfigMap %s/%s is of another program, such as Reloader, whose settings are taken", chosen.namespace, metainfo.Name))
 	}
 	s, err := Assume(cfg, flags, now, "")
 	if err != nil {
 		return nil, err
 	}
-	s.Controller, s.Installed = found.Namespace, found.CreationTimestamp.Time
+	s.Controller, s.Installed, s.Beside = chosen.namespace, chosen.made, beside
 	s.meet(ctx, client)
 	return s, nil
 }
@@ -111,50 +124,6 @@ func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
 	case err == nil && held.Spec.RenewTime != nil:
 		s.Heard = held.Spec.RenewTime.Time
 	}
-}
-
-// written returns what a controller has written down, or why there is nothing.
-func written(ctx context.Context, client kubernetes.Interface, at, near string) (*corev1.ConfigMap, string, error) {
-	if at != "" {
-		found, err := client.CoreV1().ConfigMaps(at).Get(ctx, metainfo.Name, metav1.GetOptions{})
-		switch {
-		case err == nil:
-			return found, "", nil
-		case apierrors.IsNotFound(err):
-			return nil, fmt.Sprintf("there is no ConfigMap %s/%s", at, metainfo.Name), nil
-		case apierrors.IsForbidden(err):
-			return nil, fmt.Sprintf("you may not read the ConfigMap %s/%s", at, metainfo.Name), nil
-		default:
-			return nil, "", err
-		}
-	}
-	list, err := client.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{LabelSelector: metainfo.Selector})
-	if apierrors.IsForbidden(err) {
-		// Who may read one namespace alone may still be in the one of the controller.
-		for _, ns := range slices.Compact([]string{near, "reroll"}) {
-			if found, err := client.CoreV1().ConfigMaps(ns).Get(ctx, metainfo.Name, metav1.GetOptions{}); err == nil {
-				return found, "", nil
-			}
-		}
-		return nil, "you may not look for the controller in all namespaces", nil
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	slices.SortFunc(list.Items, func(a, b corev1.ConfigMap) int {
-		return cmp.Or(-cmp.Compare(yes(a.Namespace == near), yes(b.Namespace == near)), cmp.Compare(a.Namespace, b.Namespace))
-	})
-	if len(list.Items) == 0 {
-		return nil, "no ConfigMap has the label " + metainfo.Selector, nil
-	}
-	return &list.Items[0], "", nil
-}
-
-func yes(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // leftOut says why the controller does not look at a namespace, empty if it does.

@@ -99,7 +99,7 @@ func (s *Status) Text(paint Paint, wide bool) string {
 	for _, resource := range s.Unread {
 		p.paragraph("You may not list " + resource + ".")
 	}
-	if s.Settings.Assumed != "" || s.Settings.Silent {
+	if s.Settings.Assumed != "" || s.Settings.Silent || len(s.Settings.Beside) > 0 {
 		s.Settings.tell(p, s.Now)
 	}
 	return p.b.String()
@@ -229,11 +229,12 @@ func (s *Status) JSON() (string, error) {
 	out := struct {
 		InStep     bool         `json:"inStep"`
 		Controller string       `json:"controllerNamespace,omitempty"`
+		Beside     []string     `json:"otherControllerNamespaces,omitempty"`
 		Assumed    string       `json:"assumed,omitempty"`
 		Flags      []string     `json:"flags,omitempty"`
 		Unread     []string     `json:"unread,omitempty"`
 		Workloads  []statusJSON `json:"workloads"`
-	}{s.Code() == CodeInStep, s.Settings.Controller, s.Settings.Assumed, s.Settings.Beyond, s.Unread, []statusJSON{}}
+	}{s.Code() == CodeInStep, s.Settings.Controller, s.Settings.Beside, s.Settings.Assumed, s.Settings.Beyond, s.Unread, []statusJSON{}}
 	for i := range s.Answers {
 		a := &s.Answers[i]
 		one := statusJSON{

@@ -341,4 +341,23 @@ func (s *Settings) tell(p *pageText, now time.Time) {
 		text += "; " + cmp.Or(strings.Join(s.Beyond, " "), "its settings are the defaults")
 	}
 	p.entry("controller", text)
+	if len(s.Beside) > 0 {
+		p.entry("", s.beside())
+	}
+}
+
+// mostBeside bounds how many are named.
+const mostBeside = 3
+
+// beside names the controllers that were not chosen, and says how to choose one.
+func (s *Settings) beside() string {
+	named := s.Beside[:min(len(s.Beside), mostBeside)]
+	text := "another one is in namespace " + named[0]
+	if len(named) > 1 {
+		text = "others are in the namespaces " + listed(named, "and")
+	}
+	if more := len(s.Beside) - len(named); more > 0 {
+		text = fmt.Sprintf("others are in the namespaces %s and %d more", strings.Join(named, ", "), more)
+	}
+	return text + "; --controller-namespace=" + named[0] + " asks about that one"
 }

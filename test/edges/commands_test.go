@@ -142,3 +142,50 @@ func TestStatusThatIsInterrupted(t *testing.T) {
 		t.Errorf("it has ended with %v: %s", ended, out.all.String())
 	}
 }
+
+// watchesFor lets the account of another installation do here what it may do there.
+const watchesFor = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: from-outside}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reroll-reroll-role}
+subjects: [{kind: ServiceAccount, name: reroll-reroll, namespace: NAMESPACE}]
+`
+
+// Each test has its controller on this cluster, so who looks for one finds many. What counts is which one watches the
+// namespace, and not its name.
+func TestTheControllerThatWatchesTheNamespaceIsAsked(t *testing.T) {
+	p, outside := install(t), installOn(t, shared)
+	p.must(p.ns.Apply(p.ctx, strings.ReplaceAll(watchesFor, "NAMESPACE", outside.ns.Name)))
+	p.must(p.ns.Apply(p.ctx, shopManifest))
+	outside.start("--namespaces="+p.ns.Name, "--settle=7s")
+	p.adopted(p.ns, web)
+	asked := func(text string, words ...string) {
+		t.Helper()
+		p.must(harness.Await(p.ctx, fmt.Sprintf("%q of %q", text, words), func(context.Context) error {
+			cmd := p.command(words...)
+			cmd.Env = append(cmd.Env, "KUBECONFIG="+p.Cluster.Kubeconfig())
+			out, err := cmd.CombinedOutput()
+			if said := strings.Join(strings.Fields(string(out)), " "); err != nil || !strings.Contains(said, text) {
+				return fmt.Errorf("%w: %s", err, out)
+			}
+			return nil
+		}))
+	}
+	asked("was quiet for 7s controller in namespace "+outside.ns.Name+", last heard", "why", "deployment/web")
+	asked(`"controllerNamespace": "`+outside.ns.Name+`", "flags"`, "status", "-o", "json")
+
+	// A second one looks at it from within. It is nearer, and that there are two is said.
+	within := p.start("--settle=3s")
+	beside := "another one is in namespace " + outside.ns.Name + "; --controller-namespace=" + outside.ns.Name + " asks about that one"
+	asked("was quiet for 3s controller in namespace "+p.ns.Name+", last heard", "why", "deployment/web")
+	asked(beside, "why", "deployment/web")
+	asked(beside, "plan", "configmap/web")
+	asked(beside, "status")
+	asked(`"controllerNamespace": "`+p.ns.Name+`", "otherControllerNamespaces": [ "`+outside.ns.Name+`" ]`, "status", "-o", "json")
+	asked("was quiet for 7s controller in namespace "+outside.ns.Name, "why", "deployment/web", "--controller-namespace="+outside.ns.Name)
+
+	// One that has ended leaves its ConfigMap behind, and counts no more.
+	p.must(within.Stop(p.ctx))
+	asked("was quiet for 7s controller in namespace "+outside.ns.Name+", last heard", "why", "deployment/web")
+}

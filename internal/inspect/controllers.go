@@ -1,0 +1,156 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/metainfo"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// self is a controller by what it has written down about itself.
+type self struct {
+	namespace string
+	made      time.Time
+	options   map[string]any
+	// foreign tells that it is not one of these: Reloader writes the same ConfigMap.
+	foreign bool
+	watches watching
+	// alive is above 0 if it holds its lease, and below if nobody does.
+	alive int
+}
+
+// watching tells whether a controller looks at what is asked about, as far as it has written that down.
+type watching uint8
+
+const (
+	watchesOthers watching = iota
+	watchesPerhaps
+	watchesIt
+)
+
+func readSelf(info *corev1.ConfigMap) (self, error) {
+	s := self{namespace: info.Namespace, made: info.CreationTimestamp.Time}
+	if err := json.Unmarshal([]byte(info.Data["reloaderOptions"]), &s.options); err != nil {
+		return s, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", info.Namespace, info.Name, err)
+	}
+	_, told := s.options["settle"] // Reloader has nothing of the kind
+	s.foreign = !told && !slices.ContainsFunc(info.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == reload.FieldManager })
+	return s, nil
+}
+
+// look tells whether it looks at a namespace, of which nil is known where that may not be read, or at all if none is named.
+func (s *self) look(ns string, known *corev1.Namespace) watching {
+	var cfg config.Config
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	cfg.BindDecisionFlags(flags)
+	if config.Take(flags, s.options) != nil || cfg.Validate() != nil {
+		return watchesPerhaps
+	}
+	settings := &Settings{Config: &cfg}
+	objects := NewObjects(settings)
+	if known != nil {
+		objects.Put(known)
+	}
+	_, told := s.options["namespaces"] // an older one says nothing of them
+	switch {
+	case ns == "" && len(cfg.Namespaces) > 0, ns != "" && settings.leftOut(objects, ns) != "":
+		return watchesOthers
+	case !told, ns != "" && known == nil && cfg.Selectors.Namespaces != nil:
+		return watchesPerhaps
+	default:
+		return watchesIt
+	}
+}
+
+// choose returns the controller that counts for a namespace: one that looks at it, runs, is in it, in this order. Beside are
+// the namespaces of others that may look at it too; where all namespaces are asked about, of all others.
+func choose(ctx context.Context, client kubernetes.Interface, all []self, ns string, now time.Time) (chosen self, beside []string) {
+	own := slices.DeleteFunc(slices.Clone(all), func(s self) bool { return s.foreign })
+	if len(own) > 0 {
+		all = own
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	var known *corev1.Namespace
+	if ns != "" {
+		// Without the right to read it no selector is taken to leave it out.
+		if found, err := client.CoreV1().Namespaces().Get(ctx, ns, metav1.GetOptions{}); err == nil {
+			known = found
+		}
+	}
+	most := watchesOthers
+	for i := range all {
+		all[i].watches = all[i].look(ns, known)
+		most = max(most, all[i].watches)
+	}
+	for i := range all {
+		if s := &all[i]; s.watches == most {
+			lease := Settings{Controller: s.namespace}
+			lease.hear(ctx, client)
+			s.alive = yes(lease.alive(now)) - yes(lease.Silent)
+		}
+	}
+	slices.SortFunc(all, func(a, b self) int {
+		return cmp.Or(-cmp.Compare(a.watches, b.watches), -cmp.Compare(a.alive, b.alive),
+			-cmp.Compare(yes(a.namespace == ns), yes(b.namespace == ns)), cmp.Compare(a.namespace, b.namespace))
+	})
+	for _, other := range all[1:] {
+		if ns == "" || most > watchesOthers && other.watches > watchesOthers {
+			beside = append(beside, other.namespace)
+		}
+	}
+	slices.Sort(beside)
+	return all[0], beside
+}
+
+func yes(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// written returns what controllers have written down, or why there is nothing.
+func written(ctx context.Context, client kubernetes.Interface, at, near string) ([]corev1.ConfigMap, string, error) {
+	if at != "" {
+		found, err := client.CoreV1().ConfigMaps(at).Get(ctx, metainfo.Name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			return []corev1.ConfigMap{*found}, "", nil
+		case apierrors.IsNotFound(err):
+			return nil, fmt.Sprintf("there is no ConfigMap %s/%s", at, metainfo.Name), nil
+		case apierrors.IsForbidden(err):
+			return nil, fmt.Sprintf("you may not read the ConfigMap %s/%s", at, metainfo.Name), nil
+		default:
+			return nil, "", err
+		}
+	}
+	list, err := client.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{LabelSelector: metainfo.Selector})
+	if apierrors.IsForbidden(err) {
+		// Who may read one namespace alone may still be in the one of the controller.
+		var all []corev1.ConfigMap
+		for _, ns := range slices.Compact([]string{near, "reroll"}) {
+			if found, err := client.CoreV1().ConfigMaps(ns).Get(ctx, metainfo.Name, metav1.GetOptions{}); ns != "" && err == nil {
+				all = append(all, *found)
+			}
+		}
+		return all, "you may not look for the controller in all namespaces", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return list.Items, "no ConfigMap has the label " + metainfo.Selector, nil
+}

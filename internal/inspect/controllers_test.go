@@ -1,0 +1,93 @@
+package inspect
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/config"
+)
+
+// writtenBy is what a controller writes that was told so.
+func writtenBy(t *testing.T, args ...string) *corev1.ConfigMap {
+	t.Helper()
+	var cfg config.Config
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	cfg.BindFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(cfg.Options(flags))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &corev1.ConfigMap{Data: map[string]string{"reloaderOptions": string(text)}}
+}
+
+func TestWhatAControllerWatches(t *testing.T) {
+	labelled := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "a"}}}
+	for about, tc := range map[string]struct {
+		args  []string
+		ns    string
+		known *corev1.Namespace
+		want  watching
+	}{
+		"all":                                {nil, "shop", nil, watchesIt},
+		"all, of all":                        {nil, "", nil, watchesIt},
+		"this one":                           {[]string{"--namespaces=bank,shop"}, "shop", nil, watchesIt},
+		"another one":                        {[]string{"--namespaces=bank"}, "shop", nil, watchesOthers},
+		"one of all":                         {[]string{"--namespaces=shop"}, "", nil, watchesOthers},
+		"all but this one":                   {[]string{"--namespaces-to-ignore=shop"}, "shop", nil, watchesOthers},
+		"those with a label":                 {[]string{"--namespace-selector=team=a"}, "shop", labelled, watchesIt},
+		"those with another label":           {[]string{"--namespace-selector=team=b"}, "shop", labelled, watchesOthers},
+		"a label that may not be read":       {[]string{"--namespace-selector=team=b"}, "shop", nil, watchesPerhaps},
+		"settings that cannot be made sense": {[]string{"--settle=3m"}, "shop", nil, watchesPerhaps},
+	} {
+		t.Run(about, func(t *testing.T) {
+			one, err := readSelf(writtenBy(t, tc.args...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := one.look(tc.ns, tc.known); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// An older controller has not written which namespaces it watches, and Reloader writes nothing of that.
+func TestWhoHasWrittenIt(t *testing.T) {
+	by := func(manager string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: manager}}},
+			Data:       map[string]string{"reloaderOptions": `{"autoReloadAll":true}`},
+		}
+	}
+	for manager, foreign := range map[string]bool{"reroll": false, "Reloader": true} {
+		one, err := readSelf(by(manager))
+		if err != nil || one.foreign != foreign || one.look("shop", nil) != watchesPerhaps {
+			t.Errorf("%s: %+v, %v", manager, one, err)
+		}
+	}
+	if one, err := readSelf(writtenBy(t)); err != nil || one.foreign {
+		t.Errorf("without a manager: %+v, %v", one, err)
+	}
+	if _, err := readSelf(&corev1.ConfigMap{}); err == nil {
+		t.Error("nothing was written, and that is no error")
+	}
+}
+
+func TestControllersBeside(t *testing.T) {
+	for want, beside := range map[string][]string{
+		"another one is in namespace a; --controller-namespace=a asks about that one":                   {"a"},
+		"others are in the namespaces a and b; --controller-namespace=a asks about that one":            {"a", "b"},
+		"others are in the namespaces a, b, c and 2 more; --controller-namespace=a asks about that one": {"a", "b", "c", "d", "e"},
+	} {
+		if got := (&Settings{Beside: beside}).beside(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

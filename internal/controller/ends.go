@@ -90,7 +90,10 @@ func (c *Controller) askAfter(ctx context.Context, w *reload.Workload, f *follow
 	c.mu.Lock()
 	now := c.clock.Now()
 	late, resumed := f.asksLate(w, now), f.resumed
-	f.atRest, f.late, f.resumed = w.AtRest, f.late || late, false
+	f.atRest, f.resumed = w.AtRest, false
+	if late {
+		f.late, f.asked[w.Progress.Shows()] = now.Sub(f.forward), true
+	}
 	took := now.Sub(f.since)
 	c.mu.Unlock()
 	switch {

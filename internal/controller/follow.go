@@ -18,12 +18,14 @@ type followed struct {
 	// settled tells that all that was left was so on purpose, and revision is the template of then.
 	settled  bool
 	revision reload.Digest
-	// atRest tells that the pods were asked since the status came to rest, and late that they were since the deadline.
-	atRest, late bool
+	// atRest tells that the pods were asked since the status came to rest.
+	atRest bool
+	// late is for how long it had not come farther when the pods were last asked why, 0 if they were not.
+	late time.Duration
 	// resumed tells that nobody knows yet whether pods from before the reload are left.
 	resumed bool
-	// told are the causes that were told: one each.
-	told map[reload.Cause]bool
+	// told are the causes that were told: one each. For each of those that the status shows the pods are asked once, too.
+	told, asked map[reload.Cause]bool
 }
 
 // follow waits for the end of the rollout that a reload has begun. It takes the place of an earlier one.
@@ -40,7 +42,7 @@ func (c *Controller) follow(w *reload.Workload, d reload.Decision) {
 
 func (c *Controller) pursue(key reload.WorkloadKey, p reload.Pursuit, resumed bool) {
 	now := c.clock.Now()
-	f := &followed{Pursuit: p, since: now, forward: now, resumed: resumed, told: map[reload.Cause]bool{}}
+	f := &followed{Pursuit: p, since: now, forward: now, resumed: resumed, told: map[reload.Cause]bool{}, asked: map[reload.Cause]bool{}}
 	c.mu.Lock()
 	c.following[key] = f
 	c.mu.Unlock()
@@ -83,7 +85,7 @@ func (c *Controller) followUp(key reload.WorkloadKey) {
 	}
 	now := c.clock.Now()
 	if f.moves(&w) {
-		f.forward, f.late = now, false
+		f.forward, f.late = now, 0
 	}
 	if !w.AtRest {
 		f.atRest = false
@@ -108,27 +110,32 @@ func (f *followed) moves(w *reload.Workload) bool {
 func (f *followed) due(w *reload.Workload, now time.Time) time.Duration {
 	cause, _ := w.Progress.Purpose()
 	switch {
-	case f.resumed, f.asksAtRest(w), cause != "" && !f.told[cause]:
+	case f.resumed, f.asksAtRest(w), f.asksLate(w, now), cause != "" && !f.told[cause]:
 		return 0
-	case f.late, w.Progress.Settled():
+	case w.Progress.Settled():
 		return -1
 	default:
 		return max(f.left(w, now), 0)
 	}
 }
 
-// left is how much of its time is left.
+// left is how much of its time is left. Pods that show nothing at the deadline may show it later, so they are asked again,
+// each time after twice as long: that is a dozen lists in a week.
 func (f *followed) left(w *reload.Workload, now time.Time) time.Duration {
-	return f.forward.Add(w.Progress.Patience()).Sub(now)
+	return f.forward.Add(max(w.Progress.Patience(), 2*f.late)).Sub(now)
 }
 
 func (f *followed) asksAtRest(w *reload.Workload) bool {
 	return w.AtRest && w.Progress.Populated() && !f.atRest
 }
 
-// asksLate tells that the deadline has passed, and that the pods may show why.
+// asksLate tells that the deadline has passed, and that the pods may show why, or that the status has come to show it since.
 func (f *followed) asksLate(w *reload.Workload, now time.Time) bool {
-	return !f.late && !w.Progress.Settled() && f.left(w, now) <= 0
+	if w.Progress.Settled() {
+		return false
+	}
+	shows := w.Progress.Shows()
+	return f.left(w, now) <= 0 || f.late > 0 && shows != "" && !f.told[shows] && !f.asked[shows]
 }
 
 // Following is how many reloads have not come to their end.

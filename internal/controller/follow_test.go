@@ -142,13 +142,61 @@ func TestAReloadThatIsStuckIsToldOnceAfterItsDeadline(t *testing.T) {
 		r.status(4, 1, 3+i%2)
 		r.play(20 * time.Minute)
 	}
-	r.want(2, "not rolled: readiness, 3 of 4")
+	// In 17 hours it has come forward once; since then it was asked after 10, 20, 40 minutes and so on.
+	r.want(9, "not rolled: readiness, 3 of 4")
 	r.pods(0, 3)
 	r.status(3, 3, 3)
 	r.play(time.Second)
 	if last := r.lines[len(r.lines)-1]; len(r.lines) != 2 || last[:len("rolled 3 pods")] != "rolled 3 pods" {
 		t.Errorf("told was %q", r.lines)
 	}
+}
+
+func TestACauseThatShowsAfterTheDeadlineIsToldToo(t *testing.T) {
+	r := newRoad(t)
+	r.status(4, 1, 3)
+	r.pods(3, 1)
+	r.play(11 * time.Minute)
+	r.want(1, "not rolled: unknown, 3 of 4")
+	r.pods(3, 1, unready)
+	r.play(8 * time.Minute)
+	r.want(1, "not rolled: unknown, 3 of 4")
+	r.play(2 * time.Minute)
+	r.want(2, "not rolled: unknown, 3 of 4", "not rolled: readiness, 3 of 4")
+	// A week of that is few requests, and nothing more is told.
+	r.play(7 * 24 * time.Hour)
+	r.want(10, "not rolled: unknown, 3 of 4", "not rolled: readiness, 3 of 4")
+}
+
+func TestACauseThatTheStatusShowsAfterTheDeadlineIsToldAtOnce(t *testing.T) {
+	r := newRoad(t)
+	quota := func(there bool) {
+		r.change(func(d *appsv1.Deployment) {
+			d.Status.Conditions = nil
+			if there {
+				d.Status.Conditions = []appsv1.DeploymentCondition{{
+					Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: two",
+				}}
+			}
+		})
+	}
+	r.status(3, 0, 3)
+	r.pods(3, 0)
+	quota(true)
+	r.play(5 * time.Minute)
+	r.want(0)
+	quota(false)
+	r.play(6 * time.Minute)
+	r.want(1, "not rolled: unknown, 3 of 3")
+	quota(true)
+	r.play(time.Second)
+	r.want(2, "not rolled: unknown, 3 of 3", "not rolled: quota, 3 of 3")
+	// It comes and goes, which is no reason to ask.
+	for i := range 100 {
+		quota(i%2 == 0)
+		r.play(time.Second)
+	}
+	r.want(2, "not rolled: unknown, 3 of 3", "not rolled: quota, 3 of 3")
 }
 
 func TestASlowRolloutThatGoesForwardIsNotStuck(t *testing.T) {

@@ -78,6 +78,23 @@ func (p *Progress) Purpose() (cause Cause, old int) {
 	}
 }
 
+// Shows is the cause that the status tells of a rollout that does not go on, or none.
+func (p *Progress) Shows() Cause {
+	switch {
+	case !p.Observed:
+		return ""
+	case p.Pausing:
+		return CausePausing
+	case p.Aborted:
+		return CauseAborted
+	case p.Refused != "":
+		cause, _ := refusal(p.Refused)
+		return cause
+	default:
+		return ""
+	}
+}
+
 // Settled tells that no other pods are left than those that stay on purpose, so
 // that there is nothing to be read in them.
 func (p *Progress) Settled() bool {

@@ -117,6 +117,10 @@ func (e *Evaluation) underWay(a *Answer) {
 	if outcome.Cause == "" || outcome.Cause == reload.CauseUnknown {
 		return
 	}
+	if outcome.Cause == reload.CauseAborted {
+		// It went back to the pods it had, and stays there.
+		a.State, a.Detail = Stale, "with "+a.Detail+" pods updated"
+	}
 	a.Cause = outcome.Cause
 	a.Detail += ": " + report.Because(w, outcome)
 }

@@ -309,8 +309,8 @@ func (x *Explanation) next() string {
 	case !x.Ledger.There:
 		return "nothing, until the controller has noted what its pods were started with"
 	case x.Workload.Progress.Paused && !x.Workload.AtRest:
-		return "nothing, as long as it is paused: kubectl rollout resume -n " + x.Workload.Key.Namespace + " " + ref(x.Workload.Key)
-	case x.State == Rolling:
+		return "nothing, as long as it is paused: " + resume(x.Workload.Key)
+	case x.State == Rolling || x.Cause == reload.CauseAborted:
 		text := "its rollout goes on"
 		if x.Cause != "" {
 			text = "its rollout waits for that; docs/following.md#" + string(x.Cause) + " says what helps"
@@ -319,6 +319,14 @@ func (x *Explanation) next() string {
 	default:
 		return fmt.Sprintf("it is rolled when a source that rolls it has other content, and was quiet for %s", quiet)
 	}
+}
+
+// resume is the command that sets a paused workload going.
+func resume(key reload.WorkloadKey) string {
+	if key.Kind == "Rollout" {
+		return "kubectl argo rollouts promote -n " + key.Namespace + " " + key.Name
+	}
+	return "kubectl rollout resume -n " + key.Namespace + " " + ref(key)
 }
 
 // settings says whose they are.

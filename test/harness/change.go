@@ -98,6 +98,11 @@ func (n *Namespace) WriteStatus(ctx context.Context, ref Ref, reason string) err
 	return n.patch(ctx, ref, "harness", map[string]any{"status": map[string]any{"conditions": []any{condition}}}, "status")
 }
 
+// Abort gives the rollout of an Argo Rollout up, as kubectl argo rollouts abort does.
+func (n *Namespace) Abort(ctx context.Context, ref Ref) error {
+	return n.patch(ctx, ref, "kubectl-argo-rollouts", map[string]any{"status": map[string]any{"abort": true}}, "status")
+}
+
 // Delete deletes an object and returns when it is gone.
 func (n *Namespace) Delete(ctx context.Context, ref Ref) error {
 	resource, err := n.at(ref)

@@ -19,14 +19,15 @@ func KubeletSays() []string {
 	return []string{"image-pull", "crash-loop", "config-error", "unready", "ready"}
 }
 
-// Kubelet writes into the status of the pods of a Deployment's last revision what a kubelet would, and returns when that
-// is written into one at least. Whatever has no node is Pending there and stays so; the others run.
+// Kubelet writes into the status of the pods of the last revision of a Deployment or StatefulSet what a kubelet would, and
+// returns when that is written into one at least. Whatever has no node is Pending there and stays so; the others run.
 func (n *Namespace) Kubelet(ctx context.Context, ref Ref, says string) error {
-	if ref.Kind != "deployment" {
-		return fmt.Errorf("%s has no ReplicaSets: name a deployment", ref)
+	last := map[string]func(context.Context, Ref) ([]corev1.Pod, error){"deployment": n.lastOfDeployment, "statefulset": n.lastOfStatefulSet}[ref.Kind]
+	if last == nil {
+		return fmt.Errorf("%s: name a deployment or a statefulset", ref)
 	}
 	return Await(ctx, "a pod of the last revision of "+ref.String(), func(ctx context.Context) error {
-		pods, err := n.lastPods(ctx, ref)
+		pods, err := last(ctx, ref)
 		if err != nil {
 			return err
 		}
@@ -47,8 +48,8 @@ func (n *Namespace) Kubelet(ctx context.Context, ref Ref, says string) error {
 	})
 }
 
-// lastPods are those of the newest ReplicaSet, once that is of the present template.
-func (n *Namespace) lastPods(ctx context.Context, ref Ref) ([]corev1.Pod, error) {
+// lastOfDeployment are those of the newest ReplicaSet, once that is of the present template.
+func (n *Namespace) lastOfDeployment(ctx context.Context, ref Ref) ([]corev1.Pod, error) {
 	d, err := n.clients.typed.AppsV1().Deployments(n.Name).Get(ctx, ref.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
@@ -70,6 +71,24 @@ func (n *Namespace) lastPods(ctx context.Context, ref Ref) ([]corev1.Pod, error)
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, &last) }), nil
+}
+
+// lastOfStatefulSet are those of the present template, by the label that they have from their controller.
+func (n *Namespace) lastOfStatefulSet(ctx context.Context, ref Ref) ([]corev1.Pod, error) {
+	s, err := n.clients.typed.AppsV1().StatefulSets(n.Name).Get(ctx, ref.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if s.Status.ObservedGeneration < s.Generation {
+		return nil, errors.New("its controller has not seen the present template")
+	}
+	all, err := n.podsOf(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(pod corev1.Pod) bool {
+		return pod.Labels[appsv1.StatefulSetRevisionLabel] != s.Status.UpdateRevision
+	}), nil
 }
 
 func (n *Namespace) writePodStatus(ctx context.Context, pod *corev1.Pod, says string) error {

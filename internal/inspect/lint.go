@@ -36,11 +36,48 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 			all = append(all, Finding{Object: named(key.Kind.String(), key.Namespace, key.Name), Text: problem.String()})
 		}
 	}
+	used := map[reload.SourceKey]bool{}
 	for key, w := range o.workloads {
 		all = append(all, e.lint(key, &w, manifests)...)
+		e.use(key, used)
+	}
+	for key, src := range o.sources {
+		if src.Annotations.Match && !src.Annotations.Ignore && !used[key] {
+			all = append(all, o.unsought(key, manifests))
+		}
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Text, b.Text)) })
 	return all
+}
+
+// use notes the sources that roll a workload, or that it leaves out by name.
+func (e *Evaluation) use(key reload.WorkloadKey, used map[reload.SourceKey]bool) {
+	facts, ok := e.state.Facts(key)
+	if !ok {
+		return
+	}
+	for i := range facts.Concerns {
+		used[facts.Concerns[i].Source.Key] = true
+	}
+	for _, spared := range facts.Spared {
+		src := e.objects.sources[spared.In(key.Namespace)]
+		if facts.Workload.Judge(src.Key, src.Annotations, facts.AutoReloadAll).Rule == reload.RuleExcluded {
+			used[src.Key] = true
+		}
+	}
+}
+
+// unsought is for a source that is marked to be found, and that rolls nothing. Who searches may be among other manifests, or
+// of a kind that may not be listed.
+func (o *Objects) unsought(key reload.SourceKey, manifests bool) Finding {
+	where := "in namespace " + key.Namespace
+	if manifests {
+		where = "among these manifests"
+	}
+	return Finding{
+		Object: named(key.Kind.String(), key.Namespace, key.Name), Note: manifests || len(o.Unread()) > 0,
+		Text: fmt.Sprintf("annotation %s does nothing: no workload %s that uses it has %s: \"true\"", o.settings.Names.Match, where, o.settings.Names.Search),
+	}
 }
 
 // named leaves the namespace out where a manifest does.

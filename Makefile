@@ -106,6 +106,7 @@ test-release: preflight bin/helm ## Two clones, without anything from before, ma
 	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release
 
 test-edges: linux build cgo ## Sizes, numbers and odd moments, the lease between processes, rights taken away one by one (minutes)
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
 	$(TEST) -race -count=1 -timeout 30m $(APART)
 
 test-gitops: linux build cgo ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)

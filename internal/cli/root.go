@@ -32,6 +32,9 @@ type usageError struct{ error }
 
 // Main runs a command line and returns the exit code. Called is the name that the program was started by.
 func Main(called string, args []string, version string, getenv func(string) string, stdout, stderr io.Writer) int {
+	if strings.HasPrefix(filepath.Base(called), completer) {
+		called, args = plugin, append([]string{cobra.ShellCompRequestCmd}, args...)
+	}
 	inPod := getenv("KUBERNETES_SERVICE_HOST") != ""
 	root := newRoot(called, version, getenv, stderr)
 	root.SetOut(stdout)
@@ -61,6 +64,9 @@ func Main(called string, args []string, version string, getenv func(string) stri
 
 // plugin is the name by which kubectl starts what is called as kubectl reroll.
 const plugin = "kubectl-reroll"
+
+// completer is the name by which kubectl asks what may stand behind kubectl reroll.
+const completer = "kubectl_complete-reroll"
 
 // impliedRun makes flags without a command those of run: the image of Reloader is started like that.
 func impliedRun(args []string) []string {

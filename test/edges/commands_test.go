@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -188,4 +190,38 @@ func TestTheControllerThatWatchesTheNamespaceIsAsked(t *testing.T) {
 	// One that has ended leaves its ConfigMap behind, and counts no more.
 	p.must(within.Stop(p.ctx))
 	asked("was quiet for 7s controller in namespace "+outside.ns.Name+", last heard", "why", "deployment/web")
+}
+
+// kubectl looks for two names in the path: what it runs, and what it asks for what may come next.
+func TestAsAPluginOfKubectl(t *testing.T) {
+	p := install(t)
+	p.must(p.ns.Apply(p.ctx, shopManifest))
+	clients, err := cluster.BuildClients(p.ctx, os.Stderr)
+	p.must(err)
+	binary, err := p.Binary()
+	p.must(err)
+	path := t.TempDir()
+	for _, name := range []string{"kubectl-reroll", "kubectl_complete-reroll"} {
+		p.must(os.Symlink(binary, filepath.Join(path, name)))
+	}
+	kubectl := func(code int, text string, words ...string) {
+		t.Helper()
+		// A completion gives up after three seconds, and completes nothing then.
+		p.must(harness.Await(p.ctx, fmt.Sprintf("%q of %q", text, words), func(context.Context) error {
+			cmd := exec.CommandContext(p.ctx, clients.Kubectl, words...)
+			cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Cluster.Kubeconfig(), "GORACE=halt_on_error=1", "PATH="+path+":"+os.Getenv("PATH"))
+			out, err := cmd.CombinedOutput()
+			if said := strings.Join(strings.Fields(string(out)), " "); cmd.ProcessState.ExitCode() != code || !strings.Contains(said, text) {
+				return fmt.Errorf("%w: %s", err, out)
+			}
+			return nil
+		}))
+	}
+	own := "--namespace=" + p.ns.Name
+	kubectl(0, "Deployment "+p.ns.Name+"/web is opted in", "reroll", "why", "deployment/web", own)
+	kubectl(2, "reroll: kubectl reroll why needs a workload", "reroll", "why")
+	kubectl(0, "why Why a workload was rolled, or was not :4", "__complete", "reroll", "wh")
+	kubectl(0, "deployment/web :4", "__complete", "reroll", "why", own, "dep")
+	kubectl(0, "configmap/web :4", "__complete", "reroll", "why", own, "deployment/web", "configmap/w")
+	kubectl(0, "--controller-namespace", "__complete", "reroll", "why", "--contr")
 }

@@ -99,30 +99,44 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	}
 }
 
-// underWay is for a rollout that has not ended: why, as far as the object or the pods tell.
+// underWay is for a rollout that has not ended: why, as far as the object or the pods tell. One that does not go on is stale
+// if it is to bring a content, and not if somebody has changed the image alone.
 func (e *Evaluation) underWay(a *Answer) {
 	w := &a.Workload
 	a.State, a.Detail = Rolling, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
-	outcome := reload.Outcome{}
-	if outcome.Cause, _ = w.Progress.Purpose(); outcome.Cause != "" {
+	outcome, behind := e.outcome(a)
+	purpose, _ := w.Progress.Purpose()
+	if purpose != "" {
+		outcome.Cause = purpose
+	}
+	if behind && (purpose != "" || outcome.Cause == reload.CauseAborted) {
 		a.State, a.Detail = Stale, "with "+a.Detail+" pods updated"
-	} else if pursuit, ok := reload.Pursue(w); ok {
-		if a.Pods == nil {
-			_, _ = e.list(a) // without them no cause is known
-		}
-		if a.Pods != nil {
-			outcome = pursuit.Judge(w, a.Pods.of(w))
-		}
 	}
 	if outcome.Cause == "" || outcome.Cause == reload.CauseUnknown {
 		return
 	}
-	if outcome.Cause == reload.CauseAborted {
-		// It went back to the pods it had, and stays there.
-		a.State, a.Detail = Stale, "with "+a.Detail+" pods updated"
-	}
 	a.Cause = outcome.Cause
 	a.Detail += ": " + report.Because(w, outcome)
+}
+
+// outcome is what has become of the latest reload, as far as its pods may be read, and whether some of them may be from before.
+func (e *Evaluation) outcome(a *Answer) (o reload.Outcome, behind bool) {
+	if a.Ledger.There && a.Ledger.Err == nil && a.Ledger.Counter == 0 {
+		return o, false
+	}
+	w := &a.Workload
+	pursuit, ok := reload.Pursue(w)
+	if !ok {
+		return o, true
+	}
+	if a.Pods == nil {
+		_, _ = e.list(a) // without them no cause is known
+	}
+	if a.Pods == nil {
+		return o, true
+	}
+	o = pursuit.Judge(w, a.Pods.of(w))
+	return o, o.Old > 0
 }
 
 // of are the pods that the workload has made.

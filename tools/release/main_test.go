@@ -25,7 +25,7 @@ func making(t *testing.T) *release {
 	dir := t.TempDir()
 	return &release{
 		options: options{version: "1.2.3", repository: "registry.example.com/reroll", out: dir}, part: dir,
-		date:    time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC), work: t.TempDir(), log: io.Discard,
+		date: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC), work: t.TempDir(), log: io.Discard,
 	}
 }
 

@@ -27,6 +27,11 @@ func environment(t *testing.T, o objects) map[string]string {
 			env[e.Name] = "from " + from.FieldRef.FieldPath
 		case from.SecretKeyRef != nil:
 			env[e.Name] = "from Secret " + from.SecretKeyRef.Name + ", " + from.SecretKeyRef.Key
+			if from.SecretKeyRef.Optional != nil && *from.SecretKeyRef.Optional {
+				env[e.Name] += ", if it is there"
+			}
+		case from.ResourceFieldRef != nil:
+			env[e.Name] = "from " + from.ResourceFieldRef.Resource
 		}
 	}
 	return env
@@ -55,8 +60,16 @@ func TestEnvironment(t *testing.T) {
 		"secret": {"reloader: {deployment: {env: {secret: {ALERT_WEBHOOK_URL: 'https://x/y', EMPTY: ''}}}}",
 			map[string]string{"ALERT_WEBHOOK_URL": "from Secret prod-reroll, ALERT_WEBHOOK_URL"}},
 		"field": {"reloader: {deployment: {env: {field: {NODE: spec.nodeName}}}}", map[string]string{"NODE": "from spec.nodeName"}},
-		"existing": {"reloader: {deployment: {env: {existing: {alerts: {ALERT_WEBHOOK_URL: url, ALERT_SINK: sink}, other: {ALERT_ADDITIONAL_INFO: info}}}}}",
-			map[string]string{"ALERT_WEBHOOK_URL": "from Secret alerts, url", "ALERT_SINK": "from Secret alerts, sink", "ALERT_ADDITIONAL_INFO": "from Secret other, info"}},
+		"existing": {"reloader: {deployment: {env: {existing: {alerts: {ALERT_WEBHOOK_URL: url, ALERT_SINK: sink}, other: {ALERT_ADDITIONAL_INFO: info, HTTPS_PROXY: proxy}}}}}",
+			map[string]string{
+				"ALERT_WEBHOOK_URL": "from Secret alerts, url, if it is there", "ALERT_SINK": "from Secret alerts, sink, if it is there",
+				"ALERT_ADDITIONAL_INFO": "from Secret other, info, if it is there", "HTTPS_PROXY": "from Secret other, proxy",
+			}},
+		"limits of Go":             {"reloader: {deployment: {gomaxprocsOverride: 2, gomemlimitOverride: 200MiB, resources: {limits: {memory: 64Mi}}}}", map[string]string{"GOMAXPROCS": "2", "GOMEMLIMIT": "200MiB"}},
+		"a limit of Go in bytes":   {"reloader: {deployment: {gomemlimitOverride: 536870912}}", map[string]string{"GOMEMLIMIT": "536870912"}},
+		"the memory limit":         {"reloader: {deployment: {resources: {limits: {memory: 64Mi, cpu: 1}}}}", map[string]string{"GOMEMLIMIT": "from limits.memory"}},
+		"no limits of Go":          {`reloader: {deployment: {gomaxprocsOverride: 0, gomemlimitOverride: "0", resources: {limits: {memory: 64Mi}}}}`, nil},
+		"limits of Go given twice": {"reloader: {deployment: {gomemlimitOverride: 1GiB, env: {open: {GOMEMLIMIT: 2GiB}}}}", map[string]string{"GOMEMLIMIT": "2GiB"}},
 		"what the chart sets by itself can be given": {"reloader: {enableMetricsByNamespace: true, watchGlobally: false, deployment: {env: {open: {POD_NAME: mine, KUBERNETES_NAMESPACE: a, METRICS_COUNT_BY_NAMESPACE: disabled}, field: {RELOADER_DEPLOYMENT_NAME: 'metadata.labels[''app'']'}}}}",
 			map[string]string{"POD_NAME": "mine", "KUBERNETES_NAMESPACE": "a", "METRICS_COUNT_BY_NAMESPACE": "disabled", "RELOADER_DEPLOYMENT_NAME": "from metadata.labels['app']"}},
 		"nothing by null": {"reloader: {deployment: {env: null}}", nil},

@@ -13,6 +13,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -81,6 +83,11 @@ type objects struct {
 	clusterRoleBindings []rbacv1.ClusterRoleBinding
 	roles               []rbacv1.Role
 	roleBindings        []rbacv1.RoleBinding
+	services            []corev1.Service
+	policies            []networkingv1.NetworkPolicy
+	budgets             []policyv1.PodDisruptionBudget
+	// custom are those of kinds that Kubernetes does not have by itself.
+	custom map[string]map[string]any
 }
 
 func render(t *testing.T, values string) objects {
@@ -117,6 +124,17 @@ func renderAs(t *testing.T, release, values string) objects {
 			o.roles = append(o.roles, parse[rbacv1.Role](t, doc))
 		case "rbac.authorization.k8s.io/v1 RoleBinding":
 			o.roleBindings = append(o.roleBindings, parse[rbacv1.RoleBinding](t, doc))
+		case "v1 Service":
+			o.services = append(o.services, parse[corev1.Service](t, doc))
+		case "networking.k8s.io/v1 NetworkPolicy":
+			o.policies = append(o.policies, parse[networkingv1.NetworkPolicy](t, doc))
+		case "policy/v1 PodDisruptionBudget":
+			o.budgets = append(o.budgets, parse[policyv1.PodDisruptionBudget](t, doc))
+		case "monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PodMonitor", "autoscaling.k8s.io/v1 VerticalPodAutoscaler":
+			if o.custom == nil {
+				o.custom = map[string]map[string]any{}
+			}
+			o.custom[kind.Kind] = parse[map[string]any](t, doc)
 		default:
 			t.Fatalf("unexpected %+v in:\n%s", kind, doc)
 		}

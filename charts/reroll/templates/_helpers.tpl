@@ -19,22 +19,24 @@ be changed on an existing Deployment.
 {{- default $default .Values.reloader.serviceAccount.name -}}
 {{- end -}}
 
+{{- /*
+What the Deployment, the Service and everything else that looks for the pods selects them by. app and release are those of
+this installation alone, and win over reloader.matchLabels.
+*/ -}}
 {{- define "reroll.selectorLabels" -}}
-app: {{ include "reroll.fullname" . | quote }}
-release: {{ .Release.Name | quote }}
+{{- $own := dict "app" (include "reroll.fullname" .) "release" .Release.Name -}}
+{{- toYaml (merge $own (default dict .Values.reloader.matchLabels)) -}}
 {{- end -}}
 
 {{- define "reroll.podLabels" -}}
-{{ include "reroll.selectorLabels" . }}
-app.kubernetes.io/name: {{ include "reroll.name" . | quote }}
-app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- $usual := dict "app.kubernetes.io/name" (include "reroll.name" .) "app.kubernetes.io/instance" .Release.Name -}}
+{{- toYaml (merge (include "reroll.selectorLabels" . | fromYaml) $usual) -}}
 {{- end -}}
 
 {{- define "reroll.labels" -}}
-{{ include "reroll.podLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
+{{- $chart := printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" -}}
+{{- $more := dict "app.kubernetes.io/version" .Chart.AppVersion "app.kubernetes.io/managed-by" .Release.Service "helm.sh/chart" $chart -}}
+{{- toYaml (merge (include "reroll.podLabels" . | fromYaml) $more) -}}
 {{- end -}}
 
 {{- /*
@@ -44,17 +46,11 @@ The labels in the first argument win over the user's in the second: a selector m
 {{- toYaml (merge (fromYaml (index . 0)) (default dict (index . 1))) -}}
 {{- end -}}
 
-{{- define "reroll.image" -}}
-{{- $image := .Values.image -}}
-{{- $repository := $image.repository -}}
-{{- with .Values.global.imageRegistry -}}
-{{- $repository = printf "%s/%s" (trimSuffix "/" .) $image.name -}}
-{{- end -}}
-{{- if $image.digest -}}
-{{- printf "%s@%s" $repository $image.digest -}}
-{{- else -}}
-{{- printf "%s:%s" $repository (default .Chart.AppVersion $image.tag) -}}
-{{- end -}}
+{{- /*
+"true" for a value that was given. 0 and false were, "" and null were not.
+*/ -}}
+{{- define "reroll.given" -}}
+{{- if not (or (kindIs "invalid" .) (eq (toString .) "")) -}}true{{- end -}}
 {{- end -}}
 
 {{- /*
@@ -110,51 +106,4 @@ The namespaces that are watched, with commas between them; empty for all.
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
-{{- end -}}
-
-{{- /*
-The environment of reloader.deployment.env. What is empty is left out, as Reloader's chart does.
-*/ -}}
-{{- define "reroll.environment" -}}
-{{- $env := default dict .Values.reloader.deployment.env -}}
-{{- $fullname := include "reroll.fullname" . -}}
-{{- $list := list -}}
-{{- range $name, $value := default dict (get $env "open") -}}
-{{- if not (empty $value) -}}
-{{- $list = append $list (dict "name" $name "value" (toString $value)) -}}
-{{- end -}}
-{{- end -}}
-{{- range $name, $value := default dict (get $env "secret") -}}
-{{- if not (empty $value) -}}
-{{- $list = append $list (dict "name" $name "valueFrom" (dict "secretKeyRef" (dict "name" $fullname "key" $name))) -}}
-{{- end -}}
-{{- end -}}
-{{- range $name, $path := default dict (get $env "field") -}}
-{{- if not (empty $path) -}}
-{{- $list = append $list (dict "name" $name "valueFrom" (dict "fieldRef" (dict "fieldPath" $path))) -}}
-{{- end -}}
-{{- end -}}
-{{- range $secret, $keys := default dict (get $env "existing") -}}
-{{- range $name, $key := default dict $keys -}}
-{{- $list = append $list (dict "name" $name "valueFrom" (dict "secretKeyRef" (dict "name" $secret "key" $key))) -}}
-{{- end -}}
-{{- end -}}
-{{- $names := list -}}
-{{- range $list -}}
-{{- if has .name $names -}}
-{{- fail (printf "reloader.deployment.env has %s twice: give each variable in one of open, secret, field and existing" .name) -}}
-{{- end -}}
-{{- $names = append $names .name -}}
-{{- end -}}
-{{- if $list -}}
-{{- toYaml $list -}}
-{{- end -}}
-{{- end -}}
-
-{{- define "reroll.givenNames" -}}
-{{- $names := list -}}
-{{- range include "reroll.environment" . | fromYamlArray -}}
-{{- $names = append $names .name -}}
-{{- end -}}
-{{- toYaml $names -}}
 {{- end -}}

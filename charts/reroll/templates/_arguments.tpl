@@ -1,0 +1,91 @@
+{{- define "reroll.arguments" -}}
+{{- $reloader := .Values.reloader -}}
+- run
+- --is-Argo-Rollouts={{ $reloader.isArgoRollouts }}
+{{- if $reloader.autoReloadAll }}
+- --auto-reload-all
+{{- end }}
+{{- if $reloader.ignoreSecrets }}
+- --resources-to-ignore=secrets
+{{- end }}
+{{- if $reloader.ignoreConfigMaps }}
+- --resources-to-ignore=configMaps
+{{- end }}
+{{- with $reloader.reloadStrategy }}
+{{- if ne . "default" }}
+- {{ printf "--reload-strategy=%s" . | quote }}
+{{- end }}
+{{- end }}
+{{- with $reloader.onRevert }}
+- {{ printf "--on-revert=%s" . | quote }}
+{{- end }}
+{{- with $reloader.secretMarks }}
+- {{ printf "--secret-marks=%s" . | quote }}
+{{- end }}
+{{- $workloads := list }}
+{{- if $reloader.ignoreJobs }}
+{{- $workloads = append $workloads "jobs" }}
+{{- end }}
+{{- if $reloader.ignoreCronJobs }}
+{{- $workloads = append $workloads "cronjobs" }}
+{{- end }}
+{{- with $workloads }}
+- --ignored-workload-types={{ join "," . }}
+{{- end }}
+{{- if $reloader.reloadOnCreate }}
+- --reload-on-create
+{{- end }}
+{{- if $reloader.reloadOnDelete }}
+- --reload-on-delete
+{{- end }}
+{{- with $reloader.logFormat }}
+- --log-format={{ . }}
+{{- end }}
+{{- if not (has $reloader.logLevel (list nil "" "info")) }}
+- --log-level={{ $reloader.logLevel }}
+{{- end }}
+{{- with include "reroll.namespaces" . }}
+- --namespaces={{ . }}
+{{- end }}
+{{- with $reloader.ignoreNamespaces }}
+- {{ printf "--namespaces-to-ignore=%s" . | quote }}
+{{- end }}
+{{- with $reloader.namespaceSelector }}
+- {{ printf "--namespace-selector=%s" . | quote }}
+{{- end }}
+{{- with $reloader.resourceLabelSelector }}
+- {{ printf "--resource-label-selector=%s" . | quote }}
+{{- end }}
+{{- range $key, $flag := dict "configmap" "configmap" "secret" "secret" "auto" "auto" "configmap_auto" "configmap-auto" "secret_auto" "secret-auto" "search" "auto-search" "match" "search-match" "ignore" "ignore" "pausePeriod" "pause-deployment" "pauseTime" "pause-deployment-time" }}
+{{- with get (default dict $reloader.custom_annotations) $key }}
+- {{ printf "--%s-annotation=%s" $flag . | quote }}
+{{- end }}
+{{- end }}
+{{- if $reloader.enableHA }}
+- --enable-ha
+{{- end }}
+{{- with $reloader.leaderElection.leaseDuration }}
+- --leader-election-lease-duration={{ . }}
+{{- end }}
+{{- with $reloader.leaderElection.renewDeadline }}
+- --leader-election-renew-deadline={{ . }}
+{{- end }}
+{{- with $reloader.leaderElection.retryPeriod }}
+- --leader-election-retry-period={{ . }}
+{{- end }}
+{{- if $reloader.syncAfterRestart }}
+- --sync-after-restart
+{{- end }}
+{{- if $reloader.enablePProf }}
+- --enable-pprof
+{{- with $reloader.pprofAddr }}
+- {{ printf "--pprof-addr=%s" . | quote }}
+{{- end }}
+{{- end }}
+{{- with $reloader.settle }}
+- --settle={{ . }}
+{{- end }}
+{{- with $reloader.settleMax }}
+- --settle-max={{ . }}
+{{- end }}
+{{- end -}}

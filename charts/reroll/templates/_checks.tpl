@@ -1,0 +1,72 @@
+{{- /*
+What cannot work is refused here, with what would.
+*/ -}}
+{{- define "reroll.checks" -}}
+{{- $reloader := .Values.reloader -}}
+{{- $deployment := $reloader.deployment -}}
+{{- if and (gt (int $deployment.replicas) 1) (not $reloader.enableHA) -}}
+{{- fail (printf "reloader.deployment.replicas is %v and reloader.enableHA is false: more than one replica is of use as a standby only; set reloader.enableHA to true, or the replicas to 1" $deployment.replicas) -}}
+{{- end -}}
+{{- if and $reloader.ignoreSecrets $reloader.ignoreConfigMaps -}}
+{{- fail "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true: nothing would be left that could roll a workload; set one of them to false" -}}
+{{- end -}}
+{{- include "reroll.checkToken" . -}}
+{{- include "reroll.checkImage" . -}}
+{{- include "reroll.checkInstallation" . -}}
+{{- end -}}
+
+{{- define "reroll.checkToken" -}}
+{{- $pod := .Values.reloader.deployment.automountServiceAccountToken -}}
+{{- $account := .Values.reloader.serviceAccount -}}
+{{- $none := and (kindIs "bool" $pod) (not $pod) -}}
+{{- if and (kindIs "invalid" $pod) $account.create (kindIs "bool" $account.automountServiceAccountToken) -}}
+{{- $none = not $account.automountServiceAccountToken -}}
+{{- end -}}
+{{- range include "reroll.volumeMounts" . | fromYamlArray -}}
+{{- if hasPrefix "/var/run/secrets/kubernetes.io/serviceaccount" (get . "mountPath") -}}
+{{- $none = false -}}
+{{- end -}}
+{{- end -}}
+{{- if has "KUBECONFIG" (include "reroll.givenNames" . | fromYamlArray) -}}
+{{- $none = false -}}
+{{- end -}}
+{{- if $none -}}
+{{- fail "no token is mounted, so the controller could not speak to the API server: set reloader.deployment.automountServiceAccountToken to true (reloader.serviceAccount.automountServiceAccountToken may stay false), or mount a token at /var/run/secrets/kubernetes.io/serviceaccount with reloader.deployment.volumes and volumeMounts" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "reroll.checkImage" -}}
+{{- $image := include "reroll.imageParts" . | fromYaml -}}
+{{- $ours := ternary "reroll" "localhost/reroll" (has $image.key (list "base")) -}}
+{{- if and (eq $image.at "image") (eq $image.key "name") -}}
+{{- $ours = "reroll" -}}
+{{- end -}}
+{{- $lines := dict $image.key $ours "tag" .Chart.AppVersion -}}
+{{- $which := "these two lines" -}}
+{{- if $image.digest -}}
+{{- $lines = merge (dict "digest" "") $lines -}}
+{{- $which = "these lines" -}}
+{{- end -}}
+{{- if regexMatch "(^|/)(stakater-)?reloader(-ubi)?$" $image.repository -}}
+{{- fail (printf "the image %s is Reloader's, and this chart runs Reroll. Change %s of your values, or name your own copy of the image:\n\n%s\n" (include "reroll.image" .) $which (include "reroll.lines" (list . $image.at $lines))) -}}
+{{- end -}}
+{{- if and (eq $image.repository "localhost/reroll") (not $image.digest) (regexMatch "^v[01]\\.[0-9]+\\.[0-9]+" $image.tag) -}}
+{{- fail (printf "the tag %s is one of Reloader's, and this chart runs Reroll. Change this line of your values:\n\n%s\n" $image.tag (include "reroll.lines" (list . $image.at (dict "tag" .Chart.AppVersion)))) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /*
+Beside an installation of Reloader, a second Deployment would roll everything twice. Without a cluster to look at, as in
+helm template, nothing is found.
+*/ -}}
+{{- define "reroll.checkInstallation" -}}
+{{- $theirs := printf "%s-reloader" .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- $namespace := include "reroll.namespace" . -}}
+{{- if ne (include "reroll.fullname" .) $theirs -}}
+{{- $found := lookup "apps/v1" "Deployment" $namespace $theirs -}}
+{{- if eq (dig "spec" "selector" "matchLabels" "app" "" $found) $theirs -}}
+{{- $value := include "reroll.path" (list . "nameOverride") -}}
+{{- fail (printf "the Deployment %s in namespace %s is an installation of Reloader, and %s would run beside it. To replace it, set %s to reloader:\n\n  helm upgrade %s CHART --namespace %s --reset-then-reuse-values --set %s=reloader\n" $theirs $namespace (include "reroll.fullname" .) $value .Release.Name .Release.Namespace $value) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,55 @@
+{{- /*
+The image as it was asked for: under "at" the values it is named by, with the keys of its name and of its version there.
+Charts of Reloader before 2.0 had it in reloader.deployment.image; that counts as long as image says nothing.
+*/ -}}
+{{- define "reroll.imageParts" -}}
+{{- $image := .Values.image -}}
+{{- $old := default dict .Values.reloader.deployment.image -}}
+{{- $registry := get (default dict .Values.global) "imageRegistry" -}}
+{{- $untouched := and (eq $image.repository "localhost/reroll") (not $image.tag) (not $image.digest) (eq $image.name "reroll") -}}
+{{- $parts := dict "at" "image" "key" (ternary "name" "repository" (not (empty $registry))) "pullPolicy" $image.pullPolicy -}}
+{{- if and $untouched (get $old (ternary "base" "name" (not (empty $registry)))) -}}
+{{- $parts = dict "at" "reloader.deployment.image" "key" (ternary "base" "name" (not (empty $registry))) "pullPolicy" (default $image.pullPolicy (get $old "pullPolicy")) -}}
+{{- $image = $old -}}
+{{- end -}}
+{{- $repository := get $image $parts.key -}}
+{{- with $registry -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
+{{- end -}}
+{{- $_ := set $parts "repository" $repository -}}
+{{- $_ := set $parts "tag" (default "" (get $image "tag")) -}}
+{{- $_ := set $parts "digest" (default "" (get $image "digest")) -}}
+{{- toYaml $parts -}}
+{{- end -}}
+
+{{- define "reroll.image" -}}
+{{- $image := include "reroll.imageParts" . | fromYaml -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $image.repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $image.repository (default .Chart.AppVersion $image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /*
+Values as they stand in a file, for messages: the first argument is the path of a map, the second the map. Those of a
+chart inside of another stand below its name or alias there.
+*/ -}}
+{{- define "reroll.lines" -}}
+{{- $tree := index . 2 -}}
+{{- $path := splitList "." (index . 1) -}}
+{{- if not (index . 0).Chart.IsRoot -}}
+{{- $path = prepend $path (index . 0).Chart.Name -}}
+{{- end -}}
+{{- range reverse $path -}}
+{{- $tree = dict . $tree -}}
+{{- end -}}
+{{- toYaml $tree -}}
+{{- end -}}
+
+{{- /*
+The path of a value for --set.
+*/ -}}
+{{- define "reroll.path" -}}
+{{- if not (index . 0).Chart.IsRoot -}}{{- (index . 0).Chart.Name -}}.{{- end -}}{{- index . 1 -}}
+{{- end -}}

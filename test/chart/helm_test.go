@@ -101,6 +101,11 @@ func renderAs(t *testing.T, release, values string) objects {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return parsed(t, text)
+}
+
+func parsed(t *testing.T, text string) objects {
+	t.Helper()
 	var o objects
 	deployments := 0
 	for _, doc := range documents(text) {

@@ -34,6 +34,16 @@ func TestRefusals(t *testing.T) {
 		"a word for HA":                     {"reloader: {enableHA: 'yes'}", "at '/reloader/enableHA': got string, want boolean"},
 		"a lease without unit":              {"reloader: {leaderElection: {leaseDuration: '15'}}", "at '/reloader/leaderElection/leaseDuration': '15' does not match pattern '^([0-9.]+(ms|s|m|h))*$'"},
 		"a number for a renewal":            {"reloader: {leaderElection: {renewDeadline: 10}}", "at '/reloader/leaderElection/renewDeadline': got number, want null or string"},
+		"no token":                          {"reloader: {deployment: {automountServiceAccountToken: false}}", "no token is mounted, so the controller could not speak to the API server: set reloader.deployment.automountServiceAccountToken to true"},
+		"no token by the account":           {"reloader: {serviceAccount: {automountServiceAccountToken: false}}", "no token is mounted, so the controller could not speak to the API server: set reloader.deployment.automountServiceAccountToken to true"},
+		"an unknown key of the Service":     {"reloader: {service: {type: LoadBalancer}}", "at '/reloader/service': additional properties 'type' not allowed"},
+		"an unknown key of a monitor":       {"reloader: {serviceMonitor: {scrapeTimeout: 5s}}", "at '/reloader/serviceMonitor': additional properties 'scrapeTimeout' not allowed"},
+		"the token of the other monitor":    {"reloader: {podMonitor: {bearerTokenFile: /t}}", "at '/reloader/podMonitor': additional properties 'bearerTokenFile' not allowed"},
+		"a budget that is no number":        {"reloader: {podDisruptionBudget: {minAvailable: half}}", "at '/reloader/podDisruptionBudget/minAvailable': 'half' does not match pattern"},
+		"a probe of one's own":              {"reloader: {deployment: {livenessProbe: {exec: {command: [x]}}}}", "at '/reloader/deployment/livenessProbe': additional properties 'exec' not allowed"},
+		"a mode that does not exist":        {"reloader: {verticalPodAutoscaler: {updatePolicy: {updateMode: Never}}}", "at '/reloader/verticalPodAutoscaler/updatePolicy/updateMode': value must be one of"},
+		"no ports of the API server":        {"reloader: {netpol: {apiServerPorts: []}}", "at '/reloader/netpol/apiServerPorts': minItems: got 0, want 1"},
+		"a memory limit without a unit":     {"reloader: {deployment: {gomemlimitOverride: 200M}}", "at '/reloader/deployment/gomemlimitOverride': '200M' does not match pattern"},
 		"an unknown key of the election":    {"reloader: {leaderElection: {retry: 2s}}", "at '/reloader/leaderElection': additional properties 'retry' not allowed"},
 	} {
 		t.Run(about, func(t *testing.T) {

@@ -64,12 +64,11 @@ func TestAReadOnlyRootFilesystemHasRoomForTemporaryFiles(t *testing.T) {
 }
 
 func TestOpenShiftChoosesTheUser(t *testing.T) {
-	const user = "deployment: {securityContext: {runAsUser: 65534, runAsGroup: 1, fsGroup: 2}, containerSecurityContext: {runAsUser: 5}}}"
-	for values, want := range map[string]bool{"reloader: {isOpenshift: false, " + user: true, "reloader: {isOpenshift: true, " + user: false} {
-		o := render(t, values)
+	for values, want := range map[string][]bool{"isOpenshift: false": {true, true, true, true}, "isOpenshift: true": {false, false, false, false}} {
+		o := render(t, "reloader: {"+values+", deployment: {securityContext: {runAsUser: 65534, runAsGroup: 1, fsGroup: 2}, containerSecurityContext: {runAsUser: 5}}}")
 		pod, c := o.pod().Spec.SecurityContext, o.container(t).SecurityContext
-		if got := pod.RunAsUser != nil && pod.RunAsGroup != nil && pod.FSGroup != nil && c.RunAsUser != nil; got != want {
-			t.Errorf("%s: users are named: %v", values, got)
+		if diff := cmp.Diff(want, []bool{pod.RunAsUser != nil, pod.RunAsGroup != nil, pod.FSGroup != nil, c.RunAsUser != nil}); diff != "" {
+			t.Errorf("%s: a user is named: %s", values, diff)
 		}
 		if !*pod.RunAsNonRoot || *c.AllowPrivilegeEscalation {
 			t.Errorf("%s: %+v, %+v", values, pod, c)

@@ -98,7 +98,7 @@ func TestNotes(t *testing.T) {
 		"defaults": {
 			values: "",
 			says:   []string{"Deployment prod-reroll in namespace ops.\n", everywhere, ready, annotate, load},
-			omit:   []string{leaveOut, unbound},
+			omit:   []string{leaveOut, unbound, "WARNING"},
 		},
 		"own namespace, an image from a registry": {
 			values: "image: {repository: registry.example.com/reroll}\nreloader: {watchGlobally: false}",
@@ -109,6 +109,44 @@ func TestNotes(t *testing.T) {
 			values: "reloader: {autoReloadAll: true, namespaces: [a], rbac: {enabled: false}}",
 			says:   []string{"It watches the namespaces a, ops.\n", leaveOut, unbound, "ServiceAccount prod-reroll"},
 			omit:   []string{annotate},
+		},
+		"values without effect": {
+			values: `kubernetes: {host: "https://kubernetes.default"}
+reloader:
+  legacy: {rbac: true}
+  syncAfterRestart: true
+  enableCSIIntegration: true
+  webhookUrl: https://example.com
+  watchGlobally: false
+  ignoreNamespaces: kube-system
+  namespaceSelector: team=a
+  pprofAddr: ":7000"`,
+			says: []string{
+				"WARNING: kubernetes has no effect", "WARNING: reloader.legacy has no effect", "WARNING: reloader.syncAfterRestart has no effect",
+				"WARNING: reloader.enableCSIIntegration has no effect yet", "WARNING: reloader.webhookUrl has no effect yet: workloads ARE rolled",
+				"WARNING: reloader.ignoreNamespaces has no effect", "WARNING: reloader.namespaceSelector has no effect", "WARNING: reloader.pprofAddr has no effect",
+			},
+			omit: []string{"opted in"},
+		},
+		"values that have one": {
+			values: "reloader: {ignoreNamespaces: kube-system, namespaceSelector: team=a, enablePProf: true, pprofAddr: ':7000', podDisruptionBudget: {enabled: true, minAvailable: 50%}}",
+			omit:   []string{"WARNING"},
+		},
+		"two images": {
+			values: "image: {tag: '2'}\nreloader: {deployment: {image: {name: ghcr.io/stakater/reloader}}}",
+			says:   []string{"WARNING: reloader.deployment.image has no effect: image says which one is used."},
+		},
+		"the image of old values": {
+			values: "reloader: {deployment: {image: {name: r.example.com/reroll}}}",
+			omit:   []string{"WARNING"},
+		},
+		"a budget that leaves no room": {
+			values: "reloader: {podDisruptionBudget: {enabled: true, minAvailable: 1}}",
+			says:   []string{"WARNING: reloader.podDisruptionBudget.minAvailable is 1 with 1 replicas: the nodes they run on cannot be drained."},
+		},
+		"a budget with room": {
+			values: "reloader: {enableHA: true, deployment: {replicas: 2}, podDisruptionBudget: {enabled: true, minAvailable: 1}}",
+			omit:   []string{"WARNING"},
 		},
 		"an annotation of one's own": {
 			values: "reloader: {custom_annotations: {auto: example.org/roll}}",

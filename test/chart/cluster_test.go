@@ -1,0 +1,143 @@
+package chart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/stage"
+)
+
+// installer is somebody with Helm and a cluster.
+type installer struct {
+	*testing.T
+	ctx  context.Context
+	on   *stage.Stage
+	home string
+}
+
+func newInstaller(t *testing.T) *installer {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
+	t.Cleanup(cancel)
+	return &installer{T: t, ctx: ctx, on: stage.OfTest(t, nil), home: t.TempDir()}
+}
+
+// helm runs the given one on the cluster, in the root of the repository.
+func (i *installer) helm(program, values string, args ...string) (string, error) {
+	i.Helper()
+	cmd := exec.CommandContext(i.ctx, program, args...)
+	cmd.Dir = root
+	cmd.Stdin = strings.NewReader(values)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+i.on.Cluster.Kubeconfig(), "HELM_CACHE_HOME="+i.home, "HELM_CONFIG_HOME="+i.home, "HELM_DATA_HOME="+i.home)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		err = errors.New(string(out))
+	}
+	return string(out), err
+}
+
+// standInOf writes a chart that makes what Reloader's makes.
+func (i *installer) standInOf() string {
+	i.Helper()
+	folder := filepath.Join(i.home, "reloader")
+	for name, text := range standIn() {
+		for _, err := range []error{
+			os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700),
+			os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600),
+		} {
+			if err != nil {
+				i.Fatal(err)
+			}
+		}
+	}
+	return folder
+}
+
+// With both versions of Helm the same happens, on a real API server.
+func TestBesideAnInstallationOfReloaderNothingIsInstalled(t *testing.T) {
+	t.Parallel()
+	clients, err := cluster.BuildClients(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := newInstaller(t)
+	for version, program := range map[string]string{"3": clients.Helm3, "4": clients.Helm4} {
+		name := "prod" + version
+		if _, err := i.helm(program, "", "install", name, i.standInOf(), "--namespace", "tools", "--create-namespace"); err != nil {
+			t.Fatal(err)
+		}
+		upgrade := []string{"upgrade", name, "charts/reroll", "--namespace", "tools", "--reset-then-reuse-values"}
+		_, err := i.helm(program, "", upgrade...)
+		want := "the Deployment " + name + "-reloader in namespace tools is an installation of Reloader, and " + name + "-reroll would run beside it. To replace it, set nameOverride to reloader:\n\n" +
+			"  helm upgrade " + name + " CHART --namespace tools --reset-then-reuse-values --set nameOverride=reloader\n"
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Helm %s: error: %v\nwant it to say: %s", version, err, want)
+		}
+		if out, err := i.helm(program, "", append(upgrade, "--set", "fullnameOverride="+name+"-reloader", "--dry-run=server")...); err != nil {
+			t.Errorf("Helm %s, by the full name: %v %s", version, err, out)
+		}
+		if out, err := i.helm(program, "", append(upgrade, "--set", "nameOverride=reloader", "--dry-run=server")...); err != nil {
+			t.Errorf("Helm %s, by the name: %v %s", version, err, out)
+		}
+		// Who only renders has no cluster to look at.
+		if out, err := i.helm(program, "", "template", name, "charts/reroll", "--namespace", "tools", "--kube-version", oldestCluster); err != nil {
+			t.Errorf("Helm %s, rendered: %v %s", version, err, out)
+		}
+	}
+}
+
+func TestTheNotesWarnWhenNothingIsOptedIn(t *testing.T) {
+	t.Parallel()
+	clients, err := cluster.BuildClients(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := newInstaller(t)
+	shop, err := i.on.Harness.NamedNamespace(i.ctx, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply := func(kind, annotations string) {
+		t.Helper()
+		if err := shop.Apply(i.ctx, `
+apiVersion: apps/v1
+kind: `+kind+`
+metadata: {name: web, `+annotations+`}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}
+`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const warning = "WARNING: nothing is opted in."
+	expect := func(about string, warned bool, values string) {
+		t.Helper()
+		for version, program := range map[string]string{"3": clients.Helm3, "4": clients.Helm4} {
+			out, err := i.helm(program, values, "install", "other", "charts/reroll", "--namespace", "elsewhere", "--dry-run=server", "--values", "-")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(out, warning) != warned {
+				_, notes, _ := strings.Cut(out, "NOTES:")
+				t.Errorf("%s, Helm %s: want a warning: %v, and it says:%s", about, version, warned, notes)
+			}
+		}
+	}
+	apply("Deployment", "annotations: {unrelated: 'true', reloader.stakater.com/auto: 'false'}")
+	expect("one that opts out", true, "")
+	expect("all are rolled", false, "reloader: {autoReloadAll: true}")
+	expect("no rights to look", false, "reloader: {rbac: {enabled: false}}")
+	expect("that namespace", true, "reloader: {namespaces: [shop]}")
+	apply("StatefulSet", "annotations: {secret.reloader.stakater.com/reload: 'a,b'}")
+	expect("one of another kind", false, "")
+	expect("another key", true, "reloader: {custom_annotations: {secret: example.org/secrets}}")
+	expect("another namespace, without workloads", false, "reloader: {watchGlobally: false}")
+}

@@ -65,7 +65,7 @@ image: preflight ## One tar for docker load, kind load image-archive and ctr ima
 release-dry-run: preflight ## All that a release consists of, in bin/release, published nowhere (VERSION=1.2.3 REPOSITORY=name)
 	@$(GO_SH) run ./tools/release -version '$(VERSION)' -repository '$(REPOSITORY)' -o bin/release
 
-generate: bin/helm ## What is made from something else: deploy/ from the chart, docs/flags.md from the flags
+generate: bin/helm ## What is made from something else: deploy/ and the README.md of the chart, docs/flags.md
 	@mkdir -p deploy
 	@for mode in "reroll --set reloader.watchGlobally=true" "reroll-namespaced --set reloader.watchGlobally=false" \
 		"reroll-argo-rollouts --set reloader.isArgoRollouts=true" \
@@ -75,6 +75,7 @@ generate: bin/helm ## What is made from something else: deploy/ from the chart, 
 		  bin/helm template reroll charts/reroll --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \
 	done
 	@$(GO_SH) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
+	@$(GO_SH) run ./tools/values > charts/reroll/README.md.new && mv charts/reroll/README.md.new charts/reroll/README.md
 
 ##@ Check
 .PHONY: test lint verify test-image test-release test-edges test-gitops histories mutants
@@ -96,8 +97,8 @@ verify: generate ## Generate again and fail if the tree changed, or a go.mod is 
 	@for module in . $(MODULES); do \
 		( cd $$module && GOWORK=off $(GO_SH) mod tidy -diff ) || { echo "$$module/go.mod is not tidy. Run there: go mod tidy"; exit 1; }; \
 	done
-	@changed=$$(git status --porcelain -- deploy docs/flags.md go.mod go.sum); \
-		[ -z "$$changed" ] || { git --no-pager diff -- deploy docs/flags.md; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
+	@changed=$$(git status --porcelain -- deploy docs/flags.md charts/reroll/README.md go.mod go.sum); \
+		[ -z "$$changed" ] || { git --no-pager diff -- deploy docs/flags.md charts/reroll/README.md; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
 	$(GO) test -race -count=1 -timeout 10m ./test/image

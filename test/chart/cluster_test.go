@@ -136,8 +136,8 @@ spec:
 	expect("all are rolled", false, "reloader: {autoReloadAll: true}")
 	expect("no rights to look", false, "reloader: {rbac: {enabled: false}}")
 	expect("that namespace", true, "reloader: {namespaces: [shop]}")
+	expect("another namespace, without workloads", false, "reloader: {watchGlobally: false}")
 	apply("StatefulSet", "annotations: {secret.reloader.stakater.com/reload: 'a,b'}")
 	expect("one of another kind", false, "")
 	expect("another key", true, "reloader: {custom_annotations: {secret: example.org/secrets}}")
-	expect("another namespace, without workloads", false, "reloader: {watchGlobally: false}")
 }

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/stage"
 )
@@ -60,6 +63,15 @@ func (i *installer) standInOf() string {
 	return folder
 }
 
+func (i *installer) uid(deployment string) types.UID {
+	i.Helper()
+	d, err := i.on.Admin.AppsV1().Deployments("tools").Get(i.ctx, deployment, metav1.GetOptions{})
+	if err != nil {
+		i.Fatal(err)
+	}
+	return d.UID
+}
+
 // With both versions of Helm the same happens, on a real API server.
 func TestBesideAnInstallationOfReloaderNothingIsInstalled(t *testing.T) {
 	t.Parallel()
@@ -70,7 +82,8 @@ func TestBesideAnInstallationOfReloaderNothingIsInstalled(t *testing.T) {
 	i := newInstaller(t)
 	for version, program := range map[string]string{"3": clients.Helm3, "4": clients.Helm4} {
 		name := "prod" + version
-		if _, err := i.helm(program, "", "install", name, i.standInOf(), "--namespace", "tools", "--create-namespace"); err != nil {
+		// Reloader's releases are those of Helm 3; Helm 4 goes on the way they were made.
+		if _, err := i.helm(clients.Helm3, "", "install", name, i.standInOf(), "--namespace", "tools", "--create-namespace"); err != nil {
 			t.Fatal(err)
 		}
 		upgrade := []string{"upgrade", name, "charts/reroll", "--namespace", "tools", "--reset-then-reuse-values"}
@@ -83,8 +96,12 @@ func TestBesideAnInstallationOfReloaderNothingIsInstalled(t *testing.T) {
 		if out, err := i.helm(program, "", append(upgrade, "--set", "fullnameOverride="+name+"-reloader", "--dry-run=server")...); err != nil {
 			t.Errorf("Helm %s, by the full name: %v %s", version, err, out)
 		}
-		if out, err := i.helm(program, "", append(upgrade, "--set", "nameOverride=reloader", "--dry-run=server")...); err != nil {
+		before := i.uid(name + "-reloader")
+		if out, err := i.helm(program, "", append(upgrade, "--set", "nameOverride=reloader")...); err != nil {
 			t.Errorf("Helm %s, by the name: %v %s", version, err, out)
+		}
+		if after := i.uid(name + "-reloader"); after != before {
+			t.Errorf("Helm %s: the Deployment was %s and is %s", version, before, after)
 		}
 		// Who only renders has no cluster to look at.
 		if out, err := i.helm(program, "", "template", name, "charts/reroll", "--namespace", "tools", "--kube-version", oldestCluster); err != nil {

@@ -3,13 +3,9 @@ package chart
 import (
 	"encoding/base64"
 	"maps"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 )
 
 // environment are the variables of the container by name. None may be there twice.
@@ -96,41 +92,5 @@ func TestTheSecretOfTheEnvironment(t *testing.T) {
 	want := map[string][]byte{"ALERT_WEBHOOK_URL": []byte("https://x/y?a=1"), "ALERT_ON_RELOAD": []byte("true")}
 	if diff := cmp.Diff(want, secrets[0].Data); diff != "" {
 		t.Errorf("content, %s: %s", base64.StdEncoding.EncodeToString(secrets[0].Data["ALERT_WEBHOOK_URL"]), diff)
-	}
-}
-
-// The published values of Reloader's chart are not part of this repository. A folder with them can be named.
-func TestPublishedDefaultsOfTheEnvironmentAreTaken(t *testing.T) {
-	defaults := []string{"env:\n  open:\n  secret:\n  field:\n  existing:\n"}
-	files, err := filepath.Glob(filepath.Join(os.Getenv("RELOADER_VALUES"), "chart-*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var values struct {
-			Reloader struct {
-				Deployment struct {
-					Env map[string]any `json:"env"`
-				} `json:"deployment"`
-			} `json:"reloader"`
-		}
-		if err := yaml.Unmarshal(text, &values); err != nil {
-			t.Fatal(err)
-		}
-		env, err := yaml.Marshal(map[string]any{"env": values.Reloader.Deployment.Env})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defaults = append(defaults, string(env))
-	}
-	for _, env := range defaults {
-		values := "reloader:\n  deployment:\n    " + strings.ReplaceAll(strings.TrimSpace(env), "\n", "\n    ")
-		if diff := cmp.Diff(usual(), environment(t, render(t, values))); diff != "" {
-			t.Errorf("%s: %s", values, diff)
-		}
 	}
 }

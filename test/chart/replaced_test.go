@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 )
 
@@ -89,6 +90,75 @@ func TestTheImageOfOldValues(t *testing.T) {
 	o := render(t, "reloader: {volumes: [{name: a, emptyDir: {}}], volumeMounts: [{name: a, mountPath: /a}]}")
 	if v, m := o.pod().Spec.Volumes, o.container(t).VolumeMounts; len(v) != 1 || v[0].Name != "a" || len(m) != 1 || m[0].MountPath != "/a" {
 		t.Errorf("volumes %+v, mounts %+v", v, m)
+	}
+}
+
+// oldValues has what default values of Reloader's charts have and this one's have not, in both places where the image was.
+const oldValues = `
+kubernetes: {host: "https://kubernetes.default"}
+image: {name: stakater/reloader, repository: ghcr.io/stakater/reloader, tag: v1.4.20, pullPolicy: IfNotPresent}
+reloader:
+  legacy: {rbac: false}
+  service: {}
+  serviceMonitor: {enabled: false, honorLabels: true}
+  verticalPodAutoscaler: {enabled: false, controlledResources: [], updatePolicy: {updateMode: Auto}}
+  custom_annotations: {}
+  volumes: []
+  serviceAccount: {create: true, name: }
+  deployment:
+    hostUsers: null
+    nodeSelector:
+    labels: {provider: stakater, group: com.stakater.platform, version: v1.4.20}
+    image: {name: ghcr.io/stakater/reloader, base: stakater/reloader, tag: v1.2.0, pullPolicy: IfNotPresent}
+    env: {open: , secret: , field: , existing: }
+    securityContext: {runAsNonRoot: true, runAsUser: 65534, seccompProfile: {type: RuntimeDefault}}
+    containerSecurityContext: {}
+`
+
+// Whole files of default values of Reloader's charts need the lines about the image changed, and nothing else. They are not
+// part of this repository: RELOADER_VALUES names a folder with them.
+func TestDefaultValuesOfReloaderAreTaken(t *testing.T) {
+	defaults := map[string]string{"written here": oldValues}
+	files, err := filepath.Glob(filepath.Join(os.Getenv("RELOADER_VALUES"), "chart-*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defaults[filepath.Base(file)] = string(text)
+	}
+	for name, values := range defaults {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := template(t, release, values)
+			if err == nil {
+				t.Fatal("Reloader's image is taken")
+			}
+			_, lines, found := strings.Cut(err.Error(), "Change these two lines of your values, or name your own copy of the image:\n\n")
+			lines, _, _ = strings.Cut(lines, "\n\n")
+			if !found {
+				t.Fatal(err)
+			}
+			o := render(t, merged(t, values, lines, "nameOverride: reloader"))
+			_, appVersion := chartVersions(t)
+			if o.deployment.Name != "prod-reloader" || o.container(t).Image != "localhost/reroll:"+appVersion {
+				t.Errorf("%s runs %s", o.deployment.Name, o.container(t).Image)
+			}
+			env := usual()
+			env["RELOADER_DEPLOYMENT_NAME"] = "prod-reloader"
+			if diff := cmp.Diff(env, environment(t, o)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]string{"run", "--is-Argo-Rollouts=false"}, o.container(t).Args); diff != "" {
+				t.Error(diff)
+			}
+			if len(o.services)+len(o.policies)+len(o.budgets)+len(o.custom) != 0 {
+				t.Errorf("more is made: %+v", o)
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -158,3 +159,30 @@ spec:
 	expect("one of another kind", false, "")
 	expect("another key", true, "reloader: {custom_annotations: {secret: example.org/secrets}}")
 }
+
+// The API server itself says whether the pods are allowed where the standard is enforced.
+func TestThePodsAreAllowedWhereOnlyRestrictedOnesAre(t *testing.T) {
+	t.Parallel()
+	i := newInstaller(t)
+	strict := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "strict", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+	if _, err := i.on.Admin.CoreV1().Namespaces().Create(i.ctx, strict, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for values, want := range map[string]string{
+		"": "",
+		"image: {tag: '1'}\n" + oldValuesOfThePod:                                              "",
+		"reloader: {isOpenshift: true, readOnlyRootFileSystem: true}":                          "",
+		"reloader: {deployment: {containerSecurityContext: {allowPrivilegeEscalation: true}}}": "allowPrivilegeEscalation != false",
+	} {
+		template := render(t, values).pod()
+		template.Spec.ServiceAccountName = ""
+		template.Spec.AutomountServiceAccountToken = new(bool)
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "tried", Labels: template.Labels}, Spec: template.Spec}
+		_, err := i.on.Admin.CoreV1().Pods("strict").Create(i.ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error: %v", values, err)
+		}
+	}
+}
+
+const oldValuesOfThePod = `reloader: {deployment: {securityContext: {runAsNonRoot: true, runAsUser: 65534, seccompProfile: {type: RuntimeDefault}}, containerSecurityContext: {}}}`

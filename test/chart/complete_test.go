@@ -187,6 +187,61 @@ func TestEveryValueRendersSomethingOrIsWarnedOf(t *testing.T) {
 	}
 }
 
+// Whoever takes a value back by null gets a default, or is told that it cannot be missing.
+func TestValuesOfNull(t *testing.T) {
+	needed := []string{"reloader.watchGlobally", "reloader.rbac.enabled", "reloader.serviceAccount.create", "reloader.deployment.replicas"}
+	var optional []string
+	groups := map[string]bool{}
+	for path := range complete(t) {
+		for i, c := range path {
+			if c == '.' {
+				groups[path[:i]] = true
+			}
+		}
+		if !slices.Contains(needed, path) && !strings.HasSuffix(path, ".enabled") && !strings.Contains(path, ".bearerTokenSecret.") {
+			optional = append(optional, nested(t, path, nil))
+		}
+	}
+	const on = "reloader: {serviceMonitor: {enabled: true}, podMonitor: {enabled: true}, podDisruptionBudget: {enabled: true}, netpol: {enabled: true}, verticalPodAutoscaler: {enabled: true}}"
+	text, err := template(t, release, merged(t, append(optional, on)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed(t, text)
+	if strings.Contains(text, "<nil>") || strings.Contains(text, "%!") {
+		t.Error(text)
+	}
+	for _, path := range needed {
+		expectMissing(t, path)
+	}
+	for path := range groups {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			switch path {
+			case "reloader", "reloader.rbac", "reloader.serviceAccount", "reloader.deployment":
+				expectMissing(t, path)
+				return
+			}
+			text, err := template(t, release, nested(t, path, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(text, "<nil>") {
+				t.Error(text)
+			}
+		})
+	}
+}
+
+func expectMissing(t *testing.T, path string) {
+	t.Helper()
+	keys := strings.Split(path, ".")
+	want := "missing property '" + keys[len(keys)-1] + "'"
+	if _, err := template(t, release, nested(t, path, nil)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: error: %v, want it to say: %s", path, err, want)
+	}
+}
+
 // together are all values but those that exclude others. What is rendered then has every kind of object in it.
 func together(t *testing.T) string {
 	t.Helper()

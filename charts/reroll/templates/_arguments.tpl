@@ -1,7 +1,7 @@
 {{- define "reroll.arguments" -}}
 {{- $reloader := .Values.reloader -}}
 - run
-- --is-Argo-Rollouts={{ $reloader.isArgoRollouts }}
+- --is-Argo-Rollouts={{ default false $reloader.isArgoRollouts }}
 {{- if $reloader.autoReloadAll }}
 - --auto-reload-all
 {{- end }}
@@ -64,13 +64,14 @@
 {{- if $reloader.enableHA }}
 - --enable-ha
 {{- end }}
-{{- with $reloader.leaderElection.leaseDuration }}
+{{- $election := $reloader.leaderElection }}
+{{- with $election.leaseDuration }}
 - --leader-election-lease-duration={{ . }}
 {{- end }}
-{{- with $reloader.leaderElection.renewDeadline }}
+{{- with $election.renewDeadline }}
 - --leader-election-renew-deadline={{ . }}
 {{- end }}
-{{- with $reloader.leaderElection.retryPeriod }}
+{{- with $election.retryPeriod }}
 - --leader-election-retry-period={{ . }}
 {{- end }}
 {{- if $reloader.syncAfterRestart }}

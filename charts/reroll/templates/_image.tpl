@@ -3,10 +3,11 @@ The image as it was asked for: under "at" the values it is named by, with the ke
 Charts of Reloader before 2.0 had it in reloader.deployment.image; that counts as long as image says nothing.
 */ -}}
 {{- define "reroll.imageParts" -}}
-{{- $image := .Values.image -}}
+{{- $usual := dict "name" "reroll" "repository" "localhost/reroll" "pullPolicy" "IfNotPresent" -}}
+{{- $image := merge dict (default dict .Values.image) $usual -}}
 {{- $old := default dict .Values.reloader.deployment.image -}}
 {{- $registry := get (default dict .Values.global) "imageRegistry" -}}
-{{- $untouched := and (eq $image.repository "localhost/reroll") (not $image.tag) (not $image.digest) (eq $image.name "reroll") -}}
+{{- $untouched := and (eq $image.repository $usual.repository) (not $image.tag) (not $image.digest) (eq $image.name $usual.name) -}}
 {{- $parts := dict "at" "image" "key" (ternary "name" "repository" (not (empty $registry))) "pullPolicy" $image.pullPolicy -}}
 {{- if and $untouched (get $old (ternary "base" "name" (not (empty $registry)))) -}}
 {{- $parts = dict "at" "reloader.deployment.image" "key" (ternary "base" "name" (not (empty $registry))) "pullPolicy" (default $image.pullPolicy (get $old "pullPolicy")) -}}

@@ -4,7 +4,7 @@ What both kinds of monitor say of the endpoint, from the values of one.
 {{- define "reroll.endpoint" -}}
 port: http
 path: /metrics
-honorLabels: {{ .honorLabels }}
+honorLabels: {{ ne (toString .honorLabels) "false" }}
 {{- with .interval }}
 interval: {{ . }}
 {{- end }}

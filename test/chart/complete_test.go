@@ -207,7 +207,9 @@ func TestValuesOfNull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed(t, text)
+	if diff := cmp.Diff([]string{"run", "--is-Argo-Rollouts=false"}, parsed(t, text).container(t).Args); diff != "" {
+		t.Error(diff)
+	}
 	if strings.Contains(text, "<nil>") || strings.Contains(text, "%!") {
 		t.Error(text)
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/harness"
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
@@ -104,6 +105,19 @@ func TestBesideAnInstallationOfReloaderNothingIsInstalled(t *testing.T) {
 		if after := i.uid(name + "-reloader"); after != before {
 			t.Errorf("Helm %s: the Deployment was %s and is %s", version, before, after)
 		}
+		// The values of a chart inside of another stand below its alias.
+		if _, err := i.helm(clients.Helm3, "", "install", "whole"+version, i.standInOf(), "--namespace", "tools"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = i.helm(program, "", "upgrade", "whole"+version, parent(t, "restarter"), "--namespace", "tools", "--reset-values")
+		if want := "--set restarter.nameOverride=reloader\n"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Helm %s, as a part of another chart: error: %v\nwant it to say: %s", version, err, want)
+		}
+		// What is wrong with the values both say in the same words.
+		_, err = i.helm(program, "", "template", name, "charts/reroll", "--kube-version", oldestCluster, "--set", "reloader.autoReloadAl=true")
+		if want := "at '/reloader': additional properties 'autoReloadAl' not allowed"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Helm %s: error: %v\nwant it to say: %s", version, err, want)
+		}
 		// Who only renders has no cluster to look at.
 		if out, err := i.helm(program, "", "template", name, "charts/reroll", "--namespace", "tools", "--kube-version", oldestCluster); err != nil {
 			t.Errorf("Helm %s, rendered: %v %s", version, err, out)
@@ -155,6 +169,18 @@ spec:
 	expect("no rights to look", false, "reloader: {rbac: {enabled: false}}")
 	expect("that namespace", true, "reloader: {namespaces: [shop]}")
 	expect("another namespace, without workloads", false, "reloader: {watchGlobally: false}")
+	elsewhere, err := i.on.Harness.NamedNamespace(i.ctx, "elsewhere")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := elsewhere.Apply(i.ctx, "{apiVersion: v1, kind: Secret, metadata: {name: reroll-digest-key}}"); err != nil {
+		t.Fatal(err)
+	}
+	expect("it has run there before", false, "")
+	expect("it is installed for the first time", true, "namespace: another")
+	if err := elsewhere.Delete(i.ctx, harness.Ref{Kind: "secret", Name: "reroll-digest-key"}); err != nil {
+		t.Fatal(err)
+	}
 	apply("StatefulSet", "annotations: {secret.reloader.stakater.com/reload: 'a,b'}")
 	expect("one of another kind", false, "")
 	expect("another key", true, "reloader: {custom_annotations: {secret: example.org/secrets}}")

@@ -42,11 +42,13 @@ What NOTES warns of: values that have no effect here, and some that may have one
 
 {{- /*
 How many workloads there are if none of them is opted in; else, and without a cluster to look at, nothing. Whoever may give
-the controller the right to list them may list them.
+the controller the right to list them may list them. An upgrade gives it nothing, and may be done by somebody with fewer
+rights, whom a question would stop: so nobody looks where Reroll has run before.
 */ -}}
 {{- define "reroll.idle" -}}
 {{- $reloader := .Values.reloader -}}
-{{- if and $reloader.rbac.enabled (not $reloader.autoReloadAll) -}}
+{{- $before := lookup "v1" "Secret" (include "reroll.namespace" .) "reroll-digest-key" -}}
+{{- if and $reloader.rbac.enabled (not $reloader.autoReloadAll) (not $before) -}}
 {{- $own := default dict $reloader.custom_annotations -}}
 {{- $keys := list -}}
 {{- range $key, $usual := dict "auto" "reloader.stakater.com/auto" "configmap_auto" "configmap.reloader.stakater.com/auto" "secret_auto" "secret.reloader.stakater.com/auto" "search" "reloader.stakater.com/search" "configmap" "configmap.reloader.stakater.com/reload" "secret" "secret.reloader.stakater.com/reload" -}}

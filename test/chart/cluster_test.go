@@ -85,10 +85,14 @@ func TestBesideAnInstallationOfReloaderNothingIsInstalled(t *testing.T) {
 	for version, program := range map[string]string{"3": clients.Helm3, "4": clients.Helm4} {
 		name := "prod" + version
 		// Reloader's releases are those of Helm 3; Helm 4 goes on the way they were made.
-		if _, err := i.helm(clients.Helm3, "", "install", name, i.standInOf(), "--namespace", "tools", "--create-namespace"); err != nil {
+		if _, err := i.helm(clients.Helm3, "", "install", name, i.standInOf(), "--namespace", "tools", "--create-namespace", "--set", "image.repository=ghcr.io/stakater/reloader"); err != nil {
 			t.Fatal(err)
 		}
 		upgrade := []string{"upgrade", name, "charts/reroll", "--namespace", "tools", "--reset-then-reuse-values"}
+		if _, err := i.helm(program, "", upgrade...); err == nil || !strings.Contains(err.Error(), "is Reloader's, and this chart runs Reroll") {
+			t.Errorf("Helm %s: error: %v", version, err)
+		}
+		upgrade = append(upgrade, "--set", "image=null")
 		_, err := i.helm(program, "", upgrade...)
 		want := "the Deployment " + name + "-reloader in namespace tools is an installation of Reloader, and " + name + "-reroll would run beside it. To replace it, set nameOverride to reloader:\n\n" +
 			"  helm upgrade " + name + " CHART --namespace tools --reset-then-reuse-values --set nameOverride=reloader\n"

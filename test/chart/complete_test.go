@@ -277,6 +277,12 @@ func TestAllValuesTogether(t *testing.T) {
 		if _, err := i.helm(program, values, "lint", "charts/reroll", "--strict", "--kube-version", oldestCluster, "--values", "-"); err != nil {
 			t.Errorf("Helm %s: %v", version, err)
 		}
+		for _, kind := range []string{"ServiceMonitor", "PodMonitor", "VerticalPodAutoscaler"} {
+			_, err := i.helm(program, "", "install", release, "charts/reroll", "--set", "reloader."+strings.ToLower(kind[:1])+kind[1:]+".enabled=true")
+			if err == nil || !strings.Contains(err.Error(), `no matches for kind "`+kind+`"`) {
+				t.Errorf("Helm %s, without that kind in the cluster: error: %v", version, err)
+			}
+		}
 	}
 	if diff := cmp.Diff(strings.Fields(rendered["3"]), strings.Fields(rendered["4"])); diff != "" {
 		t.Errorf("Helm 3 and 4 (-3 +4): %s", diff)

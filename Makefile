@@ -74,6 +74,14 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 		{ echo "# Generated from charts/reroll by make generate."; \
 		  bin/helm template reroll charts/reroll --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \
 	done
+	@# Of the kustomize base there is a copy, because a kustomization takes nothing from outside of its folder.
+	@mkdir -p deploy/kustomize/base && cp deploy/reroll.yaml deploy/kustomize/base/reroll.yaml
+	@for overlay in "namespaced|One_namespace_alone,_without_any_right_to_the_cluster --set reloader.watchGlobally=false" \
+		"ha|Two_replicas,_of_which_one_acts --set reloader.enableHA=true --set reloader.deployment.replicas=2 --set reloader.podDisruptionBudget.enabled=true"; do \
+		set -- $$overlay; name=$${1%%|*}; title=$${1#*|}; shift; \
+		bin/helm template reroll charts/reroll --namespace reroll "$$@" > bin/overlay.yaml && \
+		$(GO_SH) run ./tools/overlays -base deploy/reroll.yaml -variant bin/overlay.yaml -title "$${title//_/ }" -o deploy/kustomize/overlays/$$name || exit 1; \
+	done
 	@$(GO_SH) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
 	@$(GO_SH) run ./tools/values > charts/reroll/README.md.new && mv charts/reroll/README.md.new charts/reroll/README.md
 

@@ -83,14 +83,14 @@ func (r *release) manifests(context.Context) error {
 		return err
 	}
 	r.say("the manifests of %s", deployDir)
-	images := 0
+	named := false
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
 		text := string(data)
-		images += strings.Count(text, in.image())
+		named = named || strings.Contains(text, in.image())
 		text = strings.ReplaceAll(text, in.image(), r.repository+":"+r.version)
 		// What is left are the labels that name the version.
 		text = strings.ReplaceAll(text, in.appVersion, r.version)
@@ -98,8 +98,8 @@ func (r *release) manifests(context.Context) error {
 			return err
 		}
 	}
-	if images == 0 || images != len(files) {
-		return fmt.Errorf("the image %s is in %s %d times in %d files, want it once in each; make generate writes them", in.image(), deployDir, images, len(files))
+	if !named {
+		return fmt.Errorf("no manifest in %s names the image %s; make generate writes them", deployDir, in.image())
 	}
 	return nil
 }

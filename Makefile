@@ -69,7 +69,8 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 	@mkdir -p deploy
 	@for mode in "reroll --set reloader.watchGlobally=true" "reroll-namespaced --set reloader.watchGlobally=false" \
 		"reroll-argo-rollouts --set reloader.isArgoRollouts=true" \
-		"reroll-argo-rollouts-namespaced --set reloader.isArgoRollouts=true --set reloader.watchGlobally=false"; do \
+		"reroll-argo-rollouts-namespaced --set reloader.isArgoRollouts=true --set reloader.watchGlobally=false" \
+		"admission-policy --set reloader.admissionPolicy.enabled=true --show-only templates/admissionpolicy.yaml"; do \
 		set -- $$mode; file=deploy/$$1.yaml; shift; \
 		{ echo "# Generated from charts/reroll by make generate."; \
 		  bin/helm template reroll charts/reroll --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \

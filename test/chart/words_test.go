@@ -14,6 +14,7 @@ func TestRefusals(t *testing.T) {
 		"an unknown key of the pod":         {"reloader: {deployment: {pod: {labels: {a: b}}}}", "at '/reloader/deployment/pod': additional properties 'labels' not allowed"},
 		"an unknown key of the rights":      {"reloader: {rbac: {create: true}}", "at '/reloader/rbac': additional properties 'create' not allowed"},
 		"an unknown key of the account":     {"reloader: {serviceAccount: {enabled: true}}", "at '/reloader/serviceAccount': additional properties 'enabled' not allowed"},
+		"a word for the admission policy":   {"reloader: {admissionPolicy: {enabled: 'on'}}", "at '/reloader/admissionPolicy/enabled': value must be one of 'auto', true, false"},
 		"a word for a boolean":              {"reloader: {autoReloadAll: 'yes'}", "at '/reloader/autoReloadAll': got string, want boolean"},
 		"a number for a duration":           {"reloader: {settle: 5}", "at '/reloader/settle': got number, want null or string"},
 		"a duration without unit":           {"reloader: {settleMax: '10'}", "at '/reloader/settleMax': '10' does not match pattern '^([0-9.]+(ms|s|m|h))*$'"},

@@ -15,24 +15,37 @@ type Request struct {
 	Verb       string
 	RequestURI string
 	User       struct{ Username string }
-	ObjectRef  struct{ Resource, Namespace, Name, Subresource string }
+	ObjectRef  struct{ APIGroup, Resource, Namespace, Name, Subresource string }
 	Status     struct{ Code int } `json:"responseStatus"`
 }
 
 // Requests are those that the accounts of the namespace have made, the controller's, as the audit log of the API server
 // holds them. A watch is among them from its beginning, all others when they are answered.
 func (n *Namespace) Requests(auditLog string) ([]Request, error) {
+	account := "system:serviceaccount:" + n.Name + ":"
+	return requests(auditLog, account, func(user string) bool { return strings.HasPrefix(user, account) })
+}
+
+// AllRequests are those of the account of this manifest in whatever namespace it was installed.
+func (m *Manifest) AllRequests(auditLog string) ([]Request, error) {
+	account := ":" + m.account
+	return requests(auditLog, account+`"`, func(user string) bool {
+		return strings.HasPrefix(user, "system:serviceaccount:") && strings.HasSuffix(user, account)
+	})
+}
+
+// requests are those of some users. In each line about them there is a text.
+func requests(auditLog, text string, by func(user string) bool) ([]Request, error) {
 	file, err := os.Open(auditLog)
 	if err != nil {
 		return nil, fmt.Errorf("read what the API server was asked: %w", err)
 	}
 	defer file.Close()
-	account := "system:serviceaccount:" + n.Name + ":"
 	var found []Request
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		if !bytes.Contains(lines.Bytes(), []byte(account)) {
+		if !bytes.Contains(lines.Bytes(), []byte(text)) {
 			continue // most lines are about others, and it takes long to parse them
 		}
 		var entry struct {
@@ -47,7 +60,7 @@ func (n *Namespace) Requests(auditLog string) ([]Request, error) {
 		if (entry.Verb == "watch") != (entry.Stage == "ResponseStarted") || entry.Verb != "watch" && entry.Stage != "ResponseComplete" {
 			continue
 		}
-		if strings.HasPrefix(entry.User.Username, account) {
+		if by(entry.User.Username) {
 			found = append(found, entry.Request)
 		}
 	}

@@ -42,3 +42,24 @@ func ShippedForArgoRollouts() (string, error) {
 	root, err := repositoryRoot()
 	return filepath.Join(root, "deploy", "reroll-argo-rollouts-namespaced.yaml"), err
 }
+
+// ShippedManifests are the paths of all of them, those for all namespaces too.
+func ShippedManifests() ([]string, error) {
+	root, err := repositoryRoot()
+	if err != nil {
+		return nil, err
+	}
+	return filepath.Glob(filepath.Join(root, "deploy", "reroll*.yaml"))
+}
+
+// ShippedForEverything is the one for all namespaces of a cluster with Argo Rollouts.
+func ShippedForEverything() (string, error) {
+	root, err := repositoryRoot()
+	return filepath.Join(root, "deploy", "reroll-argo-rollouts.yaml"), err
+}
+
+// ShippedPolicy is the path of the admission policy that goes with any of them.
+func ShippedPolicy() (string, error) {
+	root, err := repositoryRoot()
+	return filepath.Join(root, "deploy", "admission-policy.yaml"), err
+}

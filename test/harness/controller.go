@@ -31,6 +31,11 @@ func (n *Namespace) Install(ctx context.Context, m *Manifest, binary string) (*I
 			return nil, fmt.Errorf("install the controller: %s %s: %w", obj.GetKind(), obj.GetName(), err)
 		}
 	}
+	if m.guarded {
+		if err := n.awaitGuard(ctx, m.account); err != nil {
+			return nil, fmt.Errorf("install the controller: %w", err)
+		}
+	}
 	kubeconfig, err := n.cluster.ServiceAccountKubeconfig(ctx, n.Name, m.account)
 	if err != nil {
 		return nil, fmt.Errorf("install the controller: %w", err)

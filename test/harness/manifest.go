@@ -20,16 +20,24 @@ type Manifest struct {
 	path    string
 	objects []*unstructured.Unstructured // all but the Deployment
 	account string
-	run     corev1.Container
+	// namespace is the one that it was written for.
+	namespace string
+	run       corev1.Container
+	guarded   bool // by the admission policy
 }
 
 // ReadManifest reads a file of YAML documents with one Deployment among them.
-func ReadManifest(path string) (*Manifest, error) {
+func ReadManifest(path string) (*Manifest, error) { return readManifest(path, parseManifest) }
+
+// ReadRendered reads one that may give rights in all namespaces, for who has a cluster alone.
+func ReadRendered(path string) (*Manifest, error) { return readManifest(path, ParseRendered) }
+
+func readManifest(path string, parse func(string) (*Manifest, error)) (*Manifest, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read what installs the controller: %w", err)
 	}
-	m, err := parseManifest(string(text))
+	m, err := parse(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -75,7 +83,7 @@ func ParseRendered(text string) (*Manifest, error) {
 			if len(pod.Containers) != 1 {
 				return nil, fmt.Errorf("its Deployment %s has %d containers: the controller is one", obj.GetName(), len(pod.Containers))
 			}
-			m.account, m.run = pod.ServiceAccountName, pod.Containers[0]
+			m.account, m.namespace, m.run = pod.ServiceAccountName, d.Namespace, pod.Containers[0]
 		case "Namespace":
 			// Each test has its own.
 		default:
@@ -117,7 +125,10 @@ func (m *Manifest) objectsFor(namespace string) []*unstructured.Unstructured {
 	var moved []*unstructured.Unstructured
 	for _, obj := range m.objects {
 		obj = obj.DeepCopy()
-		if !beyondNamespaces(obj) {
+		switch {
+		case isPolicy(obj):
+			movePolicy(obj, m.namespace, namespace)
+		case !beyondNamespaces(obj):
 			obj.SetNamespace(namespace)
 		}
 		if subjects, found, _ := unstructured.NestedSlice(obj.Object, "subjects"); found {

@@ -36,28 +36,36 @@ const account = "reroll-reroll"
 type place struct {
 	*testing.T
 	ctx       context.Context
+	on        *stage.Stage
 	ns        *harness.Namespace
 	installed *harness.Installation
 }
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
+	return newPlaceOn(t, shared, func(*harness.Manifest) error { return nil })
+}
+
+// newPlaceOn does something to what is shipped before it is installed on a cluster.
+func newPlaceOn(t *testing.T, on *stage.Stage, change func(*harness.Manifest) error) *place {
+	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
 	t.Cleanup(cancel)
-	p := &place{T: t, ctx: ctx}
-	binary, err := shared.Binary()
+	p := &place{T: t, ctx: ctx, on: on}
+	binary, err := p.on.Binary()
 	p.must(err)
 	m, err := harness.ReadManifest(shipped(p, "reroll-namespaced.yaml"))
 	p.must(err)
-	p.ns, err = shared.Harness.EmptyNamespace(ctx, "rights")
+	p.must(change(m))
+	p.ns, err = p.on.Harness.EmptyNamespace(ctx, "rights")
 	p.must(err)
 	p.installed, err = p.ns.Install(ctx, m, binary)
 	p.must(err)
-	all, err := shared.Admin.RbacV1().Roles(p.ns.Name).List(ctx, metav1.ListOptions{})
+	all, err := p.on.Admin.RbacV1().Roles(p.ns.Name).List(ctx, metav1.ListOptions{})
 	p.must(err)
 	for i := range all.Items {
-		p.must(shared.Admin.RbacV1().Roles(p.ns.Name).Delete(ctx, all.Items[i].Name, metav1.DeleteOptions{}))
+		p.must(p.on.Admin.RbacV1().Roles(p.ns.Name).Delete(ctx, all.Items[i].Name, metav1.DeleteOptions{}))
 	}
 	return p
 }
@@ -80,22 +88,22 @@ func (p *place) must(err error) {
 // when the API server knows.
 func (p *place) grant(g grants) {
 	p.Helper()
-	roles := shared.Admin.RbacV1().Roles(p.ns.Name)
+	roles := p.on.Admin.RbacV1().Roles(p.ns.Name)
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "here"}, Rules: g.here}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: p.ns.Name, Name: account}}
 	_ = roles.Delete(p.ctx, role.Name, metav1.DeleteOptions{})
 	_, err := roles.Create(p.ctx, role, metav1.CreateOptions{})
 	p.must(err)
-	_, err = shared.Admin.RbacV1().RoleBindings(p.ns.Name).Create(p.ctx, &rbacv1.RoleBinding{
+	_, err = p.on.Admin.RbacV1().RoleBindings(p.ns.Name).Create(p.ctx, &rbacv1.RoleBinding{
 		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}, Subjects: subjects,
 	}, metav1.CreateOptions{})
 	p.unlessThere(err)
-	clusterRoles := shared.Admin.RbacV1().ClusterRoles()
+	clusterRoles := p.on.Admin.RbacV1().ClusterRoles()
 	everywhere := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: p.ns.Name}, Rules: g.everywhere}
 	_ = clusterRoles.Delete(p.ctx, everywhere.Name, metav1.DeleteOptions{})
 	_, err = clusterRoles.Create(p.ctx, everywhere, metav1.CreateOptions{})
 	p.must(err)
-	_, err = shared.Admin.RbacV1().ClusterRoleBindings().Create(p.ctx, &rbacv1.ClusterRoleBinding{
+	_, err = p.on.Admin.RbacV1().ClusterRoleBindings().Create(p.ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: everywhere.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: everywhere.Name}, Subjects: subjects,
 	}, metav1.CreateOptions{})
 	p.unlessThere(err)
@@ -122,7 +130,7 @@ func (p *place) awaitRight(r rbacv1.PolicyRule, namespace string, wanted bool) {
 		attributes.Name = r.ResourceNames[0]
 	}
 	p.must(harness.Await(p.ctx, fmt.Sprintf("the right %v in %q to be given or taken", r, namespace), func(ctx context.Context) error {
-		review, err := shared.Admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+		review, err := p.on.Admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: "system:serviceaccount:" + p.ns.Name + ":" + account, ResourceAttributes: attributes,
 			},

@@ -20,7 +20,7 @@ func (p *place) metaInfo(what string, wanted func(*corev1.ConfigMap) bool) *core
 	var found *corev1.ConfigMap
 	p.must(harness.Await(p.ctx, "the ConfigMap reloader-meta-info "+what, func(ctx context.Context) error {
 		var err error
-		found, err = shared.Admin.CoreV1().ConfigMaps(p.ns.Name).Get(ctx, "reloader-meta-info", metav1.GetOptions{})
+		found, err = p.on.Admin.CoreV1().ConfigMaps(p.ns.Name).Get(ctx, "reloader-meta-info", metav1.GetOptions{})
 		if err == nil && !wanted(found) {
 			return errors.New("it is not yet")
 		}
@@ -78,13 +78,13 @@ func TestWhatRunsIsWrittenDown(t *testing.T) {
 	// Started again as it was, it wrote nothing. Told something else, it writes that, and leaves what others have added.
 	second := p.metaInfo("to be there", there)
 	// The API server takes a write that changes nothing without making a new version of it.
-	writes, err := p.ns.Writes(shared.Cluster.AuditLog(), harness.Ref{Kind: "configmap", Name: "reloader-meta-info"})
+	writes, err := p.ns.Writes(p.on.Cluster.AuditLog(), harness.Ref{Kind: "configmap", Name: "reloader-meta-info"})
 	p.must(err)
 	if writes != 1 || second.ResourceVersion != first.ResourceVersion {
 		t.Errorf("written %d times: %v, then %v", writes, first.Data, second.Data)
 	}
 	second.Data["note"] = "of somebody else"
-	_, err = shared.Admin.CoreV1().ConfigMaps(p.ns.Name).Update(p.ctx, second, metav1.UpdateOptions{})
+	_, err = p.on.Admin.CoreV1().ConfigMaps(p.ns.Name).Update(p.ctx, second, metav1.UpdateOptions{})
 	p.must(err)
 	c = p.launch("--auto-reload-all", "--log-level=debug")
 	third := p.metaInfo("to have another level", func(cm *corev1.ConfigMap) bool {
@@ -113,7 +113,7 @@ func TestADryRunWritesNothingDown(t *testing.T) {
 	c := p.launch("--dry-run")
 	p.must(c.AwaitReady(p.ctx))
 	p.must(c.Stop(p.ctx))
-	_, err := shared.Admin.CoreV1().ConfigMaps(p.ns.Name).Get(p.ctx, "reloader-meta-info", metav1.GetOptions{})
+	_, err := p.on.Admin.CoreV1().ConfigMaps(p.ns.Name).Get(p.ctx, "reloader-meta-info", metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("got %v", err)
 	}

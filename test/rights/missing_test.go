@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,14 +25,20 @@ type grants struct{ here, everywhere []rbacv1.PolicyRule }
 // asShipped reads the rules of what is shipped: for all namespaces, or for its own.
 func asShipped(t *testing.T, global bool) grants {
 	t.Helper()
+	if global {
+		return rulesOf(t, "reroll.yaml")
+	}
+	return rulesOf(t, "reroll-namespaced.yaml")
+}
+
+// rulesOf reads those of a file that is shipped.
+func rulesOf(t *testing.T, file string) grants {
+	t.Helper()
 	path, err := harness.ShippedManifest()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if global {
-		path = strings.Replace(path, "reroll-namespaced", "reroll", 1)
-	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +297,7 @@ func TestTheQuestionsAreFew(t *testing.T) {
 			p.must(c.AwaitReady(p.ctx))
 			p.says(c, "holding the lease")
 			p.must(harness.Await(p.ctx, "the audit log to have all", func(context.Context) error {
-				requests, err := p.ns.Requests(shared.Cluster.AuditLog())
+				requests, err := p.ns.Requests(p.on.Cluster.AuditLog())
 				if err != nil {
 					return err
 				}

@@ -1,0 +1,79 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// policies renders for a cluster that has the API of admission policies, or has not.
+func policies(t *testing.T, values string, served bool) (found []admissionv1.ValidatingAdmissionPolicy, bound []admissionv1.ValidatingAdmissionPolicyBinding) {
+	t.Helper()
+	args := []string{"template", release, chart, "--namespace", namespace, "--kube-version", oldestCluster}
+	if served {
+		args = append(args, "--api-versions", "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy")
+	}
+	text, err := helm(t, values, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range documents(text) {
+		var kind metav1.TypeMeta
+		if err := yaml.Unmarshal([]byte(doc), &kind); err != nil {
+			t.Fatalf("%v in:\n%s", err, doc)
+		}
+		switch kind.Kind {
+		case "ValidatingAdmissionPolicy":
+			found = append(found, parse[admissionv1.ValidatingAdmissionPolicy](t, doc))
+		case "ValidatingAdmissionPolicyBinding":
+			bound = append(bound, parse[admissionv1.ValidatingAdmissionPolicyBinding](t, doc))
+		}
+	}
+	return found, bound
+}
+
+func TestTheAdmissionPolicyIsThereWhereItCanBe(t *testing.T) {
+	const usual = "prod-reroll-marks-only.ops of system:serviceaccount:ops:prod-reroll"
+	for about, tc := range map[string]struct {
+		values string
+		served bool
+		want   string
+	}{
+		"where the API has it":                     {"", true, usual},
+		"where it has not":                         {"", false, ""},
+		"asked for in any case":                    {"reloader: {admissionPolicy: {enabled: true}}", false, usual},
+		"switched off":                             {"reloader: {admissionPolicy: {enabled: false}}", true, ""},
+		"asked for in words":                       {"reloader: {admissionPolicy: {enabled: auto}}", true, usual},
+		"not where nothing is cluster-wide":        {"reloader: {watchGlobally: false}", true, ""},
+		"not for a list of namespaces":             {"reloader: {namespaces: [a, b]}", true, ""},
+		"but when asked for there":                 {"reloader: {watchGlobally: false, admissionPolicy: {enabled: true}}", true, usual},
+		"not where the rights are made by hand":    {"reloader: {rbac: {enabled: false}}", true, ""},
+		"not for an account that others may have":  {"reloader: {serviceAccount: {create: false}}", true, ""},
+		"for that account when asked for":          {"reloader: {admissionPolicy: {enabled: true}, serviceAccount: {create: false, name: rolls}}", true, "prod-reroll-marks-only.ops of system:serviceaccount:ops:rolls"},
+		"by the names of an existing installation": {"{nameOverride: reloader, namespace: other}", true, "prod-reloader-marks-only.other of system:serviceaccount:other:prod-reloader"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			found, bound := policies(t, tc.values, tc.served)
+			if tc.want == "" {
+				if len(found)+len(bound) > 0 {
+					t.Errorf("it is there: %v, %v", found, bound)
+				}
+				return
+			}
+			if len(found) != 1 || len(bound) != 1 {
+				t.Fatalf("%d policies, %d bindings", len(found), len(bound))
+			}
+			_, account, _ := strings.Cut(found[0].Spec.MatchConditions[0].Expression, "request.userInfo.username == ")
+			if got := found[0].Name + " of " + strings.Trim(account, `"`); got != tc.want {
+				t.Errorf("it is %s, want %s", got, tc.want)
+			}
+			if bound[0].Spec.PolicyName != found[0].Name || bound[0].Spec.ValidationActions[0] != admissionv1.Deny {
+				t.Errorf("the binding is %+v", bound[0].Spec)
+			}
+		})
+	}
+}

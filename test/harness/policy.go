@@ -1,0 +1,92 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	policyKind  = "ValidatingAdmissionPolicy"
+	bindingKind = "ValidatingAdmissionPolicyBinding"
+)
+
+// Guard adds the admission policy of a file, which what is installed then has to live with.
+func (m *Manifest) Guard(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the admission policy: %w", err)
+	}
+	objects, err := parseObjects(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for _, kind := range []string{policyKind, bindingKind} {
+		if !slices.ContainsFunc(objects, func(obj *unstructured.Unstructured) bool { return obj.GetKind() == kind }) {
+			return fmt.Errorf("%s holds no %s", path, kind)
+		}
+	}
+	m.objects = append(m.objects, objects...)
+	m.guarded = true
+	return nil
+}
+
+func isPolicy(obj *unstructured.Unstructured) bool {
+	return obj.GetKind() == policyKind || obj.GetKind() == bindingKind
+}
+
+// movePolicy makes a policy, or its binding, one about the account of the same name in another namespace.
+func movePolicy(obj *unstructured.Unstructured, from, to string) {
+	move := func(name string) string { return strings.TrimSuffix(name, "."+from) + "." + to }
+	obj.SetName(move(obj.GetName()))
+	if policy, found, _ := unstructured.NestedString(obj.Object, "spec", "policyName"); found {
+		obj.Object["spec"].(map[string]any)["policyName"] = move(policy)
+	}
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "spec", "matchConditions")
+	for _, c := range conditions {
+		if condition, ok := c.(map[string]any); ok {
+			expression, _ := condition["expression"].(string)
+			condition["expression"] = strings.ReplaceAll(expression, "system:serviceaccount:"+from+":", "system:serviceaccount:"+to+":")
+		}
+	}
+	if len(conditions) > 0 {
+		obj.Object["spec"].(map[string]any)["matchConditions"] = conditions
+	}
+}
+
+// As is how to ask the API server under the name of a ServiceAccount of the namespace, and with its rights.
+func (n *Namespace) As(account string) *rest.Config {
+	config := rest.CopyConfig(n.cluster.Config())
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + n.Name + ":" + account}
+	return config
+}
+
+// awaitGuard returns when the admission policy holds: some time after it was applied. What is tried is a dry run.
+func (n *Namespace) awaitGuard(ctx context.Context, account string) error {
+	client, err := kubernetes.NewForConfig(n.As(account))
+	if err != nil {
+		return fmt.Errorf("make a client for the account %s: %w", account, err)
+	}
+	return Await(ctx, "the admission policy to hold", func(ctx context.Context) error {
+		tried := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "tried-by-the-harness"}}
+		_, err := client.CoreV1().ConfigMaps(n.Name).Create(ctx, tried, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		switch {
+		case err == nil:
+			return errors.New("the account may make any ConfigMap still")
+		case apierrors.IsForbidden(err) && strings.Contains(err.Error(), policyKind):
+			return nil
+		default:
+			return err // such as that the right is not there yet
+		}
+	})
+}

@@ -26,7 +26,7 @@ func TestArgoRollouts(t *testing.T) {
 	s.Harness.ArgoRollouts = true
 	testscript.Run(t, params(s, patience, testscript.Params{Dir: "argo-rollouts"}))
 	without := *s
-	without.manifest = harness.ShippedManifest
+	without.manifest = shared.manifest
 	testscript.Run(t, params(&without, patience, testscript.Params{Dir: "argo-rollouts/without-rights"}))
 }
 
@@ -39,7 +39,23 @@ func TestArgoRolloutsComeAndGo(t *testing.T) {
 // settingOf is the one of one test, whose controller has the rights for Rollouts. Its scenarios are subtests.
 func settingOf(t *testing.T) *setting {
 	t.Helper()
-	return &setting{stage.OfTest(t, shared.Binary), harness.ShippedForArgoRollouts}
+	return ownSetting(t, harness.ShippedForArgoRollouts, harness.ReadManifest)
+}
+
+// ownSetting has a cluster of its own, with these flags for its API server.
+func ownSetting(t *testing.T, path func() (string, error), read func(string) (*harness.Manifest, error), flags ...string) *setting {
+	t.Helper()
+	manifest, err := shippedManifest(path, read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &setting{stage.OfTest(t, shared.Binary, flags...), manifest, shared.rights}
+	t.Cleanup(func() {
+		if err := s.noteRights(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
 // crds makes the API server know Rollouts, or forget them with all there are.

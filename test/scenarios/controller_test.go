@@ -98,14 +98,6 @@ func (s *scenario) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path, err := s.setting.manifest()
-	if err != nil {
-		return err
-	}
-	manifest, err := harness.ReadManifest(path)
-	if err != nil {
-		return err
-	}
-	s.installation, err = s.ns.Install(ctx, manifest, binary)
+	s.installation, err = s.ns.Install(ctx, s.setting.manifest, binary)
 	return err
 }

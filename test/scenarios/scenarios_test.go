@@ -3,6 +3,8 @@
 package scenarios
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -22,11 +24,39 @@ var shared *setting
 type setting struct {
 	*stage.Stage
 	// manifest says how the controller is installed.
-	manifest func() (string, error)
+	manifest *harness.Manifest
+	rights   *rights
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(stage.Run(m, "scenarios", 16, func(s *stage.Stage) { shared = &setting{s, harness.ShippedManifest} }))
+	manifest, err := shippedManifest(harness.ShippedManifest, harness.ReadManifest)
+	all, errOfAll := shippedRights()
+	if err := errors.Join(err, errOfAll); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(stage.Run(m, "scenarios", 16, func(s *stage.Stage) {
+		shared = &setting{s, manifest, all}
+		s.AtEnd = shared.allRightsUsed
+	}))
+}
+
+// shippedManifest reads one that is shipped, with the admission policy: nothing that is told here may need more than that
+// allows.
+func shippedManifest(path func() (string, error), read func(string) (*harness.Manifest, error)) (*harness.Manifest, error) {
+	at, err := path()
+	if err != nil {
+		return nil, err
+	}
+	m, err := read(at)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := harness.ShippedPolicy()
+	if err != nil {
+		return nil, err
+	}
+	return m, m.Guard(policy)
 }
 
 func TestScenarios(t *testing.T) {

@@ -25,11 +25,13 @@ type Stage struct {
 	Admin kubernetes.Interface
 	// Binary builds the controller when it is first asked for. Every test that starts one waits for it.
 	Binary func() (string, error)
+	// AtEnd is called when all tests of a package have passed, if it is there, and fails them.
+	AtEnd func() error
 }
 
-// New starts a cluster, which the caller has to stop.
-func New(ctx context.Context, binary func() (string, error)) (*Stage, error) {
-	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
+// New starts a cluster, which the caller has to stop. The flags are for its API server.
+func New(ctx context.Context, binary func() (string, error), flags ...string) (*Stage, error) {
+	c, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr, APIServerFlags: flags})
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +47,9 @@ func New(ctx context.Context, binary func() (string, error)) (*Stage, error) {
 
 // OfTest is a stage with a cluster of its own, for a test that changes what all others would see. It ends after the
 // test and its subtests.
-func OfTest(t *testing.T, binary func() (string, error)) *Stage {
+func OfTest(t *testing.T, binary func() (string, error), flags ...string) *Stage {
 	t.Helper()
-	own, err := New(t.Context(), binary)
+	own, err := New(t.Context(), binary, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,13 @@ func Run(m *testing.M, name string, parallel int, use func(*Stage)) int {
 	}
 	defer func() { _ = s.Cluster.Stop() }()
 	use(s)
-	return m.Run()
+	code := m.Run()
+	if code == 0 && s.AtEnd != nil {
+		if err := s.AtEnd(); err != nil {
+			return fail(err)
+		}
+	}
+	return code
 }
 
 func atOnce(parallel int) error {

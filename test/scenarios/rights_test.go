@@ -1,0 +1,92 @@
+package scenarios
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// rights compares those that are shipped with what the API servers of all scenarios were asked.
+type rights struct {
+	mu sync.Mutex
+	// unused are those that no scenario has needed yet, by the file.
+	unused map[string][]harness.Grant
+}
+
+func shippedRights() (*rights, error) {
+	paths, err := harness.ShippedManifests()
+	if err != nil {
+		return nil, err
+	}
+	all := &rights{unused: map[string][]harness.Grant{}}
+	for _, path := range paths {
+		m, err := harness.ReadRendered(path)
+		if err != nil {
+			return nil, err
+		}
+		if all.unused[filepath.Base(path)], err = m.Grants(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// noteRights looks through all that the API server of a setting was asked by controllers. They may not have asked for
+// anything that they have no right to.
+func (s *setting) noteRights() error {
+	grants, err := s.manifest.Grants()
+	if err != nil {
+		return err
+	}
+	asked, err := s.manifest.AllRequests(s.Cluster.AuditLog())
+	if err != nil {
+		return err
+	}
+	s.rights.mu.Lock()
+	defer s.rights.mu.Unlock()
+	for file, unused := range s.rights.unused {
+		s.rights.unused[file] = harness.Unused(unused, asked)
+	}
+	var errs []error
+	for _, r := range harness.Refused(grants, asked) {
+		errs = append(errs, fmt.Errorf("no right is shipped to %s %s in namespace %q: %s was answered with %d", r.Verb, r.ObjectRef.Resource, r.ObjectRef.Namespace, r.RequestURI, r.Status.Code))
+	}
+	return errors.Join(errs...)
+}
+
+// allRightsUsed fails if a right is shipped that no scenario needs. That can be told only when all of them ran.
+func (s *setting) allRightsUsed() error {
+	if err := s.noteRights(); err != nil {
+		return err
+	}
+	for _, name := range []string{"test.run", "test.skip"} {
+		if flag.Lookup(name).Value.String() != "" {
+			return nil
+		}
+	}
+	var errs []error
+	for file, unused := range s.rights.unused {
+		for _, g := range unused {
+			errs = append(errs, fmt.Errorf("deploy/%s gives a right that no scenario has used: %s", file, g))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A controller that watches all namespaces, and an API server that does not stream what there is: it has to be asked for
+// lists.
+func TestAllNamespacesWithoutStreamedLists(t *testing.T) {
+	t.Parallel()
+	s := ownSetting(t, harness.ShippedForEverything, harness.ReadRendered, "--feature-gates=WatchList=false")
+	if err := errors.Join(s.Cluster.InstallRolloutCRDs(t.Context()), s.Harness.AwaitKind(t.Context(), "rollouts")); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, params(s, patience, testscript.Params{Files: []string{"first-steps.txtar"}}))
+}

@@ -22,7 +22,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 keep := $(filter-out 0 no false,$(KEEP))
 
 # What is built from source is pinned by modules of their own.
-MODULES = tools/golangci-lint tools/helm tools/crane tools/cosign $(patsubst %/go.mod,%,$(wildcard test/cluster/tools/*/go.mod))
+MODULES = tools/golangci-lint tools/helm tools/crane tools/cosign test/promql $(patsubst %/go.mod,%,$(wildcard test/cluster/tools/*/go.mod))
 
 # Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
 # What takes longest begins first.
@@ -70,7 +70,8 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 	@for mode in "reroll --set reloader.watchGlobally=true" "reroll-namespaced --set reloader.watchGlobally=false" \
 		"reroll-argo-rollouts --set reloader.isArgoRollouts=true" \
 		"reroll-argo-rollouts-namespaced --set reloader.isArgoRollouts=true --set reloader.watchGlobally=false" \
-		"admission-policy --set reloader.admissionPolicy.enabled=true --show-only templates/admissionpolicy.yaml"; do \
+		"admission-policy --set reloader.admissionPolicy.enabled=true --show-only templates/admissionpolicy.yaml" \
+		"prometheus-rule --set reloader.prometheusRule.enabled=true --show-only templates/prometheusrule.yaml"; do \
 		set -- $$mode; file=deploy/$$1.yaml; shift; \
 		{ echo "# Generated from charts/reroll by make generate."; \
 		  bin/helm template reroll charts/reroll --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \
@@ -117,6 +118,7 @@ test-release: preflight bin/helm ## Two clones, without anything from before, ma
 
 test-edges: linux build cgo ## Sizes, numbers and odd moments, the lease between processes, rights taken away one by one (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
+	@cd test/promql && GOWORK=off $(GO_SH) build -o /dev/null .
 	$(TEST) -race -count=1 -timeout 30m $(APART)
 
 test-gitops: linux build cgo ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -87,6 +88,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	alerts := newAlerts(cfg, log, metrics)
 	leader := newLeadership(cfg, urgent, log)
 	leading := make(chan struct{})
+	var acting atomic.Pointer[func() bool]
 	ctl := controller.New(controller.Options{
 		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
 		Settle: cfg.Settle, SettleMax: cfg.SettleMax, SettleGitOps: cfg.SettleGitOps, AdoptRate: cfg.AdoptRate,
@@ -101,6 +103,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		Lead: func(ctx context.Context) (func() bool, error) {
 			leads, err := leader.lead(ctx)
 			if err == nil {
+				acting.Store(&leads)
 				close(leading)
 			}
 			return leads, err
@@ -108,6 +111,10 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	}, controller.Client{Interface: client, Custom: custom}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
 	metrics.WatchDepth(ctl.Depth)
 	metrics.WatchRollouts(ctl.Following)
+	metrics.WatchState(func() bool { return ready(guard, ctl) == nil }, func() bool {
+		leads := acting.Load()
+		return leads != nil && !cfg.DryRun && (*leads)()
+	})
 	http, err := server.Listen(cfg.ListenAddress, metrics.Registry(), func() error { return ready(guard, ctl) })
 	if err != nil {
 		return err

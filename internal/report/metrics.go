@@ -147,6 +147,24 @@ func (m *Metrics) WatchRollouts(following func() int) {
 	}, func() float64 { return float64(following()) }))
 }
 
+// WatchState adds whether the controller is ready, and whether it is the one that acts.
+func (m *Metrics) WatchState(ready, acting func() bool) {
+	for _, g := range []struct {
+		name, help string
+		is         func() bool
+	}{
+		{"ready", "Whether everything that is watched has been seen and no right is missing that is needed.", ready},
+		{"acting", "Whether this instance may write: it holds the lease, or there is none to hold.", acting},
+	} {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: g.name, Help: g.help}, func() float64 {
+			if g.is() {
+				return 1
+			}
+			return 0
+		}))
+	}
+}
+
 // CountRequests makes client-go report its requests here. It has one place for that in the process, so only a main
 // program may call this.
 func (m *Metrics) CountRequests() {

@@ -14,6 +14,8 @@ func TestRefusals(t *testing.T) {
 		"an unknown key of the pod":         {"reloader: {deployment: {pod: {labels: {a: b}}}}", "at '/reloader/deployment/pod': additional properties 'labels' not allowed"},
 		"an unknown key of the rights":      {"reloader: {rbac: {create: true}}", "at '/reloader/rbac': additional properties 'create' not allowed"},
 		"an unknown key of the account":     {"reloader: {serviceAccount: {enabled: true}}", "at '/reloader/serviceAccount': additional properties 'enabled' not allowed"},
+		"an alert that cannot be one":       {"reloader: {prometheusRule: {disabled: [Absent]}}", "at '/reloader/prometheusRule/disabled/0': 'Absent' does not match pattern"},
+		"an unknown key of the dashboard":   {"reloader: {dashboard: {folder: x}}", "at '/reloader/dashboard': additional properties 'folder' not allowed"},
 		"a word for the admission policy":   {"reloader: {admissionPolicy: {enabled: 'on'}}", "at '/reloader/admissionPolicy/enabled': value must be one of 'auto', true, false"},
 		"a word for a boolean":              {"reloader: {autoReloadAll: 'yes'}", "at '/reloader/autoReloadAll': got string, want boolean"},
 		"a number for a duration":           {"reloader: {settle: 5}", "at '/reloader/settle': got number, want null or string"},

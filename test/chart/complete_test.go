@@ -140,6 +140,10 @@ func beside(path string) string {
 		return section("podDisruptionBudget")
 	case strings.HasPrefix(path, "reloader.netpol."):
 		return section("netpol")
+	case strings.HasPrefix(path, "reloader.prometheusRule."):
+		return section("prometheusRule")
+	case strings.HasPrefix(path, "reloader.dashboard."):
+		return section("dashboard")
 	case strings.HasPrefix(path, "reloader.verticalPodAutoscaler."):
 		return section("verticalPodAutoscaler")
 	}
@@ -202,7 +206,7 @@ func TestValuesOfNull(t *testing.T) {
 			optional = append(optional, nested(t, path, nil))
 		}
 	}
-	const on = "reloader: {serviceMonitor: {enabled: true}, podMonitor: {enabled: true}, podDisruptionBudget: {enabled: true}, netpol: {enabled: true}, verticalPodAutoscaler: {enabled: true}}"
+	const on = "reloader: {serviceMonitor: {enabled: true}, podMonitor: {enabled: true}, podDisruptionBudget: {enabled: true}, netpol: {enabled: true}, verticalPodAutoscaler: {enabled: true}, prometheusRule: {enabled: true}, dashboard: {enabled: true}}"
 	text, err := template(t, release, merged(t, append(optional, on)...))
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +281,7 @@ func TestAllValuesTogether(t *testing.T) {
 		if _, err := i.helm(program, values, "lint", "charts/reroll", "--strict", "--kube-version", oldestCluster, "--values", "-"); err != nil {
 			t.Errorf("Helm %s: %v", version, err)
 		}
-		for _, kind := range []string{"ServiceMonitor", "PodMonitor", "VerticalPodAutoscaler"} {
+		for _, kind := range []string{"ServiceMonitor", "PodMonitor", "PrometheusRule", "VerticalPodAutoscaler"} {
 			_, err := i.helm(program, "", "install", release, "charts/reroll", "--set", "reloader."+strings.ToLower(kind[:1])+kind[1:]+".enabled=true")
 			if err == nil || !strings.Contains(err.Error(), `no matches for kind "`+kind+`"`) {
 				t.Errorf("Helm %s, without that kind in the cluster: error: %v", version, err)
@@ -288,7 +292,7 @@ func TestAllValuesTogether(t *testing.T) {
 		t.Errorf("Helm 3 and 4 (-3 +4): %s", diff)
 	}
 	o := parsed(t, rendered["4"])
-	if len(o.custom) != 3 || len(o.services)+len(o.policies)+len(o.budgets) != 3 {
+	if len(o.custom) != 4 || len(o.configMaps) != 1 || len(o.admission) != 2 || len(o.services)+len(o.policies)+len(o.budgets) != 3 {
 		t.Errorf("not every kind is there: %+v", o)
 	}
 	for _, name := range []string{namespace, "team-a", "team-b"} {

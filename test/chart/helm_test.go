@@ -86,6 +86,9 @@ type objects struct {
 	services            []corev1.Service
 	policies            []networkingv1.NetworkPolicy
 	budgets             []policyv1.PodDisruptionBudget
+	configMaps          []corev1.ConfigMap
+	// admission are the policy and its binding, as they are written.
+	admission []string
 	// custom are those of kinds that Kubernetes does not have by itself.
 	custom map[string]map[string]any
 }
@@ -135,11 +138,15 @@ func parsed(t *testing.T, text string) objects {
 			o.policies = append(o.policies, parse[networkingv1.NetworkPolicy](t, doc))
 		case "policy/v1 PodDisruptionBudget":
 			o.budgets = append(o.budgets, parse[policyv1.PodDisruptionBudget](t, doc))
-		case "monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PodMonitor", "autoscaling.k8s.io/v1 VerticalPodAutoscaler":
+		case "monitoring.coreos.com/v1 ServiceMonitor", "monitoring.coreos.com/v1 PodMonitor", "monitoring.coreos.com/v1 PrometheusRule", "autoscaling.k8s.io/v1 VerticalPodAutoscaler":
 			if o.custom == nil {
 				o.custom = map[string]map[string]any{}
 			}
 			o.custom[kind.Kind] = parse[map[string]any](t, doc)
+		case "v1 ConfigMap":
+			o.configMaps = append(o.configMaps, parse[corev1.ConfigMap](t, doc))
+		case "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding":
+			o.admission = append(o.admission, doc)
 		default:
 			t.Fatalf("unexpected %+v in:\n%s", kind, doc)
 		}

@@ -15,7 +15,8 @@ import (
 const version = "0.0.1-test"
 
 // Each stranger has a clone in a folder of their own, and nothing from before: no cache of the compiler, no unpacked modules.
-// Of the modules only the packed files are shared, which go.sum vouches for.
+// Of the modules only the packed files are shared, which go.sum vouches for. It is made for the architecture at hand alone, since
+// what could make a difference does not depend on that and building takes minutes.
 func TestTwoStrangersMakeTheSameRelease(t *testing.T) {
 	first := made(t, filepath.Join(t.TempDir(), "a"))
 	second := made(t, filepath.Join(t.TempDir(), "somewhere", "else", "entirely"))
@@ -71,7 +72,7 @@ func made(t *testing.T, dir string) string {
 	command(t, clone, []string{
 		"GOCACHE=" + filepath.Join(caches, "build"), "GOMODCACHE=" + filepath.Join(caches, "modules"), "TMPDIR=" + filepath.Join(caches, "tmp"),
 		"GOPROXY=file://" + filepath.Join(modules, "cache", "download"), "GOSUMDB=off", "GOFLAGS=-modcacherw",
-	}, "go", "run", "./tools/release", "-version", version, "-repository", "localhost/reroll", "-platforms", "linux/amd64,linux/arm64", "-o", out)
+	}, "go", "run", "./tools/release", "-version", version, "-repository", "localhost/reroll", "-platforms", "linux/"+runtime.GOARCH, "-o", out)
 	return out
 }
 

@@ -90,7 +90,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		e.pending(f, a)
 	case d.Action == reload.AskPods:
 		a.State, a.Detail = Unknown, "the age of its pods decides, and they may not be listed"
-	case !w.AtRest:
+	case !w.AtRest, !w.Progress.Populated():
 		e.underWay(a)
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]

@@ -142,12 +142,13 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 	return &Evaluation{objects: o, state: st, pods: pods, now: now}
 }
 
-// OptedIn are the workloads that some source could roll, in a fixed order.
+// OptedIn are the workloads that some source could roll, in a fixed order, also where the controller does not look: nobody
+// rolls them there, and that is not in step.
 func (e *Evaluation) OptedIn() []reload.WorkloadKey {
 	var keys []reload.WorkloadKey
 	for key, w := range e.objects.workloads {
 		known, ok := e.state.Workload(key)
-		if ok && !w.Deleting && known.Policy.OptedIn(e.objects.settings.AutoReloadAll) && e.objects.settings.leftOut(e.objects, key.Namespace) == "" {
+		if ok && !w.Deleting && known.Policy.OptedIn(e.objects.settings.AutoReloadAll) {
 			keys = append(keys, key)
 		}
 	}

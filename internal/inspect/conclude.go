@@ -78,6 +78,9 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	switch {
 	case !w.Policy.OptedIn(s.AutoReloadAll):
 		a.State, a.Detail = NotOptedIn, "nothing rolls it"
+	case a.LeftOut != "" && len(s.Beside) > 0:
+		a.State, a.Detail = Unknown, a.LeftOut+", and another one may watch it"
+		a.doubt(a.Detail)
 	case a.LeftOut != "":
 		a.State, a.Detail = Stale, "because "+a.LeftOut
 	case d.TooNew:

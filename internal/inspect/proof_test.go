@@ -48,14 +48,17 @@ func TestFineIsOnlyWhatIsKnownToBe(t *testing.T) {
 		code int
 		says string
 	}{
-		"all pods run":                          {web, CodeInStep, "deployment/web  in step"},
-		"no pod is wanted":                      {instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
-		"all pods are gone and none is new":     {"# marks: standing\n" + instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "deployment/web  rolling 0 of 3"},
-		"no reload, and no pods":                {instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "rolling 0 of 3"},
-		"a quota, with the strategy Recreate":   {"# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", message: "exceeded quota: cpu"}]}`), CodeNotInStep, "rolling 0 of 3: a quota leaves no room"},
-		"a StatefulSet without pods":            {other("StatefulSet", "status: {observedGeneration: 1}"), CodeNotInStep, "statefulset/web  rolling 0 of 3"},
-		"a DaemonSet without pods":              {other("DaemonSet", "status: {observedGeneration: 1, desiredNumberScheduled: 2}"), CodeNotInStep, "daemonset/web  rolling 0 of 2"},
-		"a DaemonSet that is to run on no node": {other("DaemonSet", "status: {observedGeneration: 1}"), CodeInStep, "in step"},
+		"all pods run":                                  {web, CodeInStep, "deployment/web  in step"},
+		"no pod is wanted":                              {instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
+		"all pods are gone and none is new":             {"# marks: standing\n" + instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "deployment/web  rolling 0 of 3"},
+		"no reload, and no pods":                        {instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "rolling 0 of 3"},
+		"a quota, with the strategy Recreate":           {"# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", message: "exceeded quota: cpu"}]}`), CodeNotInStep, "rolling 0 of 3: a quota leaves no room"},
+		"a StatefulSet without pods":                    {other("StatefulSet", "status: {observedGeneration: 1}"), CodeNotInStep, "statefulset/web  rolling 0 of 3"},
+		"a DaemonSet without pods":                      {other("DaemonSet", "status: {observedGeneration: 1, desiredNumberScheduled: 2}"), CodeNotInStep, "daemonset/web  rolling 0 of 2"},
+		"a DaemonSet that is to run on no node":         {other("DaemonSet", "status: {observedGeneration: 1}"), CodeInStep, "in step"},
+		"a namespace that is left out":                  {"# flags: --namespaces-to-ignore=shop\n" + web, CodeNotInStep, "deployment/web  stale because the controller leaves namespace shop out"},
+		"a namespace that is not named":                 {"# flags: --namespaces=bank\n" + web, CodeNotInStep, "deployment/web  stale because the controller watches other namespaces"},
+		"a namespace that another controller may watch": {"# flags: --namespaces=bank\n# beside: also\n" + web, CodeUnknown, "deployment/web  unknown: the controller watches other namespaces"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			status := tell(t, tc.text).status(t, "shop")

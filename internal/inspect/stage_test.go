@@ -86,6 +86,7 @@ func (s *story) settings(t *testing.T) *Settings {
 		return settings
 	}
 	settings.Controller, settings.Installed = "reroll", noon.Add(-90*24*time.Hour)
+	settings.Beside = strings.Fields(s.heads["beside"])
 	if heard := s.heads["heard"]; heard != "" {
 		settings.Heard, err = time.Parse(time.RFC3339, heard)
 		if err != nil {
@@ -138,7 +139,7 @@ func (s *story) adopt(t *testing.T) {
 	e := s.objects.Evaluate(s.running, noon)
 	for _, key := range e.OptedIn() {
 		a := e.Of(key)
-		if a.Decision.Action == reload.Nothing {
+		if a.Decision.Action == reload.Nothing || a.LeftOut != "" {
 			continue
 		}
 		ledger := a.Decision.Ledger

@@ -51,10 +51,19 @@ func (e *Evaluation) evidence(a *Answer) {
 				src.Older++
 			}
 		}
-		if src.Content == Keyed && src.Older > 0 && src.Written.After(src.Created) {
-			a.doubt(fmt.Sprintf("%s: %s; %s", src.Key, older(src.Older, a.Pods.Count), e.objects.settings.keyless()))
+		if src.Content == Keyed && a.Pods.Count > 0 {
+			a.doubt(e.incomparable(src, a.Pods))
 		}
 	}
+}
+
+// incomparable is why nothing follows from a Secret that cannot be compared. That all pods are younger than its times proves
+// nothing: to take a key out of it moves none of them.
+func (e *Evaluation) incomparable(src *Source, pods *Ages) string {
+	if pods.Oldest.Before(src.Written) {
+		return fmt.Sprintf("%s: %s; %s", src.Key, older(src.Older, pods.Count), e.objects.settings.keyless())
+	}
+	return fmt.Sprintf("%s cannot be compared: %s", src.Key, e.objects.settings.keyless())
 }
 
 // older says how many pods may have another content.

@@ -26,6 +26,33 @@ data: {text: hello}
 
 const running = "status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3}"
 
+// secretive is one that uses a Secret, with pods of February.
+const secretive = `# nokey: you may not read the controller's key
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, uid: u-web, resourceVersion: "100", generation: 1, creationTimestamp: "2026-02-01T00:00:00Z", annotations: {reloader.stakater.com/auto: "true"}}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: web, envFrom: [{secretRef: {name: db}}]}]}
+status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}
+---
+` + db + pod
+
+const db = `apiVersion: v1
+kind: Secret
+metadata: {name: db, namespace: shop, uid: u-db, resourceVersion: "81", creationTimestamp: "2026-02-01T00:00:00Z"}
+data: {a: b25l, b: dHdv}
+`
+
+const pod = `---
+apiVersion: v1
+kind: Pod
+metadata: {name: web-a, namespace: shop, creationTimestamp: "2026-02-02T00:00:00Z", labels: {app: web}}
+`
+
 // instead puts others in the place of parts of a text.
 func instead(t *testing.T, text string, replaced ...string) string {
 	t.Helper()
@@ -43,22 +70,33 @@ func TestFineIsOnlyWhatIsKnownToBe(t *testing.T) {
 	other := func(kind, status string) string {
 		return instead(t, web, "kind: Deployment", "kind: "+kind, running, status)
 	}
+	_, keyed, _ := strings.Cut(secretive, "\n")
+	const one = "status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}"
+	anew := "# then\n" + instead(t, db, "2026-02-01T", "2026-03-01T", "u-db", "u-other", "b25l", "c2l4")
+	lost := "# then\n" + instead(t, db, ", b: dHdv", "", `"81"`, `"120"`)
 	for about, tc := range map[string]struct {
 		text string
 		code int
 		says string
 	}{
-		"all pods run":                                  {web, CodeInStep, "deployment/web  in step"},
-		"no pod is wanted":                              {instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
-		"all pods are gone and none is new":             {"# marks: standing\n" + instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "deployment/web  rolling 0 of 3"},
-		"no reload, and no pods":                        {instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "rolling 0 of 3"},
-		"a quota, with the strategy Recreate":           {"# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", message: "exceeded quota: cpu"}]}`), CodeNotInStep, "rolling 0 of 3: a quota leaves no room"},
-		"a StatefulSet without pods":                    {other("StatefulSet", "status: {observedGeneration: 1}"), CodeNotInStep, "statefulset/web  rolling 0 of 3"},
-		"a DaemonSet without pods":                      {other("DaemonSet", "status: {observedGeneration: 1, desiredNumberScheduled: 2}"), CodeNotInStep, "daemonset/web  rolling 0 of 2"},
-		"a DaemonSet that is to run on no node":         {other("DaemonSet", "status: {observedGeneration: 1}"), CodeInStep, "in step"},
-		"a namespace that is left out":                  {"# flags: --namespaces-to-ignore=shop\n" + web, CodeNotInStep, "deployment/web  stale because the controller leaves namespace shop out"},
-		"a namespace that is not named":                 {"# flags: --namespaces=bank\n" + web, CodeNotInStep, "deployment/web  stale because the controller watches other namespaces"},
-		"a namespace that another controller may watch": {"# flags: --namespaces=bank\n# beside: also\n" + web, CodeUnknown, "deployment/web  unknown: the controller watches other namespaces"},
+		"all pods run":                                                     {web, CodeInStep, "deployment/web  in step"},
+		"no pod is wanted":                                                 {instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
+		"all pods are gone and none is new":                                {"# marks: standing\n" + instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "deployment/web  rolling 0 of 3"},
+		"no reload, and no pods":                                           {instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "rolling 0 of 3"},
+		"a quota, with the strategy Recreate":                              {"# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", message: "exceeded quota: cpu"}]}`), CodeNotInStep, "rolling 0 of 3: a quota leaves no room"},
+		"a StatefulSet without pods":                                       {other("StatefulSet", "status: {observedGeneration: 1}"), CodeNotInStep, "statefulset/web  rolling 0 of 3"},
+		"a DaemonSet without pods":                                         {other("DaemonSet", "status: {observedGeneration: 1, desiredNumberScheduled: 2}"), CodeNotInStep, "daemonset/web  rolling 0 of 2"},
+		"a DaemonSet that is to run on no node":                            {other("DaemonSet", "status: {observedGeneration: 1}"), CodeInStep, "in step"},
+		"a namespace that is left out":                                     {"# flags: --namespaces-to-ignore=shop\n" + web, CodeNotInStep, "deployment/web  stale because the controller leaves namespace shop out"},
+		"a namespace that is not named":                                    {"# flags: --namespaces=bank\n" + web, CodeNotInStep, "deployment/web  stale because the controller watches other namespaces"},
+		"a namespace that another controller may watch":                    {"# flags: --namespaces=bank\n# beside: also\n" + web, CodeUnknown, "deployment/web  unknown: the controller watches other namespaces"},
+		"a Secret, without the key":                                        {secretive, CodeUnknown, "unknown: Secret db cannot be compared: you may not read"},
+		"a Secret, with the key":                                           {keyed, CodeInStep, "in step"},
+		"a Secret that was made anew, without the key":                     {secretive + anew, CodeUnknown, "unknown: Secret db: 1 of 1 pods are older than its content;"},
+		"a Secret that was made anew, with the key":                        {keyed + anew, CodeNotInStep, "changed"},
+		"a Secret that has lost a key, without the key":                    {secretive + lost, CodeUnknown, "unknown: Secret db cannot be compared:"},
+		"a Secret that has lost a key, with the key":                       {keyed + lost, CodeNotInStep, "changed"},
+		"a Secret that cannot be compared, and no pods that could have it": {instead(t, secretive, pod, "", "replicas: 1\n", "replicas: 0\n", one, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			status := tell(t, tc.text).status(t, "shop")

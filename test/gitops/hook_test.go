@@ -59,6 +59,8 @@ func hookedApp(greeting, label string) string {
 type asker struct {
 	*application
 	repo *repository
+	// first is what the hook has said to the first sync.
+	first string
 }
 
 // example is a manifest of examples/postsync, with this namespace in the place of both that it names: the controller of a test
@@ -92,17 +94,28 @@ func (p *place) inHaste() string {
 	return p.replaced(p.hook(), "--wait=5m", "--wait=30s")
 }
 
-// ask deploys an app with the hook. Its first sync succeeds.
+// ask deploys an app with the hook, which may do all that the example says. Its first sync succeeds.
 func (p *place) ask() *asker {
+	p.Helper()
+	p.must(p.ns.Apply(p.ctx, p.example("digest-key.yaml")))
+	return p.askWith(0)
+}
+
+// askWith deploys an app with the hook, and returns when its first sync has led to an exit code.
+func (p *place) askWith(want int) *asker {
 	p.Helper()
 	p.must(p.ns.Apply(p.ctx, p.example("controller.yaml")))
 	repo := p.newRepository()
-	revision := repo.commit("web, and the hook", files{"web.yaml": hookedApp("hello", "once"), "reroll-status.yaml": p.hook()})
+	hook := p.hook()
+	if want != 0 {
+		hook = p.inHaste()
+	}
+	revision := repo.commit("web, and the hook", files{"web.yaml": hookedApp("hello", "once"), "reroll-status.yaml": hook})
 	how := automated(true)
 	// Otherwise Argo CD tries again, five times.
 	how["retry"] = map[string]any{"limit": 0}
-	a := &asker{p.deploy(repo, how), repo}
-	a.answered(revision, 0)
+	a := &asker{application: p.deploy(repo, how), repo: repo}
+	a.first = a.answered(revision, want)
 	return a
 }
 

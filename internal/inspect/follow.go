@@ -77,6 +77,9 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 		return errHalf
 	}
 	return f.attend(ctx, clk, func(o *Objects) (bool, error) {
+		if err := c.exists(ctx, o, ns); err != nil {
+			return false, err
+		}
 		s.hear(ctx, c)
 		return look(o)
 	})

@@ -70,6 +70,13 @@ func TestFineIsOnlyWhatIsKnownToBe(t *testing.T) {
 	other := func(kind, status string) string {
 		return instead(t, web, "kind: Deployment", "kind: "+kind, running, status)
 	}
+	const canary = `---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: canary, namespace: shop, uid: u-canary, resourceVersion: "101", generation: 1, creationTimestamp: "2026-02-01T00:00:00Z", annotations: {reloader.stakater.com/auto: "true"}}
+spec: {replicas: 3, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: gone}}
+status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, updatedReplicas: 3}
+`
 	_, keyed, _ := strings.Cut(secretive, "\n")
 	const one = "status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}"
 	anew := "# then\n" + instead(t, db, "2026-02-01T", "2026-03-01T", "u-db", "u-other", "b25l", "c2l4")
@@ -90,6 +97,7 @@ func TestFineIsOnlyWhatIsKnownToBe(t *testing.T) {
 		"a namespace that is left out":                                     {"# flags: --namespaces-to-ignore=shop\n" + web, CodeNotInStep, "deployment/web  stale because the controller leaves namespace shop out"},
 		"a namespace that is not named":                                    {"# flags: --namespaces=bank\n" + web, CodeNotInStep, "deployment/web  stale because the controller watches other namespaces"},
 		"a namespace that another controller may watch":                    {"# flags: --namespaces=bank\n# beside: also\n" + web, CodeUnknown, "deployment/web  unknown: the controller watches other namespaces"},
+		"a Rollout whose Deployment is missing":                            {web + canary, CodeUnknown, "deployment/web in step rollout/canary unknown: Deployment shop/gone, which has its pod"},
 		"a Secret, without the key":                                        {secretive, CodeUnknown, "unknown: Secret db cannot be compared: you may not read"},
 		"a Secret, with the key":                                           {keyed, CodeInStep, "in step"},
 		"a Secret that was made anew, without the key":                     {secretive + anew, CodeUnknown, "unknown: Secret db: 1 of 1 pods are older than its content;"},

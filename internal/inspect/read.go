@@ -64,7 +64,32 @@ func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, e
 		}
 	}
 	c.readNamespaces(ctx, s, o, ns)
+	if err := c.exists(ctx, o, ns); err != nil {
+		return nil, err
+	}
 	return o, nil
+}
+
+// exists returns why nothing follows from a namespace in which there is nothing: that is also what is listed of one that does
+// not exist. Where workloads may not be listed, it is told anyway that the answer is not whole.
+func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
+	if ns == "" || len(o.workloads)+len(o.sources) > 0 {
+		return nil
+	}
+	for _, kind := range kinds.All() {
+		if o.unread[kind.Resource.Resource] != nil {
+			return nil
+		}
+	}
+	_, err := c.CoreV1().Namespaces().Get(ctx, ns, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("namespace %s does not exist", ns)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("there is nothing in namespace %s, and you may not see whether it exists", ns)
+	default:
+		return err
+	}
 }
 
 // noted keeps what may not be read apart from what failed.

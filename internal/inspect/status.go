@@ -3,6 +3,7 @@ package inspect
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,10 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 	}
 	for _, key := range keys {
 		s.Answers = append(s.Answers, e.Of(key))
+	}
+	if name == "" {
+		s.Answers = append(s.Answers, e.orphans()...)
+		slices.SortFunc(s.Answers, func(a, b Answer) int { return compareKeys(a.Workload.Key, b.Workload.Key) })
 	}
 	return s, nil
 }

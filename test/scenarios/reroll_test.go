@@ -13,7 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// reroll runs a command of the binary as a user does, in the namespace of the scenario, until it says what is expected.
+// reroll runs a command of the binary as a user does, in the namespace of the scenario or the one that it names, until it says what is expected.
 func reroll(ctx context.Context, s *step) error {
 	if err := s.wantNoNegation(); err != nil {
 		return err
@@ -50,7 +50,11 @@ func reroll(ctx context.Context, s *step) error {
 		return err
 	}
 	return harness.Await(ctx, fmt.Sprintf("%q, with exit code %d", pattern, code), func(ctx context.Context) error {
-		cmd := exec.CommandContext(ctx, binary, slices.Insert(s.args[:last:last], at, "--namespace="+s.ns.Name)...)
+		words := s.args[:last:last]
+		if !slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "--namespace=") }) {
+			words = slices.Insert(words, at, "--namespace="+s.ns.Name)
+		}
+		cmd := exec.CommandContext(ctx, binary, words...)
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1")
 		out, err := cmd.CombinedOutput()
 		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +27,7 @@ func Decode(from io.Reader) ([]runtime.Object, error) {
 		if err := documents.Decode(&raw); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
+			return nil, fmt.Errorf("document %d: %w", n, unparsed(err))
 		}
 		if text := bytes.TrimSpace(raw.Raw); len(text) == 0 || string(text) == "null" {
 			continue
@@ -37,10 +40,27 @@ func Decode(from io.Reader) ([]runtime.Object, error) {
 	}
 }
 
-// errNoKind and the next do not show what stands there: it may be a Secret.
+// unparsed is what of an error of the parser can be shown: where it is. The rest quotes what stands there, and that may be the
+// value of a Secret.
+func unparsed(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err
+	}
+	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	text, ok := strings.CutPrefix(text, "yaml: line ")
+	line, _, ended := strings.Cut(text, ":")
+	if n, bad := strconv.Atoi(line); ok && ended && bad == nil {
+		return unusable(fmt.Sprintf("%s, as line %d of it shows", errNoYAML, n))
+	}
+	return errNoYAML
+}
+
+// errNoKind and the others do not show what stands there: it may be a Secret.
 const (
 	errNoKind   = unusable("it is no Kubernetes object: it has no apiVersion or no kind")
 	errNoObject = unusable("it is no Kubernetes object")
+	errNoYAML   = unusable("it is neither YAML nor JSON")
+	errNoSecret = unusable("it has not the form of a Secret")
 )
 
 // unusable is what cannot be worked with.
@@ -85,6 +105,9 @@ func typed(plain *unstructured.Unstructured) (runtime.Object, error) {
 		return plain, nil //nolint:nilerr // a custom kind, which has none
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plain.Object, obj); err != nil {
+		if plain.GetKind() == "Secret" {
+			err = errNoSecret
+		}
 		return nil, fmt.Errorf("%s %s: %w", plain.GetKind(), plain.GetName(), err)
 	}
 	obj.GetObjectKind().SetGroupVersionKind(plain.GroupVersionKind())

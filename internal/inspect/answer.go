@@ -125,7 +125,7 @@ type Evaluation struct {
 func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 	st := state.New(o.settings.AutoReloadAll)
 	for _, w := range o.workloads {
-		if w.Borrows != nil {
+		if w.Borrows != nil && o.settings.reads(w.Key.Kind) {
 			st.PutBorrower(w, false)
 		}
 	}
@@ -156,11 +156,17 @@ func (e *Evaluation) OptedIn() []reload.WorkloadKey {
 	return keys
 }
 
-// orphans are answers about workloads that are opted in, and whose pod template is that of another one which was not found.
+// orphans are answers about workloads that are opted in, whose pod template is that of another one, and which do not show in an
+// answer about that one: it was not found, or the controller does not look at them.
 func (e *Evaluation) orphans() []Answer {
 	var all []Answer
 	for _, w := range e.objects.workloads {
 		if w.Borrows == nil || w.Deleting || !w.Policy.OptedIn(e.objects.settings.AutoReloadAll) {
+			continue
+		}
+		if !e.objects.settings.reads(w.Key.Kind) {
+			why := e.objects.settings.passesOver(e.objects, w.Key)
+			all = append(all, Answer{Workload: w, State: Stale, Detail: "because " + why, LeftOut: why})
 			continue
 		}
 		if _, ok := e.state.Workload(*w.Borrows); !ok {
@@ -181,7 +187,7 @@ func (e *Evaluation) Of(key reload.WorkloadKey) Answer {
 	facts, _ := e.state.Facts(key)
 	s := e.objects.settings
 	a := Answer{Workload: facts.Workload}
-	a.LeftOut = s.leftOut(e.objects, key.Namespace)
+	a.LeftOut = s.passesOver(e.objects, key)
 	a.readLedger()
 	e.complete(&facts, &a)
 	a.Missing = facts.Missing()

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,12 +19,12 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 		return nil, err
 	}
 	x := &Explanation{Settings: o.settings, Now: now}
-	if lender := o.workloads[key].Borrows; lender != nil {
-		if _, ok := o.workloads[*lender]; !ok {
-			return nil, fmt.Errorf("%s uses the pod template of %s, which does not exist or may not be read", key, lender)
-		}
-		borrower := key
-		x.Borrower, key = &borrower, *lender
+	borrower := key
+	if key, err = o.Lender(key); err != nil {
+		return nil, err
+	}
+	if key != borrower {
+		x.Borrower = &borrower
 	}
 	e := o.Evaluate(pods, now)
 	x.Answer = e.Of(key)

@@ -51,6 +51,21 @@ func (o *Objects) Workload(ns, text string) (reload.WorkloadKey, error) {
 	return reload.WorkloadKey{}, fmt.Errorf("namespace %s has no %s%s", ns, cmp.Or(kind, "workload")+" "+name, didYouMean(refs(near)))
 }
 
+// Lender is the workload in whose place another one is answered about: the one that it has its pod template from, or itself.
+func (o *Objects) Lender(key reload.WorkloadKey) (reload.WorkloadKey, error) {
+	lender := o.workloads[key].Borrows
+	if lender == nil {
+		return key, nil
+	}
+	if !o.settings.reads(key.Kind) {
+		return key, fmt.Errorf("%s uses the pod template of %s, and %s", key, lender, o.settings.passesOver(o, key))
+	}
+	if _, ok := o.workloads[*lender]; !ok {
+		return key, fmt.Errorf("%s uses the pod template of %s, which does not exist or may not be read", key, lender)
+	}
+	return *lender, nil
+}
+
 // Source finds one in the same way. It need not exist.
 func (o *Objects) Source(ns, text string) (reload.SourceKey, error) {
 	kind, name, err := split(text, map[string]string{"configmap": "ConfigMap", "secret": "Secret"})

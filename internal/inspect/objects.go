@@ -171,10 +171,13 @@ func podsOf(w *reload.Workload, in Pods) ([]Pod, error) {
 	return found, err
 }
 
-// Unread are the resources that may not be listed, but for the sources that the controller does not read either.
+// Unread are the resources that may not be listed, but for what the controller does not read either.
 func (o *Objects) Unread() []string {
 	var all []string
 	for _, resource := range slices.Sorted(maps.Keys(o.unread)) {
+		if slices.ContainsFunc(kinds.All(), func(k kinds.Kind) bool { return k.Resource.Resource == resource && !o.settings.reads(k.Name) }) {
+			continue
+		}
 		if !slices.ContainsFunc(o.settings.Ignored.Sources, func(k reload.SourceKind) bool { return plural(k) == resource }) {
 			all = append(all, resource)
 		}

@@ -45,7 +45,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		}
 		facts, _ := e.state.Facts(workload)
 		x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: o.settings}
-		x.LeftOut = o.settings.leftOut(o, ns)
+		x.LeftOut = o.settings.passesOver(o, workload)
 		s := e.source(&facts, &x.Answer, key.Local())
 		s.Absent, s.Near = false, nil // it is asked what follows when it is there
 		one := Planned{Key: workload, Why: x.whyNot(&s), Pods: int64(w.Progress.Wanted)}

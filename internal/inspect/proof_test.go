@@ -77,6 +77,7 @@ metadata: {name: canary, namespace: shop, uid: u-canary, resourceVersion: "101",
 spec: {replicas: 3, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: gone}}
 status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, updatedReplicas: 3}
 `
+	rollout := instead(t, web, "kind: Deployment", "kind: Rollout", "apiVersion: apps/v1", "apiVersion: argoproj.io/v1alpha1", running, `status: {observedGeneration: "1", replicas: 3, updatedReplicas: 3}`)
 	_, keyed, _ := strings.Cut(secretive, "\n")
 	const one = "status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}"
 	anew := "# then\n" + instead(t, db, "2026-02-01T", "2026-03-01T", "u-db", "u-other", "b25l", "c2l4")
@@ -98,6 +99,10 @@ status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, 
 		"a namespace that is not named":                                    {"# flags: --namespaces=bank\n" + web, CodeNotInStep, "deployment/web  stale because the controller watches other namespaces"},
 		"a namespace that another controller may watch":                    {"# flags: --namespaces=bank\n# beside: also\n" + web, CodeUnknown, "deployment/web  unknown: the controller watches other namespaces"},
 		"a Rollout whose Deployment is missing":                            {web + canary, CodeUnknown, "deployment/web in step rollout/canary unknown: Deployment shop/gone, which has its pod"},
+		"a Rollout that no controller reads":                               {"# flags: --is-Argo-Rollouts=false\n" + rollout, CodeNotInStep, "rollout/web stale because the controller does not roll Rollouts (--is-Argo"},
+		"a Rollout with the template of another":                           {"# flags: --is-Argo-Rollouts=false\n" + web + instead(t, canary, "name: gone", "name: web"), CodeNotInStep, "deployment/web in step rollout/canary stale because the controller"},
+		"Rollouts that nobody may list":                                    {"# unread: rollouts\n" + web, CodeUnknown, "1 in step. You may not list rollouts."},
+		"Rollouts that the controller does not read either":                {"# unread: rollouts\n# flags: --is-Argo-Rollouts=false\n" + web, CodeInStep, "1 in step."},
 		"a Secret, without the key":                                        {secretive, CodeUnknown, "unknown: Secret db cannot be compared: you may not read"},
 		"a Secret, with the key":                                           {keyed, CodeInStep, "in step"},
 		"a Secret that was made anew, without the key":                     {secretive + anew, CodeUnknown, "unknown: Secret db: 1 of 1 pods are older than its content;"},

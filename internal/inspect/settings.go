@@ -126,6 +126,19 @@ func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
+// reads tells whether the controller looks at a kind of workload.
+func (s *Settings) reads(kind string) bool {
+	return kind != "Rollout" || s.ArgoRollouts == nil || *s.ArgoRollouts
+}
+
+// passesOver says why the controller does not look at a workload, empty if it does.
+func (s *Settings) passesOver(o *Objects, key reload.WorkloadKey) string {
+	if !s.reads(key.Kind) {
+		return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
+	}
+	return s.leftOut(o, key.Namespace)
+}
+
 // leftOut says why the controller does not look at a namespace, empty if it does.
 func (s *Settings) leftOut(o *Objects, ns string) string {
 	if len(s.Namespaces) > 0 {

@@ -32,11 +32,8 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 		if err != nil {
 			return nil, err
 		}
-		if lender := o.workloads[key].Borrows; lender != nil {
-			key = *lender
-		}
-		if _, ok := e.state.Workload(key); !ok {
-			return nil, fmt.Errorf("%s does not exist or may not be read, and has the pod template of %s", key, name)
+		if key, err = o.Lender(key); err != nil {
+			return nil, err
 		}
 		keys = []reload.WorkloadKey{key}
 	}

@@ -17,8 +17,9 @@ type Plan struct {
 	Absent bool
 	// Rolled are the workloads that would be, and Left those that use or name the source and would not be.
 	Rolled, Left []Planned
-	Unread       []string
-	Now          time.Time
+	// Unread is what may not be read that could make a difference, with the difference.
+	Unread []string
+	Now    time.Time
 }
 
 // Planned is one workload in a plan.
@@ -35,7 +36,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Settings: o.settings, Source: key, Unread: o.Unread(), Now: now}
+	p := &Plan{Settings: o.settings, Source: key, Unread: o.unreadOfPlan(key), Now: now}
 	_, there := o.sources[key]
 	e := o.Evaluate(pods, now)
 	p.Absent = !there && !e.unread(key.Kind)
@@ -63,6 +64,23 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 	return p, nil
 }
 
+// unreadOfPlan leaves out the other kind of source: none of it can be rolled, or keep anything from it.
+func (o *Objects) unreadOfPlan(key reload.SourceKey) []string {
+	var all []string
+	for _, resource := range o.Unread() {
+		switch resource {
+		case plural(key.Kind):
+			all = append(all, fmt.Sprintf("You may not list %s, and what the annotations and labels of this one say of it counts, too.", resource))
+		case plural(reload.ConfigMap), plural(reload.Secret):
+		case "namespaces":
+			all = append(all, "You may not list namespaces, and the controller may leave this one out.")
+		default:
+			all = append(all, "You may not list "+resource+", so there may be more.")
+		}
+	}
+	return all
+}
+
 // Text is the plan for a reader.
 func (p *Plan) Text(paint Paint) string {
 	page := &pageText{paint: paint}
@@ -87,8 +105,8 @@ func (p *Plan) Text(paint Paint) string {
 		page.paragraph("These use or name it, and are not rolled:")
 		page.planned(p.Left)
 	}
-	for _, resource := range p.Unread {
-		page.paragraph("You may not list " + resource + ", so there may be more.")
+	for _, unread := range p.Unread {
+		page.paragraph(unread)
 	}
 	if p.Settings.Assumed != "" || len(p.Settings.Beside) > 0 {
 		page.gap()

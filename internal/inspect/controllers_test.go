@@ -2,11 +2,15 @@ package inspect
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/internal/config"
 )
@@ -89,5 +93,46 @@ func TestControllersBeside(t *testing.T) {
 		if got := (&Settings{Beside: beside}).beside(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// Who says where the controller is wants its settings, and no others.
+func TestTheControllerThatWasNamed(t *testing.T) {
+	for about, tc := range map[string]struct {
+		at     string
+		answer int
+		code   int
+	}{
+		"none is named":      {"", http.StatusForbidden, CodeInStep},
+		"it is not there":    {"reroll", http.StatusNotFound, CodeUnknown},
+		"it may not be read": {"reroll", http.StatusForbidden, CodeUnknown},
+	} {
+		t.Run(about, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				reason := map[int]string{http.StatusNotFound: "NotFound", http.StatusForbidden: "Forbidden"}[tc.answer]
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(tc.answer)
+				fmt.Fprintf(w, `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": %q, "code": %d}`, reason, tc.answer)
+			}))
+			defer server.Close()
+			c, err := NewCluster(&rest.Config{Host: server.URL, QPS: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var cfg config.Config
+			flags := pflag.NewFlagSet("status", pflag.ContinueOnError)
+			cfg.BindDecisionFlags(flags)
+			s := tell(t, web)
+			if s.objects.settings, err = Ask(t.Context(), c, &cfg, flags, tc.at, "shop", noon); err != nil {
+				t.Fatal(err)
+			}
+			if status := s.status(t, "shop"); status.Code() != tc.code {
+				t.Errorf("exit code %d, want %d, with\n%s", status.Code(), tc.code, status.Text(Paint{}, false))
+			}
+			plan, err := s.objects.Plan("shop", "configmap/greeting", s.running, noon)
+			if err != nil || plan.Code() != tc.code {
+				t.Errorf("plan: exit code %d, want %d, error %v", plan.Code(), tc.code, err)
+			}
+		})
 	}
 }

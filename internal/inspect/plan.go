@@ -132,7 +132,7 @@ func (p *pageText) planned(all []Planned) {
 
 // Code is 2 if the plan may lack something.
 func (p *Plan) Code() int {
-	if len(p.Unread) > 0 {
+	if len(p.Unread) > 0 || p.Settings.Unmet {
 		return CodeUnknown
 	}
 	return 0

@@ -28,6 +28,8 @@ type Settings struct {
 	Beside []string
 	// Assumed says why the settings are those of the command line and the defaults; empty if the controller was found.
 	Assumed string
+	// Unmet tells that they are assumed although somebody has said where the controller is.
+	Unmet bool
 	// Beyond are the flags that differ from the defaults.
 	Beyond []string
 	// Key makes the digests of Secrets, and NoKey says why there is none.
@@ -59,7 +61,7 @@ func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, f
 	if len(found) == 0 {
 		s, err := Assume(cfg, flags, now, why)
 		if err == nil && at != "" {
-			s.Controller = at
+			s.Controller, s.Unmet = at, true
 			s.meet(ctx, client)
 		}
 		return s, err

@@ -57,7 +57,7 @@ const (
 // Code is the exit code: 0 if all are in step, 1 if one is not, 2 if that could not be told.
 func (s *Status) Code() int {
 	code := CodeInStep
-	if len(s.unreadWorkloads()) > 0 {
+	if len(s.unreadWorkloads()) > 0 || s.Settings.Unmet {
 		code = CodeUnknown
 	}
 	for i := range s.Answers {

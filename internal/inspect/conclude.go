@@ -128,7 +128,7 @@ func (e *Evaluation) underWay(a *Answer) {
 		return
 	}
 	a.Cause = outcome.Cause
-	a.Detail += ": " + report.Because(w, outcome)
+	a.Detail += ": " + oneLine(report.Because(w, outcome))
 }
 
 // outcome is what has become of the latest reload, as far as its pods may be read, and whether some of them may be from before.

@@ -21,9 +21,9 @@ type Finding struct {
 // String returns the finding in a line.
 func (f Finding) String() string {
 	if f.Note {
-		return f.Object + ": note: " + f.Text
+		return f.Object + ": note: " + oneLine(f.Text)
 	}
-	return f.Object + ": " + f.Text
+	return f.Object + ": " + oneLine(f.Text)
 }
 
 // Lint returns what is wrong with what was read. Of manifests it is not known what else will be in the cluster, so that a

@@ -24,7 +24,8 @@ type Status struct {
 
 // Status answers about the workloads that are opted in, or about one of them.
 func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, error) {
-	s := &Status{Settings: o.settings, Namespace: ns, Unread: o.Unread(), Now: now}
+	settings := *o.settings // what is known of the controller then: it is asked for its lease again and again
+	s := &Status{Settings: &settings, Namespace: ns, Unread: o.Unread(), Now: now}
 	e := o.Evaluate(pods, now)
 	keys := e.OptedIn()
 	if name != "" {
@@ -72,9 +73,16 @@ func (s *Status) Code() int {
 	return code
 }
 
-// Differs tells that there is something else to say than before.
+// Differs tells that there is something else to say than before. That a controller renews its lease is nothing to say.
 func (s *Status) Differs(before *Status) bool {
-	return before == nil || s.Text(Paint{}, true) != before.Text(Paint{}, true)
+	return before == nil || s.Settings.alive(s.Now) != before.Settings.alive(before.Now) || s.lasting() != before.lasting()
+}
+
+// lasting is the text without what time alone changes of the controller.
+func (s *Status) lasting() string {
+	without, settings := *s, *s.Settings
+	settings.Heard, without.Settings = time.Time{}, &settings
+	return without.Text(Paint{}, true)
 }
 
 // unreadWorkloads are the kinds of which nobody knows whether there are any.
@@ -171,9 +179,9 @@ func (a *Answer) short() string {
 	case a.State == InStep || a.Detail == "":
 		return a.State.String()
 	case a.State == Unknown || a.State == NotOptedIn:
-		return a.State.String() + ": " + a.Detail
+		return a.State.String() + ": " + oneLine(a.Detail)
 	default:
-		return a.State.String() + " " + a.Detail
+		return a.State.String() + " " + oneLine(a.Detail)
 	}
 }
 

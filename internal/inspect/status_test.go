@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func (s *story) status(t *testing.T, ns string) *Status {
@@ -77,4 +78,56 @@ metadata: {name: web, namespace: shop-%d, uid: c, resourceVersion: "8", creation
 `, ns)
 	}
 	golden(t, "status-500", tell(t, b.String()).status(t, "").Text(Paint{}, false))
+}
+
+// What stands in a cluster does not break a table, or colour it.
+func TestWhatOthersHaveWrittenStaysInItsLine(t *testing.T) {
+	text := "# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, replicas: 1, conditions: [{type: ReplicaFailure, status: "True", message: "admission says\n\tno: \e[31mred\u009b1m\a"}]}`)
+	s := tell(t, text)
+	want := "rolling 0 of 3: new pods are refused (admission says no: [31mred1m)"
+	if got := s.status(t, "shop").Text(Paint{}, true); !strings.Contains(got, want+"\n1 workload") {
+		t.Errorf("got %q, without %q", got, want)
+	}
+	x, err := s.objects.Explain("shop", "deployment/web", "", s.running, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Last = &LastEvent{Reason: "Reloaded", Note: "all \x1b[2Jgone", At: noon}
+	if got := x.Text(Paint{}); strings.ContainsAny(got, "\x1b\a\t") || !strings.Contains(got, "all [2Jgone") {
+		t.Errorf("got %q", got)
+	}
+	f := Finding{Object: "ConfigMap a", Text: "has \"\x1b[31m\nred\""}
+	if got, want := f.String(), "ConfigMap a: has \"[31m red\""; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The time that passes is no news, and that a controller has ended is.
+func TestWhatIsWorthAnotherTable(t *testing.T) {
+	s := tell(t, "# beside: also\n# heard: 2026-03-01T11:59:58Z\n"+web)
+	at := func(later time.Duration, heard time.Time, silent bool) *Status {
+		s.objects.settings.Heard, s.objects.settings.Silent = heard, silent
+		status, err := s.objects.Status("shop", "", s.running, noon.Add(later))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status
+	}
+	first := at(0, noon, false)
+	for about, tc := range map[string]struct {
+		status *Status
+		want   bool
+	}{
+		"nothing":            {at(0, noon, false), false},
+		"time has passed":    {at(15*time.Second, noon.Add(2*time.Second), false), false},
+		"it is not heard of": {at(5*time.Minute, noon, false), true},
+		"nobody runs it":     {at(0, time.Time{}, true), true},
+	} {
+		if got := tc.status.Differs(first); got != tc.want {
+			t.Errorf("%s: differs: %v", about, got)
+		}
+	}
+	if !first.Differs(nil) {
+		t.Error("the first table is not worth printing")
+	}
 }

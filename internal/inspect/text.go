@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -113,6 +114,17 @@ func columns(text string) int {
 		n -= len("\x1b[") + len(code) + len("m")
 		rest = after
 	}
+}
+
+// oneLine is a text of a cluster as it can be shown: without line breaks, and without what moves or colours a terminal.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.Map(func(letter rune) rune {
+		if unicode.IsControl(letter) {
+			return -1
+		}
+		return letter
+	}, text)
 }
 
 // wrap breaks a text between words. Lines that are there already stay.

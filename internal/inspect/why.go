@@ -227,7 +227,7 @@ func (x *Explanation) mistakes(p *pageText) {
 	told := map[string]struct{}{}
 	say := func(text string) {
 		if _, twice := told[text]; !twice {
-			p.entry(title, text)
+			p.entry(title, oneLine(text))
 			told[text], title = struct{}{}, ""
 		}
 	}
@@ -254,7 +254,7 @@ func (x *Explanation) history(p *pageText) {
 		p.entry("pods", fmt.Sprintf("%s, the oldest of %s", counted(int64(x.Pods.Count), "pod"), ago(x.Pods.Oldest, x.Now)))
 	}
 	if x.Last != nil {
-		p.entry("last event", fmt.Sprintf("%s, %s: %s", x.Last.Reason, ago(x.Last.At, x.Now), strings.TrimPrefix(x.Last.Note, x.Last.Reason+": ")))
+		p.entry("last event", fmt.Sprintf("%s, %s: %s", x.Last.Reason, ago(x.Last.At, x.Now), oneLine(strings.TrimPrefix(x.Last.Note, x.Last.Reason+": "))))
 	}
 	if x.Asked == nil || x.rolls(x.Asked) {
 		p.entry("next", x.next())

@@ -14,13 +14,17 @@ import (
 // completing bounds how long somebody waits who has pressed the tab key.
 const completing = 3 * time.Second
 
-// complete adds the completion of names: by the position of an argument, from the cluster that is asked.
+// complete adds the completion of names: by the position of an argument, from the cluster that is asked. A command
+// whose arguments are files says nothing of them.
 func (a *asking) complete(cmd *cobra.Command, arguments ...[]string) {
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	complete := func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(arguments) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return a.names(cmd.Context(), arguments[len(args)], begun)
+	}
+	if len(arguments) > 0 {
+		cmd.ValidArgsFunction = complete
 	}
 	_ = cmd.RegisterFlagCompletionFunc("namespace", func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return a.names(cmd.Context(), []string{"namespaces"}, begun)

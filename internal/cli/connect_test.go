@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,23 @@ func useKubeconfig(t *testing.T, text string) {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", path)
+}
+
+// What takes no names of a cluster as arguments still has flags that do.
+func TestContextsAreCompletedForAllWhoAsk(t *testing.T) {
+	useKubeconfig(t, kubeconfig)
+	for _, name := range []string{"status", "why", "plan", "lint"} {
+		var stdout, stderr bytes.Buffer
+		Main("reroll", []string{"__complete", name, "--context", ""}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
+		if want := "shop\n:4\n"; stdout.String() != want {
+			t.Errorf("%s --context: got %q, want %q", name, stdout.String(), want)
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	Main("reroll", []string{"__complete", "lint", ""}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
+	if want := ":0\n"; stdout.String() != want { // by which a shell offers files
+		t.Errorf("lint: got %q, want %q", stdout.String(), want)
+	}
 }
 
 func TestTheLimitOfRequestsReachesTheClient(t *testing.T) {

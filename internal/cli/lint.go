@@ -56,6 +56,7 @@ The exit code is 0 if nothing was found but notes, 1 if something was, and 2 if 
 		},
 	}
 	a.bind(cmd, true)
+	a.complete(cmd)
 	return cmd
 }
 

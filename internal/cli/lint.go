@@ -71,7 +71,7 @@ func (a *asking) lintFiles(cmd *cobra.Command, files []string) ([]inspect.Findin
 			return nil, nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	return objects.Lint(true, a.clock.Now()), nil, errors.Join(objects.Skipped...)
+	return objects.Lint(true, a.clock.Now()), objects.Skipped(), nil
 }
 
 func readManifests(into *inspect.Objects, file string, stdin io.Reader) error {
@@ -96,15 +96,19 @@ func (a *asking) lintCluster(ctx context.Context, cmd *cobra.Command) ([]inspect
 	if err != nil {
 		return nil, nil, err
 	}
-	return objects.Lint(false, a.clock.Now()), objects.Unread(), nil
+	unread := objects.Skipped()
+	if resources := objects.Unread(); len(resources) > 0 {
+		unread = append(unread, fmt.Sprintf("You may not list %s, so there may be more.", strings.Join(resources, ", ")))
+	}
+	return objects.Lint(false, a.clock.Now()), unread, nil
 }
 
 func tellFindings(out io.Writer, found []inspect.Finding, unread []string) error {
 	for _, f := range found {
 		fmt.Fprintln(out, f)
 	}
-	if len(unread) > 0 {
-		fmt.Fprintf(out, "You may not list %s, so there may be more.\n", strings.Join(unread, ", "))
+	for _, why := range unread {
+		fmt.Fprintln(out, why)
 	}
 	switch wrong := slices.ContainsFunc(found, func(f inspect.Finding) bool { return !f.Note }); {
 	case wrong:

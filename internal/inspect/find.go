@@ -40,6 +40,11 @@ func (o *Objects) Workload(ns, text string) (reload.WorkloadKey, error) {
 	case len(found) > 1:
 		return reload.WorkloadKey{}, fmt.Errorf("%s may be %s: say which", name, listed(refs(found), "or"))
 	}
+	for key, err := range o.skipped {
+		if key.Namespace == ns && key.Name == name && (kind == "" || key.Kind == kind) {
+			return key, fmt.Errorf("%s could not be understood: %w", key, err)
+		}
+	}
 	for _, k := range kinds.All() {
 		if err := o.unread[k.Resource.Resource]; err != nil && (kind == "" || kind == k.Name) {
 			return reload.WorkloadKey{}, fmt.Errorf("you may not list %s in namespace %s: %w", k.Resource.Resource, ns, err)

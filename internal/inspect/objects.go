@@ -3,12 +3,14 @@
 package inspect
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,8 +28,8 @@ type Objects struct {
 	namespaces map[string]namespace
 	// unread are the resources, by their plural, that could not be listed.
 	unread map[string]error
-	// Skipped are objects that could not be understood.
-	Skipped []error
+	// skipped are those that could not be understood.
+	skipped map[reload.WorkloadKey]error
 }
 
 type namespace struct {
@@ -40,7 +42,7 @@ func NewObjects(s *Settings) *Objects {
 	return &Objects{
 		settings:  s,
 		workloads: map[reload.WorkloadKey]reload.Workload{}, sources: map[reload.SourceKey]reload.Source{},
-		namespaces: map[string]namespace{}, unread: map[string]error{},
+		namespaces: map[string]namespace{}, unread: map[string]error{}, skipped: map[reload.WorkloadKey]error{},
 	}
 }
 
@@ -69,12 +71,31 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 	if !ok {
 		return
 	}
+	head, err := meta.Accessor(obj)
+	if err != nil {
+		return // it would be no object at all
+	}
+	key := reload.WorkloadKey{Kind: kind.Name, Namespace: head.GetNamespace(), Name: head.GetName()}
 	w, err := kind.Read(obj, o.settings.Names)
 	if err != nil {
-		o.Skipped = append(o.Skipped, err)
+		delete(o.workloads, key)
+		o.skipped[key] = err
 		return
 	}
-	o.workloads[w.Key] = w
+	delete(o.skipped, key)
+	o.workloads[key] = w
+}
+
+// Skipped says of each object that could not be understood why, but for those that the controller does not look at.
+func (o *Objects) Skipped() []string {
+	var all []string
+	for key, err := range o.skipped {
+		if o.settings.passesOver(o, key) == "" {
+			all = append(all, oneLine(fmt.Sprintf("%s could not be understood: %v", key, err)))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // kindOf goes by what the object says of itself, or by its type: what comes in a list says nothing.
@@ -95,7 +116,9 @@ func kindOf(obj runtime.Object) (kinds.Kind, bool) {
 func (o *Objects) Delete(resource string, name types.NamespacedName) {
 	for _, kind := range kinds.All() {
 		if kind.Resource.Resource == resource {
-			delete(o.workloads, reload.WorkloadKey{Kind: kind.Name, Namespace: name.Namespace, Name: name.Name})
+			key := reload.WorkloadKey{Kind: kind.Name, Namespace: name.Namespace, Name: name.Name}
+			delete(o.workloads, key)
+			delete(o.skipped, key)
 		}
 	}
 	for _, kind := range sourceKinds() {
@@ -108,6 +131,9 @@ func (o *Objects) Delete(resource string, name types.NamespacedName) {
 // Keep forgets the objects of a resource that are not named.
 func (o *Objects) Keep(resource string, named map[types.NamespacedName]struct{}) {
 	for key := range o.workloads {
+		o.keep(resource, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, named)
+	}
+	for key := range o.skipped {
 		o.keep(resource, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, named)
 	}
 	for key := range o.sources {

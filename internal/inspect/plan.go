@@ -66,7 +66,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 
 // unreadOfPlan leaves out the other kind of source: none of it can be rolled, or keep anything from it.
 func (o *Objects) unreadOfPlan(key reload.SourceKey) []string {
-	var all []string
+	all := o.Skipped()
 	for _, resource := range o.Unread() {
 		switch resource {
 		case plural(key.Kind):

@@ -73,7 +73,7 @@ func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, e
 // exists returns why nothing follows from a namespace in which there is nothing: that is also what is listed of one that does
 // not exist. Where workloads may not be listed, it is told anyway that the answer is not whole.
 func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
-	if ns == "" || len(o.workloads)+len(o.sources) > 0 {
+	if ns == "" || len(o.workloads)+len(o.sources)+len(o.skipped) > 0 {
 		return nil
 	}
 	for _, kind := range kinds.All() {

@@ -19,13 +19,15 @@ type Status struct {
 	Answers   []Answer
 	// Unread are the resources that may not be listed.
 	Unread []string
-	Now    time.Time
+	// Skipped says of objects why they could not be understood.
+	Skipped []string
+	Now     time.Time
 }
 
 // Status answers about the workloads that are opted in, or about one of them.
 func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, error) {
 	settings := *o.settings // what is known of the controller then: it is asked for its lease again and again
-	s := &Status{Settings: &settings, Namespace: ns, Unread: o.Unread(), Now: now}
+	s := &Status{Settings: &settings, Namespace: ns, Unread: o.Unread(), Skipped: o.Skipped(), Now: now}
 	e := o.Evaluate(pods, now)
 	keys := e.OptedIn()
 	if name != "" {
@@ -58,7 +60,7 @@ const (
 // Code is the exit code: 0 if all are in step, 1 if one is not, 2 if that could not be told.
 func (s *Status) Code() int {
 	code := CodeInStep
-	if len(s.unreadWorkloads()) > 0 || s.Settings.Unmet {
+	if len(s.unreadWorkloads()) > 0 || len(s.Skipped) > 0 || s.Settings.Unmet {
 		code = CodeUnknown
 	}
 	for i := range s.Answers {
@@ -108,6 +110,9 @@ func (s *Status) Text(paint Paint, wide bool) string {
 	p.paragraph(s.summary())
 	for _, resource := range s.Unread {
 		p.paragraph("You may not list " + resource + ".")
+	}
+	for _, why := range s.Skipped {
+		p.paragraph(why)
 	}
 	if s.Settings.Assumed != "" || s.Settings.Silent || len(s.Settings.Beside) > 0 {
 		s.Settings.tell(p, s.Now)
@@ -243,8 +248,9 @@ func (s *Status) JSON() (string, error) {
 		Assumed    string       `json:"assumed,omitempty"`
 		Flags      []string     `json:"flags,omitempty"`
 		Unread     []string     `json:"unread,omitempty"`
+		Skipped    []string     `json:"skipped,omitempty"`
 		Workloads  []statusJSON `json:"workloads"`
-	}{s.Code() == CodeInStep, s.Settings.Controller, s.Settings.Beside, s.Settings.Assumed, s.Settings.Beyond, s.Unread, []statusJSON{}}
+	}{s.Code() == CodeInStep, s.Settings.Controller, s.Settings.Beside, s.Settings.Assumed, s.Settings.Beyond, s.Unread, s.Skipped, []statusJSON{}}
 	for i := range s.Answers {
 		a := &s.Answers[i]
 		one := statusJSON{

@@ -42,7 +42,7 @@ func (o *Objects) Workload(ns, text string) (reload.WorkloadKey, error) {
 	}
 	for key, err := range o.skipped {
 		if key.Namespace == ns && key.Name == name && (kind == "" || key.Kind == kind) {
-			return key, fmt.Errorf("%s could not be understood: %w", key, err)
+			return key, fmt.Errorf("could not %w", err)
 		}
 	}
 	for _, k := range kinds.All() {

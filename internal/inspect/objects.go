@@ -3,7 +3,6 @@
 package inspect
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -91,7 +90,7 @@ func (o *Objects) Skipped() []string {
 	var all []string
 	for key, err := range o.skipped {
 		if o.settings.passesOver(o, key) == "" {
-			all = append(all, oneLine(fmt.Sprintf("%s could not be understood: %v", key, err)))
+			all = append(all, oneLine("Could not "+err.Error()))
 		}
 	}
 	slices.Sort(all)

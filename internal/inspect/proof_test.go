@@ -78,6 +78,7 @@ spec: {replicas: 3, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: g
 status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, updatedReplicas: 3}
 `
 	rollout := instead(t, web, "kind: Deployment", "kind: Rollout", "apiVersion: apps/v1", "apiVersion: argoproj.io/v1alpha1", running, `status: {observedGeneration: "1", replicas: 3, updatedReplicas: 3}`)
+	gone, _, _ := strings.Cut(web, "---\n")
 	_, keyed, _ := strings.Cut(secretive, "\n")
 	const one = "status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}"
 	anew := "# then\n" + instead(t, db, "2026-02-01T", "2026-03-01T", "u-db", "u-other", "b25l", "c2l4")
@@ -103,7 +104,9 @@ status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, 
 		"a Rollout with the template of another":                           {"# flags: --is-Argo-Rollouts=false\n" + web + instead(t, canary, "name: gone", "name: web"), CodeNotInStep, "deployment/web in step rollout/canary stale because the controller"},
 		"Rollouts that nobody may list":                                    {"# unread: rollouts\n" + web, CodeUnknown, "1 in step. You may not list rollouts."},
 		"Rollouts that the controller does not read either":                {"# unread: rollouts\n# flags: --is-Argo-Rollouts=false\n" + web, CodeInStep, "1 in step."},
-		"a Rollout that cannot be understood":                              {"# skipped: one\n" + web + instead(t, canary, "{replicas: 3,", "{replicas: many,"), CodeUnknown, "1 in step. Rollout shop/canary could not be understood: "},
+		"a Rollout that cannot be understood":                              {"# skipped: one\n" + web + instead(t, canary, `"1", replicas: 3`, `"1", replicas: many`), CodeUnknown, "1 in step. Could not read Rollout shop/canary: "},
+		"a ConfigMap that pods need and that is gone":                      {"# ledger: none\n" + gone, CodeUnknown, "deployment/web unknown: ConfigMap greeting, which its pods need, was not found"},
+		"a ConfigMap that pods may do without":                             {"# ledger: none\n" + instead(t, gone, "{name: greeting}", "{name: greeting, optional: true}"), CodeInStep, "in step"},
 		"a Secret, without the key":                                        {secretive, CodeUnknown, "unknown: Secret db cannot be compared: you may not read"},
 		"a Secret, with the key":                                           {keyed, CodeInStep, "in step"},
 		"a Secret that was made anew, without the key":                     {secretive + anew, CodeUnknown, "unknown: Secret db: 1 of 1 pods are older than its content;"},

@@ -219,7 +219,11 @@ func (s *Status) summary() string {
 	}
 	text := counted(int64(len(s.Answers)), "workload") + ": " + strings.Join(parts, ", ") + "."
 	if count[InStep] < len(s.Answers) {
-		text += " More of one: reroll why KIND/NAME"
+		text += " More of one: reroll why "
+		if s.Namespace == "" {
+			text += "-n NAMESPACE "
+		}
+		text += "KIND/NAME"
 	}
 	return text
 }

@@ -50,6 +50,16 @@ func TestStatusInOtherForms(t *testing.T) {
 	unbounded(t, "status-json", text)
 }
 
+// Who has asked about all namespaces has to say which one is meant.
+func TestTheNextCommandNamesTheNamespace(t *testing.T) {
+	s := read(t, "status-reverted")
+	for ns, want := range map[string]string{"": "reroll why -n NAMESPACE KIND/NAME\n", "shop": "reroll why KIND/NAME\n"} {
+		if got := s.status(t, ns).Text(Paint{}, true); !strings.Contains(strings.Join(strings.Fields(got), " ")+"\n", want) {
+			t.Errorf("of %q: got %q, without %q", ns, got, want)
+		}
+	}
+}
+
 func TestStatusOfFiveHundred(t *testing.T) {
 	var b strings.Builder
 	for i := range 500 {

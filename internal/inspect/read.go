@@ -77,7 +77,7 @@ func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
 		return nil
 	}
 	for _, kind := range kinds.All() {
-		if o.unread[kind.Resource.Resource] != nil {
+		if _, refused := o.unread[kind.Resource.Resource]; refused {
 			return nil
 		}
 	}

@@ -50,6 +50,28 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 	return s, nil
 }
 
+// orphans are answers about workloads that are opted in, whose pod template is that of another one, and which do not show in an
+// answer about that one: it was not found, or the controller does not look at them.
+func (e *Evaluation) orphans() []Answer {
+	var all []Answer
+	for _, w := range e.objects.workloads {
+		if w.Borrows == nil || w.Deleting || !w.Policy.OptedIn(e.objects.settings.AutoReloadAll) {
+			continue
+		}
+		if !e.objects.settings.reads(w.Key.Kind) {
+			why := e.objects.settings.passesOver(e.objects, w.Key)
+			all = append(all, Answer{Workload: w, State: Stale, Detail: "because " + why, LeftOut: why})
+			continue
+		}
+		if _, ok := e.state.Workload(*w.Borrows); !ok {
+			a := Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist or may not be read", w.Borrows)}
+			a.doubt(a.Detail)
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // The exit codes.
 const (
 	CodeInStep    = 0

@@ -26,8 +26,8 @@ func nameFlags(n *reload.Names) []nameFlag {
 		{"auto-search-annotation", &n.Search, "annotation of a workload that opts it in for what it refers to and its owner has marked to match"},
 		{"search-match-annotation", &n.Match, "annotation of a ConfigMap or Secret that marks it to match"},
 		{"ignore-annotation", &n.Ignore, "annotation of a ConfigMap or Secret that rolls nothing"},
-		{"pause-deployment-annotation", &n.PausePeriod, "annotation of a Deployment with how long it pauses after a reload; nothing is paused yet"},
-		{"pause-deployment-time-annotation", &n.PausedAt, "annotation of a Deployment with since when it pauses; nothing is paused yet"},
+		{"pause-deployment-annotation", &n.PausePeriod, "annotation of a Deployment with how long it is held still after a reload"},
+		{"pause-deployment-time-annotation", &n.PausedAt, "annotation of a Deployment with since when it is held still, written by the controller"},
 	}
 }
 

@@ -108,12 +108,26 @@ func (s *stage) play(within time.Duration) {
 		case ok:
 			s.lookAfter(s.Context(), key)
 			s.ends.done(key)
+		case s.letGo(&wait):
 		case wait > 0:
 			s.clock.Step(min(wait, end.Sub(s.clock.Now())))
 		default:
 			s.clock.SetTime(end)
 		}
 	}
+}
+
+// letGo looks at a pause that is due, or says when the next one is, if that is sooner.
+func (s *stage) letGo(wait *time.Duration) bool {
+	key, later, ok := s.pauses.pop()
+	if ok {
+		s.lookAtPause(s.Context(), key)
+		s.pauses.done(key)
+	}
+	if *wait == 0 || later > 0 && later < *wait {
+		*wait = later
+	}
+	return ok
 }
 
 // add makes a ConfigMap and a Deployment that uses it, both of one name.

@@ -83,6 +83,11 @@ type Report interface {
 	NotRolled(w *reload.Workload, o reload.Outcome)
 	// Reverted is called when somebody took our mark away and pods from before the content are left.
 	Reverted(w *reload.Workload, d reload.Decision)
+	// Paused is called after a reload that holds the workload still, with how long, and Resumed when such a pause has ended.
+	Paused(w *reload.Workload, period time.Duration)
+	Resumed(w *reload.Workload, end reload.PauseEnd)
+	// PausedAgain is called when somebody puts a pause of ours back that has ended.
+	PausedAgain(w *reload.Workload)
 	// MayNotStay is called after a reload when something speaks against every way to mark the workload.
 	MayNotStay(w *reload.Workload, doubt string)
 	// Watching is called when a workload was opted in, with the sources that concern it.
@@ -117,7 +122,9 @@ type Controller struct {
 	state *state.State
 	queue *queue
 	// ends are the reloads of which is to be asked or told what has become of them.
-	ends   *queue
+	ends *queue
+	// pauses are the workloads that we may have to let go on.
+	pauses *queue
 	clock  clock.Clock
 	log    *slog.Logger
 	report Report
@@ -144,6 +151,8 @@ type Controller struct {
 	tooNew map[reload.WorkloadKey]types.UID
 	// besides are the workloads of which was told that Reloader rolls them, too.
 	besides map[reload.WorkloadKey]types.UID
+	// paused are the pauses that have ended, by what was noted about them.
+	paused map[reload.WorkloadKey]*ended
 	// doubted is what was told of the marks of workloads.
 	doubted map[reload.WorkloadKey]doubted
 	// newcomers have begun to ask for something while we ran, and nobody has told yet what is watched for them.
@@ -171,6 +180,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		state:      state.New(opts.AutoReloadAll),
 		queue:      q,
 		ends:       newQueue(c),
+		pauses:     newQueue(c),
 		clock:      c,
 		log:        log,
 		report:     report,
@@ -184,6 +194,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		following:  map[reload.WorkloadKey]*followed{},
 		tooNew:     map[reload.WorkloadKey]types.UID{},
 		besides:    map[reload.WorkloadKey]types.UID{},
+		paused:     map[reload.WorkloadKey]*ended{},
 		doubted:    map[reload.WorkloadKey]doubted{},
 		newcomers:  map[reload.WorkloadKey]newcomer{},
 		turns:      map[reload.WorkloadKey]time.Time{},
@@ -236,6 +247,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	for range followers {
 		running.Go(func() { c.followAll(writing, ctx.Done()) })
+	}
+	for range resumers {
+		running.Go(func() { c.resumeAll(writing, ctx.Done()) })
 	}
 	<-ctx.Done()
 	return nil

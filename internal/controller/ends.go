@@ -52,9 +52,9 @@ func (c *Controller) lookAfter(ctx context.Context, key reload.WorkloadKey) {
 }
 
 // tellPurpose tells of pods that somebody keeps as they are on purpose, which stands in the object and needs no time to
-// show.
+// show. What holds them for a period that the user asked for is no news.
 func (c *Controller) tellPurpose(w *reload.Workload, f *followed) {
-	if o := f.Standing(w); o.Cause != "" && c.tells(w.Key, f, o.Cause) {
+	if o := f.Standing(w); o.Cause != "" && c.tells(w.Key, f, o.Cause) && o.Cause != reload.CauseHeld {
 		c.report.NotRolled(w, o)
 	}
 }

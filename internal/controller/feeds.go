@@ -162,6 +162,7 @@ func (c *Controller) putWorkload(w reload.Workload, live, tells bool) {
 	differs := c.state.PutWorkload(w, live)
 	w = c.state.Lent(w)
 	c.followUp(w.Key)
+	c.pauseUp(w.Key)
 	c.mu.Lock()
 	_, conflicted := c.conflicted[w.Key]
 	delete(c.conflicted, w.Key)

@@ -48,6 +48,8 @@ type history struct {
 
 	// onCreate and onDelete are what every controller of the history is told.
 	onCreate, onDelete bool
+	// pauses tells that reloads of Deployments are to pause them, from the beginning.
+	pauses bool
 	// annotations tells that one of them has marked by annotations.
 	annotations bool
 
@@ -70,6 +72,7 @@ func newHistory(seed uint64, steps int) *history {
 	}
 	flags := rand.New(rand.NewPCG(seed, 2))
 	h.onCreate, h.onDelete = flags.IntN(5) < 2, flags.IntN(5) < 2
+	h.pauses = flags.IntN(6) == 0 && !h.onDelete // a source that goes before the first ledger is a story of its own
 	h.pods = simapi.NewPods(h.server, 2)
 	h.oracle = newOracle(h)
 	h.server.Observe(h.oracle.observe)
@@ -248,6 +251,10 @@ func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration) {}
 
 func (noReport) Reverted(*reload.Workload, reload.Decision) {}
 func (noReport) MayNotStay(*reload.Workload, string)        {}
+
+func (noReport) Paused(*reload.Workload, time.Duration)    {}
+func (noReport) Resumed(*reload.Workload, reload.PauseEnd) {}
+func (noReport) PausedAgain(*reload.Workload)              {}
 
 func (noReport) Rolled(*reload.Workload, reload.Outcome, time.Duration) {}
 

@@ -53,12 +53,13 @@ const (
 	killedSending      = "patch sent"
 	killedApplied      = "patch applied"
 	killedAnswered     = "patch answered"
+	killedResumed      = "resumed"
 )
 
 func killNames() []string {
 	return []string{
 		killedIdle, killedInSnapshot, killedBeforeDecide, killedAfterDecide, killedAskingPods, killedSending,
-		killedApplied, killedAnswered,
+		killedApplied, killedAnswered, killedResumed,
 	}
 }
 
@@ -166,7 +167,7 @@ func (h *history) land(w *write) (runtime.Object, error) {
 		h.say("patch of %s refused: %v", w.name.Name, err)
 		return nil, err
 	}
-	if bytes.Contains(w.body, []byte(`"spec"`)) {
+	if bytes.Contains(w.body, []byte(`"template"`)) {
 		h.reloaded[obj.GetAnnotations()[reload.LedgerAnnotation]] = h.server.Now().Truncate(time.Second)
 	}
 	return obj, nil

@@ -48,7 +48,25 @@ func (h *history) lookAtAll() bool {
 		h.lookAt(key)
 		c.queue.done(key)
 	}
-	return h.lookAfterAll() || len(due) > 0
+	after, resumed := h.lookAfterAll(), h.resumeAll()
+	return after || resumed || len(due) > 0
+}
+
+// resumeAll lets go on what was held still, where that is due.
+func (h *history) resumeAll() bool {
+	c, some := h.c, false
+	for {
+		key, _, ok := c.pauses.pop()
+		if !ok {
+			return some
+		}
+		some = true
+		h.looks = append(h.looks, h.oracle.look(key))
+		c.lookAtPause(context.Background(), key)
+		h.killHere(killedResumed, 2)
+		h.looks = h.looks[:len(h.looks)-1]
+		c.pauses.done(key)
+	}
 }
 
 // lookAfterAll asks and tells what has become of reloads, where that is due.
@@ -125,11 +143,14 @@ func (h *history) restless() bool {
 		h.elapse(100 * time.Millisecond)
 		return true
 	}
-	if key, wait, ok := h.c.queue.pop(); ok {
+	key, wait, ok := h.c.queue.pop()
+	if ok {
 		h.oracle.fail("%s is due, and was not looked at", key)
-	} else if wait > 0 {
-		h.elapse(wait)
-		return true
+		return false
 	}
-	return false
+	if _, later, _ := h.c.pauses.pop(); wait == 0 || later > 0 && later < wait {
+		wait = later
+	}
+	h.elapse(wait)
+	return wait > 0
 }

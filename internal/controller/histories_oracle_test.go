@@ -35,6 +35,7 @@ import (
 //     A source that is made, or deleted, is a change in the histories with these flags: see histories_comings_test.go.
 //  3. A single change is one rollout. Where users did nothing from one rest to the next but change one content, each
 //     workload that covers it was rolled exactly once, through every fault and kill.
+//  4. Nothing is left paused: see histories_pauses_test.go.
 type oracle struct {
 	h   *history
 	err error
@@ -238,6 +239,7 @@ func (o *oracle) atRest() {
 		w := o.workloads[obj.GetUID()]
 		o.judgeSingle(w, obj)
 		o.judgeComings(w)
+		o.judgePause(w, obj)
 		waits := slices.ContainsFunc(simapi.Refers(obj), func(src simapi.Source) bool { return !o.sources[src].exists })
 		for _, src := range sources() {
 			if _, covered := w.covered[src]; !covered || waits {

@@ -85,6 +85,8 @@ type workloadTruth struct {
 	unreadable map[simapi.Source]bool
 	// tampered counts how often somebody else changed the ledger.
 	tampered int
+	// pausedAt is when our last reload that paused it took effect.
+	pausedAt time.Time
 }
 
 // undone tells that somebody else rolled it after we did.
@@ -189,8 +191,11 @@ func (o *oracle) workload(e simapi.Event) {
 	}
 	rolled := e.Old != nil && e.Old.GetGeneration() != e.Object.GetGeneration() && !equality.Semantic.DeepEqual(templateOf(e.Old), templateOf(e.Object))
 	switch {
+	case e.Manager == reload.FieldManager && !rolled && !changesLedger(e):
+		o.resumed(w, e)
 	case e.Manager == reload.FieldManager:
 		o.ours(w, e, rolled)
+		o.heldStill(w, e, rolled)
 	case rolled:
 		o.h.say("user: rolls %s at %d", w.name, e.Version)
 		w.foreign, w.before = e.Version, w.calm
@@ -200,7 +205,7 @@ func (o *oracle) workload(e simapi.Event) {
 	default:
 		o.h.say("user: writes %s at %d", w.name, e.Version)
 	}
-	if e.Old != nil && e.Manager != reload.FieldManager && e.Old.GetAnnotations()[reload.LedgerAnnotation] != e.Object.GetAnnotations()[reload.LedgerAnnotation] {
+	if e.Old != nil && e.Manager != reload.FieldManager && changesLedger(e) {
 		o.h.say("user: changes the ledger of %s", w.name)
 		w.tampered++
 		clear(w.adopted)

@@ -89,6 +89,10 @@ func (h *history) userStep() {
 	if h.onCreate || h.onDelete {
 		comeAndGo = 4 // that is what these histories are about
 	}
+	pauses := 0
+	if h.pauses {
+		pauses = 1
+	}
 	steps := []struct {
 		name   string
 		weight int
@@ -112,6 +116,9 @@ func (h *history) userStep() {
 		{"take the ledger away", 2, func() bool { return u.wipe(u.workload()) }},
 		{"delete a workload", 2, func() bool { return u.deleteWorkload(u.workload()) }},
 		{"create a workload again", 4, func() bool { return u.createWorkloadAgain() }},
+		{"ask for pauses or not", 18 * pauses, func() bool { return u.askForPauses(u.deployment()) }},
+		{"spoil a pause", 8 * pauses, func() bool { return u.spoilPause(u.deployment()) }},
+		{"end a pause", 8 * pauses, func() bool { return u.endPause(u.deployment()) }},
 	}
 	all := 0
 	for _, s := range steps {
@@ -146,6 +153,9 @@ func (u *users) createWorkload(w workload) bool {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: w.name, Annotations: maps.Clone(w.annotations)}
 	if saved := u.saved[w.name]; saved != nil && u.h.rand.IntN(2) == 0 {
 		meta.Annotations = maps.Clone(saved)
+	}
+	if w.resource == "deployments" && u.h.pauses {
+		meta.Annotations[reload.DefaultNames().PausePeriod] = "20s"
 	}
 	if u.h.rand.IntN(8) == 0 {
 		meta.Labels = map[string]string{"app.kubernetes.io/managed-by": "Helm"}

@@ -155,6 +155,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	}
 	if d.Action == reload.Reload {
 		c.report.Reloaded(w, d, c.clock.Since(began))
+		c.tellPause(w)
 		c.tellDoubt(w, d)
 	}
 	if d.Reverted != nil {
@@ -175,6 +176,9 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 		return err
 	}
 	c.state.Sending(facts, text)
+	if d.Action == reload.Reload {
+		c.pauseBegins(w.Key)
+	}
 	obj, err := c.api.Patch(ctx, kind, w.Key, patch)
 	if err != nil {
 		c.notAnswered(w.Key, text, d)
@@ -193,6 +197,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	c.state.Remember(&answer, text)
 	if d.Action == reload.Reload {
 		c.follow(&answer, d)
+		c.pauseUp(w.Key)
 	}
 	c.state.Compared(facts)
 	return nil
@@ -270,6 +275,7 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 	delete(c.tooNew, key)
 	delete(c.besides, key)
 	delete(c.doubted, key)
+	delete(c.paused, key)
 	delete(c.newcomers, key)
 	delete(c.turns, key)
 	delete(c.unsure, key)

@@ -124,6 +124,10 @@ func (e *Evaluation) underWay(a *Answer) {
 	if purpose != "" {
 		outcome.Cause = purpose
 	}
+	if purpose == reload.CauseHeld {
+		a.State, a.Cause, a.Detail = Waiting, purpose, "while "+report.Because(w, outcome)
+		return
+	}
 	if behind && (purpose != "" || outcome.Cause == reload.CauseAborted) {
 		a.State, a.Detail = Stale, "with "+a.Detail+" pods updated"
 	}

@@ -308,6 +308,8 @@ func (x *Explanation) next() string {
 		return "nothing, until a controller runs: the README says how to install it"
 	case !x.Ledger.There:
 		return "nothing, until the controller has noted what its pods were started with"
+	case x.Workload.Progress.Held && !x.Workload.AtRest:
+		return x.resumes()
 	case x.Workload.Progress.Paused && !x.Workload.AtRest:
 		return "nothing, as long as it is paused: " + resume(x.Workload.Key)
 	case x.State == Rolling || x.Cause == reload.CauseAborted:
@@ -327,6 +329,14 @@ func resume(key reload.WorkloadKey) string {
 		return "kubectl argo rollouts promote -n " + key.Namespace + " " + key.Name
 	}
 	return "kubectl rollout resume -n " + key.Namespace + " " + ref(key)
+}
+
+// resumes says what becomes of a pause of ours.
+func (x *Explanation) resumes() string {
+	if until, ok := x.Workload.PauseUntil(); ok && until.After(x.Now) {
+		return fmt.Sprintf("in %s the controller resumes it, and all that has changed until then rolls at once", until.Sub(x.Now).Round(time.Second))
+	}
+	return "as soon as the controller acts, it is resumed"
 }
 
 // settings says whose they are.

@@ -31,6 +31,10 @@ func (b builtIn[T]) Patch(w *reload.Workload, ledger string, m *reload.Marking, 
 	body := patchBody{Metadata: ledgerMeta(w, ledger)}
 	if m != nil {
 		body.Spec = &patchSpec{Template: mergedTemplate(w, m, names)}
+		if m.PausedAt != "" {
+			// In the same request: there is no moment in which the one is there without the other.
+			body.Spec.Paused, body.Metadata.Annotations[names.PausedAt] = true, m.PausedAt
+		}
 	}
 	return encode(types.StrategicMergePatchType, body)
 }

@@ -72,6 +72,10 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	w.APIVersion = k.Resource.GroupVersion().String()
 	w.Marks.RestartAt = parts.RestartAt
 	w.Progress = parts.Progress
+	if k.Pausable {
+		w.Pause = reload.ReadPause(parts.Meta, parts.Progress.Paused, names)
+		w.Progress.Held = w.Pause.Ours()
+	}
 	w.AtRest, w.Shape = parts.AtRest, parts.Shape
 	return w, nil
 }

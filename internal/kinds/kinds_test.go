@@ -118,6 +118,28 @@ func TestPatches(t *testing.T) {
 	}
 }
 
+func TestPatchesOfAPause(t *testing.T) {
+	w, err := deployment().Read(workloads()["Deployment"], reload.DefaultNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := deployment().Patch(&w, "{}", &reload.Marking{Rolled: "7", PausedAt: "2026-03-01T12:00:00Z"}, reload.DefaultNames())
+	const begun = `{"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{"deployment.reloader.stakater.com/paused-at":"2026-03-01T12:00:00Z","reroll.dev/ledger":"{}"}},"spec":{"template":{"metadata":{"annotations":{"reroll.dev/rolled":"7"}}},"paused":true}}`
+	if err != nil || string(patch.Body) != begun {
+		t.Errorf("its begin: %s, %v", patch.Body, err)
+	}
+	for pause, want := range map[reload.Pause]string{
+		{Paused: true, Noted: true}: `{"metadata":{"annotations":{"deployment.reloader.stakater.com/paused-at":null},"resourceVersion":"42","uid":"u-1"},"spec":{"paused":false}}`,
+		{Noted: true}:               `{"metadata":{"annotations":{"deployment.reloader.stakater.com/paused-at":null},"resourceVersion":"42","uid":"u-1"}}`,
+	} {
+		w.Pause = pause
+		patch, err := Resume(&w, reload.DefaultNames())
+		if err != nil || patch.Type != types.MergePatchType || string(patch.Body) != want {
+			t.Errorf("its end: %s %s, %v", patch.Type, patch.Body, err)
+		}
+	}
+}
+
 func TestHowFarABuiltInKindHasCome(t *testing.T) {
 	meta := metav1.ObjectMeta{Name: "web", Generation: 2}
 	for about, tc := range map[string]struct {

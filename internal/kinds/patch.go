@@ -31,6 +31,7 @@ type patchMeta struct {
 type patchSpec struct {
 	Template  *patchTemplate `json:"template,omitempty"`
 	RestartAt string         `json:"restartAt,omitempty"`
+	Paused    bool           `json:"paused,omitempty"`
 }
 
 type patchTemplate struct {
@@ -59,6 +60,18 @@ func ledgerMeta(w *reload.Workload, ledger string) patchMeta {
 		ResourceVersion: w.ResourceVersion,
 		Annotations:     map[string]string{reload.LedgerAnnotation: ledger},
 	}
+}
+
+// Resume ends a pause of ours and removes what was noted about it. Of a workload that we do not hold the note is all that
+// goes.
+func Resume(w *reload.Workload, names reload.Names) (Patch, error) {
+	body := map[string]any{"metadata": map[string]any{
+		"uid": w.UID, "resourceVersion": w.ResourceVersion, "annotations": map[string]any{names.PausedAt: nil},
+	}}
+	if w.Pause.Ours() {
+		body["spec"] = map[string]any{"paused": false}
+	}
+	return encode(types.MergePatchType, body)
 }
 
 // templateAnnotations are those that a reload sets on the pod template.

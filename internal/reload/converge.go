@@ -13,6 +13,7 @@ type Cause string
 
 // The causes, those first that explain the others.
 const (
+	CauseHeld          Cause = "pause-period"
 	CausePaused        Cause = "paused"
 	CausePausing       Cause = "rollout-pause"
 	CauseAborted       Cause = "rollout-aborted"
@@ -34,8 +35,8 @@ const (
 // Causes are all of them, in that order.
 func Causes() []Cause {
 	return []Cause{
-		CausePaused, CausePausing, CauseAborted, CauseOnDelete, CauseQuota, CauseRefused, CauseImagePull, CauseCrashLoop,
-		CauseCannotStart, CauseUnschedulable, CauseReadiness, CauseOrdered, CausePartition, CauseMissing, CauseReverted, CauseUnknown,
+		CauseHeld, CausePaused, CausePausing, CauseAborted, CauseOnDelete, CauseQuota, CauseRefused, CauseImagePull,
+		CauseCrashLoop, CauseCannotStart, CauseUnschedulable, CauseReadiness, CauseOrdered, CausePartition, CauseMissing, CauseReverted, CauseUnknown,
 	}
 }
 
@@ -129,6 +130,8 @@ func (p *Pursuit) explain(w *Workload, pods []RunningPod, o *Outcome) {
 	progress := &w.Progress
 	pod, cause := p.telling(w, pods)
 	switch {
+	case progress.Held:
+		o.Cause = CauseHeld
 	case progress.Paused:
 		o.Cause = CausePaused
 	case progress.Pausing:

@@ -173,6 +173,7 @@ func TestWhatStandsInTheObjectNeedsNoTime(t *testing.T) {
 		old      int
 		settled  bool
 	}{
+		"held for a while":                  {Progress{Observed: true, Total: 3, Updated: 1, Paused: true, Held: true}, CauseHeld, 2, true},
 		"paused":                            {Progress{Observed: true, Total: 3, Updated: 1, Paused: true}, CausePaused, 2, true},
 		"not until the status is about it":  {Progress{Total: 3, Paused: true}, "", 0, false},
 		"not when all pods are new":         {Progress{Observed: true, Total: 3, Updated: 3, Paused: true}, "", 0, false},

@@ -81,6 +81,9 @@ const (
 	Record
 	// Reload changes the pod template and writes the ledger, in one step.
 	Reload
+	// Resume ends a pause that came with a reload. It follows from the workload
+	// alone, and from no decision.
+	Resume
 )
 
 // String returns the action as one word or two.
@@ -94,6 +97,8 @@ func (a Action) String() string {
 		return "record"
 	case Reload:
 		return "reload"
+	case Resume:
+		return "resume"
 	default:
 		return "nothing"
 	}

@@ -57,8 +57,8 @@ type WorkloadSeen struct {
 	// Compared tells that it was compared with its sources before, so that Left
 	// tells of all that changed since.
 	Compared bool
-	// Policy is the version in which its annotations began to ask for what they
-	// ask for.
+	// Policy is the version in which its annotations began to ask for the sources
+	// that they ask for.
 	Policy uint64
 	// Since is the version from which nothing about it was missed. Its template
 	// was not changed between an earlier version and this one unseen.

@@ -18,6 +18,9 @@ type Marking struct {
 	// RestartAt is a time before which pods are started anew. Where it is set
 	// the pod template stays as it is.
 	RestartAt string
+	// PausedAt is since when the workload is held still with this reload, if it
+	// has to be.
+	PausedAt string
 }
 
 // Mark returns the marking of a reload and notes it in the ledger of the
@@ -28,6 +31,9 @@ func (d *Decision) Mark(w *Workload, seen WorkloadSeen, secrets SecretMarks, now
 	if m.RestartAt == "" && seen.MayHavePods(revision(w.Template, w.Marks.with(m))) {
 		// The counter alone starts again if the ledger was wiped; with the time it never comes twice.
 		m.Rolled = fmt.Sprintf("%d-%d", d.Ledger.Counter, now.UnixMilli())
+	}
+	if w.pauses() {
+		m.PausedAt = now.UTC().Format(time.RFC3339)
 	}
 	d.Ledger.Marks = w.Marks.with(m).left(d.Ledger.Step)
 	return m

@@ -44,11 +44,14 @@ func problemsOf(kind WorkloadKind, own, template map[string]string, refused []Pr
 }
 
 func (a annotations) problem(key, message string) Problem {
-	value := a.values[key]
+	return Problem{Annotation: strings.Clone(key), InTemplate: a.inTemplate, Value: strings.Clone(shortened(a.values[key])), Message: message}
+}
+
+func shortened(value string) string {
 	if len(value) > maxValue {
-		value = strings.ToValidUTF8(value[:maxValue], "") + "…"
+		return strings.ToValidUTF8(value[:maxValue], "") + "…"
 	}
-	return Problem{Annotation: strings.Clone(key), InTemplate: a.inTemplate, Value: strings.Clone(value), Message: message}
+	return value
 }
 
 // searchesForNothing tells that all which could be found by searching counts

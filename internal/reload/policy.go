@@ -113,12 +113,18 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 
 // Equal tells whether two policies ask for the same.
 func (p Policy) Equal(other Policy) bool {
+	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.rollout == other.rollout
+}
+
+// SameSources tells whether two policies ask for the same sources, in whatever way
+// a change of them is to be acted upon.
+func (p Policy) SameSources(other Policy) bool {
 	for _, kind := range SourceKinds() {
 		if !p.of(kind).equal(other.of(kind)) {
 			return false
 		}
 	}
-	return p.settle == other.settle && p.pause == other.pause && p.rollout == other.rollout
+	return true
 }
 
 func (k kindPolicy) equal(other kindPolicy) bool {

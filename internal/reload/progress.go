@@ -17,9 +17,10 @@ type Progress struct {
 	// Deadline is how long the workload itself allows between two steps forward;
 	// 0 for a kind that says nothing about it.
 	Deadline time.Duration
-	// Paused is what a user has set, Pausing what the steps of the rollout come
-	// to, and Aborted that it was given up.
-	Paused, Pausing, Aborted bool
+	// Paused is what a user has set, unless Held tells that we have until the
+	// pause-period is over. Pausing is what the steps of the rollout come to, and
+	// Aborted that it was given up.
+	Paused, Held, Pausing, Aborted bool
 	// OnDelete tells that a pod is replaced only if somebody deletes it.
 	OnDelete bool
 	// Partition is how many pods stay as they are.
@@ -67,6 +68,8 @@ func (p *Progress) Purpose() (cause Cause, old int) {
 	switch {
 	case !p.Observed, p.old() == 0:
 		return "", 0
+	case p.Held:
+		return CauseHeld, int(p.old())
 	case p.Paused:
 		return CausePaused, int(p.old())
 	case p.OnDelete:

@@ -48,8 +48,10 @@ type Workload struct {
 	ResourceVersion string
 	Created         time.Time
 	Deleting        bool
-	// Custom and Restartable are those of its kind.
-	Custom, Restartable bool
+	// Custom, Restartable and Pausable are those of its kind. One whose template
+	// others borrow is not pausable: it would hold none of their pods.
+	Custom, Restartable, Pausable bool
+	Pause                         Pause
 	// AtRest tells that all of its pods are of the present template.
 	AtRest   bool
 	Progress Progress
@@ -114,6 +116,7 @@ func NewWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		Key:             WorkloadKey{Kind: kind.Name, Namespace: meta.Namespace, Name: meta.Name},
 		Custom:          kind.Custom,
 		Restartable:     kind.Restartable,
+		Pausable:        kind.Pausable,
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
 		Created:         meta.CreationTimestamp.Time,

@@ -66,6 +66,8 @@ func content(which string, changed []reload.SourceKey) string {
 // Because says the cause in a clause.
 func Because(w *reload.Workload, o reload.Outcome) string {
 	switch o.Cause {
+	case reload.CauseHeld:
+		return held(w)
 	case reload.CausePaused:
 		return fmt.Sprintf("this %s is paused (spec.paused)", w.Key.Kind)
 	case reload.CausePausing:

@@ -28,6 +28,7 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 		want    string
 	}{
 		{reload.Outcome{Cause: reload.CausePaused}, "this Deployment is paused (spec.paused)"},
+		{reload.Outcome{Cause: reload.CauseHeld}, "paused by Reroll, which resumes it now"},
 		{reload.Outcome{Cause: reload.CausePausing}, "its rollout waits at a pause"},
 		{reload.Outcome{Cause: reload.CauseAborted}, "its rollout was aborted"},
 		{reload.Outcome{Cause: reload.CauseOnDelete}, "its updateStrategy is OnDelete, so a pod is replaced when somebody deletes it"},

@@ -103,6 +103,9 @@ func (r *Report) Failed(w *reload.Workload, d reload.Decision, err error, retryI
 	} else {
 		r.metrics.failed(errWrite)
 	}
+	if d.Action == reload.Resume && !again {
+		r.events.publish(w, warning, "ResumeFail", fmt.Sprintf("The pause of this %s is over, and it could not be resumed: %v. It is tried again", w.Key.Kind, err))
+	}
 	if d.Action != reload.Reload {
 		return
 	}

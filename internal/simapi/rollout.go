@@ -134,6 +134,8 @@ func (p *Pods) Step(w Object) bool {
 	want := p.replicas(w)
 	_, surges := w.(*appsv1.Deployment)
 	switch {
+	case len(old) > 0 && len(pods) <= want && paused(w):
+		return false // a real one would still replace those that are lost, by old ones
 	case len(pods) > want && len(old) > 0 && (!waiting || len(pods) > want+1):
 		p.end(old[0])
 	case len(pods) > want && len(old) == 0:
@@ -148,6 +150,11 @@ func (p *Pods) Step(w Object) bool {
 		p.end(old[0])
 	}
 	return true
+}
+
+func paused(w Object) bool {
+	d, ok := w.(*appsv1.Deployment)
+	return ok && d.Spec.Paused
 }
 
 // Clean removes one pod whose workload is gone, and returns false if there is none.

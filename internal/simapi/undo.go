@@ -24,6 +24,9 @@ func (p *Pods) keepRevision(w Object) {
 	}
 	number := p.revision(w)
 	kept := p.revisions[w.GetUID()]
+	if paused(w) && !slices.ContainsFunc(kept, func(r revision) bool { return r.number == number }) {
+		return // it has no ReplicaSet yet
+	}
 	for i := range kept {
 		if kept[i].number == number {
 			// The newest revision is the one that is current, also when its template is an old one.
@@ -43,7 +46,7 @@ func (p *Pods) keepRevision(w Object) {
 // write without a condition. It returns false if there is none.
 func (p *Pods) Undo(name types.NamespacedName, manager string) bool {
 	w, err := p.server.Get("deployments", name)
-	if err != nil {
+	if err != nil || paused(w) { // kubectl refuses it
 		return false
 	}
 	present := p.revision(w)

@@ -92,6 +92,7 @@ func (s *State) lent(w reload.Workload) reload.Workload {
 	rests := true
 	for _, key := range slices.SortedFunc(maps.Keys(s.lenders[w.Key]), func(a, b reload.WorkloadKey) int { return strings.Compare(b.Name, a.Name) }) {
 		borrower := s.borrowers[key]
+		w.Pausable = false
 		w.Policy = borrower.Policy.Over(w.Policy)
 		observed := borrower.Generation >= w.Generation
 		w.AtRest = w.AtRest && borrower.AtRest && observed
@@ -110,7 +111,7 @@ func (s *State) ownOf(w *reload.Workload) *own {
 	if len(s.lenders[w.Key]) == 0 {
 		return nil
 	}
-	return &own{policy: w.Policy, atRest: w.AtRest, progress: w.Progress}
+	return &own{policy: w.Policy, atRest: w.AtRest, progress: w.Progress, pausable: w.Pausable}
 }
 
 // borrowed brings a lender up to what its borrowers are now, and tells whether it has to be looked at.
@@ -121,7 +122,7 @@ func (s *State) borrowed(key reload.WorkloadKey, version uint64, live bool) bool
 	}
 	itself := known.Workload
 	if known.own != nil {
-		itself.Policy, itself.AtRest, itself.Progress = known.own.policy, known.own.atRest, known.own.progress
+		itself.Policy, itself.AtRest, itself.Progress, itself.Pausable = known.own.policy, known.own.atRest, known.own.progress, known.own.pausable
 	}
 	known.own = s.ownOf(&itself)
 	w := s.lent(itself)
@@ -129,7 +130,7 @@ func (s *State) borrowed(key reload.WorkloadKey, version uint64, live bool) bool
 	differs := !known.Policy.Equal(w.Policy) || !known.links.equal(next)
 	rests := w.AtRest && !known.AtRest
 	before := known.links
-	if differs && live {
+	if live && (!known.Policy.SameSources(w.Policy) || !known.links.equal(next)) {
 		known.seen.Policy = version
 	}
 	s.index.unlink(key, before)

@@ -224,6 +224,12 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 				s.PutWorkload(deployment("web", "cm", 8, auto, "true"), live)
 			},
 			reload.WorkloadSeen{Policy: 8, Since: 7}},
+		"it came to ask for another way to act": {
+			func(s *State) {
+				s.PutWorkload(deployment("web", "cm", 7, auto, "true"), inASnap)
+				s.PutWorkload(deployment("web", "cm", 8, auto, "true", reload.SettleAnnotation, "3s"), live)
+			},
+			reload.WorkloadSeen{Since: 7}},
 		"after a gap": {
 			func(s *State) {
 				s.PutWorkload(deployment("web", "cm", 7, auto, "true"), live)

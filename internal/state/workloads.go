@@ -31,6 +31,7 @@ type own struct {
 	policy   reload.Policy
 	atRest   bool
 	progress reload.Progress
+	pausable bool
 }
 
 // sending is a ledger, and the versions of the sources that it was made of.
@@ -100,7 +101,7 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 		if known.revision != revision {
 			next.changeTemplate(revision, version)
 		}
-		if !known.Policy.Equal(w.Policy) {
+		if !known.Policy.SameSources(w.Policy) {
 			next.seen.Policy = version
 		}
 	}

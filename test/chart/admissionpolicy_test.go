@@ -77,3 +77,23 @@ func TestTheAdmissionPolicyIsThereWhereItCanBe(t *testing.T) {
 		})
 	}
 }
+
+// What the controller is told to call an annotation, the policy lets it write, and no other in its place.
+func TestTheAdmissionPolicyKnowsWhatIsCalledOtherwise(t *testing.T) {
+	for values, want := range map[string]string{
+		"":                                     `["reroll.dev/ledger", "deployment.reloader.stakater.com/paused-at"]`,
+		"reloader: {custom_annotations: null}": `["reroll.dev/ledger", "deployment.reloader.stakater.com/paused-at"]`,
+		"reloader: {custom_annotations: {pauseTime: ''}}":                 `["reroll.dev/ledger", "deployment.reloader.stakater.com/paused-at"]`,
+		"reloader: {custom_annotations: {pauseTime: example.org/paused}}": `["reroll.dev/ledger", "example.org/paused"]`,
+	} {
+		found, _ := policies(t, values, true)
+		if len(found) != 1 {
+			t.Fatalf("%q: %d policies", values, len(found))
+		}
+		for _, v := range found[0].Spec.Variables {
+			if v.Name == "markedAnnotations" && !strings.Contains(v.Expression, want) {
+				t.Errorf("%q: it has %s, want %s", values, v.Expression, want)
+			}
+		}
+	}
+}

@@ -153,7 +153,11 @@ func attempts(namespace string) map[string]attempt {
 	tried := map[string]attempt{
 		"deployments/replicas":       {group: "apps", resource: "deployments", patch: op("replace", "/spec/replicas", "0"), refused: notOfSpec},
 		"statefulsets/replicas":      {group: "apps", resource: "statefulsets", patch: op("replace", "/spec/replicas", "0"), refused: notOfSpec},
-		"deployments/pause":          {group: "apps", resource: "deployments", patch: op("add", "/spec/paused", "true"), refused: notOfSpec},
+		"deployments/pause":          {group: "apps", resource: "deployments", patch: op("add", "/spec/paused", "true")},
+		"deployments/since when":     {group: "apps", resource: "deployments", patch: op("add", "/metadata/annotations/deployment.reloader.stakater.com~1paused-at", `"2030-01-01T00:00:00Z"`)},
+		"deployments/for how long":   {group: "apps", resource: "deployments", patch: op("add", "/metadata/annotations/deployment.reloader.stakater.com~1pause-period", `"1h"`), refused: notTheNote},
+		"statefulsets/since when":    {group: "apps", resource: "statefulsets", patch: op("add", "/metadata/annotations/deployment.reloader.stakater.com~1paused-at", `"2030-01-01T00:00:00Z"`), refused: notTheNote},
+		"rollouts/pause":             {group: argo, resource: "rollouts", patch: op("add", "/spec/paused", "true"), refused: notOfSpec},
 		"deployments/strategy":       {group: "apps", resource: "deployments", patch: op("replace", "/spec/strategy", `{"type": "Recreate"}`), refused: notOfSpec},
 		"deployments/restart":        {group: "apps", resource: "deployments", patch: op("add", "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt", `"x"`), refused: notThePodNote},
 		"rollouts/strategy":          {group: argo, resource: "rollouts", patch: op("replace", "/spec/strategy", `{"blueGreen": {"activeService": "a"}}`), refused: notOfSpec},

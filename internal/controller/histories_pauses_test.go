@@ -1,0 +1,113 @@
+package controller
+
+import (
+	"maps"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// In these histories nobody but the controller pauses anything. So at rest nothing is paused, whatever users
+// have done to the annotations meanwhile and whatever died when. A reload pauses what asks for it, in the same
+// write; and as long as nobody touched the pause, no controller ends it before its time.
+
+func (u *users) deployment() workload { return workloads()[u.h.rand.IntN(2)] }
+
+// askForPauses writes a period that counts, one that is none, or takes it away.
+func (u *users) askForPauses(w workload) bool {
+	period := []string{"2s", "20s", "20s", "3m", "soon", "-1s", ""}[u.h.rand.IntN(7)]
+	return u.edit(w, func(obj simapi.Object) {
+		annotations := maps.Clone(obj.GetAnnotations())
+		annotations[reload.DefaultNames().PausePeriod] = period
+		if period == "" {
+			delete(annotations, reload.DefaultNames().PausePeriod)
+		}
+		obj.SetAnnotations(annotations)
+	})
+}
+
+// spoilPause writes something else for since when it is.
+func (u *users) spoilPause(w workload) bool {
+	since := []string{"yesterday", "", "2199-01-01T00:00:00Z", "2001-01-01T00:00:00Z"}[u.h.rand.IntN(4)]
+	return u.edit(w, func(obj simapi.Object) {
+		annotations := maps.Clone(obj.GetAnnotations())
+		if _, paused := annotations[reload.DefaultNames().PausedAt]; paused {
+			annotations[reload.DefaultNames().PausedAt] = since
+			obj.SetAnnotations(annotations)
+		}
+	})
+}
+
+// endPause is what a tool does that knows of no pause.
+func (u *users) endPause(w workload) bool {
+	return u.edit(w, func(obj simapi.Object) { obj.(*appsv1.Deployment).Spec.Paused = false })
+}
+
+func changesLedger(e simapi.Event) bool {
+	return e.Old != nil && e.Old.GetAnnotations()[reload.LedgerAnnotation] != e.Object.GetAnnotations()[reload.LedgerAnnotation]
+}
+
+// pauseOf is whether something is paused, and what it says about it.
+func pauseOf(obj simapi.Object) (paused bool, since, period string) {
+	names, annotations := reload.DefaultNames(), obj.GetAnnotations()
+	if d, ok := obj.(*appsv1.Deployment); ok {
+		paused = d.Spec.Paused
+	}
+	return paused, annotations[names.PausedAt], annotations[names.PausePeriod]
+}
+
+// heldStill judges a write of the controller that changes more than a pause.
+func (o *oracle) heldStill(w *workloadTruth, e simapi.Event, rolled bool) {
+	before, _, _ := pauseOf(e.Old)
+	after, since, text := pauseOf(e.Object)
+	period, err := time.ParseDuration(text)
+	_, pausable := e.Object.(*appsv1.Deployment)
+	asked := pausable && err == nil && period > 0
+	switch {
+	case rolled && asked && !after:
+		o.fail("the reload of %s at %d does not pause it, which has the period %q", w.name, e.Version, text)
+	case !before && after && (!rolled || !asked || since == ""):
+		o.fail("a write to %s at %d pauses it, with the period %q and the time %q", w.name, e.Version, text, since)
+	case before && !after:
+		o.fail("a reload of %s at %d ends its pause", w.name, e.Version)
+	case !before && after:
+		o.h.count("pauses")
+		w.pausedAt = o.h.server.Now()
+	}
+}
+
+// resumed judges a write of the controller that changes a pause alone. The clocks of two controllers do not agree in these
+// histories, and then a pause is as long as the second one thinks.
+func (o *oracle) resumed(w *workloadTruth, e simapi.Event) {
+	before, since, text := pauseOf(e.Old)
+	after, left, _ := pauseOf(e.Object)
+	o.h.say("%s is resumed at %d, was paused: %t", w.name, e.Version, before)
+	if after || left != "" {
+		o.fail("a write to %s at %d ends its pause, and leaves paused %t, %q", w.name, e.Version, after, left)
+	}
+	if !before || o.h.landing.look.life != o.h.life {
+		return // it was sent by a controller before this one, by its clock
+	}
+	o.h.count("resumes")
+	period, err := time.ParseDuration(text)
+	began, wrong := time.Parse(time.RFC3339, since)
+	if err == nil && period > 0 && wrong == nil && began.Equal(w.sinceTold(o.h)) && o.h.server.Now().Sub(w.pausedAt) < period-time.Second {
+		o.fail("the pause of %s, of %s, was ended after %s", w.name, period, o.h.server.Now().Sub(w.pausedAt))
+	}
+}
+
+// sinceTold is what a pause of this controller says of since when it is.
+func (w *workloadTruth) sinceTold(h *history) time.Time {
+	return w.pausedAt.Add(h.clock.Now().Sub(h.server.Now())).Truncate(time.Second)
+}
+
+// judgePause is for the rest. What was noted about a pause that has ended may come back once more, with the annotations
+// of an earlier revision, and does nothing there.
+func (o *oracle) judgePause(w *workloadTruth, obj simapi.Object) {
+	if paused, since, period := pauseOf(obj); paused {
+		o.fail("at rest, %s is left paused since %q, with the period %q", w.name, since, period)
+	}
+}

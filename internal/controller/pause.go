@@ -1,0 +1,146 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// A reload may hold its workload still for a while, so that what changes meanwhile is rolled with it. That it ends follows
+// from what stands on the object, whoever has written it and when. What is kept here only says when to look.
+
+// resumers is how many workloads are let go on at the same time. Nothing else waits for them, nor do they for a look.
+const resumers = 4
+
+// ended is a pause that was ended, by what was noted about it.
+type ended struct {
+	uid   types.UID
+	since string
+	told  bool
+}
+
+// pauseUp asks for a look at the pause of a workload when that is due.
+func (c *Controller) pauseUp(key reload.WorkloadKey) {
+	w, there := c.state.Workload(key)
+	if !there || !w.Pause.Ours() && !w.Pause.Leftover() {
+		return
+	}
+	var wait time.Duration
+	if w.Pause.Ours() {
+		wait, _ = w.PauseLeft(c.clock.Now(), c.opts.Names)
+	}
+	c.pauses.add(key, wait, wait)
+}
+
+func (c *Controller) resumeAll(ctx context.Context, stop <-chan struct{}) {
+	for {
+		key, ok := c.pauses.next(stop)
+		if !ok {
+			return
+		}
+		c.lookAtPause(ctx, key)
+		c.pauses.done(key)
+	}
+}
+
+// lookAtPause ends the pause of a workload if it is over. Whether the controller is still to look at the workload does not
+// matter: what it has paused it lets go on.
+func (c *Controller) lookAtPause(ctx context.Context, key reload.WorkloadKey) {
+	w, there := c.state.Workload(key)
+	if !there || c.opts.DryRun || w.Deleting || c.state.Terminating(key.Namespace) || !w.Pause.Ours() && !w.Pause.Leftover() {
+		c.pauses.succeeded(key)
+		return
+	}
+	var end reload.PauseEnd
+	if w.Pause.Ours() {
+		var left time.Duration
+		if left, end = w.PauseLeft(c.clock.Now(), c.opts.Names); left > 0 {
+			c.pauses.succeeded(key)
+			c.pauses.add(key, left, left)
+			return
+		}
+	}
+	switch {
+	case !c.leads():
+		c.pauses.add(key, leadAgain, leadAgain)
+		return
+	case c.cameBack(&w):
+		c.pauses.succeeded(key)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestsTake)
+	defer cancel()
+	err := c.resumeOne(ctx, &w, end)
+	switch {
+	case err == nil, apierrors.IsNotFound(err) && !c.exists(&w):
+		c.pauses.succeeded(key)
+	case apierrors.IsConflict(err) && c.pauses.triesOf(key) < patience:
+		c.pauses.retry(key) // the watch may bring the newer version before, and asks again
+	default:
+		retryIn, before := c.pauses.failed(key)
+		c.report.Failed(&w, reload.Decision{Action: reload.Resume}, err, retryIn, before > 0)
+	}
+}
+
+func (c *Controller) resumeOne(ctx context.Context, w *reload.Workload, end reload.PauseEnd) error {
+	kind := c.kinds[w.Key.Kind]
+	patch, err := kinds.Resume(w, c.opts.Names)
+	if err != nil {
+		return err
+	}
+	obj, err := c.api.Patch(ctx, kind, w.Key, patch)
+	if err != nil {
+		return fmt.Errorf("patch %s: %w", w.Key, err)
+	}
+	c.mu.Lock()
+	c.paused[w.Key] = &ended{uid: w.UID, since: w.Pause.Since}
+	c.mu.Unlock()
+	answer, err := kind.Read(obj, c.opts.Names)
+	if err != nil {
+		return err
+	}
+	c.state.PutAnswer(answer)
+	c.followUp(w.Key)
+	if w.Pause.Ours() {
+		c.report.Resumed(w, end)
+	}
+	return nil
+}
+
+// pauseBegins forgets how the one before has ended: two of them may begin in the same second.
+func (c *Controller) pauseBegins(key reload.WorkloadKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.paused, key)
+}
+
+// cameBack tells that a pause that we have ended is there again, which a tool does that applies a copy of the object. It is
+// told once, and nobody is fought with.
+func (c *Controller) cameBack(w *reload.Workload) bool {
+	c.mu.Lock()
+	e, ok := c.paused[w.Key]
+	again := ok && e.uid == w.UID && e.since == w.Pause.Since && w.Pause.Noted
+	tells := again && !e.told && w.Pause.Ours()
+	if tells {
+		e.told = true
+	}
+	c.mu.Unlock()
+	if tells {
+		c.report.PausedAgain(w)
+	}
+	return again
+}
+
+// tellPause tells of a reload that holds its workload still.
+func (c *Controller) tellPause(w *reload.Workload) {
+	now, ok := c.state.Workload(w.Key)
+	if period, set := now.Policy.PausePeriod(); ok && set && !w.Pause.Paused && now.Pause.Ours() {
+		c.report.Paused(w, period)
+	}
+}

@@ -1,0 +1,224 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// pausing keeps what is told of pauses, and of the ends of reloads.
+type pausing struct {
+	told
+	clock interface{ Now() time.Time }
+}
+
+func (r pausing) say(format string, args ...any) {
+	*r.lines = append(*r.lines, fmt.Sprintf(format, args...))
+}
+
+// Paused implements Report.
+func (r pausing) Paused(_ *reload.Workload, period time.Duration) { r.say("paused for %s", period) }
+
+// Resumed implements Report.
+func (r pausing) Resumed(_ *reload.Workload, end reload.PauseEnd) {
+	r.say("resumed at %s, spoilt %t", r.clock.Now().Format(time.TimeOnly), end.Spoilt)
+}
+
+// PausedAgain implements Report.
+func (r pausing) PausedAgain(*reload.Workload) { r.say("paused again") }
+
+// held is a Deployment of three pods that a reload at 12:01:01 holds still for ten minutes.
+func held(t *testing.T) *road {
+	t.Helper()
+	r := &road{stage: newStage(t)}
+	r.report = pausing{told{stageReport{stage: r.stage}, &r.lines}, r.clock}
+	r.add("web", true, "")
+	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts.Names.PausePeriod] = "10m" })
+	r.status(3, 3, 3)
+	r.play(time.Minute)
+	r.edit("web", "2")
+	r.play(2 * time.Second)
+	r.status(3, 0, 3)
+	r.play(time.Second)
+	r.wantPause(true, "paused for 10m0s")
+	return r
+}
+
+func (r *road) wantPause(paused bool, lines ...string) {
+	r.Helper()
+	obj, err := r.server.Get("deployments", inShop("web"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	is, since, _ := pauseOf(obj)
+	told := slices.DeleteFunc(slices.Clone(r.lines), func(line string) bool { return strings.Contains(line, "rolled") })
+	if is != paused || paused != (since != "") || !slices.Equal(told, lines) {
+		r.Errorf("paused %t since %q, told was %q; want %t, %q", is, since, told, paused, lines)
+	}
+}
+
+func TestAPauseGathersChangesAndEndsOnTime(t *testing.T) {
+	r := held(t)
+	for i := range 4 {
+		r.play(2 * time.Minute)
+		r.edit("web", fmt.Sprint(10+i))
+	}
+	r.play(time.Minute)
+	r.wantPause(true, "paused for 10m0s")
+	r.play(2 * time.Minute)
+	r.wantPause(false, "paused for 10m0s", "resumed at 12:11:01, spoilt false")
+	r.pods(0, 3)
+	r.status(3, 3, 3)
+	r.play(time.Second)
+	if last := r.lines[len(r.lines)-1]; last[:len("rolled 3 pods")] != "rolled 3 pods" || r.pauses.depth() != 0 {
+		t.Errorf("told was %q, %d wait", r.lines, r.pauses.depth())
+	}
+}
+
+func TestAPauseOutlivesTheController(t *testing.T) {
+	r := held(t)
+	next := newStage(t)
+	next.server, next.clock = r.server, r.clock
+	next.Controller = New(r.opts, next, next.clock, r.log, r.report)
+	next.installed, r.stage = r.installed, next
+	obj, err := r.server.Get("deployments", inShop("web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.deployments().put(obj, false)
+	r.play(9 * time.Minute)
+	r.wantPause(true, "paused for 10m0s")
+	r.play(2 * time.Minute)
+	r.wantPause(false, "paused for 10m0s", "resumed at 12:11:01, spoilt false")
+}
+
+func TestAStandbyLetsNothingGoOn(t *testing.T) {
+	r := held(t)
+	leads := false
+	r.leads = func() bool { return leads }
+	r.play(time.Hour)
+	r.wantPause(true, "paused for 10m0s")
+	leads = true
+	r.play(2 * time.Second)
+	if len(r.lines) != 2 {
+		t.Errorf("told was %q", r.lines)
+	}
+}
+
+func TestAResumeThatIsRefusedIsTriedUntilItSucceeds(t *testing.T) {
+	resource := schema.GroupResource{Resource: "deployments"}
+	for about, refusal := range map[string]error{
+		"by an error":     errors.New("not now"),
+		"as a conflict":   apierrors.NewConflict(resource, "web", errors.New("denied by a webhook")),
+		"as if it's gone": apierrors.NewNotFound(resource, "web"),
+	} {
+		t.Run(about, func(t *testing.T) {
+			r := held(t)
+			r.refuses = refusal
+			r.play(time.Hour)
+			r.wantPause(true, "paused for 10m0s")
+			if r.failed < 3 || r.failed > 25 {
+				t.Errorf("%d failures are told in an hour", r.failed)
+			}
+			r.refuses = nil
+			r.play(lastRetry)
+			if len(r.lines) != 2 {
+				t.Errorf("told was %q", r.lines)
+			}
+		})
+	}
+}
+
+func TestAPauseThatCannotBeJudgedDoesNotWaitForThat(t *testing.T) {
+	r := held(t)
+	// A look at it has failed, and the next one comes later.
+	r.queue.failed(named("web"))
+	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts.Names.PausePeriod] = "1s" })
+	r.play(time.Second)
+	if len(r.lines) != 2 {
+		t.Errorf("told was %q", r.lines)
+	}
+}
+
+func TestWhatSomebodyElseEndsIsNotEndedAgain(t *testing.T) {
+	r := held(t)
+	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = false })
+	wrote := r.patched
+	r.play(time.Second)
+	r.wantPause(false, "paused for 10m0s")
+	if r.patched != wrote+1 {
+		t.Errorf("%d writes to take away what was noted", r.patched-wrote)
+	}
+	// The next reload begins another.
+	r.edit("web", "3")
+	r.play(2 * time.Second)
+	r.wantPause(true, "paused for 10m0s", "paused for 10m0s")
+}
+
+func TestAPauseThatAToolPutsBackIsNotFoughtOver(t *testing.T) {
+	r := held(t)
+	obj, err := r.server.Get("deployments", inShop("web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := obj.GetAnnotations()[r.opts.Names.PausedAt]
+	r.play(time.Hour)
+	wrote := r.patched
+	for range 100 {
+		r.change(func(d *appsv1.Deployment) {
+			d.Spec.Paused, d.Annotations[r.opts.Names.PausedAt] = true, since
+		})
+		r.play(time.Minute)
+	}
+	if r.patched != wrote {
+		t.Errorf("%d writes against who puts the pause back", r.patched-wrote)
+	}
+	r.wantPause(true, "paused for 10m0s", "resumed at 12:11:01, spoilt false", "paused again")
+	// Once it is let go, the next one is ours again.
+	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = false })
+	r.edit("web", "3")
+	r.play(2 * time.Second)
+	r.play(time.Hour)
+	if obj, err = r.server.Get("deployments", inShop("web")); err != nil {
+		t.Fatal(err)
+	}
+	if paused, _, _ := pauseOf(obj); paused {
+		t.Errorf("it is left paused, told was %q", r.lines)
+	}
+}
+
+func TestTwoPausesWithinOneSecond(t *testing.T) {
+	r := held(t)
+	r.change(func(d *appsv1.Deployment) {
+		d.Annotations[r.opts.Names.PausePeriod], d.Annotations[reload.SettleAnnotation] = "1ms", "0s"
+	})
+	r.play(time.Second)
+	r.clock.SetTime(r.clock.Now().Truncate(time.Second).Add(time.Second))
+	for i := range 3 {
+		r.edit("web", fmt.Sprint(20+i))
+		r.play(100 * time.Millisecond)
+	}
+	r.play(time.Minute)
+	if obj, err := r.server.Get("deployments", inShop("web")); err != nil || obj.(*appsv1.Deployment).Spec.Paused {
+		t.Errorf("it is left paused, %v, told was %q", err, r.lines)
+	}
+}
+
+func TestADryRunEndsNoPause(t *testing.T) {
+	r := held(t)
+	r.opts.DryRun = true
+	wrote := r.patched
+	r.play(time.Hour)
+	if r.patched != wrote {
+		t.Errorf("%d writes in a dry run", r.patched-wrote)
+	}
+}

@@ -115,8 +115,12 @@ func unreachable(err error) error { return fmt.Errorf("ask the cluster: %w", err
 
 // paint is for terminals alone, and not for who does not want it: https://no-color.org.
 func paint(out io.Writer, getenv func(string) string) inspect.Paint {
+	return inspect.Paint{On: getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && terminal(out)}
+}
+
+func terminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
-	return inspect.Paint{On: ok && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))}
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // exitError ends with a code of its own. Without a text nothing is said.

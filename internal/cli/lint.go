@@ -92,20 +92,32 @@ func readManifests(into *inspect.Objects, file string, stdin io.Reader) error {
 }
 
 func (a *asking) lintCluster(ctx context.Context, cmd *cobra.Command) ([]inspect.Finding, []string, error) {
-	_, objects, err := a.read(ctx, cmd)
+	cluster, settings, err := a.settings(ctx, cmd)
 	if err != nil {
 		return nil, nil, err
 	}
+	objects, err := cluster.Read(ctx, settings, a.namespace)
+	if err != nil {
+		return nil, nil, unreachable(err)
+	}
 	unread := objects.Skipped()
+	if settings.Unmet {
+		unread = append(unread, "The controller was named, and its settings are not known: "+settings.Assumed+".")
+	}
 	if resources := objects.Unread(); len(resources) > 0 {
 		unread = append(unread, fmt.Sprintf("You may not list %s, so there may be more.", strings.Join(resources, ", ")))
 	}
 	return objects.Lint(false, a.clock.Now()), unread, nil
 }
 
+// tellFindings prints a line for each, as programs and grep want it, unless a person reads.
 func tellFindings(out io.Writer, found []inspect.Finding, unread []string) error {
 	for _, f := range found {
-		fmt.Fprintln(out, f)
+		if terminal(out) {
+			fmt.Fprintln(out, f.Folded())
+		} else {
+			fmt.Fprintln(out, f)
+		}
 	}
 	for _, why := range unread {
 		fmt.Fprintln(out, why)

@@ -16,9 +16,10 @@ func newWhy(getenv func(string) string, c clock.Clock) *cobra.Command {
 		Short: "Why a workload was rolled, or was not",
 		Long: `Say of a workload what rolls it and why, what does not and why not, what its pods have, and what happens next.
 
-With a SOURCE, such as configmap/web, only that one is spoken of. The answer is what the controller would decide, from
+With a SOURCE, such as configmap/web, only that one is spoken of. A pod (pod/web-5f7d8) stands for the workload that it is of. The answer is what the controller would decide, from
 what you may read; nothing is written.` + asTheController,
 		Example: `  %[1]s why deployment/web
+  %[1]s why pod/web-5f7d8c9b6-x2x9k
   %[1]s why -n shop statefulset/db secret/db-password`,
 		Args: between(1, 2, "a workload, such as deployment/web"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,7 +31,13 @@ what you may read; nothing is written.` + asTheController,
 			if len(args) == 2 {
 				source = args[1]
 			}
-			x, err := objects.Explain(a.namespace, args[0], source, cluster.Running(cmd.Context(), a.cfg.Names), c.Now())
+			workload := args[0]
+			if pod, ok := inspect.PodOf(workload); ok {
+				if workload, err = cluster.OwnerOf(cmd.Context(), a.namespace, pod); err != nil {
+					return err
+				}
+			}
+			x, err := objects.Explain(a.namespace, workload, source, cluster.Running(cmd.Context(), a.cfg.Names), c.Now())
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -25,6 +26,9 @@ func (f Finding) String() string {
 	}
 	return f.Object + ": " + oneLine(f.Text)
 }
+
+// Folded is the same for a terminal, in lines that fit.
+func (f Finding) Folded() string { return strings.Join(wrap(f.String(), Width-2), "\n  ") }
 
 // Lint returns what is wrong with what was read. Of manifests it is not known what else will be in the cluster, so that a
 // source which is not among them is a note.

@@ -46,6 +46,11 @@ func TestLint(t *testing.T) {
 			var b strings.Builder
 			for _, f := range read(t, name).objects.Lint(name == "lint-manifests", noon) {
 				fmt.Fprintln(&b, f)
+				for line := range strings.Lines(f.Folded()) {
+					if columns(strings.TrimRight(line, "\n")) > Width {
+						t.Errorf("too long for a terminal: %s", line)
+					}
+				}
 			}
 			unbounded(t, name, b.String())
 		})

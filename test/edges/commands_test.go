@@ -220,6 +220,19 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 	own := "--namespace=" + p.ns.Name
 	kubectl(0, "Deployment "+p.ns.Name+"/web is opted in", "reroll", "why", "deployment/web", own)
 	kubectl(2, "reroll: kubectl reroll why needs a workload", "reroll", "why")
+	// Whose pod did not restart knows the pod first.
+	var pod string
+	p.must(harness.Await(p.ctx, "a pod", func(context.Context) error {
+		cmd := exec.CommandContext(p.ctx, clients.Kubectl, "get", "pods", own, "--selector=app=web", "--output=name")
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Cluster.Kubeconfig())
+		out, err := cmd.Output()
+		if pod, _, _ = strings.Cut(string(out), "\n"); err == nil && pod == "" {
+			err = errors.New("there is none yet")
+		}
+		return err
+	}))
+	kubectl(0, "Deployment "+p.ns.Name+"/web is opted in", "reroll", "why", pod, own)
+	kubectl(1, `pods "none" not found`, "reroll", "why", "pod/none", own)
 	kubectl(0, "why Why a workload was rolled, or was not :4", "__complete", "reroll", "wh")
 	kubectl(0, "deployment/web :4", "__complete", "reroll", "why", own, "dep")
 	kubectl(0, "configmap/web :4", "__complete", "reroll", "why", own, "deployment/web", "configmap/w")

@@ -1,0 +1,47 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PodOf returns the name of a pod, if a text names one: whose pod did not restart knows the pod first.
+func PodOf(text string) (name string, ok bool) {
+	kind, name, _ := strings.Cut(text, "/")
+	switch strings.ToLower(kind) {
+	case "pod", "pods", "po":
+		return name, name != ""
+	default:
+		return "", false
+	}
+}
+
+// OwnerOf returns the workload that a pod is of, as KIND/NAME.
+func (c *Cluster) OwnerOf(ctx context.Context, ns, pod string) (string, error) {
+	p, err := c.CoreV1().Pods(ns).Get(ctx, pod, metav1.GetOptions{})
+	if err != nil {
+		return "", fmt.Errorf("ask whose pod %s is: %w", pod, err)
+	}
+	owner := metav1.GetControllerOf(p)
+	if owner != nil && owner.Kind == "ReplicaSet" {
+		rs, err := c.AppsV1().ReplicaSets(ns).Get(ctx, owner.Name, metav1.GetOptions{})
+		if err != nil {
+			return "", fmt.Errorf("ask whose pod %s is: %w", pod, err)
+		}
+		if above := metav1.GetControllerOf(rs); above != nil {
+			owner = above
+		}
+	}
+	if owner == nil {
+		return "", fmt.Errorf("pod %s is of no workload, so nothing rolls it", pod)
+	}
+	for _, kind := range workloadKinds() {
+		if kind == owner.Kind {
+			return strings.ToLower(kind) + "/" + owner.Name, nil
+		}
+	}
+	return "", fmt.Errorf("pod %s is of %s %s, and nothing here rolls a %s", pod, owner.Kind, owner.Name, owner.Kind)
+}

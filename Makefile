@@ -161,22 +161,24 @@ linux:
 cgo: preflight
 	@cc=$$($(GO) env CC); command -v $${cc%% *} >/dev/null || { echo "The race detector needs a C compiler, and there is no '$$cc'. Debian: apt-get install gcc libc6-dev"; exit 1; }
 
-# The tools are built again when their modules change.
+# Each is the one tool that its module pins, and built again when that changes.
+tool = $(@F)
+link-helm = -X helm.sh/helm/v4/internal/version.version=$$($(GO) list -m -f '{{.Version}}' helm.sh/helm/v4)
+define build-tool
+	@echo "Building $(tool) (once; about 2 minutes on two cores)"
+	@mkdir -p bin && cd tools/$(tool) && export CGO_ENABLED=0 GOWORK=off && $(GO_SH) sources tool && \
+		$(GO_SH) build -ldflags "-s -w $(link-$(tool))" -o $(CURDIR)/$@ tool && touch $(CURDIR)/$@
+endef
+
 bin/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum | preflight
-	@echo "Building golangci-lint (once; about 2 minutes on two cores)"
-	@mkdir -p bin && cd tools/golangci-lint && export CGO_ENABLED=0 GOWORK=off && $(GO_SH) sources tool && \
-		$(GO_SH) build -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint && touch $(CURDIR)/$@
+	$(build-tool)
 
 bin/helm: tools/helm/go.mod tools/helm/go.sum | preflight
-	@echo "Building helm (once; about 2 minutes on two cores)"
-	@mkdir -p bin && cd tools/helm && export CGO_ENABLED=0 GOWORK=off && $(GO_SH) sources tool && \
-		$(GO_SH) build -ldflags '-s -w -X helm.sh/helm/v4/internal/version.version='$$($(GO) list -m -f '{{.Version}}' helm.sh/helm/v4) -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm && touch $(CURDIR)/$@
+	$(build-tool)
 
 # What publishes a release.
 bin/crane: tools/crane/go.mod tools/crane/go.sum | preflight
-	@mkdir -p bin && cd tools/crane && export CGO_ENABLED=0 GOWORK=off && $(GO_SH) sources tool && \
-		$(GO_SH) build -ldflags '-s -w' -o $(CURDIR)/$@ github.com/google/go-containerregistry/cmd/crane && touch $(CURDIR)/$@
+	$(build-tool)
 
 bin/cosign: tools/cosign/go.mod tools/cosign/go.sum | preflight
-	@mkdir -p bin && cd tools/cosign && export CGO_ENABLED=0 GOWORK=off && $(GO_SH) sources tool && \
-		$(GO_SH) build -ldflags '-s -w' -o $(CURDIR)/$@ github.com/sigstore/cosign/v3/cmd/cosign && touch $(CURDIR)/$@
+	$(build-tool)

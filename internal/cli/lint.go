@@ -92,16 +92,12 @@ func readManifests(into *inspect.Objects, file string, stdin io.Reader) error {
 }
 
 func (a *asking) lintCluster(ctx context.Context, cmd *cobra.Command) ([]inspect.Finding, []string, error) {
-	cluster, settings, err := a.settings(ctx, cmd)
+	_, objects, err := a.read(ctx, cmd)
 	if err != nil {
 		return nil, nil, err
 	}
-	objects, err := cluster.Read(ctx, settings, a.namespace)
-	if err != nil {
-		return nil, nil, unreachable(err)
-	}
 	unread := objects.Skipped()
-	if settings.Unmet {
+	if settings := objects.Settings(); settings.Unmet {
 		unread = append(unread, "The controller was named, and its settings are not known: "+settings.Assumed+".")
 	}
 	if resources := objects.Unread(); len(resources) > 0 {

@@ -11,12 +11,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// What a controller writes down about itself is what a command takes it for.
-func TestWhatIsWrittenDownIsTaken(t *testing.T) {
-	told, flags := parsed(t, "--auto-reload-all", "--auto-annotation=example.org/roll", "--namespaces-to-ignore=a,b", "--reload-strategy=annotations",
-		"--namespace-selector=team in (a,b)", "--is-Argo-Rollouts=false", "--log-level=debug", "--reload-on-delete",
-		"--settle=3s", "--settle-max=4m", "--settle-gitops=0s", "--on-revert=restart", "--secret-marks=sha1")
-	text, err := json.Marshal(told.Options(flags))
+// writtenDown is what somebody else reads of the options.
+func writtenDown(t *testing.T, told map[string]any) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(told)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,6 +22,15 @@ func TestWhatIsWrittenDownIsTaken(t *testing.T) {
 	if err := json.Unmarshal(text, &options); err != nil {
 		t.Fatal(err)
 	}
+	return options
+}
+
+// What a controller writes down about itself is what a command takes it for.
+func TestWhatIsWrittenDownIsTaken(t *testing.T) {
+	told, flags := parsed(t, "--auto-reload-all", "--auto-annotation=example.org/roll", "--namespaces-to-ignore=a,b", "--reload-strategy=annotations",
+		"--namespace-selector=team in (a,b)", "--is-Argo-Rollouts=false", "--log-level=debug", "--reload-on-delete",
+		"--settle=3s", "--settle-max=4m", "--settle-gitops=0s", "--on-revert=restart", "--secret-marks=sha1")
+	options := writtenDown(t, told.Options(flags))
 
 	var c Config
 	own := pflag.NewFlagSet("why", pflag.ContinueOnError)
@@ -67,14 +74,7 @@ func TestTheNamespaceOfTheEnvironmentIsWrittenDown(t *testing.T) {
 // A controller that was told nothing is as one that is not told about.
 func TestDefaultsAreTaken(t *testing.T) {
 	told, flags := parsed(t)
-	text, err := json.Marshal(told.Options(flags))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var options map[string]any
-	if err := json.Unmarshal(text, &options); err != nil {
-		t.Fatal(err)
-	}
+	options := writtenDown(t, told.Options(flags))
 	var c Config
 	own := pflag.NewFlagSet("why", pflag.ContinueOnError)
 	c.BindDecisionFlags(own)

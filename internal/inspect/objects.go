@@ -196,6 +196,9 @@ func podsOf(w *reload.Workload, in Pods) ([]Pod, error) {
 	return found, err
 }
 
+// Settings are those that it was read by.
+func (o *Objects) Settings() *Settings { return o.settings }
+
 // Unread are the resources that may not be listed, but for what the controller does not read either.
 func (o *Objects) Unread() []string {
 	var all []string

@@ -38,10 +38,9 @@ func (c *Cluster) OwnerOf(ctx context.Context, ns, pod string) (string, error) {
 	if owner == nil {
 		return "", fmt.Errorf("pod %s is of no workload, so nothing rolls it", pod)
 	}
-	for _, kind := range workloadKinds() {
-		if kind == owner.Kind {
-			return strings.ToLower(kind) + "/" + owner.Name, nil
-		}
+	kind := strings.ToLower(owner.Kind)
+	if workloadKinds()[kind] == owner.Kind {
+		return kind + "/" + owner.Name, nil
 	}
 	return "", fmt.Errorf("pod %s is of %s %s, and nothing here rolls a %s", pod, owner.Kind, owner.Name, owner.Kind)
 }

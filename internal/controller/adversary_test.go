@@ -56,7 +56,7 @@ func (s *stage) Pods(context.Context, *reload.Workload) (reload.Pods, error) {
 	s.asked++
 	s.clock.Step(s.takes)
 	var pods reload.Pods
-	pods.Add(s.server.Now().Add(time.Hour), 0)
+	pods.Add(s.server.Now().Add(time.Hour), time.Time{}, 0)
 	return pods, nil
 }
 

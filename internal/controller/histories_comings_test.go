@@ -80,7 +80,7 @@ func (w *workloadTruth) miss(l *look) {
 
 // note notes which sources were there when we wrote to a workload.
 func (w *workloadTruth) note(l *look) {
-	for src := range w.covered {
+	for src, since := range w.covered {
 		version, known := l.known[src]
 		switch {
 		case known:
@@ -91,6 +91,8 @@ func (w *workloadTruth) note(l *look) {
 		case w.lastRolled() >= l.gone[src] && l.onDelete:
 			w.named[src] = false // it was rolled since, by somebody else or for another source
 			delete(w.adopted, src)
+		case l.departed[src] > since && w.lastRolled() < l.departed[src]:
+			w.named[src] = true // its pods may have it, so that only what it comes back with counts
 		}
 	}
 }

@@ -72,7 +72,7 @@ func newHistory(seed uint64, steps int) *history {
 	}
 	flags := rand.New(rand.NewPCG(seed, 2))
 	h.onCreate, h.onDelete = flags.IntN(5) < 2, flags.IntN(5) < 2
-	h.pauses = flags.IntN(6) == 0 && !h.onDelete // a source that goes before the first ledger is a story of its own
+	h.pauses = flags.IntN(6) == 0
 	h.pods = simapi.NewPods(h.server, 2)
 	h.oracle = newOracle(h)
 	h.server.Observe(h.oracle.observe)

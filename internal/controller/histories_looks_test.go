@@ -19,7 +19,9 @@ type look struct {
 	// live is, by resource, from which version on nothing has been missed.
 	live map[string]uint64
 	// gone is, by source, up to which version it is known not to be there.
-	gone     map[simapi.Source]uint64
+	gone map[simapi.Source]uint64
+	// departed is, by source, the version in which it was seen to be deleted.
+	departed map[simapi.Source]uint64
 	onDelete bool
 
 	asked bool
@@ -151,6 +153,19 @@ func (h *history) restless() bool {
 	if _, later, _ := h.c.pauses.pop(); wait == 0 || later > 0 && later < wait {
 		wait = later
 	}
+	if wait == 0 && h.followsWhatRests() {
+		_, wait, _ = h.c.ends.pop() // it was refused the pods, and asks again
+	}
 	h.elapse(wait)
 	return wait > 0
+}
+
+// followsWhatRests tells that a rollout is followed which has ended by its status.
+func (h *history) followsWhatRests() bool {
+	for key := range h.c.following {
+		if now, ok := h.c.state.Workload(key); ok && now.AtRest {
+			return true
+		}
+	}
+	return false
 }

@@ -138,7 +138,10 @@ func (o *oracle) whole(resource string, version uint64, names map[types.Namespac
 }
 
 func (o *oracle) look(key reload.WorkloadKey) *look {
-	l := &look{life: o.h.life, key: key, known: maps.Clone(o.known), live: maps.Clone(o.live), gone: maps.Clone(o.gone), onDelete: o.h.onDelete}
+	l := &look{life: o.h.life, key: key, known: maps.Clone(o.known), live: maps.Clone(o.live), gone: maps.Clone(o.gone), departed: map[simapi.Source]uint64{}, onDelete: o.h.onDelete}
+	for src := range o.goneAt {
+		l.departed[src] = o.gone[src]
+	}
 	for _, f := range o.h.feeds {
 		if f.taking {
 			l.live[f.resource] = never
@@ -279,7 +282,7 @@ func (o *oracle) judgePods(w *workloadTruth, obj simapi.Object, src simapi.Sourc
 // which nothing more is to be tried.
 func (o *oracle) undetectable(w *workloadTruth, src simapi.Source) bool {
 	s := o.sources[src]
-	if o.h.annotations && w.undone() {
+	if w.undone() && (o.h.annotations || w.again) {
 		return true // there is no other mark to try after the annotation, which somebody may have taken back
 	}
 	away, back := s.away()

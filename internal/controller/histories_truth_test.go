@@ -85,6 +85,8 @@ type workloadTruth struct {
 	unreadable map[simapi.Source]bool
 	// tampered counts how often somebody else changed the ledger.
 	tampered int
+	// again tells that our last rollout came with nothing that the one before had not come with.
+	again bool
 	// pausedAt is when our last reload that paused it took effect.
 	pausedAt time.Time
 }
@@ -273,6 +275,18 @@ func asksFor(obj simapi.Object, src simapi.Source, refers bool) bool {
 	return refers && (annotations[names.Auto] == "true" || annotations[auto] == "true") || slices.Contains(entries, src.Name)
 }
 
+// bringsNews tells whether a rollout of ours comes with a content that none had come with.
+func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
+	for src := range w.covered {
+		for _, c := range o.sources[src].changes {
+			if c.version > w.carried[src] && c.version <= l.known[src] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // ours takes a write of the controller.
 func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	l := o.h.landing.look
@@ -285,6 +299,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 			o.fail("%s was rolled at version %d without a change since its last rollout: %s", w.name, e.Version, why)
 		}
 		w.reloads = append(w.reloads, e.Version)
+		w.again = !o.bringsNews(w, l)
 		for src := range w.covered {
 			w.carried[src] = max(w.carried[src], l.known[src])
 		}

@@ -163,6 +163,9 @@ type Pod struct {
 	Created time.Time
 	Version uint64
 
+	// Started is when a container was last started.
+	Started time.Time
+
 	running reload.RunningPod
 	// owners are all that is kept of the object.
 	owners corev1.Pod
@@ -172,7 +175,7 @@ type Pod struct {
 func readPod(pod *corev1.Pod, names reload.Names) (Pod, bool) {
 	version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
 	return Pod{
-		Name: pod.Name, Labels: pod.Labels, Created: pod.CreationTimestamp.Time, Version: version,
+		Name: pod.Name, Labels: pod.Labels, Created: pod.CreationTimestamp.Time, Started: reload.LastStart(pod), Version: version,
 		running: reload.ReadPod(pod, names), owners: corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: pod.OwnerReferences}},
 	}, pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }

@@ -14,6 +14,9 @@ type Departure struct {
 	Time time.Time
 	// Unselected tells that the controller was told not to look at it by then.
 	Unselected bool
+	// Source and Seen are what was known of it then.
+	Source Source
+	Seen   SourceSeen
 }
 
 // appeared is for a source that was made later than the workload: its pods run
@@ -41,6 +44,7 @@ func (f *Facts) appeared(c *Concern) finding {
 // an entry was there when it was written, unless it is noted to be gone.
 func (f *Facts) findGone(base base, t *tally) {
 	if base.err != nil {
+		f.findDeparted(base, t)
 		return
 	}
 	t.noted = base.ledger.OnDelete != f.OnDelete
@@ -59,6 +63,67 @@ func (f *Facts) findGone(base base, t *tally) {
 			f.gone(key, base, t)
 		}
 	}
+}
+
+// findDeparted is for sources that were there until after we began to watch, while the workload had no ledger. Its pods
+// may have them: what they have is noted, for when they are made again.
+func (f *Facts) findDeparted(base base, t *tally) {
+	for _, c := range f.departed() {
+		key := c.Source.Key.Local()
+		deleted := f.Gone[key].Version
+		switch {
+		case f.Seen.Policy > deleted, f.Seen.Template > deleted && !f.Seen.Returned:
+			continue // nobody asked for it then, or its pods were started without it
+		case f.OnDelete && deleted > f.Seen.Since:
+			t.gone = append(t.gone, key)
+			t.changes = append(t.changes, c)
+			continue
+		}
+		found := f.unrecorded(&c, base)
+		switch found {
+		case changed:
+			t.depart(&c, Digest{}) // like no content that it can come back with
+			t.recorded++
+			continue
+		case recorded:
+			t.depart(&c, c.Source.Digest)
+		}
+		t.add(c, found)
+	}
+}
+
+func (t *tally) depart(c *Concern, digest Digest) {
+	if t.departed == nil {
+		t.departed = map[LocalKey]Digest{}
+	}
+	t.departed[c.Source.Key.Local()] = digest
+	t.departedTime = max(t.departedTime, c.Source.DataTime.Unix())
+}
+
+// completed is a ledger with what departed before there was one. Pods of a reload start without it.
+func (t *tally) completed(known Ledger, instance string) Ledger {
+	if t.departed != nil && len(t.changes) == 0 {
+		known.Entries, known.Instance, known.DataTime = t.departed, instance, t.departedTime
+	}
+	return known
+}
+
+// departed are the sources that were seen to be deleted and that concerned the workload, sorted.
+func (f *Facts) departed() []Concern {
+	var departed []Concern
+	for _, key := range slices.SortedFunc(maps.Keys(f.Gone), compareLocalKeys) {
+		left := f.Gone[key]
+		if left.Unselected || !f.isAbsent(key) {
+			continue
+		}
+		reference, refers := f.Workload.Reference(key)
+		verdict := f.Workload.Judge(left.Source.Key, left.Source.Annotations, f.AutoReloadAll)
+		if !verdict.Concerned || !refers && !f.Workload.Policy.Names(key) {
+			continue
+		}
+		departed = append(departed, Concern{Source: left.Source, Seen: left.Seen, Verdict: verdict, Deleted: true, Uses: reference.Uses})
+	}
+	return departed
 }
 
 // gone is for a source that was there when the ledger was written.

@@ -151,6 +151,75 @@ func TestASourceThatIsDeleted(t *testing.T) {
 	}
 }
 
+func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
+	auto := func(f *Facts) {
+		f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().Auto: "true"}, nil, DefaultNames())
+	}
+	// It was edited at some time, and deleted at 130.
+	deleted := func(edited SourceSeen) *situation {
+		return web().with(auto).cm("one", 120).with(func(f *Facts) {
+			left := f.Concerns[0].Source
+			f.Concerns, f.Gone = nil, map[LocalKey]Departure{cmKey: {Version: 130, Source: left, Seen: edited}}
+		})
+	}
+	edited := SourceSeen{Content: 120, Edited: true, Created: 1, Annotations: 1, Version: 120}
+	unseen := SourceSeen{Version: 120}
+	none, unknown := Digest{}, Digest{}
+	copy(none[:], "no entry")
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+		then Digest
+	}{
+		"its pods were started before the edit":            {deleted(edited), Record, unknown},
+		"or after it":                                      {deleted(edited).with(func(f *Facts) { f.Seen.Template = 125 }), Record, digestOf("one")},
+		"the pods have to be asked":                        {deleted(unseen), AskPods, none},
+		"one is older":                                     {deleted(unseen).pods(1, 110), Record, unknown},
+		"all are younger":                                  {deleted(unseen).pods(1, 126), Record, digestOf("one")},
+		"somebody has rolled the workload since":           {deleted(edited).with(func(f *Facts) { f.Seen.Template = 131 }), Nothing, none},
+		"its template may have come back since":            {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.AtRest = 131, true, true }).pods(1, 110), Record, unknown},
+		"the workload came to ask for it later":            {deleted(edited).with(func(f *Facts) { f.Seen.Policy = 131 }), Nothing, none},
+		"it was not selected":                              {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Unselected = true; f.Gone[cmKey] = left }), Nothing, none},
+		"it was told not to matter":                        {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Ignore = true; f.Gone[cmKey] = left }), Nothing, none},
+		"deletions count":                                  {deleted(edited).with(onDelete), Reload, none},
+		"deletions count, and the workload was seen later": {deleted(edited).with(onDelete).with(func(f *Facts) { f.Seen.Since = 135 }).pods(1, 110), Record, unknown},
+		"another source changed: new pods do without it":   {deleted(edited).source(Secret, "sec", "x", 10, 140, SourceSeen{Content: 140, Edited: true, Annotations: 1, Version: 140}), Reload, none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Decide(tc.when.f)
+			if d.Action != tc.want {
+				t.Fatalf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+			digest, ok := d.Ledger.Entries[cmKey]
+			if !ok {
+				digest = none
+			}
+			if digest != tc.then {
+				t.Errorf("the ledger has %s for it, want %s", digest, tc.then)
+			}
+			if d.Action != Record {
+				return
+			}
+			text, err := ParseLedger(d.Ledger.String())
+			if err != nil || text.Entries[cmKey] != tc.then {
+				t.Fatalf("written and read the ledger has %s (%v)", text.Entries[cmKey], err)
+			}
+			// It is made again as it was last.
+			again := tc.when.cm("one", 150).with(func(f *Facts) {
+				f.Gone, f.Workload.LedgerText, f.Workload.AtRest, f.Seen.Compared = nil, d.Ledger.String(), true, true
+				f.Concerns[0].Seen = SourceSeen{Content: 120, Edited: true, Created: 150, Annotations: 1, Version: 150}
+			}).pods(1, 110)
+			want := Reload
+			if tc.then == digestOf("one") {
+				want = Nothing
+			}
+			if d := Decide(again.f); d.Action != want {
+				t.Errorf("when it is made again as it was, it is decided to %s, want %s: %s", d.Action, want, d.Why)
+			}
+		})
+	}
+}
+
 func TestADeletionIsMarked(t *testing.T) {
 	for name, tc := range map[string]struct {
 		when             *situation

@@ -146,7 +146,7 @@ func (f *Facts) decide() Decision {
 	switch {
 	case errors.Is(base.err, ErrNewerFormat):
 		return Decision{Why: base.err.Error() + "; it is left alone", TooNew: true}
-	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" || !f.OnDelete):
+	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" && len(f.departed()) == 0 || f.Remembered != "" && !f.OnDelete):
 		return Decision{Why: "no source concerns it"}
 	}
 
@@ -163,7 +163,7 @@ func (f *Facts) decide() Decision {
 	slices.SortStableFunc(tally.changes, laterLast)
 	slices.SortStableFunc(tally.outlived, laterLast)
 
-	next := f.ledger(base.ledger, tally.gone)
+	next := f.ledger(tally.completed(base.ledger, f.Instance), tally.gone)
 	switch {
 	case len(tally.changes) > 0:
 		next.Counter++
@@ -190,6 +190,10 @@ type tally struct {
 	undecided                          int
 	// gone are the sources without which the pods run, or will.
 	gone []LocalKey
+	// departed is what pods have of sources that were deleted before there was a
+	// ledger, and departedTime the newest data time of those.
+	departed     map[LocalKey]Digest
+	departedTime int64
 	// noted tells that what the ledger says of deletions is not what it has to.
 	noted bool
 }

@@ -80,17 +80,18 @@ type Pods struct {
 }
 
 type pod struct {
-	created time.Time
-	version uint64
+	created, started time.Time
+	version          uint64
 }
 
-// Add counts a pod in. Version is that of the object: it was made no later.
-func (p *Pods) Add(created time.Time, version uint64) {
+// Add counts a pod in. Started is when a container of it was last started, by the clock of its node; zero if none was.
+// Version is that of the object: it was made no later.
+func (p *Pods) Add(created, started time.Time, version uint64) {
 	if p.Count == 0 || created.Before(p.Oldest) {
 		p.Oldest = created
 	}
 	p.Count++
-	p.all = append(p.all, pod{created, version})
+	p.all = append(p.all, pod{created, started, version})
 }
 
 // evidence is an answer to the question whether pods have a content already.
@@ -153,11 +154,17 @@ func (p Pods) olderThanSource(c *Concern) bool {
 	return p.Count > 0 && p.Oldest.Before(c.Source.Created)
 }
 
+// ranBefore tells that a pod was made before a time, and no container of it was started later. One waits for sources that
+// are not there, and one that ends is started again with what its sources have by then.
+func (p pod) ranBefore(t time.Time) bool {
+	return p.created.Before(t) && p.started.Add(startLag).Before(t)
+}
+
 // missed tells whether a pod may have been started while a content was away.
 func (p Pods) missed(c *Concern) bool {
 	return slices.ContainsFunc(p.all, func(pod pod) bool {
 		switch {
-		case pod.version != 0 && pod.version < c.Left.Version, pod.created.Before(c.Left.Time):
+		case pod.version != 0 && pod.version < c.Left.Version, pod.ranBefore(c.Left.Time):
 			return false
 		case c.Left.Noted && pod.created.After(c.Source.DataTime.Add(startLag)):
 			return false

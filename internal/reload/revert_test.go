@@ -3,6 +3,7 @@ package reload
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -160,24 +161,28 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		return web().ledger(nil).source(ConfigMap, "cm", "one", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}).
 			with(left(Left{Version: 110, Time: at(110), Noted: true}))
 	}
-	pod := func(created int64, version uint64) func(*Facts) {
+	started := func(created, started int64, version uint64) func(*Facts) {
 		return func(f *Facts) {
 			f.Pods = &Pods{}
-			f.Pods.Add(at(created), version)
+			f.Pods.Add(at(created), at(started), version)
 		}
 	}
+	pod := func(created int64, version uint64) func(*Facts) { return started(created, created, version) }
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
 	}{
 		"the pods are asked": {away(), AskPods},
 		"there are none":     {away().pods(0, 0), Record},
-		"a pod was there before, as its version tells":     {away().with(pod(110, 109)), Record},
-		"a pod was there before, as its age tells":         {away().with(pod(109, 115)), Record},
-		"a pod was started meanwhile":                      {away().with(pod(112, 115)), Reload},
-		"a pod was started right after, by a slow kubelet": {away().with(pod(125, 130)), Reload},
-		"a pod was started long after":                     {away().with(pod(126, 130)), Record},
-		"when it came back is not known":                   {away().with(left(Left{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
+		"a pod was there before, as its version tells":          {away().with(pod(110, 109)), Record},
+		"a pod was there before, as its age tells":              {away().with(pod(104, 115)), Record},
+		"it was started before, and the clocks of nodes differ": {away().with(started(90, 105, 115)), Reload},
+		"it was made before, and waited for a source":           {away().with(started(90, 112, 115)), Reload},
+		"it was made before, and nothing in it has started":     {away().with(func(f *Facts) { f.Pods = &Pods{}; f.Pods.Add(at(90), time.Time{}, 115) }), Record},
+		"a pod was started meanwhile":                           {away().with(pod(112, 115)), Reload},
+		"a pod was started right after, by a slow kubelet":      {away().with(pod(125, 130)), Reload},
+		"a pod was started long after":                          {away().with(pod(126, 130)), Record},
+		"when it came back is not known":                        {away().with(left(Left{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := Decide(tc.when.f); d.Action != tc.want {

@@ -125,7 +125,10 @@ func (p *Pods) Step(w Object) bool {
 		switch _, started := p.started[pod.UID]; {
 		case pod.Labels[revisionLabel] != revision:
 			old = append(old, pod)
-		case started || p.start(w, pod):
+		case started:
+			current = append(current, pod)
+		case p.start(w, pod):
+			p.server.editStatus(pod, "kubelet", p.run)
 			current = append(current, pod)
 		default:
 			current, waiting = append(current, pod), true
@@ -194,9 +197,16 @@ func (p *Pods) create(w Object, revision string) {
 	}
 	pod.Labels[revisionLabel] = revision
 	made, err := p.server.Create(pod, "kube-controller-manager")
-	if err == nil {
-		p.start(w, made.(*corev1.Pod))
+	if err == nil && p.start(w, made.(*corev1.Pod)) {
+		p.server.editStatus(made, "kubelet", p.run)
 	}
+}
+
+// run is what the status of a pod shows whose container has started.
+func (p *Pods) run(obj Object) {
+	obj.(*corev1.Pod).Status.ContainerStatuses = []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(p.server.Now())}},
+	}}
 }
 
 // start gives a pod the content of its sources, if all of them exist. It may only be called while the workload still

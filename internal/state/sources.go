@@ -117,6 +117,7 @@ func (s *State) DeleteSource(key reload.SourceKey, departure reload.Departure) [
 	if known, ok := s.sources[key]; ok {
 		known.departure = departure
 		known.departure.Unselected = known.Annotations.Unselected
+		known.departure.Source, known.departure.Seen = known.Source, known.seen
 		s.keepGone(known)
 	}
 	delete(s.sources, key)

@@ -118,6 +118,16 @@ func order(c *Concern, w WorkloadSeen) evidence {
 	}
 }
 
+// order also knows that pods are restarted while their template stays as it is.
+// Then their age decides.
+func (f *Facts) order(c *Concern) evidence {
+	found := order(c, f.Seen)
+	if _, restarted := f.restartedByReloader(c); restarted && found == stale {
+		return unknown
+	}
+	return found
+}
+
 // startLag is how long after a change a starting pod may still be given the
 // content before it: kubelets learn of changes by a watch of their own.
 const startLag = 5 * time.Second
@@ -143,6 +153,19 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 		case c.Seen.Timeless:
 			n++ // its age says nothing
 		case !pod.created.After(sure):
+			n++
+		}
+	}
+	return n
+}
+
+// left counts the pods that may not have a content and are not replaced by a
+// restart of all that were made before a time. Such times are whole seconds, so
+// that a pod of the second of the change may be from before it.
+func (p Pods) left(c *Concern, restart time.Time) int {
+	n := 0
+	for _, pod := range p.all {
+		if !pod.created.Before(restart) && !pod.created.After(c.Source.DataTime) {
 			n++
 		}
 	}

@@ -136,7 +136,7 @@ func otherKey(kind SourceKind, base base, f *Facts) bool {
 // compared is for content that differs from the ledger: a change, unless
 // somebody else has rolled the workload since.
 func (f *Facts) compared(c *Concern, base base) finding {
-	switch order(c, f.Seen) {
+	switch f.order(c) {
 	case fresh:
 		return recorded
 	case stale:
@@ -175,7 +175,7 @@ func (f *Facts) mayHaveChanged(c *Concern, base base, sameCount bool) finding {
 
 // underOtherKey is for Secrets whose digest in the ledger says nothing any more.
 func (f *Facts) underOtherKey(c *Concern, base base) finding {
-	switch order(c, f.Seen) {
+	switch f.order(c) {
 	case fresh:
 		return recorded
 	case stale:
@@ -215,7 +215,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 	if !edited(c) {
 		return recorded // it appeared; what refers to it could not start without it
 	}
-	switch order(c, f.Seen) {
+	switch f.order(c) {
 	case fresh:
 		return recorded
 	case stale:
@@ -236,10 +236,10 @@ func (f *Facts) asked(c *Concern) finding {
 	case f.Pods == nil:
 		return asking
 	}
-	if f.Pods.older(c, f.Seen) > 0 {
-		return changed
+	if at, ok := f.restartedByReloader(c); ok && f.Pods.left(c, at) == 0 || f.Pods.older(c, f.Seen) == 0 {
+		return recorded
 	}
-	return recorded
+	return changed
 }
 
 // reloaderMark returns the mark that Reloader has left for a source, if it
@@ -284,7 +284,7 @@ func (f *Facts) marked(c *Concern, mark string) finding {
 	if mark == hex.EncodeToString(c.Source.Reloader[:]) || mark == MarkHash(c.Source, SecretMarksKeyed) {
 		return recorded
 	}
-	switch order(c, f.Seen) {
+	switch f.order(c) {
 	case fresh:
 		return recorded
 	case stale:

@@ -3,6 +3,7 @@ package reload
 import (
 	"encoding/hex"
 	"slices"
+	"time"
 )
 
 // reloaderManager is the field manager under which Reloader writes.
@@ -21,8 +22,21 @@ func (f *Facts) rolledByReloader(c *Concern) bool {
 // change that we have seen, too.
 func (f *Facts) besideReloader() bool {
 	return slices.ContainsFunc(f.Concerns, func(c Concern) bool {
-		return c.Seen.Edited && f.Seen.Template > c.Seen.Content && f.rolledByReloader(&c)
+		_, restarted := f.restartedByReloader(&c)
+		return c.Seen.Edited && (restarted || f.Seen.Template > c.Seen.Content && f.rolledByReloader(&c))
 	})
+}
+
+// restartedByReloader tells when all pods have to be younger than, if Reloader has
+// said so no earlier than the present content of a source came. That leaves the
+// pod template as it was.
+func (f *Facts) restartedByReloader(c *Concern) (at time.Time, ok bool) {
+	marks := &f.Workload.Marks
+	if marks.Writers[restartField] != reloaderManager || c.Seen.Timeless {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, marks.RestartAt)
+	return at, err == nil && !at.Before(c.Source.DataTime)
 }
 
 // leftToReloader tells that Reloader has rolled the workload while nobody

@@ -71,6 +71,47 @@ func TestReloaderThatRollsAsWellIsNoticed(t *testing.T) {
 	}
 }
 
+// restartedAt is a restart of all pods by Reloader, after a change that was seen and leaves the template as it is.
+func (s *situation) restartedAt(second int64, by string) *situation {
+	s.f.Workload.Marks.RestartAt = at(second).UTC().Format(time.RFC3339)
+	s.f.Workload.Marks.Writers = map[string]string{restartField: by}
+	s.f.Concerns[0].Seen = SourceSeen{Content: 30, Edited: true, Version: 30}
+	s.f.Seen.Template, s.f.Seen.Since = 10, 10
+	return s
+}
+
+// made are pods of these ages.
+func (s *situation) made(seconds ...int64) *situation {
+	s.f.Pods = &Pods{}
+	for _, second := range seconds {
+		s.f.Pods.Add(at(second), 0)
+	}
+	return s
+}
+
+func TestPodsThatReloaderHasRestarted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		when   *situation
+		want   Action
+		beside bool
+	}{
+		"the pods are not known yet":              {web().ledger(nil).cm("two", 110).restartedAt(111, "Reloader"), AskPods, true},
+		"all of them have to go":                  {web().ledger(nil).cm("two", 110).restartedAt(111, "Reloader").made(100, 110), Record, true},
+		"some have gone":                          {web().ledger(nil).cm("two", 110).restartedAt(111, "Reloader").made(100, 112), Record, true},
+		"in the second of the change":             {web().ledger(nil).cm("two", 110).restartedAt(110, "Reloader").made(109, 111), Record, true},
+		"and one pod is from that second":         {web().ledger(nil).cm("two", 110).restartedAt(110, "Reloader").made(109, 110), Reload, true},
+		"before the change":                       {web().ledger(nil).cm("two", 110).restartedAt(109, "Reloader").made(100), Reload, false},
+		"it was somebody else":                    {web().ledger(nil).cm("two", 110).restartedAt(111, "kubectl").made(100), Reload, false},
+		"keys were only taken away, nobody knows": {web().ledger(nil).cm("two", 110).restartedAt(111, "Reloader").with(func(f *Facts) { f.Concerns[0].Seen.Timeless = true }).made(100), Reload, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := Decide(tc.when.f); d.Action != tc.want || d.BesideReloader != tc.beside {
+				t.Errorf("decided to %s, want %s: %s; beside Reloader: %t, want %t", d.Action, tc.want, d.Why, d.BesideReloader, tc.beside)
+			}
+		})
+	}
+}
+
 func TestWhenReloaderWrote(t *testing.T) {
 	entry := func(manager string, second int64, raw string) metav1.ManagedFieldsEntry {
 		time := metav1.NewTime(at(second))

@@ -97,8 +97,8 @@ func (p *place) must(err error) {
 	}
 }
 
-// start runs the controller as it is installed, with nothing configured, and returns when it has decided on what is there.
-func (p *place) start() *harness.Controller {
+// start runs the controller as it is installed, with nothing configured but these flags, and returns when it has decided on what is there.
+func (p *place) start(flags ...string) *harness.Controller {
 	p.Helper()
 	p.must(p.ns.Mark(p.ctx))
 	for _, marker := range []string{"marker-configmap", "marker-secret"} {
@@ -113,7 +113,7 @@ func (p *place) start() *harness.Controller {
 	p.must(err)
 	installed, err := p.ns.Install(p.ctx, m, binary)
 	p.must(err)
-	c, err := installed.Launch(nil, nil)
+	c, err := installed.Launch(flags, nil)
 	p.must(err)
 	stage.EndWith(p, c, "the controller")
 	p.must(c.AwaitReady(p.ctx))

@@ -68,7 +68,9 @@ release-dry-run: preflight ## All that a release consists of, in bin/release, pu
 
 generate: bin/helm ## What is made from something else: deploy/ and the README.md of the chart, docs/flags.md
 	@mkdir -p deploy
-	@for mode in "reroll --set reloader.watchGlobally=true" "reroll-namespaced --set reloader.watchGlobally=false" \
+	@# Plain YAML is not rendered for a cluster: whether there are Argo Rollouts, whoever chooses a file says.
+	@for mode in "reroll --set reloader.isArgoRollouts=false" \
+		"reroll-namespaced --set reloader.isArgoRollouts=false --set reloader.watchGlobally=false" \
 		"reroll-argo-rollouts --set reloader.isArgoRollouts=true" \
 		"reroll-argo-rollouts-namespaced --set reloader.isArgoRollouts=true --set reloader.watchGlobally=false" \
 		"admission-policy --set reloader.admissionPolicy.enabled=true --show-only templates/admissionpolicy.yaml" \
@@ -79,8 +81,8 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 	done
 	@# Of the kustomize base there is a copy, because a kustomization takes nothing from outside of its folder.
 	@mkdir -p deploy/kustomize/base && cp deploy/reroll.yaml deploy/kustomize/base/reroll.yaml
-	@for overlay in "namespaced|One_namespace_alone,_without_any_right_to_the_cluster --set reloader.watchGlobally=false" \
-		"ha|Two_replicas,_of_which_one_acts --set reloader.enableHA=true --set reloader.deployment.replicas=2 --set reloader.podDisruptionBudget.enabled=true"; do \
+	@for overlay in "namespaced|One_namespace_alone,_without_any_right_to_the_cluster --set reloader.isArgoRollouts=false --set reloader.watchGlobally=false" \
+		"ha|Two_replicas,_of_which_one_acts --set reloader.isArgoRollouts=false --set reloader.enableHA=true --set reloader.deployment.replicas=2 --set reloader.podDisruptionBudget.enabled=true"; do \
 		set -- $$overlay; name=$${1%%|*}; title=$${1#*|}; shift; \
 		bin/helm template reroll charts/reroll --namespace reroll "$$@" > bin/overlay.yaml && \
 		$(GO_SH) run ./tools/overlays -base deploy/reroll.yaml -variant bin/overlay.yaml -title "$${title//_/ }" -o deploy/kustomize/overlays/$$name || exit 1; \

@@ -211,7 +211,7 @@ func TestValuesOfNull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"run", "--is-Argo-Rollouts=false"}, parsed(t, text).container(t).Args); diff != "" {
+	if diff := cmp.Diff([]string{"run"}, parsed(t, text).container(t).Args); diff != "" {
 		t.Error(diff)
 	}
 	if strings.Contains(text, "<nil>") || strings.Contains(text, "%!") {

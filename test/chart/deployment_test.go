@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -175,7 +176,7 @@ func TestArguments(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()
-			want := append([]string{"run", "--is-Argo-Rollouts=false"}, tc.want...)
+			want := append([]string{"run"}, tc.want...)
 			if diff := cmp.Diff(want, render(t, tc.values).container(t).Args); diff != "" {
 				t.Error(diff)
 			}
@@ -183,10 +184,37 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestArgoRolloutsAreLookedForOnlyWhenAsked(t *testing.T) {
-	want := []string{"run", "--is-Argo-Rollouts=true"}
-	if diff := cmp.Diff(want, render(t, "reloader: {isArgoRollouts: true}").container(t).Args); diff != "" {
-		t.Error(diff)
+// Where nothing is said, the controller looks for them itself, and has the right to where there are any.
+func TestWhetherArgoRolloutsAreLookedFor(t *testing.T) {
+	const served, others = "argoproj.io/v1alpha1/Rollout", "argoproj.io/v1alpha1/Application"
+	for _, tc := range []struct {
+		value, serves string
+		args          []string
+		granted       bool
+	}{
+		{"null", served, []string{"run"}, true},
+		{"null", others, []string{"run"}, false},
+		{"true", served, []string{"run", "--is-Argo-Rollouts=true"}, true},
+		{"true", others, []string{"run", "--is-Argo-Rollouts=true"}, true},
+		{"false", served, []string{"run", "--is-Argo-Rollouts=false"}, false},
+		{"false", others, []string{"run", "--is-Argo-Rollouts=false"}, false},
+	} {
+		values := fmt.Sprintf("reloader: {watchGlobally: false, isArgoRollouts: %s}", tc.value)
+		text, err := helm(t, values, "template", release, chart, "--namespace", namespace, "--kube-version", oldestCluster, "--api-versions", tc.serves)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := parsed(t, text)
+		if diff := cmp.Diff(tc.args, o.container(t).Args); diff != "" {
+			t.Errorf("%s, with %s served: %s", values, tc.serves, diff)
+		}
+		rules := watchRules
+		if tc.granted {
+			rules = withRollouts
+		}
+		if diff := cmp.Diff(rules, o.grants()["Role/ops/prod-reroll-role"]); diff != "" {
+			t.Errorf("%s, with %s served: %s", values, tc.serves, diff)
+		}
 	}
 }
 

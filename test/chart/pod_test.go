@@ -117,7 +117,7 @@ func TestWorkloadsThatAreIgnored(t *testing.T) {
 		"ignoreCronJobs: true":                   "cronjobs",
 		"ignoreJobs: true, ignoreCronJobs: true": "jobs,cronjobs",
 	} {
-		args := []string{"run", "--is-Argo-Rollouts=false", "--ignored-workload-types=" + want}
+		args := []string{"run", "--ignored-workload-types=" + want}
 		if diff := cmp.Diff(args, render(t, "reloader: {"+values+"}").container(t).Args); diff != "" {
 			t.Errorf("%s: %s", values, diff)
 		}

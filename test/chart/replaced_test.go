@@ -152,7 +152,7 @@ func TestDefaultValuesOfReloaderAreTaken(t *testing.T) {
 			if diff := cmp.Diff(env, environment(t, o)); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff([]string{"run", "--is-Argo-Rollouts=false"}, o.container(t).Args); diff != "" {
+			if diff := cmp.Diff([]string{"run"}, o.container(t).Args); diff != "" {
 				t.Error(diff)
 			}
 			if len(o.services)+len(o.policies)+len(o.budgets)+len(o.custom) != 0 {

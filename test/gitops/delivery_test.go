@@ -90,6 +90,7 @@ func TestAChangedSourceReachesThePods(t *testing.T) {
 		{name: "deployment", kind: "deployment", manifest: deploymentOf(), selfHeal: true},
 		{name: "canary, source outside Git", kind: "rollout", manifest: rolloutOf(canary), selfHeal: true, outside: true},
 		{name: "deployment, source outside Git", kind: "deployment", manifest: deploymentOf(), selfHeal: true, outside: true},
+		{name: "blue-green, without self-heal, source outside Git", kind: "rollout", manifest: services + "---" + rolloutOf(blueGreen), outside: true},
 		{name: "canary, without self-heal", kind: "rollout", manifest: rolloutOf(canary)},
 		{name: "deployment, without self-heal", kind: "deployment", manifest: deploymentOf()},
 	} {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -107,9 +108,7 @@ func (p *place) start(flags ...string) *harness.Controller {
 	}
 	binary, err := p.Binary()
 	p.must(err)
-	path, err := harness.ShippedForArgoRollouts()
-	p.must(err)
-	m, err := harness.ReadManifest(path)
+	m, err := harness.ParseRendered(p.rendered())
 	p.must(err)
 	installed, err := p.ns.Install(p.ctx, m, binary)
 	p.must(err)
@@ -119,6 +118,19 @@ func (p *place) start(flags ...string) *harness.Controller {
 	p.must(c.AwaitReady(p.ctx))
 	p.must(p.ns.Quiet(p.ctx))
 	return c
+}
+
+// rendered is what the chart installs here when nothing is set, but that it is for one namespace: each test has its own. Helm
+// asks the cluster what it serves, as it does when it installs.
+func (p *place) rendered() string {
+	p.Helper()
+	clients, err := p.clients()
+	p.must(err)
+	chart, err := filepath.Abs("../../charts/reroll")
+	p.must(err)
+	text, err := (&program{place: p, home: p.TempDir()}).output(clients.Helm3, "template", "reroll", chart, "--validate", "--set=reloader.watchGlobally=false")
+	p.must(err)
+	return text
 }
 
 // here puts the name of the namespace where a manifest has ${NS}.

@@ -107,16 +107,24 @@ func (p *program) apply(manifest string) error {
 }
 
 func (p *program) call(binary string, args ...string) error {
+	_, err := p.output(binary, args...)
+	return err
+}
+
+func (p *program) output(binary string, args ...string) (string, error) {
 	args = append(args, "--namespace="+p.ns.Name, "--kubeconfig="+p.Cluster.Kubeconfig())
 	cmd := exec.CommandContext(p.ctx, binary, args...)
 	cmd.Dir = p.home
 	// Settings and caches of whoever runs the tests do not count.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HELM_") || strings.HasPrefix(v, "XDG_") })
 	cmd.Env = append(cmd.Env, "HOME="+p.home)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(binary), strings.Join(args, " "), err, out)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s%s", filepath.Base(binary), strings.Join(args, " "), err, out, stderr.String())
 	}
-	return nil
+	return string(out), nil
 }
 
 func kubectl(flags ...string) tool {

@@ -1,7 +1,9 @@
 {{- define "reroll.arguments" -}}
 {{- $reloader := .Values.reloader -}}
 - run
-- --is-Argo-Rollouts={{ default false $reloader.isArgoRollouts }}
+{{- if kindIs "bool" $reloader.isArgoRollouts }}
+- --is-Argo-Rollouts={{ $reloader.isArgoRollouts }}
+{{- end }}
 {{- if $reloader.autoReloadAll }}
 - --auto-reload-all
 {{- end }}

@@ -83,6 +83,18 @@ The namespaces that are watched, with commas between them; empty for all.
 {{- $scope -}}
 {{- end -}}
 
+{{- /*
+Not empty where Argo Rollouts are to be rolled, as far as is known when this is rendered.
+*/ -}}
+{{- define "reroll.argoRollouts" -}}
+{{- $asked := .Values.reloader.isArgoRollouts -}}
+{{- if kindIs "bool" $asked -}}
+{{- ternary "true" "" $asked -}}
+{{- else if .Capabilities.APIVersions.Has "argoproj.io/v1alpha1/Rollout" -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{- define "reroll.watchRules" -}}
 # The sources: what they hold is compared with what the pods were started with. RBAC cannot narrow list and watch to names.
 - apiGroups: [""]
@@ -92,7 +104,7 @@ The namespaces that are watched, with commas between them; empty for all.
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]
   verbs: [list, watch, patch]
-{{- if .Values.reloader.isArgoRollouts }}
+{{- if include "reroll.argoRollouts" . }}
 # Argo Rollouts, for the same.
 - apiGroups: [argoproj.io]
   resources: [rollouts]

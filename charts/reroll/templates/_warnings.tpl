@@ -55,7 +55,7 @@ rights, whom a question would stop: so nobody looks where Reroll has run before.
 {{- $keys = append $keys (default $usual (get $own $key)) -}}
 {{- end -}}
 {{- $kinds := list (list "apps/v1" "Deployment") (list "apps/v1" "StatefulSet") (list "apps/v1" "DaemonSet") -}}
-{{- if and $reloader.isArgoRollouts (.Capabilities.APIVersions.Has "argoproj.io/v1alpha1/Rollout") -}}
+{{- if and (include "reroll.argoRollouts" .) (.Capabilities.APIVersions.Has "argoproj.io/v1alpha1/Rollout") -}}
 {{- $kinds = append $kinds (list "argoproj.io/v1alpha1" "Rollout") -}}
 {{- end -}}
 {{- $all := 0 -}}

@@ -303,7 +303,7 @@ func TestTheEndTriesOnceMoreAndDropsTheRest(t *testing.T) {
 	}
 }
 
-func TestOnlyANotRolledIsBadNews(t *testing.T) {
+func TestWhatIsBadNews(t *testing.T) {
 	s := connect(t, nil, func(o *AlertOptions) { o.Sink = "slack" })
 	revert := func(action reload.Action) {
 		s.Reverted(web(), reload.Decision{Action: action, Reverted: &reload.Revert{
@@ -314,16 +314,20 @@ func TestOnlyANotRolledIsBadNews(t *testing.T) {
 	revert(reload.Record)
 	revert(reload.Nothing)
 	s.Rolled(web(), reload.Outcome{All: 3}, 0)
-	s.run().told(1)
-	want := `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: the field manager \"helm\" removed every mark, and 2 of 3 pods still run the old *greeting*"}]}`
-	if letters := s.far.got(); len(letters) != 1 || letters[0].text != want {
+	s.run().told(2)
+	want := `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader rolled *web* of type *Deployment* in namespace *shop* again: the field manager \"helm\" removed the mark, and 2 of 3 pods still ran the old *greeting*"}]}`
+	if letters := s.far.got(); len(letters) != 2 || letters[0].text != want {
+		t.Errorf("got %v", letters)
+	}
+	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: the field manager \"helm\" removed every mark, and 2 of 3 pods still run the old *greeting*"}]}`
+	if letters := s.far.got(); len(letters) != 2 || letters[1].text != want {
 		t.Errorf("got %v", letters)
 	}
 
 	s.NotRolled(web(), reload.Outcome{Cause: reload.CauseReadiness, Changed: cfg(), Old: 2, All: 3, Pod: "web-7d", New: true})
-	s.told(2)
+	s.told(3)
 	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: 2 of 3 pods still run the old 'cfg': the new pod web-7d runs and is not ready. See docs/following.md#readiness"}]}`
-	if letters := s.far.got(); len(letters) != 2 || letters[1].text != want {
+	if letters := s.far.got(); len(letters) != 3 || letters[2].text != want {
 		t.Errorf("got %v", letters)
 	}
 

@@ -34,9 +34,13 @@ func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
 		return
 	}
 	r.events.publish(w, warning, revertReason(d), text)
-	if revertReason(d) == notRolled {
+	switch revertReason(d) {
+	case notRolled:
 		r.metrics.notRolled(reload.CauseReverted)
 		r.alerts.add(alert{failed: true, text: cut(fmt.Sprintf("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %d of %d pods still run the old *%s*",
+			w.Key.Name, w.Key.Kind, w.Key.Namespace, v.By(), v.Old, v.All, v.Source.Name))})
+	case reverted:
+		r.alerts.add(alert{failed: true, text: cut(fmt.Sprintf("Reloader rolled *%s* of type *%s* in namespace *%s* again: %s removed the mark, and %d of %d pods still ran the old *%s*",
 			w.Key.Name, w.Key.Kind, w.Key.Namespace, v.By(), v.Old, v.All, v.Source.Name))})
 	}
 }
@@ -68,32 +72,47 @@ func revertText(w *reload.Workload, d reload.Decision) string {
 		return fmt.Sprintf("Rolled again: %s removed the mark, and %d of %d pods still ran the old '%s'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted",
 			v.By(), v.Old, v.All, v.Source.Name)
 	case d.Action == reload.Reload:
-		return fmt.Sprintf("Rolled again: %s removed the mark, and %d of %d pods still ran the old '%s'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted",
+		text := fmt.Sprintf("Rolled again: %s removed the mark, and %d of %d pods still ran the old '%s'. This time the mark is an annotation of the pod template, which most tools leave alone",
 			v.By(), v.Old, v.All, v.Source.Name)
+		if _, tool := suspects(v); tool == reload.ArgoCD && !w.Custom {
+			text += ". Against Replace=true, " + pasteRule(w)
+		}
+		return text + ", see docs/gitops.md#reverted"
 	default:
 		return fmt.Sprintf("Not rolled: %s removed every mark; %d of %d pods still run the old '%s'. %s",
 			v.By(), v.Old, v.All, v.Source.Name, remedy(w, v))
 	}
 }
 
-// remedy says what would keep the mark, in the terms of whoever takes it away. What is proven counts before what is probable.
+// remedy says what would keep the mark, in the terms of whoever takes it away.
 func remedy(w *reload.Workload, v *reload.Revert) string {
-	owner, tool := v.Owner, v.Tool
-	if v.Writer != "" {
-		owner, tool = "", toolBehind(v.Writer)
-	}
+	owner, tool := suspects(v)
 	switch {
 	case owner != "":
 		return fmt.Sprintf("What %s declares is all that stays: set an annotation on its pods there, see docs/gitops.md#operators", owner)
 	case tool == reload.ArgoCD && w.Custom:
 		return "Take Replace=true, or the annotation of Reroll's mark, out of what Argo CD applies, or start the controller with --on-revert=restart, see docs/gitops.md#argo-cd"
 	case tool == reload.ArgoCD:
-		return fmt.Sprintf("Add to its Application, unless that has Rollouts, ignoreDifferences: [%s] and syncOptions: [RespectIgnoreDifferences=true], and to the pod template in Git some annotation of yours, see docs/gitops.md#reverted", ignoreRule(w))
+		rule := pasteRule(w)
+		return strings.ToUpper(rule[:1]) + rule[1:] + ", see docs/gitops.md#reverted"
 	case tool == reload.Flux:
 		return "Take the annotations of Reroll's mark out of what Flux applies, see docs/gitops.md#flux"
 	default:
 		return "Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted"
 	}
+}
+
+// suspects are whose remedy helps: the object of an operator, or a tool. What is proven counts before what is probable.
+func suspects(v *reload.Revert) (owner string, tool reload.Tool) {
+	if v.Writer != "" {
+		return "", toolBehind(v.Writer)
+	}
+	return v.Owner, v.Tool
+}
+
+// pasteRule says what keeps the annotation where Argo CD writes whole objects.
+func pasteRule(w *reload.Workload) string {
+	return fmt.Sprintf("add to its Application, unless that has Rollouts, ignoreDifferences: [%s] and syncOptions: [RespectIgnoreDifferences=true], and to the pod template in Git some annotation of yours", ignoreRule(w))
 }
 
 // toolBehind is the tool that writes under a field manager.

@@ -21,7 +21,11 @@ func TestARevertIsToldWithWhatHelps(t *testing.T) {
 		who          func(*reload.Revert)
 		reason, note string
 	}{
-		"a step down": {reload.Reload, reload.StepAnnotation, argo, "Reverted",
+		"a step down": {reload.Reload, reload.StepAnnotation, func(*reload.Revert) {}, "Reverted",
+			"Rolled again: somebody removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted"},
+		"a step down, Argo CD": {reload.Reload, reload.StepAnnotation, argo, "Reverted",
+			`Rolled again: Argo CD (probably) removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time the mark is an annotation of the pod template, which most tools leave alone. Against Replace=true, add to its Application, unless that has Rollouts, ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: ['.spec.template.metadata.annotations["reloader.stakater.com/last-reloaded-from"]', '.spec.template.metadata.annotations["reroll.dev/rolled"]', '.metadata.annotations["reroll.dev/ledger"]']}] and syncOptions: [RespectIgnoreDifferences=true], and to the pod template in Git some annotation of yours, see docs/gitops.md#reverted`},
+		"a step down, Argo CD, a Rollout": {reload.Reload, reload.StepAnnotation, argo, "Reverted",
 			"Rolled again: Argo CD (probably) removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted"},
 		"a restart as the last step": {reload.Reload, reload.StepRestart, argo, "Reverted",
 			"Rolled again: Argo CD (probably) removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted"},
@@ -41,13 +45,29 @@ func TestARevertIsToldWithWhatHelps(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			d := newDesk(t, false)
 			w := web()
-			w.APIVersion, w.Custom = "apps/v1", about == "Argo CD, a Rollout"
+			w.APIVersion, w.Custom = "apps/v1", strings.HasSuffix(about, "Argo CD, a Rollout")
 			d.Reverted(w, reload.Decision{Action: tc.action, Ledger: reload.Ledger{Step: tc.step}, Reverted: revert(tc.who)})
 			events := d.published()
 			if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != tc.reason || events[0].Note != tc.note {
 				t.Errorf("got %+v\nwant %s: %s", events, tc.reason, tc.note)
 			}
 		})
+	}
+}
+
+// A rule that is cut off is none.
+func TestTheRuleToPasteFitsIntoTheEvent(t *testing.T) {
+	for about, d := range map[string]reload.Decision{
+		"a step down": {Action: reload.Reload, Ledger: reload.Ledger{Step: reload.StepAnnotation}}, "at the end": {Action: reload.Nothing},
+	} {
+		desk := newDesk(t, false)
+		w := web()
+		w.APIVersion, w.Key.Kind = "apps/v1", "StatefulSet"
+		d.Reverted = &reload.Revert{Source: reload.SourceKey{Name: strings.Repeat("n", 253)}, Writer: "argocd-application-controller", Old: 1000, All: 1000}
+		desk.Reverted(w, d)
+		if events := desk.published(); len(events) != 1 || !strings.HasSuffix(events[0].Note, "some annotation of yours, see docs/gitops.md#reverted") {
+			t.Errorf("%s: %+v", about, events)
+		}
 	}
 }
 

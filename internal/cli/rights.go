@@ -15,7 +15,6 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
-	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/lease"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -33,9 +32,12 @@ func needed(cfg *config.Config, own string) []rights.Right {
 
 func watchRights(cfg *config.Config) []rights.Right {
 	all := controller.SourceRights(cfg.Ignored.Sources)
-	for _, kind := range kinds.All() {
-		if kind.Custom && usesOfCustom(cfg)[kind.Name] != controller.Always {
+	for _, kind := range cfg.Kinds {
+		if kind.Custom && !kind.Asked && usesOfCustom(cfg)[kind.Name] != controller.Always {
 			continue // nobody has said that they are to be watched, so their rights are nobody's mistake
+		}
+		if kind.Resource.Resource == "" {
+			continue // only the API server knows its plural, and it is told when it refuses it
 		}
 		all = append(all, rights.To(kind.Resource.Group, kind.Resource.Resource, "list", "watch")...)
 		if !cfg.DryRun {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/kinds"
 )
 
 // That a right is missing which nobody has asked to be used is no mistake.
@@ -22,7 +23,7 @@ func TestTheRightsForRolloutsAreNeededWhenRolloutsAreAskedFor(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			var verbs []string
-			for _, r := range needed(&config.Config{ArgoRollouts: tc.said, DryRun: tc.dry}, "reroll") {
+			for _, r := range needed(&config.Config{Kinds: kinds.All(), ArgoRollouts: tc.said, DryRun: tc.dry}, "reroll") {
 				if r.Group == "argoproj.io" && r.Resource == "rollouts" {
 					verbs = append(verbs, r.Verb)
 				}

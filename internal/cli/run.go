@@ -73,16 +73,12 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	custom, err := controller.CustomClients(where.config, client)
-	if err != nil {
-		return err
-	}
 	urgent, err := unlimited(where.config)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
 
-	metrics := report.NewMetrics(report.MetricOptions{Kinds: kindNames(), ByNamespace: cfg.CountByNamespace, Build: build})
+	metrics := report.NewMetrics(report.MetricOptions{Kinds: kindNames(cfg.Kinds), ByNamespace: cfg.CountByNamespace, Build: build})
 	metrics.CountRequests()
 	events := report.NewEvents(client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
 	alerts := newAlerts(cfg, log, metrics)
@@ -95,7 +91,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		DryRun: cfg.DryRun, Names: cfg.Names, Strategy: cfg.Marks.Strategy, OnRevert: cfg.Marks.OnRevert, SecretMarks: cfg.Marks.Secrets,
 		ReloadOnCreate: cfg.ReloadOnCreate, ReloadOnDelete: cfg.ReloadOnDelete, IgnoredSources: cfg.Ignored.Sources,
 		NamespacesToIgnore: cfg.Selectors.NamespacesToIgnore, NamespaceSelector: cfg.Selectors.Namespaces, SourceSelector: cfg.Selectors.Resources,
-		Custom: usesOfCustom(cfg),
+		Kinds: cfg.Kinds, Custom: usesOfCustom(cfg),
 		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
 			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
 		},
@@ -108,7 +104,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 			}
 			return leads, err
 		},
-	}, controller.Client{Interface: client, Custom: custom}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
+	}, controller.Client{Interface: client, Custom: controller.NewCustomClients(where.config, client)}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
 	metrics.WatchDepth(ctl.Depth)
 	metrics.WatchRollouts(ctl.Following)
 	metrics.WatchState(func() bool { return ready(guard, ctl) == nil }, func() bool {
@@ -178,9 +174,9 @@ func use(said *bool) controller.Use {
 	}
 }
 
-func kindNames() []string {
+func kindNames(all kinds.Set) []string {
 	var names []string
-	for _, kind := range kinds.All() {
+	for _, kind := range all {
 		names = append(names, kind.Name)
 	}
 	return names

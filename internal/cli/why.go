@@ -33,7 +33,7 @@ what you may read; nothing is written.` + asTheController,
 			}
 			workload := args[0]
 			if pod, ok := inspect.PodOf(workload); ok {
-				if workload, err = cluster.OwnerOf(cmd.Context(), a.namespace, pod); err != nil {
+				if workload, err = cluster.OwnerOf(cmd.Context(), objects.Settings(), a.namespace, pod); err != nil {
 					return err
 				}
 			}

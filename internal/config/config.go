@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -40,6 +41,9 @@ type Config struct {
 	Selectors Selectors
 	// ArgoRollouts says whether Rollouts are watched; nil is as long as they are served and may be listed.
 	ArgoRollouts *bool
+	// WorkloadKinds are the custom kinds that were given, and Kinds all kinds of workload with them. Validate sets that.
+	WorkloadKinds []string
+	Kinds         kinds.Set
 	// CountByNamespace asks for a metric of reloads by namespace.
 	CountByNamespace bool
 	// Warnings are what Validate found that is no reason to refuse to start.
@@ -74,6 +78,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "a ConfigMap or Secret that is deleted rolls its workloads")
 	c.Ignored.bindFlags(flags)
 	bindArgoRollouts(&c.ArgoRollouts, flags)
+	bindKinds(&c.WorkloadKinds, flags)
 	c.Selectors.bindFlags(flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "trace, debug, info, warn, error, fatal or panic")
@@ -118,6 +123,7 @@ func (c *Config) Validate() error {
 	validateNames(&c.Names, refuse)
 	c.Marks.validate(refuse)
 	c.Ignored.validate(refuse, warn)
+	c.validateKinds(refuse)
 	c.Selectors.validate(len(c.Namespaces) == 0, refuse, warn)
 	return errors.Join(errs...)
 }

@@ -47,12 +47,13 @@ func optionFlags() map[string]string {
 // which they are told beside the others.
 func ownOptionFlags() map[string]string {
 	return map[string]string{
-		"namespaces":   "namespaces",
-		"onRevert":     "on-revert",
-		"secretMarks":  "secret-marks",
-		"settle":       "settle",
-		"settleGitOps": "settle-gitops",
-		"settleMax":    "settle-max",
+		"namespaces":    "namespaces",
+		"onRevert":      "on-revert",
+		"secretMarks":   "secret-marks",
+		"settle":        "settle",
+		"settleGitOps":  "settle-gitops",
+		"settleMax":     "settle-max",
+		"workloadKinds": workloadKindFlag,
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func DecisionFlags() []string {
 	all := []string{
 		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag,
-		"reload-strategy", "on-revert", "secret-marks", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", argoRolloutsFlag,
+		"reload-strategy", "on-revert", "secret-marks", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", argoRolloutsFlag, workloadKindFlag,
 	}
 	var c Config
 	for _, f := range nameFlags(&c.Names) {

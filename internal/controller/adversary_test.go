@@ -85,7 +85,7 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}}
-	s.Controller = New(Options{Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 20, Names: reload.DefaultNames()},
+	s.Controller = New(Options{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 20, Names: reload.DefaultNames()},
 		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s})
 	s.installed = now.Add(-time.Hour)
 	return s

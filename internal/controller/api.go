@@ -1,11 +1,11 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,48 +35,68 @@ type API interface {
 type Watched struct {
 	Resource  schema.GroupVersionResource
 	Namespace string
-	// Custom tells that the API server may not serve it.
+	// Label is what it is called where it has to be told from others of that plural; the plural if that is empty.
+	Label string
+	// Custom tells that the API server may not serve it, and Kind what its objects are then. The resource has no plural where
+	// only the API server knows it.
 	Custom bool
+	Kind   string
+	// Asked tells that somebody wants it watched. What nobody has asked for is left alone without the rights to it.
+	Asked bool
 	// FieldSelector leaves objects out on the server's side.
 	FieldSelector string
 	NewList       func() runtime.Object
 }
 
+// WatchedKind is how workloads of a kind come.
+func WatchedKind(k kinds.Kind, namespace string) Watched {
+	return Watched{
+		Resource: k.Resource, Label: k.Label(), Namespace: namespace, Custom: k.Custom, Kind: k.Object().Kind, Asked: k.Asked, NewList: k.NewList,
+	}
+}
+
+// String is what it is called.
+func (w Watched) String() string { return cmp.Or(w.Label, w.Resource.Resource) }
+
 // Client is the API by a client of a real cluster.
 type Client struct {
 	kubernetes.Interface
-	// Custom are clients for the groups of custom kinds, see CustomClients.
-	Custom map[string]rest.Interface
+	// Custom makes those for custom kinds. Without it there are none.
+	Custom *CustomClients
 }
 
 // Open returns a watch by the resource's own types, which the API server sends as protobuf. Custom kinds have none and
 // come as JSON.
 func (c Client) Open(w Watched) intake.Opener {
-	opener := intake.Resource{
-		Client: c.group(w.Resource.Group), Name: w.Resource.Resource, Namespace: w.Namespace,
-		FieldSelector: w.FieldSelector, NewList: w.NewList,
-	}
 	if w.Custom {
-		return served{Opener: opener, discovery: c.Discovery(), resource: w.Resource}
+		return served{w, c}
 	}
-	return opener
+	return c.opener(w, c.group(w.Resource.Group), w.Resource.Resource)
 }
 
+func (c Client) opener(w Watched, client rest.Interface, plural string) intake.Opener {
+	return intake.Resource{Client: client, Name: plural, Namespace: w.Namespace, FieldSelector: w.FieldSelector, NewList: w.NewList}
+}
+
+// group has the clients of what is no custom kind.
 func (c Client) group(name string) rest.Interface {
-	switch name {
-	case corev1.GroupName:
+	if name == corev1.GroupName {
 		return c.CoreV1().RESTClient()
-	case appsv1.GroupName:
-		return c.AppsV1().RESTClient()
-	default:
-		return c.Custom[name]
 	}
+	return c.AppsV1().RESTClient()
 }
 
 // Patch sends one request.
 func (c Client) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
-	return c.group(kind.Resource.Group).Patch(patch.Type).
-		Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).
+	client, plural := c.group(kind.Resource.Group), kind.Resource.Resource
+	if kind.Custom {
+		var err error
+		if client, plural, err = c.custom(WatchedKind(kind, key.Namespace)); err != nil {
+			return nil, err
+		}
+	}
+	return client.Patch(patch.Type).
+		Namespace(key.Namespace).Resource(plural).Name(key.Name).
 		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: reload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(patch.Body).Do(ctx).Get()
 }

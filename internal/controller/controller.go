@@ -43,7 +43,9 @@ type Options struct {
 	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
 	// rolls when they are read again but what has changed.
 	IgnoredSources []reload.SourceKind
-	// Custom says for custom kinds, by their name, whether they are watched.
+	// Kinds are those of workload that there are.
+	Kinds kinds.Set
+	// Custom says for custom kinds that nobody has asked for, by their name, whether they are watched.
 	Custom map[string]Use
 	// NamespacesToIgnore are not watched where all others are.
 	NamespacesToIgnore []string
@@ -100,6 +102,9 @@ type Report interface {
 	MisusedSource(src *reload.Source, problems []reload.Problem)
 	// LedgerTaken is called when a ledger was taken away or set back again, so soon that it is kept in memory alone.
 	LedgerTaken(w *reload.Workload, lastWritten time.Time)
+	// WithoutTemplate is called for the first object of a kind that has no pod template at the path of its kind, which a user may
+	// have given.
+	WithoutTemplate(w *reload.Workload, path string, given bool)
 	// Undecided is called when nothing could tell whether some Secrets of a workload changed.
 	Undecided(w *reload.Workload, secrets int)
 	// TooNew is called when a ledger cannot be read because a newer version of this program has written it.
@@ -161,6 +166,8 @@ type Controller struct {
 	turns map[reload.WorkloadKey]time.Time
 	// unsure are reloads of which no answer came.
 	unsure map[reload.WorkloadKey]sent
+	// pathless are the kinds that have an object without a pod template, with what tells of the first of those.
+	pathless map[string]func()
 	// acting tells that this is the instance that writes and tells.
 	acting atomic.Bool
 }
@@ -168,7 +175,7 @@ type Controller struct {
 // New returns a controller that does nothing yet.
 func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) *Controller {
 	byName := map[string]kinds.Kind{}
-	for _, k := range kinds.All() {
+	for _, k := range opts.Kinds {
 		byName[k.Name] = k
 	}
 	q := newQueue(c)
@@ -199,6 +206,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		newcomers:  map[reload.WorkloadKey]newcomer{},
 		turns:      map[reload.WorkloadKey]time.Time{},
 		unsure:     map[reload.WorkloadKey]sent{},
+		pathless:   map[string]func(){},
 	}
 }
 
@@ -239,6 +247,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 	}
 	c.acting.Store(true)
+	c.tellPathless()
 	c.resume()
 	// Writes are not cut off by the end of the context: an answer that is not read is a change that is not known.
 	writing := context.WithoutCancel(ctx)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -10,12 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/intake"
@@ -34,64 +30,12 @@ const (
 	Never
 )
 
-// CustomClients returns the clients for the groups of custom kinds. They share the limit of requests with the client for
-// all else.
-func CustomClients(config *rest.Config, shared kubernetes.Interface) (map[string]rest.Interface, error) {
-	clients := map[string]rest.Interface{}
-	for _, k := range kinds.All() {
-		if !k.Custom {
-			continue
-		}
-		c := dynamic.ConfigFor(config) // reads what has no Go type
-		version := k.Resource.GroupVersion()
-		c.GroupVersion, c.APIPath = &version, "/apis"
-		c.RateLimiter = shared.AppsV1().RESTClient().GetRateLimiter()
-		client, err := rest.RESTClientFor(c)
-		if err != nil {
-			return nil, fmt.Errorf("make a client for %s: %w", k.Resource.Group, err)
-		}
-		clients[k.Resource.Group] = client
+// use is what was said about a custom kind.
+func (c *Controller) use(k kinds.Kind) Use {
+	if k.Asked {
+		return Always
 	}
-	return clients, nil
-}
-
-// served tells a kind that is not there from one that may not be looked at. Without the right to it, the API server
-// answers alike.
-type served struct {
-	intake.Opener
-	discovery discovery.DiscoveryInterface
-	resource  schema.GroupVersionResource
-}
-
-// Watch opens a watch.
-func (s served) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-	w, err := s.Opener.Watch(ctx, opts)
-	return w, s.tell(err)
-}
-
-// List reads one page.
-func (s served) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	list, err := s.Opener.List(ctx, opts)
-	return list, s.tell(err)
-}
-
-func (s served) tell(err error) error {
-	if !apierrors.IsForbidden(err) {
-		return err
-	}
-	known, unknown := s.discovery.ServerResourcesForGroupVersion(s.resource.GroupVersion().String())
-	if apierrors.IsNotFound(unknown) {
-		return unknown
-	}
-	if unknown != nil {
-		return err
-	}
-	for i := range known.APIResources {
-		if known.APIResources[i].Name == s.resource.Resource {
-			return err
-		}
-	}
-	return apierrors.NewNotFound(s.resource.GroupResource(), "")
+	return c.opts.Custom[k.Name]
 }
 
 // customFeed is that of a kind that may not be served: nothing waits for it then.
@@ -99,7 +43,7 @@ func (c *Controller) customFeed(k kinds.Kind, watched Watched, shared *everywher
 	s := c.workloads(k, watched.Namespace)
 	f := c.feed(watched, s)
 	p := &presence{
-		kind: k, namespace: watched.Namespace, everywhere: shared, use: c.opts.Custom[k.Name], clock: c.clock, log: c.log,
+		kind: k, namespace: watched.Namespace, everywhere: shared, use: c.use(k), clock: c.clock, log: c.log,
 		enough: f.enough, gone: s.forget,
 	}
 	f.Open = attended{Opener: f.Open, answered: p.answered}
@@ -226,6 +170,9 @@ func (p *presence) overlooks(err error) bool {
 
 func (p *presence) tell(before standing, err error) {
 	args := []any{"resource", p.kind.Resource.GroupResource().String()}
+	if p.kind.Resource.Resource == "" {
+		args = []any{"kind", p.kind.Object().GroupKind().String()}
+	}
 	switch {
 	case p.is == forbidden || before == forbidden:
 		if p.namespace != "" {
@@ -240,7 +187,11 @@ func (p *presence) tell(before standing, err error) {
 	case p.is == present && before != notAsked:
 		p.log.Info(p.kind.Title+" are served now, and are watched", args...)
 	case p.is == absent && before == notAsked:
-		p.log.Info(p.kind.Title+" are not installed; they are watched as soon as they are", args...)
+		say := p.log.Info
+		if p.use != Always {
+			say = p.log.Debug // there is no end of what is not installed
+		}
+		say(p.kind.Title+" are not installed; they are watched as soon as they are", args...)
 	case p.is == absent:
 		p.log.Info(p.kind.Title+" are not served any more; they are watched when they are again", args...)
 	case p.is == forbidden:
@@ -248,7 +199,15 @@ func (p *presence) tell(before standing, err error) {
 		if p.use != Always {
 			say = p.log.Info
 		}
-		rule := fmt.Sprintf("apiGroups: [%s], resources: [%s], verbs: [list, watch, patch]", p.kind.Resource.Group, p.kind.Resource.Resource)
+		rule := fmt.Sprintf("apiGroups: [%s], resources: [%s], verbs: [list, watch, patch]", p.kind.Resource.Group, p.plural(err))
 		say(p.kind.Title+" may not be watched, so they are not rolled until a role has this rule", append(args, "rule", rule, "error", err.Error())...)
 	}
+}
+
+// plural is known to whoever refused it, at least.
+func (p *presence) plural(refused error) string {
+	if status, ok := errors.AsType[*apierrors.StatusError](refused); ok && p.kind.Resource.Resource == "" && status.ErrStatus.Details != nil {
+		return status.ErrStatus.Details.Kind
+	}
+	return p.kind.Resource.Resource
 }

@@ -51,7 +51,7 @@ func TestACustomKindIsToldOfOnceWheneverItComesOrGoes(t *testing.T) {
 		"an outage in between": {[]error{nil, errors.New("connection refused"), nil}, nil},
 	} {
 		t.Run(about, func(t *testing.T) {
-			p, said, _, _, _ := thingsPresence(WhenServed)
+			p, said, _, _, _ := thingsPresence(Always)
 			for _, err := range tc.answers {
 				p.answered(err)
 			}
@@ -152,8 +152,8 @@ func TestARowOfFailuresIsAsLongAsTheServerWantsIt(t *testing.T) {
 
 // Which rights there are may differ between namespaces; what the API server serves does not.
 func TestWhatIsServedIsToldOnceForAllNamespaces(t *testing.T) {
-	first, said, _, _, _ := thingsPresence(WhenServed)
-	second, _, _, _, _ := thingsPresence(WhenServed)
+	first, said, _, _, _ := thingsPresence(Always)
+	second, _, _, _, _ := thingsPresence(Always)
 	second.everywhere, second.log = first.everywhere, first.log
 	first.namespace, second.namespace = "a", "b"
 	for _, err := range []error{notServed, nil, notServed, nil} {
@@ -168,6 +168,20 @@ func TestWhatIsServedIsToldOnceForAllNamespaces(t *testing.T) {
 	second.answered(notAllowed)
 	if !strings.Contains(said.String(), "namespace=a") || !strings.Contains(said.String(), "namespace=b") {
 		t.Errorf("said:\n%s", said)
+	}
+}
+
+// There is no end of what is not installed. What comes and goes is told all the same.
+func TestWhatNobodyHasAskedForIsNotMissed(t *testing.T) {
+	p, said, _, enough, _ := thingsPresence(WhenServed)
+	p.answered(notServed)
+	if said.Len() > 0 || *enough == 0 {
+		t.Errorf("said %q, enough: %d", said, *enough)
+	}
+	p.answered(nil)
+	p.answered(notServed)
+	if !strings.Contains(said.String(), "Things are served now") || !strings.Contains(said.String(), "Things are not served any more") {
+		t.Errorf("said %q", said)
 	}
 }
 

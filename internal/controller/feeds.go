@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,14 +28,12 @@ func (c *Controller) workloadFeeds() []feed {
 	}
 	for _, ns := range c.namespaces() {
 		for _, k := range c.kinds {
-			watched := Watched{
-				Resource: k.Resource, Namespace: ns, Custom: k.Custom,
-				FieldSelector: c.fieldSelector(""), NewList: k.NewList,
-			}
+			watched := WatchedKind(k, ns)
+			watched.FieldSelector, watched.Asked = c.fieldSelector(""), c.use(k) == Always
 			switch {
 			case !k.Custom:
 				feeds = append(feeds, c.feed(watched, c.workloads(k, ns)))
-			case c.opts.Custom[k.Name] != Never:
+			case c.use(k) != Never:
 				feeds = append(feeds, c.customFeed(k, watched, served[k.Name]))
 			}
 		}
@@ -51,7 +50,7 @@ func (c *Controller) namespaces() []string {
 
 func (c *Controller) feed(watched Watched, s *sink) feed {
 	whole := make(chan struct{})
-	s.resource = watched.Resource.Resource
+	s.resource = watched.String()
 	s.report = c.report
 	s.firstWhole = sync.OnceFunc(func() { close(whole) })
 	return feed{whole: whole, enough: s.firstWhole, Feed: &intake.Feed{
@@ -60,7 +59,7 @@ func (c *Controller) feed(watched Watched, s *sink) feed {
 		Clock: c.clock,
 		Failed: func(err error) {
 			c.report.WatchFailed()
-			c.log.Warn("watching failed, trying again", "resource", watched.Resource.Resource, "namespace", watched.Namespace, "error", err.Error())
+			c.log.Warn("watching failed, trying again", "resource", watched.String(), "namespace", watched.Namespace, "error", err.Error())
 		},
 	}}
 }
@@ -118,19 +117,22 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 	s := &sink{
 		del: func(name types.NamespacedName, _ string) {
 			key := reload.WorkloadKey{Kind: k.Name, Namespace: name.Namespace, Name: name.Name}
-			c.state.DeleteWorkload(key)
-			c.lenders(c.state.DropBorrower(key), true)
-			c.forget(key)
+			c.dropped(key)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
 			c.lenders(c.state.KeepBorrowers(k.Name, namespace, named), false)
 			for _, gone := range c.state.KeepWorkloads(k.Name, namespace, named) {
 				c.forget(gone)
+				c.orphans(gone)
 			}
 		},
 	}
 	s.put = func(obj runtime.Object, live bool) {
 		w, err := k.Read(obj, c.opts.Names)
+		if missing, ok := errors.AsType[kinds.NoTemplateError](err); ok {
+			c.withoutTemplate(k, obj, missing.Path)
+			return
+		}
 		if err != nil {
 			c.log.Error("an object cannot be read", "error", err.Error())
 			return
@@ -159,7 +161,11 @@ func (c *Controller) putWorkload(w reload.Workload, live, tells bool) {
 			c.tellWorkload(nil, &now)
 		}
 	}
+	_, left := c.state.LeftTo(w.Key)
 	differs := c.state.PutWorkload(w, live)
+	if _, still := c.state.LeftTo(w.Key); left && !still {
+		differs = true // its owner has let it go
+	}
 	w = c.state.Lent(w)
 	c.followUp(w.Key)
 	c.pauseUp(w.Key)

@@ -5,11 +5,13 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
@@ -137,7 +139,8 @@ func (h *history) start() {
 	skew := []time.Duration{0, -90 * time.Minute, 90 * time.Minute}[h.rand.IntN(3)]
 	h.clock.SetTime(h.server.Now().Add(skew))
 	opts := Options{
-		Custom: map[string]Use{"Rollout": Never}, // the simulated server has no custom kinds
+		// The simulated server has no custom kinds.
+		Kinds:  slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return k.Custom }),
 		Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
 		AdoptRate: []float64{0.5, 20, 1000}[h.rand.IntN(3)],
 		Names:     reload.DefaultNames(),
@@ -266,7 +269,8 @@ func (noReport) TooNew(*reload.Workload) {}
 func (noReport) BesideReloader(*reload.Workload) {}
 
 // Undecided implements Report.
-func (noReport) Undecided(*reload.Workload, int) {}
+func (noReport) WithoutTemplate(*reload.Workload, string, bool) {}
+func (noReport) Undecided(*reload.Workload, int)                {}
 
 func (noReport) LedgerTaken(*reload.Workload, time.Time) {}
 

@@ -23,6 +23,12 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 		return
 	}
 	w := &facts.Workload
+	if owner, left := c.state.LeftTo(key); left {
+		c.log.Debug("left to the workload that makes it", "workload", key.String(), "owner", owner.String())
+		c.forget(key)
+		c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedLeft})
+		return
+	}
 	c.reportLate(w)
 	// A write that is given up may land all the same: its version then keeps it from undoing anything.
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)

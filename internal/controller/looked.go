@@ -37,6 +37,8 @@ const (
 	SkippedUnchanged Skipped = "unchanged"
 	// SkippedGone means that it or its namespace is gone, is being deleted, or is not selected.
 	SkippedGone Skipped = "gone"
+	// SkippedLeft means that another workload makes it, which is rolled in its place.
+	SkippedLeft Skipped = "left_to_owner"
 	// SkippedReverted means that somebody takes every mark back, so nothing more is tried.
 	SkippedReverted Skipped = "reverted"
 	// SkippedDryRun means that it would have been.
@@ -48,7 +50,7 @@ func Results() []Result { return []Result{Succeeded, Requeued, Erred} }
 
 // SkipReasons are all there are.
 func SkipReasons() []Skipped {
-	return []Skipped{SkippedUnchanged, SkippedGone, SkippedReverted, SkippedDryRun}
+	return []Skipped{SkippedUnchanged, SkippedGone, SkippedLeft, SkippedReverted, SkippedDryRun}
 }
 
 func (c *Controller) looked(key reload.WorkloadKey, began time.Time, l Look) {

@@ -69,7 +69,7 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 			clock := clocktesting.NewFakeClock(now)
 			server := simapi.New(now)
 			api := &midWrite{server: server}
-			c := New(Options{Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 1000, Names: reload.DefaultNames()},
+			c := New(Options{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 1000, Names: reload.DefaultNames()},
 				api, clock, slog.New(slog.DiscardHandler), noReport{})
 			c.installed = now
 			kind := c.kinds["Deployment"]

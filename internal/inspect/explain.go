@@ -52,7 +52,7 @@ const reporter = "reroll"
 // LastEvent returns the newest event of the controller about a workload; nil without one, or without the right to look.
 func (c *Cluster) LastEvent(ctx context.Context, w *reload.Workload) *LastEvent {
 	list, err := c.CoreV1().Events(w.Key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
-		"involvedObject.kind": w.Key.Kind, "involvedObject.name": w.Key.Name, "involvedObject.uid": string(w.UID),
+		"involvedObject.kind": w.Key.Object(), "involvedObject.name": w.Key.Name, "involvedObject.uid": string(w.UID),
 	}.String()})
 	if err != nil {
 		return nil // it is one line less

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -18,7 +17,7 @@ func shortNames() map[string]string {
 
 // Workload finds one by what a user has written: deployment/web, deploy/web, or web alone.
 func (o *Objects) Workload(ns, text string) (reload.WorkloadKey, error) {
-	kind, name, err := split(text, workloadKinds())
+	kind, name, err := split(text, o.settings.workloadKinds())
 	if err != nil {
 		return reload.WorkloadKey{}, err
 	}
@@ -45,12 +44,12 @@ func (o *Objects) Workload(ns, text string) (reload.WorkloadKey, error) {
 			return key, fmt.Errorf("could not %w", err)
 		}
 	}
-	for _, k := range kinds.All() {
-		if err := o.unread[k.Resource.Resource]; err != nil && (kind == "" || kind == k.Name) {
-			return reload.WorkloadKey{}, fmt.Errorf("you may not list %s in namespace %s: %w", k.Resource.Resource, ns, err)
+	for _, k := range o.settings.Kinds {
+		if err := o.unread[k.Label()]; err != nil && (kind == "" || kind == k.Name) {
+			return reload.WorkloadKey{}, fmt.Errorf("you may not list %s in namespace %s: %w", k.Label(), ns, err)
 		}
 	}
-	if word, ok := workloadKinds()[strings.ToLower(name)]; ok && kind == "" && len(near) == 0 {
+	if word, ok := o.settings.workloadKinds().find(name); ok && kind == "" && len(near) == 0 {
 		return reload.WorkloadKey{}, fmt.Errorf("%s is a kind: write %s/NAME", word, name)
 	}
 	return reload.WorkloadKey{}, fmt.Errorf("namespace %s has no %s%s", ns, cmp.Or(kind, "workload")+" "+name, didYouMean(refs(near)))
@@ -73,7 +72,7 @@ func (o *Objects) Lender(key reload.WorkloadKey) (reload.WorkloadKey, error) {
 
 // Source finds one in the same way. It need not exist.
 func (o *Objects) Source(ns, text string) (reload.SourceKey, error) {
-	kind, name, err := split(text, map[string]string{"configmap": "ConfigMap", "secret": "Secret"})
+	kind, name, err := split(text, words{"configmap": "ConfigMap", "secret": "Secret"})
 	if err != nil {
 		return reload.SourceKey{}, err
 	}
@@ -107,28 +106,67 @@ func (o *Objects) Source(ns, text string) (reload.SourceKey, error) {
 	}
 }
 
-func workloadKinds() map[string]string {
-	known := map[string]string{}
-	for _, kind := range kinds.All() {
-		known[strings.ToLower(kind.Name)] = kind.Name
+// words are those by which users name kinds, in the singular and in lower case.
+type words map[string]string
+
+// workloadKinds has the kinds by their names, and by their names with the group, as kubectl takes both. Where two have the
+// same name it means that of Kubernetes, as it does there.
+func (s *Settings) workloadKinds() words {
+	known := words{}
+	for _, kind := range s.Kinds {
+		object := kind.Object()
+		if short := strings.ToLower(object.Kind); known[short] == "" {
+			known[short] = kind.Name
+		}
+		known[strings.ToLower(object.GroupKind().String())] = kind.Name
 	}
 	return known
 }
 
+// find takes the plural as well, and the version that may stand in front of the group.
+func (known words) find(word string) (string, bool) {
+	word = strings.ToLower(word)
+	kind, group, qualified := strings.Cut(word, ".")
+	if long, ok := shortNames()[kind]; ok {
+		kind = long
+	}
+	groups := []string{"." + group}
+	if _, rest, ok := strings.Cut(group, "."); ok {
+		groups = append(groups, "."+rest)
+	}
+	if !qualified {
+		groups = []string{""}
+	}
+	for _, group := range groups {
+		for _, singular := range []string{kind, strings.TrimSuffix(kind, "s")} {
+			if name, ok := known[singular+group]; ok {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// names are those without a group, for a hint.
+func (known words) names() []string {
+	var all []string
+	for _, word := range slices.Sorted(maps.Keys(known)) {
+		if !strings.Contains(word, ".") {
+			all = append(all, word)
+		}
+	}
+	return all
+}
+
 // split reads KIND/NAME. The kind is empty where there is none.
-func split(text string, known map[string]string) (kind, name string, err error) {
+func split(text string, known words) (kind, name string, err error) {
 	word, name, ok := strings.Cut(text, "/")
 	if !ok {
 		return "", text, nil
 	}
-	word, _, _ = strings.Cut(strings.ToLower(word), ".")
-	word = cmp.Or(shortNames()[word], word)
-	kind, ok = known[word]
-	if !ok {
-		kind, ok = known[strings.TrimSuffix(word, "s")]
-	}
+	kind, ok = known.find(word)
 	if !ok || name == "" {
-		return "", "", fmt.Errorf("%s: write KIND/NAME, where KIND is %s", text, listed(slices.Sorted(maps.Keys(known)), "or"))
+		return "", "", fmt.Errorf("%s: write KIND/NAME, where KIND is %s", text, listed(known.names(), "or"))
 	}
 	return kind, name, nil
 }

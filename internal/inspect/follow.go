@@ -41,14 +41,14 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 	var left atomic.Int32
 	defer running.Wait()
 	defer cancel(nil)
-	for _, watched := range Resources(ns) {
+	for _, watched := range s.Resources(ns) {
 		own, end := context.WithCancel(ctx)
 		whole.Add(1)
 		left.Add(1)
 		done := sync.OnceFunc(whole.Done)
 		seen := sync.OnceFunc(func() { left.Add(-1); done() })
 		feed := &intake.Feed{
-			Open: c.Open(watched), Clock: clk, Sink: &sink{f, watched.Resource.Resource, seen},
+			Open: c.Open(watched), Clock: clk, Sink: &sink{f, watched.String(), seen},
 			Failed: func(err error) {
 				switch {
 				case apierrors.IsForbidden(err), apierrors.IsNotFound(err):

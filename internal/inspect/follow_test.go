@@ -10,6 +10,9 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/kinds"
 )
 
 // Without its workloads a cluster would look as if nobody was opted in, and that is exit code 0.
@@ -20,7 +23,7 @@ func TestHalfOfAClusterIsNoAnswer(t *testing.T) {
 			defer cancel()
 			var asked atomic.Int32
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if int(asked.Add(1)) >= len(Resources("shop")) {
+				if int(asked.Add(1)) >= len((&Settings{Config: &config.Config{Kinds: kinds.All()}}).Resources("shop")) {
 					cancel() // the time is over
 				}
 				if status == 0 {

@@ -20,7 +20,7 @@ import (
 func WorkloadResources() []string {
 	var all []string
 	for _, kind := range kinds.All() {
-		all = append(all, kind.Resource.Resource)
+		all = append(all, kind.Label())
 	}
 	return all
 }
@@ -40,8 +40,8 @@ func Names(ctx context.Context, config *rest.Config, ns string, resources []stri
 		gvr, opts := corev1.SchemeGroupVersion.WithResource(resource), metav1.ListOptions{ResourceVersion: "0"}
 		in, lead := ns, strings.TrimSuffix(resource, "s")+"/"
 		for _, kind := range kinds.All() {
-			if kind.Resource.Resource == resource {
-				gvr = kind.Resource
+			if kind.Label() == resource {
+				gvr, lead = kind.Resource, strings.ToLower(kind.Name)+"/"
 			}
 		}
 		switch resource {

@@ -66,7 +66,7 @@ func (o *Objects) putSource(src reload.Source, l map[string]string) {
 }
 
 func (o *Objects) putWorkload(obj runtime.Object) {
-	kind, ok := kindOf(obj)
+	kind, ok := o.kindOf(obj)
 	if !ok {
 		return
 	}
@@ -98,12 +98,12 @@ func (o *Objects) Skipped() []string {
 }
 
 // kindOf goes by what the object says of itself, or by its type: what comes in a list says nothing.
-func kindOf(obj runtime.Object) (kinds.Kind, bool) {
+func (o *Objects) kindOf(obj runtime.Object) (kinds.Kind, bool) {
 	said := obj.GetObjectKind().GroupVersionKind()
-	for _, kind := range kinds.All() {
-		if said.Kind == kind.Name && said.Group == kind.Resource.Group {
-			return kind, true
-		}
+	if kind, ok := o.settings.Kinds.Of(said.Group, said.Kind); ok {
+		return kind, true
+	}
+	for _, kind := range o.settings.Kinds {
 		if _, err := kind.Parts(obj); said.Kind == "" && err == nil {
 			return kind, true
 		}
@@ -111,10 +111,20 @@ func kindOf(obj runtime.Object) (kinds.Kind, bool) {
 	return kinds.Kind{}, false
 }
 
+// parentOf returns the workload that makes this one, if that is there.
+func (o *Objects) parentOf(key reload.WorkloadKey) (reload.WorkloadKey, bool) {
+	of := o.workloads[key].Parent
+	if of == nil || !o.settings.reads(of.Key.Kind) {
+		return reload.WorkloadKey{}, false
+	}
+	parent, ok := o.workloads[of.Key]
+	return of.Key, ok && of.Is(parent.UID)
+}
+
 // Delete forgets an object.
 func (o *Objects) Delete(resource string, name types.NamespacedName) {
-	for _, kind := range kinds.All() {
-		if kind.Resource.Resource == resource {
+	for _, kind := range o.settings.Kinds {
+		if kind.Label() == resource {
 			key := reload.WorkloadKey{Kind: kind.Name, Namespace: name.Namespace, Name: name.Name}
 			delete(o.workloads, key)
 			delete(o.skipped, key)
@@ -206,7 +216,7 @@ func (o *Objects) Settings() *Settings { return o.settings }
 func (o *Objects) Unread() []string {
 	var all []string
 	for _, resource := range slices.Sorted(maps.Keys(o.unread)) {
-		if slices.ContainsFunc(kinds.All(), func(k kinds.Kind) bool { return k.Resource.Resource == resource && !o.settings.reads(k.Name) }) {
+		if slices.ContainsFunc(o.settings.Kinds, func(k kinds.Kind) bool { return k.Label() == resource && !o.settings.reads(k.Name) }) {
 			continue
 		}
 		if !slices.ContainsFunc(o.settings.Ignored.Sources, func(k reload.SourceKind) bool { return plural(k) == resource }) {

@@ -20,7 +20,7 @@ func PodOf(text string) (name string, ok bool) {
 }
 
 // OwnerOf returns the workload that a pod is of, as KIND/NAME.
-func (c *Cluster) OwnerOf(ctx context.Context, ns, pod string) (string, error) {
+func (c *Cluster) OwnerOf(ctx context.Context, s *Settings, ns, pod string) (string, error) {
 	p, err := c.CoreV1().Pods(ns).Get(ctx, pod, metav1.GetOptions{})
 	if err != nil {
 		return "", fmt.Errorf("ask whose pod %s is: %w", pod, err)
@@ -38,9 +38,9 @@ func (c *Cluster) OwnerOf(ctx context.Context, ns, pod string) (string, error) {
 	if owner == nil {
 		return "", fmt.Errorf("pod %s is of no workload, so nothing rolls it", pod)
 	}
-	kind := strings.ToLower(owner.Kind)
-	if workloadKinds()[kind] == owner.Kind {
-		return kind + "/" + owner.Name, nil
+	group, _, _ := strings.Cut(owner.APIVersion, "/")
+	if kind, ok := s.Kinds.Of(group, owner.Kind); ok {
+		return strings.ToLower(kind.Name) + "/" + owner.Name, nil
 	}
 	return "", fmt.Errorf("pod %s is of %s %s, and nothing here rolls a %s", pod, owner.Kind, owner.Name, owner.Kind)
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/internal/controller"
-	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -29,15 +28,11 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	custom, err := controller.CustomClients(config, client)
-	if err != nil {
-		return nil, err
-	}
-	return &Cluster{controller.Client{Interface: client, Custom: custom}}, nil
+	return &Cluster{controller.Client{Interface: client, Custom: controller.NewCustomClients(config, client)}}, nil
 }
 
 // Resources are all that is looked at in a namespace, or in all.
-func Resources(ns string) []controller.Watched {
+func (s *Settings) Resources(ns string) []controller.Watched {
 	all := []controller.Watched{
 		{Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Namespace: ns, NewList: func() runtime.Object { return &corev1.ConfigMapList{} }},
 		{
@@ -45,8 +40,10 @@ func Resources(ns string) []controller.Watched {
 			NewList: func() runtime.Object { return &corev1.SecretList{} },
 		},
 	}
-	for _, kind := range kinds.All() {
-		all = append(all, controller.Watched{Resource: kind.Resource, Namespace: ns, Custom: kind.Custom, NewList: kind.NewList})
+	for _, kind := range s.Kinds {
+		watched := controller.WatchedKind(kind, ns)
+		watched.Asked = true // one request, whatever comes of it
+		all = append(all, watched)
 	}
 	return all
 }
@@ -57,7 +54,7 @@ const page = 500
 // Read lists everything once. What may not be read is noted, and no reason to end.
 func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, error) {
 	o := NewObjects(s)
-	for _, watched := range Resources(ns) {
+	for _, watched := range s.Resources(ns) {
 		err := c.list(ctx, watched, o.Put)
 		if err := o.noted(watched, err); err != nil {
 			return nil, err
@@ -76,8 +73,8 @@ func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
 	if ns == "" || len(o.workloads)+len(o.sources)+len(o.skipped) > 0 {
 		return nil
 	}
-	for _, kind := range kinds.All() {
-		if _, refused := o.unread[kind.Resource.Resource]; refused {
+	for _, kind := range o.settings.Kinds {
+		if _, refused := o.unread[kind.Label()]; refused {
 			return nil
 		}
 	}
@@ -98,7 +95,7 @@ func (o *Objects) noted(watched controller.Watched, err error) error {
 	case err == nil, watched.Custom && apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsForbidden(err):
-		o.unread[watched.Resource.Resource] = err
+		o.unread[watched.String()] = err
 		return nil
 	default:
 		return err

@@ -138,6 +138,9 @@ func (s *Settings) passesOver(o *Objects, key reload.WorkloadKey) string {
 	if !s.reads(key.Kind) {
 		return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
 	}
+	if parent, ok := o.parentOf(key); ok {
+		return fmt.Sprintf("%s makes it, and is rolled in its place", parent)
+	}
 	return s.leftOut(o, key.Namespace)
 }
 

@@ -15,8 +15,10 @@ import (
 
 // custom is the adapter of a kind without a Go type, whose lists nothing merges by name.
 type custom struct {
-	kind  string
-	parts func(*unstructured.Unstructured) (Parts, error)
+	kind string
+	// template are the fields that lead to the pod template.
+	template []string
+	parts    func(*unstructured.Unstructured) (Parts, error)
 }
 
 // Parts returns where things stand in an object.
@@ -34,19 +36,33 @@ func (c custom) Parts(obj runtime.Object) (Parts, error) {
 
 // Patch writes a ledger and a mark: by a merge as long as there is no list in it.
 func (c custom) Patch(w *reload.Workload, ledger string, m *reload.Marking, names reload.Names) (Patch, error) {
-	body := patchBody{Metadata: ledgerMeta(w, ledger)}
+	body := map[string]any{"metadata": ledgerMeta(w, ledger)}
 	if m != nil {
 		annotations := templateAnnotations(m, names)
 		if len(m.Env)+len(m.Removed) > 0 {
 			return listPatch(w, ledger, m, annotations)
 		}
-		template := &patchTemplate{}
+		template := map[string]any{}
 		if len(annotations) > 0 {
-			template.Metadata = &patchMeta{Annotations: annotations}
+			template["metadata"] = patchMeta{Annotations: annotations}
 		}
-		body.Spec = &patchSpec{Template: template}
+		put(body, template, c.template)
 	}
 	return encode(types.MergePatchType, body)
+}
+
+// put sets a value below maps that are made where they are not there yet.
+func put(in map[string]any, value any, fields []string) {
+	last := len(fields) - 1
+	for _, field := range fields[:last] {
+		next, ok := in[field].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			in[field] = next
+		}
+		in = next
+	}
+	in[fields[last]] = value
 }
 
 // decode reads some fields of an object and leaves the others alone: what somebody has written where nothing is looked
@@ -62,16 +78,7 @@ func decode(obj *unstructured.Unstructured, into any, paths ...string) error {
 		if !found || value == nil {
 			continue
 		}
-		in := wanted
-		for _, field := range fields[:len(fields)-1] {
-			next, ok := in[field].(map[string]any)
-			if !ok {
-				next = map[string]any{}
-				in[field] = next
-			}
-			in = next
-		}
-		in[fields[len(fields)-1]] = value
+		put(wanted, value, fields)
 	}
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(wanted, into)
 }
@@ -133,7 +140,9 @@ func listPatch(w *reload.Workload, ledger string, m *reload.Marking, annotations
 	for i, name := range w.Containers {
 		container := template + "/spec/containers/" + strconv.Itoa(i)
 		if changes := listChanges(container+"/env", w.Shape.Variables[i], name, m); len(changes) > 0 {
-			ops = append(ops, operation{Op: "test", Path: container + "/name", Value: name})
+			if name != "" { // some kinds leave it to their controller
+				ops = append(ops, operation{Op: "test", Path: container + "/name", Value: name})
+			}
 			ops = append(ops, changes...)
 		}
 	}

@@ -4,6 +4,7 @@ package kinds
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,14 +16,38 @@ import (
 
 // Kind is one kind of workload. Of a custom one the API server may serve nothing, and it comes as JSON.
 type Kind struct {
+	// Its name is the kind that its objects have, with the group behind it where that alone could be taken for another one.
 	reload.WorkloadKind
 
+	// Resource has no plural where only the API server knows it.
 	Resource schema.GroupVersionResource
 	NewList  func() runtime.Object
 	// Title is what its kind is called among users, if it is custom.
 	Title string
+	// Asked tells that a user wants it watched, and has named it.
+	Asked bool
+	// between are what it makes and what makes its children.
+	between between
 
 	Adapter
+	among Set
+}
+
+// Object is the kind that its objects have.
+func (k Kind) Object() schema.GroupVersionKind {
+	return k.Resource.GroupVersion().WithKind(reload.WorkloadKey{Kind: k.Name}.Object())
+}
+
+// Label is the plural of its objects, told from others of that plural; where it is not known, the name.
+func (k Kind) Label() string {
+	switch {
+	case k.Resource.Resource == "":
+		return strings.ToLower(k.Name)
+	case k.Name != k.Object().Kind:
+		return k.Resource.GroupResource().String()
+	default:
+		return k.Resource.Resource
+	}
 }
 
 // Adapter is what a kind has to answer.
@@ -51,9 +76,36 @@ type Parts struct {
 	Shape *reload.Shape
 }
 
-// All returns every kind there is.
-func All() []Kind {
-	return []Kind{deployment(), statefulSet(), daemonSet(), rollout()}
+// Set is every kind there is.
+type Set []Kind
+
+// All returns those that are built in, and those that a user has added.
+func All(added ...Added) Set {
+	all := Set{deployment(), statefulSet(), daemonSet(), rollout(), deploymentConfig(), knativeService(), cloneSet(), advancedStatefulSet(), advancedDaemonSet()}
+	for _, a := range added {
+		if i := all.indexOf(a.Group, a.Kind); i >= 0 {
+			all[i].Resource.Version, all[i].Asked = a.Version, true
+			continue
+		}
+		all = append(all, a.kind())
+	}
+	for i := range all {
+		all[i].among = all
+	}
+	return all
+}
+
+func (s Set) indexOf(group, kind string) int {
+	return slices.IndexFunc(s, func(k Kind) bool { return k.Resource.Group == group && k.Object().Kind == kind })
+}
+
+// Of finds the kind of an object.
+func (s Set) Of(group, kind string) (Kind, bool) {
+	i := s.indexOf(group, kind)
+	if i < 0 {
+		return Kind{}, false
+	}
+	return s[i], true
 }
 
 // Read returns what is kept of an object.
@@ -65,10 +117,11 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	w := reload.NewWorkload(k.WorkloadKind, parts.Meta, parts.Selector, parts.Template, names)
 	w.Generation = parts.Meta.Generation
 	if parts.Borrows != nil {
-		markable := slices.ContainsFunc(All(), func(lender Kind) bool { return lender.Name == parts.Borrows.Kind })
+		markable := slices.ContainsFunc(k.among, func(lender Kind) bool { return lender.Name == parts.Borrows.Kind })
 		w.Borrow(*parts.Borrows, markable, names)
 		w.Generation = parts.Observed
 	}
+	w.Parent = k.among.parentOf(parts.Meta)
 	w.APIVersion = k.Resource.GroupVersion().String()
 	w.Marks.RestartAt = parts.RestartAt
 	w.Progress = parts.Progress

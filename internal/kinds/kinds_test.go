@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -24,12 +25,26 @@ func template() corev1.PodTemplateSpec {
 
 func workloads() map[string]runtime.Object {
 	meta := metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u-1", ResourceVersion: "42"}
+	labels := map[string]any{"matchLabels": map[string]any{"app": "web"}}
+	custom := func(apiVersion, kind string, selector map[string]any) runtime.Object {
+		rollout := unstructuredRollout()
+		rollout.SetAPIVersion(apiVersion)
+		rollout.SetKind(kind)
+		rollout.Object["spec"].(map[string]any)["selector"] = selector
+		return rollout
+	}
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	return map[string]runtime.Object{
 		"Deployment":  &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Selector: selector, Template: template()}},
 		"StatefulSet": &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Selector: selector, Template: template()}},
 		"DaemonSet":   &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template()}},
 		"Rollout":     unstructuredRollout(),
+
+		"DeploymentConfig":            custom("apps.openshift.io/v1", "DeploymentConfig", map[string]any{"app": "web"}),
+		"Service.serving.knative.dev": custom("serving.knative.dev/v1", "Service", nil),
+		"CloneSet":                    custom("apps.kruise.io/v1alpha1", "CloneSet", labels),
+		"StatefulSet.apps.kruise.io":  custom("apps.kruise.io/v1beta1", "StatefulSet", labels),
+		"DaemonSet.apps.kruise.io":    custom("apps.kruise.io/v1alpha1", "DaemonSet", labels),
 	}
 }
 
@@ -45,13 +60,16 @@ func TestEveryKindIsRead(t *testing.T) {
 			if w.Key != want || w.UID != "u-1" || w.ResourceVersion != "42" {
 				t.Errorf("read as %s, uid %s, version %s", w.Key, w.UID, w.ResourceVersion)
 			}
-			if strings.Join(w.Containers, " ") != "app sidecar" || w.Selector.MatchLabels["app"] != "web" {
+			if strings.Join(w.Containers, " ") != "app sidecar" || w.Selector.MatchLabels["app"]+w.Selector.MatchLabels["serving.knative.dev/service"] != "web" {
 				t.Errorf("containers %v, selector %v", w.Containers, w.Selector)
 			}
-			if (kind.Resource.Group != "apps") != kind.Custom || w.Custom != kind.Custom || kind.Resource.Resource != strings.ToLower(kind.Name)+"s" {
+			if (kind.Resource.Group != "apps") != kind.Custom || w.Custom != kind.Custom || kind.Resource.Resource != strings.ToLower(kind.Object().Kind)+"s" {
 				t.Errorf("served as %s", kind.Resource)
 			}
 			for other, obj := range objects {
+				if _, plain := obj.(*unstructured.Unstructured); plain && kind.Custom {
+					continue // as what it comes, it is read
+				}
 				if _, err := kind.Read(obj, reload.DefaultNames()); (err == nil) != (other == kind.Name) {
 					t.Errorf("a %s is read: %v", other, err)
 				}

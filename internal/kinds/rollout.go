@@ -21,7 +21,7 @@ func rollout() Kind {
 		Title:        "Argo Rollouts",
 		Resource:     schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
 		NewList:      func() runtime.Object { return &unstructured.UnstructuredList{} },
-		Adapter:      rolloutAdapter{custom{"Rollout", rolloutParts}},
+		Adapter:      rolloutAdapter{custom{"Rollout", specTemplate(), rolloutParts}},
 	}
 }
 
@@ -64,7 +64,7 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 		Borrows: borrows, Observed: observed, Progress: rolloutProgress(obj.Object, seen),
 		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, RestartAt: o.Spec.RestartAt,
 		AtRest: seen && o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
-		Shape:  shapeOf(obj.Object, "spec", "template"),
+		Shape:  shapeOf(obj.Object, specTemplate()...),
 	}, nil
 }
 

@@ -14,6 +14,9 @@ type Progress struct {
 	// how many of those are of the present template, and Available how many of
 	// all are ready for long enough.
 	Wanted, Total, Updated, Available int32
+	// Untold tells that the status has no numbers of pods, so that only the pods
+	// can tell.
+	Untold bool
 	// Deadline is how long the workload itself allows between two steps forward;
 	// 0 for a kind that says nothing about it.
 	Deadline time.Duration
@@ -53,7 +56,7 @@ func (p *Progress) Patience() time.Duration {
 func (p *Progress) Populated() bool { return p.Updated > 0 || p.Wanted == 0 }
 
 // Empty tells that there are no pods, and that there are to be none.
-func (p *Progress) Empty() bool { return p.Observed && p.Wanted == 0 && p.Total == 0 }
+func (p *Progress) Empty() bool { return !p.Untold && p.Observed && p.Wanted == 0 && p.Total == 0 }
 
 // old is how many pods are of an earlier template.
 func (p *Progress) old() int32 { return max(p.Total-p.Updated, 0) }

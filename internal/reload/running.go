@@ -59,6 +59,8 @@ func (w *Workload) MadeBy(pod *corev1.Pod) bool {
 		return false
 	case owner.UID == w.UID:
 		return true
+	case w.Custom && !w.Restartable:
+		return true // what stands between them is not known
 	default:
 		return owner.Kind == "ReplicaSet" && w.Key.Kind != "StatefulSet" && w.Key.Kind != "DaemonSet"
 	}

@@ -25,6 +25,23 @@ func (k WorkloadKey) String() string {
 	return k.Kind + " " + k.Namespace + "/" + k.Name
 }
 
+// Object is the kind that its objects have: two kinds of that name differ in what
+// follows the first dot.
+func (k WorkloadKey) Object() string {
+	kind, _, _ := strings.Cut(k.Kind, ".")
+	return kind
+}
+
+// Parent is a workload that makes others, and keeps them as it makes them.
+type Parent struct {
+	Key WorkloadKey
+	// UID is empty where only its name is known.
+	UID types.UID
+}
+
+// Is tells whether an object of that name is it.
+func (p *Parent) Is(uid types.UID) bool { return p.UID == "" || p.UID == uid }
+
 // WorkloadKind is what decisions need to know of a kind.
 type WorkloadKind struct {
 	Name string
@@ -76,6 +93,8 @@ type Workload struct {
 	Generation int64
 	// Owner is the object whose controller made this one, empty without any.
 	Owner string
+	// Parent is the same object if it is of a kind that is rolled, else nil.
+	Parent *Parent
 	// Declared is what its manifest says about where marks are put.
 	Declared Declared
 	// Shape is nil where lists merge by name.

@@ -74,7 +74,7 @@ func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 
 func (e *Events) publish(w *reload.Workload, kind, reason, note string) {
 	e.publishAbout(&corev1.ObjectReference{
-		APIVersion: w.APIVersion, Kind: w.Key.Kind, Namespace: w.Key.Namespace, Name: w.Key.Name,
+		APIVersion: w.APIVersion, Kind: w.Key.Object(), Namespace: w.Key.Namespace, Name: w.Key.Name,
 		UID: w.UID, ResourceVersion: w.ResourceVersion,
 	}, kind, reason, note)
 }

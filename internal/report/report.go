@@ -83,6 +83,16 @@ func (r *Report) BesideReloader(w *reload.Workload) {
 	r.tell(w, warning, otherController, besideReloader)
 }
 
+// WithoutTemplate is called for the first object of a kind that has no pod template at the path of its kind, which a user may
+// have given.
+func (r *Report) WithoutTemplate(w *reload.Workload, path string, given bool) {
+	text := fmt.Sprintf("This %s has no pod template with containers at %s, so it is not rolled, and neither are others like it", w.Key.Kind, path)
+	if given {
+		text += ". Where the template is, is said by --workload-kind=GROUP/VERSION/KIND:path.to.template"
+	}
+	r.tell(w, warning, "NoPodTemplate", text)
+}
+
 // Undecided is called when nothing could tell whether some Secrets of a workload changed. It is told once: what is lost
 // concerns all workloads.
 func (r *Report) Undecided(w *reload.Workload, secrets int) {

@@ -135,7 +135,7 @@ func ignoreRule(w *reload.Workload) string {
 	for _, expression := range IgnoredByArgoCD() {
 		quoted = append(quoted, "'"+expression+"'")
 	}
-	return fmt.Sprintf(`{group: %s, kind: %s, jqPathExpressions: [%s]}`, version.Group, w.Key.Kind, strings.Join(quoted, ", "))
+	return fmt.Sprintf(`{group: %s, kind: %s, jqPathExpressions: [%s]}`, version.Group, w.Key.Object(), strings.Join(quoted, ", "))
 }
 
 // IgnoredByArgoCD are the expressions of such a rule.

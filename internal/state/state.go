@@ -22,7 +22,9 @@ type State struct {
 	// borrowers are workloads whose template another one lends, and lenders those that do.
 	borrowers map[reload.WorkloadKey]reload.Workload
 	lenders   map[reload.WorkloadKey]keys
-	index     index
+	// children are the workloads that another one makes.
+	children map[reload.WorkloadKey]keys
+	index    index
 	// terminating are the namespaces that are being deleted.
 	terminating map[string]struct{}
 	// selected are the namespaces that a selector has found, where there is one.
@@ -38,6 +40,7 @@ func New(autoReloadAll bool) *State {
 		workloads:     map[reload.WorkloadKey]*workload{},
 		borrowers:     map[reload.WorkloadKey]reload.Workload{},
 		lenders:       map[reload.WorkloadKey]keys{},
+		children:      map[reload.WorkloadKey]keys{},
 		index:         newIndex(),
 		terminating:   map[string]struct{}{},
 		selected:      map[string]struct{}{},
@@ -133,6 +136,9 @@ func (s *State) Counts(selectedOnly bool) (workloads, optedIn int) {
 	defer s.mu.RUnlock()
 	for key, w := range s.workloads {
 		if _, selected := s.selected[key.Namespace]; selectedOnly && !selected {
+			continue
+		}
+		if _, left := s.leftTo(&w.Workload); left {
 			continue
 		}
 		workloads++

@@ -110,8 +110,12 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 	}
 	if ok {
 		s.index.unlink(w.Key, known.links)
+		s.orphan(&known.Workload)
 	}
 	s.index.link(w.Key, next.links)
+	if w.Parent != nil {
+		add(s.children, w.Parent.Key, w.Key)
+	}
 	s.workloads[w.Key] = next
 	if ok && !known.links.equal(next.links) {
 		s.forgetGone(w.Key.Namespace, known.links)
@@ -244,6 +248,7 @@ func (s *State) KeepWorkloads(kind, namespace string, named map[types.Namespaced
 func (s *State) dropWorkload(key reload.WorkloadKey) {
 	if known, ok := s.workloads[key]; ok {
 		s.index.unlink(key, known.links)
+		s.orphan(&known.Workload)
 		delete(s.workloads, key)
 		s.forgetGone(key.Namespace, known.links)
 	}

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+)
+
+func configOf(t *testing.T, args ...string) (*Config, error) {
+	t.Helper()
+	var c Config
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	c.BindFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return &c, c.Validate()
+}
+
+func TestAKindIsAddedByAFlag(t *testing.T) {
+	c, err := configOf(t, "--workload-kind=example.org/v1/Sandbox", "--workload-kind=a.example/v2beta1/Pool:spec.pods.template,apps.kruise.io/v1beta1/CloneSet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Kinds) != len(kinds.All())+2 {
+		t.Errorf("%d kinds, and %d are built in", len(c.Kinds), len(kinds.All()))
+	}
+	for group, want := range map[string]struct{ kind, name, version, label string }{
+		"example.org": {"Sandbox", "Sandbox.example.org", "v1", "sandbox.example.org"},
+		"a.example":   {"Pool", "Pool.a.example", "v2beta1", "pool.a.example"},
+		// One that is built in keeps its name, and has the version that was given.
+		"apps.kruise.io": {"CloneSet", "CloneSet", "v1beta1", "clonesets"},
+	} {
+		k, ok := c.Kinds.Of(group, want.kind)
+		if !ok || k.Name != want.name || k.Resource.Version != want.version || k.Label() != want.label || !k.Asked || !k.Custom {
+			t.Errorf("%s: %v %s %s %s, asked: %v", group, ok, k.Name, k.Resource, k.Label(), k.Asked)
+		}
+	}
+	asked := slices.DeleteFunc(slices.Clone(c.Kinds), func(k kinds.Kind) bool { return !k.Asked })
+	if len(asked) != 3 {
+		t.Errorf("%d kinds are asked for", len(asked))
+	}
+}
+
+func TestWhatIsNoKindIsRefusedWithWhatWouldBeRight(t *testing.T) {
+	for given, want := range map[string]string{
+		"Sandbox":                                     "write GROUP/VERSION/KIND, such as example.org/v1/Sandbox",
+		"example.org/Sandbox":                         "write GROUP/VERSION/KIND",
+		"example.org/v1/Sandbox/more":                 "write GROUP/VERSION/KIND",
+		"Example.org/v1/Sandbox":                      `"Example.org" is no group: it must be like example.org`,
+		"example.org/1/Sandbox":                       `"1" is no version: it must be like v1 or v1alpha1`,
+		"example.org/v1/sandboxes":                    `"sandboxes" is no kind: it must be like Sandbox, in the singular`,
+		"example.org/v1/Sandbox:":                     `"" is no path to a pod template`,
+		"example.org/v1/Sandbox:template":             `"template" is no path to a pod template: it must be names of fields with dots between them, the first of them spec`,
+		"example.org/v1/Sandbox:spec":                 `"spec" is no path`,
+		"example.org/v1/Sandbox:spec..template":       `"spec..template" is no path`,
+		"example.org/v1/Sandbox:spec.sets[0].pod":     "is no path to a pod template",
+		"apps/v1/Deployment":                          "deployments are rolled without that: leave it out",
+		"batch/v1/Job":                                "Job.batch is a kind of Kubernetes itself: only custom kinds can be added",
+		"/v1/Pod":                                     `"" is no group`,
+		"apps.kruise.io/v1alpha1/CloneSet:spec.other": "the pod template of OpenKruise CloneSets is at spec.template, which is known: leave the path out",
+	} {
+		_, err := configOf(t, "--workload-kind="+given)
+		if err == nil || !strings.Contains(err.Error(), "--workload-kind="+given+": ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", given, err, want)
+		}
+	}
+	for about, args := range map[string][]string{
+		"has example.org/v1/Sandbox and example.org/v2/Sandbox": {"--workload-kind=example.org/v1/Sandbox", "--workload-kind=example.org/v2/Sandbox"},
+		"asks for what --is-argo-rollouts=false forbids":        {"--workload-kind=argoproj.io/v1alpha1/Rollout", "--is-argo-rollouts=false"},
+	} {
+		if _, err := configOf(t, args...); err == nil || !strings.Contains(err.Error(), about) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/internal/intake"
+	"github.com/reroll-dev/reroll/internal/rights"
+)
+
+// CustomClients makes a client for each version of a group, and knows the plurals that were found out. It is safe for
+// concurrent use.
+type CustomClients struct {
+	config *rest.Config
+	shared kubernetes.Interface
+
+	mu      sync.Mutex
+	clients map[schema.GroupVersion]rest.Interface
+	plurals map[schema.GroupVersionKind]string
+}
+
+// NewCustomClients returns clients that share the limit of requests with the client for all else.
+func NewCustomClients(config *rest.Config, shared kubernetes.Interface) *CustomClients {
+	return &CustomClients{
+		config: config, shared: shared,
+		clients: map[schema.GroupVersion]rest.Interface{}, plurals: map[schema.GroupVersionKind]string{},
+	}
+}
+
+func (c *CustomClients) client(version schema.GroupVersion) (rest.Interface, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.clients[version]; ok {
+		return known, nil
+	}
+	config := dynamic.ConfigFor(c.config) // reads what has no Go type
+	config.GroupVersion, config.APIPath = &version, "/apis"
+	config.RateLimiter = c.shared.AppsV1().RESTClient().GetRateLimiter()
+	client, err := rest.RESTClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for %s: %w", version, err)
+	}
+	c.clients[version] = client
+	return client, nil
+}
+
+// plural is that of a kind, as the API server has told; empty if it has not yet.
+func (c *CustomClients) plural(kind schema.GroupVersionKind) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.plurals[kind]
+}
+
+func (c *CustomClients) learn(kind schema.GroupVersionKind, plural string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plurals[kind] = plural
+}
+
+// custom returns a client for a custom kind, and the plural.
+func (c Client) custom(w Watched) (rest.Interface, string, error) {
+	client, err := c.Custom.client(w.Resource.GroupVersion())
+	if err != nil {
+		return nil, "", err
+	}
+	plural := w.Resource.Resource
+	if plural == "" {
+		plural = c.Custom.plural(w.kind())
+	}
+	if plural == "" {
+		if plural, err = c.discover(w); err != nil {
+			return nil, "", err
+		}
+		c.Custom.learn(w.kind(), plural)
+	}
+	return client, plural, nil
+}
+
+func (w Watched) kind() schema.GroupVersionKind {
+	return w.Resource.GroupVersion().WithKind(w.Kind)
+}
+
+// discover asks the API server by which plural it serves a kind.
+func (c Client) discover(w Watched) (string, error) {
+	known, err := c.Discovery().ServerResourcesForGroupVersion(w.Resource.GroupVersion().String())
+	if err != nil {
+		return "", fmt.Errorf("ask what is served of %s: %w", w.Resource.GroupVersion(), err)
+	}
+	for i := range known.APIResources {
+		if r := &known.APIResources[i]; r.Kind == w.Kind && !strings.Contains(r.Name, "/") {
+			return r.Name, nil
+		}
+	}
+	return "", apierrors.NewNotFound(schema.GroupResource{Group: w.Resource.Group, Resource: w.Kind}, "")
+}
+
+// served tells a kind that is not there from one that may not be looked at. Without the right to it, the API server
+// answers alike.
+type served struct {
+	Watched
+	client Client
+}
+
+// Watch opens a watch.
+func (s served) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	open, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w, err := open.Watch(ctx, opts)
+	return w, s.tell(err)
+}
+
+// List reads one page.
+func (s served) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	open, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := open.List(ctx, opts)
+	return list, s.tell(err)
+}
+
+func (s served) open(ctx context.Context) (intake.Opener, error) {
+	if !s.Asked {
+		if err := s.unasked(ctx); err != nil {
+			return nil, err
+		}
+	}
+	client, plural, err := s.client.custom(s.Watched)
+	if err != nil {
+		return nil, err
+	}
+	return s.client.opener(s.Watched, client, plural), nil
+}
+
+func (s served) tell(err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		s.client.Custom.learn(s.kind(), "") // it may come back by another plural
+		return err
+	case !apierrors.IsForbidden(err):
+		return err
+	}
+	if _, unknown := s.client.discover(s.Watched); apierrors.IsNotFound(unknown) {
+		return unknown
+	}
+	return err
+}
+
+// unaskedEvery is how often, in seconds, is looked for a kind that nobody has asked for.
+const unaskedEvery = 30
+
+// unasked looks first whether there is anything to watch and a right to it: nobody should find a refused request in an audit
+// log, every half a minute, for what nobody has asked for.
+func (s served) unasked(ctx context.Context) error {
+	later := func(err *apierrors.StatusError) error {
+		err.ErrStatus.Details.RetryAfterSeconds = unaskedEvery
+		return err
+	}
+	_, err := s.client.discover(s.Watched)
+	switch {
+	case apierrors.IsNotFound(err):
+		return later(apierrors.NewNotFound(s.Resource.GroupResource(), ""))
+	case err != nil:
+		return err
+	}
+	for _, r := range rights.In([]string{s.Namespace}, rights.To(s.Resource.Group, s.Resource.Resource, "list", "watch")...) {
+		switch allowed, err := rights.Allowed(ctx, s.client, r); {
+		case err != nil:
+			return err
+		case !allowed:
+			return later(apierrors.NewForbidden(s.Resource.GroupResource(), "", fmt.Errorf("there is no right to %s it", r.Verb)))
+		}
+	}
+	return nil
+}

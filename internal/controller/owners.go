@@ -1,0 +1,66 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// dropped forgets a workload that is gone.
+func (c *Controller) dropped(key reload.WorkloadKey) {
+	c.state.DeleteWorkload(key)
+	c.lenders(c.state.DropBorrower(key), true)
+	c.forget(key)
+	c.orphans(key)
+}
+
+// orphans asks for a look at what a workload has made that is gone: nothing rolls it any more in their place.
+func (c *Controller) orphans(key reload.WorkloadKey) {
+	for _, child := range c.state.Children(key) {
+		c.enqueue(child, false)
+	}
+}
+
+// withoutTemplate tells, once for a kind, that its objects have no pod template where it should be. They are left alone, and
+// what was known of one that had it before is forgotten.
+func (c *Controller) withoutTemplate(k kinds.Kind, obj runtime.Object, path string) {
+	head, err := meta.Accessor(obj)
+	if err != nil {
+		return // it would be no object at all
+	}
+	key := reload.WorkloadKey{Kind: k.Name, Namespace: head.GetNamespace(), Name: head.GetName()}
+	c.dropped(key)
+	if !c.looksAt(key.Namespace) {
+		return
+	}
+	c.mu.Lock()
+	_, known := c.pathless[k.Name]
+	if !known {
+		c.pathless[k.Name] = sync.OnceFunc(func() {
+			c.report.WithoutTemplate(&reload.Workload{
+				Key: key, APIVersion: k.Resource.GroupVersion().String(), UID: head.GetUID(), ResourceVersion: head.GetResourceVersion(),
+			}, path, k.Asked)
+		})
+	}
+	tell := c.pathless[k.Name]
+	c.mu.Unlock()
+	if !known && c.acting.Load() {
+		tell()
+	}
+}
+
+// tellPathless tells what was found before this was the instance that tells.
+func (c *Controller) tellPathless() {
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.pathless))
+	c.mu.Unlock()
+	for _, tell := range all {
+		tell()
+	}
+}

@@ -1,0 +1,60 @@
+package kinds
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Added is a custom kind that a user wants rolled.
+type Added struct {
+	schema.GroupVersionKind
+	// Template are the fields that lead to the pod template.
+	Template []string
+}
+
+// ParseAdded reads GROUP/VERSION/KIND[:path.to.template].
+func ParseAdded(text string) (Added, error) {
+	kind, path, given := strings.Cut(strings.TrimSpace(text), ":")
+	a := Added{Template: specTemplate()}
+	words := strings.Split(kind, "/")
+	if len(words) != 3 { //nolint:mnd // group, version and kind
+		return a, fmt.Errorf("write GROUP/VERSION/KIND, such as example.org/v1/Sandbox, and :path.to.template behind it if that is not spec.template")
+	}
+	a.Group, a.Version, a.Kind = words[0], words[1], words[2]
+	for _, part := range []struct{ what, text, form, such string }{
+		{"group", a.Group, `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`, "example.org"},
+		{"version", a.Version, `^v[0-9]+((alpha|beta)[0-9]+)?$`, "v1 or v1alpha1"},
+		{"kind", a.Kind, `^[A-Z][A-Za-z0-9]*$`, "Sandbox, in the singular and as its objects have it"},
+	} {
+		if !regexp.MustCompile(part.form).MatchString(part.text) {
+			return a, fmt.Errorf("%q is no %s: it must be like %s", part.text, part.what, part.such)
+		}
+	}
+	if given {
+		if !regexp.MustCompile(`^spec(\.[A-Za-z_][A-Za-z0-9_]*)+$`).MatchString(path) {
+			return a, fmt.Errorf("%q is no path to a pod template: it must be names of fields with dots between them, the first of them spec, such as spec.template", path)
+		}
+		a.Template = strings.Split(path, ".")
+	}
+	known, isKnown := All().Of(a.Group, a.Kind)
+	switch {
+	case isKnown && !known.Custom:
+		return a, fmt.Errorf("%s are rolled without that: leave it out", known.Label())
+	case isKnown && strings.Join(a.Template, ".") != strings.Join(specTemplate(), "."):
+		return a, fmt.Errorf("the pod template of %s is at spec.template, which is known: leave the path out", known.Title)
+	case !strings.Contains(a.Group, "."):
+		return a, fmt.Errorf("%s is a kind of Kubernetes itself: only custom kinds can be added", a.GroupKind())
+	}
+	return a, nil
+}
+
+// kind is called by its group as well, since nobody knows which others there are of that name.
+func (a Added) kind() Kind {
+	name := a.GroupKind().String()
+	k := templated(name, name+" objects", a.GroupVersion().WithResource(""), a.Template)
+	k.Asked = true
+	return k
+}

@@ -1,0 +1,44 @@
+package kinds
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// between are kinds of the same group that stand between a workload and its children. Whatever they make has the name of the
+// workload as a label.
+type between struct {
+	kinds []string
+	label string
+}
+
+// parentOf returns the workload that an object was made by, nil if it was made by nothing of these kinds.
+func (s Set) parentOf(meta *metav1.ObjectMeta) *reload.Parent {
+	owner := metav1.GetControllerOfNoCopy(meta)
+	if owner == nil {
+		return nil
+	}
+	version, err := schema.ParseGroupVersion(owner.APIVersion)
+	if err != nil {
+		return nil
+	}
+	for i := range s {
+		k := &s[i]
+		if k.Resource.Group != version.Group {
+			continue
+		}
+		parent := reload.Parent{Key: reload.WorkloadKey{Kind: k.Name, Namespace: meta.Namespace, Name: owner.Name}, UID: owner.UID}
+		if k.Object().Kind == owner.Kind {
+			return &parent
+		}
+		if name := meta.Labels[k.between.label]; name != "" && slices.Contains(k.between.kinds, owner.Kind) {
+			parent.Key.Name, parent.UID = name, ""
+			return &parent
+		}
+	}
+	return nil
+}

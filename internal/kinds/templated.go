@@ -1,0 +1,122 @@
+package kinds
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// specTemplate is where nearly every kind has its pod template.
+func specTemplate() []string { return []string{"spec", "template"} }
+
+// templated is a custom kind of which no more need be known than where its pod template stands.
+func templated(name, title string, resource schema.GroupVersionResource, template []string) Kind {
+	parts := func(obj *unstructured.Unstructured) (Parts, error) { return templatedParts(obj, template) }
+	return Kind{
+		WorkloadKind: reload.WorkloadKind{Name: name, Custom: true},
+		Title:        title, Resource: resource,
+		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
+		Adapter: custom{name, template, parts},
+	}
+}
+
+// NoTemplateError means that an object has no pod template where its kind should have it.
+type NoTemplateError struct{ Path string }
+
+// Error returns the message.
+func (e NoTemplateError) Error() string { return "it has no pod template with containers at " + e.Path }
+
+func templatedParts(obj *unstructured.Unstructured, path []string) (Parts, error) {
+	var o struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	if err := decode(obj, &o, "metadata"); err != nil {
+		return Parts{}, err
+	}
+	template, err := templateAt(obj, path)
+	if err != nil {
+		return Parts{}, err
+	}
+	p := statusProgress(obj.Object, o.Metadata.Generation)
+	return Parts{
+		Meta: &o.Metadata, Selector: selectorOf(obj, template), Template: template, Progress: p,
+		AtRest: p.Observed && p.Updated == p.Total && !unready(obj.Object), Shape: shapeOf(obj.Object, path...),
+	}, nil
+}
+
+// templateAt takes nothing for a pod template that has no containers: nothing can be rolled by that, so the path is wrong.
+func templateAt(obj *unstructured.Unstructured, path []string) (*corev1.PodTemplateSpec, error) {
+	found, _, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
+	fields, _ := found.(map[string]any)
+	if containers, _, bad := unstructured.NestedSlice(fields, "spec", "containers"); err != nil || bad != nil || len(containers) == 0 {
+		return nil, NoTemplateError{strings.Join(path, ".")}
+	}
+	template := &corev1.PodTemplateSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, template); err != nil {
+		return nil, fmt.Errorf("the pod template at %s: %w", strings.Join(path, "."), err)
+	}
+	return template, nil
+}
+
+// selectorOf finds the pods: by what the object says, in the form of Deployments or as the plain map that was before it, else
+// by the labels that its pods are made with.
+func selectorOf(obj *unstructured.Unstructured, template *corev1.PodTemplateSpec) *metav1.LabelSelector {
+	if plain, _, err := unstructured.NestedStringMap(obj.Object, "spec", "selector"); err == nil && len(plain) > 0 {
+		return &metav1.LabelSelector{MatchLabels: plain}
+	}
+	var o struct {
+		Spec struct {
+			Selector *metav1.LabelSelector `json:"selector"`
+		} `json:"spec"`
+	}
+	err := decode(obj, &o, "spec.selector")
+	if s := o.Spec.Selector; err == nil && s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
+		return s
+	}
+	return &metav1.LabelSelector{MatchLabels: template.Labels}
+}
+
+// unknown is how many pods there are where nothing tells.
+const unknown = -1
+
+// statusProgress is how far it has come, as far as its status has the fields that those of Kubernetes have. A status without
+// them tells nothing, and then the pods alone do.
+func statusProgress(obj map[string]any, generation int64) reload.Progress {
+	number := func(unset int32, parent string, fields ...string) int32 {
+		for _, field := range fields {
+			if n, found, err := unstructured.NestedInt64(obj, parent, field); err == nil && found {
+				return int32(min(max(n, 0), math.MaxInt32))
+			}
+		}
+		return unset
+	}
+	observed, told, err := unstructured.NestedInt64(obj, "status", "observedGeneration")
+	total := number(unknown, "status", "replicas", "currentNumberScheduled")
+	p := reload.Progress{
+		Observed: err != nil || !told || observed >= generation, Untold: total == unknown,
+		Wanted: number(number(max(total, 0), "status", "desiredNumberScheduled"), "spec", "replicas"),
+		Total:  max(total, 0), Updated: number(max(total, 0), "status", "updatedReplicas", "updatedNumberScheduled"),
+		Available: number(0, "status", "availableReplicas", "numberAvailable"),
+	}
+	p.Paused, _, _ = unstructured.NestedBool(obj, "spec", "paused")
+	return p
+}
+
+// unready tells that the object says of itself that it is not ready, as some do while their pods are replaced.
+func unready(obj map[string]any) bool {
+	conditions, _, _ := unstructured.NestedSlice(obj, "status", "conditions")
+	for _, item := range conditions {
+		if c, ok := item.(map[string]any); ok && c["type"] == "Ready" {
+			return c["status"] != "True"
+		}
+	}
+	return false
+}

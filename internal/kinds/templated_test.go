@@ -1,0 +1,188 @@
+package kinds
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func objectOf(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err := errors.Join(err, o.UnmarshalJSON(raw)); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func kindOf(t *testing.T, text string) Kind {
+	t.Helper()
+	a, err := ParseAdded(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, _ := All(a).Of(a.Group, a.Kind)
+	return k
+}
+
+const pool = `
+apiVersion: example.org/v1
+kind: Pool
+metadata: {namespace: shop, name: web, uid: u-1, resourceVersion: "42"}
+spec:
+  size: 3
+  pods:
+    template:
+      metadata: {labels: {app: web}}
+      drain: slowly
+      spec: {containers: [{image: web, env: [{name: A, value: b}]}]}
+`
+
+func TestWhereThePodTemplateOfAnAddedKindIs(t *testing.T) {
+	k := kindOf(t, "example.org/v1/Pool:spec.pods.template")
+	w, err := k.Read(objectOf(t, pool), reload.DefaultNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Key.String() != "Pool.example.org shop/web" || w.Key.Object() != "Pool" || w.APIVersion != "example.org/v1" || w.Selector.MatchLabels["app"] != "web" {
+		t.Errorf("%s, %s, %v", w.Key, w.APIVersion, w.Selector)
+	}
+	patch, err := k.Patch(&w, "{}", &reload.Marking{Rolled: "7"}, reload.DefaultNames())
+	const want = `{"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{"reroll.dev/ledger":"{}"}},"spec":{"pods":{"template":{"metadata":{"annotations":{"reroll.dev/rolled":"7"}}}}}}`
+	if err != nil || patch.Type != types.MergePatchType || string(patch.Body) != want {
+		t.Errorf("%s %s, %v", patch.Type, patch.Body, err)
+	}
+	// Lists are edited where they stand. The container has no name, so that none can be compared.
+	patch, err = k.Patch(&w, "{}", &reload.Marking{Env: []reload.EnvMark{{Variable: "B", Value: "2"}}}, reload.DefaultNames())
+	if err != nil || patch.Type != types.JSONPatchType || !strings.Contains(string(patch.Body), `"path":"/spec/pods/template/spec/containers/0/env/-"`) || strings.Contains(string(patch.Body), "/name") {
+		t.Errorf("%s %s, %v", patch.Type, patch.Body, err)
+	}
+}
+
+func TestAnObjectWithoutAPodTemplate(t *testing.T) {
+	for about, text := range map[string]string{
+		"another path":     pool,
+		"nothing at all":   "{apiVersion: example.org/v1, kind: Pool, metadata: {name: web}}",
+		"no map":           "{apiVersion: example.org/v1, kind: Pool, metadata: {name: web}, spec: {template: 7}}",
+		"null":             "{apiVersion: example.org/v1, kind: Pool, metadata: {name: web}, spec: {template: null}}",
+		"no containers":    "{apiVersion: example.org/v1, kind: Pool, metadata: {name: web}, spec: {template: {spec: {containers: []}}}}",
+		"containers: text": "{apiVersion: example.org/v1, kind: Pool, metadata: {name: web}, spec: {template: {spec: {containers: many}}}}",
+		"a spec of text":   "{apiVersion: example.org/v1, kind: Pool, metadata: {name: web}, spec: none}",
+	} {
+		_, err := kindOf(t, "example.org/v1/Pool").Read(objectOf(t, text), reload.DefaultNames())
+		if missing, ok := errors.AsType[NoTemplateError](err); !ok || missing.Path != "spec.template" {
+			t.Errorf("%s: %v", about, err)
+		}
+	}
+	const odd = "{apiVersion: example.org/v1, kind: Pool, metadata: {name: web}, spec: {template: {spec: {containers: [{name: 7}]}}}}"
+	_, err := kindOf(t, "example.org/v1/Pool").Read(objectOf(t, odd), reload.DefaultNames())
+	if _, ok := errors.AsType[NoTemplateError](err); err == nil || ok {
+		t.Errorf("a template that cannot be read: %v", err)
+	}
+}
+
+func TestHowThePodsOfACustomKindAreFound(t *testing.T) {
+	const head, tail = "{apiVersion: x/v1, kind: X, metadata: {name: web}, spec: {", "template: {metadata: {labels: {of: template}}, spec: {containers: [{name: app}]}}}}"
+	for selector, want := range map[string]string{
+		"selector: {matchLabels: {a: b}}, ":                                        "a=b",
+		"selector: {matchExpressions: [{key: a, operator: In, values: [b, c]}]}, ": "a in (b,c)",
+		"selector: {a: b}, ": "a=b",
+		"selector: {}, ":     "of=template",
+		"selector: a, ":      "of=template",
+		"":                   "of=template",
+	} {
+		p, err := templatedParts(objectOf(t, head+selector+tail), specTemplate())
+		if got := metav1.FormatLabelSelector(p.Selector); err != nil || got != want {
+			t.Errorf("%s: %s, %v", selector, got, err)
+		}
+	}
+	p, err := knativeService().Parts(objectOf(t, head+tail))
+	if got := metav1.FormatLabelSelector(p.Selector); err != nil || got != "serving.knative.dev/service=web" {
+		t.Errorf("a Knative Service: %s, %v", got, err)
+	}
+}
+
+func TestHowFarACustomKindHasCome(t *testing.T) {
+	const head, tail = "{apiVersion: x/v1, kind: X, metadata: {name: web, generation: 2}, spec: {template: {spec: {containers: [{name: app}]}}", "}"
+	for status, want := range map[string]struct {
+		progress reload.Progress
+		atRest   bool
+	}{
+		"}": {reload.Progress{Observed: true, Untold: true}, true},
+		", replicas: 3, paused: true}, status: {observedGeneration: 2, replicas: 3, updatedReplicas: 1, availableReplicas: 2}": {
+			reload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2, Paused: true}, false,
+		},
+		"}, status: {observedGeneration: 1, replicas: 2, updatedReplicas: 2}": {reload.Progress{Wanted: 2, Total: 2, Updated: 2}, false},
+		"}, status: {observedGeneration: 2, desiredNumberScheduled: 4, currentNumberScheduled: 4, updatedNumberScheduled: 4, numberAvailable: 3}": {
+			reload.Progress{Observed: true, Wanted: 4, Total: 4, Updated: 4, Available: 3}, true,
+		},
+		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: Unknown}]}": {reload.Progress{Observed: true, Untold: true}, false},
+		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}":  {reload.Progress{Observed: true, Untold: true}, true},
+	} {
+		p, err := templatedParts(objectOf(t, head+status+tail), specTemplate())
+		if err != nil || p.Progress != want.progress || p.AtRest != want.atRest {
+			t.Errorf("%s: %+v, at rest: %v, %v", status, p.Progress, p.AtRest, err)
+		}
+	}
+}
+
+// Every kind has a name of its own, whatever others call theirs: it is the key of all that is known about an object.
+func TestNoTwoKindsHaveOneName(t *testing.T) {
+	a, errA := ParseAdded("example.org/v1/Deployment")
+	b, errB := ParseAdded("other.example/v1/Deployment")
+	if err := errors.Join(errA, errB); err != nil {
+		t.Fatal(err)
+	}
+	var names, labels []string
+	for _, k := range All(a, b) {
+		names, labels = append(names, k.Name), append(labels, k.Label())
+	}
+	for _, all := range [][]string{names, labels} {
+		slices.Sort(all)
+		if len(slices.Compact(slices.Clone(all))) != len(all) {
+			t.Errorf("two are alike: %q", all)
+		}
+	}
+}
+
+func TestWhatMadeAnObject(t *testing.T) {
+	owned := func(apiVersion, kind, labels string) *metav1.ObjectMeta {
+		o := objectOf(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: shop, name: web, labels: {"+labels+"}, ownerReferences: [{apiVersion: "+apiVersion+", kind: "+kind+", name: made, uid: u-9, controller: true}]}}")
+		return &metav1.ObjectMeta{Namespace: o.GetNamespace(), Labels: o.GetLabels(), OwnerReferences: o.GetOwnerReferences()}
+	}
+	key := func(kind, name string) reload.WorkloadKey {
+		return reload.WorkloadKey{Kind: kind, Namespace: "shop", Name: name}
+	}
+	for about, tc := range map[string]struct {
+		meta *metav1.ObjectMeta
+		want *reload.Parent
+	}{
+		"a CloneSet":                        {owned("apps.kruise.io/v1alpha1", "CloneSet", ""), &reload.Parent{Key: key("CloneSet", "made"), UID: "u-9"}},
+		"another version of it":             {owned("apps.kruise.io/v1beta1", "CloneSet", ""), &reload.Parent{Key: key("CloneSet", "made"), UID: "u-9"}},
+		"a kind of that name":               {owned("example.org/v1", "CloneSet", ""), nil},
+		"a StatefulSet of OpenKruise":       {owned("apps.kruise.io/v1beta1", "StatefulSet", ""), &reload.Parent{Key: key("StatefulSet.apps.kruise.io", "made"), UID: "u-9"}},
+		"a revision of a Knative Service":   {owned("serving.knative.dev/v1", "Revision", "serving.knative.dev/service: shop"), &reload.Parent{Key: key("Service.serving.knative.dev", "shop")}},
+		"a revision of no Service":          {owned("serving.knative.dev/v1", "Revision", ""), nil},
+		"a kind that nothing is known of":   {owned("example.org/v1", "Database", ""), nil},
+		"nobody":                            {&metav1.ObjectMeta{Namespace: "shop"}, nil},
+		"a version that cannot be read":     {owned("a/b/c", "CloneSet", ""), nil},
+		"Kubernetes' Service of that label": {owned("v1", "Service", "serving.knative.dev/service: shop"), nil},
+	} {
+		got := All().parentOf(tc.meta)
+		if (got == nil) != (tc.want == nil) || got != nil && *got != *tc.want {
+			t.Errorf("%s: %+v", about, got)
+		}
+	}
+	if got := All()[0].among.parentOf(owned("v1", "Pod", "")); got != nil {
+		t.Errorf("a Pod: %+v", got)
+	}
+}

@@ -79,6 +79,8 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 		{ echo "# Generated from charts/reroll by make generate."; \
 		  bin/helm template reroll charts/reroll --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \
 	done
+	@{ echo "# Generated from charts/reroll by make generate."; \
+	  bin/helm template reroll charts/reroll --namespace reroll -f test/scenarios/testdata/custom-kinds-values.yaml; } > test/scenarios/testdata/custom-kinds.yaml
 	@# Of the kustomize base there is a copy, because a kustomization takes nothing from outside of its folder.
 	@mkdir -p deploy/kustomize/base && cp deploy/reroll.yaml deploy/kustomize/base/reroll.yaml
 	@for overlay in "namespaced|One_namespace_alone,_without_any_right_to_the_cluster --set reloader.isArgoRollouts=false --set reloader.watchGlobally=false" \
@@ -110,8 +112,8 @@ verify: generate ## Generate again and fail if the tree changed, or a go.mod is 
 	@for module in . $(MODULES); do \
 		( cd $$module && GOWORK=off $(GO_SH) mod tidy -diff ) || { echo "$$module/go.mod is not tidy. Run there: go mod tidy"; exit 1; }; \
 	done
-	@changed=$$(git status --porcelain -- deploy docs/flags.md charts/reroll/README.md go.mod go.sum); \
-		[ -z "$$changed" ] || { git --no-pager diff -- deploy docs/flags.md charts/reroll/README.md; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
+	@changed=$$(git status --porcelain -- deploy test/scenarios/testdata docs/flags.md charts/reroll/README.md go.mod go.sum); \
+		[ -z "$$changed" ] || { git --no-pager diff -- deploy test/scenarios/testdata docs/flags.md charts/reroll/README.md; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
 	$(GO) test -race -count=1 -timeout 10m ./test/image

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/rights"
@@ -24,16 +26,19 @@ import (
 type CustomClients struct {
 	config *rest.Config
 	shared kubernetes.Interface
+	clock  clock.PassiveClock
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// absent is when the API server has last said of a kind that it does not serve it.
+	absent  map[schema.GroupVersionKind]time.Time
 	clients map[schema.GroupVersion]rest.Interface
 	plurals map[schema.GroupVersionKind]string
 }
 
 // NewCustomClients returns clients that share the limit of requests with the client for all else.
-func NewCustomClients(config *rest.Config, shared kubernetes.Interface) *CustomClients {
+func NewCustomClients(config *rest.Config, shared kubernetes.Interface, c clock.PassiveClock) *CustomClients {
 	return &CustomClients{
-		config: config, shared: shared,
+		config: config, shared: shared, clock: c, absent: map[schema.GroupVersionKind]time.Time{},
 		clients: map[schema.GroupVersion]rest.Interface{}, plurals: map[schema.GroupVersionKind]string{},
 	}
 }
@@ -66,6 +71,20 @@ func (c *CustomClients) learn(kind schema.GroupVersionKind, plural string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.plurals[kind] = plural
+}
+
+// isAbsent spares a question that was just answered: each namespace that is watched has it.
+func (c *CustomClients) isAbsent(kind schema.GroupVersionKind) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since, told := c.absent[kind]
+	return told && c.clock.Since(since) < unaskedEvery*time.Second/2
+}
+
+func (c *CustomClients) noteAbsent(kind schema.GroupVersionKind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.absent[kind] = c.clock.Now()
 }
 
 // custom returns a client for a custom kind, and the plural.
@@ -169,9 +188,13 @@ func (s served) unasked(ctx context.Context) error {
 		err.ErrStatus.Details.RetryAfterSeconds = unaskedEvery
 		return err
 	}
+	if s.client.Custom.isAbsent(s.kind()) {
+		return later(apierrors.NewNotFound(s.Resource.GroupResource(), ""))
+	}
 	_, err := s.client.discover(s.Watched)
 	switch {
 	case apierrors.IsNotFound(err):
+		s.client.Custom.noteAbsent(s.kind())
 		return later(apierrors.NewNotFound(s.Resource.GroupResource(), ""))
 	case err != nil:
 		return err

@@ -147,6 +147,9 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 func (e *Evaluation) OptedIn() []reload.WorkloadKey {
 	var keys []reload.WorkloadKey
 	for key, w := range e.objects.workloads {
+		if _, left := e.objects.parentOf(key); left {
+			continue // what there is to say of it is said of the workload that makes it
+		}
 		known, ok := e.state.Workload(key)
 		if ok && !w.Deleting && known.Policy.OptedIn(e.objects.settings.AutoReloadAll) {
 			keys = append(keys, key)

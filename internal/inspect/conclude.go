@@ -87,9 +87,12 @@ const grace = 20 * time.Second
 func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	d, w := &a.Decision, &a.Workload
 	s := e.objects.settings
+	_, left := e.objects.parentOf(w.Key)
 	switch {
 	case !w.Policy.OptedIn(s.AutoReloadAll):
 		a.State, a.Detail = NotOptedIn, "nothing rolls it"
+	case left:
+		a.State, a.Detail = NotOptedIn, a.LeftOut
 	case a.LeftOut != "" && len(s.Beside) > 0:
 		a.State, a.Detail = Unknown, a.LeftOut+", and another one may watch it"
 		a.doubt(a.Detail)

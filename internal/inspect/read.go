@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -28,7 +29,7 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{controller.Client{Interface: client, Custom: controller.NewCustomClients(config, client)}}, nil
+	return &Cluster{controller.Client{Interface: client, Custom: controller.NewCustomClients(config, client, clock.RealClock{})}}, nil
 }
 
 // Resources are all that is looked at in a namespace, or in all.
@@ -94,6 +95,8 @@ func (o *Objects) noted(watched controller.Watched, err error) error {
 	switch {
 	case err == nil, watched.Custom && apierrors.IsNotFound(err):
 		return nil
+	case apierrors.IsForbidden(err) && o.settings.unasked(watched):
+		return nil // the controller may not either, or whoever asks may not see all that it does
 	case apierrors.IsForbidden(err):
 		o.unread[watched.String()] = err
 		return nil

@@ -133,6 +133,13 @@ func (s *Settings) reads(kind string) bool {
 	return kind != "Rollout" || s.ArgoRollouts == nil || *s.ArgoRollouts
 }
 
+// unasked tells that a custom kind is one that the controller watches only where it happens to be allowed to. Of Rollouts more is
+// expected.
+func (s *Settings) unasked(w controller.Watched) bool {
+	kind, ok := s.Kinds.Of(w.Resource.Group, w.Kind)
+	return ok && kind.Custom && !kind.Asked && kind.Name != "Rollout"
+}
+
 // passesOver says why the controller does not look at a workload, empty if it does.
 func (s *Settings) passesOver(o *Objects, key reload.WorkloadKey) string {
 	if !s.reads(key.Kind) {

@@ -311,7 +311,7 @@ func (x *Explanation) next() string {
 	case x.Workload.Progress.Held && !x.Workload.AtRest:
 		return x.resumes()
 	case x.Workload.Progress.Paused && !x.Workload.AtRest:
-		return "nothing, as long as it is paused: " + resume(x.Workload.Key)
+		return "nothing, as long as it is paused: " + resume(&x.Workload)
 	case x.State == Rolling || x.Cause == reload.CauseAborted:
 		text := "its rollout goes on"
 		if x.Cause != "" {
@@ -323,10 +323,14 @@ func (x *Explanation) next() string {
 	}
 }
 
-// resume is the command that sets a paused workload going.
-func resume(key reload.WorkloadKey) string {
-	if key.Kind == "Rollout" {
+// resume is how one sets a paused workload going.
+func resume(w *reload.Workload) string {
+	key := w.Key
+	switch {
+	case key.Kind == "Rollout":
 		return "kubectl argo rollouts promote -n " + key.Namespace + " " + key.Name
+	case w.Custom:
+		return "set spec.paused to false"
 	}
 	return "kubectl rollout resume -n " + key.Namespace + " " + ref(key)
 }

@@ -142,6 +142,10 @@ func TestArguments(t *testing.T) {
 			[]string{"--enable-ha", "--leader-election-lease-duration=1m", "--leader-election-renew-deadline=40s", "--leader-election-retry-period=500ms"},
 		},
 		"the lease is held by a single replica too": {"reloader: {leaderElection: {leaseDuration: 20s}}", []string{"--leader-election-lease-duration=20s"}},
+		"custom kinds": {
+			"reloader: {workloadKinds: [{kind: apps.kruise.io/v1alpha1/CloneSet, resource: clonesets}, {kind: example.org/v1/Pool, resource: poolery, template: spec.pods.template}]}",
+			[]string{"--workload-kind=apps.kruise.io/v1alpha1/CloneSet", "--workload-kind=example.org/v1/Pool:spec.pods.template"},
+		},
 		"without Secrets":     {"reloader: {ignoreSecrets: true}", []string{"--resources-to-ignore=secrets"}},
 		"without ConfigMaps":  {"reloader: {ignoreConfigMaps: true}", []string{"--resources-to-ignore=configMaps"}},
 		"namespaces left out": {"reloader: {ignoreNamespaces: 'kube-system, b'}", []string{"--namespaces-to-ignore=kube-system, b"}},

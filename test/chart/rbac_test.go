@@ -103,6 +103,13 @@ func TestRightsFollowWhatIsWatched(t *testing.T) {
 		"its own namespace, with Rollouts": {"reloader: {watchGlobally: false, isArgoRollouts: true}", map[string][]rbacv1.PolicyRule{
 			"Role/ops/prod-reroll-role": withRollouts, "Role/ops/prod-reroll-key-role": keyRules,
 		}, ownBound},
+		"its own namespace, with custom kinds": {"reloader: {watchGlobally: false, isOpenshift: true, workloadKinds: [{kind: apps.kruise.io/v1alpha1/CloneSet, resource: clonesets}, {kind: example.org/v1/Pool, resource: poolery, template: spec.pods.template}]}", map[string][]rbacv1.PolicyRule{
+			"Role/ops/prod-reroll-role": slices.Insert(slices.Clone(watchRules), 2,
+				rbacv1.PolicyRule{APIGroups: []string{"apps.openshift.io"}, Resources: []string{"deploymentconfigs"}, Verbs: []string{"list", "watch", "patch"}},
+				rbacv1.PolicyRule{APIGroups: []string{"apps.kruise.io"}, Resources: []string{"clonesets"}, Verbs: []string{"list", "watch", "patch"}},
+				rbacv1.PolicyRule{APIGroups: []string{"example.org"}, Resources: []string{"poolery"}, Verbs: []string{"list", "watch", "patch"}}),
+			"Role/ops/prod-reroll-key-role": keyRules,
+		}, ownBound},
 		"a list":                         {"reloader: {namespaces: [team-a, team-b]}", listed, listedBound},
 		"a list with its own namespace":  {"reloader: {namespaces: [team-b, ops, team-a, ops]}", listed, listedBound},
 		"a list of a scoped values file": {"reloader: {watchGlobally: false, namespaces: [team-a, team-b]}", listed, listedBound},

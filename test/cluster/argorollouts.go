@@ -2,16 +2,12 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strconv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
 )
 
 const (
@@ -103,27 +99,7 @@ func (c *Cluster) RemoveRolloutCRDs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := dynamic.NewForConfig(c.admin)
-	if err != nil {
-		return err
-	}
-	for _, crd := range crds {
-		if err := client.Resource(crdResource()).Delete(ctx, crd.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("remove %s: %w", crd.GetName(), err)
-		}
-	}
-	for _, crd := range crds {
-		if err := poll(ctx, nil, func(ctx context.Context) error {
-			_, err := client.Resource(crdResource()).Get(ctx, crd.GetName(), metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
-				return nil
-			}
-			return errors.Join(err, fmt.Errorf("%s is still there", crd.GetName()))
-		}, func(last error) error { return fmt.Errorf("%w; the last answer: %w", context.Cause(ctx), last) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.removeCRDs(ctx, crds)
 }
 
 // rolloutCRDs reads them from the module that the controller is built from.

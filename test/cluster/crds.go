@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,6 +44,71 @@ func (c *Cluster) installCRDs(ctx context.Context, crds []*unstructured.Unstruct
 		}
 	}
 	return nil
+}
+
+// removeCRDs returns when the API server serves them no more.
+func (c *Cluster) removeCRDs(ctx context.Context, crds []*unstructured.Unstructured) error {
+	client, err := dynamic.NewForConfig(c.admin)
+	if err != nil {
+		return err
+	}
+	for _, crd := range crds {
+		if err := client.Resource(crdResource()).Delete(ctx, crd.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove %s: %w", crd.GetName(), err)
+		}
+	}
+	for _, crd := range crds {
+		if err := poll(ctx, nil, func(ctx context.Context) error {
+			_, err := client.Resource(crdResource()).Get(ctx, crd.GetName(), metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return errors.Join(err, fmt.Errorf("%s is still there", crd.GetName()))
+		}, func(last error) error { return fmt.Errorf("%w; the last answer: %w", context.Cause(ctx), last) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// InstallCRDs installs CustomResourceDefinitions from YAML documents, and returns their names when the API server serves them:
+// the plural, and the group behind it.
+func (c *Cluster) InstallCRDs(ctx context.Context, text []byte) ([]string, error) {
+	crds, err := parseCRDs(text)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, crd := range crds {
+		names = append(names, crd.GetName())
+	}
+	return names, c.installCRDs(ctx, crds)
+}
+
+// RemoveCRDs removes them, and with them every object, and returns when the API server serves them no more.
+func (c *Cluster) RemoveCRDs(ctx context.Context, text []byte) error {
+	crds, err := parseCRDs(text)
+	if err != nil {
+		return err
+	}
+	return c.removeCRDs(ctx, crds)
+}
+
+func parseCRDs(text []byte) ([]*unstructured.Unstructured, error) {
+	var crds []*unstructured.Unstructured
+	for documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return crds, nil
+		}
+		crd := &unstructured.Unstructured{}
+		if err := errors.Join(err, yaml.Unmarshal(document, &crd.Object)); err != nil {
+			return nil, fmt.Errorf("read CustomResourceDefinitions: %w", err)
+		}
+		if len(crd.Object) > 0 {
+			crds = append(crds, crd)
+		}
+	}
 }
 
 func established(ctx context.Context, client dynamic.Interface, name string) error {

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Request is what an API server notes of one in its audit log.
@@ -72,11 +75,16 @@ func requests(auditLog, text string, by func(user string) bool) ([]Request, erro
 
 // Writes counts the writes of the controller to an object that the API server has taken.
 func (n *Namespace) Writes(auditLog string, ref Ref) (int, error) {
+	gvk, errKind := n.clients.mapper.KindFor(schema.ParseGroupResource(ref.Kind).WithVersion(""))
+	mapping, errMapping := n.clients.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err := errors.Join(errKind, errMapping); err != nil {
+		return 0, fmt.Errorf("%s: %w", ref, err)
+	}
 	requests, err := n.Requests(auditLog)
 	count := 0
 	for _, r := range requests {
 		read := slices.Contains([]string{"get", "list", "watch"}, r.Verb)
-		about := r.ObjectRef.Namespace == n.Name && r.ObjectRef.Resource == ref.Kind+"s" && r.ObjectRef.Name == ref.Name
+		about := r.ObjectRef.Namespace == n.Name && r.ObjectRef.Resource == mapping.Resource.Resource && r.ObjectRef.APIGroup == mapping.Resource.Group && r.ObjectRef.Name == ref.Name
 		if about && !read && r.Status.Code/100 == 2 {
 			count++
 		}

@@ -105,6 +105,15 @@ func (n *Namespace) Abort(ctx context.Context, ref Ref) error {
 
 // Delete deletes an object and returns when it is gone.
 func (n *Namespace) Delete(ctx context.Context, ref Ref) error {
+	return n.remove(ctx, ref, metav1.DeletePropagationBackground)
+}
+
+// Orphan deletes an object and leaves those that it owns to themselves.
+func (n *Namespace) Orphan(ctx context.Context, ref Ref) error {
+	return n.remove(ctx, ref, metav1.DeletePropagationOrphan)
+}
+
+func (n *Namespace) remove(ctx context.Context, ref Ref, propagation metav1.DeletionPropagation) error {
 	resource, err := n.at(ref)
 	if err != nil {
 		return err
@@ -113,7 +122,6 @@ func (n *Namespace) Delete(ctx context.Context, ref Ref) error {
 	if err != nil {
 		return err
 	}
-	propagation := metav1.DeletePropagationBackground
 	if err := resource.Delete(ctx, ref.Name, metav1.DeleteOptions{PropagationPolicy: &propagation}); err != nil {
 		return fmt.Errorf("delete %s: %w", ref, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Events returns the events about an object.
@@ -15,9 +16,11 @@ func (n *Namespace) Events(ctx context.Context, about Ref) ([]eventsv1.Event, er
 	if err != nil {
 		return nil, err
 	}
+	kind := schema.ParseGroupResource(about.Kind)
 	var events []eventsv1.Event
 	for _, e := range all {
-		if strings.EqualFold(e.Regarding.Kind, about.Kind) && e.Regarding.Name == about.Name {
+		ofGroup := kind.Group == "" || strings.HasPrefix(e.Regarding.APIVersion, kind.Group+"/")
+		if strings.EqualFold(e.Regarding.Kind, kind.Resource) && ofGroup && e.Regarding.Name == about.Name {
 			events = append(events, e)
 		}
 	}

@@ -69,7 +69,7 @@ func New(c Cluster) (*Harness, error) {
 func (h *Harness) AwaitKind(ctx context.Context, resource string) error {
 	return Await(ctx, "the cluster to serve "+resource, func(context.Context) error {
 		meta.MaybeResetRESTMapper(h.clients.mapper)
-		_, err := h.clients.mapper.KindFor(schema.GroupVersionResource{Resource: resource})
+		_, err := h.clients.mapper.KindFor(schema.ParseGroupResource(resource).WithVersion(""))
 		return err
 	})
 }

@@ -84,6 +84,8 @@ func ParseRendered(text string) (*Manifest, error) {
 				return nil, fmt.Errorf("its Deployment %s has %d containers: the controller is one", obj.GetName(), len(pod.Containers))
 			}
 			m.account, m.namespace, m.run = pod.ServiceAccountName, d.Namespace, pod.Containers[0]
+		case policyKind, bindingKind:
+			m.objects, m.guarded = append(m.objects, obj), true
 		case "Namespace":
 			// Each test has its own.
 		default:

@@ -36,10 +36,13 @@ func (m *Manifest) Guard(path string) error {
 			return fmt.Errorf("%s holds no %s", path, kind)
 		}
 	}
-	m.objects = append(m.objects, objects...)
+	m.objects = append(m.objects, slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool { return !isPolicy(obj) })...)
 	m.guarded = true
 	return nil
 }
+
+// Guarded tells that there is an admission policy.
+func (m *Manifest) Guarded() bool { return m.guarded }
 
 func isPolicy(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() == policyKind || obj.GetKind() == bindingKind

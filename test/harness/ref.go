@@ -14,7 +14,8 @@ import (
 
 // Ref names an object of a namespace as a user of kubectl does.
 type Ref struct {
-	// Kind is in lower case and singular: "deployment".
+	// Kind is in lower case and singular: "deployment". Where two are called so, the group stands behind it:
+	// "statefulset.apps.kruise.io".
 	Kind string
 	Name string
 }
@@ -54,7 +55,7 @@ func (n *Namespace) resource(gk schema.GroupKind, version string) (dynamic.Resou
 }
 
 func (n *Namespace) at(ref Ref) (dynamic.ResourceInterface, error) {
-	gvk, err := n.clients.mapper.KindFor(schema.GroupVersionResource{Resource: ref.Kind})
+	gvk, err := n.clients.mapper.KindFor(schema.ParseGroupResource(ref.Kind).WithVersion(""))
 	if err != nil {
 		return nil, fmt.Errorf("%s: the cluster serves no kind %q: %w", ref, ref.Kind, err)
 	}

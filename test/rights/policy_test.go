@@ -25,8 +25,13 @@ import (
 // policed is a place where the shipped admission policy holds.
 func policed(t *testing.T, on *stage.Stage) *place {
 	t.Helper()
+	return policedBy(t, on, harness.ShippedPolicy)
+}
+
+func policedBy(t *testing.T, on *stage.Stage, policy func() (string, error)) *place {
+	t.Helper()
 	return newPlaceOn(t, on, func(m *harness.Manifest) error {
-		path, err := harness.ShippedPolicy()
+		path, err := policy()
 		return errors.Join(err, m.Guard(path))
 	})
 }
@@ -40,7 +45,7 @@ func everything() grants {
 func (p *place) try(client dynamic.Interface, a attempt) error {
 	p.Helper()
 	version := "v1"
-	if a.group == "argoproj.io" {
+	if a.group == "argoproj.io" || a.group == "apps.kruise.io" {
 		version = "v1alpha1"
 	}
 	resource := client.Resource(schema.GroupVersionResource{Group: a.group, Version: version, Resource: a.resource}).Namespace(p.ns.Name)
@@ -79,6 +84,7 @@ func TestTheAdmissionPolicy(t *testing.T) {
 	t.Parallel()
 	on := stage.OfTest(t, shared.Binary)
 	t.Run("lets nothing pass but marks", func(t *testing.T) { letsNothingPassButMarks(t, on) })
+	t.Run("lets nothing pass but marks on custom kinds", func(t *testing.T) { letsNothingPassOnCustomKinds(t, on) })
 	t.Run("lets the mark of a large workload pass", func(t *testing.T) { letsTheMarkOfALargeWorkloadPass(t, on) })
 	for _, strategy := range []string{"env-vars", "annotations"} {
 		t.Run("the controller lives with it/"+strategy, func(t *testing.T) { controllerLivesWithIt(t, on, strategy) })
@@ -101,12 +107,18 @@ func letsNothingPassButMarks(t *testing.T, on *stage.Stage) {
 		}
 	}
 	p.grant(everything())
+	p.tryAll(tried)
+}
+
+// tryAll does what is tried as somebody who may do everything, and as the controller's account.
+func (p *place) tryAll(tried map[string]attempt) {
+	p.Helper()
 	admin, err := dynamic.NewForConfig(p.on.Cluster.Config())
 	p.must(err)
 	controller, err := dynamic.NewForConfig(p.ns.As(account))
 	p.must(err)
 	for about, a := range tried {
-		t.Run(about, func(t *testing.T) {
+		p.Run(about, func(t *testing.T) {
 			if err := p.try(admin, a); err != nil {
 				t.Fatalf("nobody could do it: %v", err)
 			}

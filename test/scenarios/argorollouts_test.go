@@ -58,12 +58,15 @@ func ownSetting(t *testing.T, path func() (string, error), read func(string) (*h
 	return s
 }
 
-// crds makes the API server know Rollouts, or forget them with all there are.
+// crds makes the API server know Rollouts, or the kinds of a file, or forget them with all there are.
 func crds(ctx context.Context, s *step) error {
-	if err := errors.Join(s.wantArgs(1, 1), s.wantNoNegation()); err != nil {
+	if err := errors.Join(s.wantArgs(1, 2), s.wantNoNegation()); err != nil {
 		return err
 	}
 	s.decided = false
+	if len(s.args) > 1 {
+		return crdsOf(ctx, s, []byte(s.ts.ReadFile(s.args[1])))
+	}
 	switch s.args[0] {
 	case "install":
 		if err := s.setting.Cluster.InstallRolloutCRDs(ctx); err != nil {

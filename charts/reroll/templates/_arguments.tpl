@@ -4,6 +4,9 @@
 {{- if kindIs "bool" $reloader.isArgoRollouts }}
 - --is-Argo-Rollouts={{ $reloader.isArgoRollouts }}
 {{- end }}
+{{- range $reloader.workloadKinds }}
+- {{ printf "--workload-kind=%s%s" .kind (ternary (printf ":%s" .template) "" (not (empty .template))) | quote }}
+{{- end }}
 {{- if $reloader.autoReloadAll }}
 - --auto-reload-all
 {{- end }}

@@ -10,6 +10,13 @@ What cannot work is refused here, with what would.
 {{- if and $reloader.ignoreSecrets $reloader.ignoreConfigMaps -}}
 {{- fail "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true: nothing would be left that could roll a workload; set one of them to false" -}}
 {{- end -}}
+{{- range $reloader.workloadKinds -}}
+{{- if hasPrefix "argoproj.io/" .kind -}}
+{{- if hasSuffix "/Rollout" .kind -}}
+{{- fail (printf "reloader.workloadKinds has %s: set reloader.isArgoRollouts to true in its place" .kind) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- include "reroll.checkToken" . -}}
 {{- include "reroll.checkImage" . -}}
 {{- include "reroll.checkInstallation" . -}}

@@ -110,6 +110,18 @@ true
   resources: [rollouts]
   verbs: [list, watch, patch]
 {{- end }}
+{{- if .Values.reloader.isOpenshift }}
+# OpenShift DeploymentConfigs, for the same.
+- apiGroups: [apps.openshift.io]
+  resources: [deploymentconfigs]
+  verbs: [list, watch, patch]
+{{- end }}
+{{- range .Values.reloader.workloadKinds }}
+# {{ .kind }}, for the same.
+- apiGroups: [{{ splitList "/" .kind | first }}]
+  resources: [{{ .resource }}]
+  verbs: [list, watch, patch]
+{{- end }}
 # A workload's pods: when nothing else tells whether they are older than a change, and what has become of them after a reload.
 - apiGroups: [""]
   resources: [pods]

@@ -1,0 +1,60 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// customKinds is how the controller is installed for the kinds that these scenarios have.
+func customKinds() (string, error) { return "testdata/custom-kinds.yaml", nil }
+
+// No controller of these kinds runs here, so a mark is all that comes of a change.
+func TestCustomKinds(t *testing.T) {
+	t.Parallel()
+	s := ownSetting(t, customKinds, harness.ReadManifest)
+	crds, err := os.ReadFile("testdata/custom-kinds-crds.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.installCRDs(t.Context(), crds); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, params(s, patience, testscript.Params{Dir: "custom-kinds"}))
+	without := *s
+	without.manifest = shared.manifest
+	testscript.Run(t, params(&without, patience, testscript.Params{Dir: "custom-kinds/without-rights"}))
+}
+
+// What the API server serves is the same for a whole cluster.
+func TestCustomKindsComeAndGo(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, params(ownSetting(t, customKinds, harness.ReadManifest), patience, testscript.Params{Dir: "custom-kinds/come-and-go"}))
+}
+
+// crdsOf installs or removes those of a file.
+func crdsOf(ctx context.Context, s *step, text []byte) error {
+	switch s.args[0] {
+	case "install":
+		return s.setting.installCRDs(ctx, text)
+	case "remove":
+		return s.setting.Cluster.RemoveCRDs(ctx, text)
+	default:
+		return fmt.Errorf("%w: %q can be done to nothing", errUsage, s.args[0])
+	}
+}
+
+func (s *setting) installCRDs(ctx context.Context, text []byte) error {
+	names, err := s.Cluster.InstallCRDs(ctx, text)
+	for _, name := range names {
+		if err == nil {
+			err = s.Harness.AwaitKind(ctx, name)
+		}
+	}
+	return err
+}

@@ -20,7 +20,7 @@ func (s *story) status(t *testing.T, ns string) *Status {
 func TestStatus(t *testing.T) {
 	codes := map[string]int{
 		"status-in-step": CodeInStep, "status-mixed": CodeNotInStep, "status-none": CodeInStep, "status-no-rights": CodeUnknown,
-		"status-reverted": CodeNotInStep, "status-no-controller": CodeNotInStep,
+		"status-reverted": CodeNotInStep, "status-no-controller": CodeNotInStep, "status-made-by": CodeInStep,
 	}
 	files, err := filepath.Glob("testdata/status-*.yaml")
 	if err != nil || len(files) != len(codes) {

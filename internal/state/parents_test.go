@@ -1,0 +1,76 @@
+package state
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func madeBy(uid string) reload.Workload {
+	w := lender("1", autoSays("true"))
+	w.Parent = &reload.Parent{Key: reload.WorkloadKey{Kind: "CloneSet", Namespace: "shop", Name: "all"}, UID: types.UID(uid)}
+	return w
+}
+
+func parent(uid string) reload.Workload {
+	w := lender("1", nil)
+	w.Key, w.UID = reload.WorkloadKey{Kind: "CloneSet", Namespace: "shop", Name: "all"}, types.UID(uid)
+	return w
+}
+
+func TestAWorkloadIsLeftToTheOneThatMakesIt(t *testing.T) {
+	borrows := parent("p-1")
+	borrows.Borrows = &reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "template"}
+	for about, tc := range map[string]struct {
+		child reload.Workload
+		put   func(*State)
+		want  bool
+	}{
+		"which is there":           {madeBy("p-1"), func(s *State) { s.PutWorkload(parent("p-1"), false) }, true},
+		"which is not there":       {madeBy("p-1"), func(*State) {}, false},
+		"which is another by now":  {madeBy("p-1"), func(s *State) { s.PutWorkload(parent("p-2"), false) }, false},
+		"which is known by name":   {madeBy(""), func(s *State) { s.PutWorkload(parent("p-2"), false) }, true},
+		"which borrows its own":    {madeBy("p-1"), func(s *State) { s.PutBorrower(borrows, false) }, true},
+		"but not to another's":     {lender("1", nil), func(s *State) { s.PutWorkload(parent("p-1"), false) }, false},
+		"until that is gone again": {madeBy("p-1"), func(s *State) { s.PutWorkload(parent("p-1"), false); s.DeleteWorkload(parent("p-1").Key) }, false},
+	} {
+		s := New(false)
+		s.PutWorkload(tc.child, false)
+		tc.put(s)
+		if _, left := s.LeftTo(tc.child.Key); left != tc.want {
+			t.Errorf("%s: left to it: %v", about, left)
+		}
+		counted := 1 // those that are left count for the one that they are left to
+		if tc.want {
+			counted = 0
+		}
+		if _, optedIn := s.Counts(false); tc.child.Parent != nil && optedIn != counted {
+			t.Errorf("%s: %d are opted in", about, optedIn)
+		}
+	}
+}
+
+func TestTheChildrenOfAWorkloadAreKnown(t *testing.T) {
+	s, child := New(false), madeBy("p-1")
+	want := func(about string, keys ...reload.WorkloadKey) {
+		t.Helper()
+		if got := s.Children(child.Parent.Key); !slices.Equal(got, keys) {
+			t.Errorf("%s: %v", about, got)
+		}
+	}
+	s.PutWorkload(child, false)
+	want("one", child.Key)
+	released := child
+	released.Parent, released.ResourceVersion = nil, "2"
+	s.PutWorkload(released, true)
+	want("released")
+	again := child
+	again.ResourceVersion = "3"
+	s.PutWorkload(again, true)
+	want("taken again", child.Key)
+	s.DeleteWorkload(child.Key)
+	want("deleted")
+}

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -21,7 +22,7 @@ func ParseAdded(text string) (Added, error) {
 	a := Added{Template: specTemplate()}
 	words := strings.Split(kind, "/")
 	if len(words) != 3 { //nolint:mnd // group, version and kind
-		return a, fmt.Errorf("write GROUP/VERSION/KIND, such as example.org/v1/Sandbox, and :path.to.template behind it if that is not spec.template")
+		return a, errors.New("write GROUP/VERSION/KIND, such as example.org/v1/Sandbox, and :path.to.template behind it if that is not spec.template")
 	}
 	a.Group, a.Version, a.Kind = words[0], words[1], words[2]
 	for _, part := range []struct{ what, text, form, such string }{

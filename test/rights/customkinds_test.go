@@ -62,7 +62,7 @@ spec: {pods: {template: {spec: {containers: [{image: web}, {image: web}]}}}}
 		all["a field of its own"] = attempt{patch: op("replace", "/spec/size", "4"), refused: notOfSpec}
 		all["a field of the template"] = attempt{patch: op("replace", "/spec/template/also", `"x"`), refused: notOfTemplate}
 		all["the mark of one whose containers have no names"] = attempt{name: "nameless", patch: op("add", "/spec/template/metadata", `{"annotations": {"reroll.dev/rolled": "1-1"}}`)}
-		all["another image of one whose containers have no names"] = attempt{name: "nameless", patch: op("replace", "/spec/template/spec/containers/0/image", `"other"`), refused: "denied request"}
+		all["another image of one whose containers have no names"] = attempt{name: "nameless", patch: op("replace", "/spec/template/spec/containers/0/image", `"other"`), refused: notOfContainer}
 		for about, a := range all {
 			a.group, a.resource, a.patch = of.group, resource, strings.ReplaceAll(a.patch, "/spec/template", of.template)
 			tried[resource+"/"+about] = a

@@ -92,6 +92,8 @@ type Report interface {
 	PausedAgain(w *reload.Workload)
 	// MayNotStay is called after a reload when something speaks against every way to mark the workload.
 	MayNotStay(w *reload.Workload, doubt string)
+	// MarkDropped is called after a reload of which the API server has kept nothing but the ledger.
+	MarkDropped(w *reload.Workload)
 	// Watching is called when a workload was opted in, with the sources that concern it.
 	Watching(w *reload.Workload, concerns []reload.Concern)
 	// Missing is called when such a workload names sources that do not exist, or by an expression that fits none.

@@ -269,6 +269,7 @@ func (noReport) TooNew(*reload.Workload) {}
 func (noReport) BesideReloader(*reload.Workload) {}
 
 // Undecided implements Report.
+func (noReport) MarkDropped(*reload.Workload)                   {}
 func (noReport) WithoutTemplate(*reload.Workload, string, bool) {}
 func (noReport) Undecided(*reload.Workload, int)                {}
 

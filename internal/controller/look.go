@@ -198,6 +198,9 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	if err != nil {
 		return err
 	}
+	if d.Action == reload.Reload && kind.Custom && answer.Revision() == w.Revision() && answer.Marks.RestartAt == w.Marks.RestartAt {
+		c.report.MarkDropped(w)
+	}
 	// The watch will bring it too, later. Until then nobody must decide on what stood there before.
 	c.state.PutAnswer(answer)
 	c.state.Remember(&answer, text)

@@ -52,6 +52,11 @@ func (r *Report) MayNotStay(w *reload.Workload, doubt string) {
 	r.events.publish(w, warning, mayNotStay, text)
 }
 
+// MarkDropped is called after a reload of which the API server has kept nothing but the ledger.
+func (r *Report) MarkDropped(w *reload.Workload) {
+	r.tell(w, warning, "MarkDropped", fmt.Sprintf("This %s was not rolled: the API server took the write and dropped the mark. Its CustomResourceDefinition has to keep the annotations of the pod template (x-kubernetes-preserve-unknown-fields, or a schema for them)", w.Key.Kind))
+}
+
 func revertReason(d reload.Decision) string {
 	switch d.Action {
 	case reload.Reload:

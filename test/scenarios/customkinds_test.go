@@ -3,7 +3,9 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,9 +28,24 @@ func TestCustomKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, params(s, patience, testscript.Params{Dir: "custom-kinds"}))
+	t.Cleanup(func() { s.nothingRefused(t) })
 	without := *s
 	without.manifest = shared.manifest
 	testscript.Run(t, params(&without, patience, testscript.Params{Dir: "custom-kinds/without-rights"}))
+}
+
+// nothingRefused fails if a custom kind was asked for without a right to it: nobody has asked the controllers to do that.
+func (s *setting) nothingRefused(t *testing.T) {
+	t.Helper()
+	asked, err := s.manifest.AllRequests(s.Cluster.AuditLog())
+	if err != nil {
+		t.Error(err)
+	}
+	for _, r := range asked {
+		if r.Status.Code == http.StatusForbidden && strings.Contains(r.ObjectRef.APIGroup, ".") && !strings.HasSuffix(r.ObjectRef.APIGroup, ".k8s.io") {
+			t.Errorf("%s was refused", r.RequestURI)
+		}
+	}
 }
 
 // What the API server serves is the same for a whole cluster.

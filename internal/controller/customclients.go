@@ -179,10 +179,10 @@ func (s served) tell(err error) error {
 }
 
 // unaskedEvery is how often, in seconds, is looked for a kind that nobody has asked for.
-const unaskedEvery = 30
+const unaskedEvery = 20
 
 // unasked looks first whether there is anything to watch and a right to it: nobody should find a refused request in an audit
-// log, every half a minute, for what nobody has asked for.
+// log, again and again, for what nobody has asked for.
 func (s served) unasked(ctx context.Context) error {
 	later := func(err *apierrors.StatusError) error {
 		err.ErrStatus.Details.RetryAfterSeconds = unaskedEvery

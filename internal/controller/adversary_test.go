@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +35,15 @@ type stage struct {
 	asked, patched, failed int
 	askedAfter             int
 	running                []reload.RunningPod
-	lastPatched            map[string]time.Time
-	looks                  []Look
-	queued                 int
-	late                   []time.Duration
-	says                   []string
+	// oldPods are from before everything that changes.
+	oldPods bool
+	// marked counts the writes of pod templates among those that were tried.
+	marked      int
+	lastPatched map[string]time.Time
+	looks       []Look
+	queued      int
+	late        []time.Duration
+	says        []string
 }
 
 type stageReport struct {
@@ -51,12 +56,16 @@ func (r stageReport) Failed(*reload.Workload, reload.Decision, error, time.Durat
 	r.failed++
 }
 
-// Pods implements API: all pods are young.
+// Pods implements API: all pods are young, unless they are all old.
 func (s *stage) Pods(context.Context, *reload.Workload) (reload.Pods, error) {
 	s.asked++
 	s.clock.Step(s.takes)
 	var pods reload.Pods
-	pods.Add(s.server.Now().Add(time.Hour), time.Time{}, 0)
+	made := s.server.Now().Add(time.Hour)
+	if s.oldPods {
+		made = s.installed
+	}
+	pods.Add(made, time.Time{}, 0)
 	return pods, nil
 }
 
@@ -73,6 +82,9 @@ func (s *stage) Running(context.Context, *reload.Workload, reload.Names) ([]relo
 // Patch implements API.
 func (s *stage) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
 	s.patched++
+	if bytes.Contains(patch.Body, []byte(`"template"`)) {
+		s.marked++
+	}
 	s.clock.Step(s.takes)
 	s.lastPatched[key.Name] = s.clock.Now()
 	if s.refuses != nil {

@@ -1,0 +1,79 @@
+package controller
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Somebody takes away what the controller writes, within seconds and for hours, and its pods never get younger. One change is
+// one write for each way to mark, and a ledger is put back once an hour.
+func TestHoursOfMarksThatAreTakenAway(t *testing.T) {
+	const (
+		hours   = 12
+		takes   = 10 * time.Second
+		changes = 4
+	)
+	for about, what := range map[string]taken{
+		"the marks": {marks: true}, "the ledger": {ledger: true}, "the marks and the ledger": {marks: true, ledger: true},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := newStage(t)
+			s.oldPods = true
+			s.add("web", true, "")
+			s.play(time.Minute)
+			for change := range changes {
+				marked, patched := s.marked, s.patched
+				s.server.Advance(time.Minute)
+				s.edit("web", strconv.Itoa(change+2))
+				for range hours / changes * int(time.Hour/takes) {
+					s.play(takes)
+					s.server.Advance(takes)
+					s.takeAway(what)
+				}
+				// The first change finds out which mark does not stay.
+				want := 1
+				if change == 0 && what.marks {
+					want = 2
+				}
+				marks, all := s.marked-marked, s.patched-patched
+				if marks != want {
+					t.Errorf("change %d was marked %d times, want %d", change+1, marks, want)
+				}
+				if most := hours / changes * 2; all-marks > most || !what.ledger && all != marks || !what.marks && all == marks {
+					t.Errorf("in the %d hours of change %d there were %d writes beside %d marks, two an hour are the most", hours/changes, change+1, all-marks, marks)
+				}
+			}
+		})
+	}
+}
+
+// taken is what somebody takes away.
+type taken struct{ marks, ledger bool }
+
+// takeAway does it if there is anything.
+func (s *stage) takeAway(what taken) {
+	s.Helper()
+	obj, err := s.server.Get("deployments", inShop("web"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	template := &obj.(*appsv1.Deployment).Spec.Template
+	marked := len(template.Spec.Containers[0].Env) > 0 || len(template.Annotations) > 0
+	noted := obj.GetAnnotations()[reload.LedgerAnnotation] != ""
+	if there := what.marks && marked || what.ledger && noted; !there {
+		return
+	}
+	s.change(func(d *appsv1.Deployment) {
+		if what.marks {
+			d.Spec.Template.Spec.Containers[0].Env, d.Spec.Template.Annotations = nil, nil
+		}
+		if what.ledger {
+			delete(d.Annotations, reload.LedgerAnnotation)
+		}
+	})
+}

@@ -128,7 +128,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 		},
 	}
 	s.put = func(obj runtime.Object, live bool) {
-		w, err := k.Read(obj, c.opts.Names)
+		w, err := c.read(k, obj)
 		if missing, ok := errors.AsType[kinds.NoTemplateError](err); ok {
 			c.withoutTemplate(k, obj, missing.Path)
 			return
@@ -179,4 +179,13 @@ func (c *Controller) putWorkload(w reload.Workload, live, tells bool) {
 	case differs || w.AtRest && c.awaits(w.Key):
 		c.enqueue(w.Key, live)
 	}
+}
+
+// read returns what is kept of a workload, under the settings.
+func (c *Controller) read(k kinds.Kind, obj runtime.Object) (reload.Workload, error) {
+	w, err := k.Read(obj, c.opts.Names)
+	if c.opts.AutoReloadAll {
+		w.OptAllIn()
+	}
+	return w, err
 }

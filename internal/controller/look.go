@@ -194,7 +194,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 		return fmt.Errorf("patch %s: %w", w.Key, err)
 	}
 	c.adopted(w.Key)
-	answer, err := kind.Read(obj, c.opts.Names)
+	answer, err := c.read(kind, obj)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (c *Controller) resumeOne(ctx context.Context, w *reload.Workload, end relo
 	c.mu.Lock()
 	c.paused[w.Key] = &ended{uid: w.UID, since: w.Pause.Since}
 	c.mu.Unlock()
-	answer, err := kind.Read(obj, c.opts.Names)
+	answer, err := c.read(kind, obj)
 	if err != nil {
 		return err
 	}

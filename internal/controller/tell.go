@@ -88,15 +88,16 @@ func (c *Controller) welcome(facts *reload.Facts) {
 	if !isNew {
 		return
 	}
+	about := c.state.Asks(&facts.Workload)
 	if !n.wasIn {
 		awaited := slices.DeleteFunc(facts.Awaited(), func(a reload.Concern) bool { return !c.reads(a.Source.Key.Kind) })
-		c.report.Watching(&facts.Workload, slices.Concat(facts.Concerns, awaited))
+		c.report.Watching(&about, slices.Concat(facts.Concerns, awaited))
 	}
 	missing := slices.DeleteFunc(facts.Missing(), func(named reload.NamedSource) bool {
 		return !c.reads(named.Kind) || slices.Contains(n.named, named) // nobody knows, or it was told before
 	})
 	if len(missing) > 0 {
-		c.report.Missing(&facts.Workload, missing)
+		c.report.Missing(&about, missing)
 	}
 }
 

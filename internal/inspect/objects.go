@@ -82,6 +82,9 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 		return
 	}
 	delete(o.skipped, key)
+	if o.settings.AutoReloadAll {
+		w.OptAllIn()
+	}
 	o.workloads[key] = w
 }
 

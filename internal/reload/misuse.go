@@ -32,6 +32,10 @@ func problemsOf(kind WorkloadKind, own, template map[string]string, refused []Pr
 				found = append(found, at.problem(key, "does nothing; there is "+right+", which belongs on the ConfigMap or Secret"))
 			case near:
 				found = append(found, at.problem(key, "does nothing; there is "+right))
+			default:
+				if meant, strayed := names.strayed(key); strayed {
+					found = append(found, at.problem(key, instead(meant, names.isOfSource, "the ConfigMap or Secret")))
+				}
 			}
 		}
 	}
@@ -41,6 +45,32 @@ func problemsOf(kind WorkloadKind, own, template map[string]string, refused []Pr
 		}
 	}
 	return slices.Clip(found[:min(len(found), maxProblems)])
+}
+
+// instead names the keys that may have been meant, and where they belong if that is
+// not here.
+func instead(meant []string, elsewhere func(key string) bool, where string) string {
+	if len(meant) == 0 {
+		return "does nothing; docs/opting-in.md has the keys that are read"
+	}
+	text := "does nothing; there is " + enumerated(meant)
+	switch {
+	case !elsewhere(meant[0]):
+	case len(meant) == 1:
+		text += ", which belongs on " + where
+	default:
+		text += ", which belong on " + where
+	}
+	return text
+}
+
+// enumerated is a list as a sentence has it.
+func enumerated(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 func (a annotations) problem(key, message string) Problem {
@@ -64,6 +94,35 @@ func (a annotations) searchesForNothing(own annotations, names Names) bool {
 	return !a.inTemplate || slices.ContainsFunc(names.ofKinds(), func(keys kindNames) bool {
 		return !own.hasAny(names.opting(keys)...)
 	})
+}
+
+// searchesIfAll is searchesForNothing where all workloads are opted in, but for
+// those of which that is told anyhow.
+func searchesIfAll(policy Policy, own, template map[string]string, names Names) *Problem {
+	searches := false
+	for _, kind := range policy.kinds {
+		if kind.search && (kind.auto == on || kind.optedIn(true) == 0) {
+			return nil
+		}
+		searches = searches || kind.search
+	}
+	if !searches {
+		return nil
+	}
+	at := annotations{values: own}
+	if own[names.Search] != "true" {
+		at = annotations{values: template, inTemplate: true}
+	}
+	found := at.problem(names.Search, "has no effect beside --auto-reload-all, which covers all that the workload refers to")
+	return &found
+}
+
+// OptAllIn adds the problem that a workload has only where all are opted in unless
+// they opt out.
+func (w *Workload) OptAllIn() {
+	if w.ifAll != nil {
+		w.Problems = append(w.Problems, *w.ifAll)
+	}
 }
 
 // Borrow notes whose pod template the workload uses. That one is marked, so that
@@ -101,6 +160,11 @@ func problemsOfSource(own map[string]string, names Names) []Problem {
 			found = append(found, at.problem(key, "does nothing; there is "+right))
 		case near:
 			found = append(found, at.problem(key, "does nothing; there is "+right+", which belongs on the workload that uses this"))
+		default:
+			if meant, strayed := names.strayed(key); strayed {
+				ofWorkload := func(key string) bool { return !names.isOfSource(key) }
+				found = append(found, at.problem(key, instead(meant, ofWorkload, "the workload that uses this")))
+			}
 		}
 	}
 	return slices.Clip(found[:min(len(found), maxProblems)])

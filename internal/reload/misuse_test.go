@@ -183,3 +183,32 @@ func TestASourceThatIsNamedAndDoesNotExist(t *testing.T) {
 func kindNamed(name string) WorkloadKind {
 	return WorkloadKind{Name: name, Restartable: name == "Rollout", Pausable: name == "Deployment"}
 }
+
+func TestSearchingWhereAllAreOptedIn(t *testing.T) {
+	names := DefaultNames()
+	const message = "has no effect beside --auto-reload-all, which covers all that the workload refers to"
+	for about, tc := range map[string]struct {
+		own, template map[string]string
+		want          []Problem
+	}{
+		"nothing else is said":         {map[string]string{names.Search: "true"}, nil, []Problem{{names.Search, false, "true", message}}},
+		"in the pod template":          {nil, map[string]string{names.Search: "true"}, []Problem{{names.Search, true, "true", message}}},
+		"beside auto":                  {map[string]string{names.Search: "true", names.Auto: "true"}, nil, nil},
+		"opted out":                    {map[string]string{names.Search: "true", names.Auto: "false"}, nil, nil},
+		"opted out for a kind":         {map[string]string{names.Search: "true", names.SecretAuto: "false"}, nil, nil},
+		"opted in for a kind":          {map[string]string{names.Search: "true", names.SecretAuto: "true"}, nil, []Problem{{names.Search, false, "true", message}}},
+		"it does not search":           {map[string]string{names.Search: "false"}, nil, nil},
+		"the pod template has no say":  {map[string]string{names.Search: "false"}, map[string]string{names.Search: "true"}, nil},
+		"nothing is said about search": {nil, nil, nil},
+	} {
+		t.Run(about, func(t *testing.T) {
+			meta, template := &metav1.ObjectMeta{Annotations: tc.own}, &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: tc.template}}
+			w := NewWorkload(WorkloadKind{Name: "Deployment", Pausable: true}, meta, nil, template, names)
+			before := len(w.Problems)
+			w.OptAllIn()
+			if got := w.Problems[before:]; !slices.Equal(got, tc.want) {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}

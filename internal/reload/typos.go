@@ -19,6 +19,33 @@ func (n *Names) nearest(key string) (string, bool) {
 	return nearest, true
 }
 
+// strayed tells that a key in the domain of Reloader means nothing, spelt right or
+// not, and what may have been meant: the keys of that name, elsewhere in the
+// domain. Those that were renamed here mean something to somebody else.
+func (n *Names) strayed(key string) (meant []string, strayed bool) {
+	domain, name, whole := strings.Cut(key, "/")
+	if !whole || !isReloaders(domain) || n.isMeaningful(key) {
+		return nil, false
+	}
+	usual := DefaultNames()
+	if _, near := usual.nearest(key); near || usual.isMeaningful(key) {
+		return nil, false
+	}
+	least, written := 0, n.written()
+	for i, candidate := range usual.written() {
+		of, what, _ := strings.Cut(candidate, "/")
+		labels := strings.Count(of, ".")
+		switch {
+		case what != name || !isReloaders(of), least != 0 && labels > least:
+			continue
+		case labels < least:
+			meant = nil
+		}
+		meant, least = append(meant, written[i]), labels
+	}
+	return meant, true
+}
+
 // maxTypos is by how many letters a key may differ from one of ours and still be
 // meant for it.
 const maxTypos = 2
@@ -51,7 +78,11 @@ func typos(key, meant string) (int, bool) {
 
 // isOurs tells that nobody else has a reason to use a domain.
 func isOurs(domain string) bool {
-	return domain == "reroll.dev" || domain == reloaderDomain || strings.HasSuffix(domain, "."+reloaderDomain)
+	return domain == "reroll.dev" || isReloaders(domain)
+}
+
+func isReloaders(domain string) bool {
+	return domain == reloaderDomain || strings.HasSuffix(domain, "."+reloaderDomain)
 }
 
 const reloaderDomain = "reloader.stakater.com"

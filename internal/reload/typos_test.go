@@ -1,6 +1,9 @@
 package reload
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func renamedNames() Names {
 	names := DefaultNames()
@@ -49,6 +52,46 @@ func TestWhatSomebodyMeant(t *testing.T) {
 	} {
 		if got, near := renamed.nearest(key); got != want || near != (want != "") {
 			t.Errorf("with other names, %s is taken for %q, want %q", key, got, want)
+		}
+	}
+}
+
+// A key in the domain of Reloader that nobody reads, and whose name is one that is read elsewhere.
+func TestKeysThatStrayed(t *testing.T) {
+	names, renamed := DefaultNames(), renamedNames()
+	for key, tc := range map[string]struct {
+		here, renamed []string
+		not           bool
+	}{
+		"reloader.stakater.com/reload":                     {here: []string{names.ConfigMap, names.Secret, names.SecretProviderClass}},
+		"workload.reloader.stakater.com/reload":            {here: []string{names.ConfigMap, names.Secret, names.SecretProviderClass}},
+		"configmap.reloader.stakater.com/search":           {here: []string{names.Search}, renamed: []string{renamed.Search}},
+		"secret.reloader.stakater.com/match":               {here: []string{names.Match}, renamed: []string{renamed.Match}},
+		"deployment.reloader.stakater.com/auto":            {here: []string{names.Auto}, renamed: []string{renamed.Auto}},
+		"reloader.stakater.com/pause-period":               {here: []string{names.PausePeriod}},
+		"reloader.stakater.com/something-else":             {},
+		"reloader.stakater.com/auto":                       {not: true},
+		"reloader.stakater.com/search":                     {not: true},
+		"reloader.stakater.com/atuo":                       {not: true},
+		"reloader.stakater.com/last-reloaded-from":         {not: true},
+		"deployment.reloader.stakater.com/paused-at":       {not: true},
+		"secrets.exclude.reloader.stakater.com/reload":     {not: true},
+		"reloader.example.com/reload":                      {not: true},
+		"stakater.com/reload":                              {not: true},
+		"reroll.dev/ledger":                                {not: true},
+		"reload":                                           {not: true},
+		"secretproviderclass.reloader.stakater.com/reload": {not: true},
+	} {
+		if tc.renamed == nil {
+			tc.renamed = tc.here
+		}
+		for about, of := range map[string]struct {
+			names Names
+			want  []string
+		}{"by default": {names, tc.here}, "with other names": {renamed, tc.renamed}} {
+			if got, strayed := of.names.strayed(key); strayed == tc.not || !slices.Equal(got, of.want) {
+				t.Errorf("%s, for %s there is %q, strayed: %t; want %q", about, key, got, strayed, of.want)
+			}
 		}
 	}
 }

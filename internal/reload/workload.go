@@ -85,6 +85,8 @@ type Workload struct {
 	Selector *metav1.LabelSelector
 	Policy   Policy
 	Problems []Problem
+	// ifAll is the one that comes with --auto-reload-all, nil without one.
+	ifAll *Problem
 	// Borrows is the object whose pod template this one uses; nil for one that
 	// has its own.
 	Borrows *WorkloadKey
@@ -153,6 +155,7 @@ func NewWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 	w.Marks.ByReloader = byReloader(meta.ManagedFields, names)
 	policy, refused := ParsePolicy(meta.Annotations, template.Annotations, names)
 	w.Policy, w.Problems = policy, problemsOf(kind, meta.Annotations, template.Annotations, refused, names)
+	w.ifAll = searchesIfAll(policy, meta.Annotations, template.Annotations, names)
 	for i := range template.Spec.Containers {
 		w.Containers = append(w.Containers, template.Spec.Containers[i].Name)
 	}

@@ -106,6 +106,19 @@ func (s *State) lent(w reload.Workload) reload.Workload {
 	return w
 }
 
+// Asks returns the object whose annotations opt a workload in, where its user has written them: the first of its borrowers that
+// does, or else the workload itself.
+func (s *State) Asks(w *reload.Workload) reload.Workload {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, key := range slices.SortedFunc(maps.Keys(s.lenders[w.Key]), func(a, b reload.WorkloadKey) int { return strings.Compare(a.Name, b.Name) }) {
+		if borrower := s.borrowers[key]; borrower.Policy.OptedIn(false) {
+			return borrower
+		}
+	}
+	return *w
+}
+
 // ownOf is kept of a workload that others borrow from.
 func (s *State) ownOf(w *reload.Workload) *own {
 	if len(s.lenders[w.Key]) == 0 {

@@ -91,6 +91,11 @@ func table() []row {
 		{name: "Helm 3", tool: helm3(), deployment: builtIn, rollout: untilEdit, bare: untilEdit},
 		{name: "Helm 4, client-side", tool: helm4("false"), deployment: builtIn, rollout: untilEdit, bare: untilEdit},
 		{name: "Helm 4, server-side", tool: helm4("true"), deployment: builtIn, rollout: all, bare: all},
+		{
+			// The chart was made of an object of the cluster.
+			name: "Helm 4, server-side, our annotation in the chart", tool: helm4("true"), template: "annotations: {reloader.stakater.com/last-reloaded-from: copied}",
+			deployment: outcomes{kept, refused, kept, none}, rollout: outcomes{kept, refused, kept, kept}, bare: outcomes{kept, refused, kept, kept},
+		},
 		{name: "kubectl apply, client-side", tool: kubectl(), deployment: builtIn, rollout: noVariable, bare: noVariable},
 		{
 			name: "kubectl apply, client-side, annotations null", tool: kubectl(), template: "annotations: null",
@@ -166,7 +171,21 @@ func (s subject) manifest(template, label, image string) string {
 // A write of the controller meets the tool that deployed the workload.
 func TestWhatBecomesOfAWrite(t *testing.T) {
 	for _, r := range table() {
-		t.Run(r.name, func(t *testing.T) { r.play(newPlace(t)) })
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			r.playOn(t, shared)
+		})
+	}
+}
+
+// playOn plays the writes that the next apply is refused for one by one, and all others together.
+func (r row) playOn(t *testing.T, on *site) {
+	t.Helper()
+	r.play(newPlaceOn(t, on))
+	for _, s := range r.subjects() {
+		if s.want == refused {
+			r.refuse(newPlaceOn(t, on), s)
+		}
 	}
 }
 
@@ -195,12 +214,7 @@ func TestWhatBecomesOfAWriteOfAnEarlierRollout(t *testing.T) {
 	for _, r := range earlierTable() {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			r.play(newPlaceOn(t, on))
-			for _, s := range r.subjects() {
-				if s.want == refused {
-					r.refuse(newPlaceOn(t, on), s)
-				}
-			}
+			r.playOn(t, on)
 		})
 	}
 }
@@ -213,6 +227,10 @@ func (r row) refuse(p *place, s subject) {
 	p.put(s.write, s.kind, s.name)
 	if err := d.apply(manifest); err == nil || !strings.Contains(err.Error(), `conflict with "`+reload.FieldManager+`"`) {
 		p.Errorf("after the write %q of %s the next apply was expected to be refused for a conflict: %v", s.write.name, s.name, err)
+	}
+	if r.template != "" {
+		// What the manifest does not have any more is nobody else's.
+		p.must(d.apply(s.manifest("", "one", "web:1") + "\n"))
 	}
 	if !p.stands(s) {
 		p.Errorf("the write %q of %s is gone", s.write.name, s.name)

@@ -27,9 +27,22 @@ const (
 )
 
 var (
-	web      = harness.Ref{Kind: "rollout", Name: "web"}
-	greeting = harness.Ref{Kind: "configmap", Name: "greeting"}
+	web       = harness.Ref{Kind: "rollout", Name: "web"}
+	neighbour = harness.Ref{Kind: "deployment", Name: "beside"}
+	greeting  = harness.Ref{Kind: "configmap", Name: "greeting"}
 )
+
+// A Deployment shows what reloadStrategy does: on a Rollout all of its values write the same.
+const besideManifest = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: beside, annotations: {reloader.stakater.com/auto: "true"}}
+spec:
+  selector: {matchLabels: {app: beside}}
+  template:
+    metadata: {labels: {app: beside}}
+    spec: {containers: [{name: app, image: web, envFrom: [{configMapRef: {name: greeting}}]}]}
+`
 
 // tutorial is examples/argo-rollouts as somebody follows its README.
 type tutorial struct {
@@ -146,7 +159,8 @@ func (u *tutorial) expect(want seen) {
 	u.must(err)
 	got.pods, err = u.shop.Made(u.ctx, web)
 	u.must(err)
-	alerts := slices.DeleteFunc(u.receiver.Bodies(), marker.MatchString)
+	others := regexp.MustCompile(`\*(marker-configmap|beside)\* of type \*Deployment\*`)
+	alerts := slices.DeleteFunc(u.receiver.Bodies(), others.MatchString)
 	got.alerts = len(alerts)
 	if got != want {
 		u.Errorf("until now %+v, want %+v", got, want)
@@ -205,8 +219,12 @@ func TestTheExampleForArgoRolloutsDoesWhatItsReadmeSays(t *testing.T) {
 	}
 
 	u.must(u.shop.Annotate(u.ctx, web, "reloader.stakater.com/rollout-strategy=restart"))
+	u.must(u.shop.Apply(u.ctx, besideManifest))
+	u.must(u.shop.AwaitReady(u.ctx, neighbour))
+	u.must(u.shop.AwaitAdopted(u.ctx, neighbour))
 	u.must(u.shop.Edit(u.ctx, greeting, "text=good evening"))
 	u.rolled(1)
+	variable := u.besideMarked("")
 	u.expect(seen{rolled: 1, pods: 6, alerts: 2})
 	restarted := u.restartAt()
 	if _, err := time.Parse(time.RFC3339, restarted); err != nil {
@@ -225,9 +243,27 @@ func TestTheExampleForArgoRolloutsDoesWhatItsReadmeSays(t *testing.T) {
 	if mark := u.marked(); mark == first {
 		t.Errorf("the mark is that from before: %s", mark)
 	}
+	if now := u.besideMarked(`{"type":"CONFIGMAP","name":"greeting","namespace":"shop","hash":"`); now != variable {
+		t.Errorf("the variable is %q, and was %q", now, variable)
+	}
 	if at := u.restartAt(); at != restarted {
 		t.Errorf("restarted at %s, and before at %s", at, restarted)
 	}
+}
+
+// besideMarked checks that the annotation on the Deployment begins like that, when all of its pods have the last content, and
+// returns its variable.
+func (u *tutorial) besideMarked(annotation string) string {
+	u.Helper()
+	u.must(u.shop.AwaitFresh(u.ctx, neighbour, greeting))
+	template, err := u.shop.Template(u.ctx, neighbour)
+	u.must(err)
+	mark := template.Annotations["reloader.stakater.com/last-reloaded-from"]
+	env := template.Spec.Containers[0].Env
+	if !strings.HasPrefix(mark, annotation) || annotation == "" && mark != "" || len(env) != 1 || env[0].Name != "STAKATER_GREETING_CONFIGMAP" {
+		u.Fatalf("the mark is %q, wanted was %q; the variables are %v", mark, annotation, env)
+	}
+	return env[0].Value
 }
 
 // awaitOption returns when the controller has written down that it runs with this.

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/harness"
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
@@ -70,6 +72,17 @@ func TestThePageOnComingFromReloaderIsTriedAsWritten(t *testing.T) {
 	r.must(os.Symlink(clients.Helm3, filepath.Join(r.home, "bin", "helm")))
 	r.install()
 	before := r.deployment()
+
+	r.stale()
+	said := r.interrupted("## Look first", "would update")
+	for _, words := range []string{"msg=watching", "dryRun=true", "Changes detected in 'prices' of type 'CONFIGMAP' in namespace 'shop'; would update 'api' of type 'Deployment' in namespace 'shop' (dry run)"} {
+		if !strings.Contains(said, words) {
+			t.Errorf("it does not say %q:\n%s", words, said)
+		}
+	}
+	if out := r.run("kubectl --namespace shop get deployment,configmap,lease,event --output=yaml"); strings.Contains(out, "reroll") {
+		t.Errorf("something was written:\n%s", out)
+	}
 
 	if out := r.do("## Replace it"); !strings.Contains(out, `logLevel: debug`) || !strings.Contains(out, "successfully rolled out") {
 		t.Errorf("it says\n%s", out)
@@ -133,6 +146,16 @@ func (r *reader) noLedger() {
 // do runs all blocks of commands below a heading of the page.
 func (r *reader) do(heading string) string {
 	r.Helper()
+	out := ""
+	for _, block := range r.commands(heading) {
+		out += r.run(block)
+	}
+	return out
+}
+
+// commands are the blocks below a heading.
+func (r *reader) commands(heading string) []string {
+	r.Helper()
 	text, err := os.ReadFile(page)
 	r.must(err)
 	_, below, found := strings.Cut(string(text), "\n"+heading+"\n")
@@ -141,21 +164,76 @@ func (r *reader) do(heading string) string {
 	if !found || len(blocks) == 0 {
 		r.Fatalf("%s has no commands below %q", page, heading)
 	}
-	out := ""
+	var commands []string
 	for _, block := range blocks {
-		out += r.run(block[1])
+		commands = append(commands, block[1])
 	}
-	return out
+	return commands
 }
 
-func (r *reader) run(commands string) string {
+// stale makes the workload that the page has in its example: Reloader was away when its ConfigMap changed.
+func (r *reader) stale() {
 	r.Helper()
-	cmd := exec.CommandContext(r.ctx, "bash", "-euc", commands)
+	shop, err := r.on.Harness.NamedNamespace(r.ctx, "shop")
+	r.must(err)
+	r.must(shop.Apply(r.ctx, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: prices}
+data: {tea: "2"}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: api, annotations: {reloader.stakater.com/auto: "true"}}
+spec:
+  selector: {matchLabels: {app: api}}
+  template:
+    metadata: {labels: {app: api}}
+    spec: {containers: [{name: app, image: web, envFrom: [{configMapRef: {name: prices}}]}]}
+`))
+	prices, api := harness.Ref{Kind: "configmap", Name: "prices"}, harness.Ref{Kind: "deployment", Name: "api"}
+	r.must(shop.MarkAsReloader(r.ctx, "env-vars", prices, api))
+	r.must(shop.AwaitReady(r.ctx, api))
+	r.must(shop.Edit(r.ctx, prices, "tea=3"))
+}
+
+// interrupted runs the commands below a heading in a terminal's place, presses Ctrl-C when something is said, and returns all
+// that is said. It has to end well.
+func (r *reader) interrupted(heading, when string) string {
+	r.Helper()
+	cmd := r.command(r.commands(heading)[0])
+	// The build is that of whoever runs the tests, with their caches.
+	cmd.Env = append(cmd.Env, "HOME="+os.Getenv("HOME"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	said := &harness.Log{}
+	cmd.Stdout, cmd.Stderr = said, said
+	r.must(cmd.Start())
+	r.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	r.must(harness.Await(r.ctx, fmt.Sprintf("%q", when), func(context.Context) error {
+		if len(said.Holding(when)) == 0 {
+			return fmt.Errorf("it says\n%s", said.Tail(20))
+		}
+		return nil
+	}))
+	r.must(syscall.Kill(-cmd.Process.Pid, syscall.SIGINT))
+	if err := cmd.Wait(); err != nil {
+		r.Errorf("it ends with %v:\n%s", err, said.Tail(20))
+	}
+	return said.Tail(1000)
+}
+
+func (r *reader) command(text string) *exec.Cmd {
+	cmd := exec.CommandContext(r.ctx, "bash", "-euc", text)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "HOME="+r.home, "KUBECONFIG="+r.on.Cluster.Kubeconfig(),
 		"PATH="+filepath.Join(r.home, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		"HELM_CACHE_HOME="+r.home, "HELM_CONFIG_HOME="+r.home, "HELM_DATA_HOME="+r.home)
-	out, err := cmd.CombinedOutput()
+	return cmd
+}
+
+func (r *reader) run(commands string) string {
+	r.Helper()
+	out, err := r.command(commands).CombinedOutput()
 	if err != nil {
 		r.Fatalf("%v\n%s\n%s", err, commands, out)
 	}

@@ -3,6 +3,7 @@ package chart
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -219,7 +220,7 @@ reloader: {enabled: true, reloader: {autoReloadAll: true, deployment: {env: {ope
 		t.Fatal(err)
 	}
 	o := parsed(t, text)
-	if o.deployment.Name != "prod-reloader" || o.container(t).Image[:21] != "r.example.com/reroll:" || o.pod().Spec.ImagePullSecrets[0].Name != "pull" || o.container(t).Args[2] != "--auto-reload-all" {
+	if o.deployment.Name != "prod-reloader" || o.container(t).Image[:21] != "r.example.com/reroll:" || o.pod().Spec.ImagePullSecrets[0].Name != "pull" || !slices.Contains(o.container(t).Args, "--auto-reload-all") {
 		t.Errorf("%+v", o.deployment)
 	}
 	_, err = render("reloader: {image: {repository: ghcr.io/stakater/reloader}}")

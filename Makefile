@@ -73,6 +73,8 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 		"reroll-namespaced --set reloader.isArgoRollouts=false --set reloader.watchGlobally=false" \
 		"reroll-argo-rollouts --set reloader.isArgoRollouts=true" \
 		"reroll-argo-rollouts-namespaced --set reloader.isArgoRollouts=true --set reloader.watchGlobally=false" \
+		"reroll-csi --set reloader.isArgoRollouts=false --set reloader.enableCSIIntegration=true" \
+		"reroll-csi-namespaced --set reloader.isArgoRollouts=false --set reloader.enableCSIIntegration=true --set reloader.watchGlobally=false" \
 		"admission-policy --set reloader.admissionPolicy.enabled=true --show-only templates/admissionpolicy.yaml" \
 		"prometheus-rule --set reloader.prometheusRule.enabled=true --show-only templates/prometheusrule.yaml"; do \
 		set -- $$mode; file=deploy/$$1.yaml; shift; \

@@ -32,6 +32,9 @@ func needed(cfg *config.Config, own string) []rights.Right {
 
 func watchRights(cfg *config.Config) []rights.Right {
 	all := controller.SourceRights(cfg.Ignored.Sources)
+	if cfg.CSI {
+		all = append(all, controller.ClassRights()...)
+	}
 	for _, kind := range cfg.Kinds {
 		if kind.Custom && !kind.Asked && usesOfCustom(cfg)[kind.Name] != controller.Always {
 			continue // nobody has said that they are to be watched, so their rights are nobody's mistake

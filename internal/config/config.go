@@ -39,6 +39,8 @@ type Config struct {
 	Names     reload.Names
 	Ignored   Ignored
 	Selectors Selectors
+	// CSI tells that what a CSI driver mounts is watched.
+	CSI bool
 	// ArgoRollouts says whether Rollouts are watched; nil is as long as they are served and may be listed.
 	ArgoRollouts *bool
 	// WorkloadKinds are the custom kinds that were given, and Kinds all kinds of workload with them. Validate sets that.
@@ -77,6 +79,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.ReloadOnCreate, "reload-on-create", false, "a ConfigMap or Secret that is made after its workload rolls it")
 	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "a ConfigMap or Secret that is deleted rolls its workloads")
 	c.Ignored.bindFlags(flags)
+	flags.BoolVar(&c.CSI, "enable-csi-integration", false, "a secret that the Secrets Store CSI driver rotates rolls the workloads that mount it; its CustomResourceDefinitions may come later")
 	bindArgoRollouts(&c.ArgoRollouts, flags)
 	bindKinds(&c.WorkloadKinds, flags)
 	c.Selectors.bindFlags(flags)

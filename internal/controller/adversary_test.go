@@ -65,7 +65,7 @@ func (s *stage) Pods(context.Context, *reload.Workload) (reload.Pods, error) {
 	if s.oldPods {
 		made = s.installed
 	}
-	pods.Add(made, time.Time{}, 0)
+	pods.Add("", made, time.Time{}, 0)
 	return pods, nil
 }
 

@@ -110,7 +110,7 @@ func (c Client) Pods(ctx context.Context, w *reload.Workload) (reload.Pods, erro
 	var pods reload.Pods
 	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
 		version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
-		pods.Add(pod.CreationTimestamp.Time, reload.LastStart(pod), version)
+		pods.Add(pod.Name, pod.CreationTimestamp.Time, reload.LastStart(pod), version)
 	})
 	return pods, err
 }

@@ -45,6 +45,8 @@ type Options struct {
 	IgnoredSources []reload.SourceKind
 	// Kinds are those of workload that there are.
 	Kinds kinds.Set
+	// Classes tells that SecretProviderClasses are sources, too.
+	Classes bool
 	// Custom says for custom kinds that nobody has asked for, by their name, whether they are watched.
 	Custom map[string]Use
 	// NamespacesToIgnore are not watched where all others are.
@@ -127,7 +129,9 @@ type Controller struct {
 	api   API
 	kinds map[string]kinds.Kind
 	state *state.State
-	queue *queue
+	// classes are what sources of that kind are made from.
+	classes *classes
+	queue   *queue
 	// ends are the reloads of which is to be asked or told what has become of them.
 	ends *queue
 	// pauses are the workloads that we may have to let go on.
@@ -187,6 +191,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		api:        api,
 		kinds:      byName,
 		state:      state.New(opts.AutoReloadAll),
+		classes:    newClasses(),
 		queue:      q,
 		ends:       newQueue(c),
 		pauses:     newQueue(c),
@@ -236,7 +241,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		c.installed = c.clock.Now() // a dry run without an installation: all that is there was there before
 	}
 	// Nothing is decided before everything has been seen once: a source that has not arrived yet is not gone.
-	if !c.fill(ctx, &running, c.sourceFeeds()) {
+	if !c.fill(ctx, &running, append(c.sourceFeeds(), c.classFeeds()...)) {
 		return nil
 	}
 	close(c.synced)

@@ -41,11 +41,15 @@ func (c *Controller) use(k kinds.Kind) Use {
 // customFeed is that of a kind that may not be served: nothing waits for it then.
 func (c *Controller) customFeed(k kinds.Kind, watched Watched, shared *everywhere) feed {
 	s := c.workloads(k, watched.Namespace)
-	f := c.feed(watched, s)
-	p := &presence{
-		kind: k, namespace: watched.Namespace, everywhere: shared, use: c.use(k), clock: c.clock, log: c.log,
-		enough: f.enough, gone: s.forget,
-	}
+	return c.attend(c.feed(watched, s), s, &presence{
+		kind: k, namespace: watched.Namespace, everywhere: shared, use: c.use(k),
+		verbs: "list, watch, patch", without: "so they are not rolled",
+	})
+}
+
+// attend notes whether a resource is served, and lets nothing wait for it unless it is.
+func (c *Controller) attend(f feed, s *sink, p *presence) feed {
+	p.clock, p.log, p.enough, p.gone = c.clock, c.log, f.enough, s.forget
 	f.Open = attended{Opener: f.Open, answered: p.answered}
 	f.Overlook = p.overlooks
 	return f
@@ -78,8 +82,10 @@ type presence struct {
 	// everywhere is shared by all namespaces.
 	everywhere *everywhere
 	use        Use
-	clock      clock.PassiveClock
-	log        *slog.Logger
+	// verbs are what has to be allowed, and without is what follows if it is not.
+	verbs, without string
+	clock          clock.PassiveClock
+	log            *slog.Logger
 	// enough keeps nothing waiting for it any more, gone forgets its objects.
 	enough, gone func()
 
@@ -199,8 +205,8 @@ func (p *presence) tell(before standing, err error) {
 		if p.use != Always {
 			say = p.log.Info
 		}
-		rule := fmt.Sprintf("apiGroups: [%s], resources: [%s], verbs: [list, watch, patch]", p.kind.Resource.Group, p.plural(err))
-		say(p.kind.Title+" may not be watched, so they are not rolled until a role has this rule", append(args, "rule", rule, "error", err.Error())...)
+		rule := fmt.Sprintf("apiGroups: [%s], resources: [%s], verbs: [%s]", p.kind.Resource.Group, p.plural(err), p.verbs)
+		say(p.kind.Title+" may not be watched, "+p.without+" until a role has this rule", append(args, "rule", rule, "error", err.Error())...)
 	}
 }
 

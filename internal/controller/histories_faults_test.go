@@ -89,7 +89,7 @@ func (p proxy) Pods(_ context.Context, w *reload.Workload) (reload.Pods, error) 
 	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
 		for _, pod := range h.pods.Of(obj) {
 			if runs(pod) {
-				pods.Add(pod.CreationTimestamp.Time, reload.LastStart(pod), versionOf(pod))
+				pods.Add(pod.Name, pod.CreationTimestamp.Time, reload.LastStart(pod), versionOf(pod))
 			}
 		}
 	}

@@ -66,6 +66,9 @@ func SourceRights(ignored []reload.SourceKind) []rights.Right {
 
 // reads tells whether sources of a kind are looked at, so that it is known which of them exist.
 func (c *Controller) reads(kind reload.SourceKind) bool {
+	if kind.Reported() {
+		return false // before a pod has mounted it, nobody knows
+	}
 	known := slices.ContainsFunc(watchedSources(), func(w watchedSource) bool { return w.kind == kind })
 	return known && !slices.Contains(c.opts.IgnoredSources, kind)
 }

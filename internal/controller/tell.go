@@ -90,7 +90,10 @@ func (c *Controller) welcome(facts *reload.Facts) {
 	}
 	about := c.state.Asks(&facts.Workload)
 	if !n.wasIn {
-		awaited := slices.DeleteFunc(facts.Awaited(), func(a reload.Concern) bool { return !c.reads(a.Source.Key.Kind) })
+		awaited := slices.DeleteFunc(facts.Awaited(), func(a reload.Concern) bool {
+			kind := a.Source.Key.Kind
+			return !c.reads(kind) && (!kind.Reported() || !c.opts.Classes)
+		})
 		c.report.Watching(&about, slices.Concat(facts.Concerns, awaited))
 	}
 	missing := slices.DeleteFunc(facts.Missing(), func(named reload.NamedSource) bool {

@@ -270,7 +270,7 @@ func (e *Evaluation) list(a *Answer) (*reload.Pods, error) {
 	var pods reload.Pods
 	ages := &Ages{all: found}
 	for _, pod := range found {
-		pods.Add(pod.Created, pod.Started, pod.Version)
+		pods.Add(pod.Name, pod.Created, pod.Started, pod.Version)
 	}
 	ages.Count, ages.Oldest = pods.Count, pods.Oldest
 	a.Pods = ages

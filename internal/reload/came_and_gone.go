@@ -147,7 +147,7 @@ func (f *Facts) gone(key LocalKey, base base, t *tally) {
 
 // isAbsent tells whether a source does not exist, as far as was looked.
 func (f *Facts) isAbsent(key LocalKey) bool {
-	return !slices.Contains(f.Unread, key.Kind) && !slices.Contains(f.Spared, key) && !slices.Contains(f.Unselected, key) &&
+	return !key.Kind.Reported() && !slices.Contains(f.Unread, key.Kind) && !slices.Contains(f.Spared, key) && !slices.Contains(f.Unselected, key) &&
 		!slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Key.Local() == key })
 }
 

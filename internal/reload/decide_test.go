@@ -90,7 +90,7 @@ func (s *situation) remembered(change func(*Ledger)) *situation {
 func (s *situation) pods(count int, oldest int64) *situation {
 	s.f.Pods = &Pods{}
 	for range count {
-		s.f.Pods.Add(at(oldest), at(oldest), 0)
+		s.f.Pods.Add("", at(oldest), at(oldest), 0)
 	}
 	return s
 }

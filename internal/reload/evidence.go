@@ -80,18 +80,19 @@ type Pods struct {
 }
 
 type pod struct {
+	name             string
 	created, started time.Time
 	version          uint64
 }
 
 // Add counts a pod in. Started is when a container of it was last started, by the clock of its node; zero if none was.
 // Version is that of the object: it was made no later.
-func (p *Pods) Add(created, started time.Time, version uint64) {
+func (p *Pods) Add(name string, created, started time.Time, version uint64) {
 	if p.Count == 0 || created.Before(p.Oldest) {
 		p.Oldest = created
 	}
 	p.Count++
-	p.all = append(p.all, pod{created, started, version})
+	p.all = append(p.all, pod{name, created, started, version})
 }
 
 // evidence is an answer to the question whether pods have a content already.
@@ -111,6 +112,8 @@ func order(c *Concern, w WorkloadSeen) evidence {
 	switch {
 	case w.Template > latest && latest != 0 && !w.Returned:
 		return fresh
+	case c.Source.Key.Kind.Reported():
+		return unknown // it may have been there before any pod was seen to have it
 	case c.Seen.Content != 0 && w.Since != 0 && c.Seen.Content > max(w.Template, w.Since):
 		return stale
 	default:
@@ -143,13 +146,18 @@ func lag(c *Concern, w WorkloadSeen) time.Duration {
 }
 
 // older counts the pods that may not have a content, by their age. What is
-// compared are times of the API server alone. Without pods none is stale, and
+// compared are times of the API server alone, unless they tell themselves. Without pods none is stale, and
 // those that come start with it.
 func (p Pods) older(c *Concern, w WorkloadSeen) int {
 	sure := c.Source.DataTime.Add(lag(c, w))
 	n := 0
 	for _, pod := range p.all {
+		started, reports := c.Source.Started[pod.name]
 		switch {
+		case reports:
+			if !started {
+				n++
+			}
 		case c.Seen.Timeless:
 			n++ // its age says nothing
 		case !pod.created.After(sure):
@@ -184,7 +192,10 @@ func (p pod) ranBefore(t time.Time) bool {
 }
 
 // missed tells whether a pod may have been started while a content was away.
-func (p Pods) missed(c *Concern) bool {
+func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
+	if c.Source.Key.Kind.Reported() {
+		return p.older(c, w) > 0
+	}
 	return slices.ContainsFunc(p.all, func(pod pod) bool {
 		switch {
 		case pod.version != 0 && pod.version < c.Left.Version, pod.ranBefore(c.Left.Time):

@@ -100,7 +100,7 @@ func (f *Facts) kept(c *Concern, base base) finding {
 		return asking
 	case base.doubted && f.Pods.older(c, f.Seen) > 0 && (edited(c) || f.Pods.olderThanSource(c)) && !f.beforeUs(c):
 		return outlived
-	case c.Left.Version != 0 && f.Pods.missed(c):
+	case c.Left.Version != 0 && f.Pods.missed(c, f.Seen):
 		return changed
 	case c.Left.Version != 0 && c.Source.DataTime.Unix() > base.ledger.DataTime:
 		return recorded // the ledger has to know the time of its coming back
@@ -145,7 +145,7 @@ func (f *Facts) compared(c *Concern, base base) finding {
 	// The API server notes no time when all an update does is to take keys away.
 	// A content that differs from the ledger, and claims to be no newer than it,
 	// was changed in that way, nobody knows when.
-	if c.Seen.Content == 0 && c.Source.DataTime.Unix() <= base.ledger.DataTime {
+	if c.Seen.Content == 0 && c.Source.DataTime.Unix() <= base.ledger.DataTime && !c.Source.Key.Kind.Reported() {
 		c.Seen.Timeless = true
 	}
 	return f.asked(c)
@@ -196,7 +196,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 			return f.marked(c, mark)
 		}
 	}
-	if f.OnCreate && f.Workload.Created.Add(f.Quiet).Before(c.Source.Created) {
+	if f.OnCreate && !c.Source.Key.Kind.Reported() && f.Workload.Created.Add(f.Quiet).Before(c.Source.Created) {
 		if found := f.appeared(c); found != recorded {
 			return found
 		}
@@ -293,7 +293,9 @@ func (f *Facts) marked(c *Concern, mark string) finding {
 	switch {
 	case f.Pods == nil:
 		return asking
-	case f.Pods.Count > 0 && !f.Pods.Oldest.After(c.Source.DataTime):
+	case c.Source.Key.Kind.Reported() && f.Pods.older(c, f.Seen) > 0:
+		return changed
+	case !c.Source.Key.Kind.Reported() && f.Pods.Count > 0 && !f.Pods.Oldest.After(c.Source.DataTime):
 		return changed
 	default:
 		return recorded

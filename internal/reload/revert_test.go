@@ -164,7 +164,7 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 	started := func(created, started int64, version uint64) func(*Facts) {
 		return func(f *Facts) {
 			f.Pods = &Pods{}
-			f.Pods.Add(at(created), at(started), version)
+			f.Pods.Add("", at(created), at(started), version)
 		}
 	}
 	pod := func(created int64, version uint64) func(*Facts) { return started(created, created, version) }
@@ -178,7 +178,7 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		"a pod was there before, as its age tells":              {away().with(pod(104, 115)), Record},
 		"it was started before, and the clocks of nodes differ": {away().with(started(90, 105, 115)), Reload},
 		"it was made before, and waited for a source":           {away().with(started(90, 112, 115)), Reload},
-		"it was made before, and nothing in it has started":     {away().with(func(f *Facts) { f.Pods = &Pods{}; f.Pods.Add(at(90), time.Time{}, 115) }), Record},
+		"it was made before, and nothing in it has started":     {away().with(func(f *Facts) { f.Pods = &Pods{}; f.Pods.Add("", at(90), time.Time{}, 115) }), Record},
 		"a pod was started meanwhile":                           {away().with(pod(112, 115)), Reload},
 		"a pod was started right after, by a slow kubelet":      {away().with(pod(125, 130)), Reload},
 		"a pod was started long after":                          {away().with(pod(126, 130)), Record},

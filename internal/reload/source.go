@@ -96,6 +96,9 @@ type Source struct {
 	// for that, so an early DataTime alone does not prove an early change.
 	DataTime time.Time
 	Created  time.Time
+	// Started are the pods that report what they have of a SecretProviderClass, by
+	// name, with whether they started with the present content.
+	Started map[string]bool
 
 	Annotations SourceAnnotations
 	// Problems are the mistakes in its annotations.

@@ -26,6 +26,9 @@ type sourceTraits struct {
 	name string
 	// keyed tells that its digests are made with the DigestKey.
 	keyed bool
+	// reported tells that pods report what they have of it. It may have been there
+	// before one did, and when no pod does it is not gone.
+	reported bool
 	// keys are the annotations about it.
 	keys func(*Names) kindNames
 	// short stands for it in the text of a ledger.
@@ -48,7 +51,7 @@ func sourceTable() [kindsOfSource]sourceTraits {
 			entries: func(t *ledgerText) *map[string]Digest { return &t.Secret },
 		},
 		{
-			kind: SecretProviderClass, name: "SecretProviderClass", short: "spc",
+			kind: SecretProviderClass, name: "SecretProviderClass", short: "spc", reported: true,
 			keys:    func(n *Names) kindNames { return kindNames{n.SecretProviderClass, n.SPCExclude, n.SPCAuto} },
 			entries: func(t *ledgerText) *map[string]Digest { return &t.SPC },
 		},
@@ -91,4 +94,10 @@ func (k SourceKind) Type() string {
 func (k SourceKind) keyed() bool {
 	t, _ := k.traits()
 	return t.keyed
+}
+
+// Reported tells that what pods have of sources of the kind is reported by them.
+func (k SourceKind) Reported() bool {
+	t, _ := k.traits()
+	return t.reported
 }

@@ -23,7 +23,10 @@ func watchingText(w *reload.Workload, concerns []reload.Concern) string {
 	var names []string
 	for _, c := range concerns {
 		later := ""
-		if c.Deleted {
+		switch {
+		case c.Deleted && c.Source.Key.Kind.Reported():
+			later = ", once a pod has mounted it"
+		case c.Deleted:
 			later = ", once it is created"
 		}
 		names = append(names, fmt.Sprintf("%s '%s' (%s%s)", c.Source.Key.Kind, c.Source.Key.Name, ruleWord(c), later))
@@ -45,7 +48,11 @@ func ruleWord(c reload.Concern) string {
 	case v.Rule == reload.RuleNamed && v.Entry != c.Source.Key.Name:
 		return fmt.Sprintf("%s by '%s'", v.Rule, short(v.Entry))
 	case v.Rule == reload.RuleTypedAuto:
-		return fmt.Sprintf("auto for %ss", c.Source.Key.Kind)
+		plural := "s"
+		if c.Source.Key.Kind == reload.SecretProviderClass {
+			plural = "es"
+		}
+		return fmt.Sprintf("auto for %s%s", c.Source.Key.Kind, plural)
 	default:
 		return v.Rule.String()
 	}

@@ -33,7 +33,8 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 		ok = ok && known.UID == src.UID
 	}
 	delete(s.gone, src.Key)
-	if ok && overtaken(version, known.seen.Version, live) {
+	// What pods report comes from many objects, each with a version of its own.
+	if ok && !src.Key.Kind.Reported() && overtaken(version, known.seen.Version, live) {
 		return nil
 	}
 	differs := !ok || known.Digest != src.Digest

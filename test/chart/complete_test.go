@@ -153,11 +153,10 @@ func beside(path string) string {
 // withoutEffect are the values that render nothing, each with what the notes say of it.
 func withoutEffect() map[string]string {
 	return map[string]string{
-		"enabled":                       "", // for the condition of a parent chart
-		"kubernetes.host":               "WARNING: kubernetes has no effect",
-		"reloader.legacy.rbac":          "WARNING: reloader.legacy has no effect",
-		"reloader.enableCSIIntegration": "WARNING: reloader.enableCSIIntegration has no effect yet",
-		"reloader.webhookUrl":           "WARNING: reloader.webhookUrl has no effect yet",
+		"enabled":              "", // for the condition of a parent chart
+		"kubernetes.host":      "WARNING: kubernetes has no effect",
+		"reloader.legacy.rbac": "WARNING: reloader.legacy has no effect",
+		"reloader.webhookUrl":  "WARNING: reloader.webhookUrl has no effect yet",
 	}
 }
 

@@ -172,6 +172,7 @@ func TestArguments(t *testing.T) {
 		"sync after restart":                  {"reloader: {syncAfterRestart: true}", []string{"--sync-after-restart"}},
 		"no annotations of one's own":         {"reloader: {custom_annotations: null}", nil},
 		"one annotation of one's own":         {"reloader: {custom_annotations: {auto: example.org/roll, ignore: ''}}", []string{"--auto-annotation=example.org/roll"}},
+		"the CSI driver":                      {"reloader: {enableCSIIntegration: true}", []string{"--enable-csi-integration"}},
 		"quiet period":                        {"reloader: {settle: 500ms, settleMax: 1m30s}", []string{"--settle=500ms", "--settle-max=1m30s"}},
 		"own namespace is not an argument":    {"reloader: {watchGlobally: false}", nil},
 		"namespaces as a list":                {"reloader: {namespaces: [team-b, team-a]}", []string{"--namespaces=ops,team-a,team-b"}},

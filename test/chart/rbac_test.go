@@ -23,6 +23,11 @@ var globalRules = append(slices.Clone(watchRules),
 var withRollouts = slices.Insert(slices.Clone(watchRules), 2,
 	rbacv1.PolicyRule{APIGroups: []string{"argoproj.io"}, Resources: []string{"rollouts"}, Verbs: []string{"list", "watch", "patch"}})
 
+// withCSI has the rule for the CSI driver there.
+var withCSI = slices.Insert(slices.Clone(watchRules), 2, rbacv1.PolicyRule{
+	APIGroups: []string{"secrets-store.csi.x-k8s.io"}, Resources: []string{"secretproviderclasses", "secretproviderclasspodstatuses"}, Verbs: []string{"list", "watch"},
+})
+
 var keyRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"reroll-digest-key"}, Verbs: []string{"get"}},
@@ -109,6 +114,9 @@ func TestRightsFollowWhatIsWatched(t *testing.T) {
 				rbacv1.PolicyRule{APIGroups: []string{"apps.kruise.io"}, Resources: []string{"clonesets"}, Verbs: []string{"list", "watch", "patch"}},
 				rbacv1.PolicyRule{APIGroups: []string{"example.org"}, Resources: []string{"poolery"}, Verbs: []string{"list", "watch", "patch"}}),
 			"Role/ops/prod-reroll-key-role": keyRules,
+		}, ownBound},
+		"its own namespace, with the CSI driver": {"reloader: {watchGlobally: false, enableCSIIntegration: true}", map[string][]rbacv1.PolicyRule{
+			"Role/ops/prod-reroll-role": withCSI, "Role/ops/prod-reroll-key-role": keyRules,
 		}, ownBound},
 		"a list":                         {"reloader: {namespaces: [team-a, team-b]}", listed, listedBound},
 		"a list with its own namespace":  {"reloader: {namespaces: [team-b, ops, team-a, ops]}", listed, listedBound},

@@ -122,7 +122,6 @@ func TestNotes(t *testing.T) {
 reloader:
   legacy: {rbac: true}
   syncAfterRestart: true
-  enableCSIIntegration: true
   webhookUrl: https://example.com
   watchGlobally: false
   ignoreNamespaces: kube-system
@@ -130,13 +129,13 @@ reloader:
   pprofAddr: ":7000"`,
 			says: []string{
 				"WARNING: kubernetes has no effect", "WARNING: reloader.legacy has no effect", "WARNING: reloader.syncAfterRestart has no effect",
-				"WARNING: reloader.enableCSIIntegration has no effect yet", "WARNING: reloader.webhookUrl has no effect yet: workloads ARE rolled",
+				"WARNING: reloader.webhookUrl has no effect yet: workloads ARE rolled",
 				"WARNING: reloader.ignoreNamespaces has no effect", "WARNING: reloader.namespaceSelector has no effect", "WARNING: reloader.pprofAddr has no effect",
 			},
 			omit: []string{"opted in"},
 		},
 		"values that have one": {
-			values: "reloader: {ignoreNamespaces: kube-system, namespaceSelector: team=a, enablePProf: true, pprofAddr: ':7000', podDisruptionBudget: {enabled: true, minAvailable: 50%}}",
+			values: "reloader: {enableCSIIntegration: true, ignoreNamespaces: kube-system, namespaceSelector: team=a, enablePProf: true, pprofAddr: ':7000', podDisruptionBudget: {enabled: true, minAvailable: 50%}}",
 			omit:   []string{"WARNING"},
 		},
 		"two images": {

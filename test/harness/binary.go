@@ -43,6 +43,12 @@ func ShippedForArgoRollouts() (string, error) {
 	return filepath.Join(root, "deploy", "reroll-argo-rollouts-namespaced.yaml"), err
 }
 
+// ShippedForCSI is the same for a cluster with the Secrets Store CSI driver.
+func ShippedForCSI() (string, error) {
+	root, err := repositoryRoot()
+	return filepath.Join(root, "deploy", "reroll-csi-namespaced.yaml"), err
+}
+
 // ShippedManifests are the paths of all of them, those for all namespaces too.
 func ShippedManifests() ([]string, error) {
 	root, err := repositoryRoot()

@@ -33,6 +33,7 @@ func commands() map[string]func(context.Context, *step) error {
 		"controller": controller,
 		"receiver":   receiver,
 		"crds":       crds,
+		"csi":        csi,
 		"reloader":   reloader,
 
 		"await":  await,
@@ -82,6 +83,7 @@ func usage(command string) string {
 		"rolled":              "rolled KIND/NAME N",
 		"pods":                "pods KIND/NAME N",
 		"crds":                "crds install|remove [FILE]",
+		"csi":                 "csi install|remove, csi store CLASS [id=version …], csi rotate CLASS KIND/NAME [N]",
 		"writes":              "writes KIND/NAME N",
 		"quiet":               "quiet",
 		"event":               "[!] event [-count=N] KIND/NAME REASON REGEXP",

@@ -29,6 +29,7 @@ type scenario struct {
 	flags, env   []string              // of its last start
 	earlier      []*harness.Controller
 	receiver     *harness.Receiver
+	csi          *harness.CSIDriver
 	// decided: the markers have rolled, and nothing was changed since.
 	decided bool
 	failed  bool

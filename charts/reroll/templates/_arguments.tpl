@@ -7,6 +7,9 @@
 {{- range $reloader.workloadKinds }}
 - {{ printf "--workload-kind=%s%s" .kind (ternary (printf ":%s" .template) "" (not (empty .template))) | quote }}
 {{- end }}
+{{- if $reloader.enableCSIIntegration }}
+- --enable-csi-integration
+{{- end }}
 {{- if $reloader.autoReloadAll }}
 - --auto-reload-all
 {{- end }}

@@ -122,6 +122,12 @@ true
   resources: [{{ .resource }}]
   verbs: [list, watch, patch]
 {{- end }}
+{{- if .Values.reloader.enableCSIIntegration }}
+# What the Secrets Store CSI driver tells of each pod, and the classes, whose annotations say whom they concern.
+- apiGroups: [secrets-store.csi.x-k8s.io]
+  resources: [secretproviderclasses, secretproviderclasspodstatuses]
+  verbs: [list, watch]
+{{- end }}
 # A workload's pods: when nothing else tells whether they are older than a change, and what has become of them after a reload.
 - apiGroups: [""]
   resources: [pods]

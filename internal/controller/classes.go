@@ -1,0 +1,269 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rights"
+	"github.com/reroll-dev/reroll/internal/state"
+)
+
+// A SecretProviderClass only says where to ask. What that has come to, the driver writes into one object for each pod, and
+// all of those of a class together are the source.
+
+func classGroup() schema.GroupVersion {
+	return schema.GroupVersion{Group: "secrets-store.csi.x-k8s.io", Version: "v1"}
+}
+
+const (
+	classResource  = "secretproviderclasses"
+	reportResource = "secretproviderclasspodstatuses"
+)
+
+// ClassRights are what watching SecretProviderClasses takes.
+func ClassRights() []rights.Right {
+	group := classGroup().Group
+	return append(rights.To(group, classResource, "list", "watch"), rights.To(group, reportResource, "list", "watch")...)
+}
+
+// classes are those of which anything is known.
+type classes struct {
+	mu    sync.Mutex
+	known map[reload.SourceKey]*reload.Class
+	// reports tell of which class an object speaks, by its name.
+	reports map[types.NamespacedName]reload.SourceKey
+}
+
+func newClasses() *classes {
+	return &classes{known: map[reload.SourceKey]*reload.Class{}, reports: map[types.NamespacedName]reload.SourceKey{}}
+}
+
+func (cs *classes) of(key reload.SourceKey) *reload.Class {
+	class, ok := cs.known[key]
+	if !ok {
+		class = reload.NewClass(key)
+		cs.known[key] = class
+	}
+	return class
+}
+
+// classFeeds are none unless they were asked for. Nothing waits for them where they are not served.
+func (c *Controller) classFeeds() []feed {
+	if !c.opts.Classes {
+		return nil
+	}
+	var feeds []feed
+	definitions, reports := &everywhere{}, &everywhere{}
+	for _, ns := range c.namespaces() {
+		feeds = append(feeds,
+			c.classFeed("SecretProviderClass", classResource, ns, definitions, c.definitions(ns)),
+			c.classFeed("SecretProviderClassPodStatus", reportResource, ns, reports, c.reports(ns)))
+	}
+	return feeds
+}
+
+func (c *Controller) classFeed(kind, resource, namespace string, shared *everywhere, s *sink) feed {
+	k := kinds.Kind{Title: kind + "es", Resource: classGroup().WithResource(resource)}
+	f := c.feed(Watched{
+		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Asked: true, FieldSelector: c.fieldSelector(""),
+		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
+	}, s)
+	return c.attend(f, s, &presence{
+		kind: k, namespace: namespace, everywhere: shared, use: Always,
+		verbs: "list, watch", without: "so what the CSI driver rotates rolls nothing",
+	})
+}
+
+// definitions take the objects of the classes, which say whom they concern.
+func (c *Controller) definitions(namespace string) *sink {
+	gone := func(key reload.SourceKey) {
+		if class, ok := c.classes.known[key]; ok && class.Undefine() {
+			c.putClass(class, nil, false)
+		}
+		c.dropUnknown(key)
+	}
+	keyOf := func(name types.NamespacedName) reload.SourceKey {
+		return reload.SourceKey{Kind: reload.SecretProviderClass, Namespace: name.Namespace, Name: name.Name}
+	}
+	s := &sink{
+		del: func(name types.NamespacedName, _ string) {
+			c.classes.mu.Lock()
+			defer c.classes.mu.Unlock()
+			gone(keyOf(name))
+		},
+		keep: func(named map[types.NamespacedName]struct{}) {
+			c.classes.mu.Lock()
+			defer c.classes.mu.Unlock()
+			for key := range c.classes.known {
+				if _, ok := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]; !ok && in(namespace, key.Namespace) {
+					gone(key)
+				}
+			}
+		},
+	}
+	s.put = func(obj runtime.Object, live bool) {
+		o, ok := obj.(*unstructured.Unstructured)
+		if !ok {
+			return
+		}
+		meta := &metav1.ObjectMeta{
+			Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
+			ResourceVersion: o.GetResourceVersion(), Annotations: o.GetAnnotations(),
+		}
+		key := keyOf(types.NamespacedName{Namespace: meta.Namespace, Name: meta.Name})
+		c.classes.mu.Lock()
+		defer c.classes.mu.Unlock()
+		class := c.classes.of(key)
+		if class.Define(meta, state.VersionOf(meta.ResourceVersion), c.opts.Names) {
+			if src, ok := class.Source(); ok && s.isNews(live) && c.acting.Load() {
+				c.tellSource(&src)
+			}
+			c.putClass(class, nil, live)
+		}
+	}
+	return s
+}
+
+// reports take what the driver tells of pods.
+func (c *Controller) reports(namespace string) *sink {
+	// A snapshot comes in any order, and what it says of the past follows from the order in which it was written.
+	restored := map[types.NamespacedName]reload.ClassReport{}
+	del := func(name types.NamespacedName) {
+		delete(restored, name)
+		key, ok := c.classes.reports[name]
+		if !ok {
+			return
+		}
+		delete(c.classes.reports, name)
+		if class, ok := c.classes.known[key]; ok {
+			class.Drop(name.Name)
+			c.putClass(class, nil, true)
+		}
+		c.dropUnknown(key)
+	}
+	return &sink{
+		put: func(obj runtime.Object, live bool) {
+			o, ok := obj.(*unstructured.Unstructured)
+			if !ok {
+				return
+			}
+			r := classReport(o)
+			name := types.NamespacedName{Namespace: o.GetNamespace(), Name: r.Name}
+			c.classes.mu.Lock()
+			defer c.classes.mu.Unlock()
+			if known, ok := c.classes.reports[name]; ok && known != r.Class {
+				del(name)
+			}
+			if r.Class.Name == "" {
+				return
+			}
+			c.classes.reports[name] = r.Class
+			if !live {
+				restored[name] = r
+				return
+			}
+			class := c.classes.of(r.Class)
+			c.putClass(class, class.Put(r), true)
+		},
+		del: func(name types.NamespacedName, _ string) {
+			c.classes.mu.Lock()
+			defer c.classes.mu.Unlock()
+			del(name)
+		},
+		keep: func(named map[types.NamespacedName]struct{}) {
+			c.classes.mu.Lock()
+			defer c.classes.mu.Unlock()
+			byClass := map[reload.SourceKey][]reload.ClassReport{}
+			for name, r := range restored {
+				if _, ok := named[name]; ok {
+					byClass[r.Class] = append(byClass[r.Class], r)
+				}
+			}
+			clear(restored)
+			for key, reports := range byClass {
+				class := c.classes.of(key)
+				c.putClass(class, class.Restore(reports), false)
+			}
+			for name := range c.classes.reports {
+				if _, ok := named[name]; !ok && in(namespace, name.Namespace) {
+					del(name)
+				}
+			}
+		},
+	}
+}
+
+// putClass stores what has become of a class, at least who has started with it.
+func (c *Controller) putClass(class *reload.Class, turns []reload.Source, live bool) {
+	if len(turns) == 0 {
+		src, ok := class.Source()
+		if !ok {
+			return
+		}
+		turns = []reload.Source{src}
+	}
+	for _, src := range turns {
+		for _, key := range c.state.PutSource(src, live) {
+			c.enqueue(key, live)
+		}
+	}
+}
+
+// dropUnknown forgets a class of which nothing is left. The ledgers tell what it was, should it come back.
+func (c *Controller) dropUnknown(key reload.SourceKey) {
+	if class, ok := c.classes.known[key]; ok && class.Unknown() {
+		delete(c.classes.known, key)
+		c.state.DeleteSource(key, reload.Departure{})
+	}
+}
+
+func in(watched, namespace string) bool { return watched == "" || watched == namespace }
+
+// classReport reads what is needed of a status. What somebody has written where something else is looked for counts as
+// nothing.
+func classReport(o *unstructured.Unstructured) reload.ClassReport {
+	text := func(field string) string {
+		value, _, _ := unstructured.NestedString(o.Object, "status", field)
+		return value
+	}
+	r := reload.ClassReport{
+		Name: o.GetName(), Pod: text("podName"), Version: state.VersionOf(o.GetResourceVersion()),
+		Class:   reload.SourceKey{Kind: reload.SecretProviderClass, Namespace: o.GetNamespace(), Name: text("secretProviderClassName")},
+		Created: o.GetCreationTimestamp().Time, Written: written(o), Again: o.GetGeneration() > 1, Objects: map[string]string{},
+	}
+	for _, owner := range o.GetOwnerReferences() {
+		if owner.Kind == "Pod" {
+			r.Owner = owner.UID
+		}
+	}
+	status, _ := o.Object["status"].(map[string]any)
+	objects, _ := status["objects"].([]any)
+	for _, item := range objects {
+		object, _ := item.(map[string]any)
+		id, _ := object["id"].(string)
+		version, _ := object["version"].(string)
+		if id != "" && version != "" {
+			r.Objects[id] = version
+		}
+	}
+	return r
+}
+
+// written is when what a pod has mounted was noted last.
+func written(o *unstructured.Unstructured) time.Time {
+	newest := o.GetCreationTimestamp().Time
+	for _, manager := range o.GetManagedFields() {
+		if manager.Time != nil && manager.Time.After(newest) && reload.OwnsReport(manager.FieldsV1) {
+			newest = manager.Time.Time
+		}
+	}
+	return newest
+}

@@ -1,0 +1,366 @@
+package reload
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha1"
+	"crypto/sha256"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ClassReport is what one pod reports to have mounted of a SecretProviderClass.
+type ClassReport struct {
+	// Name is that of the object that reports.
+	Name  string
+	Class SourceKey
+	// Pod is the name of the pod, and Owner tells it from a later one of that name.
+	Pod   string
+	Owner types.UID
+	// Version is that of the object.
+	Version uint64
+	// Created is when the object was made, and Written when what it reports was.
+	Created, Written time.Time
+	// Again tells that the object was written more than once, where it counts that.
+	Again bool
+	// Objects are the versions of what is mounted, by the id. They are names of
+	// versions, and no part of what is secret.
+	Objects map[string]string
+}
+
+// writtenWithCreation is how far apart the two times of an object may be that was
+// written once: the API server notes seconds.
+const writtenWithCreation = time.Second
+
+// OwnsReport tells that fields of an object are what a pod reports.
+func OwnsReport(fields *metav1.FieldsV1) bool {
+	return fields != nil && bytes.Contains(fields.GetRawBytes(), []byte(`"f:objects"`))
+}
+
+// rewritten tells that the pod was given something else than what it started with.
+func (r *ClassReport) rewritten() bool {
+	return r.Again || r.Written.Sub(r.Created) > writtenWithCreation
+}
+
+// Class gathers what pods report about one SecretProviderClass. Nothing else tells
+// what that stands for: its own object only says where to ask.
+//
+// A rotation is seen when the report of a pod that runs is written again. Each pod
+// is told at its own time, so what is new for one of them may be known from
+// another. What a pod starts with is no rotation: of some stores every pod is given
+// something else.
+type Class struct {
+	key     SourceKey
+	objects map[string][]turn
+	reports map[string]*classMember
+	// first is when the first report was made.
+	first   time.Time
+	version uint64
+	// makingUp tells that the past is put together from what stands there.
+	makingUp bool
+
+	defined     bool
+	annotations SourceAnnotations
+	problems    []Problem
+}
+
+// turn is one version of an object of a class. An empty one means that the class has
+// the object no longer.
+type turn struct {
+	version string
+	written time.Time
+	// rotated tells that pods were given it while they ran.
+	rotated bool
+}
+
+// classMember is the latest report of a pod.
+type classMember struct {
+	ClassReport
+	// at is which turn of each object the pod has.
+	at map[string]int
+	// started tells that it has all of them since it started.
+	started bool
+}
+
+// mostTurns bounds what is kept of the past: a pod that has missed more of them is
+// taken for one that had the oldest of these.
+const mostTurns = 16
+
+// NewClass returns a class of which nothing is known.
+func NewClass(key SourceKey) *Class {
+	return &Class{key: key, objects: map[string][]turn{}, reports: map[string]*classMember{}}
+}
+
+// Define takes in what the object of the class says about whom it concerns, and
+// tells whether that differs.
+func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names Names) bool {
+	defined := fromMeta(SecretProviderClass, meta, names)
+	differs := !c.defined || c.annotations != defined.Annotations || !slices.Equal(c.problems, defined.Problems)
+	c.defined, c.annotations, c.problems = true, defined.Annotations, defined.Problems
+	c.version = max(c.version, version)
+	return differs
+}
+
+// Undefine notes that the object of the class is gone, and tells whether that differs.
+func (c *Class) Undefine() bool {
+	differs := c.annotations != SourceAnnotations{}
+	c.defined, c.annotations, c.problems = false, SourceAnnotations{}, nil
+	return differs
+}
+
+// Unknown tells that nothing is left that speaks of the class.
+func (c *Class) Unknown() bool { return !c.defined && len(c.reports) == 0 }
+
+// Drop forgets the report of a pod. What the class stands for stays: no pods are no
+// other content.
+func (c *Class) Drop(name string) { delete(c.reports, name) }
+
+// Restore takes in what stands there after nobody watched, in the order in which it
+// was written, and returns what has become of the content as Put does.
+func (c *Class) Restore(reports []ClassReport) []Source {
+	slices.SortFunc(reports, func(a, b ClassReport) int {
+		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
+	})
+	c.makingUp = len(c.objects) == 0
+	defer func() { c.makingUp = false }()
+	var all []Source
+	for _, r := range reports {
+		all = append(all, c.Put(r)...)
+	}
+	if c.makingUp && len(all) > 0 {
+		all = all[len(all)-1:]
+	}
+	return all
+}
+
+// Put takes a report in, and returns what has become of the content: nothing if it
+// is as it was, and two if it came to be again what it was before.
+func (c *Class) Put(r ClassReport) []Source {
+	known, ok := c.reports[r.Name]
+	ok = ok && known.Owner == r.Owner
+	if ok && r.Version != 0 && r.Version <= known.Version {
+		return nil
+	}
+	if len(r.Objects) == 0 {
+		if !ok {
+			c.reports[r.Name] = &classMember{ClassReport: r}
+		}
+		return nil // nothing is mounted yet, or the store tells no versions
+	}
+	before, was := c.Source()
+	c.version = max(c.version, r.Version)
+	if c.first.IsZero() || r.Created.Before(c.first) {
+		c.first = r.Created
+	}
+	var had map[string]string
+	var turned []string
+	if ok && len(known.Objects) > 0 {
+		had = known.Objects
+		turned = c.rewrite(known, r)
+	} else {
+		turned = c.start(r, ok || !r.rewritten())
+	}
+	after, _ := c.Source()
+	switch {
+	case !was || before.Digest != after.Digest:
+		return []Source{after}
+	case len(turned) == 0:
+		return nil
+	}
+	// The pod was given what counted as the content already, and had something else.
+	former := c.content()
+	for _, id := range turned {
+		delete(former, id)
+		if had[id] != "" {
+			former[id] = had[id]
+		}
+	}
+	away := after
+	away.setContent(former)
+	return []Source{away, after}
+}
+
+// start takes in the first report of a pod.
+func (c *Class) start(r ClassReport, started bool) (turned []string) {
+	m := &classMember{ClassReport: r, at: map[string]int{}, started: started}
+	c.reports[r.Name] = m
+	for _, id := range slices.Sorted(maps.Keys(r.Objects)) {
+		version, last := r.Objects[id], len(c.objects[id])-1
+		at := c.latest(id, version)
+		switch {
+		case at >= 0 && at == last:
+			if !started && c.rotate(id, r.Written) {
+				turned = append(turned, id)
+			}
+		case !started && (at < 0 || r.Written.After(c.objects[id][last].written)), at < 0 && c.countsAsContent(id):
+			at = c.turn(id, turn{version, r.Written, !started})
+			turned = append(turned, id)
+		case at < 0:
+			at = last // of some stores every pod starts with something else
+		}
+		m.at[id] = at
+	}
+	return turned
+}
+
+// countsAsContent tells that what a pod starts with is taken for the content of the
+// class: if nothing else is, and also while nothing but what stands there tells of
+// the past.
+func (c *Class) countsAsContent(id string) bool {
+	turns := c.objects[id]
+	return len(turns) == 0 || c.makingUp && !slices.ContainsFunc(turns, func(t turn) bool { return t.rotated })
+}
+
+// rewrite takes in what a pod reports that has reported before.
+func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
+	had := m.Objects
+	ids := maps.Clone(had)
+	maps.Copy(ids, r.Objects)
+	m.ClassReport = r
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		version := r.Objects[id]
+		if had[id] == version {
+			continue
+		}
+		m.started = false
+		at, reported := m.at[id]
+		if !reported {
+			at = -1
+		}
+		next, last := c.next(id, version, at), len(c.objects[id])-1
+		switch {
+		case next >= 0:
+		case last > at && c.objects[id][last].version == version:
+			next = last // pods have started with it, and this is the first that was given it
+			c.rotate(id, r.Written)
+			turned = append(turned, id)
+		default:
+			next = c.turn(id, turn{version, r.Written, true})
+			turned = append(turned, id)
+		}
+		m.at[id] = next
+	}
+	return turned
+}
+
+// rotate notes that a pod was given the present version while it ran, and tells
+// whether it is the first.
+func (c *Class) rotate(id string, when time.Time) bool {
+	present := &c.objects[id][len(c.objects[id])-1]
+	if present.rotated {
+		return false
+	}
+	present.rotated, present.written = true, when
+	return true
+}
+
+// next is the turn that brought a version to pods which had an earlier one; -1 if
+// there was none.
+func (c *Class) next(id, version string, after int) int {
+	for i := after + 1; i < len(c.objects[id]); i++ {
+		if t := c.objects[id][i]; t.rotated && t.version == version {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *Class) latest(id, version string) int {
+	for i, t := range slices.Backward(c.objects[id]) {
+		if t.version == version {
+			return i
+		}
+	}
+	return -1
+}
+
+// turn begins a version, and returns which turn that is.
+func (c *Class) turn(id string, t turn) int {
+	c.objects[id] = append(c.objects[id], t)
+	if len(c.objects[id]) > mostTurns {
+		c.objects[id] = slices.Delete(c.objects[id], 0, 1)
+		for _, m := range c.reports {
+			if at, ok := m.at[id]; ok {
+				m.at[id] = max(at-1, 0)
+			}
+		}
+	}
+	return len(c.objects[id]) - 1
+}
+
+// content is the present version of each object.
+func (c *Class) content() map[string]string {
+	content := map[string]string{}
+	for id, turns := range c.objects {
+		if version := turns[len(turns)-1].version; version != "" {
+			content[id] = version
+		}
+	}
+	return content
+}
+
+// Source is what the class stands for; there is none before a pod has reported.
+func (c *Class) Source() (Source, bool) {
+	content := c.content()
+	if len(content) == 0 {
+		return Source{}, false
+	}
+	src := Source{
+		Key: c.key, ResourceVersion: strconv.FormatUint(c.version, 10),
+		Annotations: c.annotations, Problems: c.problems, Started: make(map[string]bool, len(c.reports)),
+	}
+	rotated := false
+	for _, turns := range c.objects {
+		last := turns[len(turns)-1]
+		if last.written.After(src.DataTime) {
+			src.DataTime = last.written
+		}
+		rotated = rotated || last.rotated
+	}
+	// What no pod was given while it ran is there since nobody knows when.
+	src.Created = src.DataTime
+	if rotated {
+		src.Created = c.first
+	}
+	for _, m := range c.reports {
+		if len(m.Objects) > 0 {
+			src.Started[m.Pod] = m.started && c.isPresent(m)
+		}
+	}
+	src.setContent(content)
+	return src, true
+}
+
+// isPresent tells that pods have not been given anything that this one has not.
+func (c *Class) isPresent(m *classMember) bool {
+	for id, at := range m.at {
+		turns := c.objects[id]
+		if turns[len(turns)-1].version == m.Objects[id] {
+			continue
+		}
+		if slices.ContainsFunc(turns[at+1:], func(t turn) bool { return t.rotated }) {
+			return false
+		}
+	}
+	return true
+}
+
+// setContent digests versions by the id. Reloader takes the name of the class for
+// one more of them.
+func (s *Source) setContent(versions map[string]string) {
+	items := make([]item, 0, len(versions))
+	texts := []string{"SecretProviderClassName=" + s.Key.Name}
+	for id, version := range versions {
+		items = append(items, item{section: textSection, key: id, text: version})
+		texts = append(texts, id+"="+version)
+	}
+	slices.SortFunc(texts, cmp.Compare[string])
+	s.Digest, s.Keys = newEncoder(sha256.New()).content(items)
+	s.Reloader = sha1.Sum([]byte(strings.Join(texts, ";")))
+}

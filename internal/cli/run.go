@@ -82,6 +82,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	metrics.CountRequests()
 	events := report.NewEvents(client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
 	alerts := newAlerts(cfg, log, metrics)
+	receiver := newReceiver(cfg, log, events, metrics)
 	leader := newLeadership(cfg, urgent, log)
 	leading := make(chan struct{})
 	var acting atomic.Pointer[func() bool]
@@ -91,7 +92,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		DryRun: cfg.DryRun, Names: cfg.Names, Strategy: cfg.Marks.Strategy, OnRevert: cfg.Marks.OnRevert, SecretMarks: cfg.Marks.Secrets,
 		ReloadOnCreate: cfg.ReloadOnCreate, ReloadOnDelete: cfg.ReloadOnDelete, IgnoredSources: cfg.Ignored.Sources, Classes: cfg.CSI,
 		NamespacesToIgnore: cfg.Selectors.NamespacesToIgnore, NamespaceSelector: cfg.Selectors.Namespaces, SourceSelector: cfg.Selectors.Resources,
-		Kinds: cfg.Kinds, Custom: usesOfCustom(cfg),
+		Kinds: cfg.Kinds, Custom: usesOfCustom(cfg), Receiver: receiver,
 		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
 			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
 		},
@@ -205,6 +206,16 @@ func newAlerts(cfg *config.Config, log *slog.Logger, metrics *report.Metrics) *r
 	}, clock.RealClock{}, log, metrics)
 	log.Info("reloads are told to a receiver", "receiver", alerts.Receiver(), "sink", cfg.Alerts.Sink)
 	return alerts
+}
+
+// newReceiver returns nil if workloads are reloaded.
+func newReceiver(cfg *config.Config, log *slog.Logger, events *report.Events, metrics *report.Metrics) controller.Receiver {
+	if cfg.Webhook == nil {
+		return nil
+	}
+	webhook := report.NewWebhook(cfg.Webhook, log, events, metrics)
+	log.Info("nothing is reloaded: a receiver is told of changes instead", "receiver", webhook.Receiver())
+	return webhook
 }
 
 // place is a cluster and how it is reached.

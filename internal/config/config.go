@@ -4,6 +4,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -41,6 +43,10 @@ type Config struct {
 	Selectors Selectors
 	// CSI tells that what a CSI driver mounts is watched.
 	CSI bool
+	// Webhook is told of changes instead of reloading for them, nil if there is none. It may hold a token, so nothing
+	// tells it whole.
+	Webhook    *url.URL
+	webhookURL string
 	// ArgoRollouts says whether Rollouts are watched; nil is as long as they are served and may be listed.
 	ArgoRollouts *bool
 	// WorkloadKinds are the custom kinds that were given, and Kinds all kinds of workload with them. Validate sets that.
@@ -80,6 +86,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "a ConfigMap or Secret that is deleted rolls its workloads")
 	c.Ignored.bindFlags(flags)
 	flags.BoolVar(&c.CSI, "enable-csi-integration", false, "a secret that the Secrets Store CSI driver rotates rolls the workloads that mount it; its CustomResourceDefinitions may come later")
+	flags.StringVar(&c.webhookURL, webhookFlag, "", "where to tell by POST what changed and which workloads it concerns, instead of reloading them: http://… or https://…")
 	bindArgoRollouts(&c.ArgoRollouts, flags)
 	bindKinds(&c.WorkloadKinds, flags)
 	c.Selectors.bindFlags(flags)
@@ -120,6 +127,12 @@ func (c *Config) Validate() error {
 	}
 	if c.AdoptRate <= 0 {
 		refuse("--adopt-rate=%g: must be more than 0, such as 20", c.AdoptRate)
+	}
+	if to := strings.TrimSpace(c.webhookURL); to != "" {
+		var ok bool
+		if c.Webhook, ok = address(to, "http", "https"); !ok {
+			refuse("--%s is no address such as https://host/path", webhookFlag)
+		}
 	}
 	c.Lease.validate(c.PodName, c.PodNamespace, refuse)
 	c.Requests.validate(refuse)

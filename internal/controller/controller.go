@@ -54,6 +54,8 @@ type Options struct {
 	// NamespaceSelector says in which namespaces workloads are looked at, and SourceSelector which sources can roll
 	// them. Nil selects all.
 	NamespaceSelector, SourceSelector labels.Selector
+	// Receiver is told of changes instead of reloading for them; nil if there is none.
+	Receiver Receiver
 	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
 	// It returns when that was made, too.
 	LoadKey func(context.Context) (reload.DigestKey, time.Time, error)
@@ -134,6 +136,8 @@ type Controller struct {
 	queue   *queue
 	// ends are the reloads of which is to be asked or told what has become of them.
 	ends *queue
+	// news are the workloads that a receiver is to be told of.
+	news *queue
 	// pauses are the workloads that we may have to let go on.
 	pauses *queue
 	clock  clock.Clock
@@ -174,6 +178,8 @@ type Controller struct {
 	unsure map[reload.WorkloadKey]sent
 	// pathless are the kinds that have an object without a pod template, with what tells of the first of those.
 	pathless map[string]func()
+	// accepted are what the receiver was told and no ledger says yet.
+	accepted map[reload.WorkloadKey]accepted
 	// acting tells that this is the instance that writes and tells.
 	acting atomic.Bool
 }
@@ -195,6 +201,8 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		queue:      q,
 		ends:       newQueue(c),
 		pauses:     newQueue(c),
+		news:       newQueue(c),
+		accepted:   map[reload.WorkloadKey]accepted{},
 		clock:      c,
 		log:        log,
 		report:     report,
@@ -263,6 +271,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	for range followers {
 		running.Go(func() { c.followAll(writing, ctx.Done()) })
+	}
+	if c.opts.Receiver != nil {
+		running.Go(func() { c.tellReceiver(writing, ctx.Done()) })
 	}
 	for range resumers {
 		running.Go(func() { c.resumeAll(writing, ctx.Done()) })

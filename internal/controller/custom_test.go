@@ -27,6 +27,7 @@ func thingsPresence(use Use) (p *presence, said *bytes.Buffer, clock *clocktesti
 	said, enough, gone = &bytes.Buffer{}, new(int), new(int)
 	clock = clocktesting.NewFakeClock(time.Unix(0, 0))
 	p = &presence{
+		verbs: "list, watch, patch", without: "so they are not rolled",
 		kind: kinds.Kind{Title: "Things", Resource: things.WithVersion("v1")}, use: use, clock: clock,
 		everywhere: &everywhere{},
 

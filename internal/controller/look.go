@@ -145,6 +145,9 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	case !c.leads():
 		c.queue.add(w.Key, leadAgain, leadAgain)
 		return errLater
+	case d.Action == reload.Reload && c.opts.Receiver != nil:
+		c.toReceiver(w.Key)
+		return errLater
 	case d.Action == reload.Record && d.Restores && !c.mayRestore(w):
 		return nil
 	case d.Action == reload.Record && !c.mayAdopt(w.Key):
@@ -288,6 +291,7 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 	delete(c.newcomers, key)
 	delete(c.turns, key)
 	delete(c.unsure, key)
+	delete(c.accepted, key)
 }
 
 // decideAgain waits for the version that the API server has already, and the state not yet.

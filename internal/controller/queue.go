@@ -193,6 +193,19 @@ func (q *queue) next(stop <-chan struct{}) (reload.WorkloadKey, bool) {
 	}
 }
 
+// due hands out more of those that are due, if there are any.
+func (q *queue) due(most int) []reload.WorkloadKey {
+	var keys []reload.WorkloadKey
+	for len(keys) < most {
+		key, _, ok := q.pop()
+		if !ok {
+			break
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
 func (q *queue) pop() (key reload.WorkloadKey, wait time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -29,6 +29,7 @@ type Metrics struct {
 	rollouts *prometheus.HistogramVec
 	stuck    *prometheus.CounterVec
 	alerts   *prometheus.CounterVec
+	webhooks *prometheus.CounterVec
 	unsent   prometheus.Counter
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -72,8 +73,9 @@ func NewMetrics(opts MetricOptions) *Metrics {
 			Namespace: namespace, Name: "rollout_duration_seconds", Help: "How long it took after a reload until no pod from before it was left.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 13),
 		}, []string{"workload_kind"}),
-		stuck:  counter(namespace, "not_rolled_total", "Reloads after which pods were left as they were, by the cause.", "cause"),
-		alerts: counter(namespace, "alerts_total", "Alerts by whether the receiver took them.", "result"),
+		stuck:    counter(namespace, "not_rolled_total", "Reloads after which pods were left as they were, by the cause.", "cause"),
+		webhooks: counter(namespace, "webhooks_total", "Messages to the receiver of --webhook-url by whether it took them.", "result"),
+		alerts:   counter(namespace, "alerts_total", "Alerts by whether the receiver took them.", "result"),
 		unsent: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "alert_failures_total", Help: "Tries to send an alert that failed.",
 		}),
@@ -88,6 +90,8 @@ func NewMetrics(opts MetricOptions) *Metrics {
 	m.executed.WithLabelValues("false")
 	m.alerts.WithLabelValues("sent")
 	m.alerts.WithLabelValues("dropped")
+	m.webhooks.WithLabelValues("sent")
+	m.webhooks.WithLabelValues("failed")
 	for _, kind := range opts.Kinds {
 		m.actions.WithLabelValues(kind, "success")
 		m.actions.WithLabelValues(kind, "failure")
@@ -109,7 +113,7 @@ func NewMetrics(opts MetricOptions) *Metrics {
 	}, []string{"version", "commit", "goversion"})
 	built.WithLabelValues(opts.Build.Version, opts.Build.Commit, opts.Build.Go).Set(1)
 	m.work.register(m.registry)
-	m.registry.MustRegister(built, m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.rollouts, m.stuck, m.alerts, m.unsent, m.requests, m.duration, m.errors,
+	m.registry.MustRegister(built, m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.rollouts, m.stuck, m.alerts, m.webhooks, m.unsent, m.requests, m.duration, m.errors,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -199,6 +203,8 @@ func (m *Metrics) ledgerTaken() { m.taken.Inc() }
 func (m *Metrics) takenBack(by string) { m.reverted.WithLabelValues(by).Inc() }
 
 func (m *Metrics) alerted(result string, n int) { m.alerts.WithLabelValues(result).Add(float64(n)) }
+
+func (m *Metrics) webhook(result string) { m.webhooks.WithLabelValues(result).Inc() }
 
 func (m *Metrics) alertFailed() { m.unsent.Inc() }
 

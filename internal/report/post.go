@@ -23,6 +23,8 @@ type poster struct {
 	client  *http.Client
 	to      *url.URL
 	timeout time.Duration
+	// setting is what the address was given by.
+	setting string
 }
 
 func newPoster(to, proxy *url.URL) *poster {
@@ -44,7 +46,7 @@ func newPoster(to, proxy *url.URL) *poster {
 			// would be sent to whom nobody has named.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		to: to, timeout: tryTimeout,
+		to: to, timeout: tryTimeout, setting: "ALERT_WEBHOOK_URL",
 	}
 }
 
@@ -65,14 +67,14 @@ func (p *poster) send(ctx context.Context, message payload) error {
 	defer cancel()
 	request, err := http.NewRequestWithContext(trying, http.MethodPost, p.to.String(), bytes.NewReader(message.body))
 	if err != nil {
-		return failure("ALERT_WEBHOOK_URL cannot be sent to")
+		return failure(p.setting + " cannot be sent to")
 	}
 	request.Header.Set("Content-Type", message.contentType)
 	answer, err := p.client.Do(request)
 	switch {
 	case err == nil:
 		defer answer.Body.Close()
-		return judge(answer)
+		return p.judge(answer)
 	case ctx.Err() != nil:
 		return failure("the controller ended before there was an answer")
 	case trying.Err() != nil:
@@ -82,13 +84,13 @@ func (p *poster) send(ctx context.Context, message payload) error {
 	}
 }
 
-func judge(answer *http.Response) error {
+func (p *poster) judge(answer *http.Response) error {
 	code := answer.StatusCode
 	if code >= 200 && code < 300 {
 		return nil
 	}
 	if location, err := answer.Location(); err == nil && code >= 300 && code < 400 {
-		return failure(fmt.Sprintf("it answered %s, to %s, which is not followed: set ALERT_WEBHOOK_URL to the address it leads to", status(code), origin(location)))
+		return failure(fmt.Sprintf("it answered %s, to %s, which is not followed: set %s to the address it leads to", status(code), origin(location), p.setting))
 	}
 	return failure("it answered " + status(code))
 }

@@ -156,7 +156,6 @@ func withoutEffect() map[string]string {
 		"enabled":              "", // for the condition of a parent chart
 		"kubernetes.host":      "WARNING: kubernetes has no effect",
 		"reloader.legacy.rbac": "WARNING: reloader.legacy has no effect",
-		"reloader.webhookUrl":  "WARNING: reloader.webhookUrl has no effect yet",
 	}
 }
 

@@ -122,20 +122,18 @@ func TestNotes(t *testing.T) {
 reloader:
   legacy: {rbac: true}
   syncAfterRestart: true
-  webhookUrl: https://example.com
   watchGlobally: false
   ignoreNamespaces: kube-system
   namespaceSelector: team=a
   pprofAddr: ":7000"`,
 			says: []string{
 				"WARNING: kubernetes has no effect", "WARNING: reloader.legacy has no effect", "WARNING: reloader.syncAfterRestart has no effect",
-				"WARNING: reloader.webhookUrl has no effect yet: workloads ARE rolled",
 				"WARNING: reloader.ignoreNamespaces has no effect", "WARNING: reloader.namespaceSelector has no effect", "WARNING: reloader.pprofAddr has no effect",
 			},
 			omit: []string{"opted in"},
 		},
 		"values that have one": {
-			values: "reloader: {enableCSIIntegration: true, ignoreNamespaces: kube-system, namespaceSelector: team=a, enablePProf: true, pprofAddr: ':7000', podDisruptionBudget: {enabled: true, minAvailable: 50%}}",
+			values: "reloader: {enableCSIIntegration: true, webhookUrl: 'https://example.com/x', ignoreNamespaces: kube-system, namespaceSelector: team=a, enablePProf: true, pprofAddr: ':7000', podDisruptionBudget: {enabled: true, minAvailable: 50%}}",
 			omit:   []string{"WARNING"},
 		},
 		"two images": {

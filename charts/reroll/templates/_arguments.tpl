@@ -10,6 +10,9 @@
 {{- if $reloader.enableCSIIntegration }}
 - --enable-csi-integration
 {{- end }}
+{{- with $reloader.webhookUrl }}
+- {{ printf "--webhook-url=%s" . | quote }}
+{{- end }}
 {{- if $reloader.autoReloadAll }}
 - --auto-reload-all
 {{- end }}

@@ -13,9 +13,6 @@ What NOTES warns of: values that have no effect here, and some that may have one
 {{- if $reloader.syncAfterRestart -}}
 {{- $list = append $list "reloader.syncAfterRestart has no effect: changes made while the controller was away are always caught." -}}
 {{- end -}}
-{{- if $reloader.webhookUrl -}}
-{{- $list = append $list "reloader.webhookUrl has no effect yet: workloads ARE rolled, and nothing is sent there. If they must not be, set reloader.deployment.replicas to 0." -}}
-{{- end -}}
 {{- $image := include "reroll.imageParts" . | fromYaml -}}
 {{- if and $reloader.deployment.image (eq $image.at "image") -}}
 {{- $list = append $list "reloader.deployment.image has no effect: image says which one is used." -}}

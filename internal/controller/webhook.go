@@ -1,0 +1,178 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Receiver is told of what would be reloaded, where that is somebody else's to do.
+type Receiver interface {
+	// Send returns nil when the receiver has taken all of it.
+	Send(ctx context.Context, news []News) error
+}
+
+// News are the changes that concern one workload.
+type News struct {
+	Workload reload.Workload
+	Decision reload.Decision
+}
+
+const (
+	// What comes together is sent together: one change may concern a thousand workloads.
+	gatherNews    = time.Second
+	gatherNewsMax = 10 * time.Second
+	// mostNews bounds one message.
+	mostNews = 250
+	// sendingEnds is how long a message that is on its way may take when the controller is told to end. Whether one that
+	// was given up was taken, nobody knows, and it is sent again.
+	sendingEnds = 3 * time.Second
+)
+
+// toReceiver asks for a workload to be told to the receiver.
+func (c *Controller) toReceiver(key reload.WorkloadKey) {
+	c.news.add(key, gatherNews, gatherNewsMax)
+}
+
+// tellReceiver sends one message after the other, so that a receiver that hangs delays nothing but what else is for it. What
+// waits are the workloads alone: what there is to say of them is found out when it is sent.
+func (c *Controller) tellReceiver(writing context.Context, stop <-chan struct{}) {
+	sending, cancel := context.WithCancel(writing)
+	defer cancel()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-stop:
+		case <-ended:
+			return
+		}
+		timer := c.clock.NewTimer(sendingEnds)
+		defer timer.Stop()
+		select {
+		case <-timer.C():
+			cancel()
+		case <-ended:
+		}
+	}()
+	for {
+		key, ok := c.news.next(stop)
+		if !ok {
+			return
+		}
+		keys := append([]reload.WorkloadKey{key}, c.news.due(mostNews-1)...)
+		c.tellOf(writing, sending, keys)
+		for _, key := range keys {
+			c.news.done(key)
+		}
+	}
+}
+
+// tellOf sends what is to be said of workloads now, and notes on each that it was taken.
+func (c *Controller) tellOf(writing, sending context.Context, keys []reload.WorkloadKey) {
+	var taken, open []message
+	for _, key := range keys {
+		t, ok := c.newsOf(writing, key)
+		switch {
+		case !ok:
+		case c.wasTaken(&t):
+			taken = append(taken, t)
+		default:
+			open = append(open, t)
+		}
+	}
+	if len(open) > 0 {
+		news := make([]News, 0, len(open))
+		for _, t := range open {
+			news = append(news, News{t.facts.Workload, t.decision})
+		}
+		if err := c.opts.Receiver.Send(sending, news); err != nil {
+			for _, t := range open {
+				c.news.failed(t.facts.Workload.Key)
+			}
+		} else {
+			c.noteTaken(open)
+			taken = append(taken, open...)
+		}
+	}
+	for _, t := range taken {
+		c.recordTaken(writing, t)
+	}
+}
+
+// message is what is to be said of a workload, and what it follows from.
+type message struct {
+	facts    reload.Facts
+	decision reload.Decision
+}
+
+// newsOf decides anew: it may have waited for long. False means that there is nothing to say, or not now.
+func (c *Controller) newsOf(ctx context.Context, key reload.WorkloadKey) (message, bool) {
+	facts, ok := c.state.Facts(key)
+	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
+		c.news.succeeded(key)
+		return message{}, false
+	}
+	if !c.leads() {
+		c.news.add(key, leadAgain, leadAgain)
+		return message{}, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestsTake)
+	defer cancel()
+	d, err := c.decide(ctx, &facts)
+	if err != nil || d.Action != reload.Reload {
+		c.queue.add(key, 0, 0) // which also tells of an error
+		return message{}, false
+	}
+	return message{facts, d}, true
+}
+
+// accepted is what the receiver has taken of a workload and the ledger does not say yet.
+type accepted struct {
+	uid     types.UID
+	content string
+}
+
+func (t *message) accepted() accepted {
+	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content()}
+}
+
+func (c *Controller) wasTaken(t *message) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.accepted[t.facts.Workload.Key] == t.accepted()
+}
+
+func (c *Controller) noteTaken(all []message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range all {
+		c.accepted[t.facts.Workload.Key] = t.accepted()
+	}
+}
+
+// recordTaken writes the ledger of a workload, so that nobody is told again.
+func (c *Controller) recordTaken(ctx context.Context, t message) {
+	w := &t.facts.Workload
+	ctx, cancel := context.WithTimeout(ctx, requestsTake)
+	defer cancel()
+	d := t.decision.Told(w)
+	err := c.write(ctx, &t.facts, d)
+	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.news.triesOf(w.Key) < patience {
+		c.news.retry(w.Key) // there is a newer version, or none, of which the watch will tell
+		return
+	}
+	if err != nil {
+		retryIn, before := c.news.failed(w.Key)
+		c.report.Failed(w, d, err, retryIn, before > 0)
+		return
+	}
+	c.mu.Lock()
+	delete(c.accepted, w.Key)
+	c.mu.Unlock()
+	c.news.succeeded(w.Key)
+}

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/url"
+
+	"github.com/reroll-dev/reroll/internal/controller"
+)
+
+// Webhook tells a receiver what would be reloaded, where that is the receiver's to do.
+type Webhook struct {
+	poster  *poster
+	log     *slog.Logger
+	events  *Events
+	metrics *Metrics
+
+	// failing tells that the latest message was not taken. Messages are sent one after the other.
+	failing bool
+}
+
+// NewWebhook returns one that sends to an address, which may hold a token.
+func NewWebhook(to *url.URL, log *slog.Logger, events *Events, metrics *Metrics) *Webhook {
+	p := newPoster(to, nil)
+	p.setting = "--webhook-url"
+	return &Webhook{poster: p, log: log, events: events, metrics: metrics}
+}
+
+// Receiver is what may be told about where messages go.
+func (h *Webhook) Receiver() string { return h.poster.receiver() }
+
+// webhookMessage begins with all that Reloader sends.
+type webhookMessage struct {
+	Webhook   string            `json:"webhook"`
+	Workloads []webhookWorkload `json:"workloads"`
+}
+
+type webhookWorkload struct {
+	Kind      string          `json:"kind"`
+	Namespace string          `json:"namespace"`
+	Name      string          `json:"name"`
+	Changes   []webhookChange `json:"changes"`
+}
+
+type webhookChange struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Deleted bool   `json:"deleted,omitempty"`
+}
+
+// Send returns nil when the receiver has taken the message.
+func (h *Webhook) Send(ctx context.Context, news []controller.News) error {
+	message := webhookMessage{Webhook: "update successful"}
+	for i := range news {
+		w := webhookWorkload{Kind: news[i].Workload.Key.Kind, Namespace: news[i].Workload.Key.Namespace, Name: news[i].Workload.Key.Name}
+		for _, change := range news[i].Decision.Changes {
+			w.Changes = append(w.Changes, webhookChange{change.Source.Key.Kind.Type(), change.Source.Key.Name, change.Deleted})
+		}
+		message.Workloads = append(message.Workloads, w)
+	}
+	body, err := json.Marshal(message)
+	if err == nil {
+		err = h.poster.send(ctx, payload{contentType: "application/json", body: body})
+	}
+	if err != nil {
+		h.failed(err)
+		return err
+	}
+	if h.failing {
+		h.failing = false
+		h.log.Info("the receiver takes messages again", "receiver", h.Receiver())
+	}
+	h.metrics.webhook("sent")
+	for i := range news {
+		w, d := &news[i].Workload, news[i].Decision
+		last := d.Changes[len(d.Changes)-1].Source.Key
+		text := fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'", sources(d), last.Kind.Type(), last.Namespace)
+		h.log.Info(fmt.Sprintf("%s; the receiver was told of '%s' of type '%s' in namespace '%s'", text, w.Key.Name, w.Key.Kind, w.Key.Namespace))
+		h.events.publish(w, normal, "WebhookSent", fmt.Sprintf("%s. The receiver of --webhook-url was told, and this %s is not reloaded", text, w.Key.Kind))
+	}
+	return nil
+}
+
+// failed warns once, until a message is taken again.
+func (h *Webhook) failed(err error) {
+	h.metrics.webhook("failed")
+	if !h.failing {
+		h.log.Warn("the receiver has not taken a message, trying again; no more of it is said until it takes one",
+			"receiver", h.Receiver(), "error", err.Error(), "metric", "reloader_webhooks_total")
+	}
+	h.failing = true
+}

@@ -13,16 +13,17 @@ import (
 	"github.com/reroll-dev/reroll/test/cluster"
 )
 
-// What kustomize makes of an overlay is what Helm makes of the values that the overlay stands for.
+// What kustomize makes of an overlay is what Helm makes of the values that the overlay stands for. No cluster is asked whether
+// there are Argo Rollouts.
 func TestTheOverlaysAreWhatTheChartRenders(t *testing.T) {
 	clients, err := cluster.BuildClients(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for folder, values := range map[string]string{
-		"base":                "",
-		"overlays/namespaced": "reloader: {watchGlobally: false}",
-		"overlays/ha":         "reloader: {enableHA: true, deployment: {replicas: 2}, podDisruptionBudget: {enabled: true}}",
+		"base":                "reloader: {isArgoRollouts: false}",
+		"overlays/namespaced": "reloader: {isArgoRollouts: false, watchGlobally: false}",
+		"overlays/ha":         "reloader: {isArgoRollouts: false, enableHA: true, deployment: {replicas: 2}, podDisruptionBudget: {enabled: true}}",
 	} {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
 			want, err := helm(t, values, "template", "reroll", chart, "--namespace", "reroll")

@@ -87,11 +87,11 @@ func start(ctx context.Context, installed *harness.Installation) (*harness.Contr
 
 // bareRead takes all that the controller takes at its start off the wire, all kinds at once, and looks at none of it.
 func (s *stage) bareRead(ctx context.Context) (time.Duration, error) {
-	core, apps := s.admin.CoreV1().RESTClient(), s.admin.AppsV1().RESTClient()
+	core, apps, batch := s.admin.CoreV1().RESTClient(), s.admin.AppsV1().RESTClient(), s.admin.BatchV1().RESTClient()
 	kinds := []struct {
 		client   rest.Interface
 		resource string
-	}{{core, "configmaps"}, {core, "secrets"}, {apps, "deployments"}, {apps, "statefulsets"}, {apps, "daemonsets"}}
+	}{{core, "configmaps"}, {core, "secrets"}, {apps, "deployments"}, {apps, "statefulsets"}, {apps, "daemonsets"}, {batch, "cronjobs"}}
 	began := time.Now()
 	err := eachWith(ctx, len(kinds), kinds, func(ctx context.Context, of struct {
 		client   rest.Interface

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/lease"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -42,9 +43,13 @@ func watchRights(cfg *config.Config) []rights.Right {
 		if kind.Resource.Resource == "" {
 			continue // only the API server knows its plural, and it is told when it refuses it
 		}
+		if slices.Contains(cfg.Ignored.Kinds, kind.Name) {
+			continue
+		}
 		all = append(all, rights.To(kind.Resource.Group, kind.Resource.Resource, "list", "watch")...)
 		if !cfg.DryRun {
 			all = append(all, rights.To(kind.Resource.Group, kind.Resource.Resource, "patch")...)
+			all = append(all, runRights(kind)...)
 		}
 	}
 	all = append(all, rights.To("", "pods", "list")...)
@@ -65,6 +70,16 @@ func watchRights(cfg *config.Config) []rights.Right {
 		all = append(all, r)
 	}
 	return all
+}
+
+// runRights are what a kind takes besides whose reloads are Jobs.
+func runRights(kind kinds.Kind) []rights.Right {
+	if _, ok := kind.Adapter.(kinds.Runner); !ok {
+		return nil
+	}
+	jobs := kinds.Jobs().Resource
+	return append(rights.To(kind.Resource.Group, kind.Resource.Resource, "get"),
+		rights.To(jobs.Group, jobs.Resource, "list", "watch", "create", "patch")...)
 }
 
 // leaseRights are none where there is no lease to hold.

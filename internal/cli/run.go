@@ -90,7 +90,8 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
 		Settle: cfg.Settle, SettleMax: cfg.SettleMax, SettleGitOps: cfg.SettleGitOps, AdoptRate: cfg.AdoptRate,
 		DryRun: cfg.DryRun, Names: cfg.Names, Strategy: cfg.Marks.Strategy, OnRevert: cfg.Marks.OnRevert, SecretMarks: cfg.Marks.Secrets,
-		ReloadOnCreate: cfg.ReloadOnCreate, ReloadOnDelete: cfg.ReloadOnDelete, IgnoredSources: cfg.Ignored.Sources, Classes: cfg.CSI,
+		ReloadOnCreate: cfg.ReloadOnCreate, ReloadOnDelete: cfg.ReloadOnDelete, IgnoredSources: cfg.Ignored.Sources, IgnoredKinds: cfg.Ignored.Kinds,
+		Classes:            cfg.CSI,
 		NamespacesToIgnore: cfg.Selectors.NamespacesToIgnore, NamespaceSelector: cfg.Selectors.Namespaces, SourceSelector: cfg.Selectors.Resources,
 		Kinds: cfg.Kinds, Custom: usesOfCustom(cfg), Receiver: receiver,
 		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {

@@ -20,11 +20,13 @@ type Ignored struct {
 	Resources, Workloads []string
 	// Sources are the kinds of source that are not even read. Validate sets it.
 	Sources []reload.SourceKind
+	// Kinds are the kinds of workload that are left alone. Validate sets it.
+	Kinds []string
 }
 
 func (i *Ignored) bindFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&i.Resources, ignoredResourcesFlag, nil, "configmaps or secrets: they are not read, and roll nothing")
-	flags.StringSliceVar(&i.Workloads, ignoredWorkloadsFlag, nil, "jobs, cronjobs or both; neither is rolled yet, ignored or not")
+	flags.StringSliceVar(&i.Workloads, ignoredWorkloadsFlag, nil, "cronjobs: they are not watched, and no change runs them; jobs is known too, and Jobs are left alone in any case")
 }
 
 // validate calls refuse for every mistake, and warn for what is no reason to refuse to start.
@@ -45,9 +47,14 @@ func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
 	if len(i.Sources) == len(kinds) {
 		refuse("--%s has both configmaps and secrets: nothing would be left that could roll a workload; ignore one of them", ignoredResourcesFlag)
 	}
+	i.Kinds = nil
 	for _, given := range i.Workloads {
 		switch strings.ToLower(strings.TrimSpace(given)) {
-		case "", "jobs", "cronjobs":
+		case "":
+		case "jobs":
+			i.Kinds = append(i.Kinds, "Job")
+		case "cronjobs":
+			i.Kinds = append(i.Kinds, "CronJob")
 		default:
 			warn("--%s=%s is not known and counts for nothing; known are jobs and cronjobs", ignoredWorkloadsFlag, given)
 		}

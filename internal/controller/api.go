@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,6 +26,9 @@ type API interface {
 	Open(Watched) intake.Opener
 	// Patch changes a workload and returns what it is then.
 	Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error)
+	// Get and Create are for workloads whose reload is not a patch.
+	Get(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey) (runtime.Object, error)
+	Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error)
 	// Pods returns the pods of a workload.
 	Pods(ctx context.Context, w *reload.Workload) (reload.Pods, error)
 	// Running returns what they have of a reload, and what keeps them from being ready.
@@ -43,9 +47,9 @@ type Watched struct {
 	Kind   string
 	// Asked tells that somebody wants it watched. What nobody has asked for is left alone without the rights to it.
 	Asked bool
-	// FieldSelector leaves objects out on the server's side.
-	FieldSelector string
-	NewList       func() runtime.Object
+	// FieldSelector and LabelSelector leave objects out on the server's side.
+	FieldSelector, LabelSelector string
+	NewList                      func() runtime.Object
 }
 
 // WatchedKind is how workloads of a kind come.
@@ -75,13 +79,16 @@ func (c Client) Open(w Watched) intake.Opener {
 }
 
 func (c Client) opener(w Watched, client rest.Interface, plural string) intake.Opener {
-	return intake.Resource{Client: client, Name: plural, Namespace: w.Namespace, FieldSelector: w.FieldSelector, NewList: w.NewList}
+	return intake.Resource{Client: client, Name: plural, Namespace: w.Namespace, FieldSelector: w.FieldSelector, LabelSelector: w.LabelSelector, NewList: w.NewList}
 }
 
 // group has the clients of what is no custom kind.
 func (c Client) group(name string) rest.Interface {
 	if name == corev1.GroupName {
 		return c.CoreV1().RESTClient()
+	}
+	if name == batchv1.GroupName {
+		return c.BatchV1().RESTClient()
 	}
 	return c.AppsV1().RESTClient()
 }
@@ -99,6 +106,18 @@ func (c Client) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadK
 		Namespace(key.Namespace).Resource(plural).Name(key.Name).
 		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: reload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(patch.Body).Do(ctx).Get()
+}
+
+// Get reads one object, as it is and not as it was.
+func (c Client) Get(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey) (runtime.Object, error) {
+	return c.group(kind.Resource.Group).Get().Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).Do(ctx).Get()
+}
+
+// Create sends one request.
+func (c Client) Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error) {
+	return c.group(kind.Resource.Group).Post().Namespace(namespace).Resource(kind.Resource.Resource).
+		SpecificallyVersionedParams(&metav1.CreateOptions{FieldManager: reload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
+		Body(obj).Do(ctx).Get()
 }
 
 // podPage bounds the memory for the pods of one workload.

@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,6 +48,8 @@ type Options struct {
 	Kinds kinds.Set
 	// Classes tells that SecretProviderClasses are sources, too.
 	Classes bool
+	// IgnoredKinds are workloads that are left alone, by their kind.
+	IgnoredKinds []string
 	// Custom says for custom kinds that nobody has asked for, by their name, whether they are watched.
 	Custom map[string]Use
 	// NamespacesToIgnore are not watched where all others are.
@@ -180,6 +183,8 @@ type Controller struct {
 	pathless map[string]func()
 	// accepted are what the receiver was told and no ledger says yet.
 	accepted map[reload.WorkloadKey]accepted
+	// runs are the Jobs that we have made, by what they were made of and by name.
+	runs map[reload.WorkloadKey]map[string]kinds.OwnRun
 	// acting tells that this is the instance that writes and tells.
 	acting atomic.Bool
 }
@@ -188,7 +193,9 @@ type Controller struct {
 func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) *Controller {
 	byName := map[string]kinds.Kind{}
 	for _, k := range opts.Kinds {
-		byName[k.Name] = k
+		if !slices.Contains(opts.IgnoredKinds, k.Name) {
+			byName[k.Name] = k
+		}
 	}
 	q := newQueue(c)
 	q.queued, q.waited = report.Queued, report.Waited
@@ -222,6 +229,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		turns:      map[reload.WorkloadKey]time.Time{},
 		unsure:     map[reload.WorkloadKey]sent{},
 		pathless:   map[string]func(){},
+		runs:       map[reload.WorkloadKey]map[string]kinds.OwnRun{},
 	}
 }
 

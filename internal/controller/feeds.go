@@ -27,6 +27,9 @@ func (c *Controller) workloadFeeds() []feed {
 		served[k.Name] = &everywhere{}
 	}
 	for _, ns := range c.namespaces() {
+		if c.makesJobs() {
+			feeds = append(feeds, c.runFeed(ns))
+		}
 		for _, k := range c.kinds {
 			watched := WatchedKind(k, ns)
 			watched.FieldSelector, watched.Asked = c.fieldSelector(""), c.use(k) == Always

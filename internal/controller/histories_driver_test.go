@@ -139,8 +139,8 @@ func (h *history) start() {
 	skew := []time.Duration{0, -90 * time.Minute, 90 * time.Minute}[h.rand.IntN(3)]
 	h.clock.SetTime(h.server.Now().Add(skew))
 	opts := Options{
-		// The simulated server has no custom kinds.
-		Kinds:  slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return k.Custom }),
+		// The simulated server has no custom kinds, and no Jobs.
+		Kinds:  slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return k.Custom || k.Name == "CronJob" }),
 		Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
 		AdoptRate: []float64{0.5, 20, 1000}[h.rand.IntN(3)],
 		Names:     reload.DefaultNames(),

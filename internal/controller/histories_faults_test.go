@@ -121,6 +121,18 @@ func (p proxy) Running(_ context.Context, w *reload.Workload, names reload.Names
 	return pods, nil
 }
 
+// Get implements API.
+func (p proxy) Get(context.Context, kinds.Kind, reload.WorkloadKey) (runtime.Object, error) {
+	return nil, errNoRuns
+}
+
+// Create implements API.
+func (p proxy) Create(context.Context, kinds.Kind, string, runtime.Object) (runtime.Object, error) {
+	return nil, errNoRuns
+}
+
+var errNoRuns = errors.New("the simulated server has no Jobs")
+
 // Patch implements API.
 func (p proxy) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
 	h := p.h

@@ -33,9 +33,16 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	// A write that is given up may land all the same: its version then keeps it from undoing anything.
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
-	d, err := c.decide(ctx, &facts)
+	var d reload.Decision
+	err := c.release(ctx, key)
+	if err == nil {
+		d, err = c.decide(ctx, &facts)
+	}
 	if err == nil {
 		err = c.act(ctx, &facts, d)
+	}
+	if err == nil {
+		err = c.release(ctx, key)
 	}
 	result := Requeued
 	switch _, there := c.state.Workload(key); {
@@ -82,6 +89,7 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	facts.OnCreate, facts.OnDelete, facts.Unread = c.opts.ReloadOnCreate, c.opts.ReloadOnDelete, c.opts.IgnoredSources
 	facts.Quiet = c.settle(&facts.Workload)
 	facts.Waited = c.waited(facts.Workload.Key)
+	c.addRuns(&facts.Workload)
 	d := reload.Decide(*facts)
 	if d.Action == reload.AskPods {
 		// Whoever waits for a turn to be adopted asks once, and not each time.
@@ -123,6 +131,9 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		c.awaitRest(w.Key)
 		return errLater
 	}
+	if d.Action == reload.AwaitRun {
+		return errLater // the watch tells when it has ended
+	}
 	c.rested(w.Key)
 	switch {
 	case d.Action == reload.Nothing:
@@ -162,6 +173,9 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		c.restored[w.Key] = restored{at: c.clock.Now()}
 		c.mu.Unlock()
 	}
+	if d.Found {
+		c.queue.add(w.Key, 0, 0)
+	}
 	if d.Action == reload.Reload {
 		c.report.Reloaded(w, d, c.clock.Since(began))
 		c.tellPause(w)
@@ -180,6 +194,11 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.Decision) error {
 	w := &facts.Workload
 	kind := c.kinds[w.Key.Kind]
+	if runner, ok := kind.Adapter.(kinds.Runner); ok && d.Action == reload.Reload && !d.Found {
+		if err := c.makeRun(ctx, kind, runner, facts, &d); err != nil {
+			return err
+		}
+	}
 	patch, text, err := c.patch(kind, facts, d)
 	if err != nil {
 		return err
@@ -218,7 +237,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decision) (patch kinds.Patch, ledger string, err error) {
 	w := &facts.Workload
 	var marking *reload.Marking
-	if d.Action == reload.Reload {
+	if d.Action == reload.Reload && w.Runs == nil {
 		m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
 		marking = &m
 	}

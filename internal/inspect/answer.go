@@ -166,6 +166,7 @@ func compareKeys(a, b reload.WorkloadKey) int {
 // Of answers about one workload, which has to be there.
 func (e *Evaluation) Of(key reload.WorkloadKey) Answer {
 	facts, _ := e.state.Facts(key)
+	e.objects.addRuns(&facts.Workload)
 	s := e.objects.settings
 	a := Answer{Workload: facts.Workload}
 	a.LeftOut = s.passesOver(e.objects, key)

@@ -106,6 +106,8 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		a.Detail = fmt.Sprintf("by %s: %d of %d pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
 	case d.Action == reload.Reload:
 		e.pending(f, a)
+	case d.Action == reload.AwaitRun:
+		a.State, a.Detail = Waiting, "for its Job to end: "+d.Why
 	case d.Action == reload.AskPods:
 		a.State, a.Detail = Unknown, "the age of its pods decides, and they may not be listed"
 	case !w.AtRest, !w.Progress.Populated():

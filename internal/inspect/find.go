@@ -12,7 +12,7 @@ import (
 
 // shortNames are what kubectl takes too.
 func shortNames() map[string]string {
-	return map[string]string{"deploy": "deployment", "sts": "statefulset", "ds": "daemonset", "ro": "rollout", "cm": "configmap"}
+	return map[string]string{"deploy": "deployment", "sts": "statefulset", "ds": "daemonset", "cj": "cronjob", "ro": "rollout", "cm": "configmap"}
 }
 
 // Workload finds one by what a user has written: deployment/web, deploy/web, or web alone.

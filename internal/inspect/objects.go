@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,8 @@ type Objects struct {
 	namespaces map[string]namespace
 	// unread are the resources, by their plural, that could not be listed.
 	unread map[string]error
+	// runs are the Jobs that the controller has made of workloads.
+	runs map[types.NamespacedName]kinds.OwnRun
 	// skipped are those that could not be understood.
 	skipped map[reload.WorkloadKey]error
 }
@@ -41,7 +44,7 @@ func NewObjects(s *Settings) *Objects {
 	return &Objects{
 		settings:  s,
 		workloads: map[reload.WorkloadKey]reload.Workload{}, sources: map[reload.SourceKey]reload.Source{},
-		namespaces: map[string]namespace{}, unread: map[string]error{}, skipped: map[reload.WorkloadKey]error{},
+		namespaces: map[string]namespace{}, unread: map[string]error{}, runs: map[types.NamespacedName]kinds.OwnRun{}, skipped: map[reload.WorkloadKey]error{},
 	}
 }
 
@@ -54,6 +57,10 @@ func (o *Objects) Put(obj runtime.Object) {
 		o.putSource(reload.FromSecret(typed, o.settings.Key, o.settings.Names), typed.Labels)
 	case *corev1.Namespace:
 		o.namespaces[typed.Name] = namespace{labels: typed.Labels, terminating: typed.Status.Phase == corev1.NamespaceTerminating}
+	case *batchv1.Job:
+		if run, ok := kinds.ReadRun(typed); ok {
+			o.runs[types.NamespacedName{Namespace: typed.Namespace, Name: typed.Name}] = run
+		}
 	default:
 		o.putWorkload(obj)
 	}
@@ -86,6 +93,20 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 		w.OptAllIn()
 	}
 	o.workloads[key] = w
+}
+
+// addRuns completes what a workload tells of its runs.
+func (o *Objects) addRuns(w *reload.Workload) {
+	if w.Runs == nil {
+		return
+	}
+	w.Runs = kinds.WithOwn(w.Runs, w.UID, func(yield func(kinds.OwnRun) bool) {
+		for _, run := range o.runs {
+			if run.Of == w.Key && !yield(run) {
+				return
+			}
+		}
+	})
 }
 
 // Skipped says of each object that could not be understood why, but for those that the controller does not look at.
@@ -133,6 +154,9 @@ func (o *Objects) Delete(resource string, name types.NamespacedName) {
 			delete(o.skipped, key)
 		}
 	}
+	if resource == kinds.Jobs().Resource.Resource {
+		delete(o.runs, name)
+	}
 	for _, kind := range sourceKinds() {
 		if plural(kind) == resource {
 			delete(o.sources, reload.SourceKey{Kind: kind, Namespace: name.Namespace, Name: name.Name})
@@ -147,6 +171,9 @@ func (o *Objects) Keep(resource string, named map[types.NamespacedName]struct{})
 	}
 	for key := range o.skipped {
 		o.keep(resource, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, named)
+	}
+	for name := range o.runs {
+		o.keep(resource, name, named)
 	}
 	for key := range o.sources {
 		o.keep(resource, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, named)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -46,7 +47,8 @@ func (s *Settings) Resources(ns string) []controller.Watched {
 		watched.Asked = true // one request, whatever comes of it
 		all = append(all, watched)
 	}
-	return all
+	jobs := kinds.Jobs()
+	return append(all, controller.Watched{Resource: jobs.Resource, Namespace: ns, LabelSelector: reload.RunLabel, NewList: jobs.NewList})
 }
 
 // page bounds what is in memory of one resource before it is digested.

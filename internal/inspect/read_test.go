@@ -51,6 +51,9 @@ func TestANamespaceThatIsNotThere(t *testing.T) {
 						map[bool]string{true: "ConfigMap", false: "Secret"}[last == "configmaps"], map[bool]string{true: tc.holds}[last == "configmaps"])
 				case last == "rollouts":
 					fmt.Fprint(w, `{"apiVersion": "argoproj.io/v1alpha1", "kind": "RolloutList", "metadata": {"resourceVersion": "1"}, "items": []}`)
+				case last == "cronjobs" || last == "jobs":
+					fmt.Fprintf(w, `{"apiVersion": "batch/v1", "kind": "%sList", "metadata": {"resourceVersion": "1"}, "items": []}`,
+						map[bool]string{true: "CronJob", false: "Job"}[last == "cronjobs"])
 				default:
 					kind := map[string]string{"deployments": "Deployment", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet"}[last]
 					fmt.Fprintf(w, `{"apiVersion": "apps/v1", "kind": "%sList", "metadata": {"resourceVersion": "1"}, "items": []}`, kind)

@@ -19,9 +19,9 @@ type Resource struct {
 	Client rest.Interface
 	// Name is the plural, Namespace empty for all.
 	Name, Namespace string
-	// FieldSelector leaves out objects on the server's side.
-	FieldSelector string
-	NewList       func() runtime.Object
+	// FieldSelector and LabelSelector leave out objects on the server's side.
+	FieldSelector, LabelSelector string
+	NewList                      func() runtime.Object
 }
 
 // Watch opens a watch.
@@ -50,7 +50,7 @@ func (r Resource) List(ctx context.Context, opts metav1.ListOptions) (runtime.Ob
 // request tries once. By itself the client would try ten times more where the server answers with Retry-After or the
 // connection breaks: by a clock of its own, and nobody would hear of it until all are used up.
 func (r Resource) request(opts metav1.ListOptions) *rest.Request {
-	opts.FieldSelector = r.FieldSelector
+	opts.FieldSelector, opts.LabelSelector = r.FieldSelector, r.LabelSelector
 	return r.Client.Get().Namespace(r.Namespace).Resource(r.Name).
 		// The options are spelled alike for every group, also for one that the scheme does not know.
 		SpecificallyVersionedParams(&opts, scheme.ParameterCodec, corev1.SchemeGroupVersion).MaxRetries(0)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,6 +59,13 @@ type Adapter interface {
 	Patch(w *reload.Workload, ledger string, m *reload.Marking, names reload.Names) (Patch, error)
 }
 
+// Runner is what a kind has to answer beyond that if its pods come and go in runs: a reload makes a Job.
+type Runner interface {
+	// Run returns the Job of a reload. It is held until the ledger tells of it: one that ran before could end, and be
+	// cleaned away, and be made again by whoever finds neither.
+	Run(obj runtime.Object, w *reload.Workload, ledger reload.Ledger, m *reload.Marking, names reload.Names) (*batchv1.Job, error)
+}
+
 // Parts are the parts of a workload that matter here.
 type Parts struct {
 	Meta     *metav1.ObjectMeta
@@ -66,6 +74,8 @@ type Parts struct {
 	// AtRest tells that no rollout is under way, as far as the status tells.
 	AtRest   bool
 	Progress reload.Progress
+	// Runs is nil for kinds whose pods are to be there all the time.
+	Runs *reload.Runs
 	// Borrows names the object of the same namespace whose pod template is used, if that is not the object's own, and
 	// Observed which generation of it.
 	Borrows  *reload.WorkloadKey
@@ -81,7 +91,7 @@ type Set []Kind
 
 // All returns those that are built in, and those that a user has added.
 func All(added ...Added) Set {
-	all := Set{deployment(), statefulSet(), daemonSet(), rollout(), deploymentConfig(), knativeService(), cloneSet(), advancedStatefulSet(), advancedDaemonSet()}
+	all := Set{deployment(), statefulSet(), daemonSet(), cronJob(), rollout(), deploymentConfig(), knativeService(), cloneSet(), advancedStatefulSet(), advancedDaemonSet()}
 	for _, a := range added {
 		if i := all.indexOf(a.Group, a.Kind); i >= 0 {
 			all[i].Resource.Version, all[i].Asked = a.Version, true
@@ -124,7 +134,7 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	w.Parent = k.among.parentOf(parts.Meta)
 	w.APIVersion = k.Resource.GroupVersion().String()
 	w.Marks.RestartAt = parts.RestartAt
-	w.Progress = parts.Progress
+	w.Progress, w.Runs = parts.Progress, parts.Runs
 	if k.Pausable {
 		w.Pause = reload.ReadPause(parts.Meta, parts.Progress.Paused, names)
 		w.Progress.Held = w.Pause.Ours()

@@ -30,7 +30,7 @@ func (f *Facts) appeared(c *Concern) finding {
 	case f.beforeUs(&made):
 		return recorded
 	}
-	switch order(&made, f.Seen) {
+	switch order(&made, f.rollouts()) {
 	case fresh:
 		return recorded
 	case stale:

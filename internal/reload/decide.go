@@ -77,6 +77,8 @@ const (
 	// AwaitRest means that the age of the pods decides, once the rollout that is
 	// under way has ended.
 	AwaitRest
+	// AwaitRun means that another run of the workload has to end first.
+	AwaitRun
 	// Record writes the ledger and leaves the pod template alone.
 	Record
 	// Reload changes the pod template and writes the ledger, in one step.
@@ -93,6 +95,8 @@ func (a Action) String() string {
 		return "ask the pods"
 	case AwaitRest:
 		return "await the end of the rollout"
+	case AwaitRun:
+		return "await the end of a run"
 	case Record:
 		return "record"
 	case Reload:
@@ -124,6 +128,9 @@ type Decision struct {
 	// DigestKey behind the ledger is lost, and they show no later time. They are
 	// taken for unchanged.
 	Undecided int
+	// Found tells that it notes a run that was made before. What has changed since
+	// is to be decided on next.
+	Found bool
 	// TooNew tells that nothing is done because a newer version wrote the ledger.
 	TooNew bool
 	// Reverted is set if somebody took our mark away.
@@ -136,6 +143,9 @@ type Decision struct {
 // were last rolled with. It does not matter which event led to the question, or
 // how many were missed before.
 func Decide(f Facts) Decision {
+	if f.Workload.Runs != nil {
+		f.Pods = f.Workload.Runs.pods()
+	}
 	d := f.decide()
 	d.BesideReloader = f.besideReloader()
 	return d
@@ -146,7 +156,7 @@ func (f *Facts) decide() Decision {
 	switch {
 	case errors.Is(base.err, ErrNewerFormat):
 		return Decision{Why: base.err.Error() + "; it is left alone", TooNew: true}
-	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" && len(f.departed()) == 0 || f.Remembered != "" && !f.OnDelete):
+	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" && len(f.departed()) == 0 || f.Remembered != "" && !f.OnDelete) && !f.Workload.Runs.holds():
 		return Decision{Why: "no source concerns it"}
 	}
 
@@ -164,7 +174,12 @@ func (f *Facts) decide() Decision {
 	slices.SortStableFunc(tally.outlived, laterLast)
 
 	next := f.ledger(tally.completed(base.ledger, f.Instance), tally.gone)
+	made, noted, found := f.unnoted(base)
 	switch {
+	case found:
+		return f.note(tally.changes, made, noted)
+	case len(tally.changes) > 0 && f.Workload.Runs != nil:
+		return f.runs(tally.changes, base, next)
 	case len(tally.changes) > 0:
 		next.Counter++
 		var doubt string
@@ -288,7 +303,7 @@ func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 	next := Ledger{
 		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: known.DataTime,
-		Marks: known.Marks, Step: known.Step, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
+		Marks: known.Marks, Step: known.Step, Run: known.Run, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
 	}
 	for key, digest := range known.Entries {
 		if key.Kind.keyed() && known.Instance != f.Instance {

@@ -124,7 +124,7 @@ func order(c *Concern, w WorkloadSeen) evidence {
 // order also knows that pods are restarted while their template stays as it is.
 // Then their age decides.
 func (f *Facts) order(c *Concern) evidence {
-	found := order(c, f.Seen)
+	found := order(c, f.rollouts())
 	if _, restarted := f.restartedByReloader(c); restarted && found == stale {
 		return unknown
 	}

@@ -90,7 +90,7 @@ func (f *Facts) find(c *Concern, base base) finding {
 // content was away.
 func (f *Facts) kept(c *Concern, base base) finding {
 	switch {
-	case !base.doubted && (c.Left.Version == 0 || order(c, f.Seen) == fresh):
+	case !base.doubted && (c.Left.Version == 0 || order(c, f.rollouts()) == fresh):
 		return same
 	case base.toReloader && !f.Workload.Marks.ByReloader.Before(c.Source.DataTime):
 		return same // all pods are from after that content
@@ -98,7 +98,7 @@ func (f *Facts) kept(c *Concern, base base) finding {
 		return waiting
 	case f.Pods == nil:
 		return asking
-	case base.doubted && f.Pods.older(c, f.Seen) > 0 && (edited(c) || f.Pods.olderThanSource(c)) && !f.beforeUs(c):
+	case base.doubted && f.Pods.older(c, f.rollouts()) > 0 && (edited(c) || f.Pods.olderThanSource(c)) && !f.beforeUs(c):
 		return outlived
 	case c.Left.Version != 0 && f.Pods.missed(c, f.Seen):
 		return changed
@@ -113,6 +113,8 @@ func (f *Facts) kept(c *Concern, base base) finding {
 func (f *Facts) doubted(base base) bool {
 	step := base.ledger.Step
 	switch {
+	case f.Workload.Runs != nil:
+		return false // no pod of an earlier run is kept
 	case base.err != nil, base.ledger.Marks == f.Workload.Marks.left(step):
 		return false // what is there of a template with these marks, the latest reload has started
 	case f.Seen.Returned:
@@ -145,7 +147,8 @@ func (f *Facts) compared(c *Concern, base base) finding {
 	// The API server notes no time when all an update does is to take keys away.
 	// A content that differs from the ledger, and claims to be no newer than it,
 	// was changed in that way, nobody knows when.
-	if c.Seen.Content == 0 && c.Source.DataTime.Unix() <= base.ledger.DataTime && !c.Source.Key.Kind.Reported() {
+	unseen := c.Seen.Content == 0 || f.Workload.Runs != nil
+	if unseen && c.Source.DataTime.Unix() <= base.ledger.DataTime && !c.Source.Key.Kind.Reported() {
 		c.Seen.Timeless = true
 	}
 	return f.asked(c)
@@ -236,7 +239,10 @@ func (f *Facts) asked(c *Concern) finding {
 	case f.Pods == nil:
 		return asking
 	}
-	if at, ok := f.restartedByReloader(c); ok && f.Pods.left(c, at) == 0 || f.Pods.older(c, f.Seen) == 0 {
+	if f.Workload.Runs != nil && c.Seen.Edited && !c.Source.DataTime.After(c.Source.Created) {
+		c.Seen.Timeless = true // of an object without field managers no edit has a time
+	}
+	if at, ok := f.restartedByReloader(c); ok && f.Pods.left(c, at) == 0 || f.Pods.older(c, f.rollouts()) == 0 {
 		return recorded
 	}
 	return changed

@@ -57,6 +57,8 @@ type Ledger struct {
 	// not there then, and for which nobody has reloaded.
 	OnDelete bool
 	Gone     map[LocalKey]struct{}
+	// Run is the latest run that was made for a reload, if reloads make any.
+	Run types.UID
 	// Writes grows by one with each time it is written.
 	Writes int64
 }
@@ -77,6 +79,7 @@ type ledgerText struct {
 	Marks    Digest    `json:"m,omitzero"`
 	Step     Step      `json:"step,omitempty"`
 	Writes   int64     `json:"w,omitempty"`
+	Run      types.UID `json:"run,omitempty"`
 	OnDelete bool      `json:"del,omitempty"`
 	// Gone and All are by what stands for a kind.
 	Gone      map[string][]string `json:"gone,omitempty"`
@@ -137,6 +140,7 @@ func ParseLedger(s string) (Ledger, error) {
 		Marks:      text.Marks,
 		Step:       text.Step,
 		Writes:     text.Writes,
+		Run:        text.Run,
 		Entries:    map[LocalKey]Digest{},
 		Aggregates: map[SourceKind]Total{},
 		OnDelete:   text.OnDelete,
@@ -235,7 +239,7 @@ func (l Ledger) largestKind() SourceKind {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, OnDelete: l.OnDelete}
+	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, Run: l.Run, OnDelete: l.OnDelete}
 	for key, digest := range l.Entries {
 		entries := text.entriesOf(key.Kind)
 		if *entries == nil {

@@ -28,6 +28,9 @@ type Marking struct {
 // of: that is what makes the pods roll.
 func (d *Decision) Mark(w *Workload, seen WorkloadSeen, secrets SecretMarks, now time.Time) Marking {
 	m := d.Ledger.Step.strategy().mark(d, w, secrets, now)
+	if w.Runs != nil {
+		return m // the pods of a run are new anyway, and the workload keeps its template
+	}
 	if m.RestartAt == "" && seen.MayHavePods(revision(w.Template, w.Marks.with(m))) {
 		// The counter alone starts again if the ledger was wiped; with the time it never comes twice.
 		m.Rolled = fmt.Sprintf("%d-%d", d.Ledger.Counter, now.UnixMilli())

@@ -72,7 +72,9 @@ type Workload struct {
 	// AtRest tells that all of its pods are of the present template.
 	AtRest   bool
 	Progress Progress
-	Tool     Tool
+	// Runs is nil for a workload whose pods are to be there all the time.
+	Runs *Runs
+	Tool Tool
 
 	// References are what the pod template refers to, sorted.
 	References []Reference

@@ -123,7 +123,8 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 	cameBack := next.seen.Returned && same && known.revision != revision
 	byReloader := same && !known.Marks.ByReloader.Equal(w.Marks.ByReloader) // who else rolls it is to be told
 	restarted := same && known.Marks.RestartAt != w.Marks.RestartAt         // which no revision shows
-	return !same || cameBack || byReloader || restarted || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
+	runs := same && !known.Runs.Equal(w.Runs)
+	return !same || cameBack || byReloader || restarted || runs || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
 }
 
 // changeTemplate notes that the pod template is another one from a version on.

@@ -32,6 +32,7 @@ const (
 	resumed     kind = "watch"    // a watch that goes on from a version
 	eventWrite  kind = "event"
 	leaseWrite  kind = "lease"
+	runWrite    kind = "run" // a write about a Job or CronJob
 	ordinary    kind = ""
 )
 
@@ -152,6 +153,8 @@ func kindOf(r *http.Request, body []byte) kind {
 			return markPatch
 		}
 		return ledgerPatch
+	case r.Method != http.MethodGet && strings.HasPrefix(r.URL.Path, "/apis/batch/"):
+		return runWrite
 	case r.Method == http.MethodGet && path.Base(r.URL.Path) == "pods":
 		return podList
 	case r.Method == http.MethodPost && path.Base(r.URL.Path) == "events":

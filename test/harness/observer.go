@@ -32,8 +32,8 @@ type Observer struct {
 	seen     map[types.UID]uint64
 	lineages map[types.UID]*lineage
 	pods     map[types.UID]uint64 // the version that a pod was created with
-	owners   map[types.UID]Ref    // of ReplicaSets
-	made     map[types.UID]int    // how many pods a ReplicaSet has made
+	owners   map[types.UID]Ref    // of ReplicaSets and Jobs
+	made     map[types.UID]int    // how many pods a ReplicaSet or Job has made
 	contents map[types.UID]content
 	timeline []Sighting
 	// ledgers are the last ones of the markers, and decided is how often they have changed.
@@ -58,7 +58,7 @@ func observe(ctx context.Context, client kubernetes.Interface, namespace string)
 		ledgers:  map[string]string{},
 		decided:  map[string]int{},
 	}
-	apps, core := client.AppsV1().RESTClient(), client.CoreV1().RESTClient()
+	apps, batch, core := client.AppsV1().RESTClient(), client.BatchV1().RESTClient(), client.CoreV1().RESTClient()
 	for _, watched := range []struct {
 		client   cache.Getter
 		resource string
@@ -68,6 +68,7 @@ func observe(ctx context.Context, client kubernetes.Interface, namespace string)
 		{apps, "replicasets", "", o.seeReplicaSet},
 		{apps, "controllerrevisions", "", o.seeControllerRevision},
 		{apps, "deployments", markerLabel, o.seeMarker},
+		{batch, "jobs", "", o.seeJob},
 		{core, "pods", "", o.seePod},
 		{core, "configmaps", "", o.seeContent},
 		{core, "secrets", "", o.seeContent},
@@ -202,7 +203,7 @@ func (o *Observer) Rollouts(workload Ref) (int, error) {
 	return count, o.blind
 }
 
-// Made returns how many pods were made for a workload by way of ReplicaSets. A restart that leaves the template alone shows in
+// Made returns how many pods were made for a workload by way of ReplicaSets or Jobs. A restart that leaves the template alone shows in
 // nothing else.
 func (o *Observer) Made(workload Ref) (int, error) {
 	o.mu.Lock()

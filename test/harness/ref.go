@@ -32,7 +32,7 @@ func ParseRef(s string) (Ref, error) {
 	kind = strings.ToLower(kind)
 	// Only the kinds that are compared with each other here need one spelling; for all others the cluster knows.
 	switch kind {
-	case "deployments", "statefulsets", "daemonsets", "rollouts", "configmaps", "secrets", "pods":
+	case "deployments", "statefulsets", "daemonsets", "rollouts", "cronjobs", "jobs", "configmaps", "secrets", "pods":
 		kind = strings.TrimSuffix(kind, "s")
 	}
 	return Ref{Kind: kind, Name: name}, nil

@@ -48,8 +48,12 @@ func (n *Namespace) Made(ctx context.Context, workload Ref) (int, error) {
 	if err := n.caughtUp(ctx); err != nil {
 		return 0, err
 	}
-	if err := n.Observer.knows(workload); err != nil {
-		return 0, err
+	known := n.Observer.knows(workload)
+	if runsAndEnds(workload) {
+		known = n.begun(ctx, workload)
+	}
+	if known != nil {
+		return 0, known
 	}
 	if err := Await(ctx, "the observer to see all pods of "+workload.String(), func(ctx context.Context) error {
 		pods, err := n.podsOf(ctx, workload)

@@ -132,7 +132,7 @@ func (o *Observer) madeIn(pod types.UID) uint64 {
 	return o.pods[pod]
 }
 
-// podsOf returns the pods that a workload owns, itself or through ReplicaSets.
+// podsOf returns the pods that a workload owns, itself or through ReplicaSets and Jobs.
 func (n *Namespace) podsOf(ctx context.Context, workload Ref) ([]corev1.Pod, error) {
 	obj, err := n.Get(ctx, workload)
 	if err != nil {
@@ -147,6 +147,13 @@ func (n *Namespace) podsOf(ctx context.Context, workload Ref) ([]corev1.Pod, err
 		if metav1.IsControlledBy(&sets.Items[i], obj) {
 			owners[sets.Items[i].UID] = true
 		}
+	}
+	jobs, err := n.jobsOf(ctx, workload)
+	if err != nil {
+		return nil, err
+	}
+	for i := range jobs {
+		owners[jobs[i].UID] = true
 	}
 	all, err := n.clients.typed.CoreV1().Pods(n.Name).List(ctx, metav1.ListOptions{})
 	if err != nil {

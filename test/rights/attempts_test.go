@@ -35,11 +35,33 @@ spec:
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		docs = append(docs, strings.NewReplacer("GROUP", "apps/v1", "KIND", kind).Replace(workload))
 	}
+	docs = append(docs, `
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: web, labels: {team: a}, annotations: {note: theirs, reloader.stakater.com/auto: "true"}}
+spec:
+  schedule: 0 0 29 2 *
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: web, envFrom: [{configMapRef: {name: web}}]}]}}}}
+`, jobOf("theirs", "{annotations: {note: theirs}}"))
 	if rollouts {
 		docs = append(docs, strings.NewReplacer("GROUP", "argoproj.io/v1alpha1", "KIND", "Rollout", "spec:\n  selector", "spec:\n  strategy: {canary: {}}\n  selector").Replace(workload),
 			"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: borrows, namespace: "+namespace+"}, spec: {strategy: {canary: {}}, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}")
 	}
 	return strings.Join(docs, "\n---\n")
+}
+
+// jobOf is a Job that the controller makes of the CronJob web, or, with other metadata, somebody else's.
+func jobOf(name, metadata string) string {
+	if metadata == "" {
+		metadata = `{labels: {reroll.dev/run: "1"}, annotations: {reroll.dev/held: "true", reroll.dev/ledger: "{}", cronjob.kubernetes.io/instantiate: manual},
+  ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: web, uid: 35576b68, controller: true}]}`
+	}
+	return fmt.Sprintf(`
+apiVersion: batch/v1
+kind: Job
+metadata: %s, name: %s}
+spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: app, image: web}]}}}
+`, strings.TrimSuffix(metadata, "}"), name)
 }
 
 // attempt is one write.
@@ -78,6 +100,8 @@ const (
 	notThePodNote   = "may not change annotations of a pod template that are not its own"
 	notThePodLabel  = "may not change labels of a pod template"
 	notOfMetadata   = "may not change labels, owners or finalizers of a workload"
+	notThatJob      = "may make no Job but one of a CronJob, which is suspended"
+	notWithAJob     = "may do nothing to a Job but let one go that it has made"
 	notOfSpec       = "may not change fields of a workload beside its pod template"
 )
 
@@ -143,7 +167,7 @@ func variable(name, value string) string {
 
 // attempts are all that are tried.
 func attempts(namespace string) map[string]attempt {
-	const coordination, argo = "coordination.k8s.io", "argoproj.io"
+	const coordination, argo, batch = "coordination.k8s.io", "argoproj.io", "batch"
 	made := func(version, kind, name, rest string) string {
 		return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s}%s}", version, kind, name, rest)
 	}
@@ -164,6 +188,23 @@ func attempts(namespace string) map[string]attempt {
 		"rollouts/a template":        {group: argo, resource: "rollouts", name: "borrows", patch: op("add", "/spec/template", `{"spec": {"containers": [{"name": "app", "image": "web"}]}}`), refused: notTheContainer},
 		"rollouts/restartAt":         {group: argo, resource: "rollouts", patch: op("add", "/spec/restartAt", `"2030-01-01T00:00:00Z"`)},
 		"rollouts/restartAt, ledger": {group: argo, resource: "rollouts", name: "borrows", patch: `[{"op": "add", "path": "/spec/restartAt", "value": "2030-01-01T00:00:00Z"}, {"op": "add", "path": "/metadata/annotations", "value": {"reroll.dev/ledger": "{}"}}]`},
+
+		"cronjobs/the ledger":               {group: batch, resource: "cronjobs", patch: op("add", "/metadata/annotations/reroll.dev~1ledger", `"{}"`)},
+		"cronjobs/another annotation":       {group: batch, resource: "cronjobs", patch: op("add", "/metadata/annotations/more", `"x"`), refused: notTheNote},
+		"cronjobs/image":                    {group: batch, resource: "cronjobs", patch: op("replace", "/spec/jobTemplate/spec/template/spec/containers/0/image", `"other"`), refused: notOfSpec},
+		"cronjobs/suspend":                  {group: batch, resource: "cronjobs", patch: op("add", "/spec/suspend", "true"), refused: notOfSpec},
+		"a CronJob gone":                    {group: batch, resource: "cronjobs", refused: may("delete", "batch/cronjobs", "web"), beyond: true},
+		"jobs/one of a CronJob":             {group: batch, resource: "jobs", name: "web-abcdef0123", object: jobOf("web-abcdef0123", "")},
+		"jobs/one that runs at once":        {group: batch, resource: "jobs", name: "web-abcdef0123", object: strings.Replace(jobOf("web-abcdef0123", ""), "suspend: true, ", "", 1), refused: notThatJob},
+		"jobs/one of nobody":                {group: batch, resource: "jobs", name: "more", object: jobOf("more", "{annotations: {note: theirs}}"), refused: notThatJob},
+		"jobs/one of another name":          {group: batch, resource: "jobs", name: "api-abcdef0123", object: jobOf("api-abcdef0123", ""), refused: notThatJob},
+		"jobs/one of another kind":          {group: batch, resource: "jobs", name: "web-abcdef0123", object: strings.Replace(jobOf("web-abcdef0123", ""), "kind: CronJob,", "kind: Thing,", 1), refused: notThatJob},
+		"jobs/one that is let go":           {group: batch, resource: "jobs", name: "web-0123456789", patch: `[{"op": "remove", "path": "/metadata/annotations/reroll.dev~1held"}, {"op": "replace", "path": "/spec/suspend", "value": false}]`},
+		"jobs/another annotation":           {group: batch, resource: "jobs", name: "web-0123456789", patch: op("add", "/metadata/annotations/more", `"x"`), refused: notWithAJob},
+		"jobs/no owner":                     {group: batch, resource: "jobs", name: "web-0123456789", patch: op("remove", "/metadata/ownerReferences", ""), refused: notWithAJob},
+		"jobs/more at a time":               {group: batch, resource: "jobs", name: "web-0123456789", patch: op("replace", "/spec/parallelism", "5"), refused: notWithAJob},
+		"jobs/one of others that is let go": {group: batch, resource: "jobs", name: "theirs", patch: op("replace", "/spec/suspend", "false"), refused: notWithAJob},
+		"jobs/one gone":                     {group: batch, resource: "jobs", name: "theirs", refused: may("delete", "batch/jobs", "theirs"), beyond: true},
 
 		"a Deployment gone":        {group: "apps", resource: "deployments", refused: may("delete", "apps/deployments", "web"), beyond: true},
 		"another Deployment":       {group: "apps", resource: "deployments", name: "more", object: strings.ReplaceAll(manifest[strings.LastIndex(manifest, "---\n"):], "web", "more"), refused: may("create", "apps/deployments", "more"), beyond: true},

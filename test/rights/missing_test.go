@@ -191,7 +191,7 @@ func TestUnderTheRightsOfReloaderItSaysWhatToAddAndGoesOnWhenItIsThere(t *testin
 	p.grant(grants{everywhere: reloaders})
 	p.must(p.ns.Apply(p.ctx, manifest))
 	c := p.launch(everywhere)
-	needed := p.says(c, `"level":"ERROR"`, "In all namespaces the controller may not watch deployments.apps, statefulsets.apps and daemonsets.apps, list pods. Add")
+	needed := p.says(c, `"level":"ERROR"`, "In all namespaces the controller may not watch deployments.apps, statefulsets.apps and daemonsets.apps, watch or patch cronjobs.batch and jobs.batch, list pods. Add")
 	p.says(c, `"level":"WARN"`, "In all namespaces the controller may not create events.events.k8s.io. Add")
 	p.says(c, `"level":"WARN"`, "In all namespaces the controller may not list or watch namespaces. Add")
 	p.says(c, `"level":"WARN"`, "In namespace "+p.ns.Name+" the controller may not create secrets. Add")

@@ -98,6 +98,9 @@ func letsNothingPassButMarks(t *testing.T, on *stage.Stage) {
 	p.must(p.on.Cluster.InstallRolloutCRDs(p.ctx))
 	p.must(p.on.Harness.AwaitKind(p.ctx, "rollouts"))
 	p.must(p.ns.Apply(p.ctx, manyfold(p.ns.Name, true)))
+	cronJob, err := p.ns.Get(p.ctx, harness.Ref{Kind: "cronjob", Name: "web"})
+	p.must(err)
+	p.must(p.ns.Apply(p.ctx, strings.Replace(jobOf("web-0123456789", ""), "35576b68", string(cronJob.GetUID()), 1)))
 	tried := attempts(p.ns.Name)
 
 	p.grant(rulesOf(t, "reroll-argo-rollouts-namespaced.yaml"))

@@ -29,6 +29,12 @@ func await(ctx context.Context, s *step) error {
 			return err
 		}
 		return s.ns.AwaitRolls(ctx, workload, times)
+	case s.args[0] == "pods" && len(s.args) == 3:
+		wanted, err := s.number(2)
+		if err != nil {
+			return err
+		}
+		return s.ns.AwaitMade(ctx, workload, wanted)
 	case s.args[0] == "ready" && len(s.args) == 2:
 		return s.ns.AwaitReady(ctx, workload)
 	case s.args[0] == "refused" && len(s.args) == 2:

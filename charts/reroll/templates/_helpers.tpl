@@ -104,6 +104,16 @@ true
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]
   verbs: [list, watch, patch]
+{{- if not .Values.reloader.ignoreCronJobs }}
+# CronJobs, for the same. A reload makes a Job: get to read the template that it is made of.
+- apiGroups: [batch]
+  resources: [cronjobs]
+  verbs: [list, watch, get, patch]
+# The Jobs of reloads are made suspended, noted, and then let go.
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [list, watch, create, patch]
+{{- end }}
 {{- if include "reroll.argoRollouts" . }}
 # Argo Rollouts, for the same.
 - apiGroups: [argoproj.io]

@@ -1,0 +1,245 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// A run is made in three writes: a Job that is held and carries the ledger, the ledger on the workload, and what lets the
+// Job go. Whoever comes after a death between two of them finds the Job, and by it which write is next. A held Job does not
+// run, so it cannot end and be cleaned away before it was noted.
+
+// makesJobs tells that there is a kind whose reloads are Jobs.
+func (c *Controller) makesJobs() bool {
+	for _, k := range c.kinds {
+		if _, ok := k.Adapter.(kinds.Runner); ok {
+			return !c.opts.DryRun
+		}
+	}
+	return false
+}
+
+// makeRun makes the held Job of a reload and notes it in the ledger of the decision.
+func (c *Controller) makeRun(ctx context.Context, kind kinds.Kind, runner kinds.Runner, facts *reload.Facts, d *reload.Decision) error {
+	w := &facts.Workload
+	obj, err := c.api.Get(ctx, kind, w.Key)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", w.Key, err)
+	}
+	if m, ok := obj.(metav1.Object); !ok || m.GetUID() != w.UID || m.GetResourceVersion() != w.ResourceVersion {
+		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("another version is there"))
+	}
+	if err := c.runsBeside(ctx, w); err != nil {
+		return err
+	}
+	m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
+	for ; ; d.Ledger.Counter++ {
+		job, err := runner.Run(obj, w, d.Ledger, &m, c.opts.Names)
+		if err != nil {
+			return err
+		}
+		made, err := c.api.Create(ctx, kinds.Jobs(), w.Key.Namespace, job)
+		if apierrors.IsAlreadyExists(err) {
+			if err := c.madeBefore(ctx, w, job.Name); err != nil {
+				return err
+			}
+			continue // it is from before a ledger was lost
+		}
+		if err != nil {
+			return fmt.Errorf("make Job %s: %w", job.Name, err)
+		}
+		r, _ := c.putRun(made)
+		d.Ledger.Run = r.UID
+		return nil
+	}
+}
+
+// madeBefore returns errLater if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
+// to be noted.
+func (c *Controller) madeBefore(ctx context.Context, w *reload.Workload, name string) error {
+	jobs, err := c.jobsOf(ctx, w, fields.OneTermEqualSelector(metav1.ObjectNameField, name).String())
+	if err != nil {
+		return err
+	}
+	for i := range jobs {
+		if r, ok := c.putRun(&jobs[i]); ok && r.Held {
+			c.queue.add(w.Key, 0, 0)
+			return errLater
+		}
+	}
+	return nil
+}
+
+// runsBeside asks for what the status of a workload tells a moment late, or not at all: that a Job of it is still running,
+// beside which there must not be another one.
+func (c *Controller) runsBeside(ctx context.Context, w *reload.Workload) error {
+	if !w.Runs.Alone {
+		return nil
+	}
+	jobs, err := c.jobsOf(ctx, w, "")
+	if err != nil {
+		return err
+	}
+	for i := range jobs {
+		job := &jobs[i]
+		if own, _ := kinds.ReadRun(job); !own.Held && !kinds.Ended(job) {
+			c.queue.add(w.Key, restTakes, restTakes) // no watch may tell of its end
+			return errLater
+		}
+	}
+	return nil
+}
+
+// jobsOf reads the Jobs that a workload has made, or that were made of it.
+func (c *Controller) jobsOf(ctx context.Context, w *reload.Workload, fieldSelector string) ([]batchv1.Job, error) {
+	from := c.api.Open(Watched{Resource: kinds.Jobs().Resource, Namespace: w.Key.Namespace, FieldSelector: fieldSelector, NewList: kinds.Jobs().NewList})
+	var own []batchv1.Job
+	opts := metav1.ListOptions{Limit: podPage}
+	for {
+		list, err := from.List(ctx, opts)
+		if err != nil {
+			return nil, fmt.Errorf("list the Jobs of %s: %w", w.Key, err)
+		}
+		jobs, ok := list.(*batchv1.JobList)
+		if !ok {
+			return nil, fmt.Errorf("list the Jobs of %s: a %T came", w.Key, list)
+		}
+		own = append(own, slices.DeleteFunc(jobs.Items, func(job batchv1.Job) bool {
+			owner := metav1.GetControllerOfNoCopy(&job)
+			return owner == nil || owner.UID != w.UID
+		})...)
+		if opts.Continue = jobs.Continue; opts.Continue == "" {
+			return own, nil
+		}
+	}
+}
+
+// release lets the held Jobs of a workload go that are to begin now.
+func (c *Controller) release(ctx context.Context, key reload.WorkloadKey) error {
+	for {
+		facts, ok := c.state.Facts(key)
+		if !ok || facts.Workload.Runs == nil {
+			return nil
+		}
+		c.addRuns(&facts.Workload)
+		run, ok := facts.Release()
+		if !ok {
+			return nil
+		}
+		if !c.leads() {
+			c.queue.add(key, leadAgain, leadAgain)
+			return errLater
+		}
+		if err := c.releaseOne(ctx, &facts.Workload, run); err != nil {
+			return fmt.Errorf("let Job %s go: %w", run.Name, err)
+		}
+	}
+}
+
+func (c *Controller) releaseOne(ctx context.Context, w *reload.Workload, run reload.OwnRun) error {
+	c.mu.Lock()
+	own := c.runs[w.Key][run.Name]
+	c.mu.Unlock()
+	patch, err := own.Release()
+	if err != nil {
+		return err
+	}
+	key := reload.WorkloadKey{Kind: kinds.Jobs().Name, Namespace: w.Key.Namespace, Name: run.Name}
+	job, err := c.api.Patch(ctx, kinds.Jobs(), key, patch)
+	switch {
+	case apierrors.IsNotFound(err):
+		c.dropRun(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}) // somebody has deleted it
+	case err != nil:
+		return err
+	default:
+		c.putRun(job)
+	}
+	return nil
+}
+
+// runFeed brings the Jobs that we have made, also those that an instance before this one has left.
+func (c *Controller) runFeed(namespace string) feed {
+	s := &sink{
+		del:  func(name types.NamespacedName, _ string) { c.dropRun(name) },
+		keep: func(named map[types.NamespacedName]struct{}) { c.keepRuns(namespace, named) },
+	}
+	s.put = func(obj runtime.Object, _ bool) {
+		if r, ok := c.putRun(obj); ok && (r.Held || r.Ended) {
+			c.queue.add(r.Of, 0, 0)
+		}
+	}
+	watched := Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, LabelSelector: reload.RunLabel, NewList: kinds.Jobs().NewList}
+	return c.feed(watched, s)
+}
+
+// putRun keeps a Job of ours.
+func (c *Controller) putRun(obj runtime.Object) (kinds.OwnRun, bool) {
+	job, ok := obj.(*batchv1.Job)
+	if !ok {
+		return kinds.OwnRun{}, false
+	}
+	r, ok := kinds.ReadRun(job)
+	if !ok {
+		return r, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, there := c.runs[r.Of][r.Name]; there && known.UID == r.UID && known.After(&r) {
+		return known, true // the answer to a write of ours was quicker than the watch
+	}
+	if c.runs[r.Of] == nil {
+		c.runs[r.Of] = map[string]kinds.OwnRun{}
+	}
+	c.runs[r.Of][r.Name] = r
+	return r, true
+}
+
+// dropRun forgets a Job that is gone. Another one may have waited for its end.
+func (c *Controller) dropRun(name types.NamespacedName) {
+	c.dropRuns(func(r *kinds.OwnRun) bool { return r.Of.Namespace == name.Namespace && r.Name == name.Name })
+}
+
+func (c *Controller) keepRuns(namespace string, named map[types.NamespacedName]struct{}) {
+	c.dropRuns(func(r *kinds.OwnRun) bool {
+		_, there := named[types.NamespacedName{Namespace: r.Of.Namespace, Name: r.Name}]
+		return !there && (namespace == "" || namespace == r.Of.Namespace)
+	})
+}
+
+func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for of, runs := range c.runs {
+		before := len(runs)
+		maps.DeleteFunc(runs, func(_ string, r kinds.OwnRun) bool { return gone(&r) })
+		if len(runs) < before {
+			c.queue.add(of, 0, 0)
+		}
+		if len(runs) == 0 {
+			delete(c.runs, of)
+		}
+	}
+}
+
+// addRuns completes what a workload tells of its runs: its status does not name those that we have made.
+func (c *Controller) addRuns(w *reload.Workload) {
+	if w.Runs == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w.Runs = kinds.WithOwn(w.Runs, w.UID, maps.Values(c.runs[w.Key]))
+}

@@ -1,0 +1,91 @@
+package kinds
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func cronJob() Kind {
+	return Kind{
+		WorkloadKind: reload.WorkloadKind{Name: "CronJob"},
+		Resource:     batchv1.SchemeGroupVersion.WithResource("cronjobs"),
+		NewList:      func() runtime.Object { return &batchv1.CronJobList{} },
+		Adapter: cronJobAdapter{builtIn[*batchv1.CronJob]{"CronJob", func(o *batchv1.CronJob) Parts {
+			return Parts{
+				Meta: &o.ObjectMeta, Template: &o.Spec.JobTemplate.Spec.Template, AtRest: true,
+				Runs: runsOf(o),
+			}
+		}}},
+	}
+}
+
+func runsOf(o *batchv1.CronJob) *reload.Runs {
+	r := &reload.Runs{
+		Suspended: o.Spec.Suspend != nil && *o.Spec.Suspend,
+		Alone:     o.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent,
+		Last:      lastRunOf(o),
+	}
+	for i := range o.Status.Active {
+		if r.Alone {
+			r.Beside = append(r.Beside, o.Status.Active[i].Name)
+		}
+	}
+	return r
+}
+
+// lastRunOf is the time of the schedule, which is never later than that of the pods.
+func lastRunOf(o *batchv1.CronJob) time.Time {
+	last := o.CreationTimestamp.Time
+	if at := o.Status.LastScheduleTime; at != nil && at.After(last) {
+		last = at.Time
+	}
+	return last
+}
+
+// cronJobAdapter never marks the template: Jobs are made of it that need no mark.
+type cronJobAdapter struct{ builtIn[*batchv1.CronJob] }
+
+// instantiate is set on a Job that was made out of turn, as kubectl create job --from does.
+const instantiate = "cronjob.kubernetes.io/instantiate"
+
+// Run returns a Job as the schedule would make it, with the mark.
+func (a cronJobAdapter) Run(obj runtime.Object, w *reload.Workload, ledger reload.Ledger, m *reload.Marking, names reload.Names) (*batchv1.Job, error) {
+	o, ok := obj.(*batchv1.CronJob)
+	if !ok {
+		return nil, fmt.Errorf("a %T came where a %s was asked for", obj, a.kind)
+	}
+	template := o.Spec.JobTemplate.DeepCopy()
+	isController := true
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: o.Namespace, Name: runName(w, ledger.Counter),
+			Labels: maps.Clone(template.Labels), Annotations: maps.Clone(template.Annotations),
+			// Not blocking the owner's deletion, for which a cluster may ask for a right to its finalizers.
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: batchv1.SchemeGroupVersion.String(), Kind: w.Key.Kind, Name: o.Name, UID: o.UID, Controller: &isController,
+			}},
+		},
+		Spec: template.Spec,
+	}
+	setAnnotation(&job.ObjectMeta, instantiate, "manual")
+	hold(job, ledger.Counter, ledger.String())
+	markTemplate(&job.Spec.Template, m, names)
+	return job, nil
+}
+
+// runName is the same at each try of a reload, so that the second finds what the first has made.
+func runName(w *reload.Workload, counter int64) string {
+	sum := sha256.Sum256([]byte(string(w.UID) + "/" + strconv.FormatInt(counter, 10)))
+	const digits = 10 // with the 52 that the name of a CronJob may have it fits into a label
+	return fmt.Sprintf("%s-%s", w.Key.Name, hex.EncodeToString(sum[:])[:digits])
+}

@@ -1,0 +1,130 @@
+package kinds
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func report() *batchv1.CronJob {
+	o := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: strings.Repeat("r", 52), UID: "u-1"}}
+	o.Spec.JobTemplate.Labels = map[string]string{"team": "numbers"}
+	o.Spec.JobTemplate.Annotations = map[string]string{"why": "month"}
+	o.Spec.JobTemplate.Spec.Template = template()
+	o.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "0"}, {Name: "OLD", Value: "0"}}
+	return o
+}
+
+func TestTheJobOfAReload(t *testing.T) {
+	marking := &reload.Marking{
+		Env:          []reload.EnvMark{{Container: "app", Variable: "A", Value: "1"}, {Container: "app", Variable: "B", Value: "2"}},
+		Removed:      []reload.EnvMark{{Container: "app", Variable: "OLD"}},
+		ReloadedFrom: "{}",
+	}
+	o := report()
+	kind := cronJob()
+	w, err := kind.Read(o, reload.DefaultNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(counter int64) *batchv1.Job {
+		job, err := kind.Adapter.(Runner).Run(o, &w, reload.Ledger{UID: o.UID, Counter: counter}, marking, reload.DefaultNames())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return job
+	}
+	job := run(4)
+	if again := run(4); again.Name != job.Name || len(job.Name) > 63 || !strings.HasPrefix(job.Name, o.Name+"-") || run(5).Name == job.Name {
+		t.Errorf("named %s, then %s", job.Name, again.Name)
+	}
+	if owner := metav1.GetControllerOf(job); owner == nil || owner.UID != o.UID || owner.Kind != "CronJob" || owner.APIVersion != "batch/v1" || owner.BlockOwnerDeletion != nil {
+		t.Errorf("owned by %+v", owner)
+	}
+	if job.Labels["team"] != "numbers" || job.Annotations["why"] != "month" || job.Annotations["cronjob.kubernetes.io/instantiate"] != "manual" {
+		t.Errorf("labels %v, annotations %v", job.Labels, job.Annotations)
+	}
+	app := job.Spec.Template.Spec.Containers[0]
+	if len(app.Env) != 2 || app.Env[0].Value != "1" || app.Env[1].Value != "2" || job.Spec.Template.Annotations["reloader.stakater.com/last-reloaded-from"] != "{}" {
+		t.Errorf("marked by %v and %v", app.Env, job.Spec.Template.Annotations)
+	}
+	if len(o.Spec.JobTemplate.Labels) != 1 || len(o.Spec.JobTemplate.Annotations) != 1 || len(o.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Env) != 2 || o.Spec.JobTemplate.Spec.Suspend != nil {
+		t.Error("the CronJob itself was written to")
+	}
+
+	job.UID = "u-2"
+	own, ok := ReadRun(job)
+	if !ok || !own.Held || own.Ended || own.Counter != 4 || own.LedgerText != (reload.Ledger{UID: "u-1", Counter: 4}).String() || own.Owner != "u-1" || own.Of != w.Key || !*job.Spec.Suspend {
+		t.Errorf("held as %+v", own)
+	}
+	if patch, err := own.Release(); err != nil || string(patch.Body) != `{"metadata":{"annotations":{"reroll.dev/held":null,"reroll.dev/stays-suspended":null},"uid":"u-2"},"spec":{"suspend":false}}` {
+		t.Errorf("let go by %s, %v", patch.Body, err)
+	}
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	delete(job.Annotations, heldAnnotation)
+	if own, ok := ReadRun(job); !ok || own.Held || !own.Ended {
+		t.Errorf("ended as %+v", own)
+	}
+
+	// The user has said that its Jobs are made suspended, for somebody else to begin them.
+	suspended := true
+	o.Spec.JobTemplate.Spec.Suspend = &suspended
+	own, _ = ReadRun(run(4))
+	if patch, err := own.Release(); err != nil || strings.Contains(string(patch.Body), "spec") {
+		t.Errorf("let go by %s, %v", patch.Body, err)
+	}
+	if _, ok := ReadRun(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{OwnerReferences: job.OwnerReferences}}); ok {
+		t.Error("a Job of the schedule is taken for one of ours")
+	}
+}
+
+func TestTheRunsOfACronJob(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	o := report()
+	o.CreationTimestamp = metav1.NewTime(at)
+	o.Status.Active = []corev1.ObjectReference{{Name: "report-1"}}
+	read := func() *reload.Runs {
+		w, err := cronJob().Read(o, reload.DefaultNames())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Runs
+	}
+	if r := read(); r.Suspended || r.Alone || len(r.Beside) != 0 || !r.Last.Equal(at) {
+		t.Errorf("one that never ran: %+v", r)
+	}
+	last, suspended := metav1.NewTime(at.Add(time.Hour)), true
+	o.Status.LastScheduleTime, o.Spec.Suspend, o.Spec.ConcurrencyPolicy = &last, &suspended, batchv1.ForbidConcurrent
+	if r := read(); !r.Suspended || !r.Alone || len(r.Beside) != 1 || !r.Last.Equal(last.Time) {
+		t.Errorf("one that ran: %+v", r)
+	}
+}
+
+func TestTheRunsThatWeHaveMade(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	of := &reload.Runs{Alone: true, Beside: []string{"scheduled", "held"}, Last: at}
+	own := []OwnRun{
+		{Name: "held", Owner: "u-1", UID: "h", Made: at.Add(3 * time.Hour), Counter: 5, Held: true},
+		{Name: "runs", Owner: "u-1", Made: at.Add(time.Hour), Counter: 4},
+		{Name: "ended", Owner: "u-1", Made: at.Add(2 * time.Hour), Counter: 3, Ended: true},
+		{Name: "of the one before", Owner: "u-0", Made: at.Add(9 * time.Hour), Counter: 9, Held: true},
+	}
+	all := WithOwn(of, "u-1", slices.Values(own))
+	if len(all.Own) != 3 || all.Own[2].UID != "h" || !all.Own[2].Held || strings.Join(all.Beside, " ") != "scheduled runs" || !all.Last.Equal(at.Add(2*time.Hour)) {
+		t.Errorf("%+v", all)
+	}
+	if len(of.Beside) != 2 || of.Own != nil {
+		t.Errorf("what was given was written to: %+v", of)
+	}
+	of.Alone = false
+	if all := WithOwn(of, "u-1", slices.Values(own)); len(all.Beside) > 0 && all.Beside[len(all.Beside)-1] == "runs" {
+		t.Errorf("one that may be beside others: %+v", all)
+	}
+}

@@ -1,0 +1,154 @@
+package kinds
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Jobs are made, held and let go for other kinds too.
+func Jobs() Kind {
+	return Kind{
+		WorkloadKind: reload.WorkloadKind{Name: "Job"},
+		Resource:     batchv1.SchemeGroupVersion.WithResource("jobs"),
+		NewList:      func() runtime.Object { return &batchv1.JobList{} },
+	}
+}
+
+func setAnnotation(meta *metav1.ObjectMeta, key, value string) {
+	if meta.Annotations == nil {
+		meta.Annotations = map[string]string{}
+	}
+	meta.Annotations[key] = value
+}
+
+// OwnRun is a Job that we have made.
+type OwnRun struct {
+	// Of is the workload that it is a run of, and Owner the uid of that.
+	Of    reload.WorkloadKey
+	Owner types.UID
+	Name  string
+	UID   types.UID
+	Made  time.Time
+	// Counter is that of the reload in the ledger.
+	Counter int64
+	// LedgerText is that ledger.
+	LedgerText string
+	// Held tells that it waits for the workload to have that ledger, and Ended that it has run.
+	Held, Ended bool
+	// keeps tells that the user wants its Jobs to be made suspended.
+	keeps bool
+}
+
+const (
+	// heldAnnotation is on a Job that waits for a write of ours.
+	heldAnnotation = "reroll.dev/held"
+	// suspendedAnnotation is on a Job that the template itself suspends.
+	suspendedAnnotation = "reroll.dev/stays-suspended"
+)
+
+func hold(job *batchv1.Job, counter int64, ledger string) {
+	if job.Labels == nil {
+		job.Labels = map[string]string{}
+	}
+	job.Labels[reload.RunLabel] = strconv.FormatInt(counter, 10)
+	setAnnotation(&job.ObjectMeta, heldAnnotation, "true")
+	setAnnotation(&job.ObjectMeta, reload.LedgerAnnotation, ledger)
+	if job.Spec.Suspend != nil && *job.Spec.Suspend {
+		setAnnotation(&job.ObjectMeta, suspendedAnnotation, "true")
+	}
+	suspended := true
+	job.Spec.Suspend = &suspended
+}
+
+// ReadRun returns what is kept of a Job that we have made, and false for any other.
+func ReadRun(job *batchv1.Job) (OwnRun, bool) {
+	owner := metav1.GetControllerOfNoCopy(job)
+	counter, err := strconv.ParseInt(job.Labels[reload.RunLabel], 10, 64)
+	if owner == nil || err != nil {
+		return OwnRun{}, false
+	}
+	_, held := job.Annotations[heldAnnotation]
+	return OwnRun{
+		Of:    reload.WorkloadKey{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
+		Owner: owner.UID, Name: job.Name, UID: job.UID, Made: job.CreationTimestamp.Time, Counter: counter,
+		LedgerText: job.Annotations[reload.LedgerAnnotation], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job), keeps: job.Annotations[suspendedAnnotation] != "",
+	}, true
+}
+
+// Ended tells that a Job has come to its end, whatever that was.
+func Ended(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
+	})
+}
+
+// After tells that it is the later version of a Job. What Kubernetes writes about it in between does not matter.
+func (r *OwnRun) After(other *OwnRun) bool {
+	return !r.Held && other.Held || r.Ended && !other.Ended
+}
+
+// WithOwn returns the runs of a workload with those that we have made.
+func WithOwn(of *reload.Runs, owner types.UID, own iter.Seq[OwnRun]) *reload.Runs {
+	all := *of
+	all.Beside, all.Own = slices.Clone(of.Beside), nil
+	for r := range own {
+		if r.Owner != owner {
+			continue // it goes with its owner
+		}
+		all.Beside = slices.DeleteFunc(all.Beside, func(name string) bool { return name == r.Name })
+		all.Own = append(all.Own, reload.OwnRun{Name: r.Name, UID: r.UID, Counter: r.Counter, LedgerText: r.LedgerText, Held: r.Held})
+		if r.Held {
+			continue
+		}
+		if r.Made.After(all.Last) {
+			all.Last = r.Made
+		}
+		if all.Alone && !r.Ended {
+			all.Beside = append(all.Beside, r.Name)
+		}
+	}
+	all.Sort()
+	return &all
+}
+
+// Release is the patch that lets the Job begin. Kubernetes writes the status of the Job meanwhile, so
+// it does not matter in which version that is.
+func (r *OwnRun) Release() (Patch, error) {
+	body := map[string]any{"metadata": map[string]any{
+		"uid": r.UID, "annotations": map[string]any{heldAnnotation: nil, suspendedAnnotation: nil},
+	}}
+	if !r.keeps {
+		body["spec"] = map[string]any{"suspend": false}
+	}
+	return encode(types.MergePatchType, body)
+}
+
+// markTemplate puts the mark of a reload into a template that is not on the server yet.
+func markTemplate(template *corev1.PodTemplateSpec, m *reload.Marking, names reload.Names) {
+	for key, value := range templateAnnotations(m, names) {
+		setAnnotation(&template.ObjectMeta, key, value)
+	}
+	for i := range template.Spec.Containers {
+		container := &template.Spec.Containers[i]
+		for _, mark := range slices.Concat(m.Removed, m.Env) {
+			if mark.Container == container.Name {
+				container.Env = slices.DeleteFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == mark.Variable })
+			}
+		}
+		for _, mark := range m.Env {
+			if mark.Container == container.Name {
+				container.Env = append(container.Env, corev1.EnvVar{Name: mark.Variable, Value: mark.Value})
+			}
+		}
+	}
+}

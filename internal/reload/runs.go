@@ -1,0 +1,134 @@
+package reload
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// RunLabel is on every Job that we have made, with the counter of the reload.
+const RunLabel = "reroll.dev/run"
+
+// Runs is what matters of a workload whose pods come and go in runs. It is not
+// rolled: a reload is one more run.
+type Runs struct {
+	// Suspended tells that the user wants no run now.
+	Suspended bool
+	// Alone tells that no two runs may be at the same time, and Beside are those
+	// that have not ended then.
+	Alone  bool
+	Beside []string
+	// Last is when the latest run began. Of what has never run it is when the
+	// workload was made.
+	Last time.Time
+	// Own are the runs that we have made.
+	Own []OwnRun
+}
+
+// OwnRun is a run that we have made. It carries the ledger that belongs to it, so
+// that whoever finds it can write that: a run is owed from when it is made.
+type OwnRun struct {
+	Name       string
+	UID        types.UID
+	Counter    int64
+	LedgerText string
+	// Held tells that it has not begun: it does not before the ledger of the
+	// workload tells of it.
+	Held bool
+}
+
+// Equal tells that nothing differs that a decision depends on.
+func (r *Runs) Equal(other *Runs) bool {
+	if r == nil || other == nil {
+		return r == other
+	}
+	return r.Suspended == other.Suspended && r.Alone == other.Alone && len(r.Beside) == len(other.Beside)
+}
+
+// holds tells that a run waits to begin.
+func (r *Runs) holds() bool {
+	return r != nil && slices.ContainsFunc(r.Own, func(run OwnRun) bool { return run.Held })
+}
+
+// pods are those of the latest run. Whatever runs later reads the content of then
+// by itself.
+func (r *Runs) pods() *Pods {
+	p := &Pods{}
+	p.Add("", r.Last, time.Time{}, 0)
+	return p
+}
+
+// rollouts is what was seen of the pods' beginning. Another template begins no run,
+// so of what runs and ends it says nothing.
+func (f *Facts) rollouts() WorkloadSeen {
+	seen := f.Seen
+	if f.Workload.Runs != nil {
+		seen.Template, seen.Since = 0, 0
+	}
+	return seen
+}
+
+// runs is what follows from a change for a workload whose pods run and end.
+func (f *Facts) runs(changes []Concern, base base, next Ledger) Decision {
+	switch r := f.Workload.Runs; {
+	case r.Suspended:
+		return Decision{Action: Record, Why: changedSentence(changes) + "; it is suspended, and has the present content when it runs", Ledger: next, Restores: base.restore}
+	case len(r.Beside) > 0:
+		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; the end of Job " + r.Beside[0] + " is awaited, beside which it must not run", Changes: changes}
+	default:
+		next.Counter++
+		next.Step, _ = f.step(next.Step, changes) // what speaks against a mark speaks against one that has to stay
+		next.Marks, next.Run = Digest{}, ""
+		return Decision{Action: Reload, Why: changedSentence(changes), Changes: changes, Ledger: next, Restores: base.restore}
+	}
+}
+
+// unnoted is the latest run that was made, if the ledger does not tell of it:
+// whoever made it has ended in between, or the ledger was set back since. It
+// returns the ledger that has to be written.
+func (f *Facts) unnoted(base base) (run OwnRun, ledger Ledger, ok bool) {
+	if f.Workload.Runs == nil {
+		return run, ledger, false
+	}
+	for _, run := range slices.Backward(f.Workload.Runs.Own) {
+		ledger, err := readLedger(run.LedgerText, &f.Workload)
+		if err == nil && (base.err != nil || run.Counter > base.ledger.Counter) {
+			ledger.Counter, ledger.Run = run.Counter, run.UID
+			return run, ledger, true
+		}
+	}
+	return run, ledger, false
+}
+
+// note is what follows from a run that the ledger does not tell of.
+func (f *Facts) note(changes []Concern, run OwnRun, ledger Ledger) Decision {
+	d := Decision{Action: Record, Why: "a Job was made for it that its ledger does not tell of", Ledger: ledger, Found: true}
+	if run.Held && len(changes) > 0 {
+		d.Action, d.Why, d.Changes = Reload, changedSentence(changes)+", and a Job is made", changes
+	}
+	return d
+}
+
+// Release returns the run that is to begin now, if there is one: the ledger tells
+// of it, and nothing that the user has asked for keeps it. Another one that was
+// made under the counter of the ledger has landed late, for a change for which that
+// one was made.
+func (f *Facts) Release() (OwnRun, bool) {
+	r := f.Workload.Runs
+	if r == nil || r.Suspended || len(r.Beside) > 0 {
+		return OwnRun{}, false
+	}
+	known := f.known()
+	i := slices.IndexFunc(r.Own, func(run OwnRun) bool { return run.Held && known.err == nil && run.UID == known.ledger.Run })
+	if i < 0 {
+		return OwnRun{}, false
+	}
+	return r.Own[i], true
+}
+
+// Sort orders the runs by when they were decided on.
+func (r *Runs) Sort() {
+	slices.SortFunc(r.Own, func(a, b OwnRun) int { return cmp.Compare(a.Counter, b.Counter) })
+}

@@ -1,0 +1,175 @@
+package reload
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func held(counter int64, uid types.UID, entry byte) OwnRun {
+	source := LocalKey{Kind: ConfigMap, Name: "report"}
+	ledger := Ledger{UID: "u", Counter: counter, Entries: map[LocalKey]Digest{source: {entry}}}
+	return OwnRun{Name: "report-1", UID: uid, Counter: counter, LedgerText: ledger.String(), Held: true}
+}
+
+func begun(run OwnRun) OwnRun {
+	run.Held = false
+	return run
+}
+
+func TestWhichHeldRunBegins(t *testing.T) {
+	for about, tc := range map[string]struct {
+		ledger Ledger
+		runs   Runs
+		want   bool
+	}{
+		"the ledger tells of it":                          {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{}, true},
+		"the user wants no run now":                       {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{Suspended: true}, false},
+		"another run has come before it":                  {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{Alone: true, Beside: []string{"other"}}, false},
+		"the ledger does not tell of it yet":              {Ledger{UID: "u", Counter: 2, Run: "before"}, Runs{}, false},
+		"it has landed late, when another one was made":   {Ledger{UID: "u", Counter: 3, Run: "other"}, Runs{}, false},
+		"the ledger is that of another object":            {Ledger{UID: "copied", Counter: 3, Run: "job"}, Runs{}, false},
+		"the ledger has come to tell of one, made before": {Ledger{UID: "u", Counter: 3}, Runs{}, false},
+	} {
+		t.Run(about, func(t *testing.T) {
+			tc.runs.Own = []OwnRun{held(3, "job", 1)}
+			f := Facts{Workload: Workload{UID: "u", LedgerText: tc.ledger.String(), Runs: &tc.runs}}
+			if run, ok := f.Release(); ok != tc.want || ok && run.UID != "job" {
+				t.Errorf("%v, %v", run, ok)
+			}
+		})
+	}
+	noted := Ledger{UID: "u", Counter: 3, Run: "job"}
+	before := Facts{Workload: Workload{UID: "u", LedgerText: noted.String(), Runs: &Runs{Own: []OwnRun{begun(held(3, "job", 1))}}}}
+	if run, ok := before.Release(); ok {
+		t.Errorf("%v begins once more", run)
+	}
+	f := Facts{Workload: Workload{UID: "u", Runs: &Runs{Own: []OwnRun{held(3, "job", 1)}}}, Remembered: noted.String()}
+	if _, ok := f.Release(); !ok {
+		t.Error("the ledger was taken away, and nobody remembered")
+	}
+}
+
+func TestAHeldRunIsNoted(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
+	ledger := func(counter int64, entry byte) string {
+		l := Ledger{UID: "u", Counter: counter, Entries: map[LocalKey]Digest{source.Key.Local(): {entry}}, DataTime: at.Unix()}
+		return l.String()
+	}
+	for about, tc := range map[string]struct {
+		standing string
+		run      OwnRun
+		want     Action
+		found    bool
+		counter  int64
+		entry    byte
+	}{
+		"whoever made it has ended":                       {ledger(2, 1), held(3, "job", 2), Reload, true, 3, 2},
+		"and the content was changed back":                {ledger(2, 2), held(3, "job", 3), Record, true, 3, 3},
+		"and the content was changed again":               {ledger(2, 1), held(3, "job", 3), Reload, true, 3, 3},
+		"the ledger was taken away since":                 {"", held(3, "job", 2), Reload, true, 3, 2},
+		"the ledger was set back since":                   {ledger(1, 1), held(3, "job", 2), Reload, true, 3, 2},
+		"it has run, and the ledger was taken away since": {"", begun(held(3, "job", 2)), Record, true, 3, 2},
+		"it is noted": {ledger(3, 2), held(3, "job", 2), Nothing, false, 0, 0},
+		"it is noted, and there is another change":               {ledger(3, 1), held(3, "job", 1), Reload, false, 4, 2},
+		"what it carries is damaged":                             {ledger(2, 2), OwnRun{Counter: 3, Held: true, LedgerText: "{"}, Nothing, false, 0, 0},
+		"what it carries is of an object that had the same name": {ledger(2, 2), OwnRun{Counter: 3, Held: true, LedgerText: `{"v":1,"uid":"x","n":3}`}, Nothing, false, 0, 0},
+	} {
+		t.Run(about, func(t *testing.T) {
+			d := Decide(Facts{
+				Workload: Workload{UID: "u", LedgerText: tc.standing, AtRest: true, Runs: &Runs{Last: at, Own: []OwnRun{tc.run}},
+					References: []Reference{{Key: source.Key.Local()}}},
+				Concerns:  []Concern{{Source: source, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+				Installed: at,
+			})
+			if d.Action != tc.want || d.Found != tc.found || d.Ledger.Counter != tc.counter || d.Ledger.Entries[source.Key.Local()] != (Digest{tc.entry}) {
+				t.Fatalf("%s with %v (%s), found %v", d.Action, d.Ledger, d.Why, d.Found)
+			}
+			if tc.found != (d.Ledger.Run == "job") {
+				t.Errorf("the ledger tells of %q", d.Ledger.Run)
+			}
+		})
+	}
+	// Nobody is opted in any more. What was made is owed all the same.
+	if d := Decide(Facts{Workload: Workload{UID: "u", Runs: &Runs{Own: []OwnRun{held(3, "job", 2)}}}}); d.Action != Record || !d.Found {
+		t.Errorf("%s (%s)", d.Action, d.Why)
+	}
+}
+
+// The template of such a workload begins no run, so that it is newer than the content proves nothing.
+func TestAnotherTemplateIsNoRun(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
+	known := Ledger{UID: "u", Counter: 3, Entries: map[LocalKey]Digest{source.Key.Local(): {1}}, DataTime: at.Unix()}
+	d := Decide(Facts{
+		Workload: Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &Runs{Last: at}, References: []Reference{{Key: source.Key.Local()}}},
+		Seen:     WorkloadSeen{Template: 9, Since: 2, Compared: true},
+		Concerns: []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+	})
+	if d.Action != Reload {
+		t.Errorf("%s (%s)", d.Action, d.Why)
+	}
+}
+
+func TestAChangeUnderAWorkloadThatRunsAndEnds(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
+	known := Ledger{UID: "u", Counter: 3, Entries: map[LocalKey]Digest{source.Key.Local(): {1}}, DataTime: at.Unix()}
+	for about, tc := range map[string]struct {
+		runs    Runs
+		want    Action
+		counter int64
+	}{
+		"it has last run before the change":                                {Runs{Last: at}, Reload, 4},
+		"it has last run a second after it":                                {Runs{Last: source.DataTime.Add(time.Second)}, Reload, 4},
+		"it has run with the content":                                      {Runs{Last: source.DataTime.Add(time.Minute)}, Record, 3},
+		"it has run since, and the API server noted no time of the change": {Runs{Last: at.Add(2 * time.Hour)}, Reload, 4},
+		"it is suspended":                                                  {Runs{Last: at, Suspended: true}, Record, 3},
+		"a run is under way, and no other may be beside":                   {Runs{Last: at, Alone: true, Beside: []string{"report-1"}}, AwaitRun, 0},
+		"none is under way":                                                {Runs{Last: at, Alone: true}, Reload, 4},
+	} {
+		t.Run(about, func(t *testing.T) {
+			known := known
+			var seen SourceSeen
+			if strings.HasSuffix(about, "noted no time of the change") {
+				known.DataTime, seen = source.DataTime.Unix(), SourceSeen{Content: 8, Edited: true, Version: 8}
+			}
+			d := Decide(Facts{
+				Workload:  Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &tc.runs, References: []Reference{{Key: source.Key.Local()}}},
+				Concerns:  []Concern{{Source: source, Seen: seen, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+				Installed: at,
+			})
+			if d.Action != tc.want || d.Ledger.Counter != tc.counter {
+				t.Fatalf("%s with counter %d (%s), want %s with %d", d.Action, d.Ledger.Counter, d.Why, tc.want, tc.counter)
+			}
+			if tc.want == AwaitRun {
+				return
+			}
+			if now := d.Ledger.Entries[source.Key.Local()]; now != source.Digest || !d.Ledger.Marks.IsZero() {
+				t.Errorf("the ledger has %v, and marks %v", now, d.Ledger.Marks)
+			}
+		})
+	}
+}
+
+// The API server notes no times about an object that was made without any field that somebody owns.
+func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at}
+	facts := Facts{
+		Workload:  Workload{UID: "u", AtRest: true, Runs: &Runs{Last: at.Add(time.Hour)}, References: []Reference{{Key: source.Key.Local()}}},
+		Seen:      WorkloadSeen{Since: 2},
+		Concerns:  []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+		Installed: at,
+	}
+	if d := Decide(facts); d.Action != Reload {
+		t.Errorf("%s (%s)", d.Action, d.Why)
+	}
+	facts.Concerns[0].Source.DataTime = at.Add(time.Minute)
+	if d := Decide(facts); d.Action != Record {
+		t.Errorf("with a time: %s (%s)", d.Action, d.Why)
+	}
+}

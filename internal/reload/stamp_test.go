@@ -1,0 +1,60 @@
+package reload
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A stamp stands in repositories: what it is made of can never change without another prefix.
+func TestAStampStaysAsItIs(t *testing.T) {
+	web := FromConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Data: map[string]string{"a": "1"}}, DefaultNames())
+	db := FromSecret(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Data: map[string][]byte{"a": []byte("1")}}, DigestKey{}, DefaultNames())
+	a := StampedSource{"ConfigMap", "web", web.Digest}
+	b := StampedSource{"Secret", "db", db.Digest}
+	for want, sources := range map[string][]StampedSource{
+		"no-config-data": nil,
+		"reroll1:c2c1f58bbc9c02e306249810d08aad40": {a},
+		"reroll1:268ce60ffc8d0bc89dda7b59eeb24eb0": {a, b},
+	} {
+		if got := Stamp(sources); got != want {
+			t.Errorf("%v: %s, want %s", sources, got, want)
+		}
+	}
+	if Stamp([]StampedSource{b, a}) != Stamp([]StampedSource{a, b}) {
+		t.Error("the order of the sources counts")
+	}
+}
+
+func TestAStampTellsItsSourcesApart(t *testing.T) {
+	one, two := Digest{1}, Digest{2}
+	seen := map[string]int{}
+	for i, sources := range [][]StampedSource{
+		{},
+		{{"ConfigMap", "a", one}},
+		{{"ConfigMap", "a", two}},
+		{{"ConfigMap", "b", one}},
+		{{"Secret", "a", one}},
+		{{"SealedSecret", "a", one}},
+		{{"ConfigMap", "a", one}, {"ConfigMap", "b", one}},
+		{{"ConfigMap", "a", one}, {"ConfigMap", "b", two}},
+		{{"ConfigMap", "a", two}, {"ConfigMap", "b", one}},
+		{{"ConfigMa", "pa", one}},
+	} {
+		stamp := Stamp(sources)
+		if before, twice := seen[stamp]; twice {
+			t.Errorf("%d and %d have the same stamp", before, i)
+		}
+		seen[stamp] = i
+		if !IsStamp(stamp) {
+			t.Errorf("%s is not taken for a stamp", stamp)
+		}
+	}
+	for _, other := range []string{"", "no-config-data ", "Reroll1:", "reroll2:0", strings.Repeat("0", 64)} {
+		if IsStamp(other) {
+			t.Errorf("%q is taken for a stamp", other)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package stamp
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// edit puts something in the place of text[at:end].
+type edit struct {
+	at, end int
+	text    string
+	target  *target
+}
+
+// slot is a place for a value: text[at:end] becomes before, the value, and after.
+type slot struct {
+	at, end       int
+	before, after string
+}
+
+func (s slot) with(t *target) edit {
+	return edit{at: s.at, end: s.end, text: s.before + t.value + s.after, target: t}
+}
+
+// apply makes the edits, which are sorted and apart from each other.
+func apply(text []byte, edits []edit) []byte {
+	var out []byte
+	last := 0
+	for _, e := range edits {
+		out = append(append(out, text[last:e.at]...), e.text...)
+		last = e.end
+	}
+	return append(out, text[last:]...)
+}
+
+func sortEdits(all []edit) {
+	slices.SortFunc(all, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
+}
+
+// editor finds places in the text of a document.
+type editor struct {
+	text []byte
+	tree *tree
+	// lines are where the lines begin.
+	lines []int
+	eol   string
+}
+
+func newEditor(text []byte, t *tree) *editor {
+	e := &editor{text: text, tree: t, eol: "\n"}
+	start := 0
+	if bytes.HasPrefix(text, []byte(byteOrderMark)) {
+		start = len(byteOrderMark)
+	}
+	e.lines = append(e.lines, start)
+	for at := start; at < len(text); {
+		width := breakAt(text[at:])
+		if width == 0 {
+			at++
+			continue
+		}
+		at += width
+		e.lines = append(e.lines, at)
+	}
+	if first := bytes.IndexByte(text, '\n'); first > 0 && text[first-1] == '\r' {
+		e.eol = "\r\n"
+	}
+	return e
+}
+
+// breakAt returns how many bytes a line break takes. The parser counts those of YAML 1.1.
+func breakAt(text []byte) int {
+	switch {
+	case text[0] == '\r' && len(text) > 1 && text[1] == '\n':
+		return 2
+	case text[0] == '\r', text[0] == '\n':
+		return 1
+	case bytes.HasPrefix(text, []byte("\u0085")):
+		return 2
+	case bytes.HasPrefix(text, []byte("\u2028")), bytes.HasPrefix(text, []byte("\u2029")):
+		return 3
+	default:
+		return 0
+	}
+}
+
+// offset is where a node begins: its tag or anchor, if it has one.
+func (e *editor) offset(n *yaml.Node) int {
+	if n.Line < 1 || n.Line > len(e.lines) {
+		return len(e.text)
+	}
+	at := e.lines[n.Line-1]
+	for range n.Column - 1 {
+		_, size := utf8.DecodeRune(e.text[at:])
+		at += size
+	}
+	return at
+}
+
+// step is how much deeper something stands than what it is in, where nothing else shows it.
+const step = 2
+
+// slots are the places for an annotation of a pod template. Whether one is right shows when it is tried.
+func (e *editor) slots(obj *object, pods *template, key string) ([]slot, error) {
+	path := strings.Join(pods.path, ".")
+	if pods.shared != "" {
+		return nil, wrong(pods.node, "%s is written once for several places, by an anchor, and a stamp there would change all of them: write it out", pods.shared)
+	}
+	at, atKey := pods.node, pods.key
+	names := []string{"metadata", "annotations", key}
+	orMerge := []string{"", ", or merge the others in by <<", ""}
+	for i, name := range names {
+		path += "." + name
+		nextKey, next := own(at, name)
+		if i == len(names)-1 {
+			if next != nil {
+				return e.replacing(obj, next)
+			}
+			break
+		}
+		if next == nil {
+			if get(at, name) != nil {
+				return nil, wrong(at, "%s of %s comes by a merge, and a stamp there would hide it: write it out", path, obj)
+			}
+			return e.adding(atKey, at, names[i:]), nil
+		}
+		if next.Kind == yaml.AliasNode || e.tree.shared[next] {
+			return nil, wrong(next, "%s of %s is written once for several places, by an anchor, and a stamp there would change all of them: write it out%s", path, obj, orMerge[i])
+		}
+		if isNull(next) {
+			return e.filling(nextKey, next, names[i+1:]), nil
+		}
+		if next.Kind != yaml.MappingNode {
+			return nil, wrong(next, "%s of %s must be keys with values", path, obj)
+		}
+		at, atKey = next, nextKey
+	}
+	return e.adding(atKey, at, names[len(names)-1:]), nil
+}
+
+// replacing puts another value where a stamp is.
+func (e *editor) replacing(obj *object, value *yaml.Node) ([]slot, error) {
+	at := e.offset(value)
+	if value.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		at++
+	}
+	if !bytes.HasPrefix(e.text[min(at, len(e.text)):], []byte(value.Value)) {
+		return nil, wrong(value, "the stamp of %s is written in a way that is not understood: put it on one line", obj)
+	}
+	return []slot{{at: at, end: at + len(value.Value)}}, nil
+}
+
+// adding puts keys, each in the one before it, into a mapping.
+func (e *editor) adding(key, mapping *yaml.Node, names []string) []slot {
+	if mapping.Style&yaml.FlowStyle != 0 {
+		return e.addingInline(mapping, names)
+	}
+	first := mapping.Content[0]
+	indent := first.Column - 1
+	deeper := indent - (key.Column - 1)
+	if deeper <= 0 {
+		deeper = step
+	}
+	before, after := block(names, indent, deeper, e.eol)
+	at := e.offset(first)
+	margin := strings.Repeat(" ", indent)
+	return []slot{
+		e.below(key, before, after),
+		{at: at, end: at, before: strings.TrimPrefix(before, margin), after: after + e.eol + margin},
+	}
+}
+
+// below is the line behind that of a key: above the comments about what stands there.
+func (e *editor) below(key *yaml.Node, before, after string) slot {
+	if key.Line < len(e.lines) {
+		at := e.lines[key.Line]
+		return slot{at: at, end: at, before: before, after: after + e.eol}
+	}
+	return slot{at: len(e.text), end: len(e.text), before: e.eol + before, after: after}
+}
+
+// block writes keys as lines, up to the value.
+func block(names []string, indent, deeper int, eol string) (before, after string) {
+	var b strings.Builder
+	for i, name := range names {
+		if i > 0 {
+			b.WriteString(eol)
+		}
+		fmt.Fprintf(&b, "%s%s:", strings.Repeat(" ", indent+i*deeper), spelt(name))
+	}
+	b.WriteByte(' ')
+	return b.String(), ""
+}
+
+// spelt puts a key in quotes that could be taken for something else than a text.
+func spelt(key string) string {
+	if strings.Contains(key, "/") || key == "metadata" || key == "annotations" {
+		return key
+	}
+	return `"` + key + `"`
+}
+
+// inline writes keys as JSON, up to the value.
+func inline(names []string) (before, after string) {
+	for _, name := range names {
+		before += "{" + `"` + name + `": `
+		after += "}"
+	}
+	return before + `"`, `"` + after
+}
+
+func (e *editor) addingInline(mapping *yaml.Node, names []string) []slot {
+	before, after := inline(names)
+	before, after = strings.TrimPrefix(before, "{"), strings.TrimSuffix(after, "}")
+	if len(mapping.Content) == 0 {
+		at := e.offset(mapping)
+		open := bytes.IndexByte(e.text[at:], '{') // behind its tag or anchor
+		if open < 0 {
+			return nil
+		}
+		at += open + 1
+		return []slot{{at: at, end: at, before: before, after: after}}
+	}
+	first := mapping.Content[0]
+	at := e.offset(first)
+	after += ","
+	if margin := e.text[e.lines[first.Line-1]:at]; len(bytes.TrimLeft(margin, " \t")) == 0 {
+		after += e.eol + string(margin)
+	} else {
+		after += " "
+	}
+	return []slot{{at: at, end: at, before: before, after: after}}
+}
+
+// filling gives a key without a value one.
+func (e *editor) filling(key, null *yaml.Node, names []string) []slot {
+	if null.Value == "" {
+		before, after := block(names, key.Column-1+step, step, e.eol)
+		return []slot{e.below(key, before, after)}
+	}
+	before, after := inline(names)
+	at := e.offset(null)
+	return []slot{{at: at, end: at + len(null.Value), before: before, after: after}}
+}

@@ -1,0 +1,120 @@
+package stamp
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// object is a Kubernetes object in a document.
+type object struct {
+	node        *yaml.Node
+	group, kind string
+	ns, name    string
+	// shared tells that it, or a list around it, is written once for several places.
+	shared bool
+}
+
+// String is what people call it.
+func (o *object) String() string {
+	if o.ns != "" {
+		return o.kind + " " + o.ns + "/" + o.name
+	}
+	return o.kind + " " + o.name
+}
+
+// objects are those of a document, also those that are in lists.
+func (t *tree) objects(namespace string) ([]*object, error) {
+	if t.root == nil || isNull(t.root) {
+		return nil, nil
+	}
+	w := walk{tree: t, namespace: namespace}
+	err := w.visit(t.root, "", "", false, 0)
+	return w.found, err
+}
+
+type walk struct {
+	*tree
+	namespace string
+	found     []*object
+}
+
+// visit takes what a list says of its items for what they do not say themselves: kind and group.
+func (w *walk) visit(n *yaml.Node, kind, apiVersion string, shared bool, depth int) error {
+	shared = shared || n.Kind == yaml.AliasNode || w.shared[n]
+	at := n
+	if n = resolved(n); n.Kind != yaml.MappingNode || depth > deep {
+		return wrong(at, "it is no Kubernetes object")
+	}
+	kind = cmp.Or(text(get(n, "kind")), kind)
+	apiVersion = cmp.Or(text(get(n, "apiVersion")), apiVersion)
+	switch {
+	case kind == "":
+		return wrong(at, "it is no Kubernetes object: it has no kind")
+	case apiVersion == "":
+		return wrong(at, "it is no Kubernetes object: %s without an apiVersion", kind)
+	}
+	if items := get(n, "items"); strings.HasSuffix(kind, "List") && items != nil && (items.Kind == yaml.SequenceNode || isNull(items)) {
+		_, written := own(n, "items")
+		shared = shared || written == nil || written.Kind == yaml.AliasNode || w.shared[items]
+		ofItems := strings.TrimSuffix(kind, "List")
+		if ofItems == "" || ofItems == "Resource" {
+			ofItems, apiVersion = "", ""
+		}
+		for _, item := range items.Content {
+			if err := w.visit(item, ofItems, apiVersion, shared, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	group, _, ok := strings.Cut(apiVersion, "/")
+	if !ok {
+		group = ""
+	}
+	w.found = append(w.found, &object{
+		node: n, group: group, kind: kind, shared: shared,
+		ns:   cmp.Or(text(get(n, "metadata", "namespace")), w.namespace),
+		name: cmp.Or(text(get(n, "metadata", "name")), text(get(n, "metadata", "generateName"))),
+	})
+	return nil
+}
+
+// Kind is a kind of workload: where its pod template stands. Of whatever version it is, that is the same.
+type Kind struct {
+	Group, Kind string
+	// Template is the path to the pod template, such as spec, template.
+	Template []string
+}
+
+// builtIn are the kinds that are known without being told of them. A change of the pod template of a ReplicaSet or of a
+// ReplicationController rolls nothing, so they are not among them.
+func builtIn(jobs bool) []Kind {
+	all := []Kind{
+		{"apps", "Deployment", []string{"spec", "template"}},
+		{"apps", "StatefulSet", []string{"spec", "template"}},
+		{"apps", "DaemonSet", []string{"spec", "template"}},
+		{"batch", "CronJob", []string{"spec", "jobTemplate", "spec", "template"}},
+		{"argoproj.io", "Rollout", []string{"spec", "template"}},
+	}
+	if jobs {
+		all = append(all, Kind{"batch", "Job", []string{"spec", "template"}})
+	}
+	return all
+}
+
+// kindOf returns the kind of workload that an object is. One that was told of counts more than a built-in one.
+func (o *Options) kindOf(obj *object) (Kind, bool) {
+	is := func(k Kind) bool { return k.Kind == obj.kind && k.Group == obj.group }
+	if i := slices.IndexFunc(o.Kinds, is); i >= 0 {
+		return o.Kinds[i], true
+	}
+	for _, k := range builtIn(o.Jobs) {
+		if is(k) {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}

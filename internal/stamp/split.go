@@ -1,0 +1,96 @@
+package stamp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// document is one of a stream, with all that stands between it and the next.
+type document struct {
+	file *File
+	// line is that of the file on which it begins.
+	line int
+	text []byte
+	// found are the pod templates in it that get a stamp.
+	found []*target
+	// before stands for the document without the stamps.
+	before print
+	edits  []edit
+}
+
+const byteOrderMark = "\ufeff"
+
+// split calls each with every document. All of the text is in one of them, and none is empty.
+//
+// A marker counts wherever it stands at the beginning of a line: YAML allows it nowhere else, not even in a block of text.
+func split(from io.Reader, each func(line int, text []byte)) error {
+	lines := bufio.NewReaderSize(from, 64<<10)
+	var text []byte
+	first, line := 1, 1
+	open, begun := false, true // a line may come in parts
+	flush := func() {
+		if len(text) > 0 {
+			each(first, bytes.Clone(text))
+		}
+		text, first, open = text[:0], line, false
+	}
+	for {
+		part, err := lines.ReadSlice('\n')
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+		ended := false
+		if begun {
+			switch what := kindOfLine(part); {
+			case what == markerLine && open:
+				flush()
+				open = true
+			case what == markerLine, what == contentLine:
+				open = true
+			case what == endLine:
+				ended = true
+			}
+		}
+		text = append(text, part...)
+		begun = err == nil
+		if begun {
+			line++
+		}
+		if ended && begun {
+			flush()
+		}
+		if errors.Is(err, io.EOF) {
+			flush()
+			return nil
+		}
+	}
+}
+
+type lineKind int
+
+const (
+	blankLine lineKind = iota
+	contentLine
+	markerLine
+	endLine
+)
+
+func kindOfLine(line []byte) lineKind {
+	line = bytes.TrimPrefix(line, []byte(byteOrderMark))
+	is := func(marker string) bool {
+		rest, ok := bytes.CutPrefix(line, []byte(marker))
+		return ok && (len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n"))
+	}
+	switch trimmed := bytes.TrimSpace(line); {
+	case is("---"):
+		return markerLine
+	case is("..."):
+		return endLine
+	case len(trimmed) == 0, trimmed[0] == '#', line[0] == '%':
+		return blankLine
+	default:
+		return contentLine
+	}
+}

@@ -1,0 +1,210 @@
+package stamp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Fallback is the annotation for a stamp where somebody else's value stands.
+const Fallback = "checksum/reroll"
+
+// target is a pod template that gets a stamp.
+type target struct {
+	about string
+	ns    string
+	line  int
+
+	policy     reload.Policy
+	references []reload.Reference
+
+	// order is which of the objects of its document it belongs to.
+	order int
+	// key is the annotation, and value what is to be its value.
+	key, value string
+	// present is the stamp that is there, empty without one.
+	present string
+	// slots are places for it, the best one first.
+	slots []slot
+}
+
+// template is where a pod template stands.
+type template struct {
+	path []string
+	// key is nil for a template that comes by a merge.
+	key, node *yaml.Node
+	// shared names what is written once for several places, if something on the way is.
+	shared string
+}
+
+// find goes down to the pod template, and notes whether a change of it would change anything else.
+func (t *tree) find(obj *object, kind Kind) *template {
+	if get(obj.node, kind.Template...) == nil {
+		return nil
+	}
+	found := &template{path: kind.Template, node: obj.node}
+	if obj.shared {
+		found.shared = obj.String()
+	}
+	for i, name := range kind.Template {
+		key, value := own(found.node, name)
+		if value == nil || value.Kind == yaml.AliasNode || t.shared[value] {
+			found.shared = strings.Join(kind.Template[:i+1], ".") + " of " + obj.String()
+		}
+		found.key, found.node = key, get(found.node, name)
+	}
+	if found.node.Kind != yaml.MappingNode {
+		return nil
+	}
+	return found
+}
+
+// readTarget returns nil for an object that gets no stamp.
+func (o *Options) readTarget(edit func() *editor, t *tree, obj *object) (*target, error) {
+	kind, ok := o.kindOf(obj)
+	if !ok {
+		return nil, nil
+	}
+	pods := t.find(obj, kind)
+	if pods == nil {
+		return nil, nil // a Rollout with a workloadRef has none
+	}
+	spec, err := podSpec(get(pods.node, "spec"))
+	if err != nil {
+		return nil, wrong(pods.node, "the pod template of %s cannot be read: %v", obj, err)
+	}
+	annotations := texts(get(pods.node, "metadata", "annotations"))
+	policy, _ := reload.ParsePolicy(texts(get(obj.node, "metadata", "annotations")), annotations, o.Names)
+	if !policy.OptedIn(o.All) {
+		return nil, nil
+	}
+	found := &target{about: obj.String(), ns: obj.ns, line: obj.node.Line, policy: policy, references: reload.References(spec)}
+	if found.key, err = o.choose(obj, get(pods.node, "metadata", "annotations")); err != nil {
+		return nil, wrong(pods.node, "%v", err)
+	}
+	if reload.IsStamp(annotations[found.key]) {
+		found.present = annotations[found.key]
+	}
+	found.slots, err = edit().slots(obj, pods, found.key)
+	return found, err
+}
+
+// podSpec reads the little of a pod template that says what it refers to, so that the rest may be as it is.
+func podSpec(n *yaml.Node) (*corev1.PodSpec, error) {
+	all, err := plain(orNull(n))
+	if err != nil {
+		return nil, err
+	}
+	spec, _ := all.(map[string]any)
+	little := map[string]any{"volumes": spec["volumes"]}
+	for _, list := range []string{"containers", "initContainers"} {
+		containers, _ := spec[list].([]any)
+		var few []any
+		for _, one := range containers {
+			container, _ := one.(map[string]any)
+			few = append(few, map[string]any{
+				"name": container["name"], "env": withoutValues(container["env"]), "envFrom": container["envFrom"], "volumeMounts": mounts(container["volumeMounts"]),
+			})
+		}
+		little[list] = few
+	}
+	little["volumes"] = volumes(spec["volumes"])
+	raw, err := json.Marshal(little)
+	if err != nil {
+		return nil, err
+	}
+	var read corev1.PodSpec
+	if err := json.Unmarshal(raw, &read); err != nil {
+		if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, fmt.Errorf("%s is a %s, and must be a %s", other.Field, other.Value, other.Type.Kind())
+		}
+		return nil, err
+	}
+	return &read, nil
+}
+
+func orNull(n *yaml.Node) *yaml.Node {
+	if n == nil {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+	}
+	return n
+}
+
+func withoutValues(env any) any { return only(env, "name", "valueFrom") }
+func mounts(all any) any        { return only(all, "name", "subPath", "subPathExpr") }
+func volumes(all any) any       { return withoutModes(only(all, "name", "configMap", "secret", "projected")) }
+
+// only keeps some fields of the items of a list.
+func only(list any, names ...string) any {
+	items, ok := list.([]any)
+	if !ok {
+		return list
+	}
+	var few []any
+	for _, one := range items {
+		item, ok := one.(map[string]any)
+		if !ok {
+			return list
+		}
+		kept := map[string]any{}
+		for _, name := range names {
+			if value, there := item[name]; there {
+				kept[name] = value
+			}
+		}
+		few = append(few, kept)
+	}
+	return few
+}
+
+// withoutModes drops the numbers, which are left as they are spelt and are none of JSON: 0400.
+func withoutModes(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range []string{"mode", "defaultMode", "serviceAccountToken", "downwardAPI", "clusterTrustBundle", "podCertificate"} {
+			delete(value, name)
+		}
+		for _, deeper := range value {
+			withoutModes(deeper)
+		}
+	case []any:
+		for _, one := range value {
+			withoutModes(one)
+		}
+	}
+	return value
+}
+
+// choose returns the annotation for the stamp. It stays where it is, even if the other place has become free.
+func (o *Options) choose(obj *object, annotations *yaml.Node) (string, error) {
+	const (
+		free = iota
+		ours
+		theirs
+	)
+	state := func(key string) int {
+		switch value := getOne(annotations, key, 0); {
+		case value == nil:
+			return free
+		case value.Kind == yaml.ScalarNode && value.Anchor == "" && reload.IsStamp(value.Value):
+			return ours
+		default:
+			return theirs
+		}
+	}
+	first, second := state(o.Annotation), state(Fallback)
+	switch {
+	case first == ours, first == free && second != ours:
+		return o.Annotation, nil
+	case second != theirs && o.Annotation != Fallback:
+		return Fallback, nil
+	default:
+		return "", fmt.Errorf("%s has values that no stamp is in both %s and %s: take another annotation by --annotation", obj, o.Annotation, Fallback)
+	}
+}

@@ -1,0 +1,137 @@
+package stamp
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// print stands for what a document says, without the stamps that are or will be in it.
+type print [sha256.Size]byte
+
+// printOf leaves out the annotation of each pod template. Where it is the only one, annotations count like none at all, and
+// so does metadata that has nothing else.
+func printOf(t *tree, stamped map[*yaml.Node]string) print {
+	p := printer{Hash: sha256.New(), stamped: stamped}
+	if t.root != nil {
+		p.node(t.root)
+	}
+	return print(p.Sum(nil))
+}
+
+type printer struct {
+	hash.Hash
+	stamped map[*yaml.Node]string
+}
+
+func (p *printer) text(s string) {
+	p.Write(binary.BigEndian.AppendUint32(nil, uint32(len(s)))) //nolint:gosec // a length
+	p.Write([]byte(s))
+}
+
+func (p *printer) node(n *yaml.Node) {
+	p.begin(n)
+	if key, ok := p.stamped[n]; ok {
+		p.without(n, "metadata", func(meta *yaml.Node) bool { return bareMeta(meta, key) }, func(meta *yaml.Node) {
+			p.without(meta, "annotations", func(annotations *yaml.Node) bool { return bare(annotations, key) }, func(annotations *yaml.Node) {
+				p.without(annotations, key, func(*yaml.Node) bool { return true }, nil)
+			})
+		})
+		return
+	}
+	for _, child := range n.Content {
+		p.node(child)
+	}
+	p.Write([]byte{0})
+}
+
+func (p *printer) begin(n *yaml.Node) {
+	p.Write([]byte{1, byte(n.Kind)}) //nolint:gosec // one of five
+	p.text(n.Tag)
+	p.text(n.Value)
+	p.text(n.Anchor)
+}
+
+// without walks a mapping, of which the value of one key is left out, or walked another way.
+func (p *printer) without(mapping *yaml.Node, name string, left func(*yaml.Node) bool, other func(*yaml.Node)) {
+	key, value := own(mapping, name)
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		switch {
+		case mapping.Content[i] != key:
+			p.node(mapping.Content[i])
+			p.node(mapping.Content[i+1])
+		case left(value):
+		case value.Kind != yaml.MappingNode:
+			p.node(key)
+			p.node(value)
+		default:
+			p.node(key)
+			p.begin(value)
+			other(value)
+		}
+	}
+	p.Write([]byte{0})
+}
+
+func bareMeta(meta *yaml.Node, key string) bool {
+	_, annotations := own(meta, "annotations")
+	return isNull(meta) || meta.Kind == yaml.MappingNode && (len(meta.Content) == 0 || len(meta.Content) == 2 && annotations != nil && bare(annotations, key))
+}
+
+func bare(annotations *yaml.Node, key string) bool {
+	_, value := own(annotations, key)
+	return isNull(annotations) || annotations.Kind == yaml.MappingNode && (len(annotations.Content) == 0 || len(annotations.Content) == 2 && value != nil)
+}
+
+// stampedIn are the pod templates of a document that have a stamp or get one, with the annotation.
+func (o *Options) stampedIn(t *tree, objects []*object, found []*target) map[*yaml.Node]string {
+	all := map[*yaml.Node]string{}
+	for _, target := range found {
+		obj := objects[target.order]
+		if kind, ok := o.kindOf(obj); ok {
+			if pods := t.find(obj, kind); pods != nil {
+				all[pods.node] = target.key
+			}
+		}
+	}
+	return all
+}
+
+// holds tells whether a text is what the document was, and the stamps.
+func (o *Options) holds(d *document, text []byte) bool {
+	t, err := parse(text)
+	if err != nil {
+		return false
+	}
+	objects, err := t.objects(o.Namespace)
+	if err != nil {
+		return false
+	}
+	for _, target := range d.found {
+		if target.order >= len(objects) {
+			return false
+		}
+	}
+	stamped := o.stampedIn(t, objects, d.found)
+	if len(stamped) != len(d.found) || printOf(t, stamped) != d.before {
+		return false
+	}
+	for _, target := range d.found {
+		if !o.stands(t, objects[target.order], target) {
+			return false
+		}
+	}
+	return true
+}
+
+// stands tells whether the value is there.
+func (o *Options) stands(t *tree, obj *object, want *target) bool {
+	kind, ok := o.kindOf(obj)
+	if !ok {
+		return false
+	}
+	pods := t.find(obj, kind)
+	return pods != nil && obj.String() == want.about && text(get(pods.node, "metadata", "annotations", want.key)) == want.value
+}

@@ -119,7 +119,7 @@ func newRoot(called, version string, getenv func(string) string, stderr io.Write
 	}
 	root.AddCommand(newRun(buildinfo.Read(version), getenv, stderr), newVersion())
 	root.AddCommand(
-		newStatus(getenv, clock.RealClock{}), newWhy(getenv, clock.RealClock{}), newPlan(getenv, clock.RealClock{}), newLint(clock.RealClock{}),
+		newStatus(getenv, clock.RealClock{}), newWhy(getenv, clock.RealClock{}), newPlan(getenv, clock.RealClock{}), newLint(clock.RealClock{}), newStamp(),
 	)
 	for _, cmd := range root.Commands() {
 		cmd.Example = strings.ReplaceAll(cmd.Example, "%[1]s", root.DisplayName())

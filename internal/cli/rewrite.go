@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/reroll-dev/reroll/internal/stamp"
+)
+
+// rewrite writes what has changed: first everything beside the files, so that a full disk or a folder that may not be written
+// leaves all of them as they were, and then each into its place at once.
+func rewrite(files []*stamp.File) error {
+	var all []replacement
+	defer func() {
+		for _, r := range all {
+			_ = os.Remove(r.temporary) // it is gone where all went well
+		}
+	}()
+	for _, f := range files {
+		if !f.Changed() {
+			continue
+		}
+		r, err := prepare(f)
+		if r.temporary != "" {
+			all = append(all, r)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w; no file was changed", f.Name, cmp.Or(errors.Unwrap(err), err))
+		}
+	}
+	for _, r := range all {
+		if err := os.Rename(r.temporary, r.path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replacement is a file that is to take the place of another one.
+type replacement struct{ temporary, path string }
+
+// prepare goes behind links, which stay links.
+func prepare(f *stamp.File) (replacement, error) {
+	path, err := filepath.EvalSymlinks(f.Name)
+	if err != nil {
+		return replacement{}, err
+	}
+	was, err := os.Stat(path)
+	if err != nil {
+		return replacement{}, err
+	}
+	// A file that may not be written stays as it is, although its folder would allow to replace it.
+	old, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return replacement{}, err
+	}
+	old.Close()
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return replacement{}, err
+	}
+	defer file.Close()
+	r := replacement{temporary: file.Name(), path: path}
+	out := bufio.NewWriter(file)
+	if _, err := f.WriteTo(out); err != nil {
+		return r, err
+	}
+	if err := out.Flush(); err != nil {
+		return r, err
+	}
+	if err := file.Chmod(was.Mode().Perm()); err != nil {
+		return r, err
+	}
+	return r, file.Sync()
+}

@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/stamp"
+)
+
+// stamping is one call of stamp.
+type stamping struct {
+	options        stamp.Options
+	cfg            config.Config
+	kinds          []string
+	missing        string
+	secrets        string
+	keyFile        string
+	inPlace, check bool
+}
+
+// The values of --secrets.
+const (
+	secretsKeyed = "keyed"
+	secretsPlain = "plain"
+)
+
+func newStamp() *cobra.Command {
+	s := &stamping{}
+	cmd := &cobra.Command{
+		Use:   "stamp [FILE…]",
+		Short: "Put a digest of their ConfigMaps and Secrets on the workloads in manifests",
+		Long: `Read manifests, and write them with one annotation on the pod template of each workload that is opted in. Its value stands
+for the data of the ConfigMaps and Secrets among these manifests that the workload refers to: when data changes, the pod
+template does, and whatever applies it rolls the workload. Nothing runs in the cluster for that, and no cluster is asked.
+
+Without files, or for -, standard input is read. All of them are looked at together. No other byte is changed, and nothing
+is written unless everything could be read.
+
+The annotation is checksum/config, or checksum/reroll where somebody else's value stands in that. A workload without
+data gets the value no-config-data. Deployments, StatefulSets, DaemonSets, CronJobs and Argo Rollouts get it, and what
+--workload-kind names.
+
+The exit code is 0 if all went well, 1 if --check found something to stamp, and 2 if something could not be read or written.`,
+		Example: `  kustomize build . | %[1]s stamp --all | kubectl apply -f -
+  %[1]s stamp --in-place deploy/*.yaml
+  %[1]s stamp --check deploy/*.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.validate(args); err != nil {
+				return usageError{err}
+			}
+			return s.run(cmd, args)
+		},
+	}
+	s.bind(cmd.Flags())
+	for name, values := range map[string][]string{
+		"missing": {string(stamp.MissingIgnore), string(stamp.MissingWarn), string(stamp.MissingError)},
+		"secrets": {secretsKeyed, secretsPlain},
+	} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+func (s *stamping) bind(flags *pflag.FlagSet) {
+	flags.BoolVar(&s.options.All, "all", false, "stamp every workload but those that are opted out, as with --auto-reload-all of reroll run")
+	flags.StringVar(&s.options.Annotation, "annotation", "checksum/config", "the annotation")
+	flags.BoolVar(&s.inPlace, "in-place", false, "write into the files")
+	flags.BoolVar(&s.check, "check", false, "write nothing, and show what would be changed")
+	flags.BoolVar(&s.options.Jobs, "jobs", false, "stamp Jobs too: the API server refuses another stamp on a Job that exists")
+	flags.StringArrayVar(&s.kinds, "workload-kind", nil, "a kind with a pod template, such as apps.kruise.io/v1alpha1/CloneSet, or with its path behind a colon if that is not spec.template (repeatable)")
+	flags.StringVarP(&s.options.Namespace, "namespace", "n", "", "the namespace of objects that have none in their manifest")
+	flags.StringVar(&s.missing, "missing", string(stamp.MissingWarn), "what to do about a source that pods need and that is not among the manifests: ignore, warn, error")
+	flags.StringVar(&s.keyFile, "key-file", "", "a file with at least 32 random bytes; with it, Secrets count")
+	flags.StringVar(&s.secrets, "secrets", secretsKeyed, "keyed: Secrets count with --key-file alone; plain: they do without, and whoever sees the stamp can try out values")
+
+	controller := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	s.cfg.BindDecisionFlags(controller)
+	controller.VisitAll(func(f *pflag.Flag) {
+		if strings.HasSuffix(f.Name, "-annotation") && !strings.HasPrefix(f.Name, "pause-") {
+			f.Hidden = true // in the way of the others, and for whoever gives it to reroll run
+			flags.AddFlag(f)
+		}
+	})
+}
+
+// validate takes what was given for what it means.
+func (s *stamping) validate(files []string) error {
+	if err := s.cfg.Validate(); err != nil {
+		return err
+	}
+	s.options.Names = s.cfg.Names
+	s.options.Missing = stamp.Missing(s.missing)
+	switch {
+	case !slices.Contains([]stamp.Missing{stamp.MissingIgnore, stamp.MissingWarn, stamp.MissingError}, s.options.Missing):
+		return fmt.Errorf("--missing=%s: must be ignore, warn or error", s.missing)
+	case s.secrets != secretsKeyed && s.secrets != secretsPlain:
+		return fmt.Errorf("--secrets=%s: must be keyed or plain", s.secrets)
+	case s.secrets == secretsPlain && s.keyFile != "":
+		return errors.New("--key-file and --secrets=plain: give one of them")
+	case s.inPlace && s.check:
+		return errors.New("--in-place and --check: give one of them")
+	case s.inPlace && (len(files) == 0 || slices.Contains(files, stdin)):
+		return errors.New("--in-place needs files")
+	case len(validation.IsQualifiedName(strings.ToLower(s.options.Annotation))) > 0:
+		return fmt.Errorf("--annotation=%s is no annotation key: it must be like checksum or checksum/config", s.options.Annotation)
+	}
+	for i, file := range files {
+		if slices.Contains(files[:i], file) {
+			return fmt.Errorf("%s is given twice", file)
+		}
+	}
+	for _, text := range s.kinds {
+		kind, err := stamp.ParseKind(text)
+		if err != nil {
+			return fmt.Errorf("--workload-kind: %w", err)
+		}
+		s.options.Kinds = append(s.options.Kinds, kind)
+	}
+	s.options.PlainSecrets = s.secrets == secretsPlain
+	return nil
+}
+
+// stdin is how standard input is called.
+const stdin = "-"
+
+func (s *stamping) run(cmd *cobra.Command, files []string) error {
+	if len(files) == 0 {
+		files = []string{stdin}
+	}
+	result, err := s.stamp(files, cmd.InOrStdin())
+	if err != nil {
+		return exitError{err.Error(), codeUnreadable}
+	}
+	for _, note := range result.Notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), note)
+	}
+	switch {
+	case s.check:
+		return tellChanges(cmd.OutOrStdout(), result)
+	case s.inPlace:
+		err = rewrite(result.Files)
+	default:
+		out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
+		_, err = result.WriteTo(out)
+		err = cmp.Or(err, out.Flush())
+	}
+	if err != nil {
+		return exitError{err.Error(), codeUnreadable}
+	}
+	return nil
+}
+
+func (s *stamping) stamp(files []string, in io.Reader) (*stamp.Result, error) {
+	if s.keyFile != "" {
+		random, err := os.ReadFile(s.keyFile)
+		if err != nil {
+			return nil, fmt.Errorf("--key-file=%s: %w", s.keyFile, errors.Unwrap(err))
+		}
+		if s.options.Key, err = reload.NewDigestKey(random); err != nil {
+			return nil, fmt.Errorf("--key-file=%s: %w", s.keyFile, err)
+		}
+	}
+	stream := stamp.New(s.options)
+	for _, file := range files {
+		if err := readInto(stream, file, in); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	result, err := stream.Stamp()
+	if err != nil {
+		return nil, fmt.Errorf("nothing is stamped:\n%w", err)
+	}
+	return result, nil
+}
+
+func readInto(stream *stamp.Stream, file string, in io.Reader) error {
+	if file == stdin {
+		return stream.Read("stdin", in)
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	defer opened.Close()
+	err = stream.Read(file, opened)
+	return cmp.Or(errors.Unwrap(err), err)
+}
+
+func tellChanges(out io.Writer, result *stamp.Result) error {
+	var changed []string
+	for _, f := range result.Files {
+		if f.Changed() {
+			changed = append(changed, f.Name)
+			fmt.Fprint(out, f.Diff())
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return exitError{"not stamped, or not with the data that is there now: " + strings.Join(changed, ", "), codeFindings}
+}

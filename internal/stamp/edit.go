@@ -146,13 +146,13 @@ func (e *editor) slots(obj *object, pods *template, key string) ([]slot, error) 
 
 // replacing puts another value where a stamp is.
 func (e *editor) replacing(obj *object, value *yaml.Node) ([]slot, error) {
-	at := e.offset(value)
-	if value.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
-		at++
-	}
-	if !bytes.HasPrefix(e.text[min(at, len(e.text)):], []byte(value.Value)) {
+	at := e.offset(value) // in front of its tag and quotes, if it has any
+	line, _, _ := bytes.Cut(e.text[at:], []byte("\n"))
+	behind := bytes.Index(line, []byte(value.Value))
+	if behind < 0 {
 		return nil, wrong(value, "the stamp of %s is written in a way that is not understood: put it on one line", obj)
 	}
+	at += behind
 	return []slot{{at: at, end: at + len(value.Value)}}, nil
 }
 

@@ -1,0 +1,375 @@
+package stamp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// hand writes the same manifests in ever other ways.
+type hand struct {
+	*rand.Rand
+	b   strings.Builder
+	eol string
+}
+
+// field is a key with a value: a string, a list of []field, a []field, or nil.
+type field struct {
+	key   string
+	value any
+}
+
+func (h *hand) one(of ...string) string { return of[h.IntN(len(of))] }
+
+func (h *hand) scalar(s string, flow bool) string {
+	if s == "" || s == "null" {
+		return s
+	}
+	switch h.IntN(4) {
+	case 0:
+		return "'" + s + "'"
+	case 1:
+		return `"` + s + `"`
+	case 2:
+		if h.IntN(10) == 0 && !flow {
+			return "!!str " + s
+		}
+	}
+	if s == "1" || s == "true" {
+		return `"` + s + `"`
+	}
+	return s
+}
+
+// filler is what may stand between lines.
+func (h *hand) filler() {
+	for h.IntN(4) == 0 {
+		h.b.WriteString(h.one("", "   ", "# a comment", "    # annotations: {a: b}", "# ---") + h.eol)
+	}
+}
+
+func (h *hand) inline(value any) {
+	blank := func() { h.b.WriteString(h.one("", " ", "  ", h.eol+strings.Repeat(" ", 30))) }
+	switch value := value.(type) {
+	case string:
+		h.b.WriteString(h.scalar(value, true))
+	case []field:
+		h.b.WriteString("{")
+		for i, f := range value {
+			if i > 0 {
+				h.b.WriteString(",")
+			}
+			blank()
+			h.b.WriteString(h.scalar(f.key, true) + ": ")
+			h.inline(f.value)
+		}
+		blank()
+		h.b.WriteString("}")
+	case [][]field:
+		h.b.WriteString("[")
+		for i, item := range value {
+			if i > 0 {
+				h.b.WriteString(",")
+			}
+			blank()
+			h.inline(item)
+		}
+		h.b.WriteString("]")
+	case nil:
+		h.b.WriteString("null")
+	}
+}
+
+func (h *hand) block(fields []field, indent int, firstInLine bool) {
+	for i, f := range fields {
+		if i > 0 || !firstInLine {
+			h.filler()
+			h.b.WriteString(strings.Repeat(" ", indent))
+		}
+		h.b.WriteString(h.scalar(f.key, false) + h.one("", "", " ") + ":")
+		deeper := indent + 1 + h.IntN(4)
+		end := func() { h.b.WriteString(h.one("", "", "  ", " # a comment: {") + h.eol) }
+		switch value := f.value.(type) {
+		case string:
+			h.b.WriteString(" " + h.scalar(value, false))
+			end()
+		case nil:
+			h.b.WriteString(h.one("", " null", " ~", " Null"))
+			end()
+		case []field:
+			if len(value) == 0 || h.IntN(4) == 0 {
+				h.b.WriteString(" ")
+				h.inline(value)
+				end()
+				continue
+			}
+			h.b.WriteString(h.one("", "", "", " &"+h.one("a", "b")+"1", " !!map"))
+			end()
+			h.block(value, deeper, false)
+		case [][]field:
+			if h.IntN(4) == 0 {
+				h.b.WriteString(" ")
+				h.inline(value)
+				end()
+				continue
+			}
+			end()
+			at := indent + h.IntN(3)
+			for _, item := range value {
+				h.filler()
+				gap := 1 + h.IntN(3)
+				h.b.WriteString(strings.Repeat(" ", at) + "-" + strings.Repeat(" ", gap))
+				h.block(item, at+1+gap, true)
+			}
+		}
+	}
+}
+
+func (h *hand) shuffled(fields ...field) []field {
+	h.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	return fields
+}
+
+// stream writes a ConfigMap and a Deployment. Data and label are what the tests change.
+func (h *hand) stream(data, label string) string {
+	h.eol = h.one("\n", "\n", "\r\n")
+	if h.IntN(8) == 0 {
+		h.b.WriteString(byteOrderMark)
+	}
+	if h.IntN(8) == 0 {
+		h.b.WriteString("%YAML 1.1" + h.eol + "---" + h.eol)
+	}
+	cm := h.shuffled(field{"apiVersion", "v1"}, field{"kind", "ConfigMap"}, field{"data", []field{{"a", data}}},
+		field{"metadata", h.shuffled(field{"name", "web"}, field{"labels", []field{{"a", label}}})})
+	template := []field{{"spec", []field{{"containers", [][]field{h.shuffled(
+		field{"name", "app"}, field{"envFrom", [][]field{{{"configMapRef", []field{{"name", "web"}}}}}},
+	)}}}}}
+	if meta, ok := h.metadata(label); ok {
+		template = h.shuffled(append(template, field{"metadata", meta})...)
+	}
+	pods := h.shuffled(field{"apiVersion", "apps/v1"}, field{"kind", "Deployment"}, field{"metadata", []field{{"name", "web"}}},
+		field{"spec", h.shuffled(field{"replicas", "1"}, field{"template", template})})
+	for i, doc := range h.either(cm, pods) {
+		if i > 0 {
+			h.b.WriteString(h.one("", "", "..."+h.eol) + "---" + h.one("", "", " ", " # next") + h.eol)
+		}
+		h.filler()
+		if h.IntN(5) == 0 {
+			h.inline(doc)
+			h.b.WriteString(h.eol)
+		} else {
+			h.block(doc, 0, false)
+		}
+	}
+	return h.b.String()
+}
+
+func (h *hand) either(a, b []field) [][]field {
+	if h.IntN(2) == 0 {
+		return [][]field{b, a}
+	}
+	return [][]field{a, b}
+}
+
+func (h *hand) metadata(label string) (any, bool) {
+	labels := field{"labels", []field{{"app", label}}}
+	switch h.IntN(9) {
+	case 0:
+		return nil, false
+	case 1:
+		return nil, true
+	case 2:
+		return []field{}, true
+	case 3:
+		return []field{labels}, true
+	case 4:
+		return h.shuffled(labels, field{"annotations", nil}), true
+	case 5:
+		return h.shuffled(labels, field{"annotations", []field{}}), true
+	case 6:
+		return h.shuffled(labels, field{"annotations", h.shuffled(field{"a", "b"}, field{"c/d", "ü"})}), true
+	case 7:
+		return h.shuffled(labels, field{"annotations", h.shuffled(field{"a", "b"}, field{"checksum/config", h.one("no-config-data", "reroll1:0123")})}), true
+	default:
+		return []field{{"annotations", []field{{"checksum/config", "of somebody"}}}}, true
+	}
+}
+
+// objects reads a stream as kubectl does, with another parser.
+func objects(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	// What splits for kubectl knows no byte order mark, no directive and no line break of two characters.
+	text = strings.ReplaceAll(strings.TrimPrefix(text, byteOrderMark), "\r\n", "\n")
+	text = strings.TrimPrefix(text, "%YAML 1.1\n")
+	documents := k8syaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
+	for {
+		raw, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var one map[string]any
+		if err := yaml.UnmarshalStrict(raw, &one); err != nil {
+			t.Fatalf("%v in\n%s", err, raw)
+		}
+		if one != nil {
+			all = append(all, one)
+		}
+	}
+}
+
+// take removes the stamp, and what is then empty, and returns it.
+func take(obj map[string]any, keys ...string) (value string) {
+	spec, _ := obj["spec"].(map[string]any)
+	template, _ := spec["template"].(map[string]any)
+	meta, _ := template["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	for _, key := range keys {
+		if text, ok := annotations[key].(string); ok && reload.IsStamp(text) {
+			value += text
+			delete(annotations, key)
+		}
+	}
+	if len(annotations) == 0 {
+		delete(meta, "annotations")
+	}
+	if len(meta) == 0 {
+		delete(template, "metadata")
+	}
+	return value
+}
+
+// betweenEnds returns what of two texts is not at the beginning or at the end of both.
+func betweenEnds(a, b string) (string, string) {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
+}
+
+func stampText(t *testing.T, o Options, text string) string {
+	t.Helper()
+	got := stamped(o, []txtar.File{{Name: "in", Data: []byte(text)}})
+	if got["error"] != "" {
+		t.Fatalf("%s\n%s", got["error"], text)
+	}
+	return got["out"]
+}
+
+func stampOf(data string) string {
+	cm := reload.FromConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Data: map[string]string{"a": data}}, reload.DefaultNames())
+	return reload.Stamp([]reload.StampedSource{{Kind: "ConfigMap", Name: "web", Digest: cm.Digest}})
+}
+
+const variants = 300
+
+// In whatever way manifests are written: the stamp is there, and nothing else differs, not by a byte.
+func TestHoweverItIsWritten(t *testing.T) {
+	o := optionsOf(t, []byte("all"))
+	for seed := range uint64(variants) {
+		write := func(data, label string) string {
+			h := hand{Rand: rand.New(rand.NewPCG(seed, 1))}
+			return h.stream(data, label)
+		}
+		in := write("x", "l")
+		out := stampText(t, o, in)
+		was, is := objects(t, in), objects(t, out)
+		for i := range was {
+			take(was[i], "checksum/config", "checksum/reroll")
+		}
+		value := ""
+		for i := range is {
+			value += take(is[i], "checksum/config", "checksum/reroll")
+		}
+		if diff := cmp.Diff(was, is); diff != "" || value != stampOf("x") {
+			t.Fatalf("seed %d: %s is %q\n%s\n%s", seed, diff, value, in, out)
+		}
+		removed, _ := betweenEnds(in, out)
+		switch strings.ToLower(removed) {
+		case "", "null", "~", "no-config-data", "no-config-dat", "0123":
+		default:
+			t.Fatalf("seed %d: %q was taken away\n%s\n%s", seed, removed, in, out)
+		}
+		if again := stampText(t, o, out); again != out {
+			t.Fatalf("seed %d: a second time\n%s", seed, cmp.Diff(out, again))
+		}
+		// Data alone counts.
+		if other := stampText(t, o, write("x", "other")); !strings.Contains(other, value) {
+			t.Fatalf("seed %d: another label changes the stamp", seed)
+		}
+		if other := stampText(t, o, write("y", "l")); strings.Contains(other, value) || !strings.Contains(other, stampOf("y")) {
+			t.Fatalf("seed %d: other data does not change the stamp", seed)
+		}
+	}
+}
+
+// FuzzText stamps whatever text there is: it is refused, or it differs by nothing but stamps.
+func FuzzText(f *testing.F) {
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			f.Add(file.Data)
+		}
+	}
+	for seed := range uint64(50) {
+		h := hand{Rand: rand.New(rand.NewPCG(seed, 2))}
+		f.Add([]byte(h.stream("x", "l")))
+	}
+	o := optionsOf(&testing.T{}, []byte("all\njobs\nplain"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got := stamped(o, []txtar.File{{Name: "in", Data: text}})
+		if got["error"] != "" {
+			return
+		}
+		if rest := withoutLines(got["out"]); rest != withoutLines(string(text)) && !bytes.Contains(text, []byte("{")) && !strings.Contains(strings.ToLower(string(text)), "null") && !bytes.Contains(text, []byte("~")) {
+			t.Errorf("more than lines with stamps differs:\n%s", cmp.Diff(string(text), got["out"]))
+		}
+		if again := stamped(o, []txtar.File{{Name: "in", Data: []byte(got["out"])}}); again["out"] != got["out"] {
+			t.Errorf("a second time: %s\n%s", again["error"], cmp.Diff(got["out"], again["out"]))
+		}
+	})
+}
+
+// withoutLines leaves out what stamps can be made of.
+func withoutLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		switch strings.TrimSpace(line) {
+		case "metadata:", "annotations:":
+			continue
+		}
+		if strings.Contains(line, "checksum/") {
+			continue
+		}
+		fmt.Fprintln(&b, strings.TrimSpace(line))
+	}
+	return b.String()
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -135,7 +136,11 @@ func (s *stamping) validate(files []string) error {
 // stdin is how standard input is called.
 const stdin = "-"
 
+// garbage is how much there may be, in percent of what is in use, which is the text of all manifests.
+const garbage = 40
+
 func (s *stamping) run(cmd *cobra.Command, files []string) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	if len(files) == 0 {
 		files = []string{stdin}
 	}

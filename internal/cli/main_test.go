@@ -16,7 +16,7 @@ import (
 // kubectl asks another name for what may come next, with the words alone.
 func TestKubectlIsAnsweredWhatMayComeNext(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	code := Main("/usr/local/bin/kubectl_complete-reroll", []string{"sta"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
+	code := Main("/usr/local/bin/kubectl_complete-reroll", []string{"stat"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
 	if want := "status\tWhether pods run with what their ConfigMaps and Secrets hold\n:4\n"; code != 0 || stdout.String() != want {
 		t.Errorf("exit code %d, %q, want %q", code, stdout.String(), want)
 	}

@@ -54,7 +54,7 @@ data gets the value no-config-data. Deployments, StatefulSets, DaemonSets, CronJ
 --workload-kind names.
 
 The exit code is 0 if all went well, 1 if --check found something to stamp, and 2 if something could not be read or written.`,
-		Example: `  kustomize build . | %[1]s stamp --all | kubectl apply -f -
+		Example: `  kubectl kustomize . | %[1]s stamp --all > all.yaml
   %[1]s stamp --in-place deploy/*.yaml
   %[1]s stamp --check deploy/*.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,7 +76,7 @@ type counted struct {
 func (c *counted) Write(p []byte) (int, error) {
 	c.bytes += len(p)
 	const stamp = "checksum/config: reroll1:"
-	text := append(c.last, p...)
+	text := slices.Concat(c.last, p)
 	c.stamps += bytes.Count(text, []byte(stamp))
 	c.last = bytes.Clone(text[max(0, len(text)-len(stamp)+1):])
 	return len(p), nil

@@ -196,7 +196,7 @@ func TestWhatStampRefuses(t *testing.T) {
 		"--annotation=a/b/c":                      "--annotation=a/b/c is no annotation key",
 		"--workload-kind=Ship":                    `--workload-kind: "Ship" is no kind`,
 		"--workload-kind=example.org/v1/Ship:a..": `has the path "a.."`,
-		"a.yaml a.yaml":                           "a.yaml is given twice",
+		"a.yaml b.yaml a.yaml":                    "a.yaml is given twice",
 		"--auto-annotation=":                      "--auto-annotation is empty",
 		"--key-file=" + short + " a.yaml":         "digest key has 5 bytes, must have at least 32",
 		"--key-file=/nowhere a.yaml":              "--key-file=/nowhere: no such file or directory",

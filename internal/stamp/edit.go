@@ -108,7 +108,6 @@ const step = 2
 
 // slots are the places for an annotation of a pod template. Whether one is right shows when it is tried.
 func (e *editor) slots(obj *object, pods *template, key string) ([]slot, error) {
-	path := strings.Join(pods.path, ".")
 	if pods.shared != "" {
 		return nil, wrong(pods.node, "%s is written once for several places, by an anchor, and a stamp there would change all of them: write it out", pods.shared)
 	}
@@ -116,7 +115,7 @@ func (e *editor) slots(obj *object, pods *template, key string) ([]slot, error) 
 	names := []string{"metadata", "annotations", key}
 	orMerge := []string{"", ", or merge the others in by <<", ""}
 	for i, name := range names {
-		path += "." + name
+		path := strings.Join(append(slices.Clone(pods.path), names[:i+1]...), ".")
 		nextKey, next := own(at, name)
 		if i == len(names)-1 {
 			if next != nil {
@@ -208,11 +207,7 @@ func spelt(key string) string {
 
 // inline writes keys as JSON, up to the value.
 func inline(names []string) (before, after string) {
-	for _, name := range names {
-		before += "{" + `"` + name + `": `
-		after += "}"
-	}
-	return before + `"`, `"` + after
+	return `{"` + strings.Join(names, `": {"`) + `": "`, `"` + strings.Repeat("}", len(names))
 }
 
 func (e *editor) addingInline(mapping *yaml.Node, names []string) []slot {

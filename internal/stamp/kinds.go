@@ -2,6 +2,7 @@ package stamp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -16,10 +17,8 @@ func ParseKind(text string) (Kind, error) {
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
 		return Kind{}, fmt.Errorf("%q is no kind: it must be like apps.kruise.io/v1alpha1/CloneSet, or apps.kruise.io/v1alpha1/CloneSet:spec.template", text)
 	}
-	for _, field := range k.Template {
-		if field == "" {
-			return Kind{}, fmt.Errorf("%q has the path %q, which must be like spec.template", text, path)
-		}
+	if slices.Contains(k.Template, "") {
+		return Kind{}, fmt.Errorf("%q has the path %q, which must be like spec.template", text, path)
 	}
 	k.Group, k.Kind = parts[0], parts[2]
 	return k, nil

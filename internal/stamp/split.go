@@ -16,7 +16,7 @@ type document struct {
 	// found are the pod templates in it that get a stamp.
 	found []*target
 	// before stands for the document without the stamps.
-	before print
+	before meaning
 	edits  []edit
 }
 

@@ -8,17 +8,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// print stands for what a document says, without the stamps that are or will be in it.
-type print [sha256.Size]byte
+// meaning stands for what a document says, without the stamps that are or will be in it.
+type meaning [sha256.Size]byte
 
-// printOf leaves out the annotation of each pod template. Where it is the only one, annotations count like none at all, and
+// meaningOf leaves out the annotation of each pod template. Where it is the only one, annotations count like none at all, and
 // so does metadata that has nothing else.
-func printOf(t *tree, stamped map[*yaml.Node]string) print {
+func meaningOf(t *tree, stamped map[*yaml.Node]string) meaning {
 	p := printer{Hash: sha256.New(), stamped: stamped}
 	if t.root != nil {
 		p.node(t.root)
 	}
-	return print(p.Sum(nil))
+	return meaning(p.Sum(nil))
 }
 
 type printer struct {
@@ -115,7 +115,7 @@ func (o *Options) holds(d *document, text []byte) bool {
 		}
 	}
 	stamped := o.stampedIn(t, objects, d.found)
-	if len(stamped) != len(d.found) || printOf(t, stamped) != d.before {
+	if len(stamped) != len(d.found) || meaningOf(t, stamped) != d.before {
 		return false
 	}
 	for _, target := range d.found {

@@ -1,0 +1,111 @@
+package stamp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// sources are all of a stream. Of one Secret there can be several, if some are what it is made of.
+type sources map[reload.SourceKey][]*source
+
+// gather refuses to choose between two that are not alike.
+func gather(documents []*document, read [][]*source) (sources, error) {
+	all := sources{}
+	var failed []error
+	for i := range documents {
+	next:
+		for _, src := range read[i] {
+			for _, before := range all[src.key] {
+				if before.kind != src.kind {
+					continue
+				}
+				if before.digest != src.digest {
+					failed = append(failed, &Error{File: src.file, Line: src.line, Text: fmt.Sprintf(
+						"%s is here a second time, with other data than in %s:%d", called(src.kind, src.key), before.file, before.line)})
+				}
+				continue next
+			}
+			all[src.key] = append(all[src.key], src)
+		}
+	}
+	return all, errors.Join(failed...)
+}
+
+func called(kind string, key reload.SourceKey) string {
+	return (&object{kind: kind, ns: key.Namespace, name: key.Name}).String()
+}
+
+// settle computes the stamps.
+func (o *Options) settle(documents []*document, all sources) ([]string, error) {
+	var notes []string
+	var failed []error
+	for _, d := range documents {
+		for _, t := range d.found {
+			covered, told := o.cover(t, all)
+			t.value = reload.Stamp(covered)
+			for _, about := range told {
+				at := &Error{File: d.file.Name, Line: d.line + t.line - 1, Text: t.about + ": " + about.text}
+				if about.missing && o.Missing == MissingError {
+					failed = append(failed, at)
+				} else if !about.missing || o.Missing == MissingWarn {
+					notes = append(notes, at.Error())
+				}
+			}
+		}
+	}
+	return notes, errors.Join(failed...)
+}
+
+// lack is something that a stamp does not cover.
+type lack struct {
+	text    string
+	missing bool
+}
+
+// cover returns the sources of a stamp: those that would roll the workload if a controller watched it.
+func (o *Options) cover(t *target, all sources) ([]reload.StampedSource, []lack) {
+	var covered []reload.StampedSource
+	var lacks []lack
+	add := func(key reload.SourceKey, refers bool) {
+		for _, src := range all[key] {
+			switch {
+			case !t.policy.Judge(key, src.annotations, refers, o.All).Concerned:
+			case src.kind == reload.Secret.String() && !o.secrets():
+				lacks = append(lacks, lack{text: called(src.kind, key) + " is left out: Secrets count with --key-file, or with --secrets=plain"})
+			case !src.empty:
+				covered = append(covered, reload.StampedSource{Kind: src.kind, Name: key.Name, Digest: src.digest})
+			}
+		}
+	}
+	for _, ref := range t.references {
+		key := ref.Key.In(t.ns)
+		if ref.Key.Kind != reload.ConfigMap && ref.Key.Kind != reload.Secret {
+			continue
+		}
+		add(key, true)
+		needed := slices.ContainsFunc(ref.Uses, func(u reload.Use) bool { return !u.Optional })
+		if needed && len(all[key]) == 0 && t.policy.Judge(key, reload.SourceAnnotations{Match: true}, true, o.All).Concerned {
+			lacks = append(lacks, lack{text: called(key.Kind.String(), key) + ", which it needs, is not among these manifests, and not in the stamp", missing: true})
+		}
+	}
+	// What it names without referring to it, in a list of the annotations.
+	if len(t.policy.Named()) > 0 {
+		for key := range all {
+			if key.Namespace == t.ns && t.policy.Names(key.Local()) && !t.refers(key.Local()) {
+				add(key, false)
+			}
+		}
+	}
+	slices.SortStableFunc(lacks, func(a, b lack) int { return strings.Compare(a.text, b.text) })
+	return covered, lacks
+}
+
+func (t *target) refers(key reload.LocalKey) bool {
+	return slices.ContainsFunc(t.references, func(r reload.Reference) bool { return r.Key == key })
+}
+
+func (o *Options) secrets() bool { return o.PlainSecrets || o.Key.ID() != "" }

@@ -57,7 +57,10 @@ func optionsOf(t *testing.T, comment []byte) Options {
 
 // stamped returns all that there is to compare.
 func stamped(o Options, files []txtar.File) map[string]string {
-	s := New(o)
+	return stampedFrom(New(o), files)
+}
+
+func stampedFrom(s *Stream, files []txtar.File) map[string]string {
 	for _, f := range files {
 		if err := s.Read(f.Name, bytes.NewReader(f.Data)); err != nil {
 			return map[string]string{"error": err.Error() + "\n"}
@@ -118,6 +121,11 @@ func TestGolden(t *testing.T) {
 				if diff := cmp.Diff(want[name], got[name]); diff != "" {
 					t.Errorf("%s: -want +got\n%s", name, diff)
 				}
+			}
+			part := New(o)
+			part.long = 0
+			if diff := cmp.Diff(got, stampedFrom(part, in)); diff != "" {
+				t.Errorf("with the items of lists by themselves: -whole +items\n%s", diff)
 			}
 			if want["error"] == "" {
 				everyWay(t, o, in, want["out"])

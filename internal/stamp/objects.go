@@ -26,12 +26,19 @@ func (o *object) String() string {
 }
 
 // objects are those of a document, also those that are in lists.
-func (t *tree) objects(namespace string) ([]*object, error) {
-	if t.root == nil || isNull(t.root) {
+func (d *document) objects(t *tree, namespace string) ([]*object, error) {
+	if t.root == nil || isNull(t.root) || d.shell {
 		return nil, nil
 	}
 	w := walk{tree: t, namespace: namespace}
-	err := w.visit(t.root, "", "", false, 0)
+	if d.list == nil {
+		err := w.visit(t.root, "", "", false, 0)
+		return w.found, err
+	}
+	if t.root.Kind != yaml.SequenceNode || len(t.root.Content) != 1 {
+		return nil, wrong(t.root, "it is no item of a list")
+	}
+	err := w.visit(t.root.Content[0], d.list.kind, d.list.apiVersion, false, 1)
 	return w.found, err
 }
 
@@ -59,12 +66,9 @@ func (w *walk) visit(n *yaml.Node, kind, apiVersion string, shared bool, depth i
 	if items := get(n, "items"); strings.HasSuffix(kind, "List") && items != nil && (items.Kind == yaml.SequenceNode || isNull(items)) {
 		_, written := own(n, "items")
 		shared = shared || written == nil || written.Kind == yaml.AliasNode || w.shared[items]
-		ofItems := strings.TrimSuffix(kind, "List")
-		if ofItems == "" || ofItems == "Resource" {
-			ofItems, apiVersion = "", ""
-		}
+		kind, apiVersion := ofItems(kind, apiVersion)
 		for _, item := range items.Content {
-			if err := w.visit(item, ofItems, apiVersion, shared, depth+1); err != nil {
+			if err := w.visit(item, kind, apiVersion, shared, depth+1); err != nil {
 				return err
 			}
 		}

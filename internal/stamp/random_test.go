@@ -157,6 +157,11 @@ func FuzzText(f *testing.F) {
 	o := optionsOf(&testing.T{}, []byte("all\njobs\nplain"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got := stamped(o, []txtar.File{{Name: "in", Data: text}})
+		part := New(o)
+		part.long = 0
+		if diff := cmp.Diff(got, stampedFrom(part, []txtar.File{{Name: "in", Data: text}})); diff != "" {
+			t.Errorf("with the items of lists by themselves: -whole +items\n%s", diff)
+		}
 		if got["error"] != "" {
 			return
 		}

@@ -13,6 +13,9 @@ type document struct {
 	// line is that of the file on which it begins.
 	line int
 	text []byte
+	// list is the one that it is an item of, or, if it is its shell, what is around the items.
+	list  *list
+	shell bool
 	// found are the pod templates in it that get a stamp.
 	found []*target
 	// before stands for the document without the stamps.
@@ -31,7 +34,11 @@ func split(from io.Reader, each func(line int, text []byte)) error {
 	first, line := 1, 1
 	open, begun := false, true // a line may come in parts
 	flush := func() {
-		if len(text) > 0 {
+		switch {
+		case len(text) >= long: // not copied: there may be no room for another one
+			each(first, text)
+			text = nil
+		case len(text) > 0:
 			each(first, bytes.Clone(text))
 		}
 		text, first, open = text[:0], line, false

@@ -49,6 +49,8 @@ type Stream struct {
 	options   Options
 	files     []*File
 	documents []*document
+	// long is the constant, but for tests.
+	long int
 }
 
 // File is one of a stream.
@@ -58,15 +60,20 @@ type File struct {
 }
 
 // New returns an empty stream.
-func New(o Options) *Stream { return &Stream{options: o} }
+func New(o Options) *Stream { return &Stream{options: o, long: long} }
 
 // Read adds a file. It fails only if that cannot be read: what is in it is looked at by Stamp.
 func (s *Stream) Read(name string, from io.Reader) error {
 	f := &File{Name: name}
 	err := split(from, func(line int, text []byte) {
-		d := &document{file: f, line: line, text: text}
-		f.documents = append(f.documents, d)
-		s.documents = append(s.documents, d)
+		all := []*document{{file: f, line: line, text: text}}
+		if len(text) >= s.long {
+			if parts := parted(all[0]); parts != nil {
+				all = parts
+			}
+		}
+		f.documents = append(f.documents, all...)
+		s.documents = append(s.documents, all...)
 	})
 	s.files = append(s.files, f)
 	return err
@@ -82,10 +89,15 @@ type Result struct {
 // Stamp stamps everything, or fails with all mistakes that there are. A second call is not possible.
 func (s *Stream) Stamp() (*Result, error) {
 	read := make([][]*source, len(s.documents))
-	if err := s.each(func(i int, d *document) (err error) {
-		read[i], err = s.options.read(d)
+	failed := s.each(func(i int, d *document) (err error) {
+		if read[i], err = s.options.read(d); err != nil && d.list != nil {
+			d.list.failed.Store(true)
+			return nil
+		}
 		return err
-	}); err != nil {
+	})
+	s.rejoin(read, failed)
+	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
 	all, err := gather(s.documents, read)
@@ -96,14 +108,31 @@ func (s *Stream) Stamp() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.each(func(_ int, d *document) error { return s.options.place(d) }); err != nil {
+	if err := errors.Join(s.each(func(_ int, d *document) error { return s.options.place(d) })...); err != nil {
 		return nil, err
 	}
 	return &Result{Files: s.files, Notes: notes}, nil
 }
 
+// rejoin reads lists as a whole of which a part could not be read by itself.
+func (s *Stream) rejoin(read [][]*source, failed []error) {
+	for i, d := range s.documents {
+		if d.list == nil || !d.list.failed.Load() {
+			continue
+		}
+		if d.list.parts[0] == d {
+			for j := range d.list.parts {
+				read[i+j] = nil
+			}
+			var err error
+			read[i], err = s.options.read(d.list.join())
+			failed[i] = d.in(err)
+		}
+	}
+}
+
 // each works on several documents at a time. The mistakes come in the order of the stream.
-func (s *Stream) each(work func(i int, d *document) error) error {
+func (s *Stream) each(work func(i int, d *document) error) []error {
 	failed := make([]error, len(s.documents))
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -115,16 +144,19 @@ func (s *Stream) each(work func(i int, d *document) error) error {
 		})
 	}
 	workers.Wait()
-	return errors.Join(failed...)
+	return failed
 }
 
 // read notes what matters of a document, and keeps nothing else of it but its text.
 func (o *Options) read(d *document) ([]*source, error) {
+	if d.shell {
+		return nil, nil // it was read before its list was parted
+	}
 	t, err := parse(d.text)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := t.objects(o.Namespace)
+	objects, err := d.objects(t, o.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +227,7 @@ func (o *Options) place(d *document) error {
 
 // alone tells whether a slot is right for one target, the others as they are.
 func (o *Options) alone(d *document, t *target, s slot) bool {
-	others := &document{file: d.file, text: d.text, before: d.before}
+	others := &document{file: d.file, text: d.text, list: d.list, before: d.before}
 	for _, other := range d.found {
 		same := *other
 		if other != t {

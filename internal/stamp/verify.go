@@ -105,7 +105,7 @@ func (o *Options) holds(d *document, text []byte) bool {
 	if err != nil {
 		return false
 	}
-	objects, err := t.objects(o.Namespace)
+	objects, err := d.objects(t, o.Namespace)
 	if err != nil {
 		return false
 	}

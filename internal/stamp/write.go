@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -88,8 +89,10 @@ func (r *Result) between(i int) string {
 
 func (r *Result) lastBefore(i int) *document {
 	for i--; i >= 0; i-- {
-		if all := r.Files[i].documents; len(all) > 0 {
-			return all[len(all)-1]
+		for _, d := range slices.Backward(r.Files[i].documents) {
+			if len(d.text) > 0 {
+				return d
+			}
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/stamp"
 )
@@ -24,7 +25,6 @@ import (
 type stamping struct {
 	options        stamp.Options
 	cfg            config.Config
-	kinds          []string
 	missing        string
 	secrets        string
 	keyFile        string
@@ -50,8 +50,8 @@ Without files, or for -, standard input is read. All of them are looked at toget
 is written unless everything could be read.
 
 The annotation is checksum/config, or checksum/reroll where somebody else's value stands in that. A workload without
-data gets the value no-config-data. Deployments, StatefulSets, DaemonSets, CronJobs and Argo Rollouts get it, and what
---workload-kind names.
+data gets the value no-config-data. Deployments, StatefulSets, DaemonSets and CronJobs get it, Argo Rollouts and the other
+custom kinds that reroll run knows, and what --workload-kind names.
 
 The exit code is 0 if all went well, 1 if --check found something to stamp, and 2 if something could not be read or written.`,
 		Example: `  kubectl kustomize . | %[1]s stamp --all > all.yaml
@@ -80,7 +80,6 @@ func (s *stamping) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.inPlace, "in-place", false, "write into the files")
 	flags.BoolVar(&s.check, "check", false, "write nothing, and show what would be changed")
 	flags.BoolVar(&s.options.Jobs, "jobs", false, "stamp Jobs too: the API server refuses another stamp on a Job that exists")
-	flags.StringArrayVar(&s.kinds, "workload-kind", nil, "a kind with a pod template, such as apps.kruise.io/v1alpha1/CloneSet, or with its path behind a colon if that is not spec.template (repeatable)")
 	flags.StringVarP(&s.options.Namespace, "namespace", "n", "", "the namespace of objects that have none in their manifest")
 	flags.StringVar(&s.missing, "missing", string(stamp.MissingWarn), "what to do about a source that pods need and that is not among the manifests: ignore, warn, error")
 	flags.StringVar(&s.keyFile, "key-file", "", "a file with at least 32 random bytes; with it, Secrets count")
@@ -88,6 +87,9 @@ func (s *stamping) bind(flags *pflag.FlagSet) {
 
 	controller := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	s.cfg.BindDecisionFlags(controller)
+	added := controller.Lookup("workload-kind")
+	added.Usage = "GROUP/VERSION/KIND[:path.to.template] of a custom kind with a pod template, such as example.org/v1/Sandbox: it is stamped too (default path: spec.template); may be given several times"
+	flags.AddFlag(added)
 	controller.VisitAll(func(f *pflag.Flag) {
 		if strings.HasSuffix(f.Name, "-annotation") && !strings.HasPrefix(f.Name, "pause-") {
 			f.Hidden = true // in the way of the others, and for whoever gives it to reroll run
@@ -122,12 +124,12 @@ func (s *stamping) validate(files []string) error {
 			return fmt.Errorf("%s is given twice", file)
 		}
 	}
-	for _, text := range s.kinds {
-		kind, err := stamp.ParseKind(text)
+	for _, text := range s.cfg.WorkloadKinds {
+		kind, err := kinds.ParseAdded(text)
 		if err != nil {
-			return fmt.Errorf("--workload-kind: %w", err)
+			return err // Validate says so before
 		}
-		s.options.Kinds = append(s.options.Kinds, kind)
+		s.options.Kinds = append(s.options.Kinds, stamp.Kind{Group: kind.Group, Kind: kind.Kind, Template: kind.Template})
 	}
 	s.options.PlainSecrets = s.secrets == secretsPlain
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -43,11 +44,11 @@ func optionsOf(t *testing.T, comment []byte) Options {
 		case "missing":
 			o.Missing = Missing(value)
 		case "kind":
-			kind, err := ParseKind(value)
+			kind, err := kinds.ParseAdded(value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.Kinds = append(o.Kinds, kind)
+			o.Kinds = append(o.Kinds, Kind{kind.Group, kind.Kind, kind.Template})
 		default:
 			t.Fatalf("no such option: %q", line)
 		}

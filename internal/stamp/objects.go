@@ -93,7 +93,7 @@ type Kind struct {
 	Template []string
 }
 
-// builtIn are the kinds that are known without being told of them. A change of the pod template of a ReplicaSet or of a
+// builtIn are the kinds that are known without being told of them, as the controller does. A change of the pod template of a ReplicaSet or of a
 // ReplicationController rolls nothing, so they are not among them.
 func builtIn(jobs bool) []Kind {
 	all := []Kind{
@@ -102,6 +102,11 @@ func builtIn(jobs bool) []Kind {
 		{"apps", "DaemonSet", []string{"spec", "template"}},
 		{"batch", "CronJob", []string{"spec", "jobTemplate", "spec", "template"}},
 		{"argoproj.io", "Rollout", []string{"spec", "template"}},
+		{"apps.openshift.io", "DeploymentConfig", []string{"spec", "template"}},
+		{"apps.kruise.io", "CloneSet", []string{"spec", "template"}},
+		{"apps.kruise.io", "StatefulSet", []string{"spec", "template"}},
+		{"apps.kruise.io", "DaemonSet", []string{"spec", "template"}},
+		{"serving.knative.dev", "Service", []string{"spec", "template"}},
 	}
 	if jobs {
 		all = append(all, Kind{"batch", "Job", []string{"spec", "template"}})

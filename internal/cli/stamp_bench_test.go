@@ -36,6 +36,7 @@ func BenchmarkStamp(b *testing.B) {
 }
 
 func benchmarkStamp(b *testing.B, in []byte) {
+	b.Helper()
 	if n := bytes.Count(in, []byte("apiVersion: ")) / manyObjects * manyObjects; n != manyObjects || len(in) < manyBytes || len(in) > manyBytes*11/10 {
 		b.Fatalf("%d objects of %d bytes", n, len(in))
 	}

@@ -99,8 +99,8 @@ func TestTheFlagsOfStamp(t *testing.T) {
 			seen[value] = about
 		})
 	}
-	if code, stdout, _ := runStamp(file); code != 0 || stdout != unstamped {
-		t.Errorf("exit code %d, and what nobody has opted in is stamped:\n%s", code, stdout)
+	if code, stdout, stderr := runStamp(file); code != 0 || stdout != unstamped || !strings.Contains(stderr, "no workload is opted in") {
+		t.Errorf("exit code %d, and what nobody has opted in is stamped:\n%s%s", code, stdout, stderr)
 	}
 	if _, stdout, _ := runStamp("--all", "--annotation=example.org/config", file); !strings.Contains(stdout, "        example.org/config: "+configMapAlone+"\n") {
 		t.Errorf("another annotation:\n%s", stdout)

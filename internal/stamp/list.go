@@ -15,6 +15,7 @@ const long = 64 << 10
 type list struct {
 	// kind and apiVersion are what the list says of its items, empty where it says nothing.
 	kind, apiVersion string
+	text             []byte
 	// parts are the documents, in front of them what comes before the first item.
 	parts []*document
 	// failed tells that a part could not be read by itself.
@@ -36,7 +37,7 @@ func parted(d *document) []*document {
 	if items := get(shell.root, "items"); items == nil || !isNull(items) || apiVersion == "" || !strings.HasSuffix(kind, "List") {
 		return nil
 	}
-	l := &list{}
+	l := &list{text: d.text}
 	l.kind, l.apiVersion = ofItems(kind, apiVersion)
 	line := d.line
 	from := 0
@@ -92,13 +93,9 @@ func ofItems(kind, apiVersion string) (itemKind, itemVersion string) {
 
 // join makes one document of the parts again.
 func (l *list) join() *document {
-	first := l.parts[0]
-	for _, part := range l.parts[1:] {
-		first.text = append(first.text[:len(first.text):len(first.text)], part.text...)
-		part.text = nil
-	}
 	for _, part := range l.parts {
-		part.list, part.shell, part.found = nil, false, nil
+		*part = document{file: part.file, line: part.line}
 	}
-	return first
+	l.parts[0].text = l.text
+	return l.parts[0]
 }

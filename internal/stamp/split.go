@@ -18,6 +18,8 @@ type document struct {
 	shell bool
 	// found are the pod templates in it that get a stamp.
 	found []*target
+	// passed tells that there is a workload that gets none, because it is not opted in.
+	passed bool
 	// before stands for the document without the stamps.
 	before meaning
 	edits  []edit

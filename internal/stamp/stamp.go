@@ -111,6 +111,11 @@ func (s *Stream) Stamp() (*Result, error) {
 	if err := errors.Join(s.each(func(_ int, d *document) error { return s.options.place(d) })...); err != nil {
 		return nil, err
 	}
+	stamped := func(d *document) bool { return len(d.found) > 0 }
+	passed := func(d *document) bool { return d.passed }
+	if slices.ContainsFunc(s.documents, passed) && !slices.ContainsFunc(s.documents, stamped) {
+		notes = append(notes, "no workload is opted in, so none is stamped; --all stamps those too that say nothing about it")
+	}
 	return &Result{Files: s.files, Notes: notes}, nil
 }
 
@@ -172,6 +177,10 @@ func (o *Options) read(d *document) ([]*source, error) {
 			sources = append(sources, src)
 		}
 		found, err := o.readTarget(edit, t, obj)
+		if errors.Is(err, errNotOptedIn) {
+			d.passed = true
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

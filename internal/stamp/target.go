@@ -65,6 +65,8 @@ func (t *tree) find(obj *object, kind Kind) *template {
 	return found
 }
 
+var errNotOptedIn = errors.New("it is not opted in")
+
 // readTarget returns nil for an object that gets no stamp.
 func (o *Options) readTarget(edit func() *editor, t *tree, obj *object) (*target, error) {
 	kind, ok := o.kindOf(obj)
@@ -82,7 +84,7 @@ func (o *Options) readTarget(edit func() *editor, t *tree, obj *object) (*target
 	annotations := texts(get(pods.node, "metadata", "annotations"))
 	policy, _ := reload.ParsePolicy(texts(get(obj.node, "metadata", "annotations")), annotations, o.Names)
 	if !policy.OptedIn(o.All) {
-		return nil, nil
+		return nil, errNotOptedIn
 	}
 	found := &target{about: obj.String(), ns: obj.ns, line: obj.node.Line, policy: policy, references: reload.References(spec)}
 	if found.key, err = o.choose(obj, get(pods.node, "metadata", "annotations")); err != nil {

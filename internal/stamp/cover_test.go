@@ -1,0 +1,70 @@
+package stamp
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+const covered = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, labels: {from: the manifest}}
+data: {b: "2", a: null}
+binaryData: {c: AAEC}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: db}
+data:
+  user: YWRt
+  password: b2xk
+stringData: {password: hunter2}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: app, envFrom: [{secretRef: {name: db}}, {configMapRef: {name: web}}]}]}}}
+`
+
+// What the API server makes of the manifests has the same stamp, if the key and the namespace are those of the manifests.
+func TestAStampCanBeMadeAgainFromTheCluster(t *testing.T) {
+	key, err := reload.NewDigestKey([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func(ns string, key reload.DigestKey) string {
+		web := reload.FromConfigMap(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web", Labels: map[string]string{"of": "somebody"}},
+			Data:       map[string]string{"a": "", "b": "2"}, BinaryData: map[string][]byte{"c": {0, 1, 2}},
+		}, reload.DefaultNames())
+		db := reload.FromSecret(&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "db"},
+			Data:       map[string][]byte{"user": []byte("adm"), "password": []byte("hunter2")},
+		}, key, reload.DefaultNames())
+		return reload.Stamp([]reload.StampedSource{{Kind: "ConfigMap", Name: "web", Digest: web.Digest}, {Kind: "Secret", Name: "db", Digest: db.Digest}})
+	}
+	is := func(options string) string {
+		out := stampText(t, optionsOf(t, []byte(options)), covered)
+		_, rest, _ := strings.Cut(out, `checksum/config": "`)
+		value, _, _ := strings.Cut(rest, `"`)
+		return value
+	}
+	if got, want := is("all\nkey\nnamespace shop"), made("shop", key); got != want {
+		t.Errorf("%s, and of the cluster %s", got, want)
+	}
+	for about, other := range map[string]string{
+		"another namespace": made("elsewhere", key),
+		"no key":            made("shop", reload.DigestKey{}),
+	} {
+		if is("all\nkey\nnamespace shop") == other {
+			t.Errorf("%s: the same stamp", about)
+		}
+	}
+	if got, want := is("all\nplain"), made("shop", reload.DigestKey{}); got != want {
+		t.Errorf("without a key the namespace counts: %s, and of the cluster %s", got, want)
+	}
+}

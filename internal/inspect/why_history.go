@@ -1,0 +1,152 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// history is what was done, and what happens next.
+func (x *Explanation) history(p *pageText) {
+	if !x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) && !x.Ledger.There {
+		return
+	}
+	p.entry("ledger", x.ledger())
+	if x.Pods != nil && x.Pods.Count > 0 {
+		p.entry("pods", fmt.Sprintf("%s, the oldest of %s", counted(int64(x.Pods.Count), "pod"), ago(x.Pods.Oldest, x.Now)))
+	}
+	if x.Last != nil {
+		p.entry("last event", fmt.Sprintf("%s, %s: %s", x.Last.Reason, ago(x.Last.At, x.Now), oneLine(strings.TrimPrefix(x.Last.Note, x.Last.Reason+": "))))
+	}
+	if x.Asked == nil || x.rolls(x.Asked) {
+		p.entry("next", x.next())
+	}
+}
+
+func (x *Explanation) ledger() string {
+	l := &x.Ledger
+	switch {
+	case !l.There:
+		return "none: the controller has not noted what its pods were started with"
+	case l.Err != nil:
+		return l.Err.Error()
+	}
+	text := counted(l.Counter, "reload")
+	if l.Counter == 0 {
+		text = "no reload yet"
+	}
+	var marks []string
+	for _, m := range x.Workload.Marks.Env {
+		marks = append(marks, m.Variable)
+	}
+	if x.Workload.Marks.ReloadedFrom != "" {
+		marks = append(marks, "annotation "+x.Settings.Names.LastReloadedFrom)
+	}
+	if len(marks) > 0 {
+		text += "; marks: " + listed(marks, "and")
+	}
+	return text
+}
+
+func (x *Explanation) next() string {
+	d := &x.Decision
+	quiet := x.Settings.quiet(&x.Workload)
+	switch {
+	case x.LeftOut != "" || x.State == NotOptedIn:
+		return "nothing"
+	case d.Reverted != nil && d.Reverted.Final:
+		return "nothing more is written until the content changes again; docs/gitops.md#reverted says what helps"
+	case d.Reverted != nil && d.Action == reload.Reload:
+		return "it is rolled once more, by another mark"
+	case x.State == Stale && d.Action == reload.Reload:
+		return "as soon as the controller acts, it is rolled"
+	case d.Action == reload.Reload:
+		return fmt.Sprintf("it is rolled when its sources were quiet for %s, %s at most", quiet, max(quiet, x.Settings.SettleMax))
+	case d.Action == reload.AwaitRun:
+		return "when that Job has ended, another one is made"
+	case d.Action == reload.AwaitRest:
+		return "when its rollout has ended, its pods are asked"
+	case !x.any():
+		return "nothing, until one of its sources is there"
+	case !x.Ledger.There && x.Settings.Controller == "":
+		return "nothing, until a controller runs: the README says how to install it"
+	case !x.Ledger.There:
+		return "nothing, until the controller has noted what its pods were started with"
+	case x.Workload.Progress.Held && !x.Workload.AtRest:
+		return x.resumes()
+	case x.Workload.Progress.Paused && !x.Workload.AtRest:
+		return "nothing, as long as it is paused: " + resume(&x.Workload)
+	case x.State == Rolling || x.Cause == reload.CauseAborted:
+		text := "its rollout goes on"
+		if x.Cause != "" {
+			text = "its rollout waits for that; docs/following.md#" + string(x.Cause) + " says what helps"
+		}
+		return text
+	default:
+		return fmt.Sprintf("it is rolled when a source that rolls it has other content, and was quiet for %s", quiet)
+	}
+}
+
+// resume is how one sets a paused workload going.
+func resume(w *reload.Workload) string {
+	key := w.Key
+	switch {
+	case key.Kind == "Rollout":
+		return "kubectl argo rollouts promote -n " + key.Namespace + " " + key.Name
+	case w.Custom:
+		return "set spec.paused to false"
+	}
+	return "kubectl rollout resume -n " + key.Namespace + " " + ref(key)
+}
+
+// resumes says what becomes of a pause of ours.
+func (x *Explanation) resumes() string {
+	if until, ok := x.Workload.PauseUntil(); ok && until.After(x.Now) {
+		return fmt.Sprintf("in %s the controller resumes it, and all that has changed until then rolls at once", until.Sub(x.Now).Round(time.Second))
+	}
+	return "as soon as the controller acts, it is resumed"
+}
+
+// settings says whose they are.
+func (x *Explanation) settings(p *pageText) { x.Settings.tell(p, x.Now) }
+
+// tell says what the settings are, and from where.
+func (s *Settings) tell(p *pageText, now time.Time) {
+	text := "it was not found (" + s.Assumed + "); assumed are the defaults"
+	if s.Assumed != "" && len(s.Beyond) > 0 {
+		text += " and " + strings.Join(s.Beyond, " ")
+	}
+	if s.Assumed == "" {
+		text = "in namespace " + s.Controller
+		switch {
+		case s.Silent:
+			text += ", which nobody runs now"
+		case !s.Heard.IsZero():
+			text += ", last heard " + ago(s.Heard, now)
+		}
+		text += "; " + cmp.Or(strings.Join(s.Beyond, " "), "its settings are the defaults")
+	}
+	p.entry("controller", text)
+	if len(s.Beside) > 0 {
+		p.entry("", s.beside())
+	}
+}
+
+// mostBeside bounds how many are named.
+const mostBeside = 3
+
+// beside names the controllers that were not chosen, and says how to choose one.
+func (s *Settings) beside() string {
+	named := s.Beside[:min(len(s.Beside), mostBeside)]
+	text := "another one is in namespace " + named[0]
+	if len(named) > 1 {
+		text = "others are in the namespaces " + listed(named, "and")
+	}
+	if more := len(s.Beside) - len(named); more > 0 {
+		text = fmt.Sprintf("others are in the namespaces %s and %d more", strings.Join(named, ", "), more)
+	}
+	return text + "; --controller-namespace=" + named[0] + " asks about that one"
+}

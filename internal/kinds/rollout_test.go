@@ -84,6 +84,44 @@ func TestWhatIsNotLookedForCannotMakeARolloutUnreadable(t *testing.T) {
 	}
 }
 
+// Where all are opted in, a Rollout is without any annotation: who made it is told in the same words.
+func TestARolloutWithoutADeploymentIsTold(t *testing.T) {
+	const told = "spec.workloadRef names a ReplicaSet, which is not rolled; let it name a Deployment"
+	auto := func(value string) func(map[string]any) {
+		return set(map[string]any{"reloader.stakater.com/auto": value}, "metadata", "annotations")
+	}
+	for about, tc := range map[string]struct {
+		all     bool
+		changes []func(map[string]any)
+		want    string
+	}{
+		"it is opted in":                    {false, []func(map[string]any){auto("true")}, told},
+		"it is opted in, and so are all":    {true, []func(map[string]any){auto("true")}, told},
+		"all are opted in":                  {true, nil, told},
+		"all are opted in, and it opts out": {true, []func(map[string]any){auto("false")}, ""},
+		"it is not opted in":                {false, nil, ""},
+	} {
+		t.Run(about, func(t *testing.T) {
+			ref := set(map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"}, "spec", "workloadRef")
+			w := readRollout(t, append(tc.changes, ref)...)
+			if tc.all {
+				w.OptAllIn()
+			}
+			if got := problemsOf(&w); got != tc.want {
+				t.Errorf("told %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func problemsOf(w *reload.Workload) string {
+	var all []string
+	for _, p := range w.Problems {
+		all = append(all, p.String())
+	}
+	return strings.Join(all, ". ")
+}
+
 func TestPatchesOfARollout(t *testing.T) {
 	const head = `{"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{"reroll.dev/ledger":"{\"v\":1}"}}`
 	for about, tc := range map[string]struct {

@@ -98,7 +98,7 @@ func (a annotations) searchesForNothing(own annotations, names Names) bool {
 
 // searchesIfAll is searchesForNothing where all workloads are opted in, but for
 // those of which that is told anyhow.
-func searchesIfAll(policy Policy, own, template map[string]string, names Names) *Problem {
+func searchesIfAll(policy Policy, own, template map[string]string, names Names) []Problem {
 	searches := false
 	for _, kind := range policy.kinds {
 		if kind.search && (kind.auto == on || kind.optedIn(true) == 0) {
@@ -113,26 +113,27 @@ func searchesIfAll(policy Policy, own, template map[string]string, names Names) 
 	if own[names.Search] != "true" {
 		at = annotations{values: template, inTemplate: true}
 	}
-	found := at.problem(names.Search, "has no effect beside --auto-reload-all, which covers all that the workload refers to")
-	return &found
+	return []Problem{at.problem(names.Search, "has no effect beside --auto-reload-all, which covers all that the workload refers to")}
 }
 
-// OptAllIn adds the problem that a workload has only where all are opted in unless
+// OptAllIn adds the problems that a workload has only where all are opted in unless
 // they opt out.
 func (w *Workload) OptAllIn() {
-	if w.ifAll != nil {
-		w.Problems = append(w.Problems, *w.ifAll)
-	}
+	w.Problems = append(w.Problems, w.ifAll...)
 }
 
 // Borrow notes whose pod template the workload uses. That one is marked, so that
 // nothing here restarts pods; markable tells that it can be.
 func (w *Workload) Borrow(lender WorkloadKey, markable bool, names Names) {
 	w.Borrows = &lender
-	if !markable && w.Policy.OptedIn(false) {
-		w.Problems = append(w.Problems, Problem{
-			Message: fmt.Sprintf("spec.workloadRef names a %s, which is not rolled; let it name a Deployment", lender.Kind),
-		})
+	if !markable {
+		found := Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which is not rolled; let it name a Deployment", lender.Kind)}
+		switch {
+		case w.Policy.OptedIn(false):
+			w.Problems = append(w.Problems, found)
+		case w.Policy.OptedIn(true):
+			w.ifAll = append(w.ifAll, found)
+		}
 	}
 	if markable && w.Policy.RolloutStrategy() == RolloutRestart {
 		w.Problems = append(w.Problems, Problem{

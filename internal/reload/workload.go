@@ -87,8 +87,8 @@ type Workload struct {
 	Selector *metav1.LabelSelector
 	Policy   Policy
 	Problems []Problem
-	// ifAll is the one that comes with --auto-reload-all, nil without one.
-	ifAll *Problem
+	// ifAll are those that come with --auto-reload-all.
+	ifAll []Problem
 	// Borrows is the object whose pod template this one uses; nil for one that
 	// has its own.
 	Borrows *WorkloadKey

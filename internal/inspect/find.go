@@ -65,7 +65,7 @@ func (o *Objects) Lender(key reload.WorkloadKey) (reload.WorkloadKey, error) {
 		return key, fmt.Errorf("%s uses the pod template of %s, and %s", key, lender, o.settings.passesOver(o, key))
 	}
 	if _, ok := o.workloads[*lender]; !ok {
-		return key, fmt.Errorf("%s uses the pod template of %s, which does not exist or may not be read", key, lender)
+		return key, fmt.Errorf("%s uses the pod template of %s, which does not exist, may not be read or is not rolled", key, lender)
 	}
 	return *lender, nil
 }

@@ -64,7 +64,7 @@ func (e *Evaluation) orphans() []Answer {
 			continue
 		}
 		if _, ok := e.state.Workload(*w.Borrows); !ok {
-			a := Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist or may not be read", w.Borrows)}
+			a := Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist, may not be read or is not rolled", w.Borrows)}
 			a.doubt(a.Detail)
 			all = append(all, a)
 		}

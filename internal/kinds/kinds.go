@@ -127,8 +127,7 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	w := reload.NewWorkload(k.WorkloadKind, parts.Meta, parts.Selector, parts.Template, names)
 	w.Generation = parts.Meta.Generation
 	if parts.Borrows != nil {
-		markable := slices.ContainsFunc(k.among, func(lender Kind) bool { return lender.Name == parts.Borrows.Kind })
-		w.Borrow(*parts.Borrows, markable, names)
+		w.Borrow(*parts.Borrows, parts.Borrows.Kind == lending, names)
 		w.Generation = parts.Observed
 	}
 	w.Parent = k.among.parentOf(parts.Meta)

@@ -1,10 +1,12 @@
 package kinds
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,8 +36,9 @@ type rolloutObject struct {
 		RestartAt string                 `json:"restartAt"`
 		// WorkloadRef names the object that has the template.
 		WorkloadRef struct {
-			Kind string `json:"kind"`
-			Name string `json:"name"`
+			APIVersion string `json:"apiVersion"`
+			Kind       string `json:"kind"`
+			Name       string `json:"name"`
 		} `json:"workloadRef"`
 	} `json:"spec"`
 	Status struct {
@@ -50,13 +53,13 @@ type rolloutObject struct {
 
 func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 	var o rolloutObject
-	if err := decode(obj, &o, "metadata", "spec.selector", "spec.template", "spec.restartAt", "spec.workloadRef.kind", "spec.workloadRef.name",
+	if err := decode(obj, &o, "metadata", "spec.selector", "spec.template", "spec.restartAt", "spec.workloadRef.apiVersion", "spec.workloadRef.kind", "spec.workloadRef.name",
 		"status.observedGeneration", "status.workloadObservedGeneration", "status.replicas", "status.updatedReplicas", "status.restartedAt"); err != nil {
 		return Parts{}, err
 	}
 	var borrows *reload.WorkloadKey
 	if ref := o.Spec.WorkloadRef; ref.Name != "" {
-		borrows = &reload.WorkloadKey{Kind: ref.Kind, Namespace: o.Metadata.Namespace, Name: ref.Name}
+		borrows = &reload.WorkloadKey{Kind: lenderKind(ref.APIVersion, ref.Kind), Namespace: o.Metadata.Namespace, Name: ref.Name}
 	}
 	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // nothing yet is 0
 	seen := o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10)
@@ -67,6 +70,18 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 		Shape:  shapeOf(obj.Object, specTemplate()...),
 	}, nil
 }
+
+// lenderKind is the kind of object that has the template. Only a Deployment of apps is rolled for it: Argo Rollouts takes no
+// other of the kinds that are rolled here. The others are called so that none of those is meant.
+func lenderKind(apiVersion, kind string) string {
+	if gv, err := schema.ParseGroupVersion(apiVersion); err == nil && gv.Group == appsv1.GroupName && kind == lending {
+		return kind
+	}
+	return kind + " of " + cmp.Or(apiVersion, "no apiVersion")
+}
+
+// lending is the kind whose template a Rollout takes.
+const lending = "Deployment"
 
 // rolloutProgress is how far it has come. What cannot be read is not told, and harms nothing else. No number in the status
 // tells of pods that wait for a restart.

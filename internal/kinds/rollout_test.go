@@ -1,12 +1,15 @@
 package kinds
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -86,7 +89,7 @@ func TestWhatIsNotLookedForCannotMakeARolloutUnreadable(t *testing.T) {
 
 // Where all are opted in, a Rollout is without any annotation: who made it is told in the same words.
 func TestARolloutWithoutADeploymentIsTold(t *testing.T) {
-	const told = "spec.workloadRef names a ReplicaSet, which is not rolled; let it name a Deployment"
+	const told = "spec.workloadRef names a ReplicaSet of apps/v1, which is not rolled; let it name a Deployment of apps/v1"
 	auto := func(value string) func(map[string]any) {
 		return set(map[string]any{"reloader.stakater.com/auto": value}, "metadata", "annotations")
 	}
@@ -109,6 +112,40 @@ func TestARolloutWithoutADeploymentIsTold(t *testing.T) {
 			}
 			if got := problemsOf(&w); got != tc.want {
 				t.Errorf("told %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// Argo Rollouts takes templates of few kinds, and of those only Deployments are rolled here: another kind that is rolled for
+// itself lends nothing, nor does one that has the name of another group's.
+func TestOnlyADeploymentOfAppsLends(t *testing.T) {
+	all := All(Added{GroupVersionKind: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Deployment"}})
+	kind, ok := all.Of("argoproj.io", "Rollout")
+	if !ok {
+		t.Fatal("there is no Rollout")
+	}
+	for of, lends := range map[string]bool{
+		"apps/v1 Deployment": true, "apps/v1beta2 Deployment": true, "apps/v1 ReplicaSet": false, "v1 PodTemplate": false,
+		"apps/v1 StatefulSet": false, "apps/v1 DaemonSet": false, "batch/v1 CronJob": false, "argoproj.io/v1alpha1 Rollout": false,
+		"apps.kruise.io/v1beta1 StatefulSet": false, "example.org/v1 Deployment": false, " Deployment": false, "apps/v1/v1 Deployment": false,
+	} {
+		t.Run(of, func(t *testing.T) {
+			version, name, _ := strings.Cut(of, " ")
+			w, err := kind.Read(unstructuredRollout(
+				set(map[string]any{"reloader.stakater.com/auto": "true"}, "metadata", "annotations"),
+				set(map[string]any{"apiVersion": version, "kind": name, "name": "web"}, "spec", "workloadRef"),
+			), reload.DefaultNames())
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := slices.ContainsFunc(all, func(k Kind) bool { return k.Name == w.Borrows.Kind })
+			told := "spec.workloadRef names a " + name + " of " + cmp.Or(version, "no apiVersion") + ", which is not rolled; let it name a Deployment of apps/v1"
+			if lends {
+				told = ""
+			}
+			if got := problemsOf(&w); known != lends || got != told {
+				t.Errorf("its template is that of %s, told %q, want %q", w.Borrows, got, told)
 			}
 		})
 	}

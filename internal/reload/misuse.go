@@ -127,7 +127,7 @@ func (w *Workload) OptAllIn() {
 func (w *Workload) Borrow(lender WorkloadKey, markable bool, names Names) {
 	w.Borrows = &lender
 	if !markable {
-		found := Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which is not rolled; let it name a Deployment", lender.Kind)}
+		found := Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which is not rolled; let it name a Deployment of apps/v1", lender.Kind)}
 		switch {
 		case w.Policy.OptedIn(false):
 			w.Problems = append(w.Problems, found)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/buildinfo"
+	"github.com/reroll-dev/reroll/internal/config"
 )
 
 const about = `Reroll rolls Kubernetes workloads when the ConfigMaps and Secrets they use change.
@@ -53,13 +54,24 @@ func Main(called string, args []string, version string, getenv func(string) stri
 		return 0
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(stderr, "reroll: %s\n", text)
+		fmt.Fprintf(stderr, "reroll: %s\n", withoutTokens(text, args))
 	}
 	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), "unknown command") {
 		fmt.Fprintf(stderr, "See %s --help.\n", root.DisplayName())
 		return 2
 	}
 	return exitCode(err)
+}
+
+// withoutTokens hides what an error repeats of the command line and nobody else may see: an address of which somebody has put a
+// blank before is an argument, and such addresses hold tokens.
+func withoutTokens(text string, args []string) string {
+	for _, word := range args {
+		if strings.Contains(word, "://") {
+			text = strings.ReplaceAll(text, strconv.Quote(word), strconv.Quote(config.WithoutToken(word)))
+		}
+	}
+	return text
 }
 
 // plugin is the name by which kubectl starts what is called as kubectl reroll.

@@ -89,7 +89,7 @@ func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 		case slices.Contains([]string{"true", "false"}, text):
 			all[name] = text == "true"
 		case flag == webhookFlag:
-			all[name] = withoutToken(text)
+			all[name] = WithoutToken(text)
 		default:
 			all[name] = text
 		}
@@ -97,8 +97,8 @@ func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 	return all
 }
 
-// withoutToken returns what may be told about an address: scheme and host.
-func withoutToken(address string) string {
+// WithoutToken returns what may be told about an address: scheme and host.
+func WithoutToken(address string) string {
 	if strings.TrimSpace(address) == "" {
 		return ""
 	}

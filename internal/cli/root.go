@@ -93,7 +93,7 @@ func impliedRun(args []string) []string {
 	}
 }
 
-// withValues joins a flag that takes a value or none with a boolean behind it: --reload-on-create true. By itself the parser
+// withValues joins a flag that takes a value or none with the value behind it: --reload-on-create true. By itself the parser
 // takes that for an argument, and no command has any.
 func withValues(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
@@ -105,7 +105,7 @@ func withValues(root *cobra.Command, args []string) []string {
 		word := args[i]
 		name, isFlag := strings.CutPrefix(word, "--")
 		if f := cmd.Flags().Lookup(name); isFlag && f != nil && f.NoOptDefVal != "" && i+1 < len(args) {
-			if _, err := strconv.ParseBool(args[i+1]); err == nil {
+			if _, err := strconv.ParseBool(args[i+1]); err == nil || args[i+1] == config.Auto && config.TakesAuto(f) {
 				i++
 				word += "=" + args[i]
 			}

@@ -20,6 +20,15 @@ func bindArgoRollouts(to **bool, flags *pflag.FlagSet) {
 	}
 }
 
+// Auto is the value of a flag that need not be said.
+const Auto = "auto"
+
+// TakesAuto tells that a flag takes that beside true and false.
+func TakesAuto(flag *pflag.Flag) bool {
+	_, ok := flag.Value.(optionalBool)
+	return ok
+}
+
 // optionalBool is a boolean that need not be said.
 type optionalBool struct{ value **bool }
 
@@ -33,7 +42,7 @@ func (b optionalBool) String() string {
 
 // Set reads a value.
 func (b optionalBool) Set(text string) error {
-	if strings.TrimSpace(text) == "auto" {
+	if strings.TrimSpace(text) == Auto {
 		*b.value = nil
 		return nil
 	}

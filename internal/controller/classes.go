@@ -20,7 +20,7 @@ import (
 // all of those of a class together are the source.
 
 func classGroup() schema.GroupVersion {
-	return schema.GroupVersion{Group: "secrets-store.csi.x-k8s.io", Version: "v1"}
+	return schema.FromAPIVersionAndKind(reload.SecretProviderClass.APIVersion(), "").GroupVersion()
 }
 
 const (
@@ -122,9 +122,10 @@ func (c *Controller) definitions(namespace string) *sink {
 		c.classes.mu.Lock()
 		defer c.classes.mu.Unlock()
 		class := c.classes.of(key)
+		before := class.Definition()
 		if class.Define(meta, state.VersionOf(meta.ResourceVersion), c.opts.Names) {
-			if src, ok := class.Source(); ok && s.isNews(live) && c.acting.Load() {
-				c.tellSource(&src)
+			if now := class.Definition(); s.isNews(live) && c.acting.Load() {
+				c.tellClass(&before, &now)
 			}
 			c.putClass(class, nil, live)
 		}

@@ -44,6 +44,20 @@ func (c *Controller) tellSource(src *reload.Source) {
 	}
 }
 
+// tellClass does the same of the object of a class, which is there before anybody tells what the class holds.
+func (c *Controller) tellClass(before, now *reload.Source) {
+	if !c.looksAt(now.Key.Namespace) {
+		return
+	}
+	var known []reload.Problem
+	if before.UID == now.UID {
+		known = before.Problems
+	}
+	if problems := newAmong(now.Problems, known); len(problems) > 0 {
+		c.report.MisusedSource(now, problems)
+	}
+}
+
 func newAmong(problems, known []reload.Problem) []reload.Problem {
 	return slices.DeleteFunc(slices.Clone(problems), func(p reload.Problem) bool { return slices.Contains(known, p) })
 }

@@ -61,7 +61,10 @@ type Class struct {
 	// makingUp tells that the past is put together from what stands there.
 	makingUp bool
 
-	defined     bool
+	defined bool
+	// uid and definition, a resource version, are those of the object of the class.
+	uid         types.UID
+	definition  string
 	annotations SourceAnnotations
 	problems    []Problem
 }
@@ -99,6 +102,7 @@ func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names Names) boo
 	defined := fromMeta(SecretProviderClass, meta, names)
 	differs := !c.defined || c.annotations != defined.Annotations || !slices.Equal(c.problems, defined.Problems)
 	c.defined, c.annotations, c.problems = true, defined.Annotations, defined.Problems
+	c.uid, c.definition = defined.UID, defined.ResourceVersion
 	c.version = max(c.version, version)
 	return differs
 }
@@ -107,7 +111,14 @@ func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names Names) boo
 func (c *Class) Undefine() bool {
 	differs := c.annotations != SourceAnnotations{}
 	c.defined, c.annotations, c.problems = false, SourceAnnotations{}, nil
+	c.uid, c.definition = "", ""
 	return differs
+}
+
+// Definition is the object of the class, as far as there is anything to tell about it. It has no content, and the class stays
+// what it is when that object is made again: Source has no UID.
+func (c *Class) Definition() Source {
+	return Source{Key: c.key, UID: c.uid, ResourceVersion: c.definition, Annotations: c.annotations, Problems: c.problems}
 }
 
 // Unknown tells that nothing is left that speaks of the class.

@@ -158,6 +158,20 @@ func TestNoReportsAreNoOtherContent(t *testing.T) {
 	}
 }
 
+// What somebody has written on the object of a class can be told at once, and about that very object.
+func TestTheObjectOfAClassIsKnownBeforeAnyPodReports(t *testing.T) {
+	class := reload.NewClass(vault)
+	meta := &metav1.ObjectMeta{Name: "vault", Namespace: "shop", UID: "u-1", ResourceVersion: "9", Annotations: map[string]string{"reloader.stakater.com/mach": "true"}}
+	class.Define(meta, 9, reload.DefaultNames())
+	if got := class.Definition(); got.Key != vault || got.UID != "u-1" || got.ResourceVersion != "9" || len(got.Problems) != 1 {
+		t.Errorf("it is %+v", got)
+	}
+	class.Undefine()
+	if got := class.Definition(); got.UID != "" || got.ResourceVersion != "" || len(got.Problems) != 0 {
+		t.Errorf("after it is gone it is %+v", got)
+	}
+}
+
 // Each pod goes through the same versions at a pace of its own, and pods come and go. However their reports mix, each
 // rotation is one turn. Who sees no more than what stands there comes to the same content, unless the last to be written
 // was a pod that lags behind: nothing tells that from going back.

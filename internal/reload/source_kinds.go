@@ -22,8 +22,8 @@ const (
 // object is read.
 type sourceTraits struct {
 	kind SourceKind
-	// name is as manifests spell it.
-	name string
+	// name is as manifests spell it, and apiVersion is that of its objects.
+	name, apiVersion string
 	// keyed tells that its digests are made with the DigestKey.
 	keyed bool
 	// reported tells that pods report what they have of it. It may have been there
@@ -41,17 +41,17 @@ type sourceTraits struct {
 func sourceTable() [kindsOfSource]sourceTraits {
 	return [...]sourceTraits{
 		{
-			kind: ConfigMap, name: "ConfigMap", short: "cm",
+			kind: ConfigMap, name: "ConfigMap", apiVersion: "v1", short: "cm",
 			keys:    func(n *Names) kindNames { return kindNames{n.ConfigMap, n.ConfigMapExclude, n.ConfigMapAuto} },
 			entries: func(t *ledgerText) *map[string]Digest { return &t.ConfigMap },
 		},
 		{
-			kind: Secret, name: "Secret", short: "secret", keyed: true,
+			kind: Secret, name: "Secret", apiVersion: "v1", short: "secret", keyed: true,
 			keys:    func(n *Names) kindNames { return kindNames{n.Secret, n.SecretExclude, n.SecretAuto} },
 			entries: func(t *ledgerText) *map[string]Digest { return &t.Secret },
 		},
 		{
-			kind: SecretProviderClass, name: "SecretProviderClass", short: "spc", reported: true,
+			kind: SecretProviderClass, name: "SecretProviderClass", apiVersion: "secrets-store.csi.x-k8s.io/v1", short: "spc", reported: true,
 			keys:    func(n *Names) kindNames { return kindNames{n.SecretProviderClass, n.SPCExclude, n.SPCAuto} },
 			entries: func(t *ledgerText) *map[string]Digest { return &t.SPC },
 		},
@@ -83,6 +83,12 @@ func (k SourceKind) String() string {
 		return t.name
 	}
 	return fmt.Sprintf("SourceKind(%d)", uint8(k))
+}
+
+// APIVersion is that of the objects, for who refers to one.
+func (k SourceKind) APIVersion() string {
+	t, _ := k.traits()
+	return t.apiVersion
 }
 
 // Type returns the spelling used in marks, events and alerts.

@@ -95,7 +95,7 @@ func (r *Report) MisusedSource(src *reload.Source, problems []reload.Problem) {
 		return
 	}
 	r.events.publishAbout(&corev1.ObjectReference{
-		APIVersion: "v1", Kind: src.Key.Kind.String(), Namespace: src.Key.Namespace, Name: src.Key.Name,
+		APIVersion: src.Key.Kind.APIVersion(), Kind: src.Key.Kind.String(), Namespace: src.Key.Namespace, Name: src.Key.Name,
 		UID: src.UID, ResourceVersion: src.ResourceVersion,
 	}, warning, annotationIgnored, text)
 }

@@ -94,15 +94,19 @@ func TestWhatIsNamedAndNotThere(t *testing.T) {
 func TestMistakesOfAnObjectAreOneEventOnIt(t *testing.T) {
 	problems := []reload.Problem{{Annotation: "a", Value: "x", Message: "does nothing"}, {Annotation: "b", InTemplate: true, Message: "neither"}}
 	const want = `annotation a has "x": does nothing. annotation b of the pod template has "": neither`
-	src := &reload.Source{Key: reload.SourceKey{Kind: reload.Secret, Namespace: "shop", Name: "db"}, UID: "u-2"}
+	source := func(kind reload.SourceKind) *reload.Source {
+		return &reload.Source{Key: reload.SourceKey{Kind: kind, Namespace: "shop", Name: "db"}, UID: "u-2"}
+	}
+	apiVersions := map[string]string{"Secret": "v1", "SecretProviderClass": "secrets-store.csi.x-k8s.io/v1", "Deployment": web().APIVersion}
 	for kind, tell := range map[string]func(*desk){
-		"Deployment": func(d *desk) { d.Misused(web(), problems) },
-		"Secret":     func(d *desk) { d.MisusedSource(src, problems) },
+		"Deployment":          func(d *desk) { d.Misused(web(), problems) },
+		"Secret":              func(d *desk) { d.MisusedSource(source(reload.Secret), problems) },
+		"SecretProviderClass": func(d *desk) { d.MisusedSource(source(reload.SecretProviderClass), problems) },
 	} {
 		d := newDesk(t, false)
 		tell(d)
 		events := d.published()
-		if len(events) != 1 || events[0].Note != want || events[0].Reason != "AnnotationIgnored" || events[0].Type != "Warning" || events[0].Regarding.Kind != kind {
+		if len(events) != 1 || events[0].Note != want || events[0].Reason != "AnnotationIgnored" || events[0].Type != "Warning" || events[0].Regarding.Kind != kind || events[0].Regarding.APIVersion != apiVersions[kind] {
 			t.Errorf("%s: published %+v, want one that says %q", kind, events, want)
 		}
 		if !strings.Contains(d.log.String(), "does nothing") {

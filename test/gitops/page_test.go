@@ -82,8 +82,10 @@ func TestThePageSaysWhatWasSeen(t *testing.T) {
 			for i, want := range []string{
 				words(r.deployment.variable),
 				words(r.rollout.variable) + otherwise(ifBare, r.bare.variable, r.rollout.variable) + otherwise(upTo, before.rollout.variable, r.rollout.variable),
-				words(r.deployment.annotation) + otherwise(onRollout, r.rollout.annotation, r.deployment.annotation),
-				words(r.rollout.ledger) + otherwise("; `restartAt`: ", r.rollout.restart, r.rollout.ledger),
+				words(r.deployment.annotation) + otherwise(onRollout, r.rollout.annotation, r.deployment.annotation) +
+					otherwise(ifBare, r.bare.annotation, r.rollout.annotation),
+				words(r.deployment.ledger) + otherwise(onRollout, r.rollout.ledger, r.deployment.ledger) + otherwise(ifBare, r.bare.ledger, r.rollout.ledger) +
+					otherwise("; `restartAt`: ", r.rollout.restart, r.rollout.ledger) + otherwise(ifBare, r.bare.restart, r.rollout.restart),
 			} {
 				if cells[i+1] != want {
 					t.Errorf("%s, cell %d is %q, and what was seen is %q", cells[0], i+2, cells[i+1], want)

@@ -129,13 +129,20 @@ metadata: {name: noted, namespace: tools, annotations: {reroll.dev/ledger: "{}"}
 spec:
   selector: {matchLabels: {app: noted}}
   template: {metadata: {labels: {app: noted}}, spec: {containers: [{name: app, image: web}]}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: noted, namespace: tools, annotations: {reroll.dev/ledger: "{}"}}
+spec:
+  schedule: "0 0 1 1 *"
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: web}]}}}}
 `), 0o600))
 	r.run("kubectl create --filename=" + noted)
 }
 
 func (r *reader) noLedger() {
 	r.Helper()
-	if out := r.run("kubectl get deployments,rollouts.argoproj.io --all-namespaces --output=yaml"); strings.Contains(out, "reroll.dev/ledger") {
+	if out := r.run("kubectl get deployments,cronjobs,rollouts.argoproj.io --all-namespaces --output=yaml"); strings.Contains(out, "reroll.dev/ledger") {
 		r.Errorf("there are ledgers left:\n%s", out)
 	}
 	if out := r.run("kubectl --namespace tools get secrets"); strings.Contains(out, "reroll-digest-key") {

@@ -91,7 +91,7 @@ func (s *stage) bareRead(ctx context.Context) (time.Duration, error) {
 	kinds := []struct {
 		client   rest.Interface
 		resource string
-	}{{core, "configmaps"}, {core, "secrets"}, {apps, "deployments"}, {apps, "statefulsets"}, {apps, "daemonsets"}, {batch, "cronjobs"}}
+	}{{core, "configmaps"}, {core, "secrets"}, {apps, "deployments"}, {apps, "statefulsets"}, {apps, "daemonsets"}, {batch, "cronjobs"}, {batch, "jobs"}}
 	began := time.Now()
 	err := eachWith(ctx, len(kinds), kinds, func(ctx context.Context, of struct {
 		client   rest.Interface

@@ -49,10 +49,10 @@ func watchRights(cfg *config.Config) []rights.Right {
 		all = append(all, rights.To(kind.Resource.Group, kind.Resource.Resource, "list", "watch")...)
 		if !cfg.DryRun {
 			all = append(all, rights.To(kind.Resource.Group, kind.Resource.Resource, "patch")...)
-			all = append(all, runRights(kind)...)
+			all = append(all, jobRights(kind)...)
 		}
 	}
-	all = append(all, rights.To("", "pods", "list")...)
+	all = once(append(all, rights.To("", "pods", "list")...))
 	if !cfg.DryRun {
 		all = append(all, rights.Right{
 			Group: eventsv1.GroupName, Resource: "events", Verb: "create",
@@ -72,12 +72,26 @@ func watchRights(cfg *config.Config) []rights.Right {
 	return all
 }
 
-// runRights are what a kind takes besides whose reloads are Jobs.
-func runRights(kind kinds.Kind) []rights.Right {
+// once leaves out what is there already.
+func once(all []rights.Right) []rights.Right {
+	var kept []rights.Right
+	for _, r := range all {
+		if !slices.Contains(kept, r) {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// jobRights are what a kind takes besides whose reloads are Jobs.
+func jobRights(kind kinds.Kind) []rights.Right {
+	jobs := kinds.Jobs().Resource
+	if kind.Resource == jobs {
+		return rights.To(jobs.Group, jobs.Resource, "create", "delete")
+	}
 	if _, ok := kind.Adapter.(kinds.Runner); !ok {
 		return nil
 	}
-	jobs := kinds.Jobs().Resource
 	return append(rights.To(kind.Resource.Group, kind.Resource.Resource, "get"),
 		rights.To(jobs.Group, jobs.Resource, "list", "watch", "create", "patch")...)
 }

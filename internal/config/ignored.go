@@ -26,7 +26,7 @@ type Ignored struct {
 
 func (i *Ignored) bindFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&i.Resources, ignoredResourcesFlag, nil, "configmaps or secrets: they are not read, and roll nothing")
-	flags.StringSliceVar(&i.Workloads, ignoredWorkloadsFlag, nil, "cronjobs: they are not watched, and no change runs them; jobs is known too, and Jobs are left alone in any case")
+	flags.StringSliceVar(&i.Workloads, ignoredWorkloadsFlag, nil, "jobs, cronjobs or both: they are not watched, and no change runs them")
 }
 
 // validate calls refuse for every mistake, and warn for what is no reason to refuse to start.

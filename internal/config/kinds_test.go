@@ -60,7 +60,8 @@ func TestWhatIsNoKindIsRefusedWithWhatWouldBeRight(t *testing.T) {
 		"example.org/v1/Sandbox:spec..template":       `"spec..template" is no path`,
 		"example.org/v1/Sandbox:spec.sets[0].pod":     "is no path to a pod template",
 		"apps/v1/Deployment":                          "deployments are rolled without that: leave it out",
-		"batch/v1/Job":                                "Job.batch is a kind of Kubernetes itself: only custom kinds can be added",
+		"batch/v1/Job":                                "jobs are rolled without that: leave it out",
+		"batch/v1/Task":                               "Task.batch is a kind of Kubernetes itself: only custom kinds can be added",
 		"/v1/Pod":                                     `"" is no group`,
 		"apps.kruise.io/v1alpha1/CloneSet:spec.other": "the pod template of OpenKruise CloneSets is at spec.template, which is known: leave the path out",
 	} {

@@ -29,6 +29,8 @@ type API interface {
 	// Get and Create are for workloads whose reload is not a patch.
 	Get(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey) (runtime.Object, error)
 	Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error)
+	// Delete removes one of the objects that Create makes.
+	Delete(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, opts metav1.DeleteOptions) error
 	// Pods returns the pods of a workload.
 	Pods(ctx context.Context, w *reload.Workload) (reload.Pods, error)
 	// Running returns what they have of a reload, and what keeps them from being ready.
@@ -118,6 +120,11 @@ func (c Client) Create(ctx context.Context, kind kinds.Kind, namespace string, o
 	return c.group(kind.Resource.Group).Post().Namespace(namespace).Resource(kind.Resource.Resource).
 		SpecificallyVersionedParams(&metav1.CreateOptions{FieldManager: reload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(obj).Do(ctx).Get()
+}
+
+// Delete sends one request.
+func (c Client) Delete(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, opts metav1.DeleteOptions) error {
+	return c.group(kind.Resource.Group).Delete().Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).Body(&opts).Do(ctx).Error()
 }
 
 // podPage bounds the memory for the pods of one workload.

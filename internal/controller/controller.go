@@ -185,6 +185,8 @@ type Controller struct {
 	accepted map[reload.WorkloadKey]accepted
 	// runs are the Jobs that we have made, by what they were made of and by name.
 	runs map[reload.WorkloadKey]map[string]kinds.OwnRun
+	// replacing are the Jobs that are being made again.
+	replacing map[reload.WorkloadKey]*replacing
 	// acting tells that this is the instance that writes and tells.
 	acting atomic.Bool
 }
@@ -229,6 +231,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		turns:      map[reload.WorkloadKey]time.Time{},
 		unsure:     map[reload.WorkloadKey]sent{},
 		pathless:   map[string]func(){},
+		replacing:  map[reload.WorkloadKey]*replacing{},
 		runs:       map[reload.WorkloadKey]map[string]kinds.OwnRun{},
 	}
 }

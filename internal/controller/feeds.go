@@ -27,13 +27,15 @@ func (c *Controller) workloadFeeds() []feed {
 		served[k.Name] = &everywhere{}
 	}
 	for _, ns := range c.namespaces() {
-		if c.makesJobs() {
+		if c.watchesRuns() {
 			feeds = append(feeds, c.runFeed(ns))
 		}
 		for _, k := range c.kinds {
 			watched := WatchedKind(k, ns)
 			watched.FieldSelector, watched.Asked = c.fieldSelector(""), c.use(k) == Always
 			switch {
+			case k.Name == kinds.Jobs().Name:
+				feeds = append(feeds, c.feed(watched, c.jobs(c.workloads(k, ns), ns)))
 			case !k.Custom:
 				feeds = append(feeds, c.feed(watched, c.workloads(k, ns)))
 			case c.use(k) != Never:
@@ -140,7 +142,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.log.Error("an object cannot be read", "error", err.Error())
 			return
 		}
-		tells := s.isNews(live) && c.acting.Load()
+		tells := s.isNews(live) && c.acting.Load() && !c.replaces(w.Key)
 		if w.Borrows != nil {
 			c.putBorrower(w, live, tells)
 			return

@@ -140,7 +140,7 @@ func (h *history) start() {
 	h.clock.SetTime(h.server.Now().Add(skew))
 	opts := Options{
 		// The simulated server has no custom kinds, and no Jobs.
-		Kinds:  slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return k.Custom || k.Name == "CronJob" }),
+		Kinds:  slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return k.Custom || k.Name == "CronJob" || k.Name == "Job" }),
 		Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
 		AdoptRate: []float64{0.5, 20, 1000}[h.rand.IntN(3)],
 		Names:     reload.DefaultNames(),

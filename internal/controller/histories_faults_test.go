@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -129,6 +130,11 @@ func (p proxy) Get(context.Context, kinds.Kind, reload.WorkloadKey) (runtime.Obj
 // Create implements API.
 func (p proxy) Create(context.Context, kinds.Kind, string, runtime.Object) (runtime.Object, error) {
 	return nil, errNoRuns
+}
+
+// Delete implements API.
+func (p proxy) Delete(context.Context, kinds.Kind, reload.WorkloadKey, metav1.DeleteOptions) error {
+	return errNoRuns
 }
 
 var errNoRuns = errors.New("the simulated server has no Jobs")

@@ -15,6 +15,9 @@ import (
 
 // look reads a workload from the state, decides, writes at most once, and reports.
 func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
+	if c.goOn(ctx, key) {
+		return
+	}
 	began := c.clock.Now()
 	facts, ok := c.state.Facts(key)
 	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
@@ -194,6 +197,9 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.Decision) error {
 	w := &facts.Workload
 	kind := c.kinds[w.Key.Kind]
+	if d.Action == reload.Reload && w.Runs != nil && w.Runs.Once {
+		return c.copyJob(ctx, kind, facts, &d)
+	}
 	if runner, ok := kind.Adapter.(kinds.Runner); ok && d.Action == reload.Reload && !d.Found {
 		if err := c.makeRun(ctx, kind, runner, facts, &d); err != nil {
 			return err

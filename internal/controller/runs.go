@@ -22,8 +22,11 @@ import (
 // Job go. Whoever comes after a death between two of them finds the Job, and by it which write is next. A held Job does not
 // run, so it cannot end and be cleaned away before it was noted.
 
-// makesJobs tells that there is a kind whose reloads are Jobs.
-func (c *Controller) makesJobs() bool {
+// watchesRuns tells that there is a kind whose reloads are Jobs, and that not all Jobs are watched anyway.
+func (c *Controller) watchesRuns() bool {
+	if _, all := c.kinds[kinds.Jobs().Name]; all {
+		return false
+	}
 	for _, k := range c.kinds {
 		if _, ok := k.Adapter.(kinds.Runner); ok {
 			return !c.opts.DryRun
@@ -172,6 +175,11 @@ func (c *Controller) releaseOne(ctx context.Context, w *reload.Workload, run rel
 
 // runFeed brings the Jobs that we have made, also those that an instance before this one has left.
 func (c *Controller) runFeed(namespace string) feed {
+	watched := Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, LabelSelector: reload.RunLabel, NewList: kinds.Jobs().NewList}
+	return c.feed(watched, c.runSink(namespace))
+}
+
+func (c *Controller) runSink(namespace string) *sink {
 	s := &sink{
 		del:  func(name types.NamespacedName, _ string) { c.dropRun(name) },
 		keep: func(named map[types.NamespacedName]struct{}) { c.keepRuns(namespace, named) },
@@ -181,8 +189,7 @@ func (c *Controller) runFeed(namespace string) feed {
 			c.queue.add(r.Of, 0, 0)
 		}
 	}
-	watched := Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, LabelSelector: reload.RunLabel, NewList: kinds.Jobs().NewList}
-	return c.feed(watched, s)
+	return s
 }
 
 // putRun keeps a Job of ours.

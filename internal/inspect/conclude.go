@@ -89,6 +89,8 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	_, left := e.objects.parentOf(w.Key)
 	switch {
+	case w.LeftAlone != "":
+		a.State, a.Detail = NotOptedIn, w.LeftAlone
 	case !w.Policy.OptedIn(s.AutoReloadAll):
 		a.State, a.Detail = NotOptedIn, "nothing rolls it"
 	case left:

@@ -20,7 +20,7 @@ func TestHowAKindMayBeWritten(t *testing.T) {
 		"rollout": "Rollout", "rollouts.argoproj.io": "Rollout", "cloneset": "CloneSet", "clonesets.apps.kruise.io": "CloneSet",
 		"service": "Service.serving.knative.dev", "services.serving.knative.dev": "Service.serving.knative.dev",
 		"pool": "Pool.example.org", "pools": "Pool.example.org", "pool.example.org": "Pool.example.org",
-		"deployments.example.org": "", "pool.apps": "", "job": "", "": "", ".": "", "deployment.": "",
+		"deployments.example.org": "", "pool.apps": "", "job": "Job", "jobs.batch": "Job", "replicaset": "", "": "", ".": "", "deployment.": "",
 	} {
 		if got, ok := known.find(word); got != want || ok != (want != "") {
 			t.Errorf("%s: %q, %v", word, got, ok)

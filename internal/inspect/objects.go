@@ -61,6 +61,9 @@ func (o *Objects) Put(obj runtime.Object) {
 		if run, ok := kinds.ReadRun(typed); ok {
 			o.runs[types.NamespacedName{Namespace: typed.Namespace, Name: typed.Name}] = run
 		}
+		if _, ok := kinds.ReadCopy(typed); !ok {
+			o.putWorkload(obj)
+		}
 	default:
 		o.putWorkload(obj)
 	}

@@ -17,7 +17,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/controller"
-	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -49,8 +48,7 @@ func (s *Settings) Resources(ns string) []controller.Watched {
 		watched.Asked = true // one request, whatever comes of it
 		all = append(all, watched)
 	}
-	jobs := kinds.Jobs()
-	return append(all, controller.Watched{Resource: jobs.Resource, Namespace: ns, LabelSelector: reload.RunLabel, NewList: jobs.NewList})
+	return all
 }
 
 // page bounds what is in memory of one resource before it is digested.

@@ -130,7 +130,7 @@ func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
 
 // reads tells whether the controller looks at a kind of workload.
 func (s *Settings) reads(kind string) bool {
-	return kind != "Rollout" || s.ArgoRollouts == nil || *s.ArgoRollouts
+	return !slices.Contains(s.Ignored.Kinds, kind) && (kind != "Rollout" || s.ArgoRollouts == nil || *s.ArgoRollouts)
 }
 
 // unasked tells that a custom kind is one that the controller watches only where it happens to be allowed to. Of Rollouts more is
@@ -142,6 +142,9 @@ func (s *Settings) unasked(w controller.Watched) bool {
 
 // passesOver says why the controller does not look at a workload, empty if it does.
 func (s *Settings) passesOver(o *Objects, key reload.WorkloadKey) string {
+	if slices.Contains(s.Ignored.Kinds, key.Kind) {
+		return "the controller leaves " + key.Kind + "s alone (--ignored-workload-types)"
+	}
 	if !s.reads(key.Kind) {
 		return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
 	}

@@ -57,6 +57,8 @@ func (x *Explanation) head(paint Paint) string {
 		return fmt.Sprintf("A change of %s does not roll %s: %s.", x.Asked.Key, name, paint.in(yellow, x.whyNot(x.Asked)))
 	case x.Asked != nil:
 		return fmt.Sprintf("A change of %s rolls %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
+	case x.Workload.LeftAlone != "":
+		return fmt.Sprintf("%s is %s: %s. No change of a ConfigMap or Secret runs it again.", name, paint.in(yellow, "left alone"), x.Workload.LeftAlone)
 	case !optedIn:
 		return fmt.Sprintf("%s is %s: no change of a ConfigMap or Secret rolls it.", name, paint.in(yellow, "not opted in"))
 	case x.LeftOut != "":

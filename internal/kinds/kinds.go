@@ -80,6 +80,10 @@ type Parts struct {
 	// Observed which generation of it.
 	Borrows  *reload.WorkloadKey
 	Observed int64
+	// LeftAlone is why nothing may reload it, whatever it asks for. Ended tells that it has run, so that only annotations of
+	// its own make it run again.
+	LeftAlone string
+	Ended     bool
 	// RestartAt is what stands in the field that restarts the pods.
 	RestartAt string
 	// Shape is nil for kinds whose lists merge by name.
@@ -91,7 +95,7 @@ type Set []Kind
 
 // All returns those that are built in, and those that a user has added.
 func All(added ...Added) Set {
-	all := Set{deployment(), statefulSet(), daemonSet(), cronJob(), rollout(), deploymentConfig(), knativeService(), cloneSet(), advancedStatefulSet(), advancedDaemonSet()}
+	all := Set{deployment(), statefulSet(), daemonSet(), cronJob(), job(), rollout(), deploymentConfig(), knativeService(), cloneSet(), advancedStatefulSet(), advancedDaemonSet()}
 	for _, a := range added {
 		if i := all.indexOf(a.Group, a.Kind); i >= 0 {
 			all[i].Resource.Version, all[i].Asked = a.Version, true
@@ -134,6 +138,12 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	w.APIVersion = k.Resource.GroupVersion().String()
 	w.Marks.RestartAt = parts.RestartAt
 	w.Progress, w.Runs = parts.Progress, parts.Runs
+	switch {
+	case parts.LeftAlone != "":
+		w.Policy, w.LeftAlone = reload.NoPolicy(), parts.LeftAlone
+	case parts.Ended:
+		w.Policy = w.Policy.ByItself()
+	}
 	if k.Pausable {
 		w.Pause = reload.ReadPause(parts.Meta, parts.Progress.Paused, names)
 		w.Progress.Held = w.Pause.Ours()

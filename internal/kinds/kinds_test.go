@@ -47,6 +47,7 @@ func workloads() map[string]runtime.Object {
 		"StatefulSet.apps.kruise.io":  custom("apps.kruise.io/v1beta1", "StatefulSet", labels),
 		"DaemonSet.apps.kruise.io":    custom("apps.kruise.io/v1alpha1", "DaemonSet", labels),
 		"CronJob":                     &batchv1.CronJob{ObjectMeta: meta, Spec: batchv1.CronJobSpec{JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template()}}}},
+		"Job":                         &batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{Selector: selector, Template: template()}},
 	}
 }
 

@@ -80,6 +80,25 @@ func (p Policy) RolloutStrategy() RolloutStrategy {
 	return p.rollout
 }
 
+// NoPolicy is that of a workload that no source concerns, whoever is opted in.
+func NoPolicy() Policy {
+	var p Policy
+	for i := range p.kinds {
+		p.kinds[i] = kindPolicy{optsSet: true, auto: off}
+	}
+	return p
+}
+
+// ByItself is a policy that is not opted in where all are.
+func (p Policy) ByItself() Policy {
+	for i := range p.kinds {
+		if k := &p.kinds[i]; k.auto == unset && k.typed == unset {
+			k.auto = off
+		}
+	}
+	return p
+}
+
 // Over returns the policy of an object with another one below it, which counts
 // where this one says nothing: as the annotations of a pod template count below
 // those of its workload.

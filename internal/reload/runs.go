@@ -16,6 +16,9 @@ const RunLabel = "reroll.dev/run"
 type Runs struct {
 	// Suspended tells that the user wants no run now.
 	Suspended bool
+	// Once tells that the workload itself is the only run: it is made anew for
+	// another one, and so is its template.
+	Once bool
 	// Alone tells that no two runs may be at the same time, and Beside are those
 	// that have not ended then.
 	Alone  bool
@@ -64,7 +67,7 @@ func (r *Runs) pods() *Pods {
 // so of what runs and ends it says nothing.
 func (f *Facts) rollouts() WorkloadSeen {
 	seen := f.Seen
-	if f.Workload.Runs != nil {
+	if f.Workload.Runs != nil && !f.Workload.Runs.Once {
 		seen.Template, seen.Since = 0, 0
 	}
 	return seen

@@ -87,6 +87,8 @@ type Workload struct {
 	Selector *metav1.LabelSelector
 	Policy   Policy
 	Problems []Problem
+	// LeftAlone is why no source concerns it whatever it asks for, empty if one can.
+	LeftAlone string
 	// ifAll are those that come with --auto-reload-all.
 	ifAll []Problem
 	// Borrows is the object whose pod template this one uses; nil for one that

@@ -8,7 +8,7 @@ import (
 )
 
 func TestTheKindsAreThoseOfTheController(t *testing.T) {
-	known, here := kinds.All(), builtIn(false)
+	known, here := kinds.All(), builtIn(true)
 	for _, k := range here {
 		if _, ok := known.Of(k.Group, k.Kind); !ok {
 			t.Errorf("%s of %s is not one of the controller's", k.Kind, k.Group)

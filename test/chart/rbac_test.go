@@ -13,7 +13,7 @@ var watchRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"configmaps", "secrets"}, Verbs: []string{"list", "watch"}},
 	{APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets", "daemonsets"}, Verbs: []string{"list", "watch", "patch"}},
 	{APIGroups: []string{"batch"}, Resources: []string{"cronjobs"}, Verbs: []string{"list", "watch", "get", "patch"}},
-	{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"list", "watch", "create", "patch"}},
+	{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"list", "watch", "create", "patch", "delete"}},
 	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 	{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create"}},
 }
@@ -26,7 +26,7 @@ var withRollouts = slices.Insert(slices.Clone(watchRules), 4,
 	rbacv1.PolicyRule{APIGroups: []string{"argoproj.io"}, Resources: []string{"rollouts"}, Verbs: []string{"list", "watch", "patch"}})
 
 // withCSI has the rule for the CSI driver there.
-var withCSI = slices.Insert(slices.Clone(watchRules), 2, rbacv1.PolicyRule{
+var withCSI = slices.Insert(slices.Clone(watchRules), 4, rbacv1.PolicyRule{
 	APIGroups: []string{"secrets-store.csi.x-k8s.io"}, Resources: []string{"secretproviderclasses", "secretproviderclasspodstatuses"}, Verbs: []string{"list", "watch"},
 })
 
@@ -111,7 +111,7 @@ func TestRightsFollowWhatIsWatched(t *testing.T) {
 			"Role/ops/prod-reroll-role": withRollouts, "Role/ops/prod-reroll-key-role": keyRules,
 		}, ownBound},
 		"its own namespace, with custom kinds": {"reloader: {watchGlobally: false, isOpenshift: true, workloadKinds: [{kind: apps.kruise.io/v1alpha1/CloneSet, resource: clonesets}, {kind: example.org/v1/Pool, resource: poolery, template: spec.pods.template}]}", map[string][]rbacv1.PolicyRule{
-			"Role/ops/prod-reroll-role": slices.Insert(slices.Clone(watchRules), 2,
+			"Role/ops/prod-reroll-role": slices.Insert(slices.Clone(watchRules), 4,
 				rbacv1.PolicyRule{APIGroups: []string{"apps.openshift.io"}, Resources: []string{"deploymentconfigs"}, Verbs: []string{"list", "watch", "patch"}},
 				rbacv1.PolicyRule{APIGroups: []string{"apps.kruise.io"}, Resources: []string{"clonesets"}, Verbs: []string{"list", "watch", "patch"}},
 				rbacv1.PolicyRule{APIGroups: []string{"example.org"}, Resources: []string{"poolery"}, Verbs: []string{"list", "watch", "patch"}}),
@@ -219,6 +219,34 @@ func TestNoRightForWhatIsIgnored(t *testing.T) {
 					if slices.Contains(rule.Resources, "secrets") || slices.Contains(rule.Resources, "configmaps") {
 						t.Errorf("%s has a right beyond: %v", of, rule)
 					}
+				}
+			}
+		})
+	}
+}
+
+func TestRightsToJobsWhereTheyOrCronJobsAreIgnored(t *testing.T) {
+	const create, both = "list watch create patch", "list watch create patch delete"
+	for values, want := range map[string]map[string]string{
+		"":                                       {"cronjobs": "list watch get patch", "jobs": both},
+		"ignoreCronJobs: true":                   {"jobs": both},
+		"ignoreJobs: true":                       {"cronjobs": "list watch get patch", "jobs": create},
+		"ignoreJobs: true, ignoreCronJobs: true": {},
+	} {
+		t.Run(values, func(t *testing.T) {
+			t.Parallel()
+			for of, rules := range render(t, "reloader: {"+values+"}").grants() {
+				if strings.HasSuffix(of, "key-role") {
+					continue // that of the controller's own key
+				}
+				got := map[string]string{}
+				for _, rule := range rules {
+					if slices.Contains(rule.APIGroups, "batch") {
+						got[rule.Resources[0]] = strings.Join(rule.Verbs, " ")
+					}
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s: %s", of, diff)
 				}
 			}
 		})

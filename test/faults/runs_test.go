@@ -6,18 +6,24 @@ import (
 	"net/http"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-const noLedger = "killed when it has landed, and the ledger taken away"
+const (
+	hasLanded = "killed when it has landed"
+	noLedger  = hasLanded + ", and the ledger taken away"
+)
 
 // runWays are how a write about a Job or CronJob meets the end of the controller.
 func runWays() map[string]func(*exchange) {
 	return map[string]func(*exchange){
 		"killed before it is passed on": func(x *exchange) { x.kill(); x.hangUp() },
-		"killed when it has landed":     func(x *exchange) { x.swallow(); x.kill(); x.hangUp() },
+		hasLanded:                       func(x *exchange) { x.swallow(); x.kill(); x.hangUp() },
 		// Until the Job goes, it is what tells that it is owed.
 		noLedger: func(x *exchange) { x.swallow(); x.kill(); x.hangUp() },
 		"killed with a refusal on its way": func(x *exchange) {
@@ -69,6 +75,65 @@ func (h *history) cleanedAway() error {
 	})
 }
 
+// strikeWrite edits what a workload reads, and returns when the n-th write that follows has met its fault.
+func (h *history) strikeWrite(t *testing.T, n int, about string, way func(*exchange), workload harness.Ref) {
+	t.Helper()
+	struck := make(chan struct{})
+	for range n - 1 {
+		h.proxy.arm(rule{fault: "a write passes", on: runWrite, do: (*exchange).pass})
+	}
+	h.proxy.arm(rule{fault: about, on: runWrite, do: func(x *exchange) {
+		way(x)
+		close(struck)
+	}})
+	must(t, h.ns.Edit(h.ctx, harness.Ref{Kind: "configmap", Name: workload.Name}, fmt.Sprintf("value=%d %s", n, about)))
+	select {
+	case <-struck:
+	case <-h.ctx.Done():
+		t.Fatalf("write %d did not come: %v", n, context.Cause(h.ctx))
+	}
+}
+
+// runsAnew tells that another Job of the name was made, and may run.
+func (h *history) runsAnew(t *testing.T, workload harness.Ref, before types.UID) bool {
+	t.Helper()
+	job, err := shared.Admin.BatchV1().Jobs(h.ns.Name).Get(h.ctx, workload.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false
+	}
+	must(t, err)
+	return job.UID != before && (job.Spec.Suspend == nil || !*job.Spec.Suspend)
+}
+
+// endAndGo ends the pods of a Job that cleans itself away, and returns when it is gone.
+func (h *history) endAndGo(t *testing.T, workload harness.Ref) {
+	t.Helper()
+	must(t, h.until(h.ctx, func() (bool, error) {
+		_, err := h.ns.Get(h.ctx, workload)
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		pods, err := shared.Admin.CoreV1().Pods(h.ns.Name).List(h.ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for i := range pods.Items {
+			pod := &pods.Items[i]
+			if metav1.GetControllerOf(pod) == nil || pod.Status.Phase == corev1.PodSucceeded {
+				continue
+			}
+			_, err := shared.Admin.CoreV1().Pods(h.ns.Name).Patch(h.ctx, pod.Name, types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status")
+			if err != nil && !apierrors.IsNotFound(err) {
+				return false, err
+			}
+		}
+		return false, nil
+	}))
+}
+
 // runsOnce tries every way at each of so many writes that one reload of a workload takes.
 func runsOnce(t *testing.T, workload harness.Ref, writes int, manifest string) {
 	t.Helper()
@@ -85,20 +150,7 @@ func runsOnce(t *testing.T, workload harness.Ref, writes int, manifest string) {
 				continue // the run may be over, and cleaned away, and then nothing is left that could tell
 			}
 			t.Logf("write %d of %d: %s", n, writes, about)
-			struck := make(chan struct{})
-			for range n - 1 {
-				h.proxy.arm(rule{fault: "a write passes", on: runWrite, do: (*exchange).pass})
-			}
-			h.proxy.arm(rule{fault: about, on: runWrite, do: func(x *exchange) {
-				way(x)
-				close(struck)
-			}})
-			must(t, h.ns.Edit(h.ctx, harness.Ref{Kind: "configmap", Name: workload.Name}, fmt.Sprintf("value=%d %s", n, about)))
-			select {
-			case <-struck:
-			case <-h.ctx.Done():
-				t.Fatalf("write %d did not come: %v", n, context.Cause(h.ctx))
-			}
+			h.strikeWrite(t, n, about, way, workload)
 			if !h.alive() {
 				must(t, h.cleanedAway())
 				if about == noLedger {
@@ -117,3 +169,67 @@ func runsOnce(t *testing.T, workload harness.Ref, writes int, manifest string) {
 		}
 	}
 }
+
+// The same of a Job, which is deleted in between. It goes away as soon as it has ended, so that whoever takes one that has
+// run for one that was lost makes it twice.
+func TestAJobIsMadeAgainOnceWhateverDies(t *testing.T) {
+	t.Parallel()
+	const writes = 6
+	workload := harness.Ref{Kind: "job", Name: "load"}
+	h := newHistory(t, 1, &tally{counts: map[string]int{}})
+	must(t, h.ns.Apply(h.ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: load}}"))
+	must(t, h.revive(nil))
+	made := 0
+	for n := 1; n <= writes; n++ {
+		for about, way := range runWays() {
+			if about == noLedger {
+				continue // there is no other object that could have one
+			}
+			t.Logf("write %d of %d: %s", n, writes, about)
+			must(t, h.ns.Apply(h.ctx, jobThatEnds))
+			must(t, h.ns.AwaitAdopted(h.ctx, workload))
+			must(t, h.ns.AwaitMade(h.ctx, workload, made+1))
+			must(t, h.ns.Quiet(h.ctx))
+			made += 2
+			before, err := h.ns.Get(h.ctx, workload)
+			must(t, err)
+			h.strikeWrite(t, n, about, way, workload)
+			ran := !h.alive() && h.runsAnew(t, workload, before.GetUID())
+			if ran {
+				must(t, h.ns.AwaitMade(h.ctx, workload, made))
+				h.endAndGo(t, workload)
+			}
+			must(t, h.revive(nil))
+			if err := h.ns.AwaitMade(h.ctx, workload, made); err != nil {
+				t.Fatalf("write %d, %s: %v", n, about, err)
+			}
+			must(t, h.ns.Quiet(h.ctx))
+			if !ran { // else it is gone, and has to stay so
+				if got, err := h.ns.Made(h.ctx, workload); err != nil || got != made {
+					t.Fatalf("write %d, %s: %d pods were made and not %d (%v)", n, about, got, made, err)
+				}
+				h.endAndGo(t, workload)
+			}
+			if ran != (n == writes && about == hasLanded) {
+				t.Errorf("write %d, %s: it has run before the next controller came: %v", n, about, ran)
+			}
+			left, err := shared.Admin.BatchV1().Jobs(h.ns.Name).List(h.ctx, metav1.ListOptions{})
+			if err != nil || len(left.Items) > 0 {
+				t.Fatalf("write %d, %s: %d Jobs are left (%v)", n, about, len(left.Items), err)
+			}
+		}
+	}
+}
+
+const jobThatEnds = `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: load, annotations: {reloader.stakater.com/auto: "true"}}
+spec:
+  ttlSecondsAfterFinished: 0
+  template:
+    spec:
+      restartPolicy: Never
+      nodeSelector: {where: nowhere}
+      containers: [{name: app, image: "load:1.0", envFrom: [{configMapRef: {name: load}}]}]
+`

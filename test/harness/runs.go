@@ -52,7 +52,7 @@ func (n *Namespace) begun(ctx context.Context, workload Ref) error {
 		for i := range jobs {
 			job := &jobs[i]
 			suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
-			if pods := job.Status.Active + job.Status.Succeeded + job.Status.Failed; !suspended && pods == 0 && !ended(job) {
+			if pods := job.Status.Active + job.Status.Succeeded + job.Status.Failed; !suspended && job.DeletionTimestamp == nil && pods == 0 && !ended(job) {
 				return fmt.Errorf("job %s has no pod yet", job.Name)
 			}
 			if err := n.Observer.hasSeen(job); err != nil {

@@ -42,13 +42,18 @@ metadata: {name: web, labels: {team: a}, annotations: {note: theirs, reloader.st
 spec:
   schedule: 0 0 29 2 *
   jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: web, envFrom: [{configMapRef: {name: web}}]}]}}}}
-`, jobOf("theirs", "{annotations: {note: theirs}}"))
+`, jobOf("theirs", "{annotations: {note: theirs}}"), jobOf("hook", "{annotations: {helm.sh/hook: post-install}}"), jobOf("again", held))
 	if rollouts {
 		docs = append(docs, strings.NewReplacer("GROUP", "argoproj.io/v1alpha1", "KIND", "Rollout", "spec:\n  selector", "spec:\n  strategy: {canary: {}}\n  selector").Replace(workload),
 			"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: borrows, namespace: "+namespace+"}, spec: {strategy: {canary: {}}, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}")
 	}
 	return strings.Join(docs, "\n---\n")
 }
+
+const (
+	held   = `{annotations: {reroll.dev/held: "true", reroll.dev/ledger: "{}"}}`
+	copied = `{annotations: {reroll.dev/replaces: "{}"}}`
+)
 
 // jobOf is a Job that the controller makes of the CronJob web, or, with other metadata, somebody else's.
 func jobOf(name, metadata string) string {
@@ -100,8 +105,9 @@ const (
 	notThePodNote   = "may not change annotations of a pod template that are not its own"
 	notThePodLabel  = "may not change labels of a pod template"
 	notOfMetadata   = "may not change labels, owners or finalizers of a workload"
-	notThatJob      = "may make no Job but one of a CronJob, which is suspended"
-	notWithAJob     = "may do nothing to a Job but let one go that it has made"
+	notThatJob      = "may make no Job but one of a CronJob or in the place of another one, which is suspended"
+	notWithAJob     = "may do nothing to a Job that stands but write its ledger, and let one go that it has made"
+	notThatOne      = "may delete no Job that belongs to another object or is a hook"
 	notOfSpec       = "may not change fields of a workload beside its pod template"
 )
 
@@ -204,7 +210,18 @@ func attempts(namespace string) map[string]attempt {
 		"jobs/no owner":                     {group: batch, resource: "jobs", name: "web-0123456789", patch: op("remove", "/metadata/ownerReferences", ""), refused: notWithAJob},
 		"jobs/more at a time":               {group: batch, resource: "jobs", name: "web-0123456789", patch: op("replace", "/spec/parallelism", "5"), refused: notWithAJob},
 		"jobs/one of others that is let go": {group: batch, resource: "jobs", name: "theirs", patch: op("replace", "/spec/suspend", "false"), refused: notWithAJob},
-		"jobs/one gone":                     {group: batch, resource: "jobs", name: "theirs", refused: may("delete", "batch/jobs", "theirs"), beyond: true},
+		"jobs/a copy":                       {group: batch, resource: "jobs", name: "load-abcdef0123", object: jobOf("load-abcdef0123", copied)},
+		"jobs/a copy of another name":       {group: batch, resource: "jobs", name: "load", object: jobOf("load", copied), refused: notThatJob},
+		"jobs/a copy that runs at once":     {group: batch, resource: "jobs", name: "load-abcdef0123", object: strings.Replace(jobOf("load-abcdef0123", copied), "suspend: true, ", "", 1), refused: notThatJob},
+		"jobs/one in the place of another":  {group: batch, resource: "jobs", name: "load", object: jobOf("load", held)},
+		"jobs/one that runs there at once":  {group: batch, resource: "jobs", name: "load", object: strings.Replace(jobOf("load", held), "suspend: true, ", "", 1), refused: notThatJob},
+		"jobs/one there that is let go":     {group: batch, resource: "jobs", name: "again", patch: `[{"op": "remove", "path": "/metadata/annotations/reroll.dev~1held"}, {"op": "replace", "path": "/spec/suspend", "value": false}]`},
+		"jobs/the ledger":                   {group: batch, resource: "jobs", name: "theirs", patch: op("add", "/metadata/annotations/reroll.dev~1ledger", `"{}"`)},
+		"jobs/one of others that is held":   {group: batch, resource: "jobs", name: "theirs", patch: op("add", "/metadata/annotations/reroll.dev~1held", `"true"`), refused: notWithAJob},
+		"jobs/an owner":                     {group: batch, resource: "jobs", name: "theirs", patch: op("add", "/metadata/ownerReferences", `[{"apiVersion": "v1", "kind": "ConfigMap", "name": "web", "uid": "35576b68"}]`), refused: notWithAJob},
+		"jobs/one gone":                     {group: batch, resource: "jobs", name: "theirs"},
+		"jobs/one of a CronJob gone":        {group: batch, resource: "jobs", name: "web-0123456789", refused: notThatOne},
+		"jobs/a hook gone":                  {group: batch, resource: "jobs", name: "hook", refused: notThatOne},
 
 		"a Deployment gone":        {group: "apps", resource: "deployments", refused: may("delete", "apps/deployments", "web"), beyond: true},
 		"another Deployment":       {group: "apps", resource: "deployments", name: "more", object: strings.ReplaceAll(manifest[strings.LastIndex(manifest, "---\n"):], "web", "more"), refused: may("create", "apps/deployments", "more"), beyond: true},

@@ -109,7 +109,14 @@ true
 - apiGroups: [batch]
   resources: [cronjobs]
   verbs: [list, watch, get, patch]
-# The Jobs of reloads are made suspended, noted, and then let go.
+{{- end }}
+{{- if not .Values.reloader.ignoreJobs }}
+# Jobs, for the same. What a Job runs cannot be changed, so it is copied, deleted, and made again. Those of CronJobs are made too.
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [list, watch, create, patch, delete]
+{{- else if not .Values.reloader.ignoreCronJobs }}
+# The Jobs of CronJobs are made suspended, noted, and then let go.
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [list, watch, create, patch]

@@ -1,0 +1,316 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// What a Job runs cannot be changed. It is copied, deleted, made again by the copy and held, noted in its ledger, and let go
+// when the copy is gone. Whoever comes after a death between two of these finds by the copy and the Job which is next.
+
+// replacing is a Job that is being made again.
+type replacing struct {
+	// copies are the names of those that there are of it, mostly one.
+	copies map[string]struct{}
+	// changes are the sources that it is for, none before the copy was read.
+	changes []reload.Concern
+	since   time.Time
+}
+
+// stepsAtOnce bounds the steps of one look: others may write at the same time.
+const stepsAtOnce = 16
+
+// stepsAgain is how soon is gone on after that.
+const stepsAgain = time.Second
+
+// copyJob makes the copy, which also shows whether such a Job is admitted. It leaves the rest to the next look.
+func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload.Facts, d *reload.Decision) error {
+	w := &facts.Workload
+	job, err := c.jobNamed(ctx, w.Key.Namespace, w.Key.Name)
+	if err != nil {
+		return err
+	}
+	if job == nil || !c.decidedOn(kind, w, job) {
+		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("another version is there"))
+	}
+	m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
+	made, err := kinds.CopyJob(job, w, d, &m, c.opts.Names)
+	if err != nil {
+		return err
+	}
+	_, err = c.api.Create(ctx, kind, w.Key.Namespace, made)
+	if apierrors.IsAlreadyExists(err) {
+		found, readErr := c.jobNamed(ctx, w.Key.Namespace, made.Name)
+		if readErr != nil {
+			return readErr
+		}
+		if before, ok := readCopy(found); ok && before.Of == w.Key && before.UID == w.UID {
+			err = nil // its answer was lost
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make Job %s, a copy of %s: %w", made.Name, w.Key, err)
+	}
+	c.unfinished(w.Key, made.Name)
+	return errLater
+}
+
+// decidedOn tells that a Job is the one of the decision. What Kubernetes writes about its pods meanwhile does not matter.
+func (c *Controller) decidedOn(kind kinds.Kind, w *reload.Workload, job *batchv1.Job) bool {
+	now, err := c.read(kind, job)
+	return err == nil && now.UID == w.UID && !now.Deleting && now.Generation == w.Generation && now.LedgerText == w.LedgerText && now.Policy.Equal(w.Policy)
+}
+
+// unfinished notes that a Job is being made again, and asks for a look at it.
+func (c *Controller) unfinished(key reload.WorkloadKey, copies ...string) {
+	c.mu.Lock()
+	r := c.replacing[key]
+	if r == nil {
+		r = &replacing{copies: map[string]struct{}{}, since: c.clock.Now()}
+		c.replacing[key] = r
+	}
+	for _, name := range copies {
+		r.copies[name] = struct{}{}
+	}
+	c.mu.Unlock()
+	c.queue.add(key, 0, 0)
+}
+
+// replaces tells that a Job is being made again: that it asks for something is no news then.
+func (c *Controller) replaces(key reload.WorkloadKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.replacing[key] != nil
+}
+
+// goOn does what is missing of a Job that is being made again. It returns false if nothing is, so that it may be decided on.
+func (c *Controller) goOn(ctx context.Context, key reload.WorkloadKey) bool {
+	c.mu.Lock()
+	r := c.replacing[key]
+	c.mu.Unlock()
+	if r == nil || c.opts.DryRun {
+		return false
+	}
+	began := c.clock.Now()
+	if !c.leads() {
+		c.queue.add(key, leadAgain, leadAgain)
+		c.looked(key, began, Look{Result: Requeued})
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestsTake)
+	defer cancel()
+	w, err := c.steps(ctx, key, r)
+	look := Look{Result: Succeeded}
+	switch {
+	case err == nil, c.state.Terminating(key.Namespace):
+		c.mu.Lock()
+		delete(c.replacing, key)
+		c.mu.Unlock()
+		c.queue.succeeded(key)
+		c.queue.add(key, 0, 0) // what is there now is decided on when the watch has told of it
+	case errors.Is(err, errLater):
+		look.Result = Requeued
+	default:
+		look.Result = Erred
+		retryIn, before := c.queue.failed(key)
+		c.report.Failed(w, reload.Decision{Action: reload.Reload, Changes: r.changes}, err, retryIn, before > 0)
+	}
+	c.looked(key, began, look)
+	return true
+}
+
+// steps goes from step to step, each by what is there then.
+func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *replacing) (*reload.Workload, error) {
+	w := &reload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String()}
+	for range stepsAtOnce {
+		job, err := c.jobNamed(ctx, key.Namespace, key.Name)
+		if err != nil {
+			return w, err
+		}
+		of, err := c.copyOf(ctx, key, r)
+		if err != nil {
+			return w, err
+		}
+		switch {
+		case job != nil:
+			w.UID, w.ResourceVersion = job.UID, job.ResourceVersion
+		case of != nil:
+			w.UID = of.UID
+		}
+		step := kinds.Next(of, job)
+		c.log.Debug("a Job is made again", "workload", key.String(), "step", int(step))
+		switch step {
+		case kinds.Finished:
+			return w, nil
+		case kinds.AwaitEnd:
+			return w, errLater // the watch tells when it is gone
+		default:
+			err = c.step(ctx, step, of, job)
+		}
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err) && step == kinds.MakeJob:
+			continue // somebody was quicker
+		case err != nil:
+			return w, err
+		}
+		if step == kinds.LetGo && len(r.changes) > 0 {
+			c.report.Reloaded(w, reload.Decision{Action: reload.Reload, Changes: r.changes}, c.clock.Since(r.since))
+			r.changes = nil
+		}
+	}
+	c.queue.add(key, stepsAgain, stepsAgain)
+	return w, errLater
+}
+
+// copyOf reads the copy of a Job; nil if there is none any more.
+func (c *Controller) copyOf(ctx context.Context, key reload.WorkloadKey, r *replacing) (*kinds.Copy, error) {
+	c.mu.Lock()
+	names := slices.Sorted(maps.Keys(r.copies))
+	c.mu.Unlock()
+	for _, name := range names {
+		found, err := c.jobNamed(ctx, key.Namespace, name)
+		if err != nil {
+			return nil, err
+		}
+		if of, ok := readCopy(found); ok && found.DeletionTimestamp == nil {
+			r.changes = of.Changes()
+			return of, nil
+		}
+		c.mu.Lock()
+		delete(r.copies, name)
+		c.mu.Unlock()
+	}
+	return nil, nil //nolint:nilnil // that there is none is an answer
+}
+
+func readCopy(job *batchv1.Job) (*kinds.Copy, bool) {
+	if job == nil {
+		return nil, false
+	}
+	return kinds.ReadCopy(job)
+}
+
+// step does one.
+func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, job *batchv1.Job) error {
+	jobs := kinds.Jobs()
+	var err error
+	switch step {
+	case kinds.MakeJob:
+		if _, err = c.api.Create(ctx, jobs, of.Of.Namespace, of.Replacement()); err != nil {
+			err = fmt.Errorf("make Job %s again, which its copy keeps: %w", of.Name, err)
+		}
+	case kinds.DeleteJob:
+		foreground := metav1.DeletePropagationForeground
+		err = c.deleteJob(ctx, of.Of.Namespace, job.Name, metav1.DeleteOptions{
+			PropagationPolicy: &foreground, Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion},
+		})
+	case kinds.DropCopy:
+		uid, name := of.Object()
+		background := metav1.DeletePropagationBackground
+		err = c.deleteJob(ctx, of.Of.Namespace, name, metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
+	case kinds.NoteJob:
+		err = c.patchJob(ctx, job, kinds.Note)
+	case kinds.LetGo:
+		err = c.patchJob(ctx, job, kinds.Release)
+	case kinds.Finished, kinds.AwaitEnd:
+	}
+	return err
+}
+
+func (c *Controller) deleteJob(ctx context.Context, namespace, name string, opts metav1.DeleteOptions) error {
+	key := reload.WorkloadKey{Kind: kinds.Jobs().Name, Namespace: namespace, Name: name}
+	if err := c.api.Delete(ctx, kinds.Jobs(), key, opts); err != nil {
+		return fmt.Errorf("delete %s: %w", key, err)
+	}
+	return nil
+}
+
+func (c *Controller) patchJob(ctx context.Context, job *batchv1.Job, by func(*batchv1.Job) (kinds.Patch, error)) error {
+	patch, err := by(job)
+	if err != nil {
+		return err
+	}
+	key := reload.WorkloadKey{Kind: kinds.Jobs().Name, Namespace: job.Namespace, Name: job.Name}
+	if _, err := c.api.Patch(ctx, kinds.Jobs(), key, patch); err != nil {
+		return fmt.Errorf("patch %s: %w", key, err)
+	}
+	return nil
+}
+
+// jobNamed reads a Job as it is and not as it was; nil if there is none. It asks for a list, so that no right to get is needed.
+func (c *Controller) jobNamed(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+	from := c.api.Open(Watched{
+		Resource: kinds.Jobs().Resource, Namespace: namespace, NewList: kinds.Jobs().NewList,
+		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(),
+	})
+	list, err := from.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read Job %s/%s: %w", namespace, name, err)
+	}
+	jobs, ok := list.(*batchv1.JobList)
+	if !ok {
+		return nil, fmt.Errorf("read Job %s/%s: a %T came", namespace, name, list)
+	}
+	if len(jobs.Items) == 0 {
+		return nil, nil //nolint:nilnil // that there is none is an answer
+	}
+	return &jobs.Items[0], nil
+}
+
+// jobs takes the Jobs that come: copies are no workloads, and whoever finds one goes on with it. Those that we have made of
+// CronJobs come with them.
+func (c *Controller) jobs(s *sink, namespace string) *sink {
+	put, del, keep := s.put, s.del, s.keep
+	runs := c.runSink(namespace)
+	s.put = func(obj runtime.Object, live bool) {
+		job, ok := obj.(*batchv1.Job)
+		if !ok {
+			return
+		}
+		if of, ok := kinds.ReadCopy(job); ok {
+			c.unfinished(of.Of, job.Name)
+			return
+		}
+		if kinds.IsHeld(job) {
+			c.unfinished(reload.WorkloadKey{Kind: kinds.Jobs().Name, Namespace: job.Namespace, Name: job.Name})
+		}
+		runs.put(obj, live)
+		put(obj, live)
+	}
+	s.del = func(name types.NamespacedName, version string) {
+		runs.del(name, version)
+		del(name, version)
+		c.wake(func(key reload.WorkloadKey) bool { return key.Namespace == name.Namespace && key.Name == name.Name })
+	}
+	s.keep = func(named map[types.NamespacedName]struct{}) {
+		runs.keep(named)
+		keep(named)
+		c.wake(func(key reload.WorkloadKey) bool { return namespace == "" || key.Namespace == namespace })
+	}
+	return s
+}
+
+// wake asks for a look at Jobs that are being made again: one may be gone now whose end was awaited.
+func (c *Controller) wake(which func(reload.WorkloadKey) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.replacing {
+		if which(key) {
+			c.queue.add(key, 0, 0)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package kinds
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// copyAnnotation is on the copy of a Job that is made again, and holds what the spec of the copy does not.
+const copyAnnotation = "reroll.dev/replaces"
+
+// Copy is a suspended Job that keeps another one while that is deleted and made again.
+type Copy struct {
+	// Of is the Job that it keeps.
+	Of reload.WorkloadKey
+	replaced
+	job *batchv1.Job
+}
+
+// replaced is what is written down of a Job.
+type replaced struct {
+	Name        string            `json:"name"`
+	UID         types.UID         `json:"uid"`
+	Generation  int64             `json:"generation"`
+	Ended       bool              `json:"ended,omitempty"`
+	Suspended   bool              `json:"suspended,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Finalizers  []string          `json:"finalizers,omitempty"`
+	// Selector and PodLabels are those of a Job that has a selector of its user's.
+	Selector  *metav1.LabelSelector `json:"selector,omitempty"`
+	PodLabels map[string]string     `json:"podLabels,omitempty"`
+	// Ledger is what the Job gets that takes its place, but for the uid, and Changed are the sources that it is for.
+	Ledger  string          `json:"ledger"`
+	Changed []changedSource `json:"changed"`
+}
+
+type changedSource struct {
+	Type string `json:"type"`
+	Name string `json:"name"`
+}
+
+// CopyJob returns the copy of a Job that is about to be made again, with the mark.
+func CopyJob(job *batchv1.Job, w *reload.Workload, d *reload.Decision, m *reload.Marking, names reload.Names) (*batchv1.Job, error) {
+	old := replacedBy(job, d.Ledger.String())
+	for i := range d.Changes {
+		key := d.Changes[i].Source.Key
+		old.Changed = append(old.Changed, changedSource{key.Kind.Type(), key.Name})
+	}
+	text, err := json.Marshal(old)
+	if err != nil {
+		return nil, fmt.Errorf("encode Job %s: %w", job.Name, err)
+	}
+	spec := job.Spec.DeepCopy()
+	spec.Selector, spec.ManualSelector = nil, nil
+	dropGenerated(spec.Template.Labels)
+	suspended := true
+	spec.Suspend = &suspended
+	made := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: job.Namespace, Name: copyName(w, d.Ledger.Counter), Labels: untracked(job.Labels), Annotations: untracked(job.Annotations),
+		},
+		Spec: *spec,
+	}
+	dropGenerated(made.Labels)
+	setAnnotation(&made.ObjectMeta, copyAnnotation, string(text))
+	markTemplate(&made.Spec.Template, m, names)
+	return made, nil
+}
+
+func replacedBy(job *batchv1.Job, ledger string) replaced {
+	old := replaced{
+		Name: job.Name, UID: job.UID, Generation: job.Generation, Ended: Ended(job), Suspended: suspends(job),
+		Labels: maps.Clone(job.Labels), Annotations: maps.Clone(job.Annotations), Ledger: ledger,
+		Finalizers: slices.DeleteFunc(slices.Clone(job.Finalizers), func(f string) bool {
+			return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents
+		}),
+	}
+	delete(old.Annotations, reload.LedgerAnnotation)
+	if manual := job.Spec.ManualSelector; manual != nil && *manual {
+		old.Selector, old.PodLabels = job.Spec.Selector, job.Spec.Template.Labels
+	} else {
+		dropGenerated(old.Labels)
+	}
+	return old
+}
+
+// ReadCopy returns what a copy keeps, and false for any other Job.
+func ReadCopy(job *batchv1.Job) (*Copy, bool) {
+	text, ok := job.Annotations[copyAnnotation]
+	c := &Copy{job: job}
+	if !ok || json.Unmarshal([]byte(text), &c.replaced) != nil || c.Name == "" || c.Name == job.Name {
+		return nil, false
+	}
+	c.Of = reload.WorkloadKey{Kind: Jobs().Name, Namespace: job.Namespace, Name: c.Name}
+	return c, true
+}
+
+// Object is the uid and the name of the copy itself.
+func (c *Copy) Object() (types.UID, string) { return c.job.UID, c.job.Name }
+
+// Changes are the sources for which the Job is made again.
+func (c *Copy) Changes() []reload.Concern {
+	var all []reload.Concern
+	for _, changed := range c.Changed {
+		for _, kind := range reload.SourceKinds() {
+			if kind.Type() == changed.Type {
+				all = append(all, reload.Concern{Source: reload.Source{Key: reload.SourceKey{Kind: kind, Namespace: c.Of.Namespace, Name: changed.Name}}})
+			}
+		}
+	}
+	return all
+}
+
+// Replacement is the Job that takes the place of the one that was copied. It is held: one that ran while the copy is there
+// could end, and be cleaned away, and be made once more of the copy.
+func (c *Copy) Replacement() *batchv1.Job {
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.job.Namespace, Name: c.Name, Labels: maps.Clone(c.Labels), Annotations: maps.Clone(c.Annotations), Finalizers: c.Finalizers,
+		},
+		Spec: *c.job.Spec.DeepCopy(),
+	}
+	job.Spec.Selector, job.Spec.ManualSelector = nil, nil
+	dropGenerated(job.Spec.Template.Labels)
+	if c.Selector != nil {
+		manual := true
+		job.Spec.Selector, job.Spec.ManualSelector, job.Spec.Template.Labels = c.Selector, &manual, maps.Clone(c.PodLabels)
+	}
+	setAnnotation(&job.ObjectMeta, heldAnnotation, "true")
+	setAnnotation(&job.ObjectMeta, reload.LedgerAnnotation, c.Ledger)
+	if c.Suspended {
+		setAnnotation(&job.ObjectMeta, suspendedAnnotation, "true")
+	}
+	return job
+}
+
+// same tells that a Job is as it was when it was copied, but for what Kubernetes says about its pods.
+func (c *Copy) same(job *batchv1.Job) bool {
+	now := replacedBy(job, "")
+	return now.Generation == c.Generation && now.Ended == c.Ended && maps.Equal(now.Labels, c.Labels) && maps.Equal(now.Annotations, c.Annotations)
+}
+
+// copyName is the same at each try of a reload.
+func copyName(w *reload.Workload, counter int64) string {
+	short := *w
+	const room = 52 // with what follows it fits into a label
+	if len(short.Key.Name) > room {
+		short.Key.Name = strings.TrimRight(short.Key.Name[:room], "-.")
+	}
+	return runName(&short, counter)
+}
+
+// dropGenerated removes the labels by which Kubernetes finds the pods of a Job.
+func dropGenerated(labels map[string]string) {
+	for _, key := range []string{"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
+		delete(labels, key)
+	}
+}
+
+// untracked are the labels and annotations of a Job without those by which tools know it for theirs: they would delete the
+// copy, apply it, run it, or roll it.
+func untracked(of map[string]string) map[string]string {
+	kept := maps.Clone(of)
+	maps.DeleteFunc(kept, func(key, _ string) bool {
+		domain, _, _ := strings.Cut(key, "/")
+		for _, tool := range []string{"argoproj.io", "toolkit.fluxcd.io", "helm.sh", "kubectl.kubernetes.io", "stakater.com", "reroll.dev", "x-k8s.io"} {
+			if domain == tool || strings.HasSuffix(domain, "."+tool) {
+				return true
+			}
+		}
+		return key == "app.kubernetes.io/instance" || key == "app.kubernetes.io/managed-by"
+	})
+	return kept
+}
+
+// Step is one write on the way from a Job to the one that takes its place.
+type Step uint8
+
+const (
+	// Finished means that nothing is missing.
+	Finished Step = iota
+	// DeleteJob removes the Job that was copied.
+	DeleteJob
+	// AwaitEnd means that the Job is being deleted.
+	AwaitEnd
+	// MakeJob makes the one that takes its place.
+	MakeJob
+	// NoteJob writes into its ledger whose that is.
+	NoteJob
+	// DropCopy removes the copy.
+	DropCopy
+	// LetGo lets the Job begin.
+	LetGo
+)
+
+// Next is the step that is missing, by what is there: the copy, and the Job of the name that it keeps. Either may be nil.
+// Whatever has died between two steps, they tell which was the last.
+func Next(c *Copy, job *batchv1.Job) Step {
+	switch {
+	case c == nil && (job == nil || !awaitsGo(job)):
+		return Finished
+	case c == nil:
+		return LetGo
+	case job == nil:
+		return MakeJob
+	case job.UID == c.UID && job.DeletionTimestamp != nil:
+		return AwaitEnd
+	case job.UID == c.UID && c.same(job):
+		return DeleteJob
+	case job.UID != c.UID && job.DeletionTimestamp == nil && IsHeld(job) && job.Annotations[reload.LedgerAnnotation] == c.Ledger:
+		return NoteJob
+	default:
+		return DropCopy // noted, or changed or made by somebody else in the meantime, which is judged anew
+	}
+}
+
+// IsHeld tells that a Job took the place of another one and has not begun.
+func IsHeld(job *batchv1.Job) bool {
+	_, held := job.Annotations[heldAnnotation]
+	return held && len(job.OwnerReferences) == 0
+}
+
+// awaitsGo tells that a held Job was noted. One that was not, and of which there is no copy, has landed late: the Job that
+// it is was made, and may have run.
+func awaitsGo(job *batchv1.Job) bool {
+	ledger, err := reload.ParseLedger(job.Annotations[reload.LedgerAnnotation])
+	return IsHeld(job) && job.DeletionTimestamp == nil && err == nil && ledger.UID == job.UID
+}
+
+// Note is the patch that makes the ledger on a Job its own.
+func Note(job *batchv1.Job) (Patch, error) {
+	ledger, err := reload.ParseLedger(job.Annotations[reload.LedgerAnnotation])
+	if err != nil {
+		return Patch{}, err
+	}
+	ledger.UID = job.UID
+	return encode(types.MergePatchType, patchBody{Metadata: patchMeta{UID: job.UID, Annotations: map[string]string{reload.LedgerAnnotation: ledger.String()}}})
+}
+
+// Release is the patch that lets a held Job begin.
+func Release(job *batchv1.Job) (Patch, error) {
+	run := OwnRun{UID: job.UID, keeps: job.Annotations[suspendedAnnotation] != ""}
+	return run.Release()
+}

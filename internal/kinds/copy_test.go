@@ -1,0 +1,222 @@
+package kinds
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// load is a Job as the API server has it, with what that has added.
+func load() *batchv1.Job {
+	o := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: strings.Repeat("l", 63), UID: "u-1", ResourceVersion: "7", Generation: 1,
+		Labels: map[string]string{
+			"team": "numbers", "app.kubernetes.io/instance": "shop", "kueue.x-k8s.io/queue-name": "all",
+			"controller-uid": "u-1", "job-name": "load", batchv1.ControllerUidLabel: "u-1", batchv1.JobNameLabel: "load",
+		},
+		Annotations: map[string]string{
+			"note": "kept", "argocd.argoproj.io/tracking-id": "shop", "meta.helm.sh/release-name": "shop", "reloader.stakater.com/auto": "true",
+			"kubectl.kubernetes.io/last-applied-configuration": "{}", reload.LedgerAnnotation: "old",
+		},
+		Finalizers: []string{"example.com/billing", metav1.FinalizerDeleteDependents},
+	}}
+	o.Spec.Template = template()
+	o.Spec.Template.Labels = map[string]string{"app": "load", "controller-uid": "u-1", "job-name": "load", batchv1.ControllerUidLabel: "u-1", batchv1.JobNameLabel: "load"}
+	o.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: "u-1"}}
+	return o
+}
+
+// copied is the copy of a Job as the API server has it.
+func copied(t *testing.T, o *batchv1.Job) (*batchv1.Job, *Copy) {
+	t.Helper()
+	w, err := job().Read(o, reload.DefaultNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &reload.Decision{
+		Ledger:  reload.Ledger{UID: o.UID, Counter: 4},
+		Changes: []reload.Concern{{Source: reload.Source{Key: reload.SourceKey{Kind: reload.Secret, Namespace: "shop", Name: "db"}}}},
+	}
+	m := &reload.Marking{Env: []reload.EnvMark{{Container: "app", Variable: "A", Value: "1"}}}
+	before := o.DeepCopy()
+	made, err := CopyJob(o, &w, d, m, reload.DefaultNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(before.Labels, o.Labels) || len(o.Spec.Template.Spec.Containers[0].Env) != 0 || len(o.Spec.Template.Labels) != len(before.Spec.Template.Labels) {
+		t.Error("the Job itself was written to")
+	}
+	made.UID = "c-1"
+	made.Spec.Template.Labels = maps.Clone(made.Spec.Template.Labels)
+	if made.Spec.Template.Labels == nil {
+		made.Spec.Template.Labels = map[string]string{}
+	}
+	made.Spec.Template.Labels["controller-uid"], made.Spec.Template.Labels[batchv1.JobNameLabel] = "c-1", made.Name
+	made.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"controller-uid": "c-1"}}
+	of, ok := ReadCopy(made)
+	if !ok || of.Of != w.Key {
+		t.Fatalf("read as %+v", of)
+	}
+	return made, of
+}
+
+func TestTheCopyOfAJob(t *testing.T) {
+	made, of := copied(t, load())
+	if !suspends(made) || made.ResourceVersion != "" || len(made.OwnerReferences)+len(made.Finalizers) != 0 || len(made.Name) > 63 {
+		t.Errorf("made as %+v", made.ObjectMeta)
+	}
+	if !maps.Equal(made.Labels, map[string]string{"team": "numbers"}) {
+		t.Errorf("labels %v", made.Labels)
+	}
+	if keys := slices.Sorted(maps.Keys(made.Annotations)); !slices.Equal(keys, []string{"note", copyAnnotation}) {
+		t.Errorf("annotations %v", keys)
+	}
+	if changes := of.Changes(); len(changes) != 1 || changes[0].Source.Key.String() != "Secret shop/db" {
+		t.Errorf("for %v", changes)
+	}
+	if _, ok := ReadCopy(load()); ok {
+		t.Error("a Job of the user's is taken for a copy")
+	}
+}
+
+func TestWhatTakesThePlaceOfAJob(t *testing.T) {
+	_, of := copied(t, load())
+	next := of.Replacement()
+	if next.Name != load().Name || next.UID != "" || next.ResourceVersion != "" || next.Spec.Selector != nil || next.Spec.ManualSelector != nil || !suspends(next) {
+		t.Errorf("made as %+v", next)
+	}
+	if !maps.Equal(next.Spec.Template.Labels, map[string]string{"app": "load"}) || next.Spec.Template.Spec.Containers[0].Env[0].Value != "1" {
+		t.Errorf("its pods are %+v", next.Spec.Template)
+	}
+	if next.Labels["team"] != "numbers" || next.Labels["app.kubernetes.io/instance"] != "shop" || next.Labels["job-name"] != "" || next.Labels[batchv1.ControllerUidLabel] != "" {
+		t.Errorf("labels %v", next.Labels)
+	}
+	if next.Annotations["argocd.argoproj.io/tracking-id"] != "shop" || next.Annotations[reload.LedgerAnnotation] != of.Ledger || next.Annotations[copyAnnotation] != "" {
+		t.Errorf("annotations %v", next.Annotations)
+	}
+	if !slices.Equal(next.Finalizers, []string{"example.com/billing"}) {
+		t.Errorf("finalizers %v", next.Finalizers)
+	}
+	if patch, err := Release(next); err != nil || !strings.Contains(string(patch.Body), `"suspend":false`) {
+		t.Errorf("let go by %s, %v", patch.Body, err)
+	}
+
+	o, yes := load(), true
+	o.Spec.ManualSelector, o.Spec.Suspend = &yes, &yes
+	o.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"job-name": "mine"}}
+	o.Spec.Template.Labels = map[string]string{"job-name": "mine"}
+	made, of := copied(t, o)
+	if made.Spec.ManualSelector != nil || made.Spec.Template.Labels["job-name"] == "mine" {
+		t.Error("the copy finds pods that are not its own")
+	}
+	next = of.Replacement()
+	if next.Spec.ManualSelector == nil || next.Spec.Selector.MatchLabels["job-name"] != "mine" || !maps.Equal(next.Spec.Template.Labels, o.Spec.Template.Labels) || next.Labels["job-name"] != "load" {
+		t.Errorf("the selector of the user's came out as %+v, %v", next.Spec, next.Labels)
+	}
+	if patch, err := Release(next); err != nil || strings.Contains(string(patch.Body), "suspend\":") {
+		t.Errorf("one that its user had suspended is let go by %s, %v", patch.Body, err)
+	}
+}
+
+func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
+	old := load()
+	_, of := copied(t, old)
+	as := func(change func(*batchv1.Job)) *batchv1.Job {
+		o := old.DeepCopy()
+		change(o)
+		return o
+	}
+	next := of.Replacement()
+	next.UID = "u-2"
+	noted := next.DeepCopy()
+	noted.Annotations[reload.LedgerAnnotation] = reload.Ledger{UID: "u-2", Counter: 4}.String()
+	let := noted.DeepCopy()
+	delete(let.Annotations, heldAnnotation)
+	deleting := metav1.Now()
+	for about, tc := range map[string]struct {
+		of   *Copy
+		job  *batchv1.Job
+		want Step
+	}{
+		"nothing is there":                 {nil, nil, Finished},
+		"a Job that nobody makes again":    {nil, old, Finished},
+		"the copy was made":                {of, old, DeleteJob},
+		"its status was written meanwhile": {of, as(func(o *batchv1.Job) { o.ResourceVersion, o.Status.Active = "8", 1 }), DeleteJob},
+		"its ledger was written meanwhile": {of, as(func(o *batchv1.Job) { o.Annotations[reload.LedgerAnnotation] = "other" }), DeleteJob},
+		"it has ended meanwhile": {of, as(func(o *batchv1.Job) {
+			o.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+		}), DropCopy},
+		"its user has changed an annotation":          {of, as(func(o *batchv1.Job) { o.Annotations["note"] = "other" }), DropCopy},
+		"its user has changed the spec":               {of, as(func(o *batchv1.Job) { o.Generation = 2 }), DropCopy},
+		"it is being deleted":                         {of, as(func(o *batchv1.Job) { o.DeletionTimestamp = &deleting }), AwaitEnd},
+		"it is gone":                                  {of, nil, MakeJob},
+		"its user was quicker":                        {of, as(func(o *batchv1.Job) { o.UID = "u-3" }), DropCopy},
+		"it was made again":                           {of, next, NoteJob},
+		"it was noted":                                {of, noted, DropCopy},
+		"the copy is gone":                            {nil, noted, LetGo},
+		"it was let go":                               {nil, let, Finished},
+		"let go, and another copy has landed late":    {of, let, DropCopy},
+		"made once more by a write that landed late":  {nil, next, Finished},
+		"its user deletes it before it was noted":     {of, deletingOf(next), DropCopy},
+		"its user deletes it before it was let go":    {nil, deletingOf(noted), Finished},
+		"a Job of a CronJob that is held by its name": {nil, ownedOf(noted), Finished},
+	} {
+		if got := Next(tc.of, tc.job); got != tc.want {
+			t.Errorf("%s: step %d, want %d", about, got, tc.want)
+		}
+	}
+	patch, err := Note(next)
+	want := reload.Ledger{UID: "u-2", Counter: 4}.String()
+	if err != nil || !strings.Contains(string(patch.Body), `"uid":"u-2"`) || !strings.Contains(string(patch.Body), strings.ReplaceAll(want, `"`, `\"`)) {
+		t.Errorf("noted by %s, %v", patch.Body, err)
+	}
+}
+
+func deletingOf(o *batchv1.Job) *batchv1.Job {
+	o, now := o.DeepCopy(), metav1.Now()
+	o.DeletionTimestamp = &now
+	return o
+}
+
+func ownedOf(o *batchv1.Job) *batchv1.Job {
+	o = o.DeepCopy()
+	o.OwnerReferences = []metav1.OwnerReference{{Kind: "CronJob", Name: "report", UID: types.UID("u-9")}}
+	return o
+}
+
+func TestJobsThatAreLeftAlone(t *testing.T) {
+	for about, tc := range map[string]struct {
+		change              func(*batchv1.Job)
+		optedIn, optedAsAll bool
+	}{
+		"opted in by itself": {func(*batchv1.Job) {}, true, true},
+		"with all":           {func(o *batchv1.Job) { o.Annotations = nil }, false, true},
+		"ended, by itself": {func(o *batchv1.Job) {
+			o.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+		}, true, true},
+		"ended, with all": {func(o *batchv1.Job) {
+			o.Annotations, o.Status.Conditions = nil, []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+		}, false, false},
+		"a hook of Helm":        {func(o *batchv1.Job) { o.Annotations["helm.sh/hook"] = "post-install" }, false, false},
+		"a hook of Argo CD":     {func(o *batchv1.Job) { o.Annotations["argocd.argoproj.io/hook"] = "PreSync" }, false, false},
+		"one that has an owner": {func(o *batchv1.Job) { o.OwnerReferences = []metav1.OwnerReference{{Kind: "Workflow", Name: "w"}} }, false, false},
+	} {
+		o := load()
+		tc.change(o)
+		w, err := job().Read(o, reload.DefaultNames())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Policy.OptedIn(false) != tc.optedIn || w.Policy.OptedIn(true) != tc.optedAsAll {
+			t.Errorf("%s: opted in %v, where all are %v", about, w.Policy.OptedIn(false), w.Policy.OptedIn(true))
+		}
+	}
+}

@@ -29,6 +29,7 @@ type stamping struct {
 	secrets        string
 	keyFile        string
 	inPlace, check bool
+	function       bool
 }
 
 // The values of --secrets.
@@ -58,6 +59,11 @@ The exit code is 0 if all went well, 1 if --check found something to stamp, and 
   %[1]s stamp --in-place deploy/*.yaml
   %[1]s stamp --check deploy/*.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if s.function {
+				if err := s.configure(cmd, args); err != nil {
+					return err
+				}
+			}
 			if err := s.validate(args); err != nil {
 				return usageError{err}
 			}
@@ -79,6 +85,7 @@ func (s *stamping) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&s.options.Annotation, "annotation", "checksum/config", "the annotation")
 	flags.BoolVar(&s.inPlace, "in-place", false, "write into the files")
 	flags.BoolVar(&s.check, "check", false, "write nothing, and show what would be changed")
+	flags.BoolVar(&s.function, "function", false, "be a KRM function, for kustomize: read a ResourceList, and these flags from the spec of its functionConfig")
 	flags.BoolVar(&s.options.Jobs, "jobs", false, "stamp Jobs too: the API server refuses another stamp on a Job that exists")
 	flags.StringVarP(&s.options.Namespace, "namespace", "n", "", "the namespace of objects that have none in their manifest")
 	flags.StringVar(&s.missing, "missing", string(stamp.MissingWarn), "what to do about a source that pods need and that is not among the manifests: ignore, warn, error")

@@ -8,12 +8,12 @@ import (
 
 // Clients are the paths of programs that people and pipelines deploy with.
 type Clients struct {
-	Kubectl, Helm3, Helm4 string
+	Kubectl, Helm3, Helm4, Kustomize string
 }
 
 // BuildClients returns them, and builds first what was not built yet.
 func BuildClients(ctx context.Context, progress io.Writer) (Clients, error) {
-	var paths [3]string
+	var paths [4]string
 	for i, s := range clientSets() {
 		dir, err := buildSet(ctx, s, progress)
 		if err != nil {
@@ -21,7 +21,7 @@ func BuildClients(ctx context.Context, progress io.Writer) (Clients, error) {
 		}
 		paths[i] = filepath.Join(dir, s.main)
 	}
-	return Clients{Kubectl: paths[0], Helm3: paths[1], Helm4: paths[2]}, nil
+	return Clients{Kubectl: paths[0], Helm3: paths[1], Helm4: paths[2], Kustomize: paths[3]}, nil
 }
 
 // clientSets are one each: another version of one is no reason to build the others again.
@@ -44,6 +44,11 @@ func clientSets() []set {
 			// The one that the tests of the chart use.
 			name: "helm4", module: "helm.sh/helm/v4", folder: "../../../tools/helm", packages: []string{"helm.sh/helm/v4/cmd/helm"},
 			ldflags: func(version string) string { return "-X helm.sh/helm/v4/internal/version.version=" + version },
+		}),
+		one(part{
+			// The one in kubectl starts no functions.
+			name: "kustomize", module: "sigs.k8s.io/kustomize/kustomize/v5", folder: "kustomize", packages: []string{"sigs.k8s.io/kustomize/kustomize/v5"},
+			ldflags: func(version string) string { return "-X sigs.k8s.io/kustomize/api/provenance.version=kustomize/" + version },
 		}),
 	}
 }

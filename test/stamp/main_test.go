@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/harness"
 )
 
 const (
@@ -24,8 +25,24 @@ const (
 	annotation = "checksum/config"
 )
 
-// clients are built once for all tests.
-var clients = sync.OnceValues(func() (cluster.Clients, error) { return cluster.BuildClients(context.Background(), os.Stderr) })
+// Each is built once for all tests.
+var (
+	clients = sync.OnceValues(func() (cluster.Clients, error) { return cluster.BuildClients(context.Background(), os.Stderr) })
+	reroll  func() (string, error)
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "reroll-stamp-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	reroll = sync.OnceValues(func() (string, error) { return harness.Build(context.Background(), dir, false) })
+	return m.Run()
+}
 
 // user has a folder with copies of what is in this repository, and nobody's settings.
 type user struct {

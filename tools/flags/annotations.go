@@ -1,0 +1,97 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+const annotationsHead = `
+## Annotations
+
+"By users" are those that Reroll reads; the others it writes. Where a flag is named, it gives the key another name; the others cannot
+be renamed. What they do together is in [opting-in.md](opting-in.md).
+
+| Annotation | On | | Renamed by |
+|---|---|---|---|
+`
+
+// annotation is what is said of a key.
+type annotation struct{ on, what string }
+
+const (
+	onWorkload = "workload, or its pod template"
+	onSource   = "ConfigMap, Secret or SecretProviderClass"
+)
+
+// annotations are said of the fields of reload.Names.
+func annotations() map[string]annotation {
+	return map[string]annotation{
+		"ConfigMap":           {onWorkload, "By users: names of ConfigMaps that roll it, or regular expressions, with commas between them"},
+		"Secret":              {onWorkload, "By users: the same for Secrets"},
+		"SecretProviderClass": {onWorkload, "By users: the same for classes of the Secrets Store CSI driver"},
+		"ConfigMapExclude":    {onWorkload, "By users: names of ConfigMaps that do not roll it"},
+		"SecretExclude":       {onWorkload, "By users: the same for Secrets"},
+		"SPCExclude":          {onWorkload, "By users: the same for classes"},
+		"Auto":                {onWorkload, "By users: `true` opts it in for all that it refers to, `false` out"},
+		"ConfigMapAuto":       {onWorkload, "By users: the same for ConfigMaps alone"},
+		"SecretAuto":          {onWorkload, "By users: the same for Secrets alone"},
+		"SPCAuto":             {onWorkload, "By users: the same for classes alone"},
+		"Search":              {onWorkload, "By users: `true` opts it in for what it refers to and is marked to match"},
+		"Match":               {onSource, "By users: `true` marks it to match"},
+		"Ignore":              {onSource, "By users: `true`, and it rolls nothing"},
+		"RolloutStrategy":     {"Argo Rollout, or its pod template", "By users: `rollout` or `restart`"},
+		"PausePeriod":         {"Deployment, or its pod template", "By users: how long it is held still after a change, such as `5m`"},
+		"PausedAt":            {"Deployment", "Since when it is held still"},
+		"LastReloadedFrom":    {"pod template", "The mark of a reload, where that is no variable"},
+	}
+}
+
+// others are keys that are no field of it.
+func others() []row {
+	return []row{
+		{reload.SettleAnnotation, annotation{onWorkload, "By users: how long its sources have to be quiet before it is rolled, such as `10s`"}},
+		{reload.LedgerAnnotation, annotation{"workload", "What its pods were last rolled with: [what-reroll-writes.md](what-reroll-writes.md#the-ledger)"}},
+		{reload.RolledAnnotation, annotation{"pod template", "Makes a template differ from all that were there before, where the mark alone does not"}},
+	}
+}
+
+type row struct {
+	key  string
+	said annotation
+}
+
+func annotationTable(flags *pflag.FlagSet) (string, error) {
+	names := reflect.ValueOf(reload.DefaultNames())
+	said := annotations()
+	var rows []row
+	for i := range names.NumField() {
+		field := names.Type().Field(i).Name
+		about, known := said[field]
+		if !known {
+			return "", fmt.Errorf("nothing is said of the annotation %s, which is %s", names.Field(i), field)
+		}
+		delete(said, field)
+		rows = append(rows, row{names.Field(i).String(), about})
+	}
+	for field := range said {
+		return "", fmt.Errorf("something is said of %s, which is no annotation any more", field)
+	}
+	var b strings.Builder
+	b.WriteString(annotationsHead)
+	for _, r := range append(rows, others()...) {
+		renamed := ""
+		flags.VisitAll(func(f *pflag.Flag) {
+			if f.DefValue == r.key {
+				renamed = "`--" + f.Name + "`"
+			}
+		})
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.key, r.said.on, r.said.what, cmp.Or(renamed, "—"))
+	}
+	return b.String(), nil
+}

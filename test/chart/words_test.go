@@ -97,6 +97,8 @@ func TestNotes(t *testing.T) {
 		load       = "comes from no registry"
 		unbound    = "reloader.rbac.enabled is false"
 		everywhere = "It watches all namespaces.\n"
+		held       = "A ValidatingAdmissionPolicy holds its ServiceAccount"
+		free       = "No admission policy was made"
 	)
 	for about, tc := range map[string]struct {
 		values     string
@@ -104,13 +106,18 @@ func TestNotes(t *testing.T) {
 	}{
 		"defaults": {
 			values: "",
-			says:   []string{"Deployment prod-reroll in namespace ops.\n", everywhere, ready, annotate, load},
-			omit:   []string{leaveOut, unbound, "WARNING"},
+			says:   []string{"Deployment prod-reroll in namespace ops.\n", everywhere, ready, annotate, load, free},
+			omit:   []string{leaveOut, unbound, "WARNING", held},
+		},
+		"with the admission policy": {
+			values: "reloader: {admissionPolicy: {enabled: true}}",
+			says:   []string{held, "prod-reroll-marks-only.ops.\n"},
+			omit:   []string{free},
 		},
 		"own namespace, an image from a registry": {
 			values: "image: {repository: registry.example.com/reroll}\nreloader: {watchGlobally: false}",
 			says:   []string{"It watches the namespace ops.\n", ready, annotate},
-			omit:   []string{everywhere, load},
+			omit:   []string{everywhere, load, held, free},
 		},
 		"listed namespaces, all workloads, no rights": {
 			values: "reloader: {autoReloadAll: true, namespaces: [a], rbac: {enabled: false}}",

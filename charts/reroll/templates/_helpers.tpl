@@ -154,3 +154,17 @@ true
   resources: [events]
   verbs: [create]
 {{- end -}}
+
+{{/* Whether the admission policy is made: some text, or none. */}}
+{{- define "reroll.policy" -}}
+{{- $set := "auto" }}
+{{- with (default dict .Values.reloader.admissionPolicy) }}
+{{- if include "reroll.given" .enabled }}
+{{- $set = toString .enabled }}
+{{- end }}
+{{- end }}
+{{- $served := .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy" }}
+{{- /* By itself only where cluster-wide objects are made anyway, and never about an account that is somebody else's too. */}}
+{{- $auto := and $served .Values.reloader.rbac.enabled .Values.reloader.serviceAccount.create (not (include "reroll.scope" .)) }}
+{{- if or (eq $set "true") (and (eq $set "auto") $auto) }}true{{ end }}
+{{- end }}

@@ -28,7 +28,7 @@ MODULES = tools/golangci-lint tools/helm test/promql $(patsubst %/go.mod,%,$(wil
 # Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
 # What takes longest begins first.
 FIRST = ./test/scenarios ./test/faults ./internal/intake
-APART = ./test/edges ./test/lease ./test/rights ./test/demo ./test/chart
+APART = ./test/edges ./test/lease ./test/rights ./test/demo ./test/chart ./test/docs
 PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image -e /test/release -e /test/gitops $(patsubst .%,-e %$$,$(APART) $(FIRST)))
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 TEST = GOGC=400 $(GO) test
@@ -123,7 +123,7 @@ test-image: image cgo ## Load the image into containerd (Debian: apt-get install
 test-release: preflight bin/helm ## Two clones, without anything from before, make the same release
 	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release
 
-test-edges: linux build cgo bin/helm ## Sizes, numbers and odd moments, the lease between processes, rights taken away, the chart value by value (minutes)
+test-edges: linux build cgo bin/helm ## Sizes, numbers and odd moments, the lease between processes, rights taken away, the chart value by value, the pages block by block (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
 	@cd test/promql && GOWORK=off $(GO_SH) build -o /dev/null .
 	HELM=$(CURDIR)/bin/helm $(TEST) -race -count=1 -timeout 30m $(APART)

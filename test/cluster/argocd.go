@@ -78,6 +78,15 @@ func (c *Cluster) StartArgoCD(ctx context.Context, progress io.Writer) error {
 	return c.runArgoCD(ctx, tools)
 }
 
+// InstallArgoCDCRDs installs the kinds of Argo CD without its programs, of which nothing is built for that.
+func (c *Cluster) InstallArgoCDCRDs(ctx context.Context) error {
+	crds, err := pinnedCRDs(ctx, argoCDSet(), "manifests/crds/*-crd.yaml")
+	if err != nil {
+		return err
+	}
+	return c.installCRDs(ctx, crds)
+}
+
 // ArgoCDRedis is where Argo CD keeps what it has compared, once it is started.
 func (c *Cluster) ArgoCDRedis() string { return c.argoCDRedis }
 

@@ -1,0 +1,138 @@
+// Package docs tries what the pages for users show: every block of YAML is applied and every command is run, on a real API
+// server, in the order of the page. How a block is tried that is not a manifest or a command by itself is said behind the
+// language of its fence, where no reader of the rendered page sees it:
+//
+//	yaml values        for the chart, which is installed with them
+//	yaml merge=FILE    a part of the object of the same kind in that file
+//	yaml rules         the rules of a Role
+//	  kinds=NAME       the kinds of argo-cd, argo-rollouts or monitoring are installed before
+//	sh, console        commands; of a console, what they say is compared
+//	  after=FILE       a script of testdata that is run before
+//	  in=FOLDER        the folder below the home that they are run in, which is otherwise a clone of the repository
+//	  controller       the pods of the Deployment that the page has installed run the controller
+//	  then=FILE        a script that is run when it is ready
+//	  until=TEXT       it goes on until somebody presses Ctrl-C, which is done when it has said that
+//
+// What is tried elsewhere stands in testdata/elsewhere.txt, with the test. What is not tried at all stands in
+// testdata/exempt.txt, with the reason.
+package docs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
+)
+
+// patience bounds what would hang, and nothing else.
+const patience = 10 * time.Minute
+
+func TestEveryBlockIsTried(t *testing.T) {
+	all, err := pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	off, err := readLists()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byPage, every := map[string][]*block{}, []*block(nil)
+	for _, page := range all {
+		blocks, err := read(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		every = append(every, blocks...)
+		for _, b := range blocks {
+			if off.here(b) {
+				byPage[page] = append(byPage[page], b)
+			}
+		}
+	}
+	if err := off.wrong(every); err != nil {
+		t.Error(err)
+	}
+	clients, err := cluster.BuildClients(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	binary := sync.OnceValues(func() (string, error) { return harness.Build(t.Context(), folder, true) })
+	for page, blocks := range byPage {
+		t.Run(strings.ReplaceAll(page, "/", "_"), func(t *testing.T) {
+			t.Parallel()
+			r := newReader(t, clients, binary)
+			for _, b := range blocks {
+				r.try(b)
+			}
+		})
+	}
+	t.Logf("%d blocks of %d pages: %d are tried elsewhere, %d are exempt", len(every), len(all), len(off.elsewhere), len(off.exempt))
+}
+
+// reader is somebody who follows a page, in a shell, in a clone of the repository.
+type reader struct {
+	*testing.T
+	ctx    context.Context
+	on     *stage.Stage
+	home   string // has the programs in bin
+	clone  string
+	folder string // that it is in
+	binary string
+	own    *harness.Pods
+}
+
+func newReader(t *testing.T, clients cluster.Clients, binary func() (string, error)) *reader {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, fmt.Errorf("it did not come within %s", patience))
+	t.Cleanup(cancel)
+	r := &reader{T: t, ctx: ctx, on: stage.OfTest(t, binary), home: t.TempDir(), clone: t.TempDir()}
+	r.folder = r.clone
+	var err error
+	r.binary, err = binary()
+	r.must(err)
+	// What somebody does to their context is done to a copy.
+	kubeconfig, err := os.ReadFile(r.on.Cluster.Kubeconfig())
+	r.must(err)
+	r.must(os.WriteFile(filepath.Join(r.home, "kubeconfig"), kubeconfig, 0o600))
+	r.programs(clients)
+	r.copyRepository()
+	r.run("mkdir -p bin && ln -s \"$HOME/.local/bin/helm\" bin/helm")
+	return r
+}
+
+func (r *reader) programs(clients cluster.Clients) {
+	r.Helper()
+	folder := filepath.Join(r.home, ".local", "bin")
+	r.must(os.MkdirAll(folder, 0o700))
+	for name, program := range map[string]string{"kubectl": clients.Kubectl, "helm": clients.Helm4, "reroll": r.binary} {
+		r.must(os.Symlink(program, filepath.Join(folder, name)))
+	}
+}
+
+// copyRepository takes what a commit would hold, so that no command of a page writes where the tests stand.
+func (r *reader) copyRepository() {
+	r.Helper()
+	cmd := exec.CommandContext(r.ctx, "bash", "-euo", "pipefail", "-c", `git ls-files -coz --exclude-standard | tar --create --null --files-from=- | tar --extract --directory="$0"`, r.clone)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.Fatalf("copy the repository: %v\n%s", err, out)
+	}
+}
+
+func (r *reader) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}

@@ -1,0 +1,1 @@
+helm install reroll charts/reroll --namespace reroll --create-namespace

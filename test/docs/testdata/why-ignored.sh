@@ -1,0 +1,2 @@
+kubectl annotate deployment web reloader.stakater.com/atuo- reloader.stakater.com/auto=true
+kubectl annotate configmap greeting reloader.stakater.com/ignore=true

@@ -48,7 +48,9 @@ func clientSets() []set {
 		one(part{
 			// The one in kubectl starts no functions.
 			name: "kustomize", module: "sigs.k8s.io/kustomize/kustomize/v5", folder: "kustomize", packages: []string{"sigs.k8s.io/kustomize/kustomize/v5"},
-			ldflags: func(version string) string { return "-X sigs.k8s.io/kustomize/api/provenance.version=kustomize/" + version },
+			ldflags: func(version string) string {
+				return "-X sigs.k8s.io/kustomize/api/provenance.version=kustomize/" + version
+			},
 		}),
 	}
 }

@@ -120,8 +120,12 @@ func (p *place) getIntoTrouble() served {
 	if why, err := barred.WhyNotReady(p.ctx); err != nil || why == "" {
 		p.Fatalf("without rights it is ready: %v", err)
 	}
-	for i := range 5 {
-		s.barred = append(s.barred, p.reads(barred, "rest_client_requests_total", map[string]string{"method": "GET", "code": "403"}, float64(4*i+1)))
+	refused := map[string]string{"method": "GET", "code": "403"}
+	for least := 1.0; len(s.barred) < 5; {
+		s.barred = append(s.barred, p.reads(barred, "rest_client_requests_total", refused, least))
+		now, err := barred.Metric(p.ctx, "rest_client_requests_total", refused)
+		p.must(err)
+		least = now.Sum + 1 // however many came in a burst, the next is another number
 	}
 	barred.Kill()
 

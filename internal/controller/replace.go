@@ -11,7 +11,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -231,46 +230,6 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 	return err
 }
 
-func (c *Controller) deleteJob(ctx context.Context, namespace, name string, opts metav1.DeleteOptions) error {
-	key := reload.WorkloadKey{Kind: kinds.Jobs().Name, Namespace: namespace, Name: name}
-	if err := c.api.Delete(ctx, kinds.Jobs(), key, opts); err != nil {
-		return fmt.Errorf("delete %s: %w", key, err)
-	}
-	return nil
-}
-
-func (c *Controller) patchJob(ctx context.Context, job *batchv1.Job, by func(*batchv1.Job) (kinds.Patch, error)) error {
-	patch, err := by(job)
-	if err != nil {
-		return err
-	}
-	key := reload.WorkloadKey{Kind: kinds.Jobs().Name, Namespace: job.Namespace, Name: job.Name}
-	if _, err := c.api.Patch(ctx, kinds.Jobs(), key, patch); err != nil {
-		return fmt.Errorf("patch %s: %w", key, err)
-	}
-	return nil
-}
-
-// jobNamed reads a Job as it is and not as it was; nil if there is none. It asks for a list, so that no right to get is needed.
-func (c *Controller) jobNamed(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
-	from := c.api.Open(Watched{
-		Resource: kinds.Jobs().Resource, Namespace: namespace, NewList: kinds.Jobs().NewList,
-		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(),
-	})
-	list, err := from.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("read Job %s/%s: %w", namespace, name, err)
-	}
-	jobs, ok := list.(*batchv1.JobList)
-	if !ok {
-		return nil, fmt.Errorf("read Job %s/%s: a %T came", namespace, name, list)
-	}
-	if len(jobs.Items) == 0 {
-		return nil, nil //nolint:nilnil // that there is none is an answer
-	}
-	return &jobs.Items[0], nil
-}
-
 // jobs takes the Jobs that come: copies are no workloads, and whoever finds one goes on with it. Those that we have made of
 // CronJobs come with them.
 func (c *Controller) jobs(s *sink, namespace string) *sink {
@@ -286,7 +245,7 @@ func (c *Controller) jobs(s *sink, namespace string) *sink {
 			return
 		}
 		if kinds.IsHeld(job) {
-			c.unfinished(reload.WorkloadKey{Kind: kinds.Jobs().Name, Namespace: job.Namespace, Name: job.Name})
+			c.unfinished(jobKey(job.Namespace, job.Name))
 		}
 		runs.put(obj, live)
 		put(obj, live)
@@ -299,7 +258,7 @@ func (c *Controller) jobs(s *sink, namespace string) *sink {
 	s.keep = func(named map[types.NamespacedName]struct{}) {
 		runs.keep(named)
 		keep(named)
-		c.wake(func(key reload.WorkloadKey) bool { return namespace == "" || key.Namespace == namespace })
+		c.wake(func(key reload.WorkloadKey) bool { return in(namespace, key.Namespace) })
 	}
 	return s
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -73,15 +71,13 @@ func (c *Controller) makeRun(ctx context.Context, kind kinds.Kind, runner kinds.
 // madeBefore returns errLater if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
 // to be noted.
 func (c *Controller) madeBefore(ctx context.Context, w *reload.Workload, name string) error {
-	jobs, err := c.jobsOf(ctx, w, fields.OneTermEqualSelector(metav1.ObjectNameField, name).String())
-	if err != nil {
+	job, err := c.jobNamed(ctx, w.Key.Namespace, name)
+	if err != nil || job == nil || !madeBy(job, w) {
 		return err
 	}
-	for i := range jobs {
-		if r, ok := c.putRun(&jobs[i]); ok && r.Held {
-			c.queue.add(w.Key, 0, 0)
-			return errLater
-		}
+	if r, ok := c.putRun(job); ok && r.Held {
+		c.queue.add(w.Key, 0, 0)
+		return errLater
 	}
 	return nil
 }
@@ -92,42 +88,17 @@ func (c *Controller) runsBeside(ctx context.Context, w *reload.Workload) error {
 	if !w.Runs.Alone {
 		return nil
 	}
-	jobs, err := c.jobsOf(ctx, w, "")
+	jobs, err := c.jobsOf(ctx, w)
 	if err != nil {
 		return err
 	}
-	for i := range jobs {
-		job := &jobs[i]
+	for _, job := range jobs {
 		if own, _ := kinds.ReadRun(job); !own.Held && !kinds.Ended(job) {
 			c.queue.add(w.Key, restTakes, restTakes) // no watch may tell of its end
 			return errLater
 		}
 	}
 	return nil
-}
-
-// jobsOf reads the Jobs that a workload has made, or that were made of it.
-func (c *Controller) jobsOf(ctx context.Context, w *reload.Workload, fieldSelector string) ([]batchv1.Job, error) {
-	from := c.api.Open(Watched{Resource: kinds.Jobs().Resource, Namespace: w.Key.Namespace, FieldSelector: fieldSelector, NewList: kinds.Jobs().NewList})
-	var own []batchv1.Job
-	opts := metav1.ListOptions{Limit: podPage}
-	for {
-		list, err := from.List(ctx, opts)
-		if err != nil {
-			return nil, fmt.Errorf("list the Jobs of %s: %w", w.Key, err)
-		}
-		jobs, ok := list.(*batchv1.JobList)
-		if !ok {
-			return nil, fmt.Errorf("list the Jobs of %s: a %T came", w.Key, list)
-		}
-		own = append(own, slices.DeleteFunc(jobs.Items, func(job batchv1.Job) bool {
-			owner := metav1.GetControllerOfNoCopy(&job)
-			return owner == nil || owner.UID != w.UID
-		})...)
-		if opts.Continue = jobs.Continue; opts.Continue == "" {
-			return own, nil
-		}
-	}
 }
 
 // release lets the held Jobs of a workload go that are to begin now.
@@ -160,11 +131,10 @@ func (c *Controller) releaseOne(ctx context.Context, w *reload.Workload, run rel
 	if err != nil {
 		return err
 	}
-	key := reload.WorkloadKey{Kind: kinds.Jobs().Name, Namespace: w.Key.Namespace, Name: run.Name}
-	job, err := c.api.Patch(ctx, kinds.Jobs(), key, patch)
+	job, err := c.api.Patch(ctx, kinds.Jobs(), jobKey(w.Key.Namespace, run.Name), patch)
 	switch {
 	case apierrors.IsNotFound(err):
-		c.dropRun(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}) // somebody has deleted it
+		c.dropRun(types.NamespacedName{Namespace: w.Key.Namespace, Name: run.Name}) // somebody has deleted it
 	case err != nil:
 		return err
 	default:
@@ -222,7 +192,7 @@ func (c *Controller) dropRun(name types.NamespacedName) {
 func (c *Controller) keepRuns(namespace string, named map[types.NamespacedName]struct{}) {
 	c.dropRuns(func(r *kinds.OwnRun) bool {
 		_, there := named[types.NamespacedName{Namespace: r.Of.Namespace, Name: r.Name}]
-		return !there && (namespace == "" || namespace == r.Of.Namespace)
+		return !there && in(namespace, r.Of.Namespace)
 	})
 }
 

@@ -63,7 +63,7 @@ func hold(job *batchv1.Job, counter int64, ledger string) {
 	job.Labels[reload.RunLabel] = strconv.FormatInt(counter, 10)
 	setAnnotation(&job.ObjectMeta, heldAnnotation, "true")
 	setAnnotation(&job.ObjectMeta, reload.LedgerAnnotation, ledger)
-	if job.Spec.Suspend != nil && *job.Spec.Suspend {
+	if suspends(job) {
 		setAnnotation(&job.ObjectMeta, suspendedAnnotation, "true")
 	}
 	suspended := true

@@ -117,8 +117,6 @@ func (s *State) DeleteSource(key reload.SourceKey, departure reload.Departure) [
 	concerned := s.index.candidates(key)
 	if known, ok := s.sources[key]; ok {
 		known.departure = departure
-		known.departure.Unselected = known.Annotations.Unselected
-		known.departure.Source, known.departure.Seen = known.Source, known.seen
 		s.keepGone(known)
 	}
 	delete(s.sources, key)

@@ -88,7 +88,9 @@ func (s *State) departures(namespace string, l links) map[reload.LocalKey]reload
 		if gone == nil {
 			gone = map[reload.LocalKey]reload.Departure{}
 		}
-		gone[key.Local()] = src.departure
+		departure := src.departure
+		departure.Unselected, departure.Source, departure.Seen = src.Annotations.Unselected, src.Source, src.seen
+		gone[key.Local()] = departure
 	}
 	for _, local := range l.exact {
 		if src, ok := s.gone[local.In(namespace)]; ok {

@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func jobKey(namespace, name string) reload.WorkloadKey {
+	return reload.WorkloadKey{Kind: kinds.Jobs().Name, Namespace: namespace, Name: name}
+}
+
+// jobNamed reads a Job as it is and not as it was; nil if there is none. It asks for a list, so that no right to get is needed.
+func (c *Controller) jobNamed(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
+	var found *batchv1.Job
+	err := c.eachJob(ctx, namespace, fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(), func(job *batchv1.Job) { found = job })
+	if err != nil {
+		return nil, fmt.Errorf("read Job %s/%s: %w", namespace, name, err)
+	}
+	return found, nil
+}
+
+// jobsOf reads the Jobs that a workload has made, or that were made of it.
+func (c *Controller) jobsOf(ctx context.Context, w *reload.Workload) ([]*batchv1.Job, error) {
+	var own []*batchv1.Job
+	err := c.eachJob(ctx, w.Key.Namespace, "", func(job *batchv1.Job) {
+		if madeBy(job, w) {
+			own = append(own, job)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the Jobs of %s: %w", w.Key, err)
+	}
+	return own, nil
+}
+
+func madeBy(job *batchv1.Job, w *reload.Workload) bool {
+	owner := metav1.GetControllerOfNoCopy(job)
+	return owner != nil && owner.UID == w.UID
+}
+
+func (c *Controller) eachJob(ctx context.Context, namespace, fieldSelector string, do func(*batchv1.Job)) error {
+	from := c.api.Open(Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, FieldSelector: fieldSelector, NewList: kinds.Jobs().NewList})
+	opts := metav1.ListOptions{Limit: podPage}
+	for {
+		list, err := from.List(ctx, opts)
+		if err != nil {
+			return err
+		}
+		jobs, ok := list.(*batchv1.JobList)
+		if !ok {
+			return fmt.Errorf("a %T came", list)
+		}
+		for i := range jobs.Items {
+			do(&jobs.Items[i])
+		}
+		if opts.Continue = jobs.Continue; opts.Continue == "" {
+			return nil
+		}
+	}
+}
+
+func (c *Controller) patchJob(ctx context.Context, job *batchv1.Job, by func(*batchv1.Job) (kinds.Patch, error)) error {
+	patch, err := by(job)
+	if err != nil {
+		return err
+	}
+	key := jobKey(job.Namespace, job.Name)
+	if _, err := c.api.Patch(ctx, kinds.Jobs(), key, patch); err != nil {
+		return fmt.Errorf("patch %s: %w", key, err)
+	}
+	return nil
+}
+
+func (c *Controller) deleteJob(ctx context.Context, namespace, name string, opts metav1.DeleteOptions) error {
+	key := jobKey(namespace, name)
+	if err := c.api.Delete(ctx, kinds.Jobs(), key, opts); err != nil {
+		return fmt.Errorf("delete %s: %w", key, err)
+	}
+	return nil
+}

@@ -41,7 +41,7 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 	var left atomic.Int32
 	defer running.Wait()
 	defer cancel(nil)
-	for _, watched := range s.Resources(ns) {
+	for _, watched := range c.served(ctx, s.Resources(ns)) {
 		own, end := context.WithCancel(ctx)
 		whole.Add(1)
 		left.Add(1)

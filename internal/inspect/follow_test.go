@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -17,14 +18,25 @@ import (
 
 // Without its workloads a cluster would look as if nobody was opted in, and that is exit code 0.
 func TestHalfOfAClusterIsNoAnswer(t *testing.T) {
-	for about, status := range map[string]int{"nothing is answered": 0, "all is refused for now": http.StatusServiceUnavailable} {
+	for about, tc := range map[string]struct{ discovery, status int }{
+		"not even what is served": {0, 0},
+		"nothing else":            {http.StatusServiceUnavailable, 0},
+		"all is refused for now":  {http.StatusServiceUnavailable, http.StatusServiceUnavailable},
+	} {
 		t.Run(about, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var asked atomic.Int32
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if int(asked.Add(1)) >= len((&Settings{Config: &config.Config{Kinds: kinds.All()}}).Resources("shop")) {
-					cancel() // the time is over
+				status := tc.discovery
+				switch {
+				case strings.Contains(r.URL.Path, "/shop/"):
+					status = tc.status
+					if int(asked.Add(1)) >= len((&Settings{Config: &config.Config{Kinds: kinds.All()}}).Resources("shop")) {
+						cancel() // the time is over
+					}
+				case status == 0:
+					cancel()
 				}
 				if status == 0 {
 					<-r.Context().Done()

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -57,11 +56,7 @@ const page = 500
 // Read lists everything once. What may not be read is noted, and no reason to end.
 func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, error) {
 	o := NewObjects(s)
-	isServed := c.served()
-	for _, watched := range s.Resources(ns) {
-		if watched.Custom && !isServed(watched.Resource.GroupVersion()) {
-			continue
-		}
+	for _, watched := range c.served(ctx, s.Resources(ns)) {
 		err := c.list(ctx, watched, o.Put)
 		if err := o.noted(watched, err); err != nil {
 			return nil, err
@@ -76,13 +71,17 @@ func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, e
 
 // served asks once which groups there are, so that a custom kind that is not there costs no request. Where the API server does
 // not say, each is asked for.
-func (c *Cluster) served() func(schema.GroupVersion) bool {
-	groups, err := c.Discovery().ServerGroups()
-	return func(wanted schema.GroupVersion) bool {
-		return err != nil || slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool {
-			return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == wanted.String() })
-		})
+func (c *Cluster) served(ctx context.Context, all []controller.Watched) []controller.Watched {
+	groups, err := c.Discovery().ServerGroupsWithContext(ctx)
+	if err != nil {
+		return all
 	}
+	return slices.DeleteFunc(all, func(watched controller.Watched) bool {
+		wanted := watched.Resource.GroupVersion().String()
+		return watched.Custom && !slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool {
+			return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == wanted })
+		})
+	})
 }
 
 // exists returns why nothing follows from a namespace in which there is nothing: that is also what is listed of one that does

@@ -71,6 +71,8 @@ type place struct {
 	*site
 	ctx context.Context
 	ns  *harness.Namespace
+	// manifest is what was installed here, once somebody has started it.
+	manifest *harness.Manifest
 }
 
 func newPlace(t *testing.T) *place {
@@ -108,9 +110,11 @@ func (p *place) start(flags ...string) *harness.Controller {
 	}
 	binary, err := p.Binary()
 	p.must(err)
-	m, err := harness.ParseRendered(p.rendered())
-	p.must(err)
-	installed, err := p.ns.Install(p.ctx, m, binary)
+	if p.manifest == nil {
+		p.manifest, err = harness.ParseRendered(p.rendered())
+		p.must(err)
+	}
+	installed, err := p.ns.Install(p.ctx, p.manifest, binary)
 	p.must(err)
 	c, err := installed.Launch(flags, nil)
 	p.must(err)

@@ -47,6 +47,23 @@ func TestTwoStrangersMakeTheSameRelease(t *testing.T) {
 			t.Errorf("rendered:\n%s", text)
 		}
 	})
+	t.Run("the library chart is one that a chart can use", func(t *testing.T) {
+		user := t.TempDir()
+		if err := os.CopyFS(user, os.DirFS(filepath.Join(root(t), "examples/checksum"))); err != nil {
+			t.Fatal(err)
+		}
+		command(t, user, nil, "sed", "-i", `/^dependencies:/,$ s/  version: .*/  version: `+version+`/`, "Chart.yaml")
+		library := read(t, first, "reroll-checksum-"+version+".tgz")
+		if err := os.MkdirAll(filepath.Join(user, "charts"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(user, "charts", "library.tgz"), []byte(library), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if text := command(t, user, nil, os.Getenv("HELM"), "template", "web", "."); !strings.Contains(text, "checksum/config: sha256:") {
+			t.Errorf("rendered:\n%s", text)
+		}
+	})
 }
 
 func root(t *testing.T) string {

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	chartDir  = "charts/reroll"
-	deployDir = "deploy"
+	chartDir   = "charts/reroll"
+	libraryDir = "charts/reroll-checksum"
+	deployDir  = "deploy"
 )
 
 // The lines that a release sets in the chart: each is to be there once.
@@ -22,24 +23,29 @@ var (
 	chartRepository = regexp.MustCompile(`(?m)^  repository: .*$`)
 )
 
-// chart packs the chart with the version, and with the place where the image will be.
-func (r *release) chart(context.Context) error {
-	files, err := r.chartFiles()
-	if err != nil {
-		return fmt.Errorf("pack the chart: %w", err)
+// charts packs the charts with the version, and with the place where the image will be.
+func (r *release) charts(context.Context) error {
+	for _, folder := range []string{chartDir, libraryDir} {
+		name := filepath.Base(folder)
+		files, err := r.chartFiles(folder)
+		if err != nil {
+			return fmt.Errorf("pack the chart %s: %w", name, err)
+		}
+		r.say("packing the chart %s", name)
+		for i := range files {
+			// Helm wants the folder of the chart's name in front.
+			files[i].name = name + "/" + files[i].name
+		}
+		if err := r.tarball(name+"-"+r.version+".tgz", files); err != nil {
+			return err
+		}
 	}
-	name := "reroll-" + r.version + ".tgz"
-	r.say("packing the chart")
-	for i := range files {
-		// Helm wants the folder of the chart's name in front.
-		files[i].name = "reroll/" + files[i].name
-	}
-	return r.tarball(name, files)
+	return nil
 }
 
-func (r *release) chartFiles() ([]packed, error) {
+func (r *release) chartFiles(folder string) ([]packed, error) {
 	var files []packed
-	err := filepath.WalkDir(chartDir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -47,10 +53,11 @@ func (r *release) chartFiles() ([]packed, error) {
 		if err != nil {
 			return err
 		}
-		name := filepath.ToSlash(strings.TrimPrefix(path, chartDir+string(filepath.Separator)))
+		name := filepath.ToSlash(strings.TrimPrefix(path, folder+string(filepath.Separator)))
 		switch name {
 		case "Chart.yaml":
-			if data, err = setLine(data, chartVersion, "version: "+r.version); err == nil {
+			// A library installs nothing, so it has no version of what it installs.
+			if data, err = setLine(data, chartVersion, "version: "+r.version); err == nil && folder != libraryDir {
 				data, err = setLine(data, chartAppVersion, `appVersion: "`+r.version+`"`)
 			}
 		case "values.yaml":

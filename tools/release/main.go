@@ -103,7 +103,7 @@ func run(ctx context.Context, o options, log io.Writer) error {
 		return fmt.Errorf("make a folder to work in: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(r.work) }()
-	for _, step := range []func(context.Context) error{r.unchanged, r.binaries, r.images, r.chart, r.manifests, r.checksums} {
+	for _, step := range []func(context.Context) error{r.unchanged, r.binaries, r.images, r.charts, r.manifests, r.checksums} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -137,10 +138,10 @@ func headers(t *testing.T, archive []byte) []*tar.Header {
 func TestTheChartAndTheManifestsNameTheRelease(t *testing.T) {
 	t.Chdir("../..")
 	r := making(t)
-	if err := errors.Join(r.chart(t.Context()), r.manifests(t.Context())); err != nil {
+	if err := errors.Join(r.charts(t.Context()), r.manifests(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	files, err := r.chartFiles()
+	files, err := r.chartFiles(chartDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +161,34 @@ func TestTheChartAndTheManifestsNameTheRelease(t *testing.T) {
 	}
 	if hs := headers(t, r.read(t, "reroll-1.2.3.tgz")); len(hs) < 8 || !slices.ContainsFunc(hs, func(h *tar.Header) bool { return h.Name == "reroll/Chart.yaml" }) {
 		t.Errorf("the package of the chart: %d files", len(hs))
+	}
+}
+
+func TestTheLibraryChartIsInTheRelease(t *testing.T) {
+	t.Chdir("../..")
+	r := making(t)
+	if err := r.charts(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := output(t.Context(), nil, "tar", "-xzf", r.path("reroll-checksum-1.2.3.tgz"), "-C", dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := filepath.WalkDir(libraryDir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		got, err := os.ReadFile(filepath.Join(dir, "reroll-checksum", strings.TrimPrefix(path, libraryDir)))
+		if diff := cmp.Diff(strings.Replace(string(want), "\nversion: 0.1.0\n", "\nversion: 1.2.3\n", 1), string(got)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", path, diff)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

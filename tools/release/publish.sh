@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts the image or the chart of a release into a registry, and signs it there. Who calls it has logged in.
+# Puts the image or the charts of a release into a registry, and signs it there. Who calls it has logged in.
 #
 #   publish.sh image bin/release ghcr.io/owner/reroll:1.2.3
 #   publish.sh chart bin/release ghcr.io/owner/charts
@@ -23,11 +23,13 @@ image)
   bin/cosign sign "${flags[@]}" --recursive "${to%:*}@$digest"
   ;;
 chart)
-  # Helm prints where it put the chart, and its digest.
-  said=$(bin/helm push ${HELM_FLAGS:-} "$from"/reroll-[0-9]*.tgz "oci://$to" 2>&1)
-  echo "$said"
-  digest=$(sed -n 's/^Digest: //p' <<<"$said")
-  bin/cosign sign "${flags[@]}" "$to/reroll@${digest:?helm did not say the digest}"
+  for chart in reroll reroll-checksum; do
+    # Helm prints where it put the chart, and its digest.
+    said=$(bin/helm push ${HELM_FLAGS:-} "$from/$chart"-[0-9]*.tgz "oci://$to" 2>&1)
+    echo "$said"
+    digest=$(sed -n 's/^Digest: //p' <<<"$said")
+    bin/cosign sign "${flags[@]}" "$to/$chart@${digest:?helm did not say the digest}"
+  done
   ;;
 *)
   echo "publish: want image or chart, got $what" >&2

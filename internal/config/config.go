@@ -71,7 +71,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.Namespaces, "namespaces", nil, "watch exactly these namespaces (default: all, or the one in KUBERNETES_NAMESPACE)")
 	flags.DurationVar(&c.Settle, "settle", time.Second, "how long the sources of a workload must have been quiet before it is rolled; 0 is at once")
 	flags.DurationVar(&c.SettleMax, "settle-max", 10*time.Second, "how long a workload waits at most whose sources are never quiet")
-	flags.DurationVar(&c.SettleGitOps, "settle-gitops", 5*time.Second, "the least of --settle for workloads that Argo CD, Flux or Helm manages")
+	flags.DurationVar(&c.SettleGitOps, "settle-gitops", 5*time.Second, "the least of --settle for workloads that Argo CD, Flux or Helm manages, or that have a stamp of reroll stamp")
 	flags.Float64Var(&c.AdoptRate, "adopt-rate", 20, "how many workloads a second get their first ledger, which rolls nothing")
 	flags.BoolVar(&c.DryRun, "dry-run", false, "decide and log, and write nothing to the cluster")
 	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "where /metrics, /live, /healthz and /readyz are served")

@@ -28,8 +28,8 @@ type Options struct {
 	// Settle is how long the sources of a workload must have been quiet, and SettleMax the longest that a workload
 	// whose sources are never quiet waits.
 	Settle, SettleMax time.Duration
-	// SettleGitOps is the least for a workload that Argo CD, Flux or Helm manages: they bring sources and workloads
-	// one after the other, with pauses between them.
+	// SettleGitOps is the least for a workload that Argo CD, Flux or Helm manages, or that has a stamp: who applies those
+	// brings sources and workloads one after the other, with pauses between them.
 	SettleGitOps time.Duration
 	// AdoptRate is how many ledgers a second are written for workloads that are not reloaded.
 	AdoptRate float64
@@ -350,7 +350,7 @@ func (c *Controller) enqueue(key reload.WorkloadKey, live bool) {
 // settle is how long the sources of a workload must have been quiet.
 func (c *Controller) settle(w *reload.Workload) time.Duration {
 	settle := c.opts.Settle
-	if w.Tool != reload.NoTool {
+	if w.Delivered() {
 		settle = max(settle, c.opts.SettleGitOps)
 	}
 	if own, set := w.Policy.Settle(); set {

@@ -248,7 +248,7 @@ func (s *Settings) quiet(w *reload.Workload) time.Duration {
 	if own, ok := w.Policy.Settle(); ok {
 		return own
 	}
-	if w.Tool != reload.NoTool {
+	if w.Delivered() {
 		return max(s.Settle, s.SettleGitOps)
 	}
 	return s.Settle

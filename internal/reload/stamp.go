@@ -33,8 +33,9 @@ type StampedSource struct {
 // Sources without keys are left out by who makes a stamp, because data alone
 // counts. Which sources a stamp covers is not in it. It is found by trying:
 // those in the manifests beside the workload may have been all that concern it,
-// or the ConfigMaps alone, or some others of its few. A match can be trusted, for
-// no other sources have the same stamp; what matches nothing tells nothing.
+// or the ConfigMaps alone, or some others of its few. A match tells which data
+// was rendered with the template, and not which of them reached the cluster
+// first; what matches nothing tells nothing.
 //
 // Digests of Secrets depend on the DigestKey and on the namespace, so they match
 // only if the stamp was made with the key of the installation and for the

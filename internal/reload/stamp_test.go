@@ -28,6 +28,26 @@ func TestAStampStaysAsItIs(t *testing.T) {
 	}
 }
 
+// The prefix is all that is asked for, in whatever annotation of the pod template: not in one of the object.
+func TestAStampIsASignOfADelivery(t *testing.T) {
+	for want, annotations := range map[bool][]map[string]string{
+		true:  {{"checksum/config": "reroll1:c2c1f58bbc9c02e306249810d08aad40"}, {"a": "b", "example.org/stamp": "reroll1:"}},
+		false: {nil, {"checksum/config": "no-config-data"}, {"checksum/config": "c2c1f58bbc9c02e306249810d08aad40"}, {"checksum/config": "reroll2:0"}},
+	} {
+		for _, on := range annotations {
+			template := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: on}}
+			w := NewWorkload(WorkloadKind{Name: "Deployment"}, &metav1.ObjectMeta{Name: "web"}, nil, template, DefaultNames())
+			if w.Delivered() != want {
+				t.Errorf("%v: %t", on, !want)
+			}
+		}
+	}
+	onItself := &metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"checksum/config": "reroll1:0"}}
+	if w := NewWorkload(WorkloadKind{Name: "Deployment"}, onItself, nil, &corev1.PodTemplateSpec{}, DefaultNames()); w.Delivered() {
+		t.Error("one on the object rolls nothing, and counts")
+	}
+}
+
 func TestAStampTellsItsSourcesApart(t *testing.T) {
 	one, two := Digest{1}, Digest{2}
 	seen := map[string]int{}

@@ -2,6 +2,7 @@ package reload
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -35,6 +36,20 @@ func toolOf(meta *metav1.ObjectMeta) Tool {
 	default:
 		return NoTool
 	}
+}
+
+// Delivered tells that whoever writes it from outside of the cluster brings its
+// sources along, one after the other.
+func (w *Workload) Delivered() bool { return w.Tool != NoTool || w.Stamped }
+
+// isStamped goes by the prefix, whatever the annotation: its key can be chosen.
+func isStamped(annotations map[string]string) bool {
+	for _, value := range annotations {
+		if strings.HasPrefix(value, StampPrefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // ownerOf names the object whose controller has made this one, and keeps it as

@@ -75,6 +75,9 @@ type Workload struct {
 	// Runs is nil for a workload whose pods are to be there all the time.
 	Runs *Runs
 	Tool Tool
+	// Stamped tells that its pod template has a stamp. That is all that is taken from it: what a stamp says of sources is
+	// no evidence of what pods have (docs/adr/0008-a-stamp-is-no-evidence.md).
+	Stamped bool
 
 	// References are what the pod template refers to, sorted.
 	References []Reference
@@ -147,6 +150,7 @@ func NewWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		Created:         meta.CreationTimestamp.Time,
 		Deleting:        meta.DeletionTimestamp != nil,
 		Tool:            toolOf(meta),
+		Stamped:         isStamped(template.Annotations),
 		Owner:           ownerOf(meta),
 		Declared:        declaredIn(meta.Annotations),
 		References:      References(&template.Spec),

@@ -167,6 +167,7 @@ func TestStampWritesNothingIfSomethingIsWrong(t *testing.T) {
 	file := write(t, "web.yaml", unstamped)
 	for about, other := range map[string]string{
 		"broken":       write(t, "broken.yaml", "a: [\n"),
+		"a key twice":  write(t, "twice.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {}\ndata: {}\n"),
 		"no object":    write(t, "kindless.yaml", "a: b\n"),
 		"not there":    "/nowhere/web.yaml",
 		"a folder":     t.TempDir(),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -106,15 +107,38 @@ func unparsed(source []byte, err error) error {
 	}
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if number, what, ok := strings.Cut(rest, ": "); ok {
-			if line, err := strconv.Atoi(number); err == nil {
+			if line, bad := strconv.Atoi(number); bad == nil {
 				if strings.Contains(what, "<document start>") {
 					return &fault{line + 1, anotherDocument} // the parser counts from 0 here
 				}
-				return &fault{max(line, 1), "it is not YAML: " + what}
+				return &fault{refusedAt(source, err, max(line, 1)), "it is not YAML: " + what}
 			}
 		}
 	}
-	return &fault{1, "it is not YAML: " + text}
+	return &fault{refusedAt(source, err, 1), "it is not YAML: " + text}
+}
+
+// searched is how long a document may be that is read several times for the line of a mistake: longer than any that an API
+// server takes.
+const searched = 4 << 20
+
+// refusedAt is the first line with which the parser says the same of what comes before. It tells a line itself, which is often
+// that of the mapping around the mistake, or the one above.
+func refusedAt(source []byte, err error, told int) int {
+	if len(source) > searched {
+		return told
+	}
+	var ends []int // of the lines but the last one
+	for at, b := range source[:max(0, len(source)-1)] {
+		if b == '\n' {
+			ends = append(ends, at+1)
+		}
+	}
+	return 1 + sort.Search(len(ends), func(line int) bool {
+		var root yaml.Node
+		same := yaml.Unmarshal(source[:ends[line]], &root)
+		return same != nil && same.Error() == err.Error()
+	})
 }
 
 // look finds keys that are there twice, and what aliases refer to.

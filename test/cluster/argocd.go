@@ -134,7 +134,7 @@ const noVerification = "#!/bin/sh\nexit 0\n"
 
 func (c *Cluster) runArgoCD(ctx context.Context, tools argoCDTools) error {
 	home := c.path("argocd")
-	for _, folder := range []string{"bin", "tmp", "tls", "ssh"} {
+	for _, folder := range []string{"bin", "tmp", "tls", "ssh", "plugins"} {
 		if err := os.MkdirAll(filepath.Join(home, folder), 0o700); err != nil {
 			return err
 		}
@@ -148,6 +148,7 @@ func (c *Cluster) runArgoCD(ctx context.Context, tools argoCDTools) error {
 	env := []string{
 		"KUBECONFIG=" + c.path(argoCDKubeconfig), "ARGOCD_FAKE_IN_CLUSTER=true", "ARGOCD_GPG_ENABLED=false",
 		"ARGOCD_TLS_DATA_PATH=" + filepath.Join(home, "tls"), "ARGOCD_SSH_DATA_PATH=" + filepath.Join(home, "ssh"),
+		c.argoCDPlugins(),
 		"ARGOCD_ASK_PASS_SOCK=" + filepath.Join(home, "ask-pass"),
 		"TMPDIR=" + filepath.Join(home, "tmp"), "HOME=" + home,
 		"PATH=" + filepath.Join(home, "bin") + string(filepath.ListSeparator) + os.Getenv("PATH"),

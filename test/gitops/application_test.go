@@ -29,7 +29,7 @@ func byHand(options ...any) policy { return policy{"syncOptions": options} }
 // deploy makes an Application of a repository.
 func (p *place) deploy(r *repository, how policy) *application {
 	p.Helper()
-	app, err := argocd.Create(p.ctx, p.Cluster.Config(), &unstructured.Unstructured{Object: map[string]any{
+	return p.create(&unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
 		"metadata": map[string]any{"name": p.ns.Name},
 		"spec": map[string]any{
@@ -39,6 +39,11 @@ func (p *place) deploy(r *repository, how policy) *application {
 			"syncPolicy":  map[string]any(how),
 		},
 	}})
+}
+
+func (p *place) create(manifest *unstructured.Unstructured) *application {
+	p.Helper()
+	app, err := argocd.Create(p.ctx, p.Cluster.Config(), manifest)
 	p.must(err)
 	p.Cleanup(func() {
 		// Its objects stay: it has no finalizer. Argo CD has one less to look after.

@@ -33,8 +33,10 @@ func TestMain(m *testing.M) {
 type site struct {
 	*stage.Stage
 	// Each is built and started for the first test that asks for it.
-	argoCD  func() error
-	flux    func() error
+	argoCD func() error
+	flux   func() error
+	// stamper is a plugin of Argo CD, which was started before.
+	stamper func() error
 	clients func() (cluster.Clients, error)
 
 	objects dynamic.Interface
@@ -59,6 +61,7 @@ func newSite(on *stage.Stage, rollouts func(context.Context) error) *site {
 		on.Harness.ArgoRollouts = true
 		return on.Harness.AwaitKind(ctx, "rollouts")
 	})
+	s.stamper = sync.OnceValue(func() error { return s.startStamper(ctx) })
 	return s
 }
 

@@ -1,5 +1,5 @@
 // The programs of Argo CD that a test needs, in one binary, since linking them apart takes as long again: the
-// application-controller, the repo-server, and a Redis between them.
+// application-controller, the repo-server, the server of a config management plugin, and a Redis between them.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	appcontroller "github.com/argoproj/argo-cd/v3/cmd/argocd-application-controller/commands"
+	cmpserver "github.com/argoproj/argo-cd/v3/cmd/argocd-cmp-server/commands"
 	reposerver "github.com/argoproj/argo-cd/v3/cmd/argocd-repo-server/commands"
 )
 
@@ -21,7 +22,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("which program: application-controller, repo-server or redis?")
+		return fmt.Errorf("which program: application-controller, repo-server, cmp-server or redis?")
 	}
 	switch args[0] {
 	case "application-controller":
@@ -30,6 +31,10 @@ func run(args []string) error {
 		return command.Execute()
 	case "repo-server":
 		command := reposerver.NewCommand()
+		command.SetArgs(args[1:])
+		return command.Execute()
+	case "cmp-server":
+		command := cmpserver.NewCommand()
 		command.SetArgs(args[1:])
 		return command.Execute()
 	case "redis":

@@ -14,8 +14,9 @@ import (
 const (
 	manyObjects = 10_000
 	manyBytes   = 50 << 20
-	// mostMemory is how many times the input a call may take, all in all.
-	mostMemory = 4
+	// mostMemory is how many times the input a call may take, all in all, and mostSeconds how much time of processors.
+	mostMemory  = 4
+	mostSeconds = 10
 )
 
 // asChild tells the test binary to be reroll stamp.
@@ -66,6 +67,9 @@ func benchmarkStamp(b *testing.B, in []byte) {
 	}
 	b.ReportMetric(peak/float64(len(in)), "peak/input")
 	b.ReportMetric(cpu/float64(b.N), "cpu-s/op")
+	if cpu > mostSeconds*float64(b.N) {
+		b.Errorf("%.1f seconds, more than %d", cpu/float64(b.N), mostSeconds)
+	}
 	if peak > mostMemory*float64(len(in)) {
 		b.Errorf("%.0f MiB at the peak, more than %d times the input", peak/(1<<20), mostMemory)
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 )
 
 // document is one of a stream, with all that stands between it and the next.
@@ -27,16 +28,24 @@ type document struct {
 
 const byteOrderMark = "\ufeff"
 
+// piece is how much of a document is held together while it is read. One that grew to tens of megabytes would leave as many
+// behind each time that it is moved to where there is more room, and memory be gone before they are collected.
+const piece = 1 << 20
+
 // split calls each with every document. All of the text is in one of them, and none is empty.
 //
 // A marker counts wherever it stands at the beginning of a line: YAML allows it nowhere else, not even in a block of text.
 func split(from io.Reader, each func(line int, text []byte)) error {
 	lines := bufio.NewReaderSize(from, 64<<10)
 	var text []byte
+	var pieces [][]byte // in front of text
 	first, line := 1, 1
 	open, begun := false, true // a line may come in parts
 	flush := func() {
 		switch {
+		case len(pieces) > 0:
+			each(first, slices.Concat(append(pieces, text)...))
+			text, pieces = nil, nil
 		case len(text) >= long: // not copied: there may be no room for another one
 			each(first, text)
 			text = nil
@@ -63,6 +72,9 @@ func split(from io.Reader, each func(line int, text []byte)) error {
 			}
 		}
 		text = append(text, part...)
+		if len(text) >= piece {
+			pieces, text = append(pieces, text), nil
+		}
 		begun = err == nil
 		if begun {
 			line++

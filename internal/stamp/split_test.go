@@ -24,6 +24,8 @@ func TestAStreamIsSplitAtItsMarkers(t *testing.T) {
 		"a long line":                {"a: " + long + "\n", "--- {a: " + long + "}\n", "---\na: b"},
 		"a long line without an end": {"a: b\n", "--- " + long},
 		"what is behind 64 KiB":      {strings.Repeat("x", 64<<10) + "--- x\n"},
+		"exactly a piece":            {strings.Repeat("a: b\n", piece/5-1) + "a: bc\n", "---\nc: d\n"},
+		"several pieces":             {"a: b\n", "---\n" + strings.Repeat("a: b\n", 3*piece/5), "---\n" + strings.Repeat("c: d\n", piece/5+9) + "...\n", "e: f"},
 		"a long document":            {"a: b\n", "---\n" + strings.Repeat("a: b\n", 30<<10), "---\nc: d\n"},
 	} {
 		text := strings.Join(want, "")

@@ -188,7 +188,7 @@ func TestAPluginOfArgoCDStampsWhatItRenders(t *testing.T) {
 	}
 }
 
-// The patch is for the Deployment that Argo CD ships in the version of these tests.
+// The patch of docs/stamp.md is for the Deployment that Argo CD ships in the version of these tests.
 func TestTheSidecarFitsTheRepoServer(t *testing.T) {
 	p := newPlace(t)
 	clients, err := p.clients()

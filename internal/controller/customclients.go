@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,11 +25,9 @@ import (
 type CustomClients struct {
 	config *rest.Config
 	shared kubernetes.Interface
-	clock  clock.PassiveClock
+	offers offers
 
-	mu sync.Mutex
-	// absent is when the API server has last said of a kind that it does not serve it.
-	absent  map[schema.GroupVersionKind]time.Time
+	mu      sync.Mutex
 	clients map[schema.GroupVersion]rest.Interface
 	plurals map[schema.GroupVersionKind]string
 }
@@ -38,7 +35,7 @@ type CustomClients struct {
 // NewCustomClients returns clients that share the limit of requests with the client for all else.
 func NewCustomClients(config *rest.Config, shared kubernetes.Interface, c clock.PassiveClock) *CustomClients {
 	return &CustomClients{
-		config: config, shared: shared, clock: c, absent: map[schema.GroupVersionKind]time.Time{},
+		config: config, shared: shared, offers: offers{client: shared, clock: c},
 		clients: map[schema.GroupVersion]rest.Interface{}, plurals: map[schema.GroupVersionKind]string{},
 	}
 }
@@ -73,18 +70,9 @@ func (c *CustomClients) learn(kind schema.GroupVersionKind, plural string) {
 	c.plurals[kind] = plural
 }
 
-// isAbsent spares a question that was just answered: each namespace that is watched has it.
-func (c *CustomClients) isAbsent(kind schema.GroupVersionKind) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	since, told := c.absent[kind]
-	return told && c.clock.Since(since) < unaskedEvery*time.Second/2
-}
-
-func (c *CustomClients) noteAbsent(kind schema.GroupVersionKind) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.absent[kind] = c.clock.Now()
+// Serves tells whether the API server serves a version of a group, by what it has last said.
+func (c *CustomClients) Serves(ctx context.Context, version schema.GroupVersion) (bool, error) {
+	return c.offers.serves(ctx, version)
 }
 
 // custom returns a client for a custom kind, and the plural.
@@ -168,6 +156,7 @@ func (s served) tell(err error) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		s.client.Custom.learn(s.kind(), "") // it may come back by another plural
+		s.client.Custom.offers.forget()
 		return err
 	case !apierrors.IsForbidden(err):
 		return err
@@ -178,24 +167,24 @@ func (s served) tell(err error) error {
 	return err
 }
 
-// unaskedEvery is how often, in seconds, is looked for a kind that nobody has asked for.
-const unaskedEvery = 20
-
 // unasked looks first whether there is anything to watch and a right to it: nobody should find a refused request in an audit
 // log, again and again, for what nobody has asked for.
 func (s served) unasked(ctx context.Context) error {
-	later := func(err *apierrors.StatusError) error {
-		err.ErrStatus.Details.RetryAfterSeconds = unaskedEvery
+	offers, of := &s.client.Custom.offers, offered{s.kind(), s.Namespace}
+	is, err := offers.serves(ctx, s.Resource.GroupVersion())
+	if err != nil {
 		return err
 	}
-	if s.client.Custom.isAbsent(s.kind()) {
-		return later(apierrors.NewNotFound(s.Resource.GroupResource(), ""))
+	if !is {
+		return offers.refuse(of, apierrors.NewNotFound(s.Resource.GroupResource(), ""))
 	}
-	_, err := s.client.discover(s.Watched)
+	if err := offers.why(of); err != nil {
+		return err
+	}
+	_, err = s.client.discover(s.Watched)
 	switch {
 	case apierrors.IsNotFound(err):
-		s.client.Custom.noteAbsent(s.kind())
-		return later(apierrors.NewNotFound(s.Resource.GroupResource(), ""))
+		return offers.refuse(of, apierrors.NewNotFound(s.Resource.GroupResource(), ""))
 	case err != nil:
 		return err
 	}
@@ -204,7 +193,7 @@ func (s served) unasked(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !allowed:
-			return later(apierrors.NewForbidden(s.Resource.GroupResource(), "", fmt.Errorf("there is no right to %s it", r.Verb)))
+			return offers.refuse(of, apierrors.NewForbidden(s.Resource.GroupResource(), "", fmt.Errorf("there is no right to %s it", r.Verb)))
 		}
 	}
 	return nil

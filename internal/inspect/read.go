@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -69,19 +68,22 @@ func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, e
 	return o, nil
 }
 
-// served asks once which groups there are, so that a custom kind that is not there costs no request. Where the API server does
-// not say, each is asked for.
+// served leaves out custom kinds that are not there: they cost no request. Where the API server does not say, each is asked for.
 func (c *Cluster) served(ctx context.Context, all []controller.Watched) []controller.Watched {
-	groups, err := c.Discovery().ServerGroupsWithContext(ctx)
-	if err != nil {
-		return all
+	var there []controller.Watched
+	for _, watched := range all {
+		if watched.Custom {
+			is, err := c.Custom.Serves(ctx, watched.Resource.GroupVersion())
+			if err != nil {
+				return all
+			}
+			if !is {
+				continue
+			}
+		}
+		there = append(there, watched)
 	}
-	return slices.DeleteFunc(all, func(watched controller.Watched) bool {
-		wanted := watched.Resource.GroupVersion().String()
-		return watched.Custom && !slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool {
-			return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == wanted })
-		})
-	})
+	return there
 }
 
 // exists returns why nothing follows from a namespace in which there is nothing: that is also what is listed of one that does

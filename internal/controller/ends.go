@@ -95,6 +95,7 @@ func (c *Controller) askAfter(ctx context.Context, w *reload.Workload, f *follow
 		f.late, f.asked[w.Progress.Shows()] = now.Sub(f.forward), true
 	}
 	took := now.Sub(f.since)
+	o.Told = len(f.told) > 0
 	c.mu.Unlock()
 	switch {
 	case ended:

@@ -84,6 +84,8 @@ type Outcome struct {
 	// started after the reload.
 	Pod string
 	New bool
+	// Told tells that it was told of the reload before why pods are left.
+	Told bool
 	Trouble
 }
 

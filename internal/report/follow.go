@@ -14,10 +14,14 @@ const rolledReason = "Rolled"
 // maxDetail bounds what others have written into a status, so that the end of the sentence has room.
 const maxDetail = 300
 
-// Rolled is called when no pod from before a reload is left.
+// Rolled is called when no pod from before a reload is left. Of a workload that has no pods there is no more to tell than that it
+// was reloaded, unless pods were waited for before.
 func (r *Report) Rolled(w *reload.Workload, o reload.Outcome, took time.Duration) {
 	r.metrics.rolled(w.Key.Kind, took)
 	r.log.Debug("rolled to its end", "workload", w.Key.String(), "took", took.Round(time.Millisecond).String())
+	if o.All == 0 && !o.Told {
+		return
+	}
 	r.events.publish(w, normal, rolledReason, rolledText(o, took))
 }
 

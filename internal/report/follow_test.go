@@ -89,7 +89,7 @@ func TestTheEndOfAReloadIsTold(t *testing.T) {
 	}{
 		"all":               {reload.Outcome{Changed: cfg(), All: 3}, "Rolled: all 3 pods run with the present 'cfg', 42s after the reload"},
 		"one":               {reload.Outcome{Changed: cfg(), All: 1}, "Rolled: the pod runs with the present 'cfg', 42s after the reload"},
-		"none":              {reload.Outcome{Changed: cfg()}, "Rolled: there are no pods; those that come start with the present 'cfg'"},
+		"none any more":     {reload.Outcome{Changed: cfg(), Told: true}, "Rolled: there are no pods; those that come start with the present 'cfg'"},
 		"nobody knows what": {reload.Outcome{All: 3}, "Rolled: all 3 pods run with the present content of its sources, 42s after the reload"},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -103,6 +103,14 @@ func TestTheEndOfAReloadIsTold(t *testing.T) {
 				t.Errorf("the log says %s", d.log)
 			}
 		})
+	}
+}
+
+func TestOfAWorkloadWithoutPodsNoEndIsTold(t *testing.T) {
+	d := newDesk(t, false)
+	d.Rolled(web(), reload.Outcome{Changed: cfg()}, time.Second)
+	if events := d.published(); len(events) > 0 {
+		t.Errorf("told %+v", events)
 	}
 }
 

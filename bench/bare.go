@@ -10,6 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -20,12 +26,52 @@ import (
 //
 // It works on twins: Deployments of the same names and shape in a namespace that no controller looks at.
 type bare struct {
-	client    controller.Client
-	kind      kinds.Kind
-	namespace string
+	client controller.Client
+	kind   kinds.Kind
 	// twins are what it writes to, and originals what the controller has written to.
 	twins, originals *eyes
 	round            atomic.Int64
+}
+
+// addBare makes the twins of some Deployments, and a client of the same rights and settings as the controller's. Beside a peer
+// there is none: the limit was measured beside the controller.
+func (s *stage) addBare(ctx context.Context, names []string, source func(name string) string) (*bare, error) {
+	if s.ours == nil {
+		return nil, nil
+	}
+	const writer = "bare"
+	if _, err := s.admin.CoreV1().ServiceAccounts(twins).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: writer}}, metav1.CreateOptions{}); err != nil {
+		return nil, fmt.Errorf("make the account of the bare writers: %w", err)
+	}
+	if _, err := s.admin.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: writer},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: account + "-role"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: twins, Name: writer}},
+	}, metav1.CreateOptions{}); err != nil {
+		return nil, fmt.Errorf("give the bare writers the rights of the controller: %w", err)
+	}
+	path, err := s.cluster.ServiceAccountKubeconfig(ctx, twins, writer)
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig of the bare writers: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(asController(config))
+	if err != nil {
+		return nil, err
+	}
+	b := &bare{client: controller.Client{Interface: client}, kind: kinds.All()[0], originals: s.eyes}
+	if b.twins, err = open(ctx, s.admin, twins); err != nil {
+		return nil, err
+	}
+	if err := s.makeDeployments(ctx, b.twins, names, func(name string) deployment {
+		return deployment{namespace: twins, name: name, sources: []string{source(name)}, left: true, part: twins}
+	}); err != nil {
+		return nil, err
+	}
+	return b, s.awaitRest(ctx, b.twins, twins)
 }
 
 // write is one PATCH that is ready to be sent.

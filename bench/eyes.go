@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -23,30 +24,42 @@ import (
 type eyes struct {
 	mu       sync.Mutex
 	now      map[string]*appsv1.Deployment
-	rollouts map[string][]time.Time // since begin, by name
+	rollouts map[string][]rollout // since begin, by name
 	lost     error
 	// stirred gets a value whenever something has changed. Only one waits at a time.
 	stirred chan struct{}
 }
 
-// open begins to watch a namespace without Deployments, until the context ends.
-func open(ctx context.Context, client kubernetes.Interface, namespace string) (*eyes, error) {
-	api := client.AppsV1().Deployments(namespace)
+// rollout is another pod template.
+type rollout struct {
+	at      time.Time // when it was seen
+	version uint64    // of the Deployment that first had it
+}
+
+// open begins to watch the Deployments of a part, of which there are none yet, until the context ends.
+func open(ctx context.Context, client kubernetes.Interface, of string) (*eyes, error) {
+	api := client.AppsV1().Deployments(metav1.NamespaceAll)
+	selected := func(o metav1.ListOptions) metav1.ListOptions {
+		o.LabelSelector = part + "=" + of
+		return o
+	}
 	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.List(ctx, o) },
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return api.List(ctx, selected(o))
+		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return api.Watch(ctx, o)
+			return api.Watch(ctx, selected(o))
 		},
 	}
-	list, err := api.List(ctx, metav1.ListOptions{})
+	list, err := api.List(ctx, selected(metav1.ListOptions{}))
 	if err != nil {
-		return nil, fmt.Errorf("list the Deployments of %s: %w", namespace, err)
+		return nil, fmt.Errorf("list the Deployments of %s: %w", of, err)
 	}
 	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, lw)
 	if err != nil {
-		return nil, fmt.Errorf("watch the Deployments of %s: %w", namespace, err)
+		return nil, fmt.Errorf("watch the Deployments of %s: %w", of, err)
 	}
-	e := &eyes{now: map[string]*appsv1.Deployment{}, rollouts: map[string][]time.Time{}, stirred: make(chan struct{}, 1)}
+	e := &eyes{now: map[string]*appsv1.Deployment{}, rollouts: map[string][]rollout{}, stirred: make(chan struct{}, 1)}
 	go func() {
 		for event := range watcher.ResultChan() {
 			e.see(event, time.Now())
@@ -67,7 +80,8 @@ func (e *eyes) see(event watch.Event, at time.Time) {
 	defer e.mu.Unlock()
 	before, known := e.now[d.Name]
 	if known && !equality.Semantic.DeepEqual(before.Spec.Template, d.Spec.Template) {
-		e.rollouts[d.Name] = append(e.rollouts[d.Name], at)
+		version, _ := strconv.ParseUint(d.ResourceVersion, 10, 64) // one that is no number is older than all
+		e.rollouts[d.Name] = append(e.rollouts[d.Name], rollout{at: at, version: version})
 	}
 	e.now[d.Name] = d
 	e.stir()
@@ -133,6 +147,29 @@ func (e *eyes) awaitRollouts(ctx context.Context, workloads int) error {
 	return nil
 }
 
+// awaitUnlessStill waits until so many Deployments have rolled, or none has for a while.
+func (e *eyes) awaitUnlessStill(ctx context.Context, workloads int, still time.Duration) error {
+	for {
+		e.mu.Lock()
+		before := len(e.rollouts)
+		e.mu.Unlock()
+		if before >= workloads {
+			return nil
+		}
+		bounded, cancel := context.WithTimeout(ctx, still)
+		err := e.awaitRollouts(bounded, before+1)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && errors.Is(err, context.DeadlineExceeded):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
 // awaitObserved waits until the Deployment controller has acted on the newest version of some Deployments, or of all.
 func (e *eyes) awaitObserved(ctx context.Context, names ...string) error {
 	return e.await(ctx, "the Deployment controller", func() bool {
@@ -153,6 +190,50 @@ func (e *eyes) awaitObserved(ctx context.Context, names ...string) error {
 	})
 }
 
+// times is how often a Deployment has rolled since begin.
+func (e *eyes) times(name string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.rollouts[name])
+}
+
+// unpaused is how many Deployments there are that Kubernetes makes ReplicaSets of.
+func (e *eyes) unpaused() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := 0
+	for _, d := range e.now {
+		if !d.Spec.Paused {
+			n++
+		}
+	}
+	return n
+}
+
+// awaitNewer waits until each of these Deployments has got another pod template after a version: its pods, which start later,
+// have the content of then. It returns when each was seen to.
+func (e *eyes) awaitNewer(ctx context.Context, versions map[string]uint64) (map[string]time.Time, error) {
+	newer := map[string]time.Time{}
+	err := e.await(ctx, fmt.Sprintf("the last content to be with all of %d workloads", len(versions)), func() bool {
+		for name, version := range versions {
+			if _, known := newer[name]; known {
+				continue
+			}
+			for _, r := range e.rollouts[name] {
+				if r.version > version {
+					newer[name] = r.at
+					break
+				}
+			}
+		}
+		return len(newer) == len(versions)
+	})
+	if err != nil {
+		err = fmt.Errorf("%w; %d have it", err, len(newer))
+	}
+	return newer, err
+}
+
 // seen are the rollouts since begin.
 type seen struct {
 	first, last time.Time
@@ -168,7 +249,7 @@ func (e *eyes) seen() seen {
 		s.workloads++
 		s.rollouts += len(times)
 		// A workload that rolls again has had its change at the first time; that it did is told by the count.
-		at := times[0]
+		at := times[0].at
 		if s.first.IsZero() || at.Before(s.first) {
 			s.first = at
 		}

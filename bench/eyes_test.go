@@ -14,7 +14,7 @@ import (
 )
 
 func newEyes() *eyes {
-	return &eyes{now: map[string]*appsv1.Deployment{}, rollouts: map[string][]time.Time{}, stirred: make(chan struct{}, 1)}
+	return &eyes{now: map[string]*appsv1.Deployment{}, rollouts: map[string][]rollout{}, stirred: make(chan struct{}, 1)}
 }
 
 // at is a version of a Deployment, and the second at which it was seen.
@@ -93,5 +93,30 @@ func TestAwaitSaysHowFarItCame(t *testing.T) {
 	err := e.awaitRollouts(ctx, 2)
 	if err == nil || err.Error() != "awaiting 2 workloads to roll: no more time; 1 have" {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestTheLastContentIsWithWhoRolledAfterIt(t *testing.T) {
+	e := newEyes()
+	at := func(version string, img string) func(*appsv1.Deployment) {
+		return func(d *appsv1.Deployment) {
+			image(img)(d)
+			d.ResourceVersion = version
+		}
+	}
+	e.at(1, watch.Added, "a", at("10", "1"))
+	e.at(1, watch.Added, "b", at("11", "1"))
+	e.at(2, watch.Modified, "a", at("20", "2"))
+	e.at(3, watch.Modified, "b", at("99", "2")) // before version 100, at which its content was last written
+	e.at(4, watch.Modified, "a", at("101", "3"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no more time"))
+	newer, err := e.awaitNewer(ctx, map[string]uint64{"a": 100, "b": 100})
+	if err == nil || !strings.HasSuffix(err.Error(), "no more time; 1 have it") || !newer["a"].Equal(time.Unix(4, 0)) {
+		t.Errorf("%v, error %v", newer, err)
+	}
+	e.at(5, watch.Modified, "b", at("102", "3"))
+	if newer, err := e.awaitNewer(ctx, map[string]uint64{"a": 100, "b": 100}); err != nil || len(newer) != 2 {
+		t.Errorf("%v, error %v", newer, err)
 	}
 }

@@ -10,67 +10,62 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// idle looks at a controller that has nothing to do, and at one that has nothing to look after.
-func (s *stage) idle(ctx context.Context) (section, error) {
-	sec := section{Title: fmt.Sprintf("idle: %s, %d workloads", s.opts.idle, len(s.names()))}
-	for _, c := range []*harness.Controller{s.controller, s.empty} {
-		if err := awaitIdle(ctx, c); err != nil {
-			return sec, err
+const shareRow = "share of a core"
+
+// idle looks at a controller that has nothing to do, and at one that has nothing to look after, if there is one.
+func (s *stage) idle(ctx context.Context, beside *empty) (section, error) {
+	sec := section{Title: fmt.Sprintf("idle: %s after that start", s.opts.idle)}
+	if s.ours != nil {
+		for _, c := range []*harness.Controller{s.ours, beside.running} {
+			if err := awaitIdle(ctx, c); err != nil {
+				return sec, err
+			}
 		}
 	}
 	s.tell("idle, %s", s.opts.idle)
-	controllers := [2]struct {
-		pid   int
-		audit auditLog
-		lines func() int
-	}{
-		{s.controller.PID(), s.audit, func() int { return len(s.controller.Log.Lines()) }},
-		{s.empty.PID(), s.emptyAudit, func() int { return len(s.empty.Log.Lines()) }},
+	w, err := s.begin()
+	if err != nil {
+		return sec, err
 	}
-	var counted [2]*tally
-	var before, after [2]usage
-	var lines [2]int
-	var asked [2]requests
-	for i, c := range controllers {
-		lines[i] = c.lines()
-		var err error
-		if counted[i], err = c.audit.begin(); err != nil {
-			return sec, err
-		}
-		if before[i], err = usageOf(c.pid); err != nil {
+	var other *window
+	if beside != nil {
+		if other, err = s.beginOf(beside.running, beside.audit); err != nil {
 			return sec, err
 		}
 	}
-	window := time.NewTimer(s.opts.idle)
-	defer window.Stop()
+	pause := time.NewTimer(s.opts.idle)
+	defer pause.Stop()
 	select {
-	case <-window.C:
+	case <-pause.C:
 	case <-ctx.Done():
 		return sec, context.Cause(ctx)
 	}
-	for i, c := range controllers {
-		var err error
-		if after[i], err = usageOf(c.pid); err != nil {
-			return sec, err
-		}
-		lines[i] = c.lines() - lines[i]
-		if asked[i], err = counted[i].read(); err != nil {
-			return sec, err
-		}
+	used, err := w.end(ctx, 0)
+	if err != nil {
+		return sec, err
 	}
 	if seen := s.eyes.seen(); seen.rollouts > 0 {
-		return sec, fmt.Errorf("the work was not done right: nothing was edited since the restarts, and %d workloads rolled %d times", seen.workloads, seen.rollouts)
+		err := fmt.Errorf("the work was not done right: nothing was edited, and %d workloads rolled %d times", seen.workloads, seen.rollouts)
+		if err := s.right(err); err != nil {
+			return sec, err
+		}
 	}
-	once := func(name, unit string, of func(i int) float64) row {
-		return figure(name, unit, []float64{of(0)}).against(over([]float64{of(1)}), "empty controller")
+	sh := newSheet()
+	of := func(u spent, add func(name, unit string, value float64)) {
+		add(shareRow, "%", 100*u.cpu.Seconds()/u.took.Seconds())
+		add(steadyRow, "MiB", u.rss)
+		add("renewals of the lease", "", float64(u.requests[renewal]))
 	}
-	sec.Rows = []row{
-		once("processor time", "ms", func(i int) float64 { return milliseconds(after[i].cpu - before[i].cpu) }),
-		once("renewals of the lease", "", func(i int) float64 { return float64(asked[i][renewal]) }),
-		once("other requests", "", func(i int) float64 { return float64(asked[i].total(renewal)) }),
-		once("lines in the log", "", func(i int) float64 { return float64(lines[i]) }),
-		once("memory, at the end", "MiB", func(i int) float64 { return after[i].rss }),
+	of(used, sh.add)
+	if other != nil {
+		used, err := other.end(ctx, 0)
+		if err != nil {
+			return sec, err
+		}
+		of(used, func(name, _ string, value float64) { sh.beside(name, "empty controller", value) })
 	}
+	sh.asked = []requests{used.requests}
+	sec.Rows = sh.rows()
 	return sec, nil
 }
 

@@ -13,90 +13,119 @@ import (
 const turn = 20
 
 // latency edits ConfigMaps one at a time, each used by one workload, in turn with bare PATCHes.
-func (s *stage) latency(ctx context.Context) ([]section, error) {
-	sec := section{Title: fmt.Sprintf("latency: %d edits one at a time, from the edit's answer until the mark is seen", s.opts.edits)}
-	percentiles := []float64{50, 99}
-	ours, answers, sights := map[float64][]float64{}, map[float64][]float64{}, map[float64][]float64{}
-	var perEdit []float64
+func latency(ctx context.Context, s *stage) ([]section, error) {
+	names := numbered("owner", s.opts.owners)
+	edited, rest := names[:s.opts.edits], names[s.opts.edits:]
+	if err := s.makeOwn(ctx, edited, false); err != nil {
+		return nil, err
+	}
+	if err := s.makeOwn(ctx, rest, true); err != nil {
+		return nil, err
+	}
+	if err := s.ready(ctx, "--settle=0"); err != nil {
+		return nil, err
+	}
+	loop, err := s.addBare(ctx, edited, func(name string) string { return name })
+	if err != nil {
+		return nil, err
+	}
+	sh := newSheet()
 	for n := range s.opts.runs {
-		s.tell("latency, run %d of %d", n+1, s.opts.runs)
-		counted, err := s.audit.begin()
-		if err != nil {
+		if err := s.latencyOnce(ctx, sh, loop, edited, n); err != nil {
 			return nil, err
 		}
-		var took, answered, sighted []float64
-		for names := range slices.Chunk(s.owners(), turn) {
-			for _, name := range names {
-				one, err := s.editOne(ctx, name, n)
-				if err != nil {
-					return nil, err
-				}
-				took = append(took, milliseconds(one))
-			}
-			for _, name := range names {
-				answer, sight, err := s.patchOne(ctx, name)
-				if err != nil {
-					return nil, fmt.Errorf("a bare PATCH: %w", err)
-				}
-				answered, sighted = append(answered, milliseconds(answer)), append(sighted, milliseconds(sight))
-			}
-		}
-		for _, p := range percentiles {
-			ours[p] = append(ours[p], percentile(took, p))
-			answers[p] = append(answers[p], percentile(answered, p))
-			sights[p] = append(sights[p], percentile(sighted, p))
-		}
-		asked, err := awaitEvents(ctx, counted, s.opts.edits)
-		if err != nil {
-			return nil, err
-		}
-		perEdit = append(perEdit, float64(asked.total(renewal)))
 	}
-	for _, p := range percentiles {
-		name := fmt.Sprintf("p%.0f", p)
-		sec.Rows = append(sec.Rows,
-			figure(name, "ms", ours[p]).against(over(answers[p]), "PATCH, answered"),
-			figure(name, "ms", ours[p]).against(over(sights[p]), "PATCH, seen"))
-	}
-	least := over([]float64{float64((1 + perReload) * s.opts.edits)})
-	sec.Rows = append(sec.Rows, figure("requests", "", perEdit).against(least, "PATCH and Events"))
+	sec := section{Title: fmt.Sprintf("latency: %d Deployments, %d edits one at a time, from the edit's answer until the mark is seen", s.opts.owners, s.opts.edits)}
+	sec.Rows = sh.rows()
 	return []section{sec}, nil
 }
 
+// latencyOnce edits each once.
+func (s *stage) latencyOnce(ctx context.Context, sh *sheet, loop *bare, names []string, nth int) error {
+	w, err := s.begin()
+	if err != nil {
+		return err
+	}
+	var took []time.Duration
+	var answered, sighted []float64
+	rollouts := 0
+	for names := range slices.Chunk(names, turn) {
+		for _, name := range names {
+			one, times, err := s.editOne(ctx, name, nth)
+			if err != nil {
+				return err
+			}
+			rollouts += times
+			if times > 0 {
+				took = append(took, one)
+			}
+		}
+		if loop == nil {
+			continue
+		}
+		for _, name := range names {
+			answer, sight, err := loop.patchOne(ctx, name)
+			if err != nil {
+				return fmt.Errorf("a bare PATCH: %w", err)
+			}
+			answered, sighted = append(answered, milliseconds(answer)), append(sighted, milliseconds(sight))
+		}
+	}
+	if len(took) == 0 {
+		return errors.New("no edit was followed by a rollout")
+	}
+	sh.addLatencies(took)
+	if loop != nil {
+		sh.beside("p50", "PATCH, answered", percentile(answered, 50))
+		sh.beside("p99", "PATCH, answered", percentile(answered, 99))
+		sh.add("p50 of a bare PATCH, seen", "ms", percentile(sighted, 50))
+		sh.add("p99 of a bare PATCH, seen", "ms", percentile(sighted, 99))
+	}
+	used, err := w.end(ctx, len(names))
+	if err != nil {
+		return err
+	}
+	sh.add(rolloutsRow, "", float64(rollouts))
+	sh.beside(rolloutsRow, "one each", float64(len(names)))
+	sh.addSpent(used, len(names))
+	return nil
+}
+
 // editOne returns the time from the answer to an edit until its workload is seen to have rolled.
-func (s *stage) editOne(ctx context.Context, name string, nth int) (time.Duration, error) {
+func (s *stage) editOne(ctx context.Context, name string, nth int) (took time.Duration, rollouts int, err error) {
 	s.eyes.begin()
-	if err := s.edit(ctx, name, nth); err != nil {
-		return 0, err
+	if err := s.edit(ctx, work, name, nth); err != nil {
+		return 0, 0, err
 	}
 	answered := time.Now()
-	if err := s.eyes.awaitRollouts(ctx, 1); err != nil {
-		return 0, errors.Join(fmt.Errorf("after an edit of ConfigMap %s: %w", name, err), s.controller.Running())
+	if err := s.awaitRollouts(ctx, 1); err != nil {
+		return 0, 0, fmt.Errorf("after an edit of ConfigMap %s: %w", name, err)
 	}
 	if err := s.eyes.awaitObserved(ctx, name); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return s.eyes.seen().first.Sub(answered), s.eyes.checkOnly(name)
+	seen := s.eyes.seen()
+	return seen.first.Sub(answered), seen.rollouts, s.right(s.eyes.checkOnly(name))
 }
 
 // patchOne returns the time from the start of a bare PATCH until its answer, and until it is seen.
-func (s *stage) patchOne(ctx context.Context, name string) (answer, sight time.Duration, err error) {
-	writes, err := s.bare.prepare([]string{name}, func(name string) string { return name })
+func (b *bare) patchOne(ctx context.Context, name string) (answer, sight time.Duration, err error) {
+	writes, err := b.prepare([]string{name}, func(name string) string { return name })
 	if err != nil {
 		return 0, 0, err
 	}
-	s.bare.twins.begin()
+	b.twins.begin()
 	began := time.Now()
-	if answer, err = s.bare.send(ctx, writes[0]); err != nil {
+	if answer, err = b.send(ctx, writes[0]); err != nil {
 		return 0, 0, err
 	}
-	if err := s.bare.twins.awaitRollouts(ctx, 1); err != nil {
+	if err := b.twins.awaitRollouts(ctx, 1); err != nil {
 		return 0, 0, err
 	}
-	if err := s.bare.twins.awaitObserved(ctx, name); err != nil {
+	if err := b.twins.awaitObserved(ctx, name); err != nil {
 		return 0, 0, err
 	}
-	return answer, s.bare.twins.seen().first.Sub(began), s.bare.twins.checkOnly(name)
+	return answer, b.twins.seen().first.Sub(began), b.twins.checkOnly(name)
 }
 
 // checkOnly fails if anything but one rollout of one workload was seen since begin.

@@ -12,101 +12,162 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 )
 
 const (
 	shared = "shared" // the ConfigMap that many workloads use
 	key    = "text"   // in every ConfigMap
+	// part is the label of the Deployments that one watch of the bench sees.
+	part = "part"
 )
-
-// sharers are the Deployments that use one ConfigMap.
-func (s *stage) sharers() []string { return numbered("sharer", s.opts.workloads) }
-
-// owners are the Deployments that use one of their own, which has their name.
-func (s *stage) owners() []string { return numbered("owner", s.opts.edits) }
-
-// names are all Deployments of a namespace.
-func (s *stage) names() []string { return append(s.sharers(), s.owners()...) }
 
 func numbered(prefix string, n int) []string {
 	names := make([]string, n)
 	for i := range names {
-		names[i] = fmt.Sprintf("%s-%04d", prefix, i)
+		names[i] = fmt.Sprintf("%s-%05d", prefix, i)
 	}
 	return names
 }
 
-// makeObjects makes the Deployments of a namespace and what they use.
-func (s *stage) makeObjects(ctx context.Context, namespace string) error {
-	sources := append([]string{shared}, s.owners()...)
-	if err := inParallel(ctx, sources, func(ctx context.Context, name string) error {
-		_, err := s.admin.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{key: "first"},
-		}, metav1.CreateOptions{})
-		return err
-	}); err != nil {
+// deployment is one that is to be made.
+type deployment struct {
+	namespace, name string
+	sources         []string // ConfigMaps
+	// paused keeps Kubernetes from making ReplicaSets of those that are only there.
+	paused bool
+	// left tells that it does not ask to be rolled.
+	left bool
+	part string
+	pods int32
+}
+
+// makeDeployments makes one for each name. Each is seen when this returns.
+func (s *stage) makeDeployments(ctx context.Context, e *eyes, names []string, of func(name string) deployment) error {
+	if err := inParallel(ctx, names, func(ctx context.Context, name string) error { return s.makeDeployment(ctx, of(name)) }); err != nil {
 		return err
 	}
-	if err := inParallel(ctx, s.sharers(), func(ctx context.Context, name string) error {
-		return makeDeployment(ctx, s.admin, namespace, name, shared)
-	}); err != nil {
-		return err
-	}
-	return inParallel(ctx, s.owners(), func(ctx context.Context, name string) error {
-		return makeDeployment(ctx, s.admin, namespace, name, name)
+	return e.await(ctx, "the watch to deliver every workload", func() bool {
+		for _, name := range names {
+			if _, ok := e.now[name]; !ok {
+				return false
+			}
+		}
+		return true
 	})
 }
 
-func makeDeployment(ctx context.Context, client kubernetes.Interface, namespace, name, source string) error {
-	labels := map[string]string{"app": name}
-	_, err := client.AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: labels,
-			Annotations: map[string]string{"reloader.stakater.com/auto": "true"},
-		},
+func (s *stage) makeDeployment(ctx context.Context, d deployment) error {
+	labels := map[string]string{"app": d.name, part: d.part}
+	var from []corev1.EnvFromSource
+	for _, source := range d.sources {
+		from = append(from, corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: source}}})
+	}
+	annotations := map[string]string{"reloader.stakater.com/auto": "true"}
+	if d.left {
+		annotations = nil
+	}
+	_, err := s.admin.AppsV1().Deployments(d.namespace).Create(ctx, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: d.name, Labels: labels, Annotations: annotations},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(0)),
+			Replicas: new(d.pods),
+			Paused:   d.paused,
 			// Every run then finds as many ReplicaSets as the one before.
 			RevisionHistoryLimit: new(int32(0)),
 			Selector:             &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{Containers: []corev1.Container{{
-					Name: "app", Image: "example.com/app:1",
-					EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
-						LocalObjectReference: corev1.LocalObjectReference{Name: source},
-					}}},
-				}}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "example.com/app:1", EnvFrom: from}}},
 			},
 		},
 	}, metav1.CreateOptions{})
-	return err
+	if err != nil {
+		return fmt.Errorf("make Deployment %s: %w", d.name, err)
+	}
+	return nil
 }
 
-// makeSecrets makes Secrets that no workload uses, with a content that cannot be compressed.
-func (s *stage) makeSecrets(ctx context.Context) error {
-	s.tell("making %d Secrets of %d bytes", s.opts.secrets, s.opts.secretSize)
-	return inParallel(ctx, numbered("secret", s.opts.secrets), func(ctx context.Context, name string) error {
-		content := make([]byte, s.opts.secretSize)
-		for i := range content {
-			content[i] = byte(rand.Uint32()) //nolint:gosec // nobody's secret
-		}
-		_, err := s.admin.CoreV1().Secrets(s.namespace.Name).Create(ctx, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{key: content},
-		}, metav1.CreateOptions{})
+// own is a Deployment with a ConfigMap of its own, which has its name.
+func own(paused bool) func(name string) deployment {
+	return func(name string) deployment {
+		return deployment{namespace: work, name: name, sources: []string{name}, paused: paused, part: work}
+	}
+}
+
+// makeOwn makes ConfigMaps and a Deployment for each.
+func (s *stage) makeOwn(ctx context.Context, names []string, paused bool) error {
+	if err := s.makeConfigMaps(ctx, work, names, 0); err != nil {
 		return err
+	}
+	return s.makeDeployments(ctx, s.eyes, names, own(paused))
+}
+
+// makeProbe makes what tells whether a controller acts.
+func (s *stage) makeProbe(ctx context.Context) error {
+	if err := s.makeConfigMaps(ctx, probing, []string{probing}, 0); err != nil {
+		return err
+	}
+	return s.makeDeployments(ctx, s.prober, []string{probing}, func(name string) deployment {
+		return deployment{namespace: probing, name: name, sources: []string{name}, part: probing}
 	})
 }
 
-// edit changes the content of a ConfigMap, to one that it never had.
-func (s *stage) edit(ctx context.Context, name string, nth int) error {
-	patch := fmt.Appendf(nil, `{"data":{%q:%q}}`, key, "edit "+strconv.Itoa(nth))
-	_, err := s.admin.CoreV1().ConfigMaps(s.namespace.Name).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		return fmt.Errorf("edit ConfigMap %s: %w", name, err)
+// makeConfigMaps makes them with so many bytes beside the key that is edited.
+func (s *stage) makeConfigMaps(ctx context.Context, namespace string, names []string, size int) error {
+	return inParallel(ctx, names, func(ctx context.Context, name string) error {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{key: "first"}}
+		if size > 0 {
+			cm.BinaryData = map[string][]byte{"large": noise(size)}
+		}
+		if _, err := s.admin.CoreV1().ConfigMaps(namespace).Create(ctx, cm, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("make ConfigMap %s: %w", name, err)
+		}
+		return nil
+	})
+}
+
+// makeSecrets makes Secrets that no workload uses.
+func (s *stage) makeSecrets(ctx context.Context, names []string, kind corev1.SecretType, size int) error {
+	return inParallel(ctx, names, func(ctx context.Context, name string) error {
+		_, err := s.admin.CoreV1().Secrets(work).Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Type: kind, Data: map[string][]byte{key: noise(size)},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("make Secret %s: %w", name, err)
+		}
+		return nil
+	})
+}
+
+// noise is a content that cannot be compressed.
+func noise(size int) []byte {
+	content := make([]byte, size)
+	for i := range content {
+		content[i] = byte(rand.Uint32()) //nolint:gosec // nobody's secret
 	}
-	return nil
+	return content
+}
+
+// edit changes the content of a ConfigMap, to one that it never had.
+func (s *stage) edit(ctx context.Context, namespace, name string, nth int) error {
+	_, err := s.editAt(ctx, namespace, name, nth)
+	return err
+}
+
+// editAt returns the version that the edit has made.
+func (s *stage) editAt(ctx context.Context, namespace, name string, nth int) (uint64, error) {
+	return s.patchConfigMap(ctx, namespace, name, fmt.Sprintf(`{"data":{%q:%q}}`, key, "edit "+strconv.Itoa(nth)))
+}
+
+func (s *stage) patchConfigMap(ctx context.Context, namespace, name, patch string) (uint64, error) {
+	cm, err := s.admin.CoreV1().ConfigMaps(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		return 0, fmt.Errorf("edit ConfigMap %s: %w", name, err)
+	}
+	version, err := strconv.ParseUint(cm.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("edit ConfigMap %s: its version: %w", name, err)
+	}
+	return version, nil
 }
 
 // inParallel calls do for each name, some at a time, and returns the first error.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -9,13 +10,18 @@ import (
 // report is all that was measured.
 type report struct {
 	Facts    []string  `json:"facts"`
+	Peer     string    `json:"peer,omitempty"`
 	Sections []section `json:"sections"`
 }
 
-// section is one scenario.
+// section is one scenario, or a part of it.
 type section struct {
-	Title string `json:"title"`
-	Rows  []row  `json:"rows"`
+	Scenario string   `json:"scenario"`
+	Title    string   `json:"title"`
+	Load     string   `json:"load,omitempty"` // of the machine, at the end
+	Rows     []row    `json:"rows"`
+	Samples  []sample `json:"samples,omitempty"`
+	Points   []point  `json:"points,omitempty"`
 }
 
 // row is one figure, and the limit of what it can be.
@@ -27,6 +33,27 @@ type row struct {
 	// Ratio is that of the medians. There is none beside a limit of zero.
 	Ratio   float64 `json:"ratio,omitempty"`
 	LimitIs string  `json:"limitIs,omitempty"`
+	Target  *bound  `json:"target,omitempty"`
+	// Peer is the same figure of the other controller.
+	Peer *spread `json:"peer,omitempty"`
+}
+
+// addPeer puts what a peer has done beside it. What only one of them has done stays alone.
+func addPeer(done, beside []section) {
+	for i := range done {
+		if i >= len(beside) {
+			return
+		}
+		for _, theirs := range beside[i].Rows {
+			at := slices.IndexFunc(done[i].Rows, func(r row) bool { return r.Figure == theirs.Figure })
+			if at < 0 {
+				theirs.Peer, theirs.Value = &theirs.Value, over([]float64{0})
+				done[i].Rows = append(done[i].Rows, theirs)
+				continue
+			}
+			done[i].Rows[at].Peer = &theirs.Value
+		}
+	}
 }
 
 func figure(name, unit string, values []float64) row {
@@ -42,38 +69,68 @@ func (r row) against(limit spread, is string) row {
 	return r
 }
 
-// columns are the widths of all but the last column, which takes what they leave of 100.
-func columns() [4]int { return [4]int{25, 22, 22, 6} }
+// columns are the widths of all but the last column.
+func columns(peer bool) []int {
+	if peer {
+		return []int{28, 22, 22, 22, 7, 8}
+	}
+	return []int{28, 22, 22, 7, 8}
+}
 
 // head is what stands above the sections.
 func (r report) head() string {
-	return strings.Join(r.Facts, "\n") + "\n\n" + line("", "controller", "limit", "ratio", "the limit is")
+	cells := []string{"", "controller", "limit", "ratio", "target", "the limit is"}
+	if r.Peer != "" {
+		cells = slices.Insert(cells, 2, "peer")
+	}
+	return strings.Join(r.Facts, "\n") + "\n\n" + line(cells, r.Peer != "")
 }
 
 // text is a part of the table.
-func (s section) text() string {
+func (s section) text(peer bool) string {
 	var b strings.Builder
 	b.WriteString("\n" + s.Title + "\n")
 	for _, row := range s.Rows {
-		b.WriteString(row.line())
+		b.WriteString(row.line(peer))
 	}
 	return b.String()
 }
 
-func (r row) line() string {
-	limit, ratio := "", ""
+func (r row) line(peer bool) string {
+	cells := []string{"  " + r.Figure, r.Value.text(r.Unit), "", "", "", r.LimitIs}
 	if r.Limit != nil {
-		limit = r.Limit.text(r.Unit)
+		cells[2] = r.Limit.text(r.Unit)
 	}
 	if r.Ratio > 0 {
-		ratio = fmt.Sprintf("%.2f", r.Ratio)
+		cells[3] = fmt.Sprintf("%.2f", r.Ratio)
 	}
-	return line("  "+r.Figure, r.Value.text(r.Unit), limit, ratio, r.LimitIs)
+	if r.Target != nil {
+		cells[4] = r.Target.text(r.Unit)
+		if r.missed() != nil {
+			cells[4] += "!"
+		}
+	}
+	if peer {
+		cells = slices.Insert(cells, 2, "")
+		if r.Peer != nil {
+			cells[2] = r.Peer.text(r.Unit)
+		}
+	}
+	return line(cells, peer)
 }
 
-func line(cells ...string) string {
+// text is the most that a figure or its ratio may be. What is not of the ratio has the unit of the figure.
+func (b *bound) text(unit string) string {
+	text := fmt.Sprintf("%g", b.Most)
+	if b.Plain && unit != "" {
+		text += " " + unit
+	}
+	return text
+}
+
+func line(cells []string, peer bool) string {
 	var b strings.Builder
-	for i, w := range columns() {
+	for i, w := range columns(peer) {
 		b.WriteString(cells[i] + strings.Repeat(" ", max(1, w-utf8.RuneCountInString(cells[i]))))
 	}
 	return strings.TrimRight(b.String()+cells[len(cells)-1], " ") + "\n"

@@ -13,11 +13,11 @@ func sampleReport() report {
 	return report{
 		Facts: []string{"2 CPUs"},
 		Sections: []section{{
-			Title: "fan-out: one ConfigMap, 1000 Deployments",
+			Scenario: "fan-out", Title: "fan-out: one ConfigMap, 1000 Deployments",
 			Rows: []row{
 				figure("last rollout", "s", []float64{3.214, 2.9, 12.345}).against(over([]float64{2.5, 2.4, 2.6}), "32 bare writers"),
-				figure("PATCHes of Deployments", "", []float64{1000, 1000, 1000}).against(over([]float64{1000}), "one each"),
-				figure("other requests", "", []float64{0, 3, 1}).against(over([]float64{0}), "none"),
+				figure("PATCH deployments", "", []float64{1000, 1000, 1000}).against(over([]float64{1000}), "one each"),
+				figure("LIST and GET", "", []float64{0, 3, 1}).against(over([]float64{0}), "none"),
 				figure("processor time", "s", []float64{1.5}),
 				figure("memory, peak", "MiB", []float64{144.44, 99.96, 1001.2}).against(over([]float64{37.41, 37.02, 38.9}), "bytes, thrown away"),
 			},
@@ -28,22 +28,23 @@ func sampleReport() report {
 func TestTable(t *testing.T) {
 	const want = `2 CPUs
 
-                         controller            limit                 ratio the limit is
+                            controller            limit                 ratio  target  the limit is
 
 fan-out: one ConfigMap, 1000 Deployments
-  last rollout           3.21 s (2.90–12.3)    2.50 s (2.40–2.60)    1.29  32 bare writers
-  PATCHes of Deployments 1000                  1000                  1.00  one each
-  other requests         1 (0–3)               0                           none
-  processor time         1.50 s
-  memory, peak           144 MiB (100.0–1001)  37.4 MiB (37.0–38.9)  3.86  bytes, thrown away
+  last rollout              3.21 s (2.90–12.3)    2.50 s (2.40–2.60)    1.29   1.3     32 bare writers
+  PATCH deployments         1000                  1000                  1.00   1       one each
+  LIST and GET              1 (0–3)               0                            0!      none
+  processor time            1.50 s
+  memory, peak              144 MiB (100.0–1001)  37.4 MiB (37.0–38.9)  3.86           bytes, thrown away
 `
 	r := sampleReport()
-	got := r.head() + r.Sections[0].text()
+	addTargets(&r.Sections[0], false)
+	got := r.head() + r.Sections[0].text(false)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for line := range strings.Lines(got) {
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 110 {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

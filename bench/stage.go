@@ -5,70 +5,57 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"runtime"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/reroll-dev/reroll/internal/controller"
-	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// account is the ServiceAccount of the manifest that is shipped.
-const account = "reroll-reroll"
+// The namespaces that there are. Where the bare loop writes, no controller looks.
+const (
+	home    = "home" // of the controller
+	work    = "work"
+	twins   = "twins"
+	probing = "probe"
+)
 
-// flags are what the controller is run with beyond what is shipped. The quiet period would be the larger part of every
-// time; and 1,000 first ledgers at 20 a second take a minute in which nothing is measured.
-func flags() []string { return []string{"--settle=0", "--adopt-rate=10000"} }
-
-// stage is a cluster with the controller running on it, and with all that the scenarios use.
+// stage is a cluster with a controller, for one scenario.
 type stage struct {
-	opts    options
+	*bench
+	who     subject
 	cluster *cluster.Cluster
 	harness *harness.Harness
 	admin   kubernetes.Interface
-	binary  string
-	folder  string
-	server  string
+	// eyes see the workloads, and prober the one that tells whether the controller acts.
+	eyes, prober *eyes
+	probed       int
 
-	namespace  *harness.Namespace // where the controller works
-	installed  *harness.Installation
-	controller *harness.Controller
-	eyes       *eyes
-	audit      auditLog
-
-	bare *bare
-
-	// empty is a controller that has nothing to look after.
-	empty      *harness.Controller
-	emptyAudit auditLog
+	audit     auditLog
+	installed *harness.Installation
+	// controller is the one that runs, and ours the same if it is not a peer.
+	controller worker
+	ours       *harness.Controller
+	others     []worker // that a scenario has started beside it
+	log        *os.File // of a peer
+	kubeconfig string   // of a peer
 }
 
-func newStage(ctx context.Context, opts options) (s *stage, err error) {
-	s = &stage{opts: opts}
+func (b *bench) newStage(ctx context.Context, who subject, nodes int) (s *stage, err error) {
+	s = &stage{bench: b, who: who}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if s.folder, err = os.MkdirTemp("", "reroll-bench-"); err != nil {
-		return s, err
+	if nodes == 0 {
+		nodes = cluster.NoNodes
 	}
-	s.tell("building the controller, starting a cluster")
-	if s.binary, err = harness.Build(ctx, s.folder, false); err != nil {
-		return s, err
-	}
-	// Without nodes and replicas nothing is measured but the controller, and what Kubernetes does about any new
-	// pod template.
-	if s.cluster, err = cluster.Start(ctx, cluster.Options{Nodes: cluster.NoNodes, Progress: os.Stderr}); err != nil {
+	if s.cluster, err = cluster.Start(ctx, cluster.Options{Nodes: nodes, Progress: os.Stderr}); err != nil {
 		return s, err
 	}
 	if s.harness, err = harness.New(s.cluster); err != nil {
@@ -77,15 +64,29 @@ func newStage(ctx context.Context, opts options) (s *stage, err error) {
 	if s.admin, err = kubernetes.NewForConfig(asController(s.cluster.Config())); err != nil {
 		return s, err
 	}
-	version, err := s.admin.Discovery().ServerVersion()
-	if err != nil {
-		return s, fmt.Errorf("ask the API server for its version: %w", err)
+	for _, name := range []string{home, work, twins, probing} {
+		if err := s.makeNamespace(ctx, name); err != nil {
+			return s, err
+		}
 	}
-	s.server = version.GitVersion
-	if err := s.startFull(ctx); err != nil {
+	if s.eyes, err = open(ctx, s.admin, work); err != nil {
 		return s, err
 	}
-	return s, s.addBare(ctx)
+	if s.prober, err = open(ctx, s.admin, probing); err != nil {
+		return s, err
+	}
+	if err := s.makeProbe(ctx); err != nil {
+		return s, err
+	}
+	return s, s.install(ctx)
+}
+
+// makeNamespace leaves the observer of the harness out, which sees more than is asked here and would be a load of its own.
+func (s *stage) makeNamespace(ctx context.Context, name string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	_, err := s.harness.NamedNamespace(ctx, name)
+	return err
 }
 
 // asController makes a configuration what the controller makes of its own: protobuf, and no limit at the client.
@@ -96,101 +97,38 @@ func asController(config *rest.Config) *rest.Config {
 	return config
 }
 
-// install makes a namespace with the controller's account and rights.
-func (s *stage) install(ctx context.Context, name string) (*harness.Namespace, *harness.Installation, error) {
-	path, err := harness.ShippedManifest()
-	if err != nil {
-		return nil, nil, err
+// adopted waits until the controller knows every workload. Of a peer there is nothing to be seen but that it acts.
+func (s *stage) adopted(ctx context.Context) error {
+	if s.ours == nil {
+		return nil
 	}
-	manifest, err := harness.ReadManifest(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	// The observer of the harness sees more than is asked here, and would be a load of its own. It ends with this.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ns, err := s.harness.EmptyNamespace(ctx, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	installed, err := ns.Install(ctx, manifest, s.binary)
-	return ns, installed, err
-}
-
-// auditOf counts the requests of the controller of a namespace.
-func (s *stage) auditOf(namespace string) auditLog {
-	return auditLog{path: s.cluster.AuditLog(), user: "system:serviceaccount:" + namespace + ":" + account}
-}
-
-// startFull runs the controller that is measured, and gives it workloads, which it has adopted when this returns.
-func (s *stage) startFull(ctx context.Context) (err error) {
-	if s.namespace, s.installed, err = s.install(ctx, "bench"); err != nil {
-		return err
-	}
-	s.audit = s.auditOf(s.namespace.Name)
-	if s.eyes, err = open(ctx, s.admin, s.namespace.Name); err != nil {
-		return err
-	}
-	s.tell("making %d workloads and %d ConfigMaps", len(s.names()), s.opts.edits+1)
-	if err := s.makeObjects(ctx, s.namespace.Name); err != nil {
-		return err
-	}
-	if s.controller, err = s.installed.Start(ctx, flags(), nil); err != nil {
-		return err
-	}
-	err = s.eyes.await(ctx, "every workload to be adopted", func() bool {
-		adopted := 0
+	return s.eyes.await(ctx, "every workload to be adopted", func() bool {
 		for _, d := range s.eyes.now {
-			if d.Annotations[reload.LedgerAnnotation] != "" {
-				adopted++
+			if d.Annotations[reload.LedgerAnnotation] == "" {
+				return false
 			}
 		}
-		return adopted == len(s.names())
+		return true
 	})
-	if err != nil {
-		return err
-	}
-	return s.awaitRest(ctx, s.eyes, s.namespace.Name)
 }
 
-// addBare makes the twins, and a client of the same rights and settings as the controller's.
-func (s *stage) addBare(ctx context.Context) error {
-	ns, _, err := s.install(ctx, "bare")
-	if err != nil {
+// ready starts the controller when all that it has to look after is there, and returns when it knows that and Kubernetes has
+// come to rest.
+func (s *stage) ready(ctx context.Context, flags ...string) error {
+	if err := s.awaitRest(ctx, s.eyes, work); err != nil {
 		return err
 	}
-	path, err := s.cluster.ServiceAccountKubeconfig(ctx, ns.Name, account)
-	if err != nil {
+	if err := s.start(ctx, flags...); err != nil {
 		return err
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		return fmt.Errorf("read the kubeconfig of the bare writers: %w", err)
-	}
-	client, err := kubernetes.NewForConfig(asController(config))
-	if err != nil {
+	if err := s.adopted(ctx); err != nil {
 		return err
 	}
-	twins, err := open(ctx, s.admin, ns.Name)
-	if err != nil {
-		return err
-	}
-	s.bare = &bare{
-		client: controller.Client{Interface: client}, kind: kinds.All()[0],
-		namespace: ns.Name, twins: twins, originals: s.eyes,
-	}
-	if err := s.makeObjects(ctx, ns.Name); err != nil {
-		return err
-	}
-	return s.awaitRest(ctx, twins, ns.Name)
+	return s.awaitRest(ctx, s.eyes, work)
 }
 
 // awaitRest waits until Kubernetes has finished with every Deployment of a namespace: no old ReplicaSet is left.
 func (s *stage) awaitRest(ctx context.Context, e *eyes, namespace string) error {
-	err := e.await(ctx, "the watch to deliver every workload", func() bool { return len(e.now) == len(s.names()) })
-	if err != nil {
-		return err
-	}
 	if err := e.awaitObserved(ctx); err != nil {
 		return err
 	}
@@ -203,38 +141,25 @@ func (s *stage) awaitRest(ctx context.Context, e *eyes, namespace string) error 
 		if list.RemainingItemCount != nil {
 			left += int(*list.RemainingItemCount)
 		}
-		if left != len(s.names()) {
-			return fmt.Errorf("there are %d, and %d workloads", left, len(s.names()))
+		if running := e.unpaused(); left != running {
+			return fmt.Errorf("there are %d, and %d workloads", left, running)
 		}
 		return nil
 	})
 }
 
 func (s *stage) close() error {
-	for _, c := range []*harness.Controller{s.controller, s.empty} {
+	for _, c := range append(s.others, s.controller) {
 		if c != nil {
 			c.Kill()
 		}
 	}
 	var err error
+	if s.log != nil {
+		err = s.log.Close()
+	}
 	if s.cluster != nil {
-		err = s.cluster.Stop()
+		err = errors.Join(err, s.cluster.Stop())
 	}
-	return errors.Join(err, os.RemoveAll(s.folder))
-}
-
-// tell says what takes a while. The table alone goes to the standard output.
-func (s *stage) tell(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...)
-}
-
-func (s *stage) facts() []string {
-	load, _ := os.ReadFile("/proc/loadavg") // one more fact, where it is to be had
-	average, _, _ := strings.Cut(string(load), " ")
-	return []string{
-		fmt.Sprintf("%d CPUs, load %s before the first scenario, %s, %s/%s", runtime.NumCPU(), average, runtime.Version(), runtime.GOOS, runtime.GOARCH),
-		fmt.Sprintf("Kubernetes %s, all of it on this machine, no nodes, 0 replicas, etcd without fsync", s.server),
-		fmt.Sprintf("%s %s, for one namespace, with the rights of %s", filepath.Base(s.binary), strings.Join(flags(), " "), "deploy/reroll-namespaced.yaml"),
-		fmt.Sprintf("medians of %d runs, in brackets the least and the most", s.opts.runs),
-	}
+	return err
 }

@@ -7,99 +7,179 @@ import (
 	"io"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// starting is what a start has taken, until the controller was ready.
-type starting struct {
-	ready time.Duration
-	used  usage
-}
+// helmRelease is the type of the Secrets in which Helm keeps what it has installed.
+const helmRelease = "helm.sh/release.v1"
 
-// startUp starts the controller when there are many Secrets, and one that has nothing to look after. The last of each
-// stays, and is watched doing nothing.
-func (s *stage) startUp(ctx context.Context) ([]section, error) {
-	sec := section{Title: fmt.Sprintf("start: %d Secrets of %d KiB, %d Deployments", s.opts.secrets, s.opts.secretSize>>10, len(s.names()))}
-	if err := s.controller.Stop(ctx); err != nil {
+// startUp starts the controller when there is much, and one that has nothing to look after. The last of each stays, and is
+// watched doing nothing.
+func startUp(ctx context.Context, s *stage) ([]section, error) {
+	if err := s.makeMuch(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.makeSecrets(ctx); err != nil {
+	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	nothing, installed, err := s.install(ctx, "empty")
+	empty, err := s.addEmpty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.emptyAudit = s.auditOf(nothing.Name)
-	s.eyes.begin()
-	var ready, read, cpu, peak, emptyReady, emptyCPU, emptyPeak []float64
-	for n := range s.opts.runs {
-		s.tell("start, run %d of %d", n+1, s.opts.runs)
-		if n > 0 {
-			if err := s.controller.Stop(ctx); err != nil {
+	sh := newSheet()
+	for range s.opts.runs {
+		if err := s.controller.Stop(ctx); err != nil {
+			return nil, err
+		}
+		if empty != nil {
+			if err := empty.restart(ctx, sh); err != nil {
 				return nil, err
 			}
-			if err := s.empty.Stop(ctx); err != nil {
+			took, err := s.bareRead(ctx)
+			if err != nil {
 				return nil, err
 			}
+			sh.beside(readyRow, "bytes, thrown away", took.Seconds())
 		}
-		took, err := s.bareRead(ctx)
-		if err != nil {
+		if err := s.startOnce(ctx, sh); err != nil {
 			return nil, err
 		}
-		read = append(read, took.Seconds())
-		var full, bare starting
-		if s.empty, bare, err = start(ctx, installed); err != nil {
-			return nil, err
-		}
-		if s.controller, full, err = start(ctx, s.installed); err != nil {
-			return nil, err
-		}
-		ready, cpu, peak = append(ready, full.ready.Seconds()), append(cpu, full.used.cpu.Seconds()), append(peak, full.used.peak)
-		emptyReady, emptyCPU, emptyPeak = append(emptyReady, bare.ready.Seconds()), append(emptyCPU, bare.used.cpu.Seconds()), append(emptyPeak, bare.used.peak)
 	}
-	const empty = "empty controller"
-	sec.Rows = []row{
-		figure("until /readyz", "s", ready).against(over(read), "bytes, thrown away"),
-		figure("until /readyz", "s", ready).against(over(emptyReady), empty),
-		figure("processor time", "s", cpu).against(over(emptyCPU), empty),
-		figure("memory, peak", "MiB", peak).against(over(emptyPeak), empty),
-	}
-	idle, err := s.idle(ctx)
+	o := s.opts
+	sec := section{Title: fmt.Sprintf("start: %d Secrets of %d KiB, %d ConfigMaps of %d KiB, %d workloads, %d Helm releases of %d KiB",
+		o.secrets, o.secretSize>>10, o.configMaps, o.configSize>>10, o.workloads, o.releases, o.releaseSize>>10)}
+	idle, err := s.idle(ctx, empty)
+	sec.Rows = sh.rows()
 	return []section{sec, idle}, err
 }
 
-func start(ctx context.Context, installed *harness.Installation) (*harness.Controller, starting, error) {
-	var st starting
-	began := time.Now()
-	c, err := installed.Start(ctx, flags(), nil)
-	if err != nil {
-		return c, st, err
+func (s *stage) makeMuch(ctx context.Context) error {
+	o := s.opts
+	s.tell("start: making the objects")
+	if err := s.makeSecrets(ctx, numbered("secret", o.secrets), corev1.SecretTypeOpaque, o.secretSize); err != nil {
+		return err
 	}
-	st.ready = time.Since(began)
-	st.used, err = usageOf(c.PID())
-	return c, st, err
+	if err := s.makeSecrets(ctx, numbered("release", o.releases), helmRelease, o.releaseSize); err != nil {
+		return err
+	}
+	if err := s.makeConfigMaps(ctx, work, numbered("owner", o.configMaps), o.configSize); err != nil {
+		return err
+	}
+	names := numbered("owner", o.workloads)
+	return s.makeDeployments(ctx, s.eyes, names, own(true))
+}
+
+const (
+	readyRow  = "until it is ready"
+	actsRow   = "until it acts on a change"
+	peakRow   = "memory, peak"
+	steadyRow = "memory, steady"
+)
+
+// startOnce starts the controller. Of a peer nothing tells that it is ready but that it acts.
+func (s *stage) startOnce(ctx context.Context, sh *sheet) error {
+	s.prober.begin()
+	counted, err := s.audit.begin()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := s.launch(); err != nil {
+		return err
+	}
+	if s.ours != nil {
+		if err := s.ours.AwaitReady(ctx); err != nil {
+			return err
+		}
+		sh.add(readyRow, "s", time.Since(began).Seconds())
+	}
+	if err := s.awaitActs(ctx); err != nil {
+		return err
+	}
+	sh.add(actsRow, "s", time.Since(began).Seconds())
+	used, err := usageOf(s.controller.PID())
+	if err != nil {
+		return err
+	}
+	sh.add(cpuTimeRow, "s", used.cpu.Seconds())
+	sh.add(peakRow, "MiB", used.peak)
+	asked, err := counted.read()
+	if err != nil {
+		return err
+	}
+	sh.add("requests", "", float64(asked.total(renewal)))
+	return nil
+}
+
+// empty is a controller that has nothing to look after.
+type empty struct {
+	installed *harness.Installation
+	running   *harness.Controller
+	audit     auditLog
+	stage     *stage
+}
+
+func (s *stage) addEmpty(ctx context.Context) (*empty, error) {
+	if s.ours == nil {
+		return nil, nil
+	}
+	const name = "empty"
+	if err := s.makeNamespace(ctx, name); err != nil {
+		return nil, err
+	}
+	path, err := harness.ShippedManifest()
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := harness.ReadManifest(path)
+	if err != nil {
+		return nil, err
+	}
+	e := &empty{stage: s, audit: auditLog{path: s.cluster.AuditLog(), user: "system:serviceaccount:" + name + ":" + account}}
+	e.installed, err = s.installIn(ctx, name, manifest)
+	return e, err
+}
+
+// restart starts it, and notes what that takes beside what the other takes.
+func (e *empty) restart(ctx context.Context, sh *sheet) error {
+	if e.running != nil {
+		if err := e.running.Stop(ctx); err != nil {
+			return err
+		}
+	}
+	var err error
+	if e.running, err = e.installed.Start(ctx, nil, nil); err != nil {
+		return err
+	}
+	e.stage.others = append(e.stage.others, e.running)
+	used, err := usageOf(e.running.PID())
+	sh.beside(cpuTimeRow, "empty controller", used.cpu.Seconds())
+	sh.beside(peakRow, "empty controller", used.peak)
+	return err
 }
 
 // bareRead takes all that the controller takes at its start off the wire, all kinds at once, and looks at none of it.
 func (s *stage) bareRead(ctx context.Context) (time.Duration, error) {
 	core, apps, batch := s.admin.CoreV1().RESTClient(), s.admin.AppsV1().RESTClient(), s.admin.BatchV1().RESTClient()
-	kinds := []struct {
-		client   rest.Interface
-		resource string
-	}{{core, "configmaps"}, {core, "secrets"}, {apps, "deployments"}, {apps, "statefulsets"}, {apps, "daemonsets"}, {batch, "cronjobs"}, {batch, "jobs"}}
+	type streamed struct {
+		client             rest.Interface
+		resource, selector string
+	}
+	all := []streamed{
+		{core, "configmaps", ""},
+		{core, "secrets", fields.OneTermNotEqualSelector("type", helmRelease).String()},
+		{apps, "deployments", ""}, {apps, "statefulsets", ""}, {apps, "daemonsets", ""}, {batch, "cronjobs", ""}, {batch, "jobs", ""},
+	}
 	began := time.Now()
-	err := eachWith(ctx, len(kinds), kinds, func(ctx context.Context, of struct {
-		client   rest.Interface
-		resource string
-	},
-	) error {
-		stream, err := of.client.Get().Namespace(s.namespace.Name).Resource(of.resource).VersionedParams(&metav1.ListOptions{
-			Watch: true, SendInitialEvents: new(true), AllowWatchBookmarks: true,
+	err := eachWith(ctx, len(all), all, func(ctx context.Context, of streamed) error {
+		stream, err := of.client.Get().Resource(of.resource).VersionedParams(&metav1.ListOptions{
+			Watch: true, SendInitialEvents: new(true), AllowWatchBookmarks: true, FieldSelector: of.selector,
 			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 		}, scheme.ParameterCodec).Stream(ctx)
 		if err != nil {

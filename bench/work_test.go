@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 func TestReadUntil(t *testing.T) {
@@ -42,7 +44,7 @@ func TestEachWith(t *testing.T) {
 	sum.Store(0)
 	err := eachWith(t.Context(), 1, names, func(_ context.Context, name string) error {
 		sum.Add(1)
-		if name == "n-0041" {
+		if name == "n-00041" {
 			return bad
 		}
 		return nil
@@ -65,12 +67,21 @@ func TestTheLedgerOfATwinIsAsLong(t *testing.T) {
 }
 
 func TestOptionsThatMeasureNothing(t *testing.T) {
-	good := options{workloads: 1, edits: 1, secrets: 1, secretSize: 1, runs: 1, idle: 1}
-	if err := good.validate(); err != nil {
-		t.Error(err)
+	read := func(args ...string) (options, error) {
+		flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+		flags.SetOutput(io.Discard)
+		return readOptions(flags, args)
 	}
-	err := options{workloads: 1, edits: -1, secrets: 1, secretSize: 1, only: "sart"}.validate()
-	for _, want := range []string{"-edits=-1: must be 1 or more", "-runs=0: must be 1 or more", "-idle=0s: must be more than 0", "-only=sart: no scenario"} {
+	o, err := read()
+	if err != nil || o.fan != 1000 || o.crowds[2] != 20000 || o.idle != time.Minute || !o.plays("start") {
+		t.Errorf("the sizes of a whole run are %+v, error %v", o, err)
+	}
+	o, err = read("-check", "-fan=7", "-only=storm,soak")
+	if err != nil || o.fan != 7 || o.owners != 100 || !o.plays("soak") || o.plays("start") {
+		t.Errorf("the sizes of a check are %+v, error %v", o, err)
+	}
+	_, err = read("-edits=-1", "-runs=0", "-idle=0s", "-only=sart", "-curve=5,3")
+	for _, want := range []string{"-edits=-1: must be 1 or more", "-runs=0: must be 1 or more", "-idle=0s: must be more than 0", `-only=sart: there is no scenario "sart"`, "-curve=5,3: must be numbers that grow"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, must hold %q", err, want)
 		}

@@ -37,6 +37,12 @@ func ShippedManifest() (string, error) {
 	return filepath.Join(root, "deploy", "reroll-namespaced.yaml"), err
 }
 
+// ShippedForAllNamespaces is that of one that watches all namespaces, for who has a cluster alone.
+func ShippedForAllNamespaces() (string, error) {
+	root, err := repositoryRoot()
+	return filepath.Join(root, "deploy", "reroll.yaml"), err
+}
+
 // ShippedForArgoRollouts is the same for a cluster with Argo Rollouts.
 func ShippedForArgoRollouts() (string, error) {
 	root, err := repositoryRoot()

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// restart edits ConfigMaps while no controller runs. The time runs from the start of the process. Each workload has a pod: whether
+// a change was missed is told by the pods, and without any there is nothing to roll.
+func restart(ctx context.Context, s *stage) ([]section, error) {
+	names := numbered("owner", s.opts.missed)
+	if err := s.makeConfigMaps(ctx, work, names, 0); err != nil {
+		return nil, err
+	}
+	if err := s.makeDeployments(ctx, s.eyes, names, func(name string) deployment {
+		return deployment{namespace: work, name: name, sources: []string{name}, part: work, pods: 1}
+	}); err != nil {
+		return nil, err
+	}
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	sh := newSheet()
+	for n := range s.opts.runs {
+		if err := s.controller.Stop(ctx); err != nil {
+			return nil, err
+		}
+		if err := inParallel(ctx, names, func(ctx context.Context, name string) error { return s.edit(ctx, work, name, n) }); err != nil {
+			return nil, err
+		}
+		counted, err := s.audit.begin()
+		if err != nil {
+			return nil, err
+		}
+		s.eyes.begin()
+		began := time.Now()
+		if err := s.launch(); err != nil {
+			return nil, err
+		}
+		if err := s.awaitRollouts(ctx, len(names)); err != nil {
+			return nil, err
+		}
+		if err := s.awaitRest(ctx, s.eyes, work); err != nil {
+			return nil, err
+		}
+		w := window{counted: counted, pid: s.controller.PID(), began: began}
+		used, err := w.end(ctx, perRollout*len(names))
+		if err != nil {
+			return nil, err
+		}
+		seen := s.eyes.seen()
+		sh.add("first rollout", "s", max(seen.first.Sub(began), 0).Seconds())
+		sh.add(lastRow, "s", max(seen.last.Sub(began), 0).Seconds())
+		s.addRollouts(sh, len(names))
+		sh.addSpent(used, len(names))
+		sh.least[events] = perRollout * len(names)
+		if err := s.right(seen.check(len(names))); err != nil {
+			return nil, err
+		}
+	}
+	sec := section{Title: fmt.Sprintf("restart: %d ConfigMaps edited while no controller ran, of workloads with a pod each, from the start of the process", s.opts.missed)}
+	sec.Rows = sh.rows()
+	return []section{sec}, nil
+}
+
+// perRollout is how many Events a reload of a workload with pods is: Reloaded, and Rolled when the last old one is gone.
+const perRollout = 2

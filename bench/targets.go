@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// target is the most that a figure may be.
+type target struct {
+	scenario, figure string
+	// most is of the ratio to the limit, or of the figure itself if it is plain.
+	most  float64
+	plain bool
+	// checked tells that -check holds it against twice as much. It does so with what a slow machine does not change: ratios to what
+	// was measured in the same run, requests, memory.
+	checked bool
+}
+
+// reloading are the scenarios in which each rollout is one PATCH and one Event, and nothing is read.
+func reloading() []string {
+	return []string{"fan-out", "latency", "restart", "storm", "burst", "metadata", "large", "namespaces", "soak", "curve"}
+}
+
+// targets are all of them.
+func targets() []target {
+	all := []target{
+		{scenario: "fan-out", figure: lastRow, most: 1.3, checked: true},
+		{scenario: "latency", figure: "p50", most: 3, checked: true},
+		{scenario: "latency", figure: "p99", most: 10, checked: true},
+		{scenario: "storm", figure: perPeriodRow, most: 1, checked: true},
+		{scenario: "soak", figure: perPeriodRow, most: 1, checked: true},
+		{scenario: "burst", figure: rolloutsRow, most: 1, checked: true},
+		{scenario: "metadata", figure: rolloutsRow, most: 0, plain: true, checked: true},
+		{scenario: "start", figure: readyRow, most: 10, plain: true},
+		{scenario: "start", figure: peakRow, most: 130, plain: true, checked: true},
+		{scenario: "start", figure: steadyRow, most: 90, plain: true, checked: true},
+		{scenario: "start", figure: shareRow, most: 0.3, plain: true, checked: true},
+		{scenario: "start", figure: readsRow, most: 0, plain: true, checked: true},
+		{scenario: "soak", figure: memoryEndsRow, most: 1.1, checked: true},
+		{scenario: "soak", figure: goroutinesEndsRow, most: 1.1, checked: true},
+		{scenario: "curve", figure: curveCPURow, most: 1.25, checked: true},
+		{scenario: "curve", figure: curveTimeRow, most: 1.25},
+	}
+	for _, scenario := range reloading() {
+		all = append(all,
+			target{scenario: scenario, figure: patches.String(), most: 1, checked: true},
+			target{scenario: scenario, figure: events.String(), most: 1, checked: true})
+		if scenario != "restart" { // which begins with reading
+			all = append(all, target{scenario: scenario, figure: readsRow, most: 0, plain: true, checked: true})
+		}
+	}
+	return all
+}
+
+// loose is by how much a target may be missed in a check.
+const loose = 2
+
+// addTargets notes the targets beside the figures that have one.
+func addTargets(sec *section, check bool) {
+	for _, t := range targets() {
+		if t.scenario != sec.Scenario {
+			continue
+		}
+		for i := range sec.Rows {
+			r := &sec.Rows[i]
+			if r.Figure != t.figure || check && !t.checked {
+				continue
+			}
+			r.Target = &bound{Most: t.most, Plain: t.plain}
+			if check {
+				r.Target.Most *= loose
+			}
+		}
+	}
+}
+
+// bound is what a row is held against.
+type bound struct {
+	Most float64 `json:"most"`
+	// Plain tells that it is for the figure itself, and not for the ratio.
+	Plain bool `json:"plain,omitempty"`
+}
+
+// missed is nil if the figure keeps its bound, by its median: what came in one run of three was not for the reloads.
+func (r row) missed() error {
+	if r.Target == nil {
+		return nil
+	}
+	value, what := r.Ratio, " times its limit ("+r.LimitIs+")"
+	if r.Target.Plain {
+		value, what = r.Value.Median, strings.TrimRight(" "+r.Unit, " ")
+	}
+	if value <= r.Target.Most {
+		return nil
+	}
+	return fmt.Errorf("%s: %.3g%s, must be at most %.3g", r.Figure, value, what, r.Target.Most)
+}
+
+// check returns all bounds that are broken. A figure that was not measured is no proof of anything.
+func (r report) check(opts options) error {
+	var errs []error
+	for _, t := range targets() {
+		if !t.checked || !opts.plays(t.scenario) {
+			continue
+		}
+		held := false
+		for _, sec := range r.Sections {
+			if sec.Scenario != t.scenario {
+				continue
+			}
+			i := slices.IndexFunc(sec.Rows, func(r row) bool { return r.Figure == t.figure && r.Target != nil })
+			if i < 0 {
+				continue
+			}
+			held = true
+			if err := sec.Rows[i].missed(); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", t.scenario, err))
+			}
+		}
+		if !held {
+			errs = append(errs, fmt.Errorf("%s: %s was not measured", t.scenario, t.figure))
+		}
+	}
+	if len(errs) == 0 {
+		fmt.Printf("\nevery figure is within %d times its target\n", loose)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// measured is a report in which every target that is checked is kept.
+func measured() report {
+	var r report
+	at := map[string]int{}
+	for _, t := range targets() {
+		i, known := at[t.scenario]
+		if !known {
+			i = len(r.Sections)
+			at[t.scenario] = i
+			r.Sections = append(r.Sections, section{Scenario: t.scenario})
+		}
+		f := figure(t.figure, "", []float64{t.most})
+		if !t.plain {
+			f = f.against(over([]float64{1}), "the limit")
+		}
+		r.Sections[i].Rows = append(r.Sections[i].Rows, f)
+	}
+	return r
+}
+
+func TestCheck(t *testing.T) {
+	kept := measured()
+	for i := range kept.Sections {
+		addTargets(&kept.Sections[i], true)
+	}
+	if err := kept.check(options{}); err != nil {
+		t.Errorf("every target is kept, and the error is %v", err)
+	}
+	for about, of := range map[string]struct {
+		scenario, figure string
+		value            float64
+		want             string
+	}{
+		"a read in steady state": {"latency", readsRow, 1, "latency: LIST and GET: 1, must be at most 0"},
+		"slower than twice":      {"fan-out", lastRow, 2.7, "fan-out: last rollout: 2.7 times its limit (the limit), must be at most 2.6"},
+		"two PATCHes and more":   {"storm", patches.String(), 2.1, "storm: PATCH deployments: 2.1 times its limit"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			r := measured()
+			for i := range r.Sections {
+				for j := range r.Sections[i].Rows {
+					row := &r.Sections[i].Rows[j]
+					if r.Sections[i].Scenario != of.scenario || row.Figure != of.figure {
+						continue
+					}
+					row.Value = over([]float64{of.value})
+					if row.Limit != nil {
+						row.Ratio = of.value
+					}
+				}
+				addTargets(&r.Sections[i], true)
+			}
+			err := r.check(options{})
+			if err == nil || !strings.HasPrefix(err.Error(), of.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error is %v, must be %q", err, of.want)
+			}
+		})
+	}
+}
+
+func TestWhatWasNotMeasuredIsNotKept(t *testing.T) {
+	r := measured()
+	for i := range r.Sections {
+		addTargets(&r.Sections[i], true)
+	}
+	r.Sections[0].Rows = r.Sections[0].Rows[1:]
+	err := r.check(options{})
+	if err == nil || err.Error() != "fan-out: last rollout was not measured" {
+		t.Errorf("the error is %v", err)
+	}
+	if err := r.check(options{only: "storm"}); err != nil {
+		t.Errorf("of a scenario that was not asked for: %v", err)
+	}
+}
+
+func TestTheCurveIsDrawn(t *testing.T) {
+	picture := drawPoints([]point{{Workloads: 1000, CPU: 2, P50: 5, Bare: 4, Memory: 50}, {Workloads: 5000, CPU: 2.1, P50: 5.5, Bare: 4, Memory: 70}})
+	for _, want := range []string{"<svg ", ">5000</text>", `points="115.0,`, "</svg>"} {
+		if !strings.Contains(picture, want) {
+			t.Errorf("%q is not in %s", want, picture)
+		}
+	}
+}

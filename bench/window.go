@@ -1,0 +1,221 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// The requests that a reload is made of, and those that an instance makes to stay the one that acts.
+//
+//nolint:gochecknoglobals // they cannot be constants, and nobody changes them
+var (
+	patches = request{Verb: "patch", Resource: "deployments"}
+	events  = request{Verb: "create", Resource: "events"}
+	renewal = request{Verb: "update", Resource: "leases"}
+)
+
+// window is a piece of time in which it is counted what a controller uses.
+type window struct {
+	counted *tally
+	pid     int
+	before  usage
+	began   time.Time
+}
+
+// spent is what a controller has used in it.
+type spent struct {
+	cpu      time.Duration
+	peak     float64 // MiB
+	rss      float64 // MiB, at the end
+	took     time.Duration
+	requests requests
+}
+
+// begin forgets what was seen of the workloads, too.
+func (s *stage) begin() (*window, error) {
+	return s.beginOf(s.controller, s.audit)
+}
+
+func (s *stage) beginOf(c worker, audit auditLog) (*window, error) {
+	w := &window{pid: c.PID()}
+	var err error
+	if w.counted, err = audit.begin(); err != nil {
+		return nil, err
+	}
+	if err := forgetPeak(w.pid); err != nil {
+		return nil, err
+	}
+	if w.before, err = usageOf(w.pid); err != nil {
+		return nil, err
+	}
+	s.eyes.begin()
+	w.began = time.Now()
+	return w, nil
+}
+
+// end returns what was used when the Events of so many reloads are created, or will not be.
+func (w *window) end(ctx context.Context, reloads int) (spent, error) {
+	took := time.Since(w.began)
+	asked, err := awaitEvents(ctx, w.counted, reloads)
+	if err != nil {
+		return spent{}, err
+	}
+	after, err := usageOf(w.pid)
+	return spent{cpu: after.cpu - w.before.cpu, peak: after.peak, rss: after.rss, took: took, requests: asked}, err
+}
+
+// eventsTake bounds the wait for Events, which are published behind the reloads. To lose one is no fault of the work.
+const eventsTake = 15 * time.Second
+
+// awaitEvents waits until the Events of so many reloads were created, and returns all requests.
+func awaitEvents(ctx context.Context, counted *tally, reloads int) (requests, error) {
+	var asked requests
+	bounded, cancel := context.WithTimeout(ctx, eventsTake)
+	defer cancel()
+	var failed error
+	err := harness.Await(bounded, "the Events", func(context.Context) error {
+		if asked, failed = counted.read(); failed != nil {
+			return nil //nolint:nilerr // to look again will not help
+		}
+		if asked[events] < reloads {
+			return fmt.Errorf("%d of %d", asked[events], reloads)
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	return asked, failed
+}
+
+// sheet gathers what several runs have measured.
+type sheet struct {
+	names  []string // in the order in which they came
+	units  map[string]string
+	values map[string][]float64
+	limits map[string]limit
+	asked  []requests
+	least  map[request]int
+}
+
+type limit struct {
+	values []float64
+	is     string
+}
+
+func newSheet() *sheet {
+	return &sheet{units: map[string]string{}, values: map[string][]float64{}, limits: map[string]limit{}, least: map[request]int{}}
+}
+
+func (sh *sheet) add(name, unit string, value float64) {
+	if _, known := sh.values[name]; !known {
+		sh.names = append(sh.names, name)
+	}
+	sh.units[name] = unit
+	sh.values[name] = append(sh.values[name], value)
+}
+
+// beside adds what one run has measured of the limit of a figure.
+func (sh *sheet) beside(name, is string, value float64) {
+	l := sh.limits[name]
+	sh.limits[name] = limit{append(l.values, value), is}
+}
+
+// addSpent adds what a controller has used. Least is how many reloads there had to be: each is one PATCH and one Event.
+func (sh *sheet) addSpent(sp spent, least int) {
+	sh.add(cpuTimeRow, "s", sp.cpu.Seconds())
+	sh.add(peakRow, "MiB", sp.peak)
+	sh.add(endRow, "MiB", sp.rss)
+	sh.asked = append(sh.asked, sp.requests)
+	sh.least[patches], sh.least[events] = least, least
+}
+
+const (
+	cpuTimeRow = "processor time"
+	readsRow   = "LIST and GET"
+	othersRow  = "other requests"
+)
+
+// addLatencies adds what percentiles there are of the times of one run.
+func (sh *sheet) addLatencies(took []time.Duration) {
+	var ms []float64
+	for _, d := range took {
+		ms = append(ms, milliseconds(d))
+	}
+	sh.add("p50", "ms", percentile(ms, 50))
+	sh.add("p99", "ms", percentile(ms, 99))
+}
+
+func (sh *sheet) rows() []row {
+	var rows []row
+	for _, name := range sh.names {
+		r := figure(name, sh.units[name], sh.values[name])
+		if l, ok := sh.limits[name]; ok {
+			r = r.against(over(l.values), l.is)
+		}
+		rows = append(rows, r)
+	}
+	if len(sh.asked) == 0 {
+		return rows
+	}
+	return append(rows, sh.requestRows()...)
+}
+
+// requestRows are the requests by verb and resource, without the renewals of the lease, which come with time.
+func (sh *sheet) requestRows() []row {
+	kinds := map[request]bool{patches: true, events: true}
+	for _, asked := range sh.asked {
+		for kind := range asked {
+			kinds[kind] = true
+		}
+	}
+	delete(kinds, renewal)
+	all := slices.SortedFunc(maps.Keys(kinds), func(a, b request) int {
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb))
+	})
+	count := func(of func(requests) int) []float64 {
+		var counts []float64
+		for _, asked := range sh.asked {
+			counts = append(counts, float64(of(asked)))
+		}
+		return counts
+	}
+	var rows []row
+	for _, kind := range all {
+		r := figure(kind.String(), "", count(func(asked requests) int { return asked[kind] }))
+		if least, ok := sh.least[kind]; ok {
+			r = r.against(over([]float64{float64(least)}), "one a reload")
+		}
+		rows = append(rows, r)
+	}
+	return append(rows,
+		figure(readsRow, "", count(requests.reads)).against(over([]float64{0}), "none"),
+		figure(othersRow, "", count(func(asked requests) int { return asked.total(patches, events, renewal) })).against(over([]float64{0}), "none"))
+}
+
+// String is how a request is called in the table.
+func (r request) String() string { return strings.ToUpper(r.Verb) + " " + r.Resource }
+
+// reads is how many were a LIST or a GET of objects. One LIST of a single object is right for each watch that the API server has
+// ended before its time, as it does when it has too much to do: it tells whether the storage was set back meanwhile. And what
+// has a path and no resource is about the server and not about objects.
+func (r requests) reads() int {
+	n := 0
+	for kind, times := range r {
+		switch {
+		case strings.HasPrefix(kind.Resource, "/"):
+		case kind.Verb == "get":
+			n += times
+		case kind.Verb == "list":
+			n += max(times-r[request{Verb: "watch", Resource: kind.Resource}], 0)
+		}
+	}
+	return n
+}

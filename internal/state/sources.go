@@ -14,8 +14,8 @@ type source struct {
 	seen reload.SourceSeen
 	// changed is the version of the latest event in which the content was another one than before.
 	changed uint64
-	// departure is when it was seen to be deleted, for one that is gone.
-	departure reload.Departure
+	// departure is when it was seen to be deleted, for one that is gone; nil for all others, of which there are many.
+	departure *reload.Departure
 }
 
 // PutSource stores a source and returns the workloads that have to be looked at because of it: none if neither its
@@ -116,7 +116,7 @@ func (s *State) DeleteSource(key reload.SourceKey, departure reload.Departure) [
 	defer s.mu.Unlock()
 	concerned := s.index.candidates(key)
 	if known, ok := s.sources[key]; ok {
-		known.departure = departure
+		known.departure = &departure
 		s.keepGone(known)
 	}
 	delete(s.sources, key)

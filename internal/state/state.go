@@ -88,7 +88,7 @@ func (s *State) departures(namespace string, l links) map[reload.LocalKey]reload
 		if gone == nil {
 			gone = map[reload.LocalKey]reload.Departure{}
 		}
-		departure := src.departure
+		departure := *src.departure
 		departure.Unselected, departure.Source, departure.Seen = src.Annotations.Unselected, src.Source, src.seen
 		gone[key.Local()] = departure
 	}

@@ -47,6 +47,7 @@ cluster it is about to manage, as whom, and how many workloads are opted in, bef
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
+			keepSmall(getenv)
 			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr))
 		},
 	}
@@ -99,6 +100,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		},
 		Introduce: func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
 		Lead: func(ctx context.Context) (func() bool, error) {
+			giveBack() // everything has been seen once
 			leads, err := leader.lead(ctx)
 			if err == nil {
 				acting.Store(&leads)

@@ -36,7 +36,7 @@ type bare struct {
 // addBare makes the twins of some Deployments, and a client of the same rights and settings as the controller's. Beside a peer
 // there is none: the limit was measured beside the controller.
 func (s *stage) addBare(ctx context.Context, names []string, source func(name string) string) (*bare, error) {
-	if s.ours == nil {
+	if s.who.peer != "" {
 		return nil, nil
 	}
 	const writer = "bare"

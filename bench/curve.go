@@ -21,7 +21,7 @@ func curve(ctx context.Context, s *stage) ([]section, error) {
 	if err := s.makeOwn(ctx, edited, false); err != nil {
 		return nil, err
 	}
-	if err := s.ready(ctx, "--settle=0"); err != nil {
+	if err := s.awaitRest(ctx, s.eyes, work); err != nil {
 		return nil, err
 	}
 	loop, err := s.addBare(ctx, edited, func(name string) string { return name })
@@ -38,10 +38,8 @@ func curve(ctx context.Context, s *stage) ([]section, error) {
 		if err := s.makeOwn(ctx, more, true); err != nil {
 			return nil, err
 		}
-		if err := s.adopted(ctx); err != nil {
-			return nil, err
-		}
-		if err := s.awaitRest(ctx, s.eyes, work); err != nil {
+		// What is new while it runs it welcomes by an Event each, which would be in the way of those that are counted.
+		if err := s.ready(ctx, "--settle=0"); err != nil {
 			return nil, err
 		}
 		sheets[i] = newSheet()
@@ -50,6 +48,9 @@ func curve(ctx context.Context, s *stage) ([]section, error) {
 			if err := s.latencyOnce(ctx, sheets[i], loop, edited, nth); err != nil {
 				return nil, err
 			}
+		}
+		if err := s.controller.Stop(ctx); err != nil {
+			return nil, err
 		}
 		sec.Points = append(sec.Points, sheets[i].point(workloads, len(edited)))
 	}

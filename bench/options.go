@@ -40,7 +40,7 @@ type size struct {
 
 func (o *options) sizes() []size {
 	return []size{
-		{"fan", &o.fan, 1000, 150, "Deployments that use one ConfigMap"},
+		{"fan", &o.fan, 1000, 100, "Deployments that use one ConfigMap"},
 		{"owners", &o.owners, 5000, 100, "Deployments with a ConfigMap each"},
 		{"edits", &o.edits, 200, 40, "ConfigMaps of those that are changed one at a time"},
 		{"missed", &o.missed, 1000, 100, "changes while the controller is away"},

@@ -169,8 +169,9 @@ func (p *peer) Kill() {
 	<-p.done
 }
 
-// probeEvery is how often a workload is given another content, until a controller shows that it acts.
-const probeEvery = 250 * time.Millisecond
+// probeEvery is how often a workload is given another content, until a controller shows that it acts: more seldom than a quiet
+// period lasts.
+const probeEvery = 2 * time.Second
 
 // awaitActs changes one thing again and again until the controller rolls for it. Of a program that nothing else is known of,
 // that alone tells that it has begun.

@@ -1,6 +1,10 @@
 package cli
 
-import "runtime/debug"
+import (
+	"context"
+	"runtime/debug"
+	"time"
+)
 
 // gcPercent is how much garbage there may be beside what is kept, in percent of that, unless the variable GOGC says otherwise.
 // By default Go lets as much pile up as is kept. What is kept here follows the number of sources and workloads, and is small
@@ -14,6 +18,22 @@ func keepSmall(getenv func(string) string) {
 	}
 }
 
-// giveBack returns the memory to the system that a start has taken and that is not used any more: all objects have been through
-// it, and next to nothing of them stays. Go would keep it for later, and nothing later needs as much.
-func giveBack() { debug.FreeOSMemory() }
+// restEvery is how often is looked whether a start has come to its end.
+const restEvery = time.Second
+
+// giveBack returns memory to the system that is not used any more, at some moments in a row. At a start all objects have been
+// through it, and next to nothing of them stays. Go would keep it for later, and nothing later needs as much.
+func giveBack(ctx context.Context, moments ...func() bool) {
+	ticker := time.NewTicker(restEvery)
+	defer ticker.Stop()
+	for _, come := range moments {
+		for !come() {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		debug.FreeOSMemory()
+	}
+}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"runtime"
 	"runtime/debug"
 	"testing"
 )
@@ -22,4 +24,31 @@ func TestWhoSetsGOGCIsLeftIt(t *testing.T) {
 			t.Errorf("with GOGC=%q it is %d, must be %d", tc.given, got, tc.want)
 		}
 	}
+}
+
+func TestWhatAStartHasTakenGoesBack(t *testing.T) {
+	kept := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapIdle - m.HeapReleased
+	}
+	const taken = 256 << 20
+	piles := make([][]byte, 0, 64)
+	for range cap(piles) {
+		piles = append(piles, make([]byte, taken/cap(piles)))
+	}
+	clear(piles)
+	runtime.GC()
+	before := kept()
+	if before < taken/8 {
+		t.Fatalf("%d MiB are kept for later, of %d that were taken", before>>20, taken>>20)
+	}
+	asked := 0
+	giveBack(t.Context(), func() bool { asked++; return asked == 2 })
+	if after := kept(); after > before/4 || asked != 2 {
+		t.Errorf("%d MiB are kept for later, %d before; asked %d times", after>>20, before>>20, asked)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	giveBack(ended, func() bool { return false }) // returns
 }

@@ -100,7 +100,6 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		},
 		Introduce: func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
 		Lead: func(ctx context.Context) (func() bool, error) {
-			giveBack() // everything has been seen once
 			leads, err := leader.lead(ctx)
 			if err == nil {
 				acting.Store(&leads)
@@ -146,6 +145,8 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	running.Go(func() { events.Run(worked) })
 	running.Go(func() { writeMetaInfo(ctx, leading, client, cfg, options, build, log) })
 	running.Go(func() { alerts.Run(worked) })
+	// A standby has seen everything, and looks at nothing yet.
+	running.Go(func() { giveBack(ctx, ctl.Ready, func() bool { return ctl.Depth() == 0 }) })
 	running.Go(func() { leader.watch(ctx, cancel) })
 	err = ctl.Run(ctx)
 	leader.release()

@@ -45,13 +45,14 @@ func addPeer(done, beside []section) {
 			return
 		}
 		for _, theirs := range beside[i].Rows {
+			value := theirs.Value
 			at := slices.IndexFunc(done[i].Rows, func(r row) bool { return r.Figure == theirs.Figure })
 			if at < 0 {
-				theirs.Peer, theirs.Value = &theirs.Value, over([]float64{0})
+				theirs.Peer, theirs.Value = &value, over([]float64{0})
 				done[i].Rows = append(done[i].Rows, theirs)
 				continue
 			}
-			done[i].Rows[at].Peer = &theirs.Value
+			done[i].Rows[at].Peer = &value
 		}
 	}
 }

@@ -66,3 +66,18 @@ func TestJSONHoldsWhatTheTableRounds(t *testing.T) {
 		t.Error(string(text))
 	}
 }
+
+func TestAPeerHasAColumn(t *testing.T) {
+	ours := []section{{Title: "storm", Rows: []row{figure("p50", "ms", []float64{5}).against(over([]float64{4}), "PATCH"), figure("readiness", "s", []float64{1})}}}
+	theirs := []section{{Title: "storm", Rows: []row{figure("p50", "ms", []float64{9}), figure("LIST pods", "", []float64{70})}}}
+	addPeer(ours, theirs)
+	const want = `
+storm
+  p50                       5.00 ms               9.00 ms               4.00 ms               1.25           PATCH
+  readiness                 1.00 s
+  LIST pods                 0                     70
+`
+	if diff := cmp.Diff(want, ours[0].text(true)); diff != "" {
+		t.Error(diff)
+	}
+}

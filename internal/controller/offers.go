@@ -39,7 +39,7 @@ type offered struct {
 const (
 	// askedSoon is how long an answer counts after it was another one than before, and askedSeldom at most.
 	askedSoon   = 20 * time.Second
-	askedSeldom = 5 * time.Minute
+	askedSeldom = time.Minute
 )
 
 // serves tells whether a version of a group is served.

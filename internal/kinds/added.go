@@ -27,7 +27,7 @@ func ParseAdded(text string) (Added, error) {
 	a.Group, a.Version, a.Kind = words[0], words[1], words[2]
 	for _, part := range []struct{ what, text, form, such string }{
 		{"group", a.Group, `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`, "example.org"},
-		{"version", a.Version, `^v[0-9]+((alpha|beta)[0-9]+)?$`, "v1 or v1alpha1"},
+		{"version", a.Version, `^[a-z]([-a-z0-9]*[a-z0-9])?$`, "v1 or v1alpha1"},
 		{"kind", a.Kind, `^[A-Z][A-Za-z0-9]*$`, "Sandbox, in the singular and as its objects have it"},
 	} {
 		if !regexp.MustCompile(part.form).MatchString(part.text) {

@@ -16,7 +16,9 @@ type between struct {
 	label string
 }
 
-// parentOf returns the workload that an object was made by, nil if it was made by nothing of these kinds.
+// parentOf returns the workload that an object was made by, nil if it was made by nothing of these kinds. Those of Kubernetes
+// make no other workload from their template, but Jobs, which are left alone with whoever owns them. An object that is owned by
+// a Deployment was made by a program that runs as one, and nothing else rolls it.
 func (s Set) parentOf(meta *metav1.ObjectMeta) *reload.Parent {
 	owner := metav1.GetControllerOfNoCopy(meta)
 	if owner == nil {
@@ -28,7 +30,7 @@ func (s Set) parentOf(meta *metav1.ObjectMeta) *reload.Parent {
 	}
 	for i := range s {
 		k := &s[i]
-		if k.Resource.Group != version.Group {
+		if !k.Custom || k.Resource.Group != version.Group {
 			continue
 		}
 		parent := reload.Parent{Key: reload.WorkloadKey{Kind: k.Name, Namespace: meta.Namespace, Name: owner.Name}, UID: owner.UID}

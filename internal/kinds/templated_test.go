@@ -68,6 +68,18 @@ func TestWhereThePodTemplateOfAnAddedKindIs(t *testing.T) {
 	}
 }
 
+// The API server takes any DNS label for the version of a custom kind.
+func TestTheVersionsThatACustomKindMayHave(t *testing.T) {
+	for version, legal := range map[string]bool{
+		"v1": true, "v1alpha1": true, "stable": true, "v1-2": true, "x": true, "v2024a": true,
+		"": false, "1": false, "1v": false, "-v1": false, "v1-": false, "V1": false, "v1.2": false, "v_1": false,
+	} {
+		if a, err := ParseAdded("example.org/" + version + "/Pool"); (err == nil) != legal || legal && a.Version != version {
+			t.Errorf("%q: %+v, %v", version, a, err)
+		}
+	}
+}
+
 func TestAnObjectWithoutAPodTemplate(t *testing.T) {
 	for about, text := range map[string]string{
 		"another path":     pool,
@@ -176,6 +188,12 @@ func TestWhatMadeAnObject(t *testing.T) {
 		"nobody":                            {&metav1.ObjectMeta{Namespace: "shop"}, nil},
 		"a version that cannot be read":     {owned("a/b/c", "CloneSet", ""), nil},
 		"Kubernetes' Service of that label": {owned("v1", "Service", "serving.knative.dev/service: shop"), nil},
+		// What it makes are ReplicaSets. Of what an operator makes that runs as one, it knows nothing.
+		"a Deployment":  {owned("apps/v1", "Deployment", ""), nil},
+		"a StatefulSet": {owned("apps/v1", "StatefulSet", ""), nil},
+		"a DaemonSet":   {owned("apps/v1", "DaemonSet", ""), nil},
+		"a CronJob":     {owned("batch/v1", "CronJob", ""), nil},
+		"a Job":         {owned("batch/v1", "Job", ""), nil},
 	} {
 		got := All().parentOf(tc.meta)
 		if (got == nil) != (tc.want == nil) || got != nil && *got != *tc.want {

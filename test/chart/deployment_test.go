@@ -143,8 +143,8 @@ func TestArguments(t *testing.T) {
 		},
 		"the lease is held by a single replica too": {"reloader: {leaderElection: {leaseDuration: 20s}}", []string{"--leader-election-lease-duration=20s"}},
 		"custom kinds": {
-			"reloader: {workloadKinds: [{kind: apps.kruise.io/v1alpha1/CloneSet, resource: clonesets}, {kind: example.org/v1/Pool, resource: poolery, template: spec.pods.template}]}",
-			[]string{"--workload-kind=apps.kruise.io/v1alpha1/CloneSet", "--workload-kind=example.org/v1/Pool:spec.pods.template"},
+			"reloader: {workloadKinds: [{kind: apps.kruise.io/v1alpha1/CloneSet, resource: clonesets}, {kind: example.org/v1/Pool, resource: poolery, template: spec.pods.template}, {kind: example.org/stable-2/Den, resource: dens}]}",
+			[]string{"--workload-kind=apps.kruise.io/v1alpha1/CloneSet", "--workload-kind=example.org/v1/Pool:spec.pods.template", "--workload-kind=example.org/stable-2/Den"},
 		},
 		"without Secrets":     {"reloader: {ignoreSecrets: true}", []string{"--resources-to-ignore=secrets"}},
 		"without ConfigMaps":  {"reloader: {ignoreConfigMaps: true}", []string{"--resources-to-ignore=configMaps"}},

@@ -30,6 +30,7 @@ func TestRefusals(t *testing.T) {
 		"an annotation that does not exist": {"reloader: {custom_annotations: {automatic: a}}", "at '/reloader/custom_annotations': additional properties 'automatic' not allowed"},
 		"a kind without its plural":         {"reloader: {workloadKinds: [{kind: example.org/v1/Pool}]}", "resource"},
 		"a kind without a group":            {"reloader: {workloadKinds: [{kind: Pool, resource: pools}]}", "reloader/workloadKinds/0/kind"},
+		"a version that is none":            {"reloader: {workloadKinds: [{kind: example.org/V1/Pool, resource: pools}]}", "reloader/workloadKinds/0/kind"},
 		"a path that is none":               {"reloader: {workloadKinds: [{kind: example.org/v1/Pool, resource: pools, template: template}]}", "reloader/workloadKinds/0/template"},
 		"Rollouts among the custom kinds":   {"reloader: {workloadKinds: [{kind: argoproj.io/v1alpha1/Rollout, resource: rollouts}]}", "reloader.workloadKinds has argoproj.io/v1alpha1/Rollout: set reloader.isArgoRollouts to true in its place"},
 		"nothing that could roll":           {"reloader: {ignoreSecrets: true, ignoreConfigMaps: true}", "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true: nothing would be left that could roll a workload"},

@@ -126,7 +126,12 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
 			c.lenders(c.state.KeepBorrowers(k.Name, namespace, named), false)
-			for _, gone := range c.state.KeepWorkloads(k.Name, namespace, named) {
+			departed := c.state.KeepWorkloads(k.Name, namespace, named)
+			c.jobsGone(k.Name, func(name types.NamespacedName) bool {
+				_, there := named[name]
+				return in(namespace, name.Namespace) && !there
+			})
+			for _, gone := range departed {
 				c.forget(gone)
 				c.orphans(gone)
 			}

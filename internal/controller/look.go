@@ -302,6 +302,7 @@ type restored struct {
 // forget drops what is kept about a workload that is gone.
 func (c *Controller) forget(key reload.WorkloadKey) {
 	c.queue.succeeded(key)
+	c.unwait(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.conflicted, key)

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -15,6 +16,7 @@ import (
 // dropped forgets a workload that is gone.
 func (c *Controller) dropped(key reload.WorkloadKey) {
 	c.state.DeleteWorkload(key)
+	c.jobsGone(key.Kind, func(name types.NamespacedName) bool { return name.Namespace == key.Namespace && name.Name == key.Name })
 	c.lenders(c.state.DropBorrower(key), true)
 	c.forget(key)
 	c.orphans(key)

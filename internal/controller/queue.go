@@ -148,6 +148,18 @@ func (q *queue) succeeded(key reload.WorkloadKey) {
 	delete(q.tries, key)
 }
 
+// drop takes a workload out, unless it is being looked at: it may have come to wait by that.
+func (q *queue) drop(key reload.WorkloadKey) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	it, ok := q.waiting[key]
+	if _, busy := q.busy[key]; !ok || busy {
+		return
+	}
+	heap.Remove(it.heap, it.at)
+	delete(q.waiting, key)
+}
+
 // place puts an item where its time says, unless its workload is busy.
 func (q *queue) place(it *item) {
 	switch _, busy := q.busy[it.key]; {

@@ -1,0 +1,45 @@
+package controller
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// While another instance acts, nothing that waits is looked at. So what waits here for something that is gone goes with it, and
+// not when it is looked at.
+
+// unwait drops what waits for a workload that is gone, unless it is a Job of which a copy is left.
+func (c *Controller) unwait(key reload.WorkloadKey) {
+	if c.acting.Load() || c.replaces(key) {
+		return
+	}
+	c.queue.drop(key)
+	c.pauses.drop(key)
+}
+
+// jobsGone forgets the Jobs that are being made again of which neither the Job nor a copy is left. The instance that acts finds
+// that by itself, with the next step, which a dry run has none of.
+func (c *Controller) jobsGone(kind string, gone func(types.NamespacedName) bool) {
+	if kind != kinds.Jobs().Name || c.acting.Load() && !c.opts.DryRun {
+		return
+	}
+	var ended []reload.WorkloadKey
+	c.mu.Lock()
+	for key, r := range c.replacing {
+		for name := range r.copies {
+			if gone(types.NamespacedName{Namespace: key.Namespace, Name: name}) {
+				delete(r.copies, name)
+			}
+		}
+		if _, there := c.state.Workload(key); len(r.copies) == 0 && !there {
+			delete(c.replacing, key)
+			ended = append(ended, key)
+		}
+	}
+	c.mu.Unlock()
+	for _, key := range ended {
+		c.unwait(key)
+	}
+}

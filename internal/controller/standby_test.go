@@ -1,0 +1,119 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// A standby sees all that the instance sees that acts, and looks at nothing. What waits there must not grow with what comes and goes.
+func TestWhatIsGoneLeavesNothingInMemoryOfAStandby(t *testing.T) {
+	s := newStage(t)
+	names := reload.DefaultNames()
+	paused := func(name string) {
+		made, err := s.server.Edit("deployments", inShop(name), "kubectl", func(obj simapi.Object) {
+			d := obj.(*appsv1.Deployment)
+			d.Spec.Paused = true
+			d.Annotations[names.PausePeriod], d.Annotations[names.PausedAt] = "1m", s.clock.Now().Format(time.RFC3339)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.deployments().put(made, true)
+	}
+	for i := range 100 {
+		name := fmt.Sprintf("app-%d", i)
+		s.add(name, i%2 == 0, "")
+		s.edit(name, "2")
+		paused(name)
+		if s.queue.depth() != 1 || s.pauses.depth() != 1 {
+			t.Fatalf("%d wait to be looked at, and %d for the end of a pause: this shows nothing", s.queue.depth(), s.pauses.depth())
+		}
+		if i%4 < 2 {
+			s.deployments().del(inShop(name), "")
+		} else { // it went while the watch was broken
+			s.deployments().keep(map[types.NamespacedName]struct{}{})
+		}
+		s.configMaps().del(inShop(name), "")
+	}
+	left := len(s.queue.waiting) + len(s.queue.order) + len(s.queue.behind) + len(s.pauses.waiting) + len(s.pauses.order) +
+		len(s.queue.tries) + len(s.turns) + len(s.newcomers) + len(s.conflicted)
+	if left != 0 {
+		t.Errorf("%d entries are left of 100 workloads that came and went: %d wait", left, s.queue.depth())
+	}
+}
+
+// What is busy comes to wait by the look itself, and is not taken away from it.
+func TestWhatIsLookedAtIsNotDropped(t *testing.T) {
+	q, _ := newTestQueue()
+	q.add(named("web"), 0, 0)
+	key, _, _ := q.pop()
+	q.add(key, 0, 0)
+	q.drop(key)
+	q.done(key)
+	if got := due(q); len(got) != 1 {
+		t.Errorf("looked at %v", got)
+	}
+	q.drop(key)
+	q.add(key, settle, most)
+	q.addBehind(named("other"), settle)
+	q.drop(key)
+	q.drop(named("other"))
+	if q.depth() != 0 || len(q.order)+len(q.behind) != 0 {
+		t.Errorf("%d wait", q.depth())
+	}
+}
+
+// Jobs that another instance makes again are known here, since this one may have to go on. They are forgotten when the Job and its
+// copy are gone, in whatever order and however that is seen.
+func TestAStandbyForgetsTheJobsThatWereMadeAgain(t *testing.T) {
+	job := func(name string, annotations map[string]string) *batchv1.Job {
+		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("u-" + name), ResourceVersion: "7", Annotations: annotations}}
+	}
+	for about, end := range map[string]func(jobs *sink){
+		"the copy last": func(jobs *sink) {
+			jobs.del(inShop("load"), "")
+			jobs.del(inShop("load-0123456789"), "")
+		},
+		"the Job last": func(jobs *sink) {
+			jobs.del(inShop("load-0123456789"), "")
+			jobs.del(inShop("load"), "")
+		},
+		"while the watch was broken": func(jobs *sink) { jobs.keep(map[types.NamespacedName]struct{}{}) },
+		"one while it was broken": func(jobs *sink) {
+			jobs.keep(map[types.NamespacedName]struct{}{inShop("load-0123456789"): {}})
+			jobs.del(inShop("load-0123456789"), "")
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := newStage(t)
+			jobs := s.jobs(s.workloads(s.kinds[kinds.Jobs().Name], ""), "")
+			copied := map[string]string{"reroll.dev/replaces": `{"name":"load","uid":"u-load","ledger":"{}","changed":[]}`}
+			jobs.put(job("load", nil), true)
+			jobs.put(job("load-0123456789", copied), true)
+			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": "{}"}), true)
+			if len(s.replacing) != 1 || s.queue.depth() != 1 {
+				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.replacing), s.queue.depth())
+			}
+			// As long as one of the two is there, whoever has to go on needs it.
+			jobs.del(inShop("load"), "")
+			if len(s.replacing) != 1 || s.queue.depth() != 1 {
+				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.replacing), s.queue.depth())
+			}
+			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": "{}"}), true)
+			end(jobs)
+			if len(s.replacing)+len(s.runs)+s.queue.depth() != 0 {
+				t.Errorf("%d are kept, %d runs, %d wait", len(s.replacing), len(s.runs), s.queue.depth())
+			}
+		})
+	}
+}

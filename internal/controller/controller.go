@@ -183,6 +183,8 @@ type Controller struct {
 	pathless map[string]func()
 	// accepted are what the receiver was told and no ledger says yet.
 	accepted map[reload.WorkloadKey]accepted
+	// few is about the messages to the receiver, and belongs to who sends them.
+	few few
 	// runs are the Jobs that we have made, by what they were made of and by name.
 	runs map[reload.WorkloadKey]map[string]kinds.OwnRun
 	// replacing are the Jobs that are being made again.

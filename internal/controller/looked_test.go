@@ -32,6 +32,7 @@ func (s *stage) told() []string {
 
 func TestEachLookIsTold(t *testing.T) {
 	s := newStage(t)
+	s.acting.Store(true)
 	s.takes = 20 * time.Millisecond
 	says := func(about string, want ...string) {
 		t.Helper()

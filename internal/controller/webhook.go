@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,9 +13,13 @@ import (
 
 // Receiver is told of what would be reloaded, where that is somebody else's to do.
 type Receiver interface {
-	// Send returns nil when the receiver has taken all of it.
+	// Send returns nil when the receiver has taken all of it, and an error that is ErrRefused when what it has against the
+	// message is what is in it: it may be too large, or the receiver may know one of the workloads in it not.
 	Send(ctx context.Context, news []News) error
 }
+
+// ErrRefused means that a receiver might take a part of a message.
+const ErrRefused = sentinel("the receiver refuses the message")
 
 // News are the changes that concern one workload.
 type News struct {
@@ -28,6 +33,8 @@ const (
 	gatherNewsMax = 10 * time.Second
 	// mostNews bounds one message.
 	mostNews = 250
+	// fewFor is how long messages stay as small as a receiver has had them.
+	fewFor = time.Hour
 	// sendingEnds is how long a message that is on its way may take when the controller is told to end. Whether one that
 	// was given up was taken, nobody knows, and it is sent again.
 	sendingEnds = 3 * time.Second
@@ -64,7 +71,7 @@ func (c *Controller) tellReceiver(writing context.Context, stop <-chan struct{})
 		if !ok {
 			return
 		}
-		keys := append([]reload.WorkloadKey{key}, c.news.due(mostNews-1)...)
+		keys := append([]reload.WorkloadKey{key}, c.news.due(c.atOnce()-1)...)
 		c.tellOf(writing, sending, keys)
 		for _, key := range keys {
 			c.news.done(key)
@@ -90,17 +97,46 @@ func (c *Controller) tellOf(writing, sending context.Context, keys []reload.Work
 		for _, t := range open {
 			news = append(news, News{t.facts.Workload, t.decision})
 		}
-		if err := c.opts.Receiver.Send(sending, news); err != nil {
+		err := c.opts.Receiver.Send(sending, news)
+		switch {
+		case err == nil:
+			c.noteTaken(open)
+			taken = append(taken, open...)
+		case errors.Is(err, ErrRefused) && len(open) > 1:
+			c.sendFewer(open)
+		default:
 			for _, t := range open {
 				c.news.failed(t.facts.Workload.Key)
 			}
-		} else {
-			c.noteTaken(open)
-			taken = append(taken, open...)
 		}
 	}
 	for _, t := range taken {
 		c.recordTaken(writing, t)
+	}
+}
+
+// few bounds messages for a while, after the receiver has refused a larger one.
+type few struct {
+	most  int
+	until time.Time
+}
+
+// atOnce is how many workloads are in one message.
+func (c *Controller) atOnce() int {
+	if c.clock.Now().Before(c.few.until) {
+		return c.few.most
+	}
+	return mostNews
+}
+
+// sendFewer sends the same again at once in halves, so that whatever the receiver has against one of them, or against so many,
+// keeps back no others. In the end each is sent alone.
+func (c *Controller) sendFewer(refused []message) {
+	c.few = few{len(refused) / 2, c.clock.Now().Add(fewFor)}
+	c.log.Info("the receiver refuses a message, which is sent in parts; later ones have no more workloads than a part",
+		"workloads", len(refused), "part", c.few.most, "for", fewFor.String())
+	for _, t := range refused {
+		c.news.add(t.facts.Workload.Key, 0, 0)
 	}
 }
 

@@ -92,7 +92,26 @@ func (p *poster) judge(answer *http.Response) error {
 	if location, err := answer.Location(); err == nil && code >= 300 && code < 400 {
 		return failure(fmt.Sprintf("it answered %s, to %s, which is not followed: set %s to the address it leads to", status(code), origin(location), p.setting))
 	}
-	return failure("it answered " + status(code))
+	answered := failure("it answered " + status(code))
+	if refuses(code) {
+		return refusal{answered}
+	}
+	return answered
+}
+
+// refusal is an answer that may be about what was sent.
+type refusal struct{ failure }
+
+// refuses tells that an answer may be about what was sent: it is too large, or something in it is not understood or wanted. The
+// other answers of that class are about who sends it, where to, how, and how often.
+func refuses(code int) bool {
+	switch code {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired,
+		http.StatusRequestTimeout, http.StatusMisdirectedRequest, http.StatusTooEarly, http.StatusUpgradeRequired, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= 400 && code < 500
+	}
 }
 
 // status has the standard words for a code: what the server wrote there may be anything.

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -66,6 +67,9 @@ func (h *Webhook) Send(ctx context.Context, news []controller.News) error {
 	}
 	if err != nil {
 		h.failed(err)
+		if _, ok := errors.AsType[refusal](err); ok {
+			return fmt.Errorf("%w: %w", controller.ErrRefused, err)
+		}
 		return err
 	}
 	if h.failing {

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,13 +16,22 @@ import (
 // Manner is what a receiver does with what it is sent.
 type Manner string
 
-// One that hangs goes on when it is told another manner, and one that redirects names another address of its own.
+// One that hangs goes on when it is told another manner, and one that redirects names another address of its own. A narrow one
+// takes no message about several workloads, and a small one no message above a length.
 const (
 	Answer   Manner = "answer"
 	Hang     Manner = "hang"
 	Fail     Manner = "fail"
 	Redirect Manner = "redirect"
+	Narrow   Manner = "narrow"
+	Small    Manner = "small"
 )
+
+// Manners are all that there are.
+func Manners() []Manner { return []Manner{Answer, Hang, Fail, Redirect, Narrow, Small} }
+
+// smallTakes is how many bytes a small receiver takes: a few workloads.
+const smallTakes = 350
 
 // Receiver is the far end of alerts: an HTTP server that keeps what it was sent and has taken, and notes what was
 // sent in another way than it has to be.
@@ -91,11 +101,15 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 		r.mu.Lock()
 	}
 	defer r.mu.Unlock()
-	switch r.manner {
-	case Fail:
+	switch {
+	case r.manner == Fail:
 		http.Error(w, "this is what a receiver says that fails", http.StatusInternalServerError)
-	case Redirect:
+	case r.manner == Redirect:
 		http.Redirect(w, req, r.server.URL+"/elsewhere", http.StatusPermanentRedirect)
+	case r.manner == Narrow && bytes.Count(body, []byte(`"changes":`)) > 1:
+		http.Error(w, "one at a time", http.StatusUnprocessableEntity)
+	case r.manner == Small && len(body) > smallTakes:
+		http.Error(w, "too long", http.StatusRequestEntityTooLarge)
 	default:
 		r.bodies = append(r.bodies, string(body))
 	}

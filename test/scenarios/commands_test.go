@@ -79,7 +79,7 @@ func usage(command string) string {
 		"insist":              "insist KIND/NAME marks|ledger|both",
 		"undo":                "undo deployment/NAME",
 		"controller":          "controller start|restart [VARIABLE=value …] [--flag …], controller stop|kill|freeze|thaw",
-		"receiver":            "receiver start PATH, receiver answer|hang|fail|redirect",
+		"receiver":            "receiver start PATH, receiver answer|hang|fail|redirect|narrow|small",
 		"reloader":            "reloader env-vars|annotations|restart configmap/NAME|secret/NAME KIND/NAME",
 		"await":               "await rolled KIND/NAME N, await ready KIND/NAME, await refused KIND/NAME, await fresh KIND/NAME configmap/NAME|secret/NAME, await older KIND/NAME DURATION, await pods KIND/NAME N, await asked",
 		"rolled":              "rolled KIND/NAME N",
@@ -259,7 +259,7 @@ func receiver(_ context.Context, s *step) error {
 		return nil
 	}
 	manner := harness.Manner(s.args[0])
-	if len(s.args) != 1 || !slices.Contains([]harness.Manner{harness.Answer, harness.Hang, harness.Fail, harness.Redirect}, manner) {
+	if len(s.args) != 1 || !slices.Contains(harness.Manners(), manner) {
 		return errUsage
 	}
 	if s.receiver == nil {

@@ -1,0 +1,75 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// Only what is about the message is a reason to send less at a time. A receiver that is not there, or wants a password, would be
+// asked for each workload by itself otherwise.
+func TestWhichAnswersRefuseAMessage(t *testing.T) {
+	for code, refused := range map[int]bool{
+		http.StatusRequestEntityTooLarge: true, http.StatusBadRequest: true, http.StatusUnprocessableEntity: true, http.StatusForbidden: true,
+		http.StatusOK: false, http.StatusUnauthorized: false, http.StatusNotFound: false, http.StatusTooManyRequests: false,
+		http.StatusPermanentRedirect: false, http.StatusInternalServerError: false, http.StatusServiceUnavailable: false,
+	} {
+		hook, got := hookAt(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+		err := hook.Send(t.Context(), got("web"))
+		if errors.Is(err, controller.ErrRefused) != refused || (err == nil) != (code == http.StatusOK) {
+			t.Errorf("%d: %v", code, err)
+		}
+		if err != nil && code != http.StatusPermanentRedirect && !strings.Contains(err.Error(), fmt.Sprintf("it answered %d %s", code, http.StatusText(code))) {
+			t.Errorf("%d: %v", code, err)
+		}
+	}
+}
+
+// A server that reads no more than it takes answers before the message is all sent.
+func TestAServerThatReadsOnlyTheBeginningRefuses(t *testing.T) {
+	hook, got := hookAt(t, func(w http.ResponseWriter, r *http.Request) {
+		var into webhookMessage
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 100<<10)).Decode(&into); err != nil {
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+		}
+	})
+	long := make([]string, 250)
+	for i := range long {
+		long[i] = strings.Repeat("a", 20<<10)
+	}
+	if err := hook.Send(t.Context(), got(long...)); !errors.Is(err, controller.ErrRefused) {
+		t.Errorf("a large one: %v", err)
+	}
+	if err := hook.Send(t.Context(), got("web")); err != nil {
+		t.Errorf("a small one: %v", err)
+	}
+}
+
+func hookAt(t *testing.T, answer http.HandlerFunc) (*Webhook, func(names ...string) []controller.News) {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	to, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t, false)
+	return NewWebhook(to, slog.New(slog.DiscardHandler), d.events, d.metrics), func(names ...string) []controller.News {
+		var news []controller.News
+		for _, name := range names {
+			n := controller.News{Workload: reload.Workload{Key: reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: name}}}
+			n.Decision.Changes = []reload.Concern{{Source: reload.Source{Key: reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: name}}}}
+			news = append(news, n)
+		}
+		return news
+	}
+}

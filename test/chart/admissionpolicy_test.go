@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,5 +96,34 @@ func TestTheAdmissionPolicyKnowsWhatIsCalledOtherwise(t *testing.T) {
 				t.Errorf("%q: it has %s, want %s", values, v.Expression, want)
 			}
 		}
+	}
+}
+
+// A word lets pass what a refusal names it for, and takes nothing else away.
+func TestTheAdmissionPolicyLetsPassWhatWebhooksAreKnownToChange(t *testing.T) {
+	refusals := func(words string) []string {
+		found, _ := policies(t, "reloader: {admissionPolicy: {mutated: ["+words+"]}}", true)
+		if len(found) != 1 {
+			t.Fatalf("%q: %d policies", words, len(found))
+		}
+		var all []string
+		for _, v := range found[0].Spec.Validations {
+			all = append(all, v.MessageExpression)
+		}
+		return all
+	}
+	usual := refusals("")
+	for _, word := range []string{"labels", "annotations", "spec", "podLabels", "podAnnotations", "pod", "containers", "env"} {
+		names := func(text string) bool {
+			return strings.Contains(text, "If a mutating webhook did that, add "+word+" to reloader.admissionPolicy.mutated.")
+		}
+		left := slices.DeleteFunc(slices.Clone(usual), names)
+		if got := refusals(word); len(left) == len(usual) || !slices.Equal(got, left) {
+			t.Errorf("%s: of %d refusals %d are left, want %d", word, len(usual), len(got), len(left))
+		}
+	}
+	all := refusals("labels, annotations, spec, podLabels, podAnnotations, pod, containers, env")
+	if text := strings.Join(all, "\n"); len(all) != 6 || strings.Contains(text, "mutated") {
+		t.Errorf("with all words it refuses: %s", text)
 	}
 }

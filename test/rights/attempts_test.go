@@ -104,7 +104,8 @@ const (
 	notTheNote      = "may not change annotations of a workload that are not its own"
 	notThePodNote   = "may not change annotations of a pod template that are not its own"
 	notThePodLabel  = "may not change labels of a pod template"
-	notOfMetadata   = "may not change labels, owners or finalizers of a workload"
+	notTheLabel     = "may not change labels of a workload"
+	notOfMetadata   = "may not change owners or finalizers of a workload"
 	notThatJob      = "may make no Job but one of a CronJob or in the place of another one, which is suspended"
 	notWithAJob     = "may do nothing to a Job that stands but write its ledger, and let one go that it has made"
 	notThatOne      = "may delete no Job that belongs to another object or is a hook"
@@ -139,13 +140,16 @@ func onWorkloads() map[string]attempt {
 		"a name that is no mark's":        {patch: op("add", app+"/env/-", variable("STAKATER_A_TOKEN", digest)), refused: notTheVariable},
 		"a mark that is no digest":        {patch: op("add", app+"/env/-", variable("STAKATER_A_SECRET", "x")), refused: notTheDigest},
 		"a mark from a Secret":            {patch: op("add", app+"/env/-", `{"name": "STAKATER_A_SECRET", "valueFrom": {"secretKeyRef": {"name": "web", "key": "colour"}}}`), refused: notTheDigest},
-		"another annotation":              {patch: op("add", "/metadata/annotations/more", `"x"`), refused: notTheNote},
-		"an annotation of others":         {patch: op("replace", "/metadata/annotations/note", `"x"`), refused: notTheNote},
 		"an annotation of others gone":    {patch: op("remove", "/metadata/annotations/note", ""), refused: notTheNote},
+		"what kubectl applied last":       {patch: op("add", "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration", `"{}"`), refused: notTheNote},
+		"what Argo CD goes by":            {patch: op("add", "/metadata/annotations/argocd.argoproj.io~1sync-options", `"Prune=false"`), refused: notTheNote},
+		"whose release it is":             {patch: op("add", "/metadata/annotations/meta.helm.sh~1release-name", `"x"`), refused: notTheNote},
 		"what opts in":                    {patch: op("add", "/metadata/annotations/reloader.stakater.com~1auto", `"false"`), refused: notTheNote},
 		"another annotation of the pods":  {patch: op("add", meta+"/annotations/more", `"x"`), refused: notThePodNote},
 		"an annotation of the pods gone":  {patch: op("remove", meta+"/annotations/note", ""), refused: notThePodNote},
-		"a label":                         {patch: op("replace", "/metadata/labels/team", `"b"`), refused: notOfMetadata},
+		"a label":                         {patch: op("replace", "/metadata/labels/team", `"b"`), refused: notTheLabel},
+		"a label gone":                    {patch: op("remove", "/metadata/labels/team", ""), refused: notTheLabel},
+		"whose instance it is":            {patch: op("add", "/metadata/labels/app.kubernetes.io~1instance", `"x"`), refused: notTheLabel},
 		"an owner":                        {patch: op("add", "/metadata/ownerReferences", `[{"apiVersion": "v1", "kind": "ConfigMap", "name": "web", "uid": "35576b68"}]`), refused: notOfMetadata},
 		"a finalizer":                     {patch: op("add", "/metadata/finalizers", `["example.org/keep"]`), refused: notOfMetadata},
 		"a label of the pods":             {patch: op("add", meta+"/labels/more", `"x"`), refused: notThePodLabel},
@@ -155,7 +159,11 @@ func onWorkloads() map[string]attempt {
 		"the mark in an annotation": {patch: op("add", meta+"/annotations/reloader.stakater.com~1last-reloaded-from", `"{}"`)},
 		"a mark that was there":     {patch: op("add", meta+"/annotations/reroll.dev~1rolled", `"1-1"`)},
 		"the mark in a variable":    {patch: op("add", app+"/env/-", variable("STAKATER_A_B_CONFIGMAP", digest))},
-		"the first variable":        {patch: op("add", side+"/env", "["+variable("STAKATER_A_SECRETPROVIDERCLASS", digest)+"]")},
+		// Of these, webhooks add and change some when it writes.
+		"another annotation":      {patch: op("add", "/metadata/annotations/more", `"x"`)},
+		"an annotation of others": {patch: op("replace", "/metadata/annotations/note", `"x"`)},
+		"another label":           {patch: op("add", "/metadata/labels/more", `"x"`)},
+		"the first variable":      {patch: op("add", side+"/env", "["+variable("STAKATER_A_SECRETPROVIDERCLASS", digest)+"]")},
 	}
 }
 
@@ -196,7 +204,7 @@ func attempts(namespace string) map[string]attempt {
 		"rollouts/restartAt, ledger": {group: argo, resource: "rollouts", name: "borrows", patch: `[{"op": "add", "path": "/spec/restartAt", "value": "2030-01-01T00:00:00Z"}, {"op": "add", "path": "/metadata/annotations", "value": {"reroll.dev/ledger": "{}"}}]`},
 
 		"cronjobs/the ledger":               {group: batch, resource: "cronjobs", patch: op("add", "/metadata/annotations/reroll.dev~1ledger", `"{}"`)},
-		"cronjobs/another annotation":       {group: batch, resource: "cronjobs", patch: op("add", "/metadata/annotations/more", `"x"`), refused: notTheNote},
+		"cronjobs/another annotation":       {group: batch, resource: "cronjobs", patch: op("add", "/metadata/annotations/more", `"x"`)},
 		"cronjobs/image":                    {group: batch, resource: "cronjobs", patch: op("replace", "/spec/jobTemplate/spec/template/spec/containers/0/image", `"other"`), refused: notOfSpec},
 		"cronjobs/suspend":                  {group: batch, resource: "cronjobs", patch: op("add", "/spec/suspend", "true"), refused: notOfSpec},
 		"a CronJob gone":                    {group: batch, resource: "cronjobs", refused: may("delete", "batch/cronjobs", "web"), beyond: true},
@@ -206,7 +214,10 @@ func attempts(namespace string) map[string]attempt {
 		"jobs/one of another name":          {group: batch, resource: "jobs", name: "api-abcdef0123", object: jobOf("api-abcdef0123", ""), refused: notThatJob},
 		"jobs/one of another kind":          {group: batch, resource: "jobs", name: "web-abcdef0123", object: strings.Replace(jobOf("web-abcdef0123", ""), "kind: CronJob,", "kind: Thing,", 1), refused: notThatJob},
 		"jobs/one that is let go":           {group: batch, resource: "jobs", name: "web-0123456789", patch: `[{"op": "remove", "path": "/metadata/annotations/reroll.dev~1held"}, {"op": "replace", "path": "/spec/suspend", "value": false}]`},
-		"jobs/another annotation":           {group: batch, resource: "jobs", name: "web-0123456789", patch: op("add", "/metadata/annotations/more", `"x"`), refused: notWithAJob},
+		"jobs/another annotation":           {group: batch, resource: "jobs", name: "web-0123456789", patch: op("add", "/metadata/annotations/more", `"x"`)},
+		"jobs/another label":                {group: batch, resource: "jobs", name: "web-0123456789", patch: op("add", "/metadata/labels/more", `"x"`)},
+		"jobs/no run any more":              {group: batch, resource: "jobs", name: "web-0123456789", patch: op("remove", "/metadata/labels/reroll.dev~1run", ""), refused: notWithAJob},
+		"jobs/a hook":                       {group: batch, resource: "jobs", name: "web-0123456789", patch: op("add", "/metadata/annotations/helm.sh~1hook", `"test"`), refused: notWithAJob},
 		"jobs/no owner":                     {group: batch, resource: "jobs", name: "web-0123456789", patch: op("remove", "/metadata/ownerReferences", ""), refused: notWithAJob},
 		"jobs/more at a time":               {group: batch, resource: "jobs", name: "web-0123456789", patch: op("replace", "/spec/parallelism", "5"), refused: notWithAJob},
 		"jobs/one of others that is let go": {group: batch, resource: "jobs", name: "theirs", patch: op("replace", "/spec/suspend", "false"), refused: notWithAJob},

@@ -39,6 +39,8 @@ func await(ctx context.Context, s *step) error {
 		return s.ns.AwaitReady(ctx, workload)
 	case s.args[0] == "refused" && len(s.args) == 2:
 		return s.ns.AwaitRefused(ctx, workload)
+	case s.args[0] == "mutated" && len(s.args) == 3:
+		return s.ns.AwaitMutated(ctx, workload, s.args[2])
 	case s.args[0] == "fresh" && len(s.args) == 3:
 		source, err := harness.ParseRef(s.args[2])
 		if err != nil {

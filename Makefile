@@ -13,6 +13,10 @@ KEEP =
 CONTEXT =
 PORT =
 NODES =
+JSON =
+PICTURE =
+PEER =
+BENCH =
 VERSION = $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' charts/reroll/Chart.yaml)
 ARCH = $(shell $(GO) env GOARCH 2>/dev/null)
 REPOSITORY = localhost/reroll
@@ -140,11 +144,15 @@ mutants: preflight ## Break the engine on purpose, one way at a time: each has t
 	$(GO) run ./tools/mutants
 
 ##@ Measure
-.PHONY: bench
+.PHONY: bench bench-check
 
-bench: preflight ## What it costs, beside the limit of each figure (minutes; JSON=file, BENCH="-runs=5 …")
+bench: linux preflight ## What it costs, beside limits and targets (an hour; JSON=file, PICTURE=file, PEER="command line", BENCH="-only=storm …")
 	@$(GO_SH) build -o bin/bench ./bench
-	@bin/bench $(if $(JSON),-json=$(JSON)) $(BENCH)
+	@bin/bench $(if $(JSON),-json='$(JSON)') $(if $(PICTURE),-picture='$(PICTURE)') $(if $(PEER),-peer='$(PEER)') $(BENCH)
+
+bench-check: linux preflight ## Less of everything; fails when a ratio, a number of requests or the memory is beyond twice its target (minutes)
+	@$(GO_SH) build -o bin/bench ./bench
+	@bin/bench -check $(BENCH)
 
 ##@ Other
 .PHONY: help clean clean-cache preflight linux cgo

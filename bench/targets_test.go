@@ -17,7 +17,10 @@ func measured() report {
 			r.Sections = append(r.Sections, section{Scenario: t.scenario})
 		}
 		f := figure(t.figure, "", []float64{t.most})
-		if !t.plain {
+		if t.little > 0 {
+			f = figure(t.figure, "", []float64{t.little})
+		}
+		if !t.plain || t.little > 0 {
 			f = f.against(over([]float64{1}), "the limit")
 		}
 		r.Sections[i].Rows = append(r.Sections[i].Rows, f)
@@ -62,6 +65,17 @@ func TestCheck(t *testing.T) {
 				t.Errorf("the error is %v, must be %q", err, of.want)
 			}
 		})
+	}
+}
+
+func TestACheckTakesTheBestRunAndTheWorstOfTheLimit(t *testing.T) {
+	noisy := figure(lastRow, "s", []float64{0.7, 1.1, 9}).against(over([]float64{0.2, 0.3, 0.6}), "bare writers")
+	sec := section{Scenario: "fan-out", Rows: []row{noisy, figure(readsRow, "", []float64{0, 5, 5}), figure(patches.String(), "", []float64{3, 3, 3}).against(over([]float64{1}), "one")}}
+	addTargets(&sec, true)
+	for i, broken := range []bool{false, false, true} {
+		if err := sec.Rows[i].missed(); (err != nil) != broken {
+			t.Errorf("%s: %v", sec.Rows[i].Figure, err)
+		}
 	}
 }
 

@@ -38,23 +38,28 @@ type row struct {
 	Peer *spread `json:"peer,omitempty"`
 }
 
-// addPeer puts what a peer has done beside it. What only one of them has done stays alone.
+// addPeer puts what a peer has done beside it, part by part of a scenario.
 func addPeer(done, beside []section) {
-	for i := range done {
-		if i >= len(beside) {
-			return
-		}
-		for _, theirs := range beside[i].Rows {
-			value := theirs.Value
-			at := slices.IndexFunc(done[i].Rows, func(r row) bool { return r.Figure == theirs.Figure })
-			if at < 0 {
-				theirs.Peer, theirs.Value = &value, over([]float64{0})
-				done[i].Rows = append(done[i].Rows, theirs)
-				continue
-			}
-			done[i].Rows[at].Peer = &value
+	for i, theirs := range beside {
+		if i < len(done) {
+			done[i].Rows = withPeer(done[i].Rows, theirs.Rows)
 		}
 	}
+}
+
+// withPeer adds the figures of a peer. What only one of them has done stays alone.
+func withPeer(ours, theirs []row) []row {
+	for _, their := range theirs {
+		value := their.Value
+		at := slices.IndexFunc(ours, func(r row) bool { return r.Figure == their.Figure })
+		if at < 0 {
+			their.Value = over([]float64{0})
+			ours = append(ours, their)
+			at = len(ours) - 1
+		}
+		ours[at].Peer = &value
+	}
+	return ours
 }
 
 func figure(name, unit string, values []float64) row {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"runtime/debug"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 // gcPercent is how much garbage there may be beside what is kept, in percent of that, unless the variable GOGC says otherwise.
@@ -23,13 +25,13 @@ const restEvery = time.Second
 
 // giveBack returns memory to the system that is not used any more, at some moments in a row. At a start all objects have been
 // through it, and next to nothing of them stays. Go would keep it for later, and nothing later needs as much.
-func giveBack(ctx context.Context, moments ...func() bool) {
-	ticker := time.NewTicker(restEvery)
+func giveBack(ctx context.Context, c clock.WithTicker, moments ...func() bool) {
+	ticker := c.NewTicker(restEvery)
 	defer ticker.Stop()
 	for _, come := range moments {
 		for !come() {
 			select {
-			case <-ticker.C:
+			case <-ticker.C():
 			case <-ctx.Done():
 				return
 			}

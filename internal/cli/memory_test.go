@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+
+	"k8s.io/utils/clock"
 )
 
 func TestWhoSetsGOGCIsLeftIt(t *testing.T) {
@@ -44,11 +46,11 @@ func TestWhatAStartHasTakenGoesBack(t *testing.T) {
 		t.Fatalf("%d MiB are kept for later, of %d that were taken", before>>20, taken>>20)
 	}
 	asked := 0
-	giveBack(t.Context(), func() bool { asked++; return asked == 2 })
+	giveBack(t.Context(), clock.RealClock{}, func() bool { asked++; return asked == 2 })
 	if after := kept(); after > before/4 || asked != 2 {
 		t.Errorf("%d MiB are kept for later, %d before; asked %d times", after>>20, before>>20, asked)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	giveBack(ended, func() bool { return false }) // returns
+	giveBack(ended, clock.RealClock{}, func() bool { return false }) // returns
 }

@@ -146,7 +146,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	running.Go(func() { writeMetaInfo(ctx, leading, client, cfg, options, build, log) })
 	running.Go(func() { alerts.Run(worked) })
 	// A standby has seen everything, and looks at nothing yet.
-	running.Go(func() { giveBack(ctx, ctl.Ready, func() bool { return ctl.Depth() == 0 }) })
+	running.Go(func() { giveBack(ctx, clock.RealClock{}, ctl.Ready, func() bool { return ctl.Depth() == 0 }) })
 	running.Go(func() { leader.watch(ctx, cancel) })
 	err = ctl.Run(ctx)
 	leader.release()

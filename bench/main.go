@@ -51,6 +51,7 @@ func run(opts options) (err error) {
 	r := report{Facts: b.facts(), Peer: opts.peer}
 	// Each is shown when it is done: whoever has waited for minutes keeps what there is if a later one fails.
 	fmt.Print(r.head())
+	var errs []error
 	for _, sc := range scenarios() {
 		if !opts.plays(sc.name) {
 			continue
@@ -61,16 +62,17 @@ func run(opts options) (err error) {
 		}
 		r.Sections = append(r.Sections, done...)
 		if err != nil {
-			return fmt.Errorf("%s: %w", sc.name, err)
+			errs = append(errs, fmt.Errorf("%s: %w", sc.name, err))
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	if err := r.write(opts); err != nil {
-		return err
-	}
+	errs = append(errs, r.write(opts))
 	if opts.check {
-		return r.check(opts)
+		errs = append(errs, r.check(opts))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // play plays a scenario with the controller, and with the peer on another cluster, if there is one.

@@ -55,7 +55,11 @@ func (b *bench) newStage(ctx context.Context, who subject, nodes int) (s *stage,
 	if nodes == 0 {
 		nodes = cluster.NoNodes
 	}
-	if s.cluster, err = cluster.Start(ctx, cluster.Options{Nodes: nodes, Progress: os.Stderr}); err != nil {
+	if s.cluster, err = cluster.Start(ctx, cluster.Options{
+		Nodes: nodes, Progress: os.Stderr,
+		// It is counted from one file to its end, which would be put away at 100 MB.
+		APIServerFlags: []string{"--audit-log-maxsize=100000"},
+	}); err != nil {
 		return s, err
 	}
 	if s.harness, err = harness.New(s.cluster); err != nil {

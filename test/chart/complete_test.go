@@ -132,6 +132,8 @@ func beside(path string) string {
 		return "reloader: {deployment: {image: {name: registry.example.com/old/reroll}}}"
 	case strings.HasSuffix(path, ".enabled"):
 		return ""
+	case strings.HasPrefix(path, "reloader.admissionPolicy."):
+		return section("admissionPolicy")
 	case strings.HasPrefix(path, "reloader.serviceMonitor."):
 		return section("serviceMonitor")
 	case strings.HasPrefix(path, "reloader.podMonitor."):

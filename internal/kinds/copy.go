@@ -66,7 +66,7 @@ func CopyJob(job *batchv1.Job, w *reload.Workload, d *reload.Decision, m *reload
 	spec.Suspend = &suspended
 	made := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: job.Namespace, Name: copyName(w, d.Ledger.Counter), Labels: untracked(job.Labels), Annotations: untracked(job.Annotations),
+			Namespace: job.Namespace, Name: madeName(w, d.Ledger.Counter, spec), Labels: untracked(job.Labels), Annotations: untracked(job.Annotations),
 		},
 		Spec: *spec,
 	}
@@ -147,16 +147,6 @@ func (c *Copy) Replacement() *batchv1.Job {
 func (c *Copy) same(job *batchv1.Job) bool {
 	now := replacedBy(job, "")
 	return now.Generation == c.Generation && now.Ended == c.Ended && maps.Equal(now.Labels, c.Labels) && maps.Equal(now.Annotations, c.Annotations)
-}
-
-// copyName is the same at each try of a reload.
-func copyName(w *reload.Workload, counter int64) string {
-	short := *w
-	const room = 52 // with what follows it fits into a label
-	if len(short.Key.Name) > room {
-		short.Key.Name = strings.TrimRight(short.Key.Name[:room], "-.")
-	}
-	return runName(&short, counter)
 }
 
 // dropGenerated removes the labels by which Kubernetes finds the pods of a Job.

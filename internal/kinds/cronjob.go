@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 )
@@ -68,7 +70,7 @@ func (a cronJobAdapter) Run(obj runtime.Object, w *reload.Workload, ledger reloa
 	isController := true
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: o.Namespace, Name: runName(w, ledger.Counter),
+			Namespace: o.Namespace, Name: madeName(w, ledger.Counter, &template.Spec),
 			Labels: maps.Clone(template.Labels), Annotations: maps.Clone(template.Annotations),
 			// Not blocking the owner's deletion, for which a cluster may ask for a right to its finalizers.
 			OwnerReferences: []metav1.OwnerReference{{
@@ -83,9 +85,21 @@ func (a cronJobAdapter) Run(obj runtime.Object, w *reload.Workload, ledger reloa
 	return job, nil
 }
 
-// runName is the same at each try of a reload, so that the second finds what the first has made.
-func runName(w *reload.Workload, counter int64) string {
+// madeName is the same at each try of a reload, so that the second finds what the first has made.
+func madeName(w *reload.Workload, counter int64, spec *batchv1.JobSpec) string {
 	sum := sha256.Sum256([]byte(string(w.UID) + "/" + strconv.FormatInt(counter, 10)))
-	const digits = 10 // with the 52 that the name of a CronJob may have it fits into a label
-	return fmt.Sprintf("%s-%s", w.Key.Name, hex.EncodeToString(sum[:])[:digits])
+	const digits = 10
+	stem, room := w.Key.Name, validation.DNS1123LabelMaxLength-len("-")-digits-indexOf(spec)
+	if len(stem) > room {
+		stem = strings.TrimRight(stem[:room], ".")
+	}
+	return fmt.Sprintf("%s-%s", stem, hex.EncodeToString(sum[:])[:digits])
+}
+
+// indexOf is how long the highest index is that Kubernetes appends to the name of a Job: that has to fit into a label, too.
+func indexOf(spec *batchv1.JobSpec) int {
+	if spec.CompletionMode == nil || *spec.CompletionMode != batchv1.IndexedCompletion || spec.Completions == nil {
+		return 0
+	}
+	return len("-") + len(strconv.FormatInt(int64(max(*spec.Completions-1, 0)), 10))
 }

@@ -85,6 +85,34 @@ func TestTheJobOfAReload(t *testing.T) {
 	}
 }
 
+// Kubernetes makes the host name of a pod of an index out of the name of its Job.
+func TestTheNamesOfJobsLeaveRoomForAnIndex(t *testing.T) {
+	spec := func(mode batchv1.CompletionMode, completions int32) *batchv1.JobSpec {
+		return &batchv1.JobSpec{CompletionMode: &mode, Completions: &completions}
+	}
+	long := strings.Repeat("a", 63)
+	for about, tc := range map[string]struct {
+		of   string
+		spec *batchv1.JobSpec
+		want string
+	}{
+		"not indexed":                     {long[:52], &batchv1.JobSpec{}, long[:52]},
+		"not indexed, of the longest":     {long, spec(batchv1.NonIndexedCompletion, 20), long[:52]},
+		"of one completion":               {long[:52], spec(batchv1.IndexedCompletion, 1), long[:50]},
+		"of ten":                          {long[:52], spec(batchv1.IndexedCompletion, 10), long[:50]},
+		"of eleven":                       {long[:52], spec(batchv1.IndexedCompletion, 11), long[:49]},
+		"of none":                         {long[:52], spec(batchv1.IndexedCompletion, 0), long[:50]},
+		"of as many as there can be":      {long, spec(batchv1.IndexedCompletion, 1<<31-1), long[:41]},
+		"short enough":                    {long[:40], spec(batchv1.IndexedCompletion, 1000), long[:40]},
+		"where a dot would be at the end": {long[:51] + ".a", &batchv1.JobSpec{}, long[:51]},
+	} {
+		name := madeName(&reload.Workload{Key: reload.WorkloadKey{Name: tc.of}, UID: "u"}, 1, tc.spec)
+		if stem, _ := strings.CutSuffix(name, "-4f435f2f80"); stem != tc.want {
+			t.Errorf("%s: named %s", about, name)
+		}
+	}
+}
+
 func TestTheRunsOfACronJob(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o := report()

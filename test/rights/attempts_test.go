@@ -213,6 +213,8 @@ func attempts(namespace string) map[string]attempt {
 		"jobs/one of nobody":                {group: batch, resource: "jobs", name: "more", object: jobOf("more", "{annotations: {note: theirs}}"), refused: notThatJob},
 		"jobs/one of another name":          {group: batch, resource: "jobs", name: "api-abcdef0123", object: jobOf("api-abcdef0123", ""), refused: notThatJob},
 		"jobs/one of another kind":          {group: batch, resource: "jobs", name: "web-abcdef0123", object: strings.Replace(jobOf("web-abcdef0123", ""), "kind: CronJob,", "kind: Thing,", 1), refused: notThatJob},
+		"jobs/indexed, of a shorter name":   {group: batch, resource: "jobs", name: "we-abcdef0123", object: strings.Replace(jobOf("we-abcdef0123", ""), "suspend: true, ", "suspend: true, completionMode: Indexed, completions: 2, ", 1)},
+		"jobs/of a shorter name":            {group: batch, resource: "jobs", name: "we-abcdef0123", object: jobOf("we-abcdef0123", ""), refused: notThatJob},
 		"jobs/one that is let go":           {group: batch, resource: "jobs", name: "web-0123456789", patch: `[{"op": "remove", "path": "/metadata/annotations/reroll.dev~1held"}, {"op": "replace", "path": "/spec/suspend", "value": false}]`},
 		"jobs/another annotation":           {group: batch, resource: "jobs", name: "web-0123456789", patch: op("add", "/metadata/annotations/more", `"x"`)},
 		"jobs/another label":                {group: batch, resource: "jobs", name: "web-0123456789", patch: op("add", "/metadata/labels/more", `"x"`)},

@@ -66,12 +66,11 @@ func (c *Controller) eachJob(ctx context.Context, namespace, fieldSelector strin
 	}
 }
 
-func (c *Controller) patchJob(ctx context.Context, job *batchv1.Job, by func(*batchv1.Job) (kinds.Patch, error)) error {
-	patch, err := by(job)
+func (c *Controller) patchJob(ctx context.Context, key reload.WorkloadKey, by func() (kinds.Patch, error)) error {
+	patch, err := by()
 	if err != nil {
 		return err
 	}
-	key := jobKey(job.Namespace, job.Name)
 	if _, err := c.api.Patch(ctx, kinds.Jobs(), key, patch); err != nil {
 		return fmt.Errorf("patch %s: %w", key, err)
 	}

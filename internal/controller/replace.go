@@ -18,7 +18,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// What a Job runs cannot be changed. It is copied, deleted, made again by the copy and held, noted in its ledger, and let go
+// What a Job runs cannot be changed. It is copied, the copy is noted to be about to delete it, it is deleted, made again by the copy and held, noted in its ledger, and let go
 // when the copy is gone. Whoever comes after a death between two of these finds by the copy and the Job which is next.
 
 // replacing is a Job that is being made again.
@@ -212,6 +212,9 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 		if _, err = c.api.Create(ctx, jobs, of.Of.Namespace, of.Replacement()); err != nil {
 			err = fmt.Errorf("make Job %s again, which its copy keeps: %w", of.Name, err)
 		}
+	case kinds.NoteDelete:
+		_, name := of.Object()
+		err = c.patchJob(ctx, jobKey(of.Of.Namespace, name), of.NoteDelete)
 	case kinds.DeleteJob:
 		foreground := metav1.DeletePropagationForeground
 		err = c.deleteJob(ctx, of.Of.Namespace, job.Name, metav1.DeleteOptions{
@@ -222,9 +225,9 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 		background := metav1.DeletePropagationBackground
 		err = c.deleteJob(ctx, of.Of.Namespace, name, metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
 	case kinds.NoteJob:
-		err = c.patchJob(ctx, job, kinds.Note)
+		err = c.patchJob(ctx, of.Of, func() (kinds.Patch, error) { return kinds.Note(job) })
 	case kinds.LetGo:
-		err = c.patchJob(ctx, job, kinds.Release)
+		err = c.patchJob(ctx, jobKey(job.Namespace, job.Name), func() (kinds.Patch, error) { return kinds.Release(job) })
 	case kinds.Finished, kinds.AwaitEnd:
 	}
 	return err

@@ -14,8 +14,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// copyAnnotation is on the copy of a Job that is made again, and holds what the spec of the copy does not.
-const copyAnnotation = "reroll.dev/replaces"
+const (
+	// copyAnnotation is on the copy of a Job that is made again, and holds what the spec of the copy does not.
+	copyAnnotation = "reroll.dev/replaces"
+	// deletesAnnotation is on a copy from before its Job is deleted: without it, that it is gone is somebody else's doing.
+	deletesAnnotation = "reroll.dev/deletes"
+)
 
 // Copy is a suspended Job that keeps another one while that is deleted and made again.
 type Copy struct {
@@ -146,8 +150,12 @@ func (c *Copy) Replacement() *batchv1.Job {
 // same tells that a Job is as it was when it was copied, but for what Kubernetes says about its pods.
 func (c *Copy) same(job *batchv1.Job) bool {
 	now := replacedBy(job, "")
-	return now.Generation == c.Generation && now.Ended == c.Ended && maps.Equal(now.Labels, c.Labels) && maps.Equal(now.Annotations, c.Annotations)
+	return now.Generation == c.Generation && now.Ended == c.Ended && maps.Equal(now.Labels, c.Labels) && maps.Equal(now.Annotations, c.Annotations) &&
+		slices.Equal(now.Finalizers, c.Finalizers) && len(job.OwnerReferences) == 0 // with one it would have been left alone
 }
+
+// deletes tells that we were about to delete the Job, and may have.
+func (c *Copy) deletes() bool { return c.job.Annotations[deletesAnnotation] == string(c.UID) }
 
 // dropGenerated removes the labels by which Kubernetes finds the pods of a Job.
 func dropGenerated(labels map[string]string) {
@@ -178,6 +186,8 @@ type Step uint8
 const (
 	// Finished means that nothing is missing.
 	Finished Step = iota
+	// NoteDelete writes on the copy that the Job is about to be deleted by us.
+	NoteDelete
 	// DeleteJob removes the Job that was copied.
 	DeleteJob
 	// AwaitEnd means that the Job is being deleted.
@@ -200,11 +210,15 @@ func Next(c *Copy, job *batchv1.Job) Step {
 		return Finished
 	case c == nil:
 		return LetGo
-	case job == nil:
+	case job == nil && c.deletes():
 		return MakeJob
-	case job.UID == c.UID && job.DeletionTimestamp != nil:
+	case job == nil:
+		return DropCopy // its user has deleted it, or it has run and was cleaned away
+	case job.UID == c.UID && job.DeletionTimestamp != nil && c.deletes():
 		return AwaitEnd
-	case job.UID == c.UID && c.same(job):
+	case job.UID == c.UID && c.same(job) && job.DeletionTimestamp == nil && !c.deletes():
+		return NoteDelete
+	case job.UID == c.UID && c.same(job) && job.DeletionTimestamp == nil:
 		return DeleteJob
 	case job.UID != c.UID && job.DeletionTimestamp == nil && IsHeld(job) && job.Annotations[reload.LedgerAnnotation] == c.Ledger:
 		return NoteJob
@@ -224,6 +238,11 @@ func IsHeld(job *batchv1.Job) bool {
 func awaitsGo(job *batchv1.Job) bool {
 	ledger, err := reload.ParseLedger(job.Annotations[reload.LedgerAnnotation])
 	return IsHeld(job) && job.DeletionTimestamp == nil && err == nil && ledger.UID == job.UID
+}
+
+// NoteDelete is the patch by which the copy tells that its Job is about to be deleted.
+func (c *Copy) NoteDelete() (Patch, error) {
+	return encode(types.MergePatchType, patchBody{Metadata: patchMeta{UID: c.job.UID, Annotations: map[string]string{deletesAnnotation: string(c.UID)}}})
 }
 
 // Note is the patch that makes the ledger on a Job its own.

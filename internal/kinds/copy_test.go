@@ -128,7 +128,12 @@ func TestWhatTakesThePlaceOfAJob(t *testing.T) {
 
 func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 	old := load()
-	_, of := copied(t, old)
+	copyJob, of := copied(t, old)
+	patch, err := of.NoteDelete()
+	if err != nil || string(patch.Body) != `{"metadata":{"uid":"c-1","annotations":{"reroll.dev/deletes":"u-1"}}}` {
+		t.Errorf("the copy is noted by %s, %v", patch.Body, err)
+	}
+	del := notedFor(copyJob, "u-1")
 	as := func(change func(*batchv1.Job)) *batchv1.Job {
 		o := old.DeepCopy()
 		change(o)
@@ -146,26 +151,37 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		job  *batchv1.Job
 		want Step
 	}{
+		"the copy was made":                       {of, old, NoteDelete},
+		"its user has deleted it":                 {of, nil, DropCopy},
+		"its user has it deleted":                 {of, deletingOf(old), DropCopy},
+		"noted for another one":                   {notedFor(copyJob, "u-0"), nil, DropCopy},
+		"its user has changed it before the note": {of, as(func(o *batchv1.Job) { o.Generation = 2 }), DropCopy},
+		"somebody owns it by now":                 {del, ownedOf(old), DropCopy},
+		"somebody owns it before the note":        {of, ownedOf(old), DropCopy},
+		"another finalizer is on it": {del, as(func(o *batchv1.Job) {
+			o.Finalizers = append(o.Finalizers, "example.com/more")
+		}), DropCopy},
+		"a finalizer has left it":          {del, as(func(o *batchv1.Job) { o.Finalizers = nil }), DropCopy},
 		"nothing is there":                 {nil, nil, Finished},
 		"a Job that nobody makes again":    {nil, old, Finished},
-		"the copy was made":                {of, old, DeleteJob},
-		"its status was written meanwhile": {of, as(func(o *batchv1.Job) { o.ResourceVersion, o.Status.Active = "8", 1 }), DeleteJob},
-		"its ledger was written meanwhile": {of, as(func(o *batchv1.Job) { o.Annotations[reload.LedgerAnnotation] = "other" }), DeleteJob},
-		"it has ended meanwhile": {of, as(func(o *batchv1.Job) {
+		"the copy was noted":               {del, old, DeleteJob},
+		"its status was written meanwhile": {del, as(func(o *batchv1.Job) { o.ResourceVersion, o.Status.Active = "8", 1 }), DeleteJob},
+		"its ledger was written meanwhile": {del, as(func(o *batchv1.Job) { o.Annotations[reload.LedgerAnnotation] = "other" }), DeleteJob},
+		"it has ended meanwhile": {del, as(func(o *batchv1.Job) {
 			o.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 		}), DropCopy},
-		"its user has changed an annotation":          {of, as(func(o *batchv1.Job) { o.Annotations["note"] = "other" }), DropCopy},
-		"its user has changed the spec":               {of, as(func(o *batchv1.Job) { o.Generation = 2 }), DropCopy},
-		"it is being deleted":                         {of, as(func(o *batchv1.Job) { o.DeletionTimestamp = &deleting }), AwaitEnd},
-		"it is gone":                                  {of, nil, MakeJob},
-		"its user was quicker":                        {of, as(func(o *batchv1.Job) { o.UID = "u-3" }), DropCopy},
-		"it was made again":                           {of, next, NoteJob},
-		"it was noted":                                {of, noted, DropCopy},
+		"its user has changed an annotation":          {del, as(func(o *batchv1.Job) { o.Annotations["note"] = "other" }), DropCopy},
+		"its user has changed the spec":               {del, as(func(o *batchv1.Job) { o.Generation = 2 }), DropCopy},
+		"it is being deleted":                         {del, as(func(o *batchv1.Job) { o.DeletionTimestamp = &deleting }), AwaitEnd},
+		"it is gone":                                  {del, nil, MakeJob},
+		"its user was quicker":                        {del, as(func(o *batchv1.Job) { o.UID = "u-3" }), DropCopy},
+		"it was made again":                           {del, next, NoteJob},
+		"it was noted":                                {del, noted, DropCopy},
 		"the copy is gone":                            {nil, noted, LetGo},
 		"it was let go":                               {nil, let, Finished},
-		"let go, and another copy has landed late":    {of, let, DropCopy},
+		"let go, and another copy has landed late":    {del, let, DropCopy},
 		"made once more by a write that landed late":  {nil, next, Finished},
-		"its user deletes it before it was noted":     {of, deletingOf(next), DropCopy},
+		"its user deletes it before it was noted":     {del, deletingOf(next), DropCopy},
 		"its user deletes it before it was let go":    {nil, deletingOf(noted), Finished},
 		"a Job of a CronJob that is held by its name": {nil, ownedOf(noted), Finished},
 	} {
@@ -173,11 +189,18 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 			t.Errorf("%s: step %d, want %d", about, got, tc.want)
 		}
 	}
-	patch, err := Note(next)
+	patch, err = Note(next)
 	want := reload.Ledger{UID: "u-2", Counter: 4}.String()
 	if err != nil || !strings.Contains(string(patch.Body), `"uid":"u-2"`) || !strings.Contains(string(patch.Body), strings.ReplaceAll(want, `"`, `\"`)) {
 		t.Errorf("noted by %s, %v", patch.Body, err)
 	}
+}
+
+func notedFor(copyJob *batchv1.Job, uid string) *Copy {
+	o := copyJob.DeepCopy()
+	o.Annotations[deletesAnnotation] = uid
+	of, _ := ReadCopy(o)
+	return of
 }
 
 func deletingOf(o *batchv1.Job) *batchv1.Job {

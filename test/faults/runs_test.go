@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -174,7 +176,7 @@ func runsOnce(t *testing.T, workload harness.Ref, writes int, manifest string) {
 // run for one that was lost makes it twice.
 func TestAJobIsMadeAgainOnceWhateverDies(t *testing.T) {
 	t.Parallel()
-	const writes = 6
+	const writes = 7
 	workload := harness.Ref{Kind: "job", Name: "load"}
 	h := newHistory(t, 1, &tally{counts: map[string]int{}})
 	must(t, h.ns.Apply(h.ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: load}}"))
@@ -217,6 +219,54 @@ func TestAJobIsMadeAgainOnceWhateverDies(t *testing.T) {
 			if err != nil || len(left.Items) > 0 {
 				t.Fatalf("write %d, %s: %d Jobs are left (%v)", n, about, len(left.Items), err)
 			}
+		}
+	}
+}
+
+// A Job that goes before the copy says that we delete it has gone by itself, or by its user: nobody makes it again.
+func TestAJobThatGoesBeforeItIsDeletedStaysAway(t *testing.T) {
+	t.Parallel()
+	workload := harness.Ref{Kind: "job", Name: "load"}
+	h := newHistory(t, 1, &tally{counts: map[string]int{}})
+	must(t, h.ns.Apply(h.ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: load}}"))
+	must(t, h.revive(nil))
+	killed := runWays()["killed before it is passed on"]
+	made := 0
+	for about, goes := range map[string]func(){
+		"it is cleaned away": func() { h.endAndGo(t, workload) },
+		"its user deletes it": func() {
+			must(t, h.ns.Delete(h.ctx, workload))
+			must(t, h.until(h.ctx, func() (bool, error) {
+				_, err := h.ns.Get(h.ctx, workload)
+				if apierrors.IsNotFound(err) {
+					return true, nil
+				}
+				return false, err
+			}))
+		},
+	} {
+		must(t, h.ns.Apply(h.ctx, jobThatEnds))
+		must(t, h.ns.AwaitAdopted(h.ctx, workload))
+		made++
+		must(t, h.ns.AwaitMade(h.ctx, workload, made))
+		must(t, h.ns.Quiet(h.ctx))
+		const noting = 2 // the copy is there
+		h.strikeWrite(t, noting, about, killed, workload)
+		goes()
+		must(t, h.revive(nil))
+		must(t, h.until(h.ctx, func() (bool, error) {
+			left, err := shared.Admin.BatchV1().Jobs(h.ns.Name).List(h.ctx, metav1.ListOptions{})
+			if err != nil {
+				return false, err
+			}
+			return !slices.ContainsFunc(left.Items, func(job batchv1.Job) bool { return job.Name != workload.Name }), nil
+		}))
+		must(t, h.ns.Quiet(h.ctx))
+		if _, err := h.ns.Get(h.ctx, workload); !apierrors.IsNotFound(err) {
+			t.Fatalf("%s: it is there again (%v)", about, err)
+		}
+		if got, err := h.ns.Made(h.ctx, workload); err != nil || got != made {
+			t.Errorf("%s: %d pods were made and not %d (%v)", about, got, made, err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ metadata: {name: web, labels: {team: a}, annotations: {note: theirs, reloader.st
 spec:
   schedule: 0 0 29 2 *
   jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: web, envFrom: [{configMapRef: {name: web}}]}]}}}}
-`, jobOf("theirs", "{annotations: {note: theirs}}"), jobOf("hook", "{annotations: {helm.sh/hook: post-install}}"), jobOf("again", held))
+`, jobOf("theirs", "{annotations: {note: theirs}}"), jobOf("hook", "{annotations: {helm.sh/hook: post-install}}"), jobOf("again", held), jobOf("copy-0123456789", copied))
 	if rollouts {
 		docs = append(docs, strings.NewReplacer("GROUP", "argoproj.io/v1alpha1", "KIND", "Rollout", "spec:\n  selector", "spec:\n  strategy: {canary: {}}\n  selector").Replace(workload),
 			"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: borrows, namespace: "+namespace+"}, spec: {strategy: {canary: {}}, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}")
@@ -226,6 +226,8 @@ func attempts(namespace string) map[string]attempt {
 		"jobs/a copy":                       {group: batch, resource: "jobs", name: "load-abcdef0123", object: jobOf("load-abcdef0123", copied)},
 		"jobs/a copy of another name":       {group: batch, resource: "jobs", name: "load", object: jobOf("load", copied), refused: notThatJob},
 		"jobs/a copy that runs at once":     {group: batch, resource: "jobs", name: "load-abcdef0123", object: strings.Replace(jobOf("load-abcdef0123", copied), "suspend: true, ", "", 1), refused: notThatJob},
+		"jobs/a copy that is noted":         {group: batch, resource: "jobs", name: "copy-0123456789", patch: op("add", "/metadata/annotations/reroll.dev~1deletes", `"u-1"`)},
+		"jobs/one of others that is noted":  {group: batch, resource: "jobs", name: "theirs", patch: op("add", "/metadata/annotations/reroll.dev~1deletes", `"u-1"`), refused: notWithAJob},
 		"jobs/one in the place of another":  {group: batch, resource: "jobs", name: "load", object: jobOf("load", held)},
 		"jobs/one that runs there at once":  {group: batch, resource: "jobs", name: "load", object: strings.Replace(jobOf("load", held), "suspend: true, ", "", 1), refused: notThatJob},
 		"jobs/one there that is let go":     {group: batch, resource: "jobs", name: "again", patch: `[{"op": "remove", "path": "/metadata/annotations/reroll.dev~1held"}, {"op": "replace", "path": "/spec/suspend", "value": false}]`},

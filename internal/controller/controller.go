@@ -118,6 +118,10 @@ type Report interface {
 	Undecided(w *reload.Workload, secrets int)
 	// TooNew is called when a ledger cannot be read because a newer version of this program has written it.
 	TooNew(w *reload.Workload)
+	// UnreadableCopy is called for the copy of a Job that was to be made again, of which nobody can tell what it is the copy of.
+	UnreadableCopy(w *reload.Workload, why error)
+	// StaysHeld is called for a Job that was to take the place of another one, and of which nobody can tell whether it did.
+	StaysHeld(w *reload.Workload)
 	// BesideReloader is called when Reloader rolls a workload, too.
 	BesideReloader(w *reload.Workload)
 	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
@@ -189,6 +193,8 @@ type Controller struct {
 	runs map[reload.WorkloadKey]map[string]kinds.OwnRun
 	// replacing are the Jobs that are being made again.
 	replacing map[reload.WorkloadKey]*replacing
+	// oddJobs are those with which only their users can go on.
+	oddJobs map[reload.WorkloadKey]oddJob
 	// acting tells that this is the instance that writes and tells.
 	acting atomic.Bool
 }
@@ -234,6 +240,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		unsure:     map[reload.WorkloadKey]sent{},
 		pathless:   map[string]func(){},
 		replacing:  map[reload.WorkloadKey]*replacing{},
+		oddJobs:    map[reload.WorkloadKey]oddJob{},
 		runs:       map[reload.WorkloadKey]map[string]kinds.OwnRun{},
 	}
 }

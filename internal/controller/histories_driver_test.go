@@ -268,6 +268,9 @@ func (noReport) TooNew(*reload.Workload) {}
 
 func (noReport) BesideReloader(*reload.Workload) {}
 
+func (noReport) UnreadableCopy(*reload.Workload, error) {}
+func (noReport) StaysHeld(*reload.Workload)             {}
+
 // Undecided implements Report.
 func (noReport) MarkDropped(*reload.Workload)                   {}
 func (noReport) WithoutTemplate(*reload.Workload, string, bool) {}

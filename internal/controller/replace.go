@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -53,19 +54,34 @@ func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload
 	}
 	_, err = c.api.Create(ctx, kind, w.Key.Namespace, made)
 	if apierrors.IsAlreadyExists(err) {
-		found, readErr := c.jobNamed(ctx, w.Key.Namespace, made.Name)
-		if readErr != nil {
-			return readErr
-		}
-		if before, ok := readCopy(found); ok && before.Of == w.Key && before.UID == w.UID {
-			err = nil // its answer was lost
-		}
+		err = c.copiedBefore(ctx, w, made.Name, err)
+	}
+	if errors.Is(err, errLater) {
+		c.queue.add(w.Key, stepsAgain, stepsAgain)
+		return err
 	}
 	if err != nil {
 		return fmt.Errorf("make Job %s, a copy of %s: %w", made.Name, w.Key, err)
 	}
 	c.unfinished(w.Key, made.Name)
 	return errLater
+}
+
+// copiedBefore tells what the name of a copy is taken by, which is no error if it is this one, whose answer was lost.
+func (c *Controller) copiedBefore(ctx context.Context, w *reload.Workload, name string, taken error) error {
+	found, err := c.jobNamed(ctx, w.Key.Namespace, name)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return errLater // it has gone in between
+	case found.DeletionTimestamp != nil:
+		return fmt.Errorf("an earlier one is being deleted, and kept by its finalizers: %s", strings.Join(found.Finalizers, ", "))
+	}
+	if before, ok := readCopy(found); ok && before.Of == w.Key && before.UID == w.UID {
+		return nil
+	}
+	return taken
 }
 
 // decidedOn tells that a Job is the one of the decision. What Kubernetes writes about its pods meanwhile does not matter.
@@ -105,11 +121,6 @@ func (c *Controller) goOn(ctx context.Context, key reload.WorkloadKey) bool {
 		return false
 	}
 	began := c.clock.Now()
-	if !c.leads() {
-		c.queue.add(key, leadAgain, leadAgain)
-		c.looked(key, began, Look{Result: Requeued})
-		return true
-	}
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
 	w, err := c.steps(ctx, key, r)
@@ -135,6 +146,7 @@ func (c *Controller) goOn(ctx context.Context, key reload.WorkloadKey) bool {
 // steps goes from step to step, each by what is there then.
 func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *replacing) (*reload.Workload, error) {
 	w := &reload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String()}
+	var held types.UID
 	for range stepsAtOnce {
 		job, err := c.jobNamed(ctx, key.Namespace, key.Name)
 		if err != nil {
@@ -152,13 +164,21 @@ func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *repla
 		}
 		step := kinds.Next(of, job)
 		c.log.Debug("a Job is made again", "workload", key.String(), "step", int(step))
-		switch step {
-		case kinds.Finished:
-			return w, nil
-		case kinds.AwaitEnd:
+		switch {
+		case step == kinds.AwaitEnd:
 			return w, errLater // the watch tells when it is gone
-		default:
+		case !c.leads():
+			c.queue.add(key, leadAgain, leadAgain)
+			return w, errLater
+		case step != kinds.Finished:
 			err = c.step(ctx, step, of, job)
+		case job == nil || !kinds.Waits(job):
+			return w, nil
+		case held != job.UID:
+			held = job.UID // it was read before the copy, which may have gone since because this one was noted
+		default:
+			c.tellHeld(key, job)
+			return w, nil
 		}
 		switch {
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err) && step == kinds.MakeJob:
@@ -200,7 +220,8 @@ func readCopy(job *batchv1.Job) (*kinds.Copy, bool) {
 	if job == nil {
 		return nil, false
 	}
-	return kinds.ReadCopy(job)
+	of, err := kinds.ReadCopy(job)
+	return of, err == nil
 }
 
 // step does one.
@@ -243,10 +264,11 @@ func (c *Controller) jobs(s *sink, namespace string) *sink {
 		if !ok {
 			return
 		}
-		if of, ok := kinds.ReadCopy(job); ok {
-			c.unfinished(of.Of, job.Name)
+		if kinds.IsCopy(job) {
+			c.putCopy(job)
 			return
 		}
+		c.readable(jobKey(job.Namespace, job.Name))
 		if kinds.IsHeld(job) {
 			c.unfinished(jobKey(job.Namespace, job.Name))
 		}
@@ -256,14 +278,30 @@ func (c *Controller) jobs(s *sink, namespace string) *sink {
 	s.del = func(name types.NamespacedName, version string) {
 		runs.del(name, version)
 		del(name, version)
+		c.dropOdd(func(key reload.WorkloadKey) bool { return key == jobKey(name.Namespace, name.Name) })
 		c.wake(func(key reload.WorkloadKey) bool { return key.Namespace == name.Namespace && key.Name == name.Name })
 	}
 	s.keep = func(named map[types.NamespacedName]struct{}) {
 		runs.keep(named)
 		keep(named)
+		c.dropOdd(func(key reload.WorkloadKey) bool {
+			_, there := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]
+			return !there && in(namespace, key.Namespace)
+		})
 		c.wake(func(key reload.WorkloadKey) bool { return in(namespace, key.Namespace) })
 	}
 	return s
+}
+
+// putCopy takes a copy, which is no workload, not even if nobody can read what it is the copy of.
+func (c *Controller) putCopy(job *batchv1.Job) {
+	of, err := kinds.ReadCopy(job)
+	if err != nil {
+		c.dropped(jobKey(job.Namespace, job.Name)) // it may have been one before
+		c.unreadable(job, err)
+		return
+	}
+	c.unfinished(of.Of, job.Name)
 }
 
 // wake asks for a look at Jobs that are being made again: one may be gone now whose end was awaited.

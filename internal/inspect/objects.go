@@ -61,7 +61,7 @@ func (o *Objects) Put(obj runtime.Object) {
 		if run, ok := kinds.ReadRun(typed); ok {
 			o.runs[types.NamespacedName{Namespace: typed.Namespace, Name: typed.Name}] = run
 		}
-		if _, ok := kinds.ReadCopy(typed); !ok {
+		if !kinds.IsCopy(typed) {
 			o.putWorkload(obj)
 		}
 	default:

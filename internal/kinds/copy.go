@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -97,15 +98,26 @@ func replacedBy(job *batchv1.Job, ledger string) replaced {
 	return old
 }
 
-// ReadCopy returns what a copy keeps, and false for any other Job.
-func ReadCopy(job *batchv1.Job) (*Copy, bool) {
-	text, ok := job.Annotations[copyAnnotation]
+// IsCopy tells that a Job says to be a copy, whether it can be read or not.
+func IsCopy(job *batchv1.Job) bool {
+	_, ok := job.Annotations[copyAnnotation]
+	return ok
+}
+
+// ReadCopy returns what a copy keeps.
+func ReadCopy(job *batchv1.Job) (*Copy, error) {
 	c := &Copy{job: job}
-	if !ok || json.Unmarshal([]byte(text), &c.replaced) != nil || c.Name == "" || c.Name == job.Name {
-		return nil, false
+	if err := json.Unmarshal([]byte(job.Annotations[copyAnnotation]), &c.replaced); err != nil {
+		return nil, err
+	}
+	if c.Name == "" || c.Name == job.Name || c.UID == "" {
+		return nil, errors.New("it names no other Job")
+	}
+	if _, err := reload.ParseLedger(c.Ledger); err != nil {
+		return nil, err
 	}
 	c.Of = reload.WorkloadKey{Kind: Jobs().Name, Namespace: job.Namespace, Name: c.Name}
-	return c, true
+	return c, nil
 }
 
 // Object is the uid and the name of the copy itself.
@@ -227,10 +239,16 @@ func Next(c *Copy, job *batchv1.Job) Step {
 	}
 }
 
-// IsHeld tells that a Job took the place of another one and has not begun.
+// IsHeld tells that a Job took the place of another one and has not begun. Somebody may own it by then.
 func IsHeld(job *batchv1.Job) bool {
 	_, held := job.Annotations[heldAnnotation]
-	return held && len(job.OwnerReferences) == 0
+	_, run := ReadRun(job)
+	return held && !run
+}
+
+// Waits tells that it does not begin by itself.
+func Waits(job *batchv1.Job) bool {
+	return IsHeld(job) && suspends(job) && job.DeletionTimestamp == nil
 }
 
 // awaitsGo tells that a held Job was noted. One that was not, and of which there is no copy, has landed late: the Job that

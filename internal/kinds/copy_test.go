@@ -3,6 +3,7 @@ package kinds
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,9 +62,9 @@ func copied(t *testing.T, o *batchv1.Job) (*batchv1.Job, *Copy) {
 	}
 	made.Spec.Template.Labels["controller-uid"], made.Spec.Template.Labels[batchv1.JobNameLabel] = "c-1", made.Name
 	made.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"controller-uid": "c-1"}}
-	of, ok := ReadCopy(made)
-	if !ok || of.Of != w.Key {
-		t.Fatalf("read as %+v", of)
+	of, err := ReadCopy(made)
+	if err != nil || of.Of != w.Key || !IsCopy(made) {
+		t.Fatalf("read as %+v, %v", of, err)
 	}
 	return made, of
 }
@@ -82,7 +83,7 @@ func TestTheCopyOfAJob(t *testing.T) {
 	if changes := of.Changes(); len(changes) != 1 || changes[0].Source.Key.String() != "Secret shop/db" {
 		t.Errorf("for %v", changes)
 	}
-	if _, ok := ReadCopy(load()); ok {
+	if IsCopy(load()) {
 		t.Error("a Job of the user's is taken for a copy")
 	}
 }
@@ -183,7 +184,9 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		"made once more by a write that landed late":  {nil, next, Finished},
 		"its user deletes it before it was noted":     {del, deletingOf(next), DropCopy},
 		"its user deletes it before it was let go":    {nil, deletingOf(noted), Finished},
-		"a Job of a CronJob that is held by its name": {nil, ownedOf(noted), Finished},
+		"a Job of a CronJob that is held by its name": {nil, runOf(noted), Finished},
+		"somebody owns it before it was noted":        {del, ownedOf(next), NoteJob},
+		"somebody owns it before it was let go":       {nil, ownedOf(noted), LetGo},
 	} {
 		if got := Next(tc.of, tc.job); got != tc.want {
 			t.Errorf("%s: step %d, want %d", about, got, tc.want)
@@ -213,6 +216,76 @@ func ownedOf(o *batchv1.Job) *batchv1.Job {
 	o = o.DeepCopy()
 	o.OwnerReferences = []metav1.OwnerReference{{Kind: "CronJob", Name: "report", UID: types.UID("u-9")}}
 	return o
+}
+
+func runOf(o *batchv1.Job) *batchv1.Job {
+	o = ownedOf(o)
+	isController := true
+	o.OwnerReferences[0].Controller, o.Labels[reload.RunLabel] = &isController, "4"
+	return o
+}
+
+// What a copy, a run and a held Job have in their annotations and labels, anybody may have written.
+func TestWhatIsBrokenIsReadAsThat(t *testing.T) {
+	ledger := reload.Ledger{UID: "u-1", Counter: 4}.String()
+	for text, want := range map[string]string{
+		"":                           "unexpected end of JSON input",
+		"{":                          "unexpected end of JSON input",
+		`[]`:                         "cannot unmarshal array",
+		`null`:                       "names no other Job",
+		`{"name":"other"}`:           "names no other Job",
+		`{"name":"copy","uid":"u"}`:  "names no other Job",
+		`{"name":7,"uid":"u"}`:       "cannot unmarshal number",
+		`{"name":"other","uid":"u"}`: "ledger must be a JSON object",
+		`{"name":"other","uid":"u","ledger":"{\"v\":99}"}`:                                                          "newer",
+		`{"name":"other","uid":"u","ledger":` + strconv.Quote(ledger) + `,"changed":7}`:                             "cannot unmarshal number",
+		`{"name":"other","uid":"u","ledger":` + strconv.Quote(ledger) + `,"changed":[{"type":"X"},{}],"labels":{}}`: "",
+	} {
+		o := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "copy", UID: "c", Annotations: map[string]string{copyAnnotation: text}}}
+		of, err := ReadCopy(o)
+		if !IsCopy(o) || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: read as %+v, %v", text, of, err)
+		}
+		if err == nil && (len(of.Changes()) != 0 || of.Replacement().Name != "other" || Next(of, nil) != DropCopy) {
+			t.Errorf("%s: for %v", text, of.Changes())
+		}
+	}
+
+	yes := true
+	owner := []metav1.OwnerReference{{Kind: "CronJob", Name: "report", UID: "u-9", Controller: &yes}}
+	for about, tc := range map[string]struct {
+		label     string
+		owners    []metav1.OwnerReference
+		run, held bool
+	}{
+		"a run":                              {"4", owner, true, false},
+		"a counter that is none":             {"four", owner, false, true},
+		"a counter that is too large":        {strings.Repeat("9", 30), owner, false, true},
+		"a counter below all":                {"-1", owner, true, false},
+		"no label":                           {"", owner, false, true},
+		"no owner":                           {"4", nil, false, true},
+		"an owner that does not control it":  {"4", []metav1.OwnerReference{{Kind: "CronJob", Name: "report", UID: "u-9"}}, false, true},
+		"an owner of which nothing is known": {"4", []metav1.OwnerReference{{Controller: &yes}}, true, false},
+	} {
+		for _, ledger := range []string{"", "{", ledger} {
+			o := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", UID: "j", OwnerReferences: tc.owners, Annotations: map[string]string{heldAnnotation: "no", reload.LedgerAnnotation: ledger}}}
+			if tc.label != "" {
+				o.Labels = map[string]string{reload.RunLabel: tc.label}
+			}
+			if _, run := ReadRun(o); run != tc.run || IsHeld(o) != tc.held {
+				t.Errorf("%s, ledger %q: a run %v, held %v", about, ledger, run, IsHeld(o))
+			}
+			if step := Next(nil, o); step != Finished {
+				t.Errorf("%s, ledger %q: step %d", about, ledger, step)
+			}
+			if _, err := Note(o); (err == nil) != (ledger != "" && ledger != "{") {
+				t.Errorf("%s, ledger %q: noted with %v", about, ledger, err)
+			}
+			if _, err := Release(o); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 func TestJobsThatAreLeftAlone(t *testing.T) {

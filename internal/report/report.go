@@ -83,6 +83,18 @@ func (r *Report) BesideReloader(w *reload.Workload) {
 	r.tell(w, warning, otherController, besideReloader)
 }
 
+// UnreadableCopy is called for the copy of a Job that was to be made again, of which nobody can tell what it is the copy of.
+func (r *Report) UnreadableCopy(w *reload.Workload, why error) {
+	r.tell(w, warning, "UnreadableCopy", fmt.Sprintf("This Job is a copy, by its annotation reroll.dev/replaces, which cannot be read: %v. Nothing is done with it. "+
+		"Look whether the Job is there that it was made of, whose name it begins with, make that again if not, and delete this one", why))
+}
+
+// StaysHeld is called for a Job that was to take the place of another one, and of which nobody can tell whether it did.
+func (r *Report) StaysHeld(w *reload.Workload) {
+	r.tell(w, warning, "StaysHeld", fmt.Sprintf("This Job was made in the place of another one and is held by its annotation reroll.dev/held. There is no copy any more, so it may have run already under this name. "+
+		`Delete it if so; else let it run: kubectl patch job %s --namespace %s --type merge --patch '{"metadata":{"annotations":{"reroll.dev/held":null}},"spec":{"suspend":false}}'`, w.Key.Name, w.Key.Namespace))
+}
+
 // WithoutTemplate is called for the first object of a kind that has no pod template at the path of its kind, which a user may
 // have given.
 func (r *Report) WithoutTemplate(w *reload.Workload, path string, given bool) {

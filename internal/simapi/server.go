@@ -12,6 +12,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -225,6 +226,10 @@ func ResourceOf(obj Object) string {
 		return "statefulsets"
 	case *appsv1.DaemonSet:
 		return "daemonsets"
+	case *batchv1.CronJob:
+		return "cronjobs"
+	case *batchv1.Job:
+		return "jobs"
 	default:
 		return fmt.Sprintf("%T", obj)
 	}
@@ -234,6 +239,8 @@ func groupResource(resource string) schema.GroupResource {
 	switch resource {
 	case "deployments", "statefulsets", "daemonsets":
 		return schema.GroupResource{Group: appsv1.GroupName, Resource: resource}
+	case "cronjobs", "jobs":
+		return schema.GroupResource{Group: batchv1.GroupName, Resource: resource}
 	default:
 		return schema.GroupResource{Resource: resource}
 	}

@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"maps"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// oddJob is a Job with which only its user can go on. That is told once.
+type oddJob struct {
+	w reload.Workload
+	// unreadable is why it is a copy that cannot be read; nil of one that is held and that nothing lets go.
+	unreadable error
+	told       bool
+}
+
+func odd(key reload.WorkloadKey, job *batchv1.Job) oddJob {
+	return oddJob{w: reload.Workload{
+		Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: job.UID, ResourceVersion: job.ResourceVersion,
+	}}
+}
+
+// unreadable keeps that a copy cannot be read, and asks for a look, which tells it.
+func (c *Controller) unreadable(job *batchv1.Job, why error) {
+	key := jobKey(job.Namespace, job.Name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.oddJobs[key].w.UID == job.UID && c.oddJobs[key].unreadable != nil {
+		return
+	}
+	o := odd(key, job)
+	o.unreadable = why
+	c.oddJobs[key] = o
+	c.queue.add(key, 0, 0)
+}
+
+// tellUnreadable returns false for a Job that is no copy, or can be read.
+func (c *Controller) tellUnreadable(key reload.WorkloadKey) bool {
+	began := c.clock.Now()
+	c.mu.Lock()
+	o := c.oddJobs[key]
+	c.mu.Unlock()
+	if o.unreadable == nil {
+		return false
+	}
+	look := Look{Result: Succeeded, Skipped: SkippedGone}
+	switch {
+	case o.told:
+	case !c.leads():
+		c.queue.add(key, leadAgain, leadAgain)
+		look = Look{Result: Requeued}
+	default:
+		c.mu.Lock()
+		c.oddJobs[key] = oddJob{o.w, o.unreadable, true}
+		c.mu.Unlock()
+		c.report.UnreadableCopy(&o.w, o.unreadable)
+	}
+	c.looked(key, began, look)
+	return true
+}
+
+// tellHeld tells of a Job that is held although nothing of ours is missing.
+func (c *Controller) tellHeld(key reload.WorkloadKey, job *batchv1.Job) {
+	o := odd(key, job)
+	o.told = true
+	c.mu.Lock()
+	known := c.oddJobs[key].w.UID == job.UID
+	c.oddJobs[key] = o
+	c.mu.Unlock()
+	if !known {
+		c.report.StaysHeld(&o.w)
+	}
+}
+
+// readable forgets that a copy could not be read.
+func (c *Controller) readable(key reload.WorkloadKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.oddJobs[key].unreadable != nil {
+		delete(c.oddJobs, key)
+	}
+}
+
+// dropOdd forgets Jobs that are gone.
+func (c *Controller) dropOdd(gone func(reload.WorkloadKey) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.oddJobs, func(key reload.WorkloadKey, _ oddJob) bool { return gone(key) })
+}

@@ -1,0 +1,311 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/intake"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// jobStage is a stage with Jobs. Nothing ends one there, and each write comes back by the watch at once.
+type jobStage struct {
+	*stage
+	// writes are those about Jobs, and failures what was told of them.
+	writes   []string
+	failures []string
+}
+
+type jobReport struct {
+	stageReport
+	on *jobStage
+}
+
+// Failed implements Report.
+func (r jobReport) Failed(_ *reload.Workload, _ reload.Decision, err error, _ time.Duration, _ bool) {
+	r.on.failures = append(r.on.failures, err.Error())
+}
+
+// Reloaded implements Report.
+func (r jobReport) Reloaded(w *reload.Workload, _ reload.Decision, _ time.Duration) {
+	r.says = append(r.says, w.Key.Name+" reloaded")
+}
+
+// UnreadableCopy implements Report.
+func (r jobReport) UnreadableCopy(w *reload.Workload, why error) {
+	r.says = append(r.says, w.Key.Name+" unreadable: "+why.Error())
+}
+
+// StaysHeld implements Report.
+func (r jobReport) StaysHeld(w *reload.Workload) {
+	r.says = append(r.says, w.Key.Name+" stays held")
+}
+
+type jobList struct {
+	intake.Opener
+	server *simapi.Server
+}
+
+// List implements intake.Opener.
+func (l jobList) List(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	selector, err := fields.ParseSelector(opts.FieldSelector)
+	if err != nil {
+		return nil, err
+	}
+	list := &batchv1.JobList{}
+	for _, o := range l.server.List("jobs") {
+		if selector.Matches(fields.Set{metav1.ObjectNameField: o.GetName()}) {
+			list.Items = append(list.Items, *o.(*batchv1.Job).DeepCopy())
+		}
+	}
+	return list, nil
+}
+
+type namedJobs struct {
+	jobList
+	selector string
+}
+
+// List implements intake.Opener.
+func (l namedJobs) List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	opts.FieldSelector = l.selector
+	return l.jobList.List(ctx, opts)
+}
+
+// Open implements API.
+func (s *jobStage) Open(w Watched) intake.Opener {
+	return namedJobs{jobList{server: s.server}, w.FieldSelector}
+}
+
+func (s *jobStage) wrote(what string) {
+	s.Helper()
+	if s.writes = append(s.writes, what); len(s.writes) > 100 {
+		s.Fatalf("it goes round and round: %s", strings.Join(s.writes[80:], ", "))
+	}
+}
+
+// Create implements API.
+func (s *jobStage) Create(_ context.Context, _ kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
+	s.wrote("create " + obj.(*batchv1.Job).Name)
+	made, err := s.server.Create(obj.(*batchv1.Job), reload.FieldManager)
+	if err != nil {
+		return nil, err
+	}
+	s.jobSink().put(made, true)
+	return made, nil
+}
+
+// Delete implements API.
+func (s *jobStage) Delete(_ context.Context, _ kinds.Kind, key reload.WorkloadKey, _ metav1.DeleteOptions) error {
+	s.wrote("delete " + key.Name)
+	if err := s.server.Delete("jobs", inShop(key.Name)); err != nil {
+		return err
+	}
+	s.jobSink().del(inShop(key.Name), "")
+	return nil
+}
+
+// Patch implements API.
+func (s *jobStage) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+	s.wrote("patch " + key.Name)
+	obj, err := s.stage.Patch(ctx, kind, key, patch)
+	if err == nil && kind.Name == "Job" {
+		s.jobSink().put(obj, true)
+	}
+	return obj, err
+}
+
+func (s *jobStage) jobSink() *sink { return s.jobs(s.workloads(s.kinds["Job"], ""), "") }
+
+func newJobStage(t *testing.T) *jobStage {
+	t.Helper()
+	s := &jobStage{stage: newStage(t)}
+	s.api, s.report = s, jobReport{stageReport{stage: s.stage}, s}
+	source, err := s.server.Create(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "load"}, Data: map[string]string{"v": "1"},
+	}, "kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.configMaps().put(source, false)
+	return s
+}
+
+// run has a Job read the ConfigMap load.
+func (s *jobStage) run(name string, change func(*batchv1.Job)) {
+	s.Helper()
+	o := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{"reloader.stakater.com/auto": "true"}}}
+	o.Spec.Template = webDeployment().Spec.Template
+	o.Spec.Template.Spec.Containers[0].EnvFrom[0].ConfigMapRef.Name = "load"
+	change(o)
+	made, err := s.server.Create(o, "kubectl")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.jobSink().put(made, false)
+	s.play(3 * time.Second)
+}
+
+func (s *jobStage) jobNames() []string {
+	var names []string
+	for _, o := range s.server.List("jobs") {
+		names = append(names, o.GetName())
+	}
+	return names
+}
+
+func unchanged(*batchv1.Job) {}
+
+func TestAJobIsMadeAgainInSevenWrites(t *testing.T) {
+	s := newJobStage(t)
+	s.run("load", unchanged)
+	s.writes = nil
+	s.edit("load", "2")
+	s.play(time.Minute)
+	var short []string
+	for _, w := range s.writes {
+		verb, name, _ := strings.Cut(w, " ")
+		if name != "load" {
+			name = "copy"
+		}
+		short = append(short, verb+" "+name)
+	}
+	if want := "create copy, patch copy, delete load, create load, patch load, delete copy, patch load"; strings.Join(short, ", ") != want {
+		t.Errorf("written: %s", strings.Join(short, ", "))
+	}
+	s.heard("made again", "load reloaded")
+}
+
+// Another instance may have the lease between any two steps.
+func TestWhoLosesTheLeaseStopsBetweenTwoSteps(t *testing.T) {
+	s := newJobStage(t)
+	s.run("load", unchanged)
+	s.writes = nil
+	s.leads = func() bool { return len(s.writes) < 3 }
+	s.edit("load", "2")
+	s.play(time.Minute)
+	if len(s.writes) != 3 || len(s.failures) != 0 {
+		t.Errorf("without the lease it wrote on: %s; %v", strings.Join(s.writes, ", "), s.failures)
+	}
+	s.leads = func() bool { return true }
+	s.play(time.Minute)
+	if len(s.writes) != 7 || !slices.Equal(s.jobNames(), []string{"load"}) {
+		t.Errorf("with it again: %s", strings.Join(s.writes, ", "))
+	}
+}
+
+func TestACopyThatAForeignFinalizerKeepsIsAnError(t *testing.T) {
+	s := newJobStage(t)
+	s.run("load", unchanged)
+	s.writes = nil
+	s.leads = func() bool { return len(s.writes) < 1 }
+	s.edit("load", "2")
+	s.play(time.Minute)
+	kept, err := s.server.Edit("jobs", inShop(s.jobNames()[1]), "kubectl", func(o simapi.Object) {
+		now := metav1.NewTime(s.server.Now())
+		o.SetDeletionTimestamp(&now)
+		o.SetFinalizers([]string{"example.com/billing"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.jobSink().put(kept, true)
+	s.leads = func() bool { return true }
+	s.play(time.Minute)
+	if len(s.failures) < 3 || len(s.failures) > 12 || !strings.Contains(s.failures[0], "an earlier one is being deleted, and kept by its finalizers: example.com/billing") {
+		t.Errorf("%d failures in a minute: %v", len(s.failures), s.failures)
+	}
+	if err := s.server.Delete("jobs", inShop(kept.GetName())); err != nil {
+		t.Fatal(err)
+	}
+	s.jobSink().del(inShop(kept.GetName()), "")
+	s.play(5 * time.Minute)
+	s.heard("when it has gone", "load reloaded")
+}
+
+// It was made by a write that came late, when another one had run, or its copy was taken away. Nobody can tell.
+func TestAJobThatNothingLetsGoIsToldOnce(t *testing.T) {
+	held := map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": `{"v":1,"uid":"another"}`}
+	yes := true
+	s := newJobStage(t)
+	s.run("late", func(o *batchv1.Job) { o.Annotations, o.Spec.Suspend = held, &yes })
+	s.heard("one that is held", "late stays held")
+	late, err := s.server.Edit("jobs", inShop("late"), "kubectl", func(o simapi.Object) { o.SetLabels(map[string]string{"more": "x"}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.jobSink().put(late, true)
+	s.jobSink().keep(map[types.NamespacedName]struct{}{inShop("late"): {}})
+	s.play(time.Minute)
+	s.heard("once more")
+	s.run("runs", func(o *batchv1.Job) { o.Annotations = held })
+	s.run("goes", func(o *batchv1.Job) {
+		now := metav1.NewTime(s.server.Now())
+		o.Annotations, o.Spec.Suspend, o.DeletionTimestamp = held, &yes, &now
+	})
+	s.heard("one that runs, and one that goes")
+	s.jobSink().del(inShop("late"), "")
+	if len(s.oddJobs) != 0 {
+		t.Errorf("%d are kept", len(s.oddJobs))
+	}
+}
+
+func TestACopyThatCannotBeReadIsNoWorkloadAndToldOnce(t *testing.T) {
+	s := newJobStage(t)
+	s.opts.AutoReloadAll = true
+	s.leads = func() bool { return false }
+	broken := func(o *batchv1.Job) { o.Annotations["reroll.dev/replaces"] = "{" }
+	s.run("copy", broken)
+	s.heard("who does not lead says nothing")
+	s.leads = func() bool { return true }
+	s.play(time.Minute)
+	s.heard("a broken one", "copy unreadable: unexpected end of JSON input")
+	again := func(text string) {
+		t.Helper()
+		o, err := s.server.Edit("jobs", inShop("copy"), "kubectl", func(o simapi.Object) {
+			o.SetAnnotations(map[string]string{"reloader.stakater.com/auto": "true", "more": s.clock.Now().String()})
+			if text != "" {
+				o.GetAnnotations()["reroll.dev/replaces"] = text
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.jobSink().put(o, true)
+		s.play(time.Minute)
+	}
+	again("{")
+	s.edit("load", "2")
+	s.play(time.Minute)
+	s.heard("once more")
+	if len(s.writes) != 0 {
+		t.Errorf("written: %s", strings.Join(s.writes, ", "))
+	}
+	if _, ok := s.state.Workload(jobKey(namespace, "copy")); ok {
+		t.Error("it is a workload")
+	}
+	again("") // then it is one of its user's
+	if _, ok := s.state.Workload(jobKey(namespace, "copy")); !ok || len(s.oddJobs) != 0 {
+		t.Errorf("it is no workload, or odd: %v", s.oddJobs)
+	}
+	again("[]")
+	if _, ok := s.state.Workload(jobKey(namespace, "copy")); ok {
+		t.Error("it is a workload still")
+	}
+	s.jobSink().keep(nil)
+	if len(s.oddJobs) != 0 {
+		t.Errorf("%d are kept", len(s.oddJobs))
+	}
+}

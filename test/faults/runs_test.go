@@ -265,9 +265,6 @@ func TestAJobThatGoesBeforeItIsDeletedStaysAway(t *testing.T) {
 		if _, err := h.ns.Get(h.ctx, workload); !apierrors.IsNotFound(err) {
 			t.Fatalf("%s: it is there again (%v)", about, err)
 		}
-		if got, err := h.ns.Made(h.ctx, workload); err != nil || got != made {
-			t.Errorf("%s: %d pods were made and not %d (%v)", about, got, made, err)
-		}
 	}
 }
 

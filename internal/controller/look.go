@@ -106,6 +106,9 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		facts.Pods = &pods
 		d = reload.Decide(*facts)
 	}
+	if d.Found && c.opts.Receiver != nil {
+		d.Action, d.Changes = reload.Record, nil // its Job is there and will run: what the receiver is told is what has changed since
+	}
 	if wait := facts.DepartedFor(d, c.clock.Now()); wait > 0 {
 		c.queue.add(facts.Workload.Key, wait, wait) // it was looked at early, for another reason
 		return d, errLater

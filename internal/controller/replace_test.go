@@ -127,6 +127,11 @@ func (s *jobStage) Patch(ctx context.Context, kind kinds.Kind, key reload.Worklo
 	return obj, err
 }
 
+// Get implements API.
+func (s *jobStage) Get(_ context.Context, kind kinds.Kind, key reload.WorkloadKey) (runtime.Object, error) {
+	return s.server.Get(kind.Resource.Resource, inShop(key.Name))
+}
+
 func (s *jobStage) jobSink() *sink { return s.jobs(s.workloads(s.kinds["Job"], ""), "") }
 
 func newJobStage(t *testing.T) *jobStage {
@@ -155,6 +160,20 @@ func (s *jobStage) run(name string, change func(*batchv1.Job)) {
 		s.Fatal(err)
 	}
 	s.jobSink().put(made, false)
+	s.play(3 * time.Second)
+}
+
+// cronJob has a CronJob read the ConfigMap load.
+func (s *jobStage) cronJob(name string) {
+	s.Helper()
+	o := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{"reloader.stakater.com/auto": "true"}}}
+	o.Spec.JobTemplate.Spec.Template = webDeployment().Spec.Template
+	o.Spec.JobTemplate.Spec.Template.Spec.Containers[0].EnvFrom[0].ConfigMapRef.Name = "load"
+	made, err := s.server.Create(o, "kubectl")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.workloads(s.kinds["CronJob"], "").put(made, false)
 	s.play(3 * time.Second)
 }
 

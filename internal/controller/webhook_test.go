@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
 )
 
 // listener takes what it is sent, unless it refuses.
@@ -205,5 +208,41 @@ func TestMessagesAreLargeAgainAfterAWhile(t *testing.T) {
 	s.tell(fewFor)
 	if asked := both("4"); asked != 1 || len(l.taken) != 6 {
 		t.Errorf("later it was asked %d times, want 1; %d were taken", asked, len(l.taken))
+	}
+}
+
+// The mode is switched on between the Job of a CronJob and the ledger that tells of it. That Job runs, for the change before,
+// and the receiver is told of the one after it.
+func TestARunThatWasMadeBeforeIsNotToldOf(t *testing.T) {
+	for about, tc := range map[string]struct {
+		edit string
+		told int
+	}{
+		"nothing has changed since": {"2", 0},
+		"something has":             {"3", 1},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s, l := newJobStage(t), &listener{}
+			s.cronJob("report")
+			s.refuses = errors.New("etcd is away")
+			s.edit("load", "2")
+			s.play(time.Minute)
+			if len(s.jobNames()) != 1 {
+				t.Fatalf("made: %v", s.jobNames())
+			}
+			s.refuses, s.opts.Receiver = nil, l
+			s.edit("load", tc.edit)
+			s.tell(lastRetry)
+			if len(l.taken) != tc.told {
+				t.Errorf("it was told %d times", len(l.taken))
+			}
+			run, err := s.server.Get("jobs", inShop(s.jobNames()[0]))
+			if err != nil || len(s.jobNames()) != 1 || kinds.IsHeld(run.(*batchv1.Job)) || *run.(*batchv1.Job).Spec.Suspend {
+				t.Errorf("the Job is %+v, %v", run, err)
+			}
+			if s.news.depth() != 0 || len(s.accepted) != 0 {
+				t.Errorf("%d wait, %d are kept", s.news.depth(), len(s.accepted))
+			}
+		})
 	}
 }

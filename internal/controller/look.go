@@ -15,7 +15,7 @@ import (
 
 // look reads a workload from the state, decides, writes at most once, and reports.
 func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
-	if c.goOn(ctx, key) || c.tellUnreadable(key) {
+	if c.goOn(ctx, key) || c.leaveOdd(key) {
 		return
 	}
 	began := c.clock.Now()

@@ -8,7 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// oddJob is a Job with which only its user can go on. That is told once.
+// oddJob is a Job with which only its user can go on. That is told once, and nothing is written on it: a ledger would be taken
+// for the word that lets it go.
 type oddJob struct {
 	w reload.Workload
 	// unreadable is why it is a copy that cannot be read; nil of one that is held and that nothing lets go.
@@ -36,13 +37,13 @@ func (c *Controller) unreadable(job *batchv1.Job, why error) {
 	c.queue.add(key, 0, 0)
 }
 
-// tellUnreadable returns false for a Job that is no copy, or can be read.
-func (c *Controller) tellUnreadable(key reload.WorkloadKey) bool {
+// leaveOdd tells of a copy that cannot be read. It returns false for Jobs that are to be decided on.
+func (c *Controller) leaveOdd(key reload.WorkloadKey) bool {
 	began := c.clock.Now()
 	c.mu.Lock()
-	o := c.oddJobs[key]
+	o, ok := c.oddJobs[key]
 	c.mu.Unlock()
-	if o.unreadable == nil {
+	if !ok {
 		return false
 	}
 	look := Look{Result: Succeeded, Skipped: SkippedGone}
@@ -74,12 +75,13 @@ func (c *Controller) tellHeld(key reload.WorkloadKey, job *batchv1.Job) {
 	}
 }
 
-// readable forgets that a copy could not be read.
-func (c *Controller) readable(key reload.WorkloadKey) {
+// plain has a Job decided on that may have been odd before.
+func (c *Controller) plain(key reload.WorkloadKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.oddJobs[key].unreadable != nil {
+	if _, ok := c.oddJobs[key]; ok {
 		delete(c.oddJobs, key)
+		c.queue.add(key, 0, 0)
 	}
 }
 

@@ -268,9 +268,10 @@ func (c *Controller) jobs(s *sink, namespace string) *sink {
 			c.putCopy(job)
 			return
 		}
-		c.readable(jobKey(job.Namespace, job.Name))
 		if kinds.IsHeld(job) {
 			c.unfinished(jobKey(job.Namespace, job.Name))
+		} else {
+			c.plain(jobKey(job.Namespace, job.Name))
 		}
 		runs.put(obj, live)
 		put(obj, live)

@@ -256,7 +256,8 @@ func TestACopyThatAForeignFinalizerKeepsIsAnError(t *testing.T) {
 
 // It was made by a write that came late, when another one had run, or its copy was taken away. Nobody can tell.
 func TestAJobThatNothingLetsGoIsToldOnce(t *testing.T) {
-	held := map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": `{"v":1,"uid":"another"}`}
+	// Opted in: a ledger that is written for it alone would let it go.
+	held := map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": `{"v":1,"uid":"another"}`, "reloader.stakater.com/auto": "true"}
 	yes := true
 	s := newJobStage(t)
 	s.run("late", func(o *batchv1.Job) { o.Annotations, o.Spec.Suspend = held, &yes })
@@ -267,15 +268,31 @@ func TestAJobThatNothingLetsGoIsToldOnce(t *testing.T) {
 	}
 	s.jobSink().put(late, true)
 	s.jobSink().keep(map[types.NamespacedName]struct{}{inShop("late"): {}})
+	s.edit("load", "2")
 	s.play(time.Minute)
 	s.heard("once more")
+	if len(s.writes) != 0 {
+		t.Errorf("written: %s", strings.Join(s.writes, ", "))
+	}
+	delete(held, "reloader.stakater.com/auto")
 	s.run("runs", func(o *batchv1.Job) { o.Annotations = held })
 	s.run("goes", func(o *batchv1.Job) {
 		now := metav1.NewTime(s.server.Now())
 		o.Annotations, o.Spec.Suspend, o.DeletionTimestamp = held, &yes, &now
 	})
 	s.heard("one that runs, and one that goes")
-	s.jobSink().del(inShop("late"), "")
+	begun, err := s.server.Edit("jobs", inShop("late"), "kubectl", func(o simapi.Object) {
+		delete(o.GetAnnotations(), "reroll.dev/held")
+		o.(*batchv1.Job).Spec.Suspend = nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.jobSink().put(begun, true)
+	s.play(time.Minute)
+	if len(s.writes) == 0 {
+		t.Error("it is not decided on when its user has let it run")
+	}
 	if len(s.oddJobs) != 0 {
 		t.Errorf("%d are kept", len(s.oddJobs))
 	}

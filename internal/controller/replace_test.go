@@ -164,11 +164,12 @@ func (s *jobStage) run(name string, change func(*batchv1.Job)) {
 }
 
 // cronJob has a CronJob read the ConfigMap load.
-func (s *jobStage) cronJob(name string) {
+func (s *jobStage) cronJob(name string, change func(*batchv1.CronJob)) {
 	s.Helper()
 	o := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{"reloader.stakater.com/auto": "true"}}}
 	o.Spec.JobTemplate.Spec.Template = webDeployment().Spec.Template
 	o.Spec.JobTemplate.Spec.Template.Spec.Containers[0].EnvFrom[0].ConfigMapRef.Name = "load"
+	change(o)
 	made, err := s.server.Create(o, "kubectl")
 	if err != nil {
 		s.Fatal(err)

@@ -223,7 +223,7 @@ func TestARunThatWasMadeBeforeIsNotToldOf(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s, l := newJobStage(t), &listener{}
-			s.cronJob("report")
+			s.cronJob("report", func(*batchv1.CronJob) {})
 			s.refuses = errors.New("etcd is away")
 			s.edit("load", "2")
 			s.play(time.Minute)

@@ -1,0 +1,48 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// A run of the schedule has begun, and neither the status of the CronJob nor the watch of our own Jobs tells of it yet.
+func TestNoRunIsMadeBesideOneThatOnlyTheServerKnows(t *testing.T) {
+	s := newJobStage(t)
+	s.cronJob("report", func(o *batchv1.CronJob) { o.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent })
+	of, err := s.server.Get("cronjobs", inShop("report"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	isController := true
+	scheduled := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "report-28", OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "batch/v1", Kind: "CronJob", Name: "report", UID: of.GetUID(), Controller: &isController},
+	}}}
+	if _, err := s.server.Create(scheduled, "kube-controller-manager"); err != nil {
+		t.Fatal(err)
+	}
+	s.writes = nil
+	s.edit("load", "2")
+	s.play(time.Minute)
+	if len(s.writes) != 0 {
+		t.Fatalf("written beside it: %v", s.writes)
+	}
+	if _, err := s.server.Edit("jobs", inShop("report-28"), "kube-controller-manager", func(o simapi.Object) {
+		o.(*batchv1.Job).Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.play(10 * time.Minute)
+	if len(s.writes) != 3 {
+		t.Errorf("written when it has ended: %v", s.writes)
+	}
+	if own := s.runs[reload.WorkloadKey{Kind: "CronJob", Namespace: namespace, Name: "report"}]; len(own) != 1 {
+		t.Errorf("known: %v", own)
+	}
+}

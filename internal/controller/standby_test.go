@@ -97,10 +97,11 @@ func TestAStandbyForgetsTheJobsThatWereMadeAgain(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
 			jobs := s.jobs(s.workloads(s.kinds[kinds.Jobs().Name], ""), "")
-			copied := map[string]string{"reroll.dev/replaces": `{"name":"load","uid":"u-load","ledger":"{}","changed":[]}`}
+			ledger := reload.Ledger{UID: "u-load"}.String()
+			copied := map[string]string{"reroll.dev/replaces": fmt.Sprintf(`{"name":"load","uid":"u-load","ledger":%q,"changed":[]}`, ledger)}
 			jobs.put(job("load", nil), true)
 			jobs.put(job("load-0123456789", copied), true)
-			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": "{}"}), true)
+			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}), true)
 			if len(s.replacing) != 1 || s.queue.depth() != 1 {
 				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.replacing), s.queue.depth())
 			}
@@ -109,7 +110,7 @@ func TestAStandbyForgetsTheJobsThatWereMadeAgain(t *testing.T) {
 			if len(s.replacing) != 1 || s.queue.depth() != 1 {
 				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.replacing), s.queue.depth())
 			}
-			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": "{}"}), true)
+			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}), true)
 			end(jobs)
 			if len(s.replacing)+len(s.runs)+s.queue.depth() != 0 {
 				t.Errorf("%d are kept, %d runs, %d wait", len(s.replacing), len(s.runs), s.queue.depth())

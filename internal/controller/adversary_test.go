@@ -281,6 +281,36 @@ func TestARefusalThatLooksLikeARaceIsTriedForEverAndTold(t *testing.T) {
 	}
 }
 
+// Once the write has succeeded that met another version, no event is a reason to look at once: what has changed since waits for quiet.
+func TestAConflictThatIsOverShortensNoQuietPeriod(t *testing.T) {
+	s := newStage(t)
+	s.add("web", true, "")
+	s.play(3 * time.Second)
+	s.refuses = apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "web", errors.New("another version"))
+	s.edit("web", "2")
+	s.play(1200 * time.Millisecond)
+	s.refuses = nil
+	s.play(time.Second)
+	tried := s.patched
+	if s.marked != 2 {
+		t.Fatalf("%d writes of the template were tried: a conflict and one more are wanted", s.marked)
+	}
+	s.edit("web", "3")
+	written, err := s.server.Get("deployments", inShop("web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.deployments().put(written, true)
+	s.play(900 * time.Millisecond)
+	if s.patched != tried {
+		t.Error("it was written before the quiet period was over")
+	}
+	s.play(200 * time.Millisecond)
+	if s.patched != tried+1 {
+		t.Errorf("%d writes after it, must be 1", s.patched-tried)
+	}
+}
+
 func TestWhatIsGoneLeavesNothingInMemory(t *testing.T) {
 	s := newStage(t)
 	s.opts.DryRun = true

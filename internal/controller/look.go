@@ -19,6 +19,10 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 		return
 	}
 	began := c.clock.Now()
+	// What an earlier write met is seen now, or met again.
+	c.mu.Lock()
+	delete(c.conflicted, key)
+	c.mu.Unlock()
 	facts, ok := c.state.Facts(key)
 	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
 		c.forget(key)

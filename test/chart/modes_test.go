@@ -112,8 +112,9 @@ func TestTheControllerRunsAsInstalledInEachMode(t *testing.T) {
 			if out, err := i.helm(clients.Helm4, m.values, "install", release, "charts/reroll", "--namespace", namespace, "--values", "-"); err != nil {
 				t.Fatal(err, out)
 			}
-			i.pods, err = i.own.RunPods(i.ctx, "app=prod-reroll", binary)
+			pods, err := i.own.RunPods(i.ctx, "app=prod-reroll", binary)
 			i.must(err)
+			i.pods = pods
 			t.Cleanup(func() {
 				if err := i.pods.End(); err != nil {
 					t.Error(err)

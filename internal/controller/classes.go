@@ -102,8 +102,9 @@ func (c *Controller) definitions(namespace string) *sink {
 		keep: func(named map[types.NamespacedName]struct{}) {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
+			absent := absentFrom(namespace, named)
 			for key := range c.classes.known {
-				if _, ok := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]; !ok && in(namespace, key.Namespace) {
+				if absent(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}) {
 					gone(key)
 				}
 			}
@@ -193,8 +194,9 @@ func (c *Controller) reports(namespace string) *sink {
 				class := c.classes.of(key)
 				c.putClass(class, class.Restore(reports), false)
 			}
+			absent := absentFrom(namespace, named)
 			for name := range c.classes.reports {
-				if _, ok := named[name]; !ok && in(namespace, name.Namespace) {
+				if absent(name) {
 					del(name)
 				}
 			}
@@ -225,8 +227,6 @@ func (c *Controller) dropUnknown(key reload.SourceKey) {
 		c.state.DeleteSource(key, reload.Departure{})
 	}
 }
-
-func in(watched, namespace string) bool { return watched == "" || watched == namespace }
 
 // classReport reads what is needed of a status. What somebody has written where something else is looked for counts as
 // nothing.

@@ -127,10 +127,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 		keep: func(named map[types.NamespacedName]struct{}) {
 			c.lenders(c.state.KeepBorrowers(k.Name, namespace, named), false)
 			departed := c.state.KeepWorkloads(k.Name, namespace, named)
-			c.jobsGone(k.Name, func(name types.NamespacedName) bool {
-				_, there := named[name]
-				return in(namespace, name.Namespace) && !there
-			})
+			c.jobsGone(k.Name, absentFrom(namespace, named))
 			for _, gone := range departed {
 				c.forget(gone)
 				c.orphans(gone)
@@ -198,4 +195,14 @@ func (c *Controller) read(k kinds.Kind, obj runtime.Object) (reload.Workload, er
 		w.OptAllIn()
 	}
 	return w, err
+}
+
+func in(watched, namespace string) bool { return watched == "" || watched == namespace }
+
+// absentFrom tells what a complete snapshot of a namespace, or of all, does not name.
+func absentFrom(watched string, named map[types.NamespacedName]struct{}) func(types.NamespacedName) bool {
+	return func(name types.NamespacedName) bool {
+		_, there := named[name]
+		return !there && in(watched, name.Namespace)
+	}
 }

@@ -19,8 +19,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// What a Job runs cannot be changed. It is copied, the copy is noted to be about to delete it, it is deleted, made again by the copy and held, noted in its ledger, and let go
-// when the copy is gone. Whoever comes after a death between two of these finds by the copy and the Job which is next.
+// What a Job runs cannot be changed. It is copied, the copy is noted to be about to delete it, it is deleted, made again by the
+// copy and held, noted in its ledger, and let go when the copy is gone. Whoever comes after a death between two of these finds
+// by the copy and the Job which is next.
 
 // replacing is a Job that is being made again.
 type replacing struct {
@@ -285,9 +286,9 @@ func (c *Controller) jobs(s *sink, namespace string) *sink {
 	s.keep = func(named map[types.NamespacedName]struct{}) {
 		runs.keep(named)
 		keep(named)
+		absent := absentFrom(namespace, named)
 		c.dropOdd(func(key reload.WorkloadKey) bool {
-			_, there := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]
-			return !there && in(namespace, key.Namespace)
+			return absent(types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
 		})
 		c.wake(func(key reload.WorkloadKey) bool { return in(namespace, key.Namespace) })
 	}

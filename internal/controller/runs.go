@@ -190,9 +190,9 @@ func (c *Controller) dropRun(name types.NamespacedName) {
 }
 
 func (c *Controller) keepRuns(namespace string, named map[types.NamespacedName]struct{}) {
+	absent := absentFrom(namespace, named)
 	c.dropRuns(func(r *kinds.OwnRun) bool {
-		_, there := named[types.NamespacedName{Namespace: r.Of.Namespace, Name: r.Name}]
-		return !there && in(namespace, r.Of.Namespace)
+		return absent(types.NamespacedName{Namespace: r.Of.Namespace, Name: r.Name})
 	})
 }
 

@@ -108,6 +108,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 			return leads, err
 		},
 	}, controller.Client{Interface: client, Custom: controller.NewCustomClients(where.config, client, clock.RealClock{})}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
+	events.GiveWayTo(ctl.Writing)
 	metrics.WatchDepth(ctl.Depth)
 	metrics.WatchRollouts(ctl.Following)
 	metrics.WatchState(func() bool { return ready(guard, ctl) == nil }, func() bool {

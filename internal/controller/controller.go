@@ -330,6 +330,9 @@ func (c *Controller) Ready() bool {
 // Depth is how many workloads wait to be looked at, or are being looked at.
 func (c *Controller) Depth() int { return c.queue.depth() }
 
+// Writing tells whether workloads are being looked at, and with that perhaps written.
+func (c *Controller) Writing() bool { return c.queue.inHand() }
+
 func (c *Controller) work(ctx context.Context, stop <-chan struct{}) {
 	for {
 		key, ok := c.queue.next(stop)

@@ -278,6 +278,13 @@ func (q *queue) depth() int {
 	return n
 }
 
+// inHand tells whether a workload is being looked at.
+func (q *queue) inHand() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.busy) > 0
+}
+
 type byDue []*item
 
 func (h byDue) Len() int           { return len(h) }

@@ -34,12 +34,18 @@ type Events struct {
 	pending  chan *eventsv1.Event
 	// failed is called for each that was not published.
 	failed func()
+	// writing tells that workloads are being written.
+	writing func() bool
 }
 
 // NewEvents returns one that publishes under the name of this instance.
 func NewEvents(client kubernetes.Interface, c clock.PassiveClock, log *slog.Logger, instance string) *Events {
-	return &Events{client: client, clock: c, log: log, instance: instance, pending: make(chan *eventsv1.Event, maxPending), failed: func() {}}
+	return &Events{client: client, clock: c, log: log, instance: instance, pending: make(chan *eventsv1.Event, maxPending), failed: func() {},
+		writing: func() bool { return false }}
 }
+
+// GiveWayTo lets the writes of workloads go first, of which writing tells. Call it before Run.
+func (e *Events) GiveWayTo(writing func() bool) { e.writing = writing }
 
 // flush is how long the events that still wait at the end may take.
 const flush = 5 * time.Second
@@ -49,6 +55,7 @@ func (e *Events) Run(stop <-chan struct{}) {
 	for {
 		select {
 		case event := <-e.pending:
+			e.giveWay(event, stop)
 			e.create(context.Background(), event)
 		case <-stop:
 			ctx, cancel := context.WithTimeout(context.Background(), flush)
@@ -61,6 +68,22 @@ func (e *Events) Run(stop <-chan struct{}) {
 					return
 				}
 			}
+		}
+	}
+}
+
+// mostBehind is how long an event waits at most for writes, so that one that hangs keeps back no news of others.
+const mostBehind = 10 * time.Second
+
+// giveWay waits while workloads are being written, unless the event is old or so many wait that some could be dropped. An
+// edit of what a thousand workloads share is followed by as many events, and what its user waits for are the rollouts.
+func (e *Events) giveWay(event *eventsv1.Event, stop <-chan struct{}) {
+	const lookAgain = 20 * time.Millisecond
+	for e.writing() && e.clock.Since(event.EventTime.Time) < mostBehind && len(e.pending) < maxPending/2 {
+		select {
+		case <-stop:
+			return
+		case <-time.After(lookAgain):
 		}
 	}
 }

@@ -3,7 +3,10 @@ package report
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,8 +24,10 @@ const (
 
 	// maxNote is the longest text that the API server takes.
 	maxNote = 1024
-	// maxPending bounds what waits to be published: a slow API server must not become our memory.
-	maxPending = 10000
+	// publishers is how many events are published at the same time. Those about one object keep their order.
+	publishers = 4
+	// maxPending bounds what waits for one publisher: a slow API server must not become our memory.
+	maxPending = 2500
 )
 
 // Events publishes events from the background, one request each.
@@ -31,7 +36,7 @@ type Events struct {
 	clock    clock.PassiveClock
 	log      *slog.Logger
 	instance string
-	pending  chan *eventsv1.Event
+	pending  [publishers]chan *eventsv1.Event
 	// failed is called for each that was not published.
 	failed func()
 	// writing tells that workloads are being written.
@@ -40,8 +45,11 @@ type Events struct {
 
 // NewEvents returns one that publishes under the name of this instance.
 func NewEvents(client kubernetes.Interface, c clock.PassiveClock, log *slog.Logger, instance string) *Events {
-	return &Events{client: client, clock: c, log: log, instance: instance, pending: make(chan *eventsv1.Event, maxPending), failed: func() {},
-		writing: func() bool { return false }}
+	e := &Events{client: client, clock: c, log: log, instance: instance, failed: func() {}, writing: func() bool { return false }}
+	for i := range e.pending {
+		e.pending[i] = make(chan *eventsv1.Event, maxPending)
+	}
+	return e
 }
 
 // GiveWayTo lets the writes of workloads go first, of which writing tells. Call it before Run.
@@ -52,17 +60,25 @@ const flush = 5 * time.Second
 
 // Run publishes until stop closes, and then what still waits.
 func (e *Events) Run(stop <-chan struct{}) {
+	var running sync.WaitGroup
+	for _, pending := range e.pending {
+		running.Go(func() { e.publishAll(pending, stop) })
+	}
+	running.Wait()
+}
+
+func (e *Events) publishAll(pending <-chan *eventsv1.Event, stop <-chan struct{}) {
 	for {
 		select {
-		case event := <-e.pending:
-			e.giveWay(event, stop)
+		case event := <-pending:
+			e.giveWay(event, len(pending), stop)
 			e.create(context.Background(), event)
 		case <-stop:
 			ctx, cancel := context.WithTimeout(context.Background(), flush)
 			defer cancel()
 			for {
 				select {
-				case event := <-e.pending:
+				case event := <-pending:
 					e.create(ctx, event)
 				default:
 					return
@@ -77,9 +93,9 @@ const mostBehind = 10 * time.Second
 
 // giveWay waits while workloads are being written, unless the event is old or so many wait that some could be dropped. An
 // edit of what a thousand workloads share is followed by as many events, and what its user waits for are the rollouts.
-func (e *Events) giveWay(event *eventsv1.Event, stop <-chan struct{}) {
+func (e *Events) giveWay(event *eventsv1.Event, waiting int, stop <-chan struct{}) {
 	const lookAgain = 20 * time.Millisecond
-	for e.writing() && e.clock.Since(event.EventTime.Time) < mostBehind && len(e.pending) < maxPending/2 {
+	for e.writing() && e.clock.Since(event.EventTime.Time) < mostBehind && waiting < maxPending/2 {
 		select {
 		case <-stop:
 			return
@@ -112,11 +128,17 @@ func (e *Events) publishAbout(about *corev1.ObjectReference, kind, reason, note 
 		ReportingController: "reroll", ReportingInstance: e.instance,
 	}
 	select {
-	case e.pending <- event:
+	case e.pending[publisherOf(about)] <- event:
 	default:
 		e.failed()
 		e.log.Warn("an event was dropped, too many wait", "about", about.Kind+" "+about.Namespace+"/"+about.Name, "reason", reason)
 	}
+}
+
+func publisherOf(about *corev1.ObjectReference) uint32 {
+	sum := fnv.New32a()
+	_, _ = io.WriteString(sum, about.Kind+"/"+about.Namespace+"/"+about.Name)
+	return sum.Sum32() % publishers
 }
 
 // eventName is unique by its time, as the names of everybody's events are.

@@ -34,15 +34,12 @@ func TestEventsLetWritesGoFirst(t *testing.T) {
 				var done atomic.Bool
 				time.AfterFunc(tc.writes, func() { done.Store(true) })
 				e.GiveWayTo(func() bool { return tc.writes > 0 && !done.Load() })
-				for range tc.pending {
-					e.pending <- nil
-				}
 				stop := make(chan struct{})
 				if tc.stops {
 					close(stop)
 				}
 				began := time.Now()
-				e.giveWay(&eventsv1.Event{EventTime: metav1.NewMicroTime(began.Add(-tc.old))}, stop)
+				e.giveWay(&eventsv1.Event{EventTime: metav1.NewMicroTime(began.Add(-tc.old))}, tc.pending, stop)
 				if took := time.Since(began); took < tc.least || took > tc.most {
 					t.Errorf("it waited %s, and had to between %s and %s", took, tc.least, tc.most)
 				}

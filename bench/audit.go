@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (t *tally) read() (requests, error) {
 	return t.counted, err
 }
 
-// add counts the requests of a user, and returns how many bytes it has taken. A watch is counted when it begins, all
+// add counts the requests of a user, those that met another version than the one they were about for themselves, and returns how many bytes it has taken. A watch is counted when it begins, all
 // else when it is answered. What stands behind the last end of a line is still being written and not taken.
 func (r requests) add(log io.Reader, user string) (taken int64, err error) {
 	lines := bufio.NewReader(log)
@@ -91,7 +92,10 @@ func (r requests) add(log io.Reader, user string) (taken int64, err error) {
 				Resource    string `json:"resource"`
 				Subresource string `json:"subresource"`
 			} `json:"objectRef"`
-			RequestURI string `json:"requestURI"`
+			RequestURI     string `json:"requestURI"`
+			ResponseStatus struct {
+				Code int `json:"code"`
+			} `json:"responseStatus"`
 		}
 		if err := json.Unmarshal(line, &event); err != nil {
 			return taken, fmt.Errorf("read a line of the audit log: %w", err)
@@ -109,6 +113,9 @@ func (r requests) add(log io.Reader, user string) (taken int64, err error) {
 		}
 		if kind.Resource == "" { // it is about no object
 			kind.Resource, _, _ = strings.Cut(event.RequestURI, "?")
+		}
+		if event.ResponseStatus.Code == http.StatusConflict {
+			kind.Resource += " (conflict)"
 		}
 		r[kind]++
 	}

@@ -236,9 +236,10 @@ func (e *eyes) awaitNewer(ctx context.Context, versions map[string]uint64) (map[
 
 // seen are the rollouts since begin.
 type seen struct {
-	first, last time.Time
-	rollouts    int
-	workloads   int // that have rolled
+	// first and last are when workloads rolled for the first time, and end is when there was the last rollout of all.
+	first, last, end time.Time
+	rollouts         int
+	workloads        int // that have rolled
 }
 
 func (e *eyes) seen() seen {
@@ -255,6 +256,9 @@ func (e *eyes) seen() seen {
 		}
 		if at.After(s.last) {
 			s.last = at
+		}
+		if end := times[len(times)-1].at; end.After(s.end) {
+			s.end = end
 		}
 	}
 	return s

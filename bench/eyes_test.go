@@ -51,7 +51,7 @@ func TestARolloutIsAnotherPodTemplate(t *testing.T) {
 		t.Error(err)
 	}
 	e.at(9, watch.Modified, "b", image("1"))
-	want := seen{first: time.Unix(4, 0), last: time.Unix(6, 0), rollouts: 3, workloads: 2}
+	want := seen{first: time.Unix(4, 0), last: time.Unix(6, 0), end: time.Unix(9, 0), rollouts: 3, workloads: 2}
 	if got := e.seen(); got != want {
 		t.Errorf("seen %+v, must be %+v", got, want)
 	}

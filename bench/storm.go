@@ -59,7 +59,7 @@ func (s *stage) addStormy(ctx context.Context, sh *sheet, w *window, began time.
 		took = append(took, at.Sub(answered[name]))
 	}
 	sh.add("first rollout", "s", max(seen.first.Sub(began), 0).Seconds())
-	sh.add(lastRow, "s", max(seen.last.Sub(began), 0).Seconds())
+	sh.add(lastRow, "s", max(seen.end.Sub(began), 0).Seconds())
 	if len(took) > 0 {
 		sh.addLatencies(took)
 	}
@@ -69,7 +69,7 @@ func (s *stage) addStormy(ctx context.Context, sh *sheet, w *window, began time.
 	sh.beside(rolloutsRow, "one each", float64(len(versions)))
 	// Each may roll once in each quiet period that was over while it was edited, and once after that.
 	sh.add(perPeriodRow, "", float64(seen.rollouts))
-	sh.beside(perPeriodRow, "one in each", float64(len(versions))*(1+float64(int(seen.last.Sub(began)/settle))))
+	sh.beside(perPeriodRow, "one in each", float64(len(versions))*(1+float64(int(seen.end.Sub(began)/settle))))
 	sh.addSpent(used, seen.rollouts)
 	return nil
 }

@@ -26,8 +26,9 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 keep := $(filter-out 0 no false,$(KEEP))
 
 # What is built from source is pinned by modules of their own. Those that only a release needs are left out here: to see that they
-# are tidy takes what all of their tests are made of, and the release builds them from their sums anyway.
-MODULES = tools/golangci-lint tools/helm test/promql $(patsubst %/go.mod,%,$(wildcard test/cluster/tools/*/go.mod))
+# are tidy takes what all of their tests are made of, and the release builds them from their sums anyway. So is the old Kubernetes.
+OLDEST = 1.25
+MODULES = tools/golangci-lint tools/helm test/promql $(patsubst %/go.mod,%,$(filter-out %/kubernetes-$(OLDEST)/go.mod,$(wildcard test/cluster/tools/*/go.mod)))
 
 # Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
 # What takes longest begins first.
@@ -99,7 +100,7 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 	@$(GO_SH) run ./tools/values > charts/reroll/README.md.new && mv charts/reroll/README.md.new charts/reroll/README.md
 
 ##@ Check
-.PHONY: test lint verify test-image test-release test-edges test-gitops histories mutants
+.PHONY: test lint verify test-image test-release test-edges test-oldest test-gitops histories mutants
 
 test: linux build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients
@@ -131,6 +132,10 @@ test-edges: linux build cgo bin/helm ## Sizes, numbers and odd moments, the leas
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
 	@cd test/promql && GOWORK=off $(GO_SH) build -o /dev/null .
 	HELM=$(CURDIR)/bin/helm $(TEST) -race -count=1 -timeout 30m $(APART)
+
+test-oldest: linux build cgo ## The scenarios on the oldest Kubernetes that Reroll supports
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts
+	THROWAWAY_KUBERNETES=$(OLDEST) $(TEST) -race -count=1 -timeout 1h ./test/scenarios
 
 test-gitops: linux build cgo ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd flux

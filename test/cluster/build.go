@@ -40,38 +40,14 @@ type set struct {
 	disk  uint64
 }
 
-func kubernetesSet() set {
-	return set{what: "a throwaway Kubernetes", main: "kubernetes", parts: kubernetesParts(), takes: firstBuildTakes, disk: firstBuildDisk}
-}
-
-func kubernetesParts() []part {
-	return []part{{
-		name: "etcd", module: "go.etcd.io/etcd/server/v3", folder: "etcd",
-		packages: []string{"go.etcd.io/etcd/server/v3"},
-		ldflags:  func(string) string { return "" },
-	}, {
-		name: "kubernetes", module: "k8s.io/kubernetes", folder: "kubernetes",
-		packages: []string{
-			"k8s.io/kubernetes/cmd/kube-apiserver",
-			"k8s.io/kubernetes/cmd/kube-controller-manager",
-			"k8s.io/kubernetes/cmd/kube-scheduler",
-		},
-		ldflags: func(version string) string {
-			const pkg = "k8s.io/component-base/version."
-			number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-			return "-X " + pkg + "gitVersion=" + version + " -X " + pkg + "gitMajor=" + number[0] + " -X " + pkg + "gitMinor=" + number[1]
-		},
-	}, {
-		name: "kwok", module: "sigs.k8s.io/kwok", folder: "kwok",
-		packages: []string{"sigs.k8s.io/kwok/cmd/kwok"},
-		ldflags:  func(version string) string { return "-X sigs.k8s.io/kwok/pkg/consts.Version=" + version },
-	}}
-}
-
 // Build returns the programs, and builds them first if the user's cache folder does not hold them yet. A build that is
 // cut off leaves nothing that a later one takes for whole, and of two at once one waits for the other.
 func Build(ctx context.Context, progress io.Writer) (Tools, error) {
-	dir, err := buildSet(ctx, kubernetesSet(), progress)
+	s, err := kubernetesSet()
+	if err != nil {
+		return Tools{}, err
+	}
+	dir, err := buildSet(ctx, s, progress)
 	if err != nil {
 		return Tools{}, err
 	}

@@ -148,7 +148,7 @@ func (c *Cluster) startScheduler(tools Tools) (*process, error) {
 		"--cert-dir="+c.path("scheduler-certs"),
 		"--kube-api-qps=1000", "--kube-api-burst=1000")
 	if err == nil {
-		p.health = "https://127.0.0.1:" + strconv.Itoa(port) + "/readyz"
+		p.health = "https://127.0.0.1:" + strconv.Itoa(port) + "/healthz" // readyz came with 1.31
 	}
 	return p, err
 }

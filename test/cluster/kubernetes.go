@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// minorVariable asks for another minor version of Kubernetes than the newest, such as 1.25, for which there is a module
+// tools/kubernetes-1.25.
+const minorVariable = "THROWAWAY_KUBERNETES"
+
+const kubernetesModule = "k8s.io/kubernetes"
+
+func kubernetesSet() (set, error) {
+	folder, err := kubernetesFolder()
+	if err != nil {
+		return set{}, err
+	}
+	return set{what: "a throwaway Kubernetes", main: "kubernetes", parts: kubernetesParts(folder), takes: firstBuildTakes, disk: firstBuildDisk}, nil
+}
+
+// kubernetesFolder is the module, below tools/, that pins the Kubernetes that is asked for.
+func kubernetesFolder() (string, error) {
+	const newest = "kubernetes"
+	minor := os.Getenv(minorVariable)
+	if minor == "" {
+		return newest, nil
+	}
+	root, err := repositoryRoot()
+	if err != nil {
+		return "", err
+	}
+	const prefix = newest + "-"
+	found, err := filepath.Glob(filepath.Join(root, "test", "cluster", "tools", prefix+"*", "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	var minors []string
+	for _, path := range found {
+		minors = append(minors, strings.TrimPrefix(filepath.Base(filepath.Dir(path)), prefix))
+	}
+	if !slices.Contains(minors, minor) {
+		return "", fmt.Errorf("%s=%q: there is no module for that Kubernetes: say %s, or unset it for the newest", minorVariable, minor, strings.Join(minors, " or "))
+	}
+	return prefix + minor, nil
+}
+
+// Minor is the minor version of the Kubernetes that Start starts.
+func Minor() (int, error) {
+	folder, err := kubernetesFolder()
+	if err != nil {
+		return 0, err
+	}
+	root, err := repositoryRoot()
+	if err != nil {
+		return 0, err
+	}
+	path := filepath.Join(root, "test", "cluster", "tools", folder, "go.mod")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	number := strings.Split(pinnedVersion(string(text), kubernetesModule), ".")
+	if len(number) != 3 {
+		return 0, fmt.Errorf("%s does not pin %s", path, kubernetesModule)
+	}
+	return strconv.Atoi(number[1])
+}
+
+func kubernetesParts(folder string) []part {
+	return []part{{
+		name: "etcd", module: "go.etcd.io/etcd/server/v3", folder: "etcd",
+		packages: []string{"go.etcd.io/etcd/server/v3"},
+		ldflags:  func(string) string { return "" },
+	}, {
+		name: "kubernetes", module: kubernetesModule, folder: folder,
+		packages: []string{
+			"k8s.io/kubernetes/cmd/kube-apiserver",
+			"k8s.io/kubernetes/cmd/kube-controller-manager",
+			"k8s.io/kubernetes/cmd/kube-scheduler",
+		},
+		ldflags: func(version string) string {
+			const pkg = "k8s.io/component-base/version."
+			number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+			return "-X " + pkg + "gitVersion=" + version + " -X " + pkg + "gitMajor=" + number[0] + " -X " + pkg + "gitMinor=" + number[1]
+		},
+	}, {
+		name: "kwok", module: "sigs.k8s.io/kwok", folder: "kwok",
+		packages: []string{"sigs.k8s.io/kwok/cmd/kwok"},
+		ldflags:  func(version string) string { return "-X sigs.k8s.io/kwok/pkg/consts.Version=" + version },
+	}}
+}

@@ -59,7 +59,7 @@ func (w *walk) visit(n *yaml.Node, kind, apiVersion string, shared bool, depth i
 	apiVersion = cmp.Or(text(get(n, "apiVersion")), apiVersion)
 	switch first := n.Content; {
 	case len(first) > 0 && strings.HasPrefix(first[0].Value, byteOrderMark):
-		return wrong(at, "a byte order mark stands in front of %q: take it away, it may stand at the beginning of a file alone", strings.TrimPrefix(first[0].Value, byteOrderMark))
+		return wrong(at, "a byte order mark stands here: take it away, it may stand at the beginning of a file alone")
 	case kind == "":
 		return wrong(at, "it is no Kubernetes object: it has no kind")
 	case apiVersion == "":

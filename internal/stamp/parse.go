@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -55,7 +52,7 @@ type tree struct {
 	shared map[*yaml.Node]bool
 }
 
-// parse reads one document. What it says of a mistake never quotes a value, which may be that of a Secret.
+// parse reads one document. What it says of a mistake quotes nothing that may be the value of a Secret.
 func parse(text []byte) (*tree, error) {
 	if at := firstInvalid(text); at >= 0 {
 		return nil, &fault{1 + bytes.Count(text[:at], []byte("\n")), "it is not UTF-8"}
@@ -97,50 +94,6 @@ func firstInvalid(text []byte) int {
 	return -1
 }
 
-// unparsed takes the line out of an error of the parser, as far as it is there and right.
-func unparsed(source []byte, err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if _, rest, ok := strings.Cut(text, "unknown anchor '"); ok {
-		name, _, _ := strings.Cut(rest, "'")
-		at := max(0, bytes.Index(source, []byte("*"+name)))
-		return &fault{1 + bytes.Count(source[:at], []byte("\n")), fmt.Sprintf("there is no anchor &%s in this document", name)}
-	}
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if number, what, ok := strings.Cut(rest, ": "); ok {
-			if line, bad := strconv.Atoi(number); bad == nil {
-				if strings.Contains(what, "<document start>") {
-					return &fault{line + 1, anotherDocument} // the parser counts from 0 here
-				}
-				return &fault{refusedAt(source, err, max(line, 1)), "it is not YAML: " + what}
-			}
-		}
-	}
-	return &fault{refusedAt(source, err, 1), "it is not YAML: " + text}
-}
-
-// searched is how long a document may be that is read several times for the line of a mistake: longer than any that an API
-// server takes.
-const searched = 4 << 20
-
-// refusedAt is the first line with which the parser says the same of what comes before. It tells a line itself, which is often
-// that of the mapping around the mistake, or the one above.
-func refusedAt(source []byte, err error, told int) int {
-	if len(source) > searched {
-		return told
-	}
-	var ends []int // of the lines but the last one
-	for at, b := range source[:max(0, len(source)-1)] {
-		if b == '\n' {
-			ends = append(ends, at+1)
-		}
-	}
-	return 1 + sort.Search(len(ends), func(line int) bool {
-		var root yaml.Node
-		same := yaml.Unmarshal(source[:ends[line]], &root)
-		return same != nil && same.Error() == err.Error()
-	})
-}
-
 // look finds keys that are there twice, and what aliases refer to.
 func (t *tree) look(n *yaml.Node) error {
 	switch n.Kind {
@@ -163,23 +116,29 @@ func (t *tree) look(n *yaml.Node) error {
 const few = 16
 
 func once(mapping *yaml.Node) error {
-	twice := func(key, first *yaml.Node) error {
-		if key.Line == first.Line {
-			return wrong(key, "key %q is twice in this line", key.Value)
+	twice := func(i, j int) error {
+		key, first := mapping.Content[i], mapping.Content[j]
+		name := "a key"
+		// What has no value may be one that has lost its key.
+		if value := mapping.Content[i+1]; isKey(key.Value) && (value.Value != "" || len(value.Content) > 0) {
+			name = fmt.Sprintf("key %q", key.Value)
 		}
-		return wrong(key, "key %q is here a second time; the first is %d lines above", key.Value, key.Line-first.Line)
+		if key.Line == first.Line {
+			return wrong(key, "%s is twice in this line", name)
+		}
+		return wrong(key, "%s is here a second time; the first is %d lines above", name, key.Line-first.Line)
 	}
 	if len(mapping.Content) > 2*few {
-		seen := make(map[string]*yaml.Node, len(mapping.Content)/2)
+		seen := make(map[string]int, len(mapping.Content)/2)
 		for i := 0; i < len(mapping.Content); i += 2 {
 			key := mapping.Content[i]
 			if key.Kind != yaml.ScalarNode {
 				continue
 			}
-			if first := seen[key.Value]; first != nil {
-				return twice(key, first)
+			if first, there := seen[key.Value]; there {
+				return twice(i, first)
 			}
-			seen[key.Value] = key
+			seen[key.Value] = i
 		}
 		return nil
 	}
@@ -187,7 +146,7 @@ func once(mapping *yaml.Node) error {
 		key := mapping.Content[i]
 		for j := 0; j < i && key.Kind == yaml.ScalarNode; j += 2 {
 			if first := mapping.Content[j]; first.Kind == yaml.ScalarNode && first.Value == key.Value {
-				return twice(key, first)
+				return twice(i, j)
 			}
 		}
 	}

@@ -124,9 +124,10 @@ func podSpec(n *yaml.Node) (*corev1.PodSpec, error) {
 	var read corev1.PodSpec
 	if err := json.Unmarshal(raw, &read); err != nil {
 		if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, fmt.Errorf("%s is a %s, and must be a %s", other.Field, other.Value, other.Type.Kind())
+			value, _, _ := strings.Cut(other.Value, " ") // behind it may be the value itself
+			return nil, fmt.Errorf("%s is a %s, and must be a %s", other.Field, value, other.Type.Kind())
 		}
-		return nil, err
+		return nil, errors.New("its containers or volumes are not written as Kubernetes has them")
 	}
 	return &read, nil
 }

@@ -2,13 +2,17 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -22,6 +26,9 @@ const (
 // asChild tells the test binary to be reroll stamp.
 const asChild = "REROLL_STAMP_BENCHMARK"
 
+// heapTaken is before how much a child has ever taken from the system for its heap.
+const heapTaken = "HeapSys:"
+
 // BenchmarkStamp stamps 10,000 objects of 50 MiB in a process of its own, whose memory is its peak by the kernel.
 //
 //	go test ./internal/cli -run '^$' -bench Stamp -benchtime 3x
@@ -30,40 +37,47 @@ func BenchmarkStamp(b *testing.B) {
 		code := Main("reroll", []string{"stamp", "--all", "--secrets=plain"}, "", os.Getenv, os.Stdout, os.Stderr)
 		status, _ := os.ReadFile("/proc/self/status")
 		_, _ = os.Stderr.Write(status)
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		fmt.Fprintf(os.Stderr, "%s %d kB\n", heapTaken, m.HeapSys/1024)
 		os.Exit(code)
 	}
-	b.Run("stream", func(b *testing.B) { benchmarkStamp(b, many()) })
-	b.Run("list", func(b *testing.B) { benchmarkStamp(b, asList(many())) })
+	for _, form := range forms() {
+		b.Run(form.name, func(b *testing.B) {
+			objects := manyObjects
+			in := form.of(many(objects))
+			for len(in) < manyBytes {
+				objects += manyObjects / 10
+				in = form.of(many(objects))
+			}
+			benchmarkStamp(b, in, objects)
+		})
+	}
 }
 
-func benchmarkStamp(b *testing.B, in []byte) {
-	b.Helper()
-	if n := bytes.Count(in, []byte("apiVersion: ")) / manyObjects * manyObjects; n != manyObjects || len(in) < manyBytes || len(in) > manyBytes*11/10 {
-		b.Fatalf("%d objects of %d bytes", n, len(in))
+// form is a way to write all objects.
+type form struct {
+	name string
+	of   func(stream []byte) []byte
+}
+
+func forms() []form {
+	return []form{
+		{"stream", bytes.Clone},
+		{"list", asList},
+		{"json-lines", func(stream []byte) []byte { return asJSON(stream, "    ") }},
+		{"json-one-line", func(stream []byte) []byte { return asJSON(stream, "") }},
 	}
+}
+
+func benchmarkStamp(b *testing.B, in []byte, objects int) {
+	b.Helper()
 	b.SetBytes(int64(len(in)))
 	var peak, cpu float64
 	for b.Loop() {
-		cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkStamp$")
-		cmd.Env = append(os.Environ(), asChild+"=1")
-		cmd.Stdin = struct{ io.Reader }{bytes.NewReader(in)} // a pipe, as behind a program
-		var out counted
-		var status bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &status
-		if err := cmd.Run(); err != nil {
-			b.Fatal(err)
-		}
-		if out.stamps != manyObjects*3/10 || out.bytes <= len(in) {
-			b.Fatalf("%d stamps in %d bytes", out.stamps, out.bytes)
-		}
-		// What the kernel tells of a child that has ended begins with the size of its parent.
-		_, highest, _ := strings.Cut(status.String(), "VmHWM:")
-		var kib float64
-		if _, err := fmt.Sscanf(highest, "%g kB", &kib); err != nil {
-			b.Fatalf("%v in %s", err, status.String())
-		}
-		peak = max(peak, kib*1024)
-		cpu += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+		used := stampInChild(b, in, objects)
+		peak = max(peak, used.peak)
+		cpu += used.cpu
 	}
 	b.ReportMetric(peak/float64(len(in)), "peak/input")
 	b.ReportMetric(cpu/float64(b.N), "cpu-s/op")
@@ -75,6 +89,36 @@ func benchmarkStamp(b *testing.B, in []byte) {
 	}
 }
 
+// usage is what a call has taken: seconds of processors, and bytes at the peak, by the kernel and of the heap alone.
+type usage struct{ cpu, peak, heap float64 }
+
+// stampInChild stamps so many objects in a process of its own.
+func stampInChild(tb testing.TB, in []byte, objects int) usage {
+	tb.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkStamp$")
+	cmd.Env = append(os.Environ(), asChild+"=1")
+	cmd.Stdin = struct{ io.Reader }{bytes.NewReader(in)} // a pipe, as behind a program
+	var out counted
+	var status bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &status
+	if err := cmd.Run(); err != nil {
+		tb.Fatalf("%v: %.500s", err, status.String())
+	}
+	if out.stamps != objects*3/10 || out.bytes <= len(in) {
+		tb.Fatalf("%d stamps in %d bytes", out.stamps, out.bytes)
+	}
+	used := usage{cpu: (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()}
+	// What the kernel tells of a child that has ended begins with the size of its parent.
+	for name, into := range map[string]*float64{"VmHWM:": &used.peak, heapTaken: &used.heap} {
+		_, told, _ := strings.Cut(status.String(), name)
+		if _, err := fmt.Sscanf(told, "%g kB", into); err != nil {
+			tb.Fatalf("%v in %s", err, status.String())
+		}
+		*into *= 1024
+	}
+	return used
+}
+
 // counted is what becomes of the output.
 type counted struct {
 	bytes, stamps int
@@ -84,7 +128,7 @@ type counted struct {
 // Write counts stamps that come in two parts too.
 func (c *counted) Write(p []byte) (int, error) {
 	c.bytes += len(p)
-	const stamp = "checksum/config: reroll1:"
+	const stamp = "reroll1:"
 	text := slices.Concat(c.last, p)
 	c.stamps += bytes.Count(text, []byte(stamp))
 	c.last = bytes.Clone(text[max(0, len(text)-len(stamp)+1):])
@@ -108,10 +152,33 @@ func asList(stream []byte) []byte {
 	return b.Bytes()
 }
 
-// many are the objects of a large cluster: of ten, four ConfigMaps, one Secret, three Deployments and two Services.
-func many() []byte {
+// asJSON makes one list of a stream, as kubectl get does: indented, or on one line.
+func asJSON(stream []byte, indent string) []byte {
+	list := map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]string{"resourceVersion": ""}}
+	var items []json.RawMessage
+	for doc := range bytes.SplitSeq(stream, []byte("---\n")) {
+		if len(doc) > 0 {
+			item, err := yaml.YAMLToJSON(doc)
+			if err != nil {
+				panic(err)
+			}
+			items = append(items, item)
+		}
+	}
+	list["items"] = items
 	var b bytes.Buffer
-	for i := range manyObjects / 10 {
+	encoder := json.NewEncoder(&b)
+	encoder.SetIndent("", indent)
+	if err := encoder.Encode(list); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// many are objects of a large cluster: of ten, four ConfigMaps, one Secret, three Deployments and two Services.
+func many(objects int) []byte {
+	var b bytes.Buffer
+	for i := range objects / 10 {
 		for j := range 5 {
 			kind, data := "ConfigMap", "data"
 			if j == 4 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -41,66 +40,6 @@ func apply(text []byte, edits []edit) []byte {
 
 func sortEdits(all []edit) {
 	slices.SortFunc(all, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
-}
-
-// editor finds places in the text of a document.
-type editor struct {
-	text []byte
-	tree *tree
-	// lines are where the lines begin.
-	lines []int
-	eol   string
-}
-
-func newEditor(text []byte, t *tree) *editor {
-	e := &editor{text: text, tree: t, eol: "\n"}
-	start := 0
-	if bytes.HasPrefix(text, []byte(byteOrderMark)) {
-		start = len(byteOrderMark)
-	}
-	e.lines = append(e.lines, start)
-	for at := start; at < len(text); {
-		width := breakAt(text[at:])
-		if width == 0 {
-			at++
-			continue
-		}
-		at += width
-		e.lines = append(e.lines, at)
-	}
-	if first := bytes.IndexByte(text, '\n'); first > 0 && text[first-1] == '\r' {
-		e.eol = "\r\n"
-	}
-	return e
-}
-
-// breakAt returns how many bytes a line break takes. The parser counts those of YAML 1.1.
-func breakAt(text []byte) int {
-	switch {
-	case text[0] == '\r' && len(text) > 1 && text[1] == '\n':
-		return 2
-	case text[0] == '\r', text[0] == '\n':
-		return 1
-	case bytes.HasPrefix(text, []byte("\u0085")):
-		return 2
-	case bytes.HasPrefix(text, []byte("\u2028")), bytes.HasPrefix(text, []byte("\u2029")):
-		return 3
-	default:
-		return 0
-	}
-}
-
-// offset is where a node begins: its tag or anchor, if it has one.
-func (e *editor) offset(n *yaml.Node) int {
-	if n.Line < 1 || n.Line > len(e.lines) {
-		return len(e.text)
-	}
-	at := e.lines[n.Line-1]
-	for range n.Column - 1 {
-		_, size := utf8.DecodeRune(e.text[at:])
-		at += size
-	}
-	return at
 }
 
 // step is how much deeper something stands than what it is in, where nothing else shows it.
@@ -146,9 +85,8 @@ func (e *editor) slots(obj *object, pods *template, key string) ([]slot, error) 
 // replacing puts another value where a stamp is.
 func (e *editor) replacing(obj *object, value *yaml.Node) ([]slot, error) {
 	at := e.offset(value) // in front of its tag and quotes, if it has any
-	line, _, _ := bytes.Cut(e.text[at:], []byte("\n"))
-	behind := bytes.Index(line, []byte(value.Value))
-	if behind < 0 {
+	behind := bytes.Index(e.text[at:], []byte(value.Value))
+	if behind < 0 || bytes.IndexByte(e.text[at:at+behind], '\n') >= 0 {
 		return nil, wrong(value, "the stamp of %s is written in a way that is not understood: put it on one line", obj)
 	}
 	at += behind

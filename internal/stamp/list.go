@@ -16,46 +16,74 @@ type list struct {
 	// kind and apiVersion are what the list says of its items, empty where it says nothing.
 	kind, apiVersion string
 	text             []byte
-	// parts are the documents, in front of them what comes before the first item.
+	// inBraces tells that each of the items is, and not behind a dash.
+	inBraces bool
+	// parts are the documents: the items, and as shells what is in front of them, between them and behind them.
 	parts []*document
 	// failed tells that a part could not be read by itself.
 	failed atomic.Bool
 }
 
-// parted returns the parts of a list that is written in lines, and nil for everything else. Whether they are right shows when
-// they are read: none can be that has only one end of a text in it, or the alias of an anchor of another one.
+// extent is a piece of a text: text[from:to].
+type extent struct{ from, to int }
+
+// parted returns the parts of a list, and nil for everything else. Whether they are right shows when they are read: none can
+// be that has only one end of a text in it, or the alias of an anchor of another one. What then is true of the first item, and
+// of what is behind it without it, is true of all: the parser comes to each as it does here.
 func parted(d *document) []*document {
-	starts, rest := itemLines(d.text)
-	if len(starts) < 2 {
+	bracket := itemsBracket(d.text)
+	var items []extent
+	if bracket >= 0 {
+		items = itemsInBraces(d.text, bracket)
+	} else {
+		items = itemLines(d.text)
+	}
+	if len(items) < 2 {
 		return nil
 	}
-	shell, err := parse(append(bytes.Clone(d.text[:starts[0]]), d.text[rest:]...))
+	around := append(bytes.Clone(d.text[:items[0].from]), d.text[items[len(items)-1].to:]...)
+	shell, err := parse(around)
 	if err != nil || shell.root == nil || shell.root.Kind != yaml.MappingNode || len(shell.shared) > 0 {
 		return nil
 	}
 	kind, apiVersion := text(get(shell.root, "kind")), text(get(shell.root, "apiVersion"))
-	if items := get(shell.root, "items"); items == nil || !isNull(items) || apiVersion == "" || !strings.HasSuffix(kind, "List") {
+	empty := get(shell.root, itemsKey)
+	if empty == nil || len(empty.Content) > 0 || apiVersion == "" || !strings.HasSuffix(kind, "List") {
 		return nil
 	}
-	l := &list{text: d.text}
+	if at := newEditor(around, shell).offset(empty); bracket >= 0 && at != bracket || bracket < 0 && !isNull(empty) {
+		return nil
+	}
+	l := &list{text: d.text, inBraces: bracket >= 0}
 	l.kind, l.apiVersion = ofItems(kind, apiVersion)
-	line := d.line
-	from := 0
-	for i, to := range append(starts, rest, len(d.text)) {
-		part := &document{file: d.file, line: line, text: d.text[from:to], list: l, shell: i == 0 || i > len(starts)}
+	line, from := d.line, 0
+	add := func(to int, shell bool) {
+		if from == to {
+			return
+		}
+		part := &document{file: d.file, line: line, text: d.text[from:to:to], list: l, at: from, shell: shell}
 		l.parts = append(l.parts, part)
 		line += bytes.Count(part.text, []byte("\n"))
 		from = to
 	}
+	for _, item := range items {
+		add(item.from, true)
+		add(item.to, false)
+	}
+	add(len(d.text), true)
 	return l.parts
 }
 
-// itemLines returns where the items of a list begin, and where the last one ends.
-func itemLines(doc []byte) (starts []int, rest int) {
+// itemLines returns the items that begin with a dash, each on a line of its own.
+func itemLines(doc []byte) (items []extent) {
 	margin, in, at := -1, false, 0
+	end := func() {
+		if len(items) > 0 {
+			items[len(items)-1].to = at
+		}
+	}
 	for line := range bytes.Lines(doc) {
 		from := at
-		at += len(line)
 		bare := bytes.TrimRight(line, "\r\n")
 		inner := bytes.TrimLeft(bare, " ")
 		indent := len(bare) - len(inner)
@@ -63,19 +91,23 @@ func itemLines(doc []byte) (starts []int, rest int) {
 		case !in:
 			name, comment, _ := bytes.Cut(bare, []byte(":"))
 			comment = bytes.TrimSpace(comment)
-			in = string(bytes.Trim(name, `"'`)) == "items" && (len(comment) == 0 || comment[0] == '#')
+			in = string(bytes.Trim(name, `"'`)) == itemsKey && (len(comment) == 0 || comment[0] == '#')
 		case len(inner) == 0, inner[0] == '#':
 		case isItem(inner) && (margin < 0 || indent == margin):
 			margin = indent
-			starts = append(starts, from)
+			end()
+			items = append(items, extent{from: from})
 		case margin >= 0 && indent > margin:
 		case margin >= 0 && indent == 0:
-			return starts, from
+			end()
+			return items
 		default:
-			return nil, 0
+			return nil
 		}
+		at += len(line)
 	}
-	return starts, at
+	end()
+	return items
 }
 
 func isItem(line []byte) bool {

@@ -35,10 +35,14 @@ func (d *document) objects(t *tree, namespace string) ([]*object, error) {
 		err := w.visit(t.root, "", "", false, 0)
 		return w.found, err
 	}
-	if t.root.Kind != yaml.SequenceNode || len(t.root.Content) != 1 {
-		return nil, wrong(t.root, "it is no item of a list")
+	item := t.root
+	if !d.list.inBraces {
+		if item.Kind != yaml.SequenceNode || len(item.Content) != 1 {
+			return nil, wrong(item, "it is no item of a list")
+		}
+		item = item.Content[0]
 	}
-	err := w.visit(t.root.Content[0], d.list.kind, d.list.apiVersion, false, 1)
+	err := w.visit(item, d.list.kind, d.list.apiVersion, false, 1)
 	return w.found, err
 }
 

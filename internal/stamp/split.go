@@ -14,8 +14,9 @@ type document struct {
 	// line is that of the file on which it begins.
 	line int
 	text []byte
-	// list is the one that it is an item of, or, if it is its shell, what is around the items.
+	// list is the one that it is an item of, or, if it is a shell, something around the items, and at where in its text.
 	list  *list
+	at    int
 	shell bool
 	// found are the pod templates in it that get a stamp.
 	found []*target

@@ -32,6 +32,8 @@ type target struct {
 	present string
 	// slots are places for it, the best one first.
 	slots []slot
+	// extent is that of the object, if other ones may be on its lines.
+	extent extent
 }
 
 // template is where a pod template stands.
@@ -94,6 +96,7 @@ func (o *Options) readTarget(edit func() *editor, t *tree, obj *object) (*target
 		found.present = annotations[found.key]
 	}
 	found.slots, err = edit().slots(obj, pods, found.key)
+	found.extent = edit().extentOf(obj.node)
 	return found, err
 }
 

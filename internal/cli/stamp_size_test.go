@@ -1,0 +1,24 @@
+package cli
+
+import "testing"
+
+// What is measured is what more objects take, beside what a call takes anyhow: four times as many may take four times as long,
+// and each byte of theirs four of memory. Both may be twice that by accident. BenchmarkStamp holds the numbers themselves, at
+// full size and without the race detector, whose memory is none of the heap.
+func TestWhatStampTakesGrowsWithTheInput(t *testing.T) {
+	const objects, times, twice = 200, 4, 2
+	for _, form := range forms() {
+		t.Run(form.name, func(t *testing.T) {
+			small, large := form.of(many(objects)), form.of(many(times*objects))
+			few, more := stampInChild(t, small, objects), stampInChild(t, large, times*objects)
+			ratio := (more.heap - few.heap) / float64(len(large)-len(small))
+			t.Logf("%.1f s, and %.1f s for %d times the objects; %.1f bytes of heap for each more of the input", few.cpu, more.cpu, times, ratio)
+			if more.cpu > twice*times*few.cpu {
+				t.Errorf("%.1f s, and %.1f s for %d times the objects", few.cpu, more.cpu, times)
+			}
+			if ratio > twice*mostMemory {
+				t.Errorf("%.1f bytes of heap for each more of the input", ratio)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package reload
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 )
@@ -62,5 +63,12 @@ func Stamp(sources []StampedSource) string {
 // IsStamp tells a stamp from what somebody else has written, whatever the
 // sources of it.
 func IsStamp(value string) bool {
-	return value == NoConfigData || strings.HasPrefix(value, StampPrefix)
+	return value == NoConfigData || isDigestStamp(value)
+}
+
+// isDigestStamp takes exactly what Stamp writes: what only begins like it is
+// somebody else's.
+func isDigestStamp(value string) bool {
+	digits, ok := strings.CutPrefix(value, StampPrefix)
+	return ok && len(digits) == hex.EncodedLen(len(Digest{})) && strings.Trim(digits, "0123456789abcdef") == ""
 }

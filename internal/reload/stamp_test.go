@@ -28,11 +28,11 @@ func TestAStampStaysAsItIs(t *testing.T) {
 	}
 }
 
-// The prefix is all that is asked for, in whatever annotation of the pod template: not in one of the object.
+// The form is all that is asked for, in whatever annotation of the pod template: not in one of the object.
 func TestAStampIsASignOfADelivery(t *testing.T) {
 	for want, annotations := range map[bool][]map[string]string{
-		true:  {{"checksum/config": "reroll1:c2c1f58bbc9c02e306249810d08aad40"}, {"a": "b", "example.org/stamp": "reroll1:"}},
-		false: {nil, {"checksum/config": "no-config-data"}, {"checksum/config": "c2c1f58bbc9c02e306249810d08aad40"}, {"checksum/config": "reroll2:0"}},
+		true:  {{"checksum/config": "reroll1:c2c1f58bbc9c02e306249810d08aad40"}, {"a": "b", "example.org/stamp": "reroll1:00000000000000000000000000000000"}},
+		false: {nil, {"checksum/config": "no-config-data"}, {"checksum/config": "c2c1f58bbc9c02e306249810d08aad40"}, {"checksum/config": "reroll2:c2c1f58bbc9c02e306249810d08aad40"}, {"checksum/config": "reroll1:"}, {"checksum/config": "reroll1:0"}},
 	} {
 		for _, on := range annotations {
 			template := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: on}}
@@ -42,7 +42,7 @@ func TestAStampIsASignOfADelivery(t *testing.T) {
 			}
 		}
 	}
-	onItself := &metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"checksum/config": "reroll1:0"}}
+	onItself := &metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"checksum/config": "reroll1:c2c1f58bbc9c02e306249810d08aad40"}}
 	if w := NewWorkload(WorkloadKind{Name: "Deployment"}, onItself, nil, &corev1.PodTemplateSpec{}, DefaultNames()); w.Delivered() {
 		t.Error("one on the object rolls nothing, and counts")
 	}
@@ -72,7 +72,12 @@ func TestAStampTellsItsSourcesApart(t *testing.T) {
 			t.Errorf("%s is not taken for a stamp", stamp)
 		}
 	}
-	for _, other := range []string{"", "no-config-data ", "Reroll1:", "reroll2:0", strings.Repeat("0", 64)} {
+	digits := strings.Repeat("0a", 16)
+	for _, other := range []string{
+		"", "no-config-data ", strings.Repeat("0", 64), "Reroll1:" + digits, "reroll2:" + digits, " reroll1:" + digits, "reroll1: " + digits,
+		"reroll1:", "reroll1:by hand", "reroll1:" + digits[1:], "reroll1:" + digits + "0", "reroll1:" + digits + "\n", "reroll1:" + strings.ToUpper(digits),
+		"reroll1:" + digits[1:] + "g", "reroll1:" + digits[1:] + " ",
+	} {
 		if IsStamp(other) {
 			t.Errorf("%q is taken for a stamp", other)
 		}

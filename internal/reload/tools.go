@@ -2,7 +2,6 @@ package reload
 
 import (
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -42,10 +41,11 @@ func toolOf(meta *metav1.ObjectMeta) Tool {
 // sources along, one after the other.
 func (w *Workload) Delivered() bool { return w.Tool != NoTool || w.Stamped }
 
-// isStamped goes by the prefix, whatever the annotation: its key can be chosen.
+// isStamped looks at all annotations: the key of a stamp can be chosen. That there
+// is no data to stand for is written by others too, and is no sign of anything.
 func isStamped(annotations map[string]string) bool {
 	for _, value := range annotations {
-		if strings.HasPrefix(value, StampPrefix) {
+		if isDigestStamp(value) {
 			return true
 		}
 	}

@@ -188,7 +188,7 @@ func (h *hand) metadata(label string) (any, bool) {
 	case 6:
 		return h.shuffled(labels, field{"annotations", h.shuffled(field{"a", "b"}, field{"c/d", "ü"})}), true
 	case 7:
-		return h.shuffled(labels, field{"annotations", h.shuffled(field{"a", "b"}, field{"checksum/config", h.one("no-config-data", "reroll1:0123")})}), true
+		return h.shuffled(labels, field{"annotations", h.shuffled(field{"a", "b"}, field{"checksum/config", h.one("no-config-data", "reroll1:01230000000000000000000000000000")})}), true
 	default:
 		return []field{{"annotations", []field{{"checksum/config", "of somebody"}}}}, true
 	}

@@ -114,7 +114,11 @@ func (s *Stream) Stamp() (*Result, error) {
 	stamped := func(d *document) bool { return len(d.found) > 0 }
 	passed := func(d *document) bool { return d.passed }
 	if slices.ContainsFunc(s.documents, passed) && !slices.ContainsFunc(s.documents, stamped) {
-		notes = append(notes, "no workload is opted in, so none is stamped; --all stamps those too that say nothing about it")
+		if s.options.All {
+			notes = append(notes, "every workload is opted out, so none is stamped")
+		} else {
+			notes = append(notes, "no workload is opted in, so none is stamped; --all stamps those too that say nothing about it")
+		}
 	}
 	return &Result{Files: s.files, Notes: notes}, nil
 }

@@ -79,7 +79,11 @@ func (o *Options) readTarget(edit func() *editor, t *tree, obj *object) (*target
 	if pods == nil {
 		return nil, nil // a Rollout with a workloadRef has none
 	}
-	spec, err := podSpec(get(pods.node, "spec"))
+	written := get(pods.node, "spec")
+	if err := wellFormed(obj, written); err != nil {
+		return nil, err
+	}
+	spec, err := podSpec(written)
 	if err != nil {
 		return nil, wrong(pods.node, "the pod template of %s cannot be read: %v", obj, err)
 	}
@@ -98,6 +102,35 @@ func (o *Options) readTarget(edit func() *editor, t *tree, obj *object) (*target
 	found.slots, err = edit().slots(obj, pods, found.key)
 	found.extent = edit().extentOf(obj.node)
 	return found, err
+}
+
+// wellFormed refuses what is no list where one must be: what is in it would be left out without notice.
+func wellFormed(obj *object, spec *yaml.Node) error {
+	if spec == nil || isNull(spec) {
+		return nil
+	}
+	if spec.Kind != yaml.MappingNode {
+		return wrong(spec, "the pod template of %s cannot be read: its spec must be keys with values", obj)
+	}
+	for _, name := range []string{"containers", "initContainers", "volumes"} {
+		list := get(spec, name)
+		if list == nil || isNull(list) {
+			continue
+		}
+		at := list
+		if key, _ := own(spec, name); key != nil {
+			at = key
+		}
+		if list.Kind != yaml.SequenceNode {
+			return wrong(at, "the pod template of %s cannot be read: %s must be a list", obj, name)
+		}
+		for _, item := range list.Content {
+			if resolved(item).Kind != yaml.MappingNode {
+				return wrong(item, "the pod template of %s cannot be read: what is in %s must be keys with values", obj, name)
+			}
+		}
+	}
+	return nil
 }
 
 // podSpec reads the little of a pod template that says what it refers to, so that the rest may be as it is.

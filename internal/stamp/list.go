@@ -48,7 +48,7 @@ func parted(d *document) []*document {
 	}
 	kind, apiVersion := text(get(shell.root, "kind")), text(get(shell.root, "apiVersion"))
 	empty := get(shell.root, itemsKey)
-	if empty == nil || len(empty.Content) > 0 || apiVersion == "" || !strings.HasSuffix(kind, "List") {
+	if apiVersion == "" || !isList(shell.root, kind, apiVersion, empty) || len(empty.Content) > 0 {
 		return nil
 	}
 	if at := newEditor(around, shell).offset(empty); bracket >= 0 && at != bracket || bracket < 0 && !isNull(empty) {

@@ -12,7 +12,9 @@ import (
 type object struct {
 	node        *yaml.Node
 	group, kind string
-	ns, name    string
+	// name is what one is made of in the cluster, if that is where it gets it.
+	ns, name  string
+	generated bool
 	// shared tells that it, or a list around it, is written once for several places.
 	shared bool
 }
@@ -69,8 +71,8 @@ func (w *walk) visit(n *yaml.Node, kind, apiVersion string, shared bool, depth i
 	case apiVersion == "":
 		return wrong(at, "it is no Kubernetes object: %s without an apiVersion", kind)
 	}
-	if items := get(n, "items"); strings.HasSuffix(kind, "List") && items != nil && (items.Kind == yaml.SequenceNode || isNull(items)) {
-		_, written := own(n, "items")
+	if items := get(n, itemsKey); isList(n, kind, apiVersion, items) {
+		_, written := own(n, itemsKey)
 		shared = shared || written == nil || written.Kind == yaml.AliasNode || w.shared[items]
 		kind, apiVersion := ofItems(kind, apiVersion)
 		for _, item := range items.Content {
@@ -84,12 +86,27 @@ func (w *walk) visit(n *yaml.Node, kind, apiVersion string, shared bool, depth i
 	if !ok {
 		group = ""
 	}
+	name := text(get(n, "metadata", "name"))
 	w.found = append(w.found, &object{
 		node: n, group: group, kind: kind, shared: shared,
 		ns:   cmp.Or(text(get(n, "metadata", "namespace")), w.namespace),
-		name: cmp.Or(text(get(n, "metadata", "name")), text(get(n, "metadata", "generateName"))),
+		name: cmp.Or(name, text(get(n, "metadata", "generateName"))), generated: name == "",
 	})
 	return nil
+}
+
+// isList tells lists from objects of a kind that is called so, such as PriceList: those have names, or items that are none.
+// What is a list without any doubt has to have objects in it.
+func isList(n *yaml.Node, kind, apiVersion string, items *yaml.Node) bool {
+	switch {
+	case !strings.HasSuffix(kind, "List") || items == nil || items.Kind != yaml.SequenceNode && !isNull(items):
+		return false
+	case kind == "List" && apiVersion == "v1", kind == "ResourceList":
+		return true
+	case get(n, "metadata", "name") != nil, get(n, "metadata", "generateName") != nil:
+		return false
+	}
+	return !slices.ContainsFunc(items.Content, func(item *yaml.Node) bool { return resolved(item).Kind != yaml.MappingNode })
 }
 
 // Kind is a kind of workload: where its pod template stands. Of whatever version it is, that is the same.

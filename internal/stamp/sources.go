@@ -35,6 +35,9 @@ const (
 // sourceOf returns nil for an object that is none.
 func (o *Options) sourceOf(obj *object) (*source, error) {
 	meta := metav1.ObjectMeta{Namespace: obj.ns, Name: obj.name, Annotations: texts(get(obj.node, "metadata", "annotations"))}
+	if obj.generated { // nothing can refer to it by what it will be called
+		meta.Name = ""
+	}
 	var read reload.Source
 	switch obj.group + "/" + obj.kind {
 	case "/ConfigMap":
@@ -65,7 +68,7 @@ func (o *Options) sourceOf(obj *object) (*source, error) {
 		meta.Annotations = texts(get(obj.node, "spec", "template", "metadata", "annotations"))
 		return o.standIn(obj, meta)
 	case "external-secrets.io/" + externalSecret:
-		meta.Name = cmp.Or(text(get(obj.node, "spec", "target", "name")), obj.name)
+		meta.Name = cmp.Or(text(get(obj.node, "spec", "target", "name")), meta.Name)
 		if template := get(obj.node, "spec", "target", "template"); template != nil && !isNull(template) {
 			meta.Annotations = texts(get(template, "metadata", "annotations"))
 		}

@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,7 +22,8 @@ const NoConfigData = "no-config-data"
 // StampedSource is what a stamp tells of one source.
 type StampedSource struct {
 	// Kind is as manifests spell it. It is the kind of the object that was
-	// digested: of a Secret that is made of a SealedSecret, it is the latter.
+	// digested: of a Secret that is made of a SealedSecret, it is the latter. There
+	// can be several of one kind for one Secret.
 	Kind, Name string
 	Digest     Digest
 }
@@ -47,7 +49,7 @@ func Stamp(sources []StampedSource) string {
 	}
 	sorted := slices.Clone(sources)
 	slices.SortFunc(sorted, func(a, b StampedSource) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), bytes.Compare(a.Digest[:], b.Digest[:]))
 	})
 	e := newEncoder(sha256.New())
 	e.begin('p')

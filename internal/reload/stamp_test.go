@@ -23,6 +23,10 @@ func TestAStampStaysAsItIs(t *testing.T) {
 			t.Errorf("%v: %s, want %s", sources, got, want)
 		}
 	}
+	c := StampedSource{"Secret", "db", web.Digest}
+	if Stamp([]StampedSource{b, c}) != Stamp([]StampedSource{c, b}) || Stamp([]StampedSource{b, c}) == Stamp([]StampedSource{b}) {
+		t.Error("two of one name are not taken together, in whatever order they come")
+	}
 	if Stamp([]StampedSource{b, a}) != Stamp([]StampedSource{a, b}) {
 		t.Error("the order of the sources counts")
 	}

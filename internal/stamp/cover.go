@@ -9,27 +9,29 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// sources are all of a stream. Of one Secret there can be several, if some are what it is made of.
+// sources are all of a stream. Of one Secret there can be several: what it is made of, and what is merged into it.
 type sources map[reload.SourceKey][]*source
 
-// gather refuses to choose between two that are not alike.
+// gather refuses to choose between two that are the same object and not alike.
 func gather(documents []*document, read [][]*source) (sources, error) {
-	all := sources{}
+	type definition struct {
+		key          reload.SourceKey
+		kind, object string
+	}
+	all, defined := sources{}, map[definition]*source{}
 	var failed []error
 	for i := range documents {
-	next:
 		for _, src := range read[i] {
-			for _, before := range all[src.key] {
-				if before.kind != src.kind {
-					continue
-				}
-				if before.digest != src.digest {
-					failed = append(failed, &Error{File: src.file, Line: src.line, Text: fmt.Sprintf(
-						"%s is here a second time, with other data than in %s:%d", called(src.kind, src.key), before.file, before.line)})
-				}
-				continue next
+			is := definition{src.key, src.kind, src.object}
+			before, twice := defined[is]
+			switch {
+			case !twice || src.object == "":
+				defined[is] = src
+				all[src.key] = append(all[src.key], src)
+			case before.digest != src.digest:
+				failed = append(failed, &Error{File: src.file, Line: src.line, Text: fmt.Sprintf(
+					"%s is here a second time, with other data than in %s:%d", src.object, before.file, before.line)})
 			}
-			all[src.key] = append(all[src.key], src)
 		}
 	}
 	return all, errors.Join(failed...)

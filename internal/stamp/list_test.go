@@ -2,6 +2,7 @@ package stamp
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,35 @@ func TestTheItemsOfAListAreReadByThemselves(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, items); diff != "" {
 			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+	}
+}
+
+// What a Secret is made of counts in whatever order it is written, and each of it.
+func TestAllThatASecretIsMadeOfCounts(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/merged-secrets.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := strings.Split(strings.TrimSuffix(string(archive.Files[0].Data), "\n"), "\n---\n")
+	valueOf := func(documents []string) string {
+		out := stampText(t, optionsOf(t, []byte("all\nkey")), strings.Join(documents, "\n---\n")+"\n")
+		_, rest, _ := strings.Cut(out, "checksum/config: ")
+		value, _, _ := strings.Cut(rest, "\n")
+		return value
+	}
+	whole := valueOf(documents)
+	turned := slices.Clone(documents)
+	slices.Reverse(turned)
+	if value := valueOf(turned); value != whole {
+		t.Errorf("%s, and in the other order %s", whole, value)
+	}
+	if value := valueOf(slices.Delete(slices.Clone(documents), 2, 3)); value != whole {
+		t.Errorf("%s, and with the same object once %s", whole, value)
+	}
+	for _, left := range []int{0, 3, 4} {
+		if value := valueOf(slices.Delete(slices.Clone(documents), left, left+1)); value == whole {
+			t.Errorf("the same without document %d", left)
 		}
 	}
 }

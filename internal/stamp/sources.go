@@ -16,8 +16,10 @@ import (
 // source is an object that carries configuration, or from which one is made in the cluster.
 type source struct {
 	// key is that of the ConfigMap or Secret, and kind that of the object here.
-	key    reload.SourceKey
-	kind   string
+	key  reload.SourceKey
+	kind string
+	// object is what people call that, and empty if it gets its name in the cluster.
+	object string
 	digest reload.Digest
 	// empty tells that there is no data in it.
 	empty       bool
@@ -35,8 +37,9 @@ const (
 // sourceOf returns nil for an object that is none.
 func (o *Options) sourceOf(obj *object) (*source, error) {
 	meta := metav1.ObjectMeta{Namespace: obj.ns, Name: obj.name, Annotations: texts(get(obj.node, "metadata", "annotations"))}
+	named := obj.String()
 	if obj.generated { // nothing can refer to it by what it will be called
-		meta.Name = ""
+		named, meta.Name = "", ""
 	}
 	var read reload.Source
 	switch obj.group + "/" + obj.kind {
@@ -66,22 +69,22 @@ func (o *Options) sourceOf(obj *object) (*source, error) {
 		read = reload.FromSecret(&s, o.Key, o.Names)
 	case "bitnami.com/" + sealedSecret:
 		meta.Annotations = texts(get(obj.node, "spec", "template", "metadata", "annotations"))
-		return o.standIn(obj, meta)
+		return o.standIn(obj, named, meta)
 	case "external-secrets.io/" + externalSecret:
 		meta.Name = cmp.Or(text(get(obj.node, "spec", "target", "name")), meta.Name)
 		if template := get(obj.node, "spec", "target", "template"); template != nil && !isNull(template) {
 			meta.Annotations = texts(get(template, "metadata", "annotations"))
 		}
-		return o.standIn(obj, meta)
+		return o.standIn(obj, named, meta)
 	default:
 		return nil, nil
 	}
-	return &source{key: read.Key, kind: obj.kind, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, line: obj.node.Line}, nil
+	return &source{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, line: obj.node.Line}, nil
 }
 
 // standIn stands for the Secret that will be made. Its spec tells all that can be told of the content: the order and the
 // style in which it is written do not count.
-func (o *Options) standIn(obj *object, made metav1.ObjectMeta) (*source, error) {
+func (o *Options) standIn(obj *object, named string, made metav1.ObjectMeta) (*source, error) {
 	spec := get(obj.node, "spec")
 	if spec == nil {
 		return nil, wrong(obj.node, "%s has no spec", obj)
@@ -96,7 +99,7 @@ func (o *Options) standIn(obj *object, made metav1.ObjectMeta) (*source, error) 
 	}
 	sum := sha256.Sum256(canonical)
 	asSecret := reload.FromSecret(&corev1.Secret{ObjectMeta: made}, reload.DigestKey{}, o.Names)
-	return &source{key: asSecret.Key, kind: obj.kind, digest: reload.Digest(sum[:len(reload.Digest{})]), annotations: asSecret.Annotations, line: obj.node.Line}, nil
+	return &source{key: asSecret.Key, kind: obj.kind, object: named, digest: reload.Digest(sum[:len(reload.Digest{})]), annotations: asSecret.Annotations, line: obj.node.Line}, nil
 }
 
 // stringsIn reads what the API server takes as texts. Numbers and booleans are refused there, and so is what is no mapping.

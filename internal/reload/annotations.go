@@ -24,6 +24,17 @@ func ParsePolicy(own, template map[string]string, names Names) (Policy, []Proble
 	return policy, r.problems
 }
 
+// ReadAnnotations reads those of a workload and of its pod template, with all that
+// is wrong with them: as NewWorkload does, for who has no object.
+func ReadAnnotations(kind WorkloadKind, own, template map[string]string, all bool, names Names) (Policy, []Problem) {
+	policy, refused := ParsePolicy(own, template, names)
+	problems := problemsOf(kind, own, template, refused, names)
+	if all {
+		problems = append(problems, searchesIfAll(policy, own, template, names)...)
+	}
+	return policy, problems
+}
+
 type annotations struct {
 	values     map[string]string
 	inTemplate bool

@@ -46,6 +46,9 @@ func (o *Options) settle(documents []*document, all sources) ([]string, error) {
 	var notes []string
 	var failed []error
 	for _, d := range documents {
+		for _, about := range d.told {
+			notes = append(notes, (&Error{File: d.file.Name, Line: d.line + about.line - 1, Text: about.text}).Error())
+		}
 		for _, t := range d.found {
 			covered, told := o.cover(t, all)
 			t.value = reload.Stamp(covered)

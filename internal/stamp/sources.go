@@ -24,6 +24,7 @@ type source struct {
 	// empty tells that there is no data in it.
 	empty       bool
 	annotations reload.SourceAnnotations
+	told        []told
 	file        string
 	line        int
 }
@@ -79,7 +80,7 @@ func (o *Options) sourceOf(obj *object) (*source, error) {
 	default:
 		return nil, nil
 	}
-	return &source{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, line: obj.node.Line}, nil
+	return &source{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, told: toldOf(obj, nil, read.Problems), line: obj.node.Line}, nil
 }
 
 // standIn stands for the Secret that will be made. Its spec tells all that can be told of the content: the order and the

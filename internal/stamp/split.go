@@ -22,6 +22,11 @@ type document struct {
 	found []*target
 	// passed tells that there is a workload that gets none, because it is not opted in.
 	passed bool
+	// told is what is no mistake, and could be one.
+	told []told
+	// borrowers are workloads in it that have the pod template of another one, and lends those that others may have it of.
+	borrowers []*borrower
+	lends     []lender
 	// before stands for the document without the stamps.
 	before meaning
 	edits  []edit

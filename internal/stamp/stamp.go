@@ -32,6 +32,9 @@ type Options struct {
 	// Key is for Secrets. Without it they count only if PlainSecrets is set.
 	Key          reload.DigestKey
 	PlainSecrets bool
+
+	// lent are the pod templates that others have.
+	lent map[lender][]*borrower
 }
 
 // Missing is what follows from a source that pods need and that is not in the stream.
@@ -97,6 +100,7 @@ func (s *Stream) Stamp() (*Result, error) {
 		return err
 	})
 	s.rejoin(read, failed)
+	s.lend(failed)
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
@@ -180,7 +184,11 @@ func (o *Options) read(d *document) ([]*source, error) {
 			src.file, src.line = d.file.Name, d.line+src.line-1
 			sources = append(sources, src)
 		}
-		found, err := o.readTarget(edit, t, obj)
+		if src != nil {
+			d.told = append(d.told, src.told...)
+			src.told = nil
+		}
+		found, err := o.readTarget(d, edit, t, obj)
 		if errors.Is(err, errNotOptedIn) {
 			d.passed = true
 			continue

@@ -70,30 +70,39 @@ func (t *tree) find(obj *object, kind Kind) *template {
 var errNotOptedIn = errors.New("it is not opted in")
 
 // readTarget returns nil for an object that gets no stamp.
-func (o *Options) readTarget(edit func() *editor, t *tree, obj *object) (*target, error) {
+func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *object) (*target, error) {
 	kind, ok := o.kindOf(obj)
 	if !ok {
 		return nil, nil
 	}
+	borrows, problems := o.borrows(obj)
+	d.told = append(d.told, problems...)
+	if borrows != nil {
+		d.borrowers = append(d.borrowers, borrows)
+		return nil, nil
+	}
 	pods := t.find(obj, kind)
 	if pods == nil {
-		return nil, nil // a Rollout with a workloadRef has none
+		return nil, nil // such as that of a Rollout whose workloadRef names something else
 	}
-	written := get(pods.node, "spec")
-	if err := wellFormed(obj, written); err != nil {
+	specNode := get(pods.node, "spec")
+	if err := wellFormed(obj, specNode); err != nil {
 		return nil, err
 	}
-	spec, err := podSpec(written)
+	spec, err := podSpec(specNode)
 	if err != nil {
 		return nil, wrong(pods.node, "the pod template of %s cannot be read: %v", obj, err)
 	}
-	annotations := texts(get(pods.node, "metadata", "annotations"))
-	policy, _ := reload.ParsePolicy(texts(get(obj.node, "metadata", "annotations")), annotations, o.Names)
+	written := get(pods.node, "metadata", "annotations")
+	annotations := texts(written)
+	policy, wrongly := o.annotated(obj, written)
+	d.told = append(d.told, toldOf(obj, written, wrongly)...)
+	policy = o.lentPolicy(d, obj, policy)
 	if !policy.OptedIn(o.All) {
 		return nil, errNotOptedIn
 	}
 	found := &target{about: obj.String(), ns: obj.ns, line: obj.node.Line, policy: policy, references: reload.References(spec)}
-	if found.key, err = o.choose(obj, get(pods.node, "metadata", "annotations")); err != nil {
+	if found.key, err = o.choose(obj, written); err != nil {
 		return nil, wrong(pods.node, "%v", err)
 	}
 	if reload.IsStamp(annotations[found.key]) {

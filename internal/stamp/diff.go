@@ -100,6 +100,9 @@ func (c *cursor) hunk(b *strings.Builder, e edit, object extent, grown int) int 
 	if len(removed) == 0 {
 		from-- // as diff counts: behind this line
 	}
+	if len(added) == 0 {
+		to--
+	}
 	fmt.Fprintf(b, "@@ -%d,%d +%d,%d @@ %s\n", from, len(removed), to, len(added), e.target.about)
 	part := shown != whole || len(was) > 2*wide || len(is) > 2*wide
 	for _, side := range []struct {

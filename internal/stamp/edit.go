@@ -38,8 +38,26 @@ func apply(text []byte, edits []edit) []byte {
 	return append(out, text[last:]...)
 }
 
+// sortEdits puts what is added somewhere before what is taken away there.
 func sortEdits(all []edit) {
-	slices.SortFunc(all, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(all, func(a, b edit) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.end, b.end)) })
+}
+
+func apart(sorted []edit) bool {
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i].at < sorted[i-1].end {
+			return false
+		}
+	}
+	return true
+}
+
+// dropping are the edits that take away what another call has left.
+func (t *target) dropping() (all []edit) {
+	for _, d := range t.drops {
+		all = append(all, edit{at: d.from, end: d.to, target: t})
+	}
+	return all
 }
 
 // step is how much deeper something stands than what it is in, where nothing else shows it.

@@ -215,6 +215,7 @@ func (o *Options) place(d *document) error {
 			if t.value != t.present {
 				all = append(all, choose(t).with(t))
 			}
+			all = append(all, t.dropping()...)
 		}
 		sortEdits(all)
 		return all
@@ -228,7 +229,7 @@ func (o *Options) place(d *document) error {
 		}
 	}
 	d.edits = chosen(func(t *target) slot { return t.slots[0] })
-	if len(d.edits) == 0 || o.holds(d, apply(d.text, d.edits)) {
+	if len(d.edits) == 0 || o.holds(d, d.edits) {
 		return nil
 	}
 	right := map[*target]slot{}
@@ -240,7 +241,7 @@ func (o *Options) place(d *document) error {
 		right[t] = t.slots[i]
 	}
 	d.edits = chosen(func(t *target) slot { return right[t] })
-	if !o.holds(d, apply(d.text, d.edits)) {
+	if !o.holds(d, d.edits) {
 		return d.found[0].nowhere()
 	}
 	return nil
@@ -249,14 +250,17 @@ func (o *Options) place(d *document) error {
 // alone tells whether a slot is right for one target, the others as they are.
 func (o *Options) alone(d *document, t *target, s slot) bool {
 	others := &document{file: d.file, text: d.text, list: d.list, before: d.before}
+	edits := []edit{s.with(t)}
 	for _, other := range d.found {
+		edits = append(edits, other.dropping()...)
 		same := *other
 		if other != t {
 			same.value = other.present
 		}
 		others.found = append(others.found, &same)
 	}
-	return o.holds(others, apply(d.text, []edit{s.with(t)}))
+	sortEdits(edits)
+	return o.holds(others, edits)
 }
 
 func (t *target) nowhere() error {

@@ -32,6 +32,9 @@ type target struct {
 	present string
 	// slots are places for it, the best one first.
 	slots []slot
+	// drops are stamps that another call has left there, and dropped their keys.
+	drops   []extent
+	dropped []string
 	// extent is that of the object, if other ones may be on its lines.
 	extent extent
 }
@@ -108,9 +111,15 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 	if reload.IsStamp(annotations[found.key]) {
 		found.present = annotations[found.key]
 	}
-	found.slots, err = edit().slots(obj, pods, found.key)
+	if found.slots, err = edit().slots(obj, pods, found.key); err != nil {
+		return nil, err
+	}
 	found.extent = edit().extentOf(obj.node)
-	return found, err
+	if _, meta := own(pods.node, "metadata"); meta != nil {
+		_, here := own(meta, "annotations")
+		d.told = append(d.told, edit().drop(found, obj, here)...)
+	}
+	return found, nil
 }
 
 // wellFormed refuses what is no list where one must be: what is in it would be left out without notice.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -13,7 +14,7 @@ type meaning [sha256.Size]byte
 
 // meaningOf leaves out the annotation of each pod template. Where it is the only one, annotations count like none at all, and
 // so does metadata that has nothing else.
-func meaningOf(t *tree, stamped map[*yaml.Node]string) meaning {
+func meaningOf(t *tree, stamped map[*yaml.Node][]string) meaning {
 	p := printer{Hash: sha256.New(), stamped: stamped}
 	if t.root != nil {
 		p.node(t.root)
@@ -23,7 +24,7 @@ func meaningOf(t *tree, stamped map[*yaml.Node]string) meaning {
 
 type printer struct {
 	hash.Hash
-	stamped map[*yaml.Node]string
+	stamped map[*yaml.Node][]string
 }
 
 func (p *printer) text(s string) {
@@ -33,10 +34,10 @@ func (p *printer) text(s string) {
 
 func (p *printer) node(n *yaml.Node) {
 	p.begin(n)
-	if key, ok := p.stamped[n]; ok {
-		p.without(n, "metadata", func(meta *yaml.Node) bool { return bareMeta(meta, key) }, func(meta *yaml.Node) {
-			p.without(meta, "annotations", func(annotations *yaml.Node) bool { return bare(annotations, key) }, func(annotations *yaml.Node) {
-				p.without(annotations, key, func(*yaml.Node) bool { return true }, nil)
+	if keys, ok := p.stamped[n]; ok {
+		p.without(n, []string{"metadata"}, func(meta *yaml.Node) bool { return bareMeta(meta, keys) }, func(meta *yaml.Node) {
+			p.without(meta, []string{"annotations"}, func(annotations *yaml.Node) bool { return bare(annotations, keys) }, func(annotations *yaml.Node) {
+				p.without(annotations, keys, func(*yaml.Node) bool { return true }, nil)
 			})
 		})
 		return
@@ -54,14 +55,14 @@ func (p *printer) begin(n *yaml.Node) {
 	p.text(n.Anchor)
 }
 
-// without walks a mapping, of which the value of one key is left out, or walked another way.
-func (p *printer) without(mapping *yaml.Node, name string, left func(*yaml.Node) bool, other func(*yaml.Node)) {
-	key, value := own(mapping, name)
+// without walks a mapping, of which the values of some keys are left out, or walked another way.
+func (p *printer) without(mapping *yaml.Node, names []string, left func(*yaml.Node) bool, other func(*yaml.Node)) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
 		switch {
-		case mapping.Content[i] != key:
-			p.node(mapping.Content[i])
-			p.node(mapping.Content[i+1])
+		case !isOneOf(key, names):
+			p.node(key)
+			p.node(value)
 		case left(value):
 		case value.Kind != yaml.MappingNode:
 			p.node(key)
@@ -75,32 +76,48 @@ func (p *printer) without(mapping *yaml.Node, name string, left func(*yaml.Node)
 	p.Write([]byte{0})
 }
 
-func bareMeta(meta *yaml.Node, key string) bool {
-	_, annotations := own(meta, "annotations")
-	return isNull(meta) || meta.Kind == yaml.MappingNode && (len(meta.Content) == 0 || len(meta.Content) == 2 && annotations != nil && bare(annotations, key))
+func isOneOf(key *yaml.Node, names []string) bool {
+	key = resolved(key)
+	return key.Kind == yaml.ScalarNode && slices.Contains(names, key.Value)
 }
 
-func bare(annotations *yaml.Node, key string) bool {
-	_, value := own(annotations, key)
-	return isNull(annotations) || annotations.Kind == yaml.MappingNode && (len(annotations.Content) == 0 || len(annotations.Content) == 2 && value != nil)
+func bareMeta(meta *yaml.Node, keys []string) bool {
+	_, annotations := own(meta, "annotations")
+	return isNull(meta) || meta.Kind == yaml.MappingNode && (len(meta.Content) == 0 || len(meta.Content) == 2 && annotations != nil && bare(annotations, keys))
+}
+
+func bare(annotations *yaml.Node, keys []string) bool {
+	if annotations.Kind != yaml.MappingNode {
+		return isNull(annotations)
+	}
+	for i := 0; i+1 < len(annotations.Content); i += 2 {
+		if !isOneOf(annotations.Content[i], keys) {
+			return false
+		}
+	}
+	return true
 }
 
 // stampedIn are the pod templates of a document that have a stamp or get one, with the annotation.
-func (o *Options) stampedIn(t *tree, objects []*object, found []*target) map[*yaml.Node]string {
-	all := map[*yaml.Node]string{}
+func (o *Options) stampedIn(t *tree, objects []*object, found []*target) map[*yaml.Node][]string {
+	all := map[*yaml.Node][]string{}
 	for _, target := range found {
 		obj := objects[target.order]
 		if kind, ok := o.kindOf(obj); ok {
 			if pods := t.find(obj, kind); pods != nil {
-				all[pods.node] = target.key
+				all[pods.node] = append([]string{target.key}, target.dropped...)
 			}
 		}
 	}
 	return all
 }
 
-// holds tells whether a text is what the document was, and the stamps.
-func (o *Options) holds(d *document, text []byte) bool {
+// holds tells whether a document with edits is what it was, and the stamps.
+func (o *Options) holds(d *document, edits []edit) bool {
+	return apart(edits) && o.reads(d, apply(d.text, edits))
+}
+
+func (o *Options) reads(d *document, text []byte) bool {
 	t, err := parse(text)
 	if err != nil {
 		return false
@@ -133,5 +150,10 @@ func (o *Options) stands(t *tree, obj *object, want *target) bool {
 		return false
 	}
 	pods := t.find(obj, kind)
-	return pods != nil && obj.String() == want.about && text(get(pods.node, "metadata", "annotations", want.key)) == want.value
+	if pods == nil || obj.String() != want.about {
+		return false
+	}
+	annotations := get(pods.node, "metadata", "annotations")
+	gone := !slices.ContainsFunc(want.dropped, func(key string) bool { return get(annotations, key) != nil })
+	return gone && text(get(annotations, want.key)) == want.value
 }

@@ -28,7 +28,7 @@ spec:
 	}
 	d := s.documents[0]
 	right := string(apply(d.text, d.edits))
-	if !s.options.holds(d, []byte(right)) {
+	if !s.options.reads(d, []byte(right)) {
 		t.Fatalf("what is right is refused:\n%s", right)
 	}
 	for about, change := range map[string][]string{
@@ -51,12 +51,12 @@ spec:
 		if wrong == right {
 			t.Errorf("%s: nothing is changed", about)
 		}
-		if s.options.holds(d, []byte(wrong)) {
+		if s.options.reads(d, []byte(wrong)) {
 			t.Errorf("%s is taken for right:\n%s", about, wrong)
 		}
 	}
 	comment := strings.Replace(right, "# a comment", "#", 1)
-	if !s.options.holds(d, []byte(comment)) {
+	if !s.options.reads(d, []byte(comment)) {
 		t.Error("comments count, although the parser moves them about")
 	}
 }

@@ -98,15 +98,32 @@ func (o *Options) cover(t *target, all sources) ([]reload.StampedSource, []lack)
 		}
 	}
 	// What it names without referring to it, in a list of the annotations.
-	if len(t.policy.Named()) > 0 {
-		for key := range all {
-			if key.Namespace == t.ns && t.policy.Names(key.Local()) && !t.refers(key.Local()) {
-				add(key, false)
-			}
+	for key := range t.named(all) {
+		if !t.refers(key.Local()) {
+			add(key, false)
 		}
 	}
 	slices.SortStableFunc(lacks, func(a, b lack) int { return strings.Compare(a.text, b.text) })
 	return covered, lacks
+}
+
+// named looks through all sources for the expressions among the names alone.
+func (t *target) named(all sources) map[reload.SourceKey]bool {
+	found := map[reload.SourceKey]bool{}
+	for _, kind := range reload.SourceKinds() {
+		for _, name := range t.policy.ExactNames(kind) {
+			found[reload.SourceKey{Kind: kind, Namespace: t.ns, Name: name}] = true
+		}
+		if len(t.policy.Patterns(kind)) == 0 {
+			continue
+		}
+		for key := range all {
+			if key.Kind == kind && key.Namespace == t.ns && t.policy.Names(key.Local()) {
+				found[key] = true
+			}
+		}
+	}
+	return found
 }
 
 func (t *target) refers(key reload.LocalKey) bool {

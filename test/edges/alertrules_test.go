@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/reroll-dev/reroll/test/dashboard"
 	"github.com/reroll-dev/reroll/test/harness"
 	"github.com/reroll-dev/reroll/test/stage"
 )
@@ -170,7 +171,7 @@ func (p *place) rules() map[string]rule {
 // past is what a Prometheus has scraped, by a clock of our own: what is served stays the same for some minutes.
 type past struct {
 	now     int64
-	scrapes []scrape
+	scrapes []dashboard.Scrape
 }
 
 const interval = 30
@@ -178,7 +179,7 @@ const interval = 30
 func (h *past) hold(minutes int, texts ...string) *past {
 	for range minutes * 60 / interval {
 		for i, text := range texts {
-			h.scrapes = append(h.scrapes, scrape{At: h.now, Labels: map[string]string{"namespace": "reroll", "pod": fmt.Sprintf("reroll-%d", i), "job": "reroll-reroll"}, Text: text})
+			h.scrapes = append(h.scrapes, dashboard.Scrape{At: h.now, Labels: map[string]string{"namespace": "reroll", "pod": fmt.Sprintf("reroll-%d", i), "job": "reroll-reroll"}, Text: text})
 		}
 		h.now += interval
 	}
@@ -189,7 +190,7 @@ func (h *past) hold(minutes int, texts ...string) *past {
 func (p *place) fires(ask *promql, h *past) []string {
 	p.Helper()
 	rules := p.rules()
-	q := question{Expressions: map[string]string{}, Scrapes: h.scrapes}
+	q := dashboard.Question{Expressions: map[string]string{}, Scrapes: h.scrapes}
 	for at := int64(0); at < h.now; at += interval {
 		q.Times = append(q.Times, at)
 	}

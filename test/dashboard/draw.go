@@ -15,11 +15,13 @@ const (
 	columns         = 24
 	titleHeight     = 26.0
 	axisWidth       = 66.0
-	axisHeight      = 18.0
+	axisHeight      = 20.0
 	legendRow       = 16.0
 	legendFont      = 11.0
+	// As high is what is drawn at least.
+	least = 60.0
 	// A letter is about so wide, of a font that is not known here.
-	letter = 0.57
+	letter = 0.62
 )
 
 // The colours can be read on the white of the panels.
@@ -89,7 +91,7 @@ func (d *drawing) panel(p Panel, answers map[string]Answer) error {
 		return nil
 	}
 	d.put(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="3" fill="white" stroke="#d0d7de"/>`, b.left, b.top, b.width, b.height)
-	d.text(b.left+9, b.top+17, `font-weight="bold"`, p.Title)
+	d.text(b.left+9, b.top+17, fmt.Sprintf(`font-weight="bold" font-size="%.0f"`, legendFont), p.Title)
 	lines, err := p.lines(answers)
 	if err != nil {
 		return err
@@ -157,8 +159,11 @@ func (d *drawing) timeseries(p Panel, b box, lines []line) error {
 		return err
 	}
 	entries, rows := legend(lines, b.width-18)
-	plot := box{b.left + axisWidth, b.top + titleHeight + 4, b.width - axisWidth - 14, 0}
+	plot := box{b.left + axisWidth, b.top + titleHeight + 4, b.width - axisWidth - 24, 0}
 	plot.height = b.bottom() - plot.top - axisHeight - legendRow*float64(rows) - 8
+	if plot.height < least {
+		return fmt.Errorf("the legend of its %d lines leaves no room", len(lines))
+	}
 	ticks := s.ticks(most)
 	top := ticks[len(ticks)-1]
 	for _, v := range ticks {
@@ -187,7 +192,7 @@ func (d *drawing) timeAxis(plot box) {
 	for at := int64(0); at <= length; at += every {
 		x := plot.left + plot.width*float64(at)/float64(length)
 		d.put(`<path d="M%.1f %.1fV%.1f" stroke="%s"/>`, x, plot.top, plot.bottom(), grid)
-		d.text(x, plot.bottom()+14, fmt.Sprintf(`text-anchor="middle" font-size="%.0f" fill="%s"`, legendFont, faint), clock(at))
+		d.text(x, plot.bottom()+16, fmt.Sprintf(`text-anchor="middle" font-size="%.0f" fill="%s"`, legendFont, faint), clock(at))
 	}
 }
 
@@ -203,6 +208,9 @@ func (d *drawing) curve(plot box, l line, top float64, nth int) {
 		to := from
 		var path strings.Builder
 		for ; to < len(l.values) && !math.IsNaN(l.values[to]); to++ {
+			if level(l.values, to) && to > from {
+				continue
+			}
 			fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(1, to-from)], x(to), y(l.values[to]))
 		}
 		if to == from+1 {
@@ -213,6 +221,11 @@ func (d *drawing) curve(plot box, l line, top float64, nth int) {
 		}
 		from = to
 	}
+}
+
+// level tells whether a value is no other than those on both sides of it, so that a line needs no corner there.
+func level(values []float64, i int) bool {
+	return i > 0 && i+1 < len(values) && values[i-1] == values[i] && values[i] == values[i+1]
 }
 
 func colourOf(i int) string { return palette()[i%len(palette())] }

@@ -50,7 +50,7 @@ func (p Panel) lines(answers map[string]Answer) ([]line, error) {
 	return all, errors.Join(errs...)
 }
 
-// lines are those of one expression. One without any number has no line in a legend either.
+// lines are those of one expression. One without any number is in the legend, too.
 func (t Target) lines(a Answer) ([]line, error) {
 	byLabels := map[string]*line{}
 	for at, found := range a.Found {
@@ -70,9 +70,7 @@ func (t Target) lines(a Answer) ([]line, error) {
 	}
 	var all []line
 	for _, l := range byLabels {
-		if l.something() {
-			all = append(all, *l)
-		}
+		all = append(all, *l)
 	}
 	slices.SortFunc(all, func(a, b line) int { return strings.Compare(a.name, b.name) })
 	return all, nil

@@ -59,7 +59,7 @@ cluster-down: linux preflight ## End it, and a demo that was kept
 	@bin/throwaway down
 
 ##@ Build
-.PHONY: build image release-dry-run generate
+.PHONY: build image release-dry-run generate dashboard-picture
 
 build: preflight ## The binary, in bin/
 	@$(GO_SH) build -ldflags '$(LDFLAGS)' -o bin/reroll ./cmd/reroll
@@ -98,6 +98,9 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 	done
 	@$(GO_SH) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
 	@$(GO_SH) run ./tools/values > charts/reroll/README.md.new && mv charts/reroll/README.md.new charts/reroll/README.md
+
+dashboard-picture: linux preflight ## docs/dashboard.svg: the panels of the dashboard, from a controller at work on a throwaway cluster (ten minutes)
+	@$(GO_SH) run ./test/dashboard/picture
 
 ##@ Check
 .PHONY: test lint verify test-image test-release test-edges test-oldest test-gitops histories mutants
@@ -169,7 +172,7 @@ clean-cache: ## Remove the built Kubernetes from the user's cache folder
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/reroll/cluster"
 
 help: ## This list
-	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' Makefile
 
 preflight:
 	@$(GO_SH) sources -test ./...

@@ -286,6 +286,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.resume()
 	// Writes are not cut off by the end of the context: an answer that is not read is a change that is not known.
 	writing := context.WithoutCancel(ctx)
+	c.queue.begin()
 	for range workers {
 		running.Go(func() { c.work(writing, ctx.Done()) })
 	}

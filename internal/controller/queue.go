@@ -28,6 +28,8 @@ type queue struct {
 	// was later than it was due.
 	queued func()
 	waited func(late time.Duration)
+	// began is since when there is somebody who looks.
+	began time.Time
 }
 
 // item is one workload that waits.
@@ -50,6 +52,13 @@ func newQueue(c clock.Clock) *queue {
 		queued:  func() {},
 		waited:  func(time.Duration) {},
 	}
+}
+
+// begin says that somebody looks from now on. What was due before, in an instance that stood by, is not late until now.
+func (q *queue) begin() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.began = q.clock.Now()
 }
 
 // add asks for a look at a workload when it has been quiet for settle, but no later than most after the first time it
@@ -244,7 +253,11 @@ func (q *queue) take(h *byDue) reload.WorkloadKey {
 	heap.Pop(h)
 	delete(q.waiting, it.key)
 	q.busy[it.key] = struct{}{}
-	q.waited(q.clock.Since(it.due))
+	due := it.due
+	if due.Before(q.began) {
+		due = q.began
+	}
+	q.waited(q.clock.Since(due))
 	if len(q.order)+len(q.behind) > 0 {
 		// Another worker may have slept through the wake-up that this one took.
 		select {

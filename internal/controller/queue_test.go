@@ -104,6 +104,21 @@ func TestWhatIsDueFirstComesFirst(t *testing.T) {
 	}
 }
 
+func TestWhatIsDueBeforeSomebodyLooksIsLateFromThenOn(t *testing.T) {
+	q, clock := newTestQueue()
+	var late []time.Duration
+	q.waited = func(by time.Duration) { late = append(late, by) }
+	q.add(named("before"), settle, most)
+	clock.Step(time.Hour)
+	q.begin()
+	q.add(named("after"), settle, most)
+	clock.Step(settle + 2*time.Second)
+	due(q)
+	if len(late) != 2 || late[0] != settle+2*time.Second || late[1] != 2*time.Second {
+		t.Errorf("late by %v", late)
+	}
+}
+
 func TestRetriesComeLaterEachTimeUpToFiveMinutesForEver(t *testing.T) {
 	q, clock := newTestQueue()
 	last := time.Duration(0)

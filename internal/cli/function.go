@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/reroll-dev/reroll/internal/stamp"
 )
 
 // resourceList is what a KRM function reads, as far as it is not looked at as manifests.
@@ -19,19 +20,35 @@ type resourceList struct {
 	} `yaml:"functionConfig"`
 }
 
-// configure takes flags from the functionConfig of what is read, and leaves it to be read again.
-func (s *stamping) configure(cmd *cobra.Command, files []string) error {
+// readFunction reads a ResourceList. Its functionConfig has the flags, so it is looked at first, and without the items: they
+// can be long.
+func (s *stamping) readFunction(cmd *cobra.Command, files []string) (*stamp.Stream, error) {
 	if len(files) > 0 || s.inPlace || s.check {
-		return usageError{errors.New("--function reads standard input and writes standard output: give no files, no --in-place and no --check")}
+		return nil, usageError{errors.New("--function reads standard input and writes standard output: give no files, no --in-place and no --check")}
 	}
-	var all bytes.Buffer
-	if _, err := all.ReadFrom(cmd.InOrStdin()); err != nil {
-		return exitError{"stdin: " + err.Error(), codeUnreadable}
+	var failed error
+	stream, err := stamp.ReadFunction("stdin", cmd.InOrStdin(), func(around *yaml.Node) (stamp.Options, error) {
+		if failed = configure(cmd, around); failed == nil {
+			failed = s.prepare(nil)
+		}
+		return s.options, failed
+	})
+	switch {
+	case failed != nil:
+		return nil, failed
+	case err != nil:
+		return nil, unreadable(stdin, err)
 	}
-	cmd.SetIn(&all)
+	return stream, nil
+}
+
+// configure takes flags from the functionConfig.
+func configure(cmd *cobra.Command, around *yaml.Node) error {
 	var list resourceList
-	if err := yaml.Unmarshal(all.Bytes(), &list); err != nil {
-		return exitError{"stdin: " + err.Error(), codeUnreadable}
+	if around != nil {
+		if err := around.Decode(&list); err != nil {
+			return exitError{"stdin: " + err.Error(), codeUnreadable}
+		}
 	}
 	if list.Kind != "ResourceList" {
 		return exitError{fmt.Sprintf("stdin: it is no ResourceList, which --function needs, but %q", list.Kind), codeUnreadable}

@@ -70,7 +70,8 @@ func TestWhatAFunctionRefuses(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"a: [":         "stdin: yaml: line 1",
+		"a: [": "stdin:1: it is not YAML",
+		functionItems + functionPods + "{}\n kind: b": "stdin:22: it is not YAML",
 		"kind: Secret": `stdin: it is no ResourceList, which --function needs, but "Secret"`,
 	} {
 		if stdout, err := runFunction(in); err == nil || stdout != "" || !strings.Contains(err.Error(), want) {
@@ -81,5 +82,60 @@ func TestWhatAFunctionRefuses(t *testing.T) {
 		if _, err := runFunction("", args...); err == nil || !strings.Contains(err.Error(), "--function reads standard input") {
 			t.Errorf("%s: %v", args, err)
 		}
+	}
+}
+
+// Nobody has a file with the lines that a function reads: what is told of an item has its number in front of it, and the file that it
+// is from, where whoever runs the function says so.
+func TestWhatAFunctionTellsHasTheItem(t *testing.T) {
+	const spec = "{all: true}\n"
+	edit := func(from, to string) string {
+		t.Helper()
+		if !strings.Contains(functionItems, from) {
+			t.Fatalf("%q is not in the items", from)
+		}
+		return strings.Replace(functionItems, from, to, 1) + functionPods + spec
+	}
+	const named = "{name: web, annotations: {internal.config.kubernetes.io/path: deploy/web.yaml}}"
+	for about, tc := range map[string]struct{ in, want string }{
+		"a note":      {edit("kind: ConfigMap\n  metadata: {name: web}", "kind: ConfigMap\n  metadata: {name: other}"), "items[1] of stdin:8: Deployment web: ConfigMap web, which it needs"},
+		"a mistake":   {edit(`{a: "1"}`, "{a: 1}"), `items[0] of stdin:7: the value of key "a" is no text`},
+		"no kind":     {edit("kind: Deployment", "type: Deployment"), "items[1] of stdin:8: it is no Kubernetes object: it has no kind"},
+		"a key twice": {edit("  spec:", "  spec: {}\n  spec:"), `items[1] of stdin:12: key "spec" is here a second time`},
+		"not YAML":    {edit("  metadata: {name: web}\n  spec:", "  metadata: {name: web\n  spec:"), "items[1] of stdin:10: it is not YAML"},
+		"a note about a file": {
+			strings.Replace(edit("{name: web}\n  spec:", named+"\n  spec:"), "{name: web}\n  data", "{name: other}\n  data", 1),
+			"deploy/web.yaml, items[1] of stdin:8: Deployment web: ConfigMap web, which it needs",
+		},
+		"a mistake in a file": {
+			edit("{name: web}\n  data: {a: \"1\"}", "{name: web, annotations: {config.kubernetes.io/path: deploy/page.yaml}}\n  data: {a: 1}"),
+			`deploy/page.yaml, items[0] of stdin:7: the value of key "a" is no text`,
+		},
+	} {
+		stdout, err := runFunction(tc.in)
+		told := stdout
+		if err != nil {
+			told = err.Error()
+		}
+		if !strings.Contains("\n"+told, "\n"+tc.want) {
+			t.Errorf("%s: %s", about, told)
+		}
+	}
+}
+
+// In braces there can be two items in a line, and then none of them is named.
+func TestAFunctionReadsBraces(t *testing.T) {
+	in := func(key string) string {
+		return `{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [` +
+			`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"a": ` + key + `}}, ` +
+			`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"template": {"spec": {` +
+			`"containers": [{"name": "app", "envFrom": [{"configMapRef": {"name": "web"}}]}]}}}}], "functionConfig": {"spec": {"all": true}}}` + "\n"
+	}
+	stdout, err := runFunction(in(`"1"`))
+	if want := strings.Replace(in(`"1"`), `{"spec": {"containers"`, `{"metadata": {"annotations": {"checksum/config": "reroll1:c2c1f58bbc9c02e306249810d08aad40"}}, "spec": {"containers"`, 1); err != nil || stdout != want {
+		t.Errorf("%v, %s", err, stdout)
+	}
+	if _, err := runFunction(in("1")); err == nil || !strings.Contains(err.Error(), "\nstdin:1: the value of key \"a\" is no text") {
+		t.Error(err)
 	}
 }

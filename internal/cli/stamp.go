@@ -59,15 +59,16 @@ The exit code is 0 if all went well, 1 if --check found something to stamp, and 
   %[1]s stamp --in-place deploy/*.yaml
   %[1]s stamp --check deploy/*.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+			read := s.readFiles
 			if s.function {
-				if err := s.configure(cmd, args); err != nil {
-					return err
-				}
+				read = s.readFunction
 			}
-			if err := s.validate(args); err != nil {
-				return usageError{err}
+			stream, err := read(cmd, args)
+			if err != nil {
+				return err
 			}
-			return s.run(cmd, args)
+			return s.run(cmd, stream)
 		},
 	}
 	s.bind(cmd.Flags())
@@ -148,14 +149,54 @@ const stdin = "-"
 // garbage is how much there may be, in percent of what is in use, which is the text of all manifests.
 const garbage = 40
 
-func (s *stamping) run(cmd *cobra.Command, files []string) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+// prepare takes what was given, and reads the key.
+func (s *stamping) prepare(files []string) error {
+	if err := s.validate(files); err != nil {
+		return usageError{err}
+	}
+	if s.keyFile == "" {
+		return nil
+	}
+	random, err := os.ReadFile(s.keyFile)
+	if err != nil {
+		err = errors.Unwrap(err)
+	} else {
+		s.options.Key, err = reload.NewDigestKey(random)
+	}
+	if err != nil {
+		return exitError{fmt.Sprintf("--key-file=%s: %v", s.keyFile, err), codeUnreadable}
+	}
+	return nil
+}
+
+func (s *stamping) readFiles(cmd *cobra.Command, files []string) (*stamp.Stream, error) {
+	if err := s.prepare(files); err != nil {
+		return nil, err
+	}
 	if len(files) == 0 {
 		files = []string{stdin}
 	}
-	result, err := s.stamp(files, cmd.InOrStdin())
+	stream := stamp.New(s.options)
+	for _, file := range files {
+		if err := readInto(stream, file, cmd.InOrStdin()); err != nil {
+			return nil, unreadable(file, err)
+		}
+	}
+	return stream, nil
+}
+
+// unreadable says which file it is, unless the error does.
+func unreadable(file string, err error) error {
+	if _, told := errors.AsType[*stamp.Error](err); told {
+		return exitError{"nothing is stamped:\n" + err.Error(), codeUnreadable}
+	}
+	return exitError{file + ": " + err.Error(), codeUnreadable}
+}
+
+func (s *stamping) run(cmd *cobra.Command, stream *stamp.Stream) error {
+	result, err := stream.Stamp()
 	if err != nil {
-		return exitError{err.Error(), codeUnreadable}
+		return exitError{"nothing is stamped:\n" + err.Error(), codeUnreadable}
 	}
 	for _, note := range result.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), note)
@@ -174,29 +215,6 @@ func (s *stamping) run(cmd *cobra.Command, files []string) error {
 		return exitError{err.Error(), codeUnreadable}
 	}
 	return nil
-}
-
-func (s *stamping) stamp(files []string, in io.Reader) (*stamp.Result, error) {
-	if s.keyFile != "" {
-		random, err := os.ReadFile(s.keyFile)
-		if err != nil {
-			return nil, fmt.Errorf("--key-file=%s: %w", s.keyFile, errors.Unwrap(err))
-		}
-		if s.options.Key, err = reload.NewDigestKey(random); err != nil {
-			return nil, fmt.Errorf("--key-file=%s: %w", s.keyFile, err)
-		}
-	}
-	stream := stamp.New(s.options)
-	for _, file := range files {
-		if err := readInto(stream, file, in); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-	}
-	result, err := stream.Stamp()
-	if err != nil {
-		return nil, fmt.Errorf("nothing is stamped:\n%w", err)
-	}
-	return result, nil
 }
 
 func readInto(stream *stamp.Stream, file string, in io.Reader) error {

@@ -10,7 +10,7 @@ func TestWhatStampTakesGrowsWithTheInput(t *testing.T) {
 	for _, form := range forms() {
 		t.Run(form.name, func(t *testing.T) {
 			small, large := form.of(many(objects)), form.of(many(times*objects))
-			few, more := stampInChild(t, small, objects), stampInChild(t, large, times*objects)
+			few, more := stampInChild(t, form, small, objects), stampInChild(t, form, large, times*objects)
 			ratio := (more.heap - few.heap) / float64(len(large)-len(small))
 			t.Logf("%.1f s, and %.1f s for %d times the objects; %.1f bytes of heap for each more of the input", few.cpu, more.cpu, times, ratio)
 			if more.cpu > twice*times*few.cpu {

@@ -20,6 +20,8 @@ type list struct {
 	inBraces bool
 	// parts are the documents: the items, and as shells what is in front of them, between them and behind them.
 	parts []*document
+	// function tells that it was given to a function, so that nobody has a file with its lines.
+	function bool
 	// failed tells that a part could not be read by itself.
 	failed atomic.Bool
 }

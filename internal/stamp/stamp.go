@@ -137,9 +137,10 @@ func (s *Stream) rejoin(read [][]*source, failed []error) {
 			for j := range d.list.parts {
 				read[i+j] = nil
 			}
+			l := d.list
 			var err error
-			read[i], err = s.options.read(d.list.join())
-			failed[i] = d.in(err)
+			read[i], err = s.options.read(l.join())
+			failed[i] = l.atItem(d.in(err))
 		}
 	}
 }
@@ -173,6 +174,7 @@ func (o *Options) read(d *document) ([]*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.nameOrigin(objects)
 	edit := sync.OnceValue(func() *editor { return newEditor(d.text, t) })
 	var sources []*source
 	for i, obj := range objects {

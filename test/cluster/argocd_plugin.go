@@ -8,14 +8,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ArgoCDPlugin is a config management plugin of Argo CD.
 type ArgoCDPlugin struct {
 	// Name is the one in its configuration, which names its socket.
 	Name string
-	// Config is the text of its plugin.yaml.
-	Config string
+	// Config are the files of its folder of configuration, plugin.yaml among them, which name that as it is in a sidecar.
+	Config map[string]string
 	// Programs are the paths of what its commands call, by the name that they call it by.
 	Programs map[string]string
 }
@@ -32,7 +33,11 @@ func (c *Cluster) StartArgoCDPlugin(ctx context.Context, plugin ArgoCDPlugin, pr
 	if err := os.MkdirAll(programs, 0o700); err != nil {
 		return err
 	}
-	failed := []error{os.WriteFile(filepath.Join(home, "plugin.yaml"), []byte(plugin.Config), 0o600)}
+	var failed []error
+	for name, text := range plugin.Config {
+		text = strings.ReplaceAll(text, "/home/argocd/cmp-server/config", home)
+		failed = append(failed, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
+	}
 	for name, path := range plugin.Programs {
 		failed = append(failed, os.Symlink(path, filepath.Join(programs, name)))
 	}

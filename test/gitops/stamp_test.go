@@ -50,13 +50,13 @@ func (s *site) startStamper(ctx context.Context) error {
 		return err
 	}
 	return s.Cluster.StartArgoCDPlugin(ctx, cluster.ArgoCDPlugin{
-		Name: stamper, Config: config.Data["plugin.yaml"],
+		Name: stamper, Config: config.Data,
 		Programs: map[string]string{"reroll": binary, "kustomize": clients.Kustomize, "helm": clients.Helm3},
 	}, os.Stderr)
 }
 
 const (
-	stampedBuild    = "resources: [settings.yaml, web.yaml]\n"
+	stampedBuild    = "resources: [base/settings.yaml, web.yaml]\n"
 	stampedSettings = `
 apiVersion: v1
 kind: ConfigMap
@@ -155,37 +155,31 @@ func TestAPluginOfArgoCDStampsWhatItRenders(t *testing.T) {
 	p := newPlace(t)
 	repo := p.newRepository()
 	a := p.deployStamped(repo)
-	first, rolls := a.brings("web", files{"kustomization.yaml": stampedBuild, "settings.yaml": stampedSettings, "web.yaml": stampedWeb})
+	const settings = "base/settings.yaml"
+	first, rolls := a.brings("web", files{"kustomization.yaml": stampedBuild, settings: stampedSettings, "web.yaml": stampedWeb})
 	if !strings.HasPrefix(first, reload.StampPrefix) || rolls != 0 {
 		t.Fatalf("the stamp is %q after %d rollouts", first, rolls)
 	}
-	if stamp, rolls := a.brings("another label", files{"settings.yaml": strings.Replace(stampedSettings, "once", "twice", 1)}); stamp != first || rolls != 0 {
+	if stamp, rolls := a.brings("another label", files{
+		"kustomization.yaml": "", "kustomization.yml": stampedBuild, settings: strings.Replace(stampedSettings, "once", "twice", 1),
+	}); stamp != first || rolls != 0 {
 		t.Errorf("another label of the ConfigMap made %s of %s, and %d rollouts", stamp, first, rolls)
 	}
-	second, rolls := a.brings("another greeting", files{"settings.yaml": strings.Replace(stampedSettings, "hello", "good morning", 1)})
+	second, rolls := a.brings("another greeting", files{
+		"kustomization.yml": "", "Kustomization": stampedBuild, settings: strings.Replace(stampedSettings, "hello", "good morning", 1),
+	})
 	if second == first || rolls != 1 {
 		t.Errorf("other data made %s of %s, and %d rollouts", second, first, rolls)
 	}
 	p.start()
-	third, _ := a.brings("a third one", files{"settings.yaml": strings.Replace(stampedSettings, "hello", "good night", 1)})
+	third, _ := a.brings("a third one", files{settings: strings.Replace(stampedSettings, "hello", "good night", 1)})
 	p.must(p.ns.Quiet(p.ctx))
 	if _, rolls := a.web(); third == second || rolls != 2 {
 		t.Errorf("with the controller beside it: %s of %s, and %d rollouts in all", third, second, rolls)
 	}
 
-	a.refuses("a ConfigMap less", "Deployment "+p.ns.Name+"/web: ConfigMap "+p.ns.Name+"/settings, which it needs, is not among these manifests", files{"kustomization.yaml": "resources: [web.yaml]\n"})
-	a.refuses("a file that is not there", "missing.yaml", files{"kustomization.yaml": "resources: [missing.yaml, settings.yaml, web.yaml]\n"})
-	// The same without kustomize.
-	if last, rolls := a.brings("plain files", files{"kustomization.yaml": ""}); last != third || rolls != 2 {
-		t.Errorf("of plain files the stamp is %s and not %s, after %d rollouts", last, third, rolls)
-	}
-	a.refuses("a key twice", `settings.yaml:6: key "data" is here a second time`, files{"settings.yaml": stampedSettings + "data: {}\n"})
-	if last, rolls := a.brings("a chart", files{
-		"settings.yaml": "", "web.yaml": "", "Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
-		"templates/settings.yaml": strings.Replace(stampedSettings, "hello", "good night", 1), "templates/web.yaml": stampedWeb,
-	}); last != third || rolls != 2 {
-		t.Errorf("of a chart the stamp is %s and not %s, after %d rollouts", last, third, rolls)
-	}
+	a.refuses("a ConfigMap less", "Deployment "+p.ns.Name+"/web: ConfigMap "+p.ns.Name+"/settings, which it needs, is not among these manifests", files{"Kustomization": "resources: [web.yaml]\n"})
+	a.refuses("a file that is not there", "missing.yaml", files{"Kustomization": "resources: [missing.yaml, " + settings + ", web.yaml]\n"})
 }
 
 // The patch of docs/stamp.md is for the Deployment that Argo CD ships in the version of these tests.

@@ -41,11 +41,12 @@ func toolOf(meta *metav1.ObjectMeta) Tool {
 // sources along, one after the other.
 func (w *Workload) Delivered() bool { return w.Tool != NoTool || w.Stamped }
 
-// isStamped looks at all annotations: the key of a stamp can be chosen. That there
-// is no data to stand for is written by others too, and is no sign of anything.
+// isStamped looks at all annotations: the key of a stamp can be chosen. Where there
+// is no data yet, the first one comes with another stamp, too. Others write that as
+// well, who lose no more than a moment by it.
 func isStamped(annotations map[string]string) bool {
 	for _, value := range annotations {
-		if isDigestStamp(value) {
+		if IsStamp(value) {
 			return true
 		}
 	}

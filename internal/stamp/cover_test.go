@@ -68,3 +68,24 @@ func TestAStampCanBeMadeAgainFromTheCluster(t *testing.T) {
 		t.Errorf("without a key the namespace counts: %s, and of the cluster %s", got, want)
 	}
 }
+
+// An ExternalSecret may make a ConfigMap, or an object of any other kind, which no pod refers to.
+func TestWhatAnExternalSecretMakes(t *testing.T) {
+	const refers = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: app, envFrom: [{%s: {name: web, optional: true}}]}]}}}\n"
+	makes := func(target, by string) bool {
+		external := "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: web}\nspec: {target: {" + target + "}}\n"
+		return strings.Contains(stampText(t, optionsOf(t, []byte("all")), external+strings.Replace(refers, "%s", by, 1)), reload.StampPrefix)
+	}
+	for target, want := range map[string][2]bool{
+		"": {true, false},
+		"manifest: {apiVersion: v1, kind: Secret}":                {true, false},
+		"manifest: {apiVersion: v1, kind: ConfigMap}":             {false, true},
+		"manifest: {apiVersion: example.org/v1, kind: Ship}":      {false, false},
+		"name: web, manifest: {apiVersion: v1, kind: ConfigMap}":  {false, true},
+		"name: else, manifest: {apiVersion: v1, kind: ConfigMap}": {false, false},
+	} {
+		if got := [2]bool{makes(target, "secretRef"), makes(target, "configMapRef")}; got != want {
+			t.Errorf("{%s}: as a Secret and as a ConfigMap it is %v", target, got)
+		}
+	}
+}

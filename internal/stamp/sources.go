@@ -70,22 +70,33 @@ func (o *Options) sourceOf(obj *object) (*source, error) {
 		read = reload.FromSecret(&s, o.Key, o.Names)
 	case "bitnami.com/" + sealedSecret:
 		meta.Annotations = texts(get(obj.node, "spec", "template", "metadata", "annotations"))
-		return o.standIn(obj, named, meta)
+		return standIn(obj, named, o.secretOf(meta))
 	case "external-secrets.io/" + externalSecret:
 		meta.Name = cmp.Or(text(get(obj.node, "spec", "target", "name")), meta.Name)
 		if template := get(obj.node, "spec", "target", "template"); template != nil && !isNull(template) {
 			meta.Annotations = texts(get(template, "metadata", "annotations"))
 		}
-		return o.standIn(obj, named, meta)
+		switch text(get(obj.node, "spec", "target", "manifest", "kind")) {
+		case "", reload.Secret.String():
+			return standIn(obj, named, o.secretOf(meta))
+		case reload.ConfigMap.String():
+			return standIn(obj, named, reload.FromConfigMap(&corev1.ConfigMap{ObjectMeta: meta}, o.Names))
+		default:
+			return nil, nil // no pod template refers to what it makes
+		}
 	default:
 		return nil, nil
 	}
 	return &source{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, told: toldOf(obj, nil, read.Problems), line: obj.node.Line}, nil
 }
 
-// standIn stands for the Secret that will be made. Its spec tells all that can be told of the content: the order and the
+func (o *Options) secretOf(meta metav1.ObjectMeta) reload.Source {
+	return reload.FromSecret(&corev1.Secret{ObjectMeta: meta}, reload.DigestKey{}, o.Names)
+}
+
+// standIn stands for the Secret or ConfigMap that will be made. Its spec tells all that can be told of the content: the order and the
 // style in which it is written do not count.
-func (o *Options) standIn(obj *object, named string, made metav1.ObjectMeta) (*source, error) {
+func standIn(obj *object, named string, made reload.Source) (*source, error) {
 	spec := get(obj.node, "spec")
 	if spec == nil {
 		return nil, wrong(obj.node, "%s has no spec", obj)
@@ -99,8 +110,7 @@ func (o *Options) standIn(obj *object, named string, made metav1.ObjectMeta) (*s
 		return nil, wrong(spec, "the spec of %s cannot be read: %v", obj, err)
 	}
 	sum := sha256.Sum256(canonical)
-	asSecret := reload.FromSecret(&corev1.Secret{ObjectMeta: made}, reload.DigestKey{}, o.Names)
-	return &source{key: asSecret.Key, kind: obj.kind, object: named, digest: reload.Digest(sum[:len(reload.Digest{})]), annotations: asSecret.Annotations, line: obj.node.Line}, nil
+	return &source{key: made.Key, kind: obj.kind, object: named, digest: reload.Digest(sum[:len(reload.Digest{})]), annotations: made.Annotations, line: obj.node.Line}, nil
 }
 
 // stringsIn reads what the API server takes as texts. Numbers and booleans are refused there, and so is what is no mapping.

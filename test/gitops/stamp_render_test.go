@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,9 +45,7 @@ func TestAPluginOfArgoCDTakesWhatArgoCDTakes(t *testing.T) {
 
 	// A chart, of which the ConfigMap is in another one that its lock names, with values of the repository.
 	chart := files{"base/settings.yml": "", "web page.json": "", "values.yaml": "", "notes.txt": "", "env/hello.yaml": "base: {greeting: hello}\n"}
-	for name, text := range a.chart() {
-		chart[name] = text
-	}
+	maps.Copy(chart, a.chart())
 	a.parameters(map[string]any{"name": "values-files", "array": []any{"env/hello.yaml"}})
 	stamp, rolls = a.brings("a chart", chart)
 	is("a chart", stamp, rolls)

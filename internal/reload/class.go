@@ -138,7 +138,7 @@ func (c *Class) Restore(reports []ClassReport) []Source {
 	defer func() { c.makingUp = false }()
 	var all []Source
 	for _, r := range reports {
-		all = append(all, c.Put(r)...)
+		all = append(all, c.put(r, false)...)
 	}
 	if c.makingUp && len(all) > 0 {
 		all = all[len(all)-1:]
@@ -148,8 +148,13 @@ func (c *Class) Restore(reports []ClassReport) []Source {
 
 // Put takes a report in, and returns what has become of the content: nothing if it
 // is as it was, and two if it came to be again what it was before.
-func (c *Class) Put(r ClassReport) []Source {
+func (c *Class) Put(r ClassReport) []Source { return c.put(r, true) }
+
+// put also takes one in of which nobody saw how it came to be what it is.
+func (c *Class) put(r ClassReport, seen bool) []Source {
 	known, ok := c.reports[r.Name]
+	// The first of a pod may be written over that of a pod of the same name.
+	first := seen && ok && known.Owner != "" && r.Owner != "" && known.Owner != r.Owner
 	ok = ok && known.Owner == r.Owner
 	if ok && r.Version != 0 && r.Version <= known.Version {
 		return nil
@@ -171,7 +176,7 @@ func (c *Class) Put(r ClassReport) []Source {
 		had = known.Objects
 		turned = c.rewrite(known, r)
 	} else {
-		turned = c.start(r, ok || !r.rewritten())
+		turned = c.start(r, ok || first || !r.rewritten())
 	}
 	after, _ := c.Source()
 	switch {

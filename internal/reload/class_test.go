@@ -46,6 +46,14 @@ func (d *driver) rotate(pod string, versions ...string) reload.ClassReport {
 	return r
 }
 
+// over is how a pod mounts that comes before the report of an earlier one of its name is gone.
+func (d *driver) over(pod string, versions ...string) reload.ClassReport {
+	r := d.rotate(pod, versions...)
+	r.Owner += ", and another"
+	d.pods[pod] = r
+	return r
+}
+
 func objects(versions []string) map[string]string {
 	all := map[string]string{}
 	for i, v := range versions {
@@ -115,10 +123,13 @@ func TestWhatAClassComesToBe(t *testing.T) {
 			return []reload.ClassReport{d.mount("a", "1"), d.mount("b", "", "x"), d.rotate("a", "2"), d.mount("c", "2"), d.mount("d", "", "x")}
 		}, []string{content("1"), content("1", "x"), content("2", "x")}, map[string]bool{"a": false, "b": true, "c": true, "d": true}},
 		"a pod of the same name comes": {func(d *driver) []reload.ClassReport {
-			first, rotated := d.mount("a", "1"), d.mount("b", "1")
-			again := d.rotate("a", "2")
-			again.Owner = "another pod"
-			return []reload.ClassReport{first, rotated, again}
+			return []reload.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.over("a", "1")}
+		}, []string{content("1")}, map[string]bool{"a": true, "b": true}},
+		"a pod of the same name starts with something newer": {func(d *driver) []reload.ClassReport {
+			return []reload.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.over("a", "2"), d.rotate("b", "2")}
+		}, []string{content("1"), content("2")}, map[string]bool{"a": true, "b": false}},
+		"a pod of the same name is rotated": {func(d *driver) []reload.ClassReport {
+			return []reload.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.over("a", "1"), d.rotate("a", "2")}
 		}, []string{content("1"), content("2")}, map[string]bool{"a": false, "b": false}},
 		"what is told twice": {func(d *driver) []reload.ClassReport {
 			a, b := d.mount("a", "1"), d.rotate("a", "2")

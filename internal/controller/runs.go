@@ -103,7 +103,7 @@ func (c *Controller) runsBeside(ctx context.Context, w *reload.Workload) error {
 
 // release lets the held Jobs of a workload go that are to begin now.
 func (c *Controller) release(ctx context.Context, key reload.WorkloadKey) error {
-	for {
+	for !c.opts.DryRun {
 		facts, ok := c.state.Facts(key)
 		if !ok || facts.Workload.Runs == nil {
 			return nil
@@ -121,6 +121,7 @@ func (c *Controller) release(ctx context.Context, key reload.WorkloadKey) error 
 			return fmt.Errorf("let Job %s go: %w", run.Name, err)
 		}
 	}
+	return nil
 }
 
 func (c *Controller) releaseOne(ctx context.Context, w *reload.Workload, run reload.OwnRun) error {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -44,5 +45,27 @@ func TestNoRunIsMadeBesideOneThatOnlyTheServerKnows(t *testing.T) {
 	}
 	if own := s.runs[reload.WorkloadKey{Kind: "CronJob", Namespace: namespace, Name: "report"}]; len(own) != 1 {
 		t.Errorf("known: %v", own)
+	}
+}
+
+// An instance before this one has ended between the ledger and the last write.
+func TestADryRunLetsNoJobGo(t *testing.T) {
+	s := newJobStage(t)
+	s.cronJob("report", func(*batchv1.CronJob) {})
+	s.writes = nil
+	s.leads = func() bool { return len(s.writes) < 2 }
+	s.edit("load", "2")
+	s.play(time.Minute)
+	s.leads, s.opts.DryRun = func() bool { return true }, true
+	s.edit("load", "3")
+	s.play(time.Minute)
+	if len(s.writes) != 2 {
+		t.Errorf("written: %v", s.writes)
+	}
+	s.opts.DryRun = false
+	s.edit("load", "4")
+	s.play(time.Minute)
+	if len(s.writes) != 6 || !strings.HasPrefix(s.writes[2], "patch report-") {
+		t.Errorf("written when it is over: %v", s.writes)
 	}
 }

@@ -54,7 +54,7 @@ func (c *Controller) makeRun(ctx context.Context, kind kinds.Kind, runner kinds.
 		}
 		made, err := c.api.Create(ctx, kinds.Jobs(), w.Key.Namespace, job)
 		if apierrors.IsAlreadyExists(err) {
-			if err := c.madeBefore(ctx, w, job.Name); err != nil {
+			if err := c.madeBefore(ctx, w, job.Name, d.Ledger.Counter); err != nil {
 				return err
 			}
 			continue // it is from before a ledger was lost
@@ -69,17 +69,22 @@ func (c *Controller) makeRun(ctx context.Context, kind kinds.Kind, runner kinds.
 }
 
 // madeBefore returns errLater if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
-// to be noted.
-func (c *Controller) madeBefore(ctx context.Context, w *reload.Workload, name string) error {
+// to be noted. If that cannot be, only its user can go on.
+func (c *Controller) madeBefore(ctx context.Context, w *reload.Workload, name string, counter int64) error {
 	job, err := c.jobNamed(ctx, w.Key.Namespace, name)
 	if err != nil || job == nil || !madeBy(job, w) {
 		return err
 	}
-	if r, ok := c.putRun(job); ok && r.Held {
-		c.queue.add(w.Key, 0, 0)
-		return errLater
+	r, ok := c.putRun(job)
+	if !ok || !r.Held {
+		return nil
 	}
-	return nil
+	run := reload.OwnRun{Counter: r.Counter, LedgerText: r.LedgerText}
+	if err := run.Notable(w, counter); err != nil {
+		return fmt.Errorf("the held Job %s was made for it and cannot begin: %w; delete that Job, and it is made anew", name, err)
+	}
+	c.queue.add(w.Key, 0, 0)
+	return errLater
 }
 
 // runsBeside asks for what the status of a workload tells a moment late, or not at all: that a Job of it is still running,

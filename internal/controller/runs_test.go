@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -67,5 +68,44 @@ func TestADryRunLetsNoJobGo(t *testing.T) {
 	s.play(time.Minute)
 	if len(s.writes) != 6 || !strings.HasPrefix(s.writes[2], "patch report-") {
 		t.Errorf("written when it is over: %v", s.writes)
+	}
+}
+
+// A newer version has made it, say, and was taken back before the ledger told of it.
+func TestAHeldJobThatCannotBeReadIsTold(t *testing.T) {
+	for about, ledger := range map[string]string{
+		"of a newer version": `{"v":99}`,
+		"damaged":            "{",
+		"of another CronJob": `{"v":1,"uid":"another"}`,
+		"taken away":         "",
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := newJobStage(t)
+			s.cronJob("report", func(*batchv1.CronJob) {})
+			s.refuses = errors.New("etcd is away")
+			s.edit("load", "2")
+			s.play(time.Minute)
+			name := s.jobNames()[0]
+			held, err := s.server.Edit("jobs", inShop(name), "kubectl", func(o simapi.Object) { o.GetAnnotations()[reload.LedgerAnnotation] = ledger })
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.jobSink().put(held, true)
+			s.refuses, s.failures = nil, nil
+			s.play(lastRetry)
+			if len(s.failures) < 2 || len(s.failures) > 12 || !strings.Contains(s.failures[0], "Job "+name) {
+				t.Fatalf("%d failures: %v", len(s.failures), s.failures)
+			}
+			t.Log(s.failures[0])
+			if err := s.server.Delete("jobs", inShop(name)); err != nil {
+				t.Fatal(err)
+			}
+			s.jobSink().del(inShop(name), "")
+			s.play(5 * time.Minute)
+			run, err := s.server.Get("jobs", inShop(name))
+			if err != nil || *run.(*batchv1.Job).Spec.Suspend {
+				t.Errorf("it is made again by %v, and is %+v, %v", s.writes, run, err)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package reload
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -40,6 +41,18 @@ type OwnRun struct {
 	// Held tells that it has not begun: it does not before the ledger of the
 	// workload tells of it.
 	Held bool
+}
+
+// Notable returns why the ledger that a run carries cannot be written, nil if it
+// can be. Counter is that of the reload for which the run was made.
+func (r *OwnRun) Notable(w *Workload, counter int64) error {
+	if _, err := readLedger(r.LedgerText, w); err != nil {
+		return fmt.Errorf("its annotation %s cannot be taken over: %w", LedgerAnnotation, err)
+	}
+	if r.Counter < counter {
+		return fmt.Errorf("its label %s has %d, must be %d", RunLabel, r.Counter, counter)
+	}
+	return nil
 }
 
 // Equal tells that nothing differs that a decision depends on.

@@ -94,7 +94,7 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	facts.Instance, facts.Installed = c.key.ID(), c.installed
 	facts.Strategy, facts.OnRevert, facts.SecretMarks = c.opts.Strategy, c.opts.OnRevert, c.opts.SecretMarks
 	facts.OnCreate, facts.OnDelete, facts.Unread = c.opts.ReloadOnCreate, c.opts.ReloadOnDelete, c.opts.IgnoredSources
-	facts.Quiet = c.settle(&facts.Workload)
+	facts.Quiet, facts.TellsOnly = c.settle(&facts.Workload), c.opts.Receiver != nil
 	facts.Waited = c.waited(facts.Workload.Key)
 	c.addRuns(&facts.Workload)
 	d := reload.Decide(*facts)
@@ -109,9 +109,6 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		}
 		facts.Pods = &pods
 		d = reload.Decide(*facts)
-	}
-	if d.Found && c.opts.Receiver != nil {
-		d.Action, d.Changes = reload.Record, nil // its Job is there and will run: what the receiver is told is what has changed since
 	}
 	if wait := facts.DepartedFor(d, c.clock.Now()); wait > 0 {
 		c.queue.add(facts.Workload.Key, wait, wait) // it was looked at early, for another reason

@@ -48,6 +48,8 @@ type Facts struct {
 	Unread []SourceKind
 	// AutoReloadAll tells that workloads are opted in unless they opt out.
 	AutoReloadAll bool
+	// TellsOnly means that somebody else is told of changes, who acts upon them.
+	TellsOnly bool
 	// Strategy is how reloads are marked, and where Reloader has marked them.
 	Strategy StrategyChoice
 	// OnRevert is what follows when every mark was taken away.

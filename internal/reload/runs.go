@@ -118,10 +118,11 @@ func (f *Facts) unnoted(base base) (run OwnRun, ledger Ledger, ok bool) {
 	return run, ledger, false
 }
 
-// note is what follows from a run that the ledger does not tell of.
+// note is what follows from a run that the ledger does not tell of. It is there and
+// begins, so that nobody else is told of what it was made for.
 func (f *Facts) note(changes []Concern, run OwnRun, ledger Ledger) Decision {
 	d := Decision{Action: Record, Why: "a Job was made for it that its ledger does not tell of", Ledger: ledger, Found: true}
-	if run.Held && len(changes) > 0 {
+	if run.Held && len(changes) > 0 && !f.TellsOnly {
 		d.Action, d.Why, d.Changes = Reload, changedSentence(changes)+", and a Job is made", changes
 	}
 	return d

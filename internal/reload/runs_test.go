@@ -93,6 +93,13 @@ func TestAHeldRunIsNoted(t *testing.T) {
 			}
 		})
 	}
+	told := Decide(Facts{
+		Workload: Workload{UID: "u", LedgerText: ledger(2, 1), Runs: &Runs{Last: at, Own: []OwnRun{held(3, "job", 2)}}, References: []Reference{{Key: source.Key.Local()}}},
+		Concerns: []Concern{{Source: source, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}}, Installed: at, TellsOnly: true,
+	})
+	if told.Action != Record || !told.Found || len(told.Changes) != 0 || told.Ledger.Run != "job" {
+		t.Errorf("somebody else is told of changes: %s with %v (%s)", told.Action, told.Ledger, told.Why)
+	}
 	// Nobody is opted in any more. What was made is owed all the same.
 	if d := Decide(Facts{Workload: Workload{UID: "u", Runs: &Runs{Own: []OwnRun{held(3, "job", 2)}}}}); d.Action != Record || !d.Found {
 		t.Errorf("%s (%s)", d.Action, d.Why)

@@ -23,6 +23,8 @@ func TestDecideOnAClass(t *testing.T) {
 	back := func(f *Facts) {
 		f.Concerns[0].Source.Digest, f.Concerns[0].Left = digestOf("one"), Left{Version: 110, Noted: true}
 	}
+	job := func(f *Facts) { f.Workload.Runs = &Runs{Once: true, Last: at(100)} }
+	cronJob := func(f *Facts) { f.Workload.Runs = &Runs{Last: at(100)} }
 	fresh := map[string]bool{"a": true, "b": true}
 	stale := map[string]bool{"a": true, "b": false}
 	for name, tc := range map[string]struct {
@@ -42,9 +44,16 @@ func TestDecideOnAClass(t *testing.T) {
 		"the first pod reports, which is no creation": {class(stale).with(running).with(onCreate).ledger(nil).with(func(f *Facts) {
 			f.Concerns[0].Seen, f.Concerns[0].Source.Created = SourceSeen{Content: 120, Created: 120, Version: 120}, at(120)
 		}), Record},
-		"a mark of Reloader that fits":                        {class(stale).with(running).with(byReloaderFor(key, "two")), Record},
-		"one that does not, and a pod has had something else": {class(stale).with(running).with(byReloaderFor(key, "one")), Reload},
-		"one that does not, and all have started with it":     {class(fresh).with(running).with(byReloaderFor(key, "one")), Record},
+		"a Job began before it, and its pods are asked":        {class(fresh).with(job), AskPods},
+		"a Job, and its pods have started with it":             {class(fresh).with(running).with(job), Record},
+		"a Job, and one of its pods was given it while it ran": {class(stale).with(running).with(job), Reload},
+		"a Job, and nobody knows of one of its pods":           {class(map[string]bool{"a": true}).with(running).with(job), Reload},
+		"a Job, and its pods have ended":                       {class(fresh).pods(0, 0).with(job), Reload},
+		"a Job, it was away, and nobody has had anything else": {class(fresh).with(running).with(back).with(job), Nothing},
+		"a CronJob, the latest run of which began before it":   {class(fresh).with(cronJob), Reload},
+		"a mark of Reloader that fits":                         {class(stale).with(running).with(byReloaderFor(key, "two")), Record},
+		"one that does not, and a pod has had something else":  {class(stale).with(running).with(byReloaderFor(key, "one")), Reload},
+		"one that does not, and all have started with it":      {class(fresh).with(running).with(byReloaderFor(key, "one")), Record},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := Decide(tc.when.f); d.Action != tc.want {

@@ -145,9 +145,6 @@ type Decision struct {
 // were last rolled with. It does not matter which event led to the question, or
 // how many were missed before.
 func Decide(f Facts) Decision {
-	if f.Workload.Runs != nil {
-		f.Pods = f.Workload.Runs.pods()
-	}
 	d := f.decide()
 	d.BesideReloader = f.besideReloader()
 	return d

@@ -145,6 +145,15 @@ func lag(c *Concern, w WorkloadSeen) time.Duration {
 	return startLag
 }
 
+// report tells that there are pods, and that each of them says whether it has started
+// with a content.
+func (p Pods) report(c *Concern) bool {
+	return p.Count > 0 && !slices.ContainsFunc(p.all, func(pod pod) bool {
+		_, reports := c.Source.Started[pod.name]
+		return !reports
+	})
+}
+
 // older counts the pods that may not have a content, by their age. What is
 // compared are times of the API server alone, unless they tell themselves. Without pods none is stale, and
 // those that come start with it.

@@ -89,6 +89,7 @@ func (f *Facts) find(c *Concern, base base) finding {
 // nevertheless if their template came back, or if they were started while the
 // content was away.
 func (f *Facts) kept(c *Concern, base base) finding {
+	pods := f.podsOf(c)
 	switch {
 	case !base.doubted && (c.Left.Version == 0 || order(c, f.rollouts()) == fresh):
 		return same
@@ -96,11 +97,11 @@ func (f *Facts) kept(c *Concern, base base) finding {
 		return same // all pods are from after that content
 	case base.doubted && f.mustWait():
 		return waiting
-	case f.Pods == nil:
+	case pods == nil:
 		return asking
-	case base.doubted && f.Pods.older(c, f.rollouts()) > 0 && (edited(c) || f.Pods.olderThanSource(c)) && !f.beforeUs(c):
+	case base.doubted && pods.older(c, f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c)) && !f.beforeUs(c):
 		return outlived
-	case c.Left.Version != 0 && f.Pods.missed(c, f.Seen):
+	case c.Left.Version != 0 && pods.missed(c, f.Seen):
 		return changed
 	case c.Left.Version != 0 && c.Source.DataTime.Unix() > base.ledger.DataTime:
 		return recorded // the ledger has to know the time of its coming back
@@ -231,18 +232,19 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 }
 
 func (f *Facts) asked(c *Concern) finding {
+	pods := f.podsOf(c)
 	switch {
 	case f.Seen.Returned && f.Seen.Template > c.Seen.latest() && f.mustWait():
 		return waiting
 	case !f.Seen.Returned && f.rolledByReloader(c):
 		return recorded
-	case f.Pods == nil:
+	case pods == nil:
 		return asking
 	}
 	if f.Workload.Runs != nil && c.Seen.Edited && !c.Source.DataTime.After(c.Source.Created) {
 		c.Seen.Timeless = true // of an object without field managers no edit has a time
 	}
-	if at, ok := f.restartedByReloader(c); ok && f.Pods.left(c, at) == 0 || f.Pods.older(c, f.rollouts()) == 0 {
+	if at, ok := f.restartedByReloader(c); ok && pods.left(c, at) == 0 || pods.older(c, f.rollouts()) == 0 {
 		return recorded
 	}
 	return changed
@@ -296,12 +298,12 @@ func (f *Facts) marked(c *Concern, mark string) finding {
 	case stale:
 		return changed
 	}
-	switch {
-	case f.Pods == nil:
+	switch pods := f.podsOf(c); {
+	case pods == nil:
 		return asking
-	case c.Source.Key.Kind.Reported() && f.Pods.older(c, f.Seen) > 0:
+	case c.Source.Key.Kind.Reported() && pods.older(c, f.Seen) > 0:
 		return changed
-	case !c.Source.Key.Kind.Reported() && f.Pods.Count > 0 && !f.Pods.Oldest.After(c.Source.DataTime):
+	case !c.Source.Key.Kind.Reported() && pods.Count > 0 && !pods.Oldest.After(c.Source.DataTime):
 		return changed
 	default:
 		return recorded

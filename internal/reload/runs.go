@@ -68,6 +68,22 @@ func (r *Runs) holds() bool {
 	return r != nil && slices.ContainsFunc(r.Own, func(run OwnRun) bool { return run.Held })
 }
 
+// podsOf are the pods that tell whether they have a content, nil if they are to be
+// asked for. Of what runs and ends it is enough to know when, but for content of
+// which the pods themselves say what they have.
+func (f *Facts) podsOf(c *Concern) *Pods {
+	switch r := f.Workload.Runs; {
+	case r == nil:
+		return f.Pods
+	case !r.Once || !c.Source.Key.Kind.Reported():
+		return r.pods()
+	case f.Pods == nil || f.Pods.report(c):
+		return f.Pods
+	default:
+		return r.pods()
+	}
+}
+
 // pods are those of the latest run. Whatever runs later reads the content of then
 // by itself.
 func (r *Runs) pods() *Pods {

@@ -149,6 +149,9 @@ func (s *Settings) passesOver(o *Objects, key reload.WorkloadKey) string {
 		return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
 	}
 	if parent, ok := o.parentOf(key); ok {
+		if !o.workloads[parent].Policy.OptedIn(s.AutoReloadAll) {
+			return fmt.Sprintf("%s makes it and would be rolled in its place, but is not opted in", parent)
+		}
 		return fmt.Sprintf("%s makes it, and is rolled in its place", parent)
 	}
 	return s.leftOut(o, key.Namespace)

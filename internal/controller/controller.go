@@ -120,6 +120,8 @@ type Report interface {
 	TooNew(w *reload.Workload)
 	// UnreadableCopy is called for the copy of a Job that was to be made again, of which nobody can tell what it is the copy of.
 	UnreadableCopy(w *reload.Workload, why error)
+	// LeftToOwner is called when a workload was opted in that is left to the one that makes it, and that one is not.
+	LeftToOwner(w *reload.Workload, owner reload.WorkloadKey)
 	// StaysHeld is called for a Job that was to take the place of another one, and of which nobody can tell whether it did.
 	StaysHeld(w *reload.Workload)
 	// BesideReloader is called when Reloader rolls a workload, too.

@@ -268,8 +268,9 @@ func (noReport) TooNew(*reload.Workload) {}
 
 func (noReport) BesideReloader(*reload.Workload) {}
 
-func (noReport) UnreadableCopy(*reload.Workload, error) {}
-func (noReport) StaysHeld(*reload.Workload)             {}
+func (noReport) UnreadableCopy(*reload.Workload, error)           {}
+func (noReport) StaysHeld(*reload.Workload)                       {}
+func (noReport) LeftToOwner(*reload.Workload, reload.WorkloadKey) {}
 
 // Undecided implements Report.
 func (noReport) MarkDropped(*reload.Workload)                   {}

@@ -32,6 +32,7 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	w := &facts.Workload
 	if owner, left := c.state.LeftTo(key); left {
 		c.log.Debug("left to the workload that makes it", "workload", key.String(), "owner", owner.String())
+		c.tellLeft(w, owner)
 		c.forget(key)
 		c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedLeft})
 		return

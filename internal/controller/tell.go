@@ -118,6 +118,17 @@ func (c *Controller) welcome(facts *reload.Facts) {
 	}
 }
 
+// tellLeft tells of a workload that was opted in that the one which makes it would have to be.
+func (c *Controller) tellLeft(w *reload.Workload, owner reload.WorkloadKey) {
+	c.mu.Lock()
+	n, isNew := c.newcomers[w.Key]
+	c.mu.Unlock()
+	of, there := c.state.Workload(owner)
+	if isNew && !n.wasIn && there && !of.Policy.OptedIn(c.opts.AutoReloadAll) {
+		c.report.LeftToOwner(w, owner)
+	}
+}
+
 // tellTooNew tells once of a workload that nothing is done for because its ledger cannot be read.
 func (c *Controller) tellTooNew(w *reload.Workload, d reload.Decision) {
 	c.mu.Lock()

@@ -89,6 +89,12 @@ func (r *Report) UnreadableCopy(w *reload.Workload, why error) {
 		"Look whether the Job is there that it was made of, whose name it begins with, make that again if not, and delete this one", why))
 }
 
+// LeftToOwner is called when a workload was opted in that is left to the one that makes it, and that one is not.
+func (r *Report) LeftToOwner(w *reload.Workload, owner reload.WorkloadKey) {
+	r.tell(w, warning, "LeftToOwner", fmt.Sprintf("Nothing rolls this %s: %s %s makes it and would be rolled in its place, but is not opted in. Write the annotations there",
+		w.Key.Kind, owner.Kind, owner.Name))
+}
+
 // StaysHeld is called for a Job that was to take the place of another one, and of which nobody can tell whether it did.
 func (r *Report) StaysHeld(w *reload.Workload) {
 	r.tell(w, warning, "StaysHeld", fmt.Sprintf("This Job was made in the place of another one and is held by its annotation reroll.dev/held. There is no copy any more, so it may have run already under this name. "+

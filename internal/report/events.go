@@ -33,7 +33,7 @@ const (
 // Events publishes events from the background, one request each.
 type Events struct {
 	client   kubernetes.Interface
-	clock    clock.PassiveClock
+	clock    clock.Clock
 	log      *slog.Logger
 	instance string
 	pending  [publishers]chan *eventsv1.Event
@@ -44,7 +44,7 @@ type Events struct {
 }
 
 // NewEvents returns one that publishes under the name of this instance.
-func NewEvents(client kubernetes.Interface, c clock.PassiveClock, log *slog.Logger, instance string) *Events {
+func NewEvents(client kubernetes.Interface, c clock.Clock, log *slog.Logger, instance string) *Events {
 	e := &Events{client: client, clock: c, log: log, instance: instance, failed: func() {}, writing: func() bool { return false }}
 	for i := range e.pending {
 		e.pending[i] = make(chan *eventsv1.Event, maxPending)
@@ -99,7 +99,7 @@ func (e *Events) giveWay(event *eventsv1.Event, waiting int, stop <-chan struct{
 		select {
 		case <-stop:
 			return
-		case <-time.After(lookAgain):
+		case <-e.clock.After(lookAgain):
 		}
 	}
 }

@@ -15,6 +15,9 @@ const minorVariable = "THROWAWAY_KUBERNETES"
 
 const kubernetesModule = "k8s.io/kubernetes"
 
+// newest is the module, below tools/, of the Kubernetes that is usual.
+const newest = "kubernetes"
+
 func kubernetesSet() (set, error) {
 	folder, err := kubernetesFolder()
 	if err != nil {
@@ -25,7 +28,6 @@ func kubernetesSet() (set, error) {
 
 // kubernetesFolder is the module, below tools/, that pins the Kubernetes that is asked for.
 func kubernetesFolder() (string, error) {
-	const newest = "kubernetes"
 	minor := os.Getenv(minorVariable)
 	if minor == "" {
 		return newest, nil
@@ -49,8 +51,23 @@ func kubernetesFolder() (string, error) {
 	return prefix + minor, nil
 }
 
-// Minor is the minor version of the Kubernetes that Start starts.
-func Minor() (int, error) {
+// ServesAdmissionPolicies tells whether the Kubernetes that Start starts has admission policies: without being told to, since 1.30.
+func ServesAdmissionPolicies() (bool, error) {
+	minor, err := kubernetesMinor()
+	return minor >= 30, err
+}
+
+// WithoutStreamedLists are the flags of an API server that answers lists, and does not stream what there is. Before 1.27 none did.
+func WithoutStreamedLists() ([]string, error) {
+	minor, err := kubernetesMinor()
+	if err != nil || minor < 27 {
+		return nil, err
+	}
+	return []string{"--feature-gates=WatchList=false"}, nil
+}
+
+// kubernetesMinor is the minor version of the Kubernetes that Start starts.
+func kubernetesMinor() (int, error) {
 	folder, err := kubernetesFolder()
 	if err != nil {
 		return 0, err
@@ -84,13 +101,25 @@ func kubernetesParts(folder string) []part {
 			"k8s.io/kubernetes/cmd/kube-scheduler",
 		},
 		ldflags: func(version string) string {
-			const pkg = "k8s.io/component-base/version."
 			number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-			return "-X " + pkg + "gitVersion=" + version + " -X " + pkg + "gitMajor=" + number[0] + " -X " + pkg + "gitMinor=" + number[1]
+			var flags []string
+			for _, pkg := range versionPackages(folder) {
+				flags = append(flags, "-X "+pkg+".gitVersion="+version, "-X "+pkg+".gitMajor="+number[0], "-X "+pkg+".gitMinor="+number[1])
+			}
+			return strings.Join(flags, " ")
 		},
 	}, {
 		name: "kwok", module: "sigs.k8s.io/kwok", folder: "kwok",
 		packages: []string{"sigs.k8s.io/kwok/cmd/kwok"},
 		ldflags:  func(version string) string { return "-X sigs.k8s.io/kwok/pkg/consts.Version=" + version },
 	}}
+}
+
+// versionPackages have the version of the build. What was asked for at /version had one of its own once.
+func versionPackages(folder string) []string {
+	packages := []string{"k8s.io/component-base/version"}
+	if folder != newest {
+		packages = append(packages, "k8s.io/client-go/pkg/version")
+	}
+	return packages
 }

@@ -44,6 +44,12 @@ func (m *Manifest) Guard(path string) error {
 // Guarded tells that there is an admission policy.
 func (m *Manifest) Guarded() bool { return m.guarded }
 
+// Unguard takes the admission policy out, for a Kubernetes that knows none.
+func (m *Manifest) Unguard() {
+	m.objects = slices.DeleteFunc(m.objects, isPolicy)
+	m.guarded = false
+}
+
 func isPolicy(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() == policyKind || obj.GetKind() == bindingKind
 }

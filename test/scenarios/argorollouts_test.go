@@ -49,7 +49,7 @@ func ownSetting(t *testing.T, path func() (string, error), read func(string) (*h
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &setting{stage.OfTest(t, shared.Binary, flags...), manifest, shared.rights}
+	s := &setting{stage.OfTest(t, shared.Binary, flags...), manifest, shared.rights, shared.policies}
 	t.Cleanup(func() {
 		if err := s.noteRights(); err != nil {
 			t.Error(err)

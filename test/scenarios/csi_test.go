@@ -24,7 +24,7 @@ func TestCSI(t *testing.T) {
 // Here the API server does not stream what there is, so that classes and what pods have of them are listed, too.
 func TestCSIComesAndGoes(t *testing.T) {
 	t.Parallel()
-	s := ownSetting(t, harness.ShippedForCSI, harness.ReadManifest, "--feature-gates=WatchList=false")
+	s := ownSetting(t, harness.ShippedForCSI, harness.ReadManifest, withoutStreamedLists(t)...)
 	testscript.Run(t, params(s, patience, testscript.Params{Dir: "csi/come-and-go"}))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -80,11 +81,20 @@ func (s *setting) allRightsUsed() error {
 	return errors.Join(errs...)
 }
 
+func withoutStreamedLists(t *testing.T) []string {
+	t.Helper()
+	flags, err := cluster.WithoutStreamedLists()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return flags
+}
+
 // A controller that watches all namespaces, and an API server that does not stream what there is: it has to be asked for
 // lists.
 func TestAllNamespacesWithoutStreamedLists(t *testing.T) {
 	t.Parallel()
-	s := ownSetting(t, harness.ShippedForEverything, harness.ReadRendered, "--feature-gates=WatchList=false")
+	s := ownSetting(t, harness.ShippedForEverything, harness.ReadRendered, withoutStreamedLists(t)...)
 	if err := errors.Join(s.Cluster.InstallRolloutCRDs(t.Context()), s.Harness.AwaitKind(t.Context(), "rollouts")); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -51,12 +52,27 @@ func params(s *setting, patience time.Duration, p testscript.Params) testscript.
 	p.Setup = func(env *testscript.Env) error { return setUp(s, patience, env) }
 	p.Cmds = map[string]func(*testscript.TestScript, bool, []string){}
 	p.RequireUniqueNames = true
+	if p.Dir != "" && !s.policies {
+		p.Files, p.Dir = withoutPolicies(p.Dir), ""
+	}
 	for name, run := range commands() {
 		p.Cmds[name] = func(ts *testscript.TestScript, not bool, args []string) {
 			ts.Value(scenarioKey{}).(*scenario).run(name, run, ts, not, args)
 		}
 	}
 	return p
+}
+
+// withoutPolicies are the scripts of a folder but for those that apply an admission policy.
+func withoutPolicies(dir string) []string {
+	all, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil {
+		panic(err) // the pattern is wrong
+	}
+	return slices.DeleteFunc(all, func(path string) bool {
+		text, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(text), "AdmissionPolicy\n")
+	})
 }
 
 func setUp(on *setting, patience time.Duration, env *testscript.Env) error {

@@ -27,23 +27,23 @@ type setting struct {
 	// manifest says how the controller is installed.
 	manifest *harness.Manifest
 	rights   *rights
+	// policies tells that the API server has admission policies.
+	policies bool
 }
 
 func TestMain(m *testing.M) {
 	manifest, err := shippedManifest(harness.ShippedManifest, harness.ReadManifest)
 	all, errOfAll := shippedRights()
-	if err := errors.Join(err, errOfAll); err != nil {
+	policies, errOfPolicies := cluster.ServesAdmissionPolicies()
+	if err := errors.Join(err, errOfAll, errOfPolicies); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(stage.Run(m, "scenarios", 16, func(s *stage.Stage) {
-		shared = &setting{s, manifest, all}
+		shared = &setting{s, manifest, all, policies}
 		s.AtEnd = shared.allRightsUsed
 	}))
 }
-
-// firstMinorWithPolicies is the first Kubernetes 1.x that serves ValidatingAdmissionPolicy without being told to.
-const firstMinorWithPolicies = 30
 
 // shippedManifest reads one that is shipped, with the admission policy: nothing that is told here may need more than that
 // allows.
@@ -56,11 +56,14 @@ func shippedManifest(path func() (string, error), read func(string) (*harness.Ma
 	if err != nil {
 		return nil, err
 	}
-	minor, err := cluster.Minor()
-	if err != nil {
+	served, err := cluster.ServesAdmissionPolicies()
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if m.Guarded() || minor < firstMinorWithPolicies {
+	case !served:
+		m.Unguard()
+		return m, nil
+	case m.Guarded():
 		return m, nil
 	}
 	policy, err := harness.ShippedPolicy()

@@ -17,13 +17,14 @@ func TestNames(t *testing.T) {
 	for about, tc := range map[string]struct {
 		release, values, want string
 	}{
-		"release and chart":                           {"prod", "", "prod-reroll"},
-		"a release that is called like the chart":     {"reroll", "", "reroll-reroll"},
-		"the names of an existing installation":       {"reloader", "nameOverride: reloader", "reloader-reloader"},
-		"the whole name given":                        {"prod", "fullnameOverride: restarter", "restarter"},
-		"a name that YAML could read as a number":     {"prod", "fullnameOverride: '12e3'", "12e3"},
-		"a name that is longer than a label may be":   {"prod", "nameOverride: " + strings.Repeat("a", 60), "prod-" + strings.Repeat("a", 58)},
-		"a name whose dash would end the shorter one": {"prod", "nameOverride: " + strings.Repeat("a", 57) + "-bb", "prod-" + strings.Repeat("a", 57)},
+		"release and chart":                            {"prod", "", "prod-reroll"},
+		"a release that is called like the chart":      {"reroll", "", "reroll-reroll"},
+		"the names of an existing installation":        {"reloader", "nameOverride: reloader", "reloader-reloader"},
+		"the whole name given":                         {"prod", "fullnameOverride: restarter", "restarter"},
+		"a name that YAML could read as a number":      {"prod", "fullnameOverride: '12e3'", "12e3"},
+		"a name that is longer than a label may be":    {"prod", "nameOverride: " + strings.Repeat("a", 60), "prod-" + strings.Repeat("a", 58)},
+		"a release with dots, as containers have none": {"my.app", "", "my-app-reroll"},
+		"a name whose dash would end the shorter one":  {"prod", "nameOverride: " + strings.Repeat("a", 57) + "-bb", "prod-" + strings.Repeat("a", 57)},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()

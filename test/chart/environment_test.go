@@ -51,8 +51,8 @@ func TestEnvironment(t *testing.T) {
 		"listed namespaces":    {"reloader: {watchGlobally: false, namespaces: [a]}", nil},
 		"own namespace":        {"reloader: {watchGlobally: false}", map[string]string{"KUBERNETES_NAMESPACE": "from metadata.namespace"}},
 		"reloads by namespace": {"reloader: {enableMetricsByNamespace: true}", map[string]string{"METRICS_COUNT_BY_NAMESPACE": "enabled"}},
-		"open": {"reloader: {deployment: {env: {open: {ALERT_ON_RELOAD: true, ALERT_SINK: slack, RETRIES: 3, EMPTY: '', NONE: null, OFF: false}}}}",
-			map[string]string{"ALERT_ON_RELOAD": "true", "ALERT_SINK": "slack", "RETRIES": "3"}},
+		"open": {"reloader: {deployment: {env: {open: {ALERT_ON_RELOAD: true, ALERT_SINK: slack, RETRIES: 3, BYTES: 12345678, SHARE: 0.5, EMPTY: '', NONE: null, OFF: false}}}}",
+			map[string]string{"ALERT_ON_RELOAD": "true", "ALERT_SINK": "slack", "RETRIES": "3", "BYTES": "12345678", "SHARE": "0.5"}},
 		"secret": {"reloader: {deployment: {env: {secret: {ALERT_WEBHOOK_URL: 'https://x/y', EMPTY: ''}}}}",
 			map[string]string{"ALERT_WEBHOOK_URL": "from Secret prod-reroll, ALERT_WEBHOOK_URL"}},
 		"field": {"reloader: {deployment: {env: {field: {NODE: spec.nodeName}}}}", map[string]string{"NODE": "from spec.nodeName"}},
@@ -85,11 +85,11 @@ func TestTheSecretOfTheEnvironment(t *testing.T) {
 	if secrets := render(t, "reloader: {deployment: {env: {secret: {EMPTY: ''}}}}").secrets; len(secrets) != 0 {
 		t.Errorf("a Secret for nothing: %+v", secrets)
 	}
-	secrets := render(t, "reloader: {deployment: {env: {secret: {ALERT_WEBHOOK_URL: 'https://x/y?a=1', ALERT_ON_RELOAD: true}}}}").secrets
+	secrets := render(t, "reloader: {deployment: {env: {secret: {ALERT_WEBHOOK_URL: 'https://x/y?a=1', ALERT_ON_RELOAD: true, CHANNEL: 12345678}}}}").secrets
 	if len(secrets) != 1 || secrets[0].Name != "prod-reroll" || secrets[0].Namespace != namespace || secrets[0].Labels["release"] != "prod" {
 		t.Fatalf("Secrets: %+v", secrets)
 	}
-	want := map[string][]byte{"ALERT_WEBHOOK_URL": []byte("https://x/y?a=1"), "ALERT_ON_RELOAD": []byte("true")}
+	want := map[string][]byte{"ALERT_WEBHOOK_URL": []byte("https://x/y?a=1"), "ALERT_ON_RELOAD": []byte("true"), "CHANNEL": []byte("12345678")}
 	if diff := cmp.Diff(want, secrets[0].Data); diff != "" {
 		t.Errorf("content, %s: %s", base64.StdEncoding.EncodeToString(secrets[0].Data["ALERT_WEBHOOK_URL"]), diff)
 	}

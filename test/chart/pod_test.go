@@ -8,14 +8,15 @@ import (
 )
 
 func TestThePodHasWhatTheValuesSay(t *testing.T) {
-	o := render(t, `reloader: {deployment: {
+	o := render(t, `global: {imagePullSecrets: [mine, {name: all}]}
+reloader: {deployment: {
   revisionHistoryLimit: 0,
   dnsConfig: {options: [{name: ndots, value: "1"}]},
   hostUsers: false,
   topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}],
   runtimeClassName: gvisor, schedulerName: mine,
   automountServiceAccountToken: true,
-  imagePullSecrets: [{name: mine}],
+  imagePullSecrets: [{name: mine}, {name: more}],
   volumes: [{name: ca, configMap: {name: ca}}],
   volumeMounts: [{name: ca, mountPath: /etc/ssl/certs}],
   livenessProbe: {timeoutSeconds: 7, initialDelaySeconds: 3},
@@ -32,7 +33,7 @@ func TestThePodHasWhatTheValuesSay(t *testing.T) {
 		RuntimeClassName:             &gvisor,
 		SchedulerName:                "mine",
 		AutomountServiceAccountToken: &yes,
-		ImagePullSecrets:             []corev1.LocalObjectReference{{Name: "mine"}},
+		ImagePullSecrets:             []corev1.LocalObjectReference{{Name: "mine"}, {Name: "all"}, {Name: "more"}},
 		Volumes:                      []corev1.Volume{{Name: "ca", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "ca"}}}}},
 		ServiceAccountName:           spec.ServiceAccountName, SecurityContext: spec.SecurityContext, Containers: spec.Containers,
 	}

@@ -10,6 +10,7 @@ What cannot work is refused here, with what would.
 {{- if and $reloader.ignoreSecrets $reloader.ignoreConfigMaps -}}
 {{- fail "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true: nothing would be left that could roll a workload; set one of them to false" -}}
 {{- end -}}
+{{- include "reroll.checkAnnotations" . -}}
 {{- range $reloader.workloadKinds -}}
 {{- if hasPrefix "argoproj.io/" .kind -}}
 {{- if hasSuffix "/Rollout" .kind -}}
@@ -20,6 +21,21 @@ What cannot work is refused here, with what would.
 {{- include "reroll.checkToken" . -}}
 {{- include "reroll.checkImage" . -}}
 {{- include "reroll.checkInstallation" . -}}
+{{- end -}}
+
+{{- /*
+One annotation cannot say two things: the controller would end at its start.
+*/ -}}
+{{- define "reroll.checkAnnotations" -}}
+{{- $own := default dict .Values.reloader.custom_annotations -}}
+{{- $keys := dict -}}
+{{- range $key, $usual := include "reroll.annotationKeys" . | fromYaml -}}
+{{- $name := trim (default $usual (get $own $key)) -}}
+{{- if hasKey $keys $name -}}
+{{- fail (printf "reloader.custom_annotations: %s and %s are both %s, and one annotation cannot say both; give another key" (get $keys $name) $key $name) -}}
+{{- end -}}
+{{- $_ := set $keys $name $key -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "reroll.checkToken" -}}
@@ -72,8 +88,10 @@ helm template, nothing is found.
 {{- if ne (include "reroll.fullname" .) $theirs -}}
 {{- $found := lookup "apps/v1" "Deployment" $namespace $theirs -}}
 {{- if eq (dig "spec" "selector" "matchLabels" "app" "" $found) $theirs -}}
-{{- $value := include "reroll.path" (list . "nameOverride") -}}
-{{- fail (printf "the Deployment %s in namespace %s is an installation of Reloader, and %s would run beside it. To replace it, set %s to reloader:\n\n  helm upgrade %s CHART --namespace %s --reset-then-reuse-values --set %s=reloader\n" $theirs $namespace (include "reroll.fullname" .) $value .Release.Name .Release.Namespace $value) -}}
+{{- $key := ternary "fullnameOverride" "nameOverride" (not (empty .Values.fullnameOverride)) -}}
+{{- $name := ternary "reloader" $theirs (eq $key "nameOverride") -}}
+{{- $value := include "reroll.path" (list . $key) -}}
+{{- fail (printf "the Deployment %s in namespace %s is an installation of Reloader, and %s would run beside it. To replace it, set %s to %s:\n\n  helm upgrade %s CHART --namespace %s --reset-then-reuse-values --set %s=%s\n" $theirs $namespace (include "reroll.fullname" .) $value $name .Release.Name .Release.Namespace $value $name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -7,7 +7,7 @@ The environment of reloader.deployment.env. What is empty is left out, as Reload
 {{- $list := list -}}
 {{- range $name, $value := default dict (get $env "open") -}}
 {{- if not (empty $value) -}}
-{{- $list = append $list (dict "name" $name "value" (toString $value)) -}}
+{{- $list = append $list (dict "name" $name "value" (include "reroll.text" $value)) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name, $value := default dict (get $env "secret") -}}

@@ -4,10 +4,10 @@
 
 {{- /*
 The release name is always in front, even when it equals the chart name: the selector is made of this name and cannot
-be changed on an existing Deployment.
+be changed on an existing Deployment. A release may have dots in its name, and a container and a Service may not.
 */ -}}
 {{- define "reroll.fullname" -}}
-{{- default (printf "%s-%s" .Release.Name (include "reroll.name" .)) .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- default (printf "%s-%s" .Release.Name (include "reroll.name" .)) .Values.fullnameOverride | replace "." "-" | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
 {{- define "reroll.namespace" -}}
@@ -54,6 +54,13 @@ The labels in the first argument win over the user's in the second: a selector m
 {{- end -}}
 
 {{- /*
+A value as it was written. A large number would come out as 1e+06 else.
+*/ -}}
+{{- define "reroll.text" -}}
+{{- if kindIs "float64" . -}}{{- toJson . -}}{{- else -}}{{- toString . -}}{{- end -}}
+{{- end -}}
+
+{{- /*
 reloader.namespaces and the namespace of the installation, with commas between them; empty if no namespace is listed.
 */ -}}
 {{- define "reroll.namespaces" -}}
@@ -93,6 +100,22 @@ Not empty where Argo Rollouts are to be rolled, as far as is known when this is 
 {{- else if .Capabilities.APIVersions.Has "argoproj.io/v1alpha1/Rollout" -}}
 true
 {{- end -}}
+{{- end -}}
+
+{{- /*
+What the annotations are called as long as reloader.custom_annotations says nothing.
+*/ -}}
+{{- define "reroll.annotationKeys" -}}
+configmap: configmap.reloader.stakater.com/reload
+secret: secret.reloader.stakater.com/reload
+auto: reloader.stakater.com/auto
+configmap_auto: configmap.reloader.stakater.com/auto
+secret_auto: secret.reloader.stakater.com/auto
+search: reloader.stakater.com/search
+match: reloader.stakater.com/match
+ignore: reloader.stakater.com/ignore
+pausePeriod: deployment.reloader.stakater.com/pause-period
+pauseTime: deployment.reloader.stakater.com/paused-at
 {{- end -}}
 
 {{- define "reroll.watchRules" -}}

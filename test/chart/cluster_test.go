@@ -99,6 +99,13 @@ func TestBesideAnInstallationOfReloaderNothingIsInstalled(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Helm %s: error: %v\nwant it to say: %s", version, err, want)
 		}
+		// A name that is given as a whole leaves nameOverride without effect.
+		_, err = i.helm(program, "", append(upgrade, "--set", "fullnameOverride=restarter")...)
+		want = "and restarter would run beside it. To replace it, set fullnameOverride to " + name + "-reloader:\n\n" +
+			"  helm upgrade " + name + " CHART --namespace tools --reset-then-reuse-values --set fullnameOverride=" + name + "-reloader\n"
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Helm %s, by another full name: error: %v\nwant it to say: %s", version, err, want)
+		}
 		if out, err := i.helm(program, "", append(upgrade, "--set", "fullnameOverride="+name+"-reloader", "--dry-run=server")...); err != nil {
 			t.Errorf("Helm %s, by the full name: %v %s", version, err, out)
 		}
@@ -188,6 +195,39 @@ spec:
 	apply("StatefulSet", "annotations: {secret.reloader.stakater.com/reload: 'a,b'}")
 	expect("one of another kind", false, "")
 	expect("another key", true, "reloader: {custom_annotations: {secret: example.org/secrets}}")
+
+	const elsewhereNamed = "custom_annotations: {secret: example.org/secrets}"
+	apply("DaemonSet", "annotations: {secretproviderclass.reloader.stakater.com/reload: vault}")
+	expect("a class of the CSI driver, which nobody looks at", true, "reloader: {"+elsewhereNamed+"}")
+	expect("a class of the CSI driver", false, "reloader: {enableCSIIntegration: true, "+elsewhereNamed+"}")
+	if err := shop.Apply(i.ctx, `
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: report}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    spec:
+      template:
+        metadata: {annotations: {reloader.stakater.com/auto: "true"}}
+        spec: {restartPolicy: Never, containers: [{name: report, image: report}]}
+`); err != nil {
+		t.Fatal(err)
+	}
+	expect("a CronJob, by its pods", false, "reloader: {"+elsewhereNamed+"}")
+	expect("a CronJob that is left alone", true, "reloader: {ignoreCronJobs: true, "+elsewhereNamed+"}")
+	if err := shop.Apply(i.ctx, `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate, annotations: {reloader.stakater.com/auto: "true"}}
+spec:
+  suspend: true
+  template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: migrate}]}}
+`); err != nil {
+		t.Fatal(err)
+	}
+	expect("a Job", false, "reloader: {ignoreCronJobs: true, "+elsewhereNamed+"}")
+	expect("a Job that is left alone", true, "reloader: {ignoreCronJobs: true, ignoreJobs: true, "+elsewhereNamed+"}")
 }
 
 // The API server itself says whether the pods are allowed where the standard is enforced.

@@ -45,23 +45,32 @@ rights, whom a question would stop: so nobody looks where Reroll has run before.
 {{- if and $reloader.rbac.enabled (not $reloader.autoReloadAll) (not $before) -}}
 {{- $own := default dict $reloader.custom_annotations -}}
 {{- $keys := list -}}
-{{- range $key, $usual := dict "auto" "reloader.stakater.com/auto" "configmap_auto" "configmap.reloader.stakater.com/auto" "secret_auto" "secret.reloader.stakater.com/auto" "search" "reloader.stakater.com/search" "configmap" "configmap.reloader.stakater.com/reload" "secret" "secret.reloader.stakater.com/reload" -}}
+{{- range $key, $usual := omit (include "reroll.annotationKeys" . | fromYaml) "match" "ignore" "pausePeriod" "pauseTime" -}}
 {{- $keys = append $keys (default $usual (get $own $key)) -}}
 {{- end -}}
-{{- $kinds := list (list "apps/v1" "Deployment") (list "apps/v1" "StatefulSet") (list "apps/v1" "DaemonSet") -}}
-{{- if and (include "reroll.argoRollouts" .) (.Capabilities.APIVersions.Has "argoproj.io/v1alpha1/Rollout") -}}
-{{- $kinds = append $kinds (list "argoproj.io/v1alpha1" "Rollout") -}}
+{{- if $reloader.enableCSIIntegration -}}
+{{- $keys = concat $keys (list "secretproviderclass.reloader.stakater.com/auto" "secretproviderclass.reloader.stakater.com/reload") -}}
 {{- end -}}
 {{- $all := 0 -}}
 {{- $optedIn := false -}}
 {{- range $namespace := splitList "," (include "reroll.scope" .) -}}
-{{- range $kinds -}}
-{{- range default list (get (lookup (index . 0) (index . 1) $namespace "") "items") -}}
+{{- range include "reroll.lookedAt" $ | fromYamlArray -}}
+{{- $template := splitList "." .template -}}
+{{- if not $optedIn -}}
+{{- range default list (get (lookup .apiVersion .kind $namespace "") "items") -}}
+{{- /* What belongs to another workload, as the Jobs of a CronJob do, is not opted in by itself. */ -}}
+{{- if not (get .metadata "ownerReferences") -}}
 {{- $all = add1 $all -}}
-{{- $given := merge dict (dig "metadata" "annotations" dict .) (dig "spec" "template" "metadata" "annotations" dict .) -}}
+{{- $pod := . -}}
+{{- range $template -}}
+{{- $pod = default dict (get $pod .) -}}
+{{- end -}}
+{{- $given := merge dict (dig "metadata" "annotations" dict .) (dig "metadata" "annotations" dict $pod) -}}
 {{- range $keys -}}
 {{- if not (has (get $given . | lower) (list "" "false" "f" "0")) -}}
 {{- $optedIn = true -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -71,4 +80,37 @@ rights, whom a question would stop: so nobody looks where Reroll has run before.
 {{- $all -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{- /*
+The kinds that are rolled here, each with the place of its pod template. Which custom ones the cluster serves has to be known:
+Helm ends at a question for one that it does not.
+*/ -}}
+{{- define "reroll.lookedAt" -}}
+{{- $reloader := .Values.reloader -}}
+{{- $list := list -}}
+{{- range list "Deployment" "StatefulSet" "DaemonSet" -}}
+{{- $list = append $list (dict "apiVersion" "apps/v1" "kind" . "template" "spec.template") -}}
+{{- end -}}
+{{- if not $reloader.ignoreCronJobs -}}
+{{- $list = append $list (dict "apiVersion" "batch/v1" "kind" "CronJob" "template" "spec.jobTemplate.spec.template") -}}
+{{- end -}}
+{{- if not $reloader.ignoreJobs -}}
+{{- $list = append $list (dict "apiVersion" "batch/v1" "kind" "Job" "template" "spec.template") -}}
+{{- end -}}
+{{- $custom := list -}}
+{{- if include "reroll.argoRollouts" . -}}
+{{- $custom = append $custom (dict "kind" "argoproj.io/v1alpha1/Rollout") -}}
+{{- end -}}
+{{- if $reloader.isOpenshift -}}
+{{- $custom = append $custom (dict "kind" "apps.openshift.io/v1/DeploymentConfig") -}}
+{{- end -}}
+{{- $served := .Capabilities.APIVersions -}}
+{{- range concat $custom (default list $reloader.workloadKinds) -}}
+{{- if $served.Has .kind -}}
+{{- $names := splitList "/" .kind -}}
+{{- $list = append $list (dict "apiVersion" (initial $names | join "/") "kind" (last $names) "template" (default "spec.template" (get . "template"))) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $list -}}
 {{- end -}}

@@ -83,7 +83,8 @@ func (c *cursor) hunk(b *strings.Builder, e edit, object extent, grown int) int 
 	if object.to < shown.to && !separates(c.text[object.to:shown.to]) {
 		shown.to = object.to
 	}
-	shown.from, shown.to = max(shown.from, e.at-2*wide), min(shown.to, e.end+2*wide)
+	// A bracket in a comment can make the object look shorter than it is: the change itself is shown in any case.
+	shown.from, shown.to = min(max(shown.from, e.at-2*wide), e.at), max(min(shown.to, e.end+2*wide), e.end)
 	for shown.from > whole.from && !utf8.RuneStart(c.text[shown.from]) {
 		shown.from--
 	}

@@ -2,6 +2,7 @@ package stamp
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -15,7 +16,9 @@ type editor struct {
 	lines []int
 	// strides are, by line, where each so many-th character of a long one is.
 	strides map[int][]int
-	eol     string
+	// starts are where the objects begin, in this order.
+	starts []int
+	eol    string
 }
 
 func newEditor(text []byte, t *tree) *editor {
@@ -99,11 +102,26 @@ func (e *editor) stridesOf(line int) []int {
 	return known
 }
 
-// extentOf is what of the text a node takes, and all of it for one that has lines of its own.
+// know notes where the objects of the document begin.
+func (e *editor) know(objects []*object) *editor {
+	for _, obj := range objects {
+		e.starts = append(e.starts, e.offset(obj.node))
+	}
+	slices.Sort(e.starts)
+	return e
+}
+
+// extentOf is what of the text an object takes, and all of it for one that has lines of its own. Comments and plain texts can hide
+// the bracket that closes it, so it ends at the latest where the next object begins.
 func (e *editor) extentOf(n *yaml.Node) extent {
 	if n.Style&yaml.FlowStyle == 0 {
 		return extent{0, len(e.text)}
 	}
 	from := e.offset(n)
-	return extent{from, closed(e.text, from)}
+	behind, _ := slices.BinarySearch(e.starts, from+1)
+	next := len(e.text)
+	if behind < len(e.starts) {
+		next = e.starts[behind]
+	}
+	return extent{from, closed(e.text[:next], from)}
 }

@@ -175,7 +175,7 @@ func (o *Options) read(d *document) ([]*source, error) {
 		return nil, err
 	}
 	d.nameOrigin(objects)
-	edit := sync.OnceValue(func() *editor { return newEditor(d.text, t) })
+	edit := sync.OnceValue(func() *editor { return newEditor(d.text, t).know(objects) })
 	var sources []*source
 	for i, obj := range objects {
 		src, err := o.sourceOf(obj)

@@ -56,14 +56,18 @@ func TestAFunctionHasItsFlagsFromItsConfig(t *testing.T) {
 
 func TestWhatAFunctionRefuses(t *testing.T) {
 	for spec, want := range map[string]string{
-		"{al: true}":              "functionConfig: spec.al: there is no such option",
-		"{in-place: true}":        "functionConfig: spec.in-place: there is no such option",
-		"{function: false}":       "functionConfig: spec.function: there is no such option",
-		"{all: {a: b}}":           "functionConfig: spec.all: it must be a text, true or false, or a list of texts",
-		"{missing: [warn]}":       "functionConfig: spec.missing: it takes one value, and no list",
-		"{all: maybe}":            `functionConfig: spec.all: invalid argument "maybe"`,
-		"{missing: maybe}":        "--missing=maybe: must be ignore, warn or error",
-		"{workload-kind: [Boat]}": "--workload-kind=Boat: write GROUP/VERSION/KIND",
+		"{al: true}":                    "functionConfig: spec.al: there is no such option",
+		"{in-place: true}":              "functionConfig: spec.in-place: there is no such option",
+		"{function: false}":             "functionConfig: spec.function: there is no such option",
+		"{all: {a: b}}":                 "functionConfig: spec.all: it must be a text, true or false, or a list of texts",
+		"{missing: [warn]}":             "functionConfig: spec.missing: it takes one value, and no list",
+		"{all: maybe}":                  "functionConfig: spec.all: it must be true or false",
+		"{missing: maybe}":              "--missing=maybe: must be ignore, warn or error",
+		"{workload-kind: [Boat]}":       "--workload-kind=Boat: write GROUP/VERSION/KIND",
+		"\n    all: true\n    al: true": "stdin:23: functionConfig: spec.al: there is no such option",
+		"{al: true, mising: warn}":      "stdin:21: functionConfig: spec.al: there is no such option",
+		"{all: 1.5}":                    "stdin:21: functionConfig: spec.all: it must be a text",
+		"[all]":                         "stdin:21: spec must be keys with values",
 	} {
 		if stdout, err := runFunction(functionItems + functionPods + spec); err == nil || stdout != "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", spec, stdout, err)
@@ -72,7 +76,8 @@ func TestWhatAFunctionRefuses(t *testing.T) {
 	for in, want := range map[string]string{
 		"a: [": "stdin:1: it is not YAML",
 		functionItems + functionPods + "{}\n kind: b": "stdin:22: it is not YAML",
-		"kind: Secret": `stdin: it is no ResourceList, which --function needs, but "Secret"`,
+		"":             "stdin:1: it is no ResourceList, which --function needs, but empty",
+		"kind: Secret": `stdin:1: it is no ResourceList, which --function needs, but "Secret"`,
 	} {
 		if stdout, err := runFunction(in); err == nil || stdout != "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", in, stdout, err)
@@ -81,6 +86,37 @@ func TestWhatAFunctionRefuses(t *testing.T) {
 	for _, args := range [][]string{{"--check"}, {"a.yaml"}} {
 		if _, err := runFunction("", args...); err == nil || !strings.Contains(err.Error(), "--function reads standard input") {
 			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
+// By an alias, a value of functionConfig can be one of a Secret among the items.
+func TestAFunctionShowsNoPassword(t *testing.T) {
+	const (
+		secret = "apiVersion: v1\nkind: ResourceList\nitems:\n- apiVersion: v1\n  kind: Secret\n  metadata: {name: db}\n  stringData: {a: &a hunter2}\n"
+		line   = "stdin:8: "
+	)
+	for config, want := range map[string]string{
+		"functionConfig: hunter2":                               "functionConfig must be keys with values",
+		"functionConfig: {spec: hunter2}":                       "spec must be keys with values",
+		"functionConfig: {spec: *a}":                            "spec must be keys with values, written out",
+		"functionConfig: {spec: {all: *a}}":                     "functionConfig: spec.all: it must be a text",
+		"functionConfig: {spec: {workload-kind: [*a]}}":         "functionConfig: spec.workload-kind: it must be a text",
+		"functionConfig: {spec: {*a : true}}":                   "functionConfig: the keys of spec must be texts",
+		"functionConfig: {spec: {<<: hunter2}}":                 "functionConfig: the keys of spec must be texts",
+		"functionConfig: {spec: {all: !!bool hunter2}}":         "functionConfig: spec.all: it must be true or false",
+		"functionConfig: {spec: {all: !!timestamp hunter2}}":    "functionConfig: spec.all: it must be a text",
+		"functionConfig: {spec: &hunter2 {all: *hunter2}}":      "functionConfig: spec.all: it must be a text",
+		"functionConfig: {spec: {all: true, missing: *hunter}}": "an alias has no anchor",
+	} {
+		stdout, err := runFunction(secret + config + "\n")
+		if err == nil || stdout != "" || !strings.Contains(err.Error(), line+want) || strings.Contains(err.Error(), "hunter") {
+			t.Errorf("%s: %q, %v", config, stdout, err)
+		}
+	}
+	for _, all := range []string{"hunter2", "[hunter2]", "kind: hunter2 and more", "kind: [hunter2]"} {
+		if stdout, err := runFunction(all + "\n"); err == nil || stdout != "" || !strings.Contains(err.Error(), "stdin:1: it is no ResourceList") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %q, %v", all, stdout, err)
 		}
 	}
 }

@@ -1,59 +1,125 @@
 package stamp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// ReadFunction reads what a KRM function is given, one list. Its options are those that configure returns for the list
-// without its items, or with them where they cannot be read one at a time; it is nil if nothing was given.
-func ReadFunction(name string, from io.Reader, configure func(around *yaml.Node) (Options, error)) (*Stream, error) {
+// Setting is one of the spec of a functionConfig.
+type Setting struct {
+	Name string
+	// Values are one, or those of a list.
+	Values []string
+	List   bool
+	line   int
+}
+
+// At puts the place of the setting in front of what is wrong with it.
+func (s Setting) At(file string, err error) error {
+	return fmt.Errorf("%s:%d: functionConfig: spec.%s: %w", file, s.line, s.Name, err)
+}
+
+// ReadFunction reads what a KRM function is given, one list. Its options are those that configure returns for the settings in it.
+func ReadFunction(name string, from io.Reader, configure func([]Setting) (Options, error)) (*Stream, error) {
 	s := New(Options{})
 	s.long = 0 // also of a short one each item is told by its number
 	if err := s.Read(name, from); err != nil {
 		return nil, err
 	}
-	around, err := s.around()
+	settings, err := s.settings()
 	if err != nil {
 		return nil, err
 	}
-	s.options, err = configure(around)
+	s.options, err = configure(settings)
 	return s, err
 }
 
-// around returns what the first list says of itself, and gives its items names of their own.
-func (s *Stream) around() (*yaml.Node, error) {
+// settings reads what the first list says beside its items, and gives those names of their own.
+func (s *Stream) settings() ([]Setting, error) {
 	for _, d := range s.documents {
 		text := d.text
 		if d.list != nil {
-			text = slices.Concat(d.list.nameItems()...)
+			text = d.list.nameItems()
 		}
 		t, err := parse(text)
 		if err != nil {
 			return nil, d.in(err)
 		}
-		if t.root != nil {
-			return t.root, nil
+		if t.root == nil {
+			continue
 		}
+		all, err := settingsIn(t.root)
+		for i := range all {
+			all[i].line += d.line - 1
+		}
+		return all, d.in(err)
 	}
-	return nil, nil
+	return nil, &Error{File: s.files[0].Name, Line: 1, Text: "it is no ResourceList, which --function needs, but empty"}
 }
 
-// nameItems returns the texts in front of the first item and behind the last one.
-func (l *list) nameItems() (around [][]byte) {
+// settingsIn quotes nothing but names: by an alias, a value could be one of a Secret among the items.
+func settingsIn(list *yaml.Node) ([]Setting, error) {
+	if kind := text(get(list, "kind")); kind != "ResourceList" {
+		return nil, wrong(list, "it is no ResourceList, which --function needs%s", but(kind))
+	}
+	spec := list
+	for _, name := range []string{"functionConfig", "spec"} {
+		if _, spec = own(spec, name); spec == nil || isNull(spec) {
+			return nil, nil
+		}
+		if spec.Kind != yaml.MappingNode {
+			return nil, wrong(spec, "%s must be keys with values, written out", name)
+		}
+	}
+	var all []Setting
+	for i := 0; i+1 < len(spec.Content); i += 2 {
+		key, value := spec.Content[i], spec.Content[i+1]
+		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
+			return nil, wrong(key, "functionConfig: the keys of spec must be texts, written out")
+		}
+		one := Setting{Name: key.Value, List: value.Kind == yaml.SequenceNode, line: key.Line}
+		values := []*yaml.Node{value}
+		if one.List {
+			values = value.Content
+		}
+		for _, v := range values {
+			if tag := v.ShortTag(); v.Kind != yaml.ScalarNode || tag != "!!str" && tag != "!!bool" && tag != "!!int" {
+				return nil, wrong(v, "functionConfig: spec.%s: it must be a text, true or false, or a list of texts", key.Value)
+			}
+			one.Values = append(one.Values, v.Value)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+func but(kind string) string {
+	if kind == "" || !isKey(kind) {
+		return ""
+	}
+	return fmt.Sprintf(", but %q", kind)
+}
+
+// nameItems returns what is in front of the first item and behind the last one. Between the two are as many lines as there were.
+func (l *list) nameItems() []byte {
 	l.function = true
+	var around []byte
 	item := 0
 	for i, part := range l.parts {
+		between := bytes.Repeat([]byte("\n"), bytes.Count(part.text, []byte("\n")))
 		switch {
 		case !part.shell:
 			part.file = &File{Name: fmt.Sprintf("items[%d] of %s", item, part.file.Name)}
 			item++
+			around = append(around, between...)
 		case item == 0, i == len(l.parts)-1:
-			around = append(around, part.text)
+			around = append(around, part.text...)
+		default:
+			around = append(around, between...)
 		}
 	}
 	return around

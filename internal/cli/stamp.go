@@ -83,7 +83,7 @@ The exit code is 0 if all went well, 1 if --check found something to stamp, and 
 
 func (s *stamping) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.options.All, "all", false, "stamp every workload but those that are opted out, as with --auto-reload-all of reroll run")
-	flags.StringVar(&s.options.Annotation, "annotation", "checksum/config", "the annotation")
+	flags.StringVar(&s.options.Annotation, "annotation", stamp.Usual, "the annotation")
 	flags.BoolVar(&s.inPlace, "in-place", false, "write into the files")
 	flags.BoolVar(&s.check, "check", false, "write nothing, and show what would be changed")
 	flags.BoolVar(&s.function, "function", false, "be a KRM function, for kustomize: read a ResourceList, and these flags from the spec of its functionConfig")
@@ -124,6 +124,8 @@ func (s *stamping) validate(files []string) error {
 		return errors.New("--in-place and --check: give one of them")
 	case s.inPlace && (len(files) == 0 || slices.Contains(files, stdin)):
 		return errors.New("--in-place needs files")
+	case s.options.Namespace != "" && len(validation.IsDNS1123Label(s.options.Namespace)) > 0:
+		return fmt.Errorf("--namespace=%s is no name of a namespace", s.options.Namespace)
 	case len(validation.IsQualifiedName(strings.ToLower(s.options.Annotation))) > 0:
 		return fmt.Errorf("--annotation=%s is no annotation key: it must be like checksum or checksum/config", s.options.Annotation)
 	}
@@ -235,7 +237,9 @@ func tellChanges(out io.Writer, result *stamp.Result) error {
 	for _, f := range result.Files {
 		if f.Changed() {
 			changed = append(changed, f.Name)
-			fmt.Fprint(out, f.Diff())
+			if _, err := io.WriteString(out, f.Diff()); err != nil {
+				return exitError{err.Error(), codeUnreadable}
+			}
 		}
 	}
 	if len(changed) == 0 {

@@ -133,6 +133,20 @@ func TestStampChecks(t *testing.T) {
 	}
 }
 
+// Whoever reads half a diff must not take it for all that there is.
+func TestACheckThatCannotBeWrittenFails(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	var stderr bytes.Buffer
+	code := Main("reroll", []string{"stamp", "--check", "--all", write(t, "web.yaml", unstamped)}, "1.2.3", func(string) string { return "" }, full, &stderr)
+	if code != 2 || !strings.Contains(stderr.String(), "no space left on device") {
+		t.Errorf("exit code %d, %s", code, stderr.String())
+	}
+}
+
 func TestStampInPlace(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link.yaml")
 	file, other := write(t, "web.yaml", unstamped), write(t, "other.yaml", "# nothing\n")
@@ -195,6 +209,7 @@ func TestWhatStampRefuses(t *testing.T) {
 		"--in-place":                              "--in-place needs files",
 		"--in-place -":                            "--in-place needs files",
 		"--annotation=a/b/c":                      "--annotation=a/b/c is no annotation key",
+		"--namespace=Shop":                        "--namespace=Shop is no name of a namespace",
 		"--workload-kind=Ship":                    "--workload-kind=Ship: write GROUP/VERSION/KIND",
 		"--workload-kind=example.org/v1/Ship:a..": `"a.." is no path to a pod template`,
 		"a.yaml b.yaml a.yaml":                    "a.yaml is given twice",

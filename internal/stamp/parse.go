@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -57,8 +58,13 @@ func parse(text []byte) (*tree, error) {
 	if at := firstInvalid(text); at >= 0 {
 		return nil, &fault{1 + bytes.Count(text[:at], []byte("\n")), "it is not UTF-8"}
 	}
+	var from io.Reader = bytes.NewReader(text)
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		// As kubectl reads it. Otherwise a block of text at the end of a file had other data than in a stream with another file behind it.
+		from = io.MultiReader(from, strings.NewReader("\n"))
+	}
 	var top, next yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder := yaml.NewDecoder(from)
 	switch err := decoder.Decode(&top); {
 	case errors.Is(err, io.EOF):
 		return &tree{}, nil

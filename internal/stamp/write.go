@@ -17,10 +17,14 @@ func (f *File) Changed() bool {
 }
 
 // WriteTo writes the file with its stamps.
-func (f *File) WriteTo(w io.Writer) (int64, error) {
+func (f *File) WriteTo(w io.Writer) (int64, error) { return f.writeFrom(w, 0) }
+
+// writeFrom leaves out the first bytes, which are those of a byte order mark or none.
+func (f *File) writeFrom(w io.Writer, first int) (int64, error) {
 	var written int64
 	for _, d := range f.documents {
-		last := 0
+		last := first
+		first = 0
 		put := func(text []byte) error {
 			n, err := w.Write(text)
 			written += int64(n)
@@ -42,7 +46,8 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// WriteTo writes all files as one stream. Between two of them there is a separator, if they have none themselves.
+// WriteTo writes all files as one stream. Between two of them there is a separator, if they have none themselves, and no byte
+// order mark: what reads streams by their separators would take it, and the document behind it, for a part of the one before.
 func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	var written int64
 	for i, f := range r.Files {
@@ -51,7 +56,11 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		if err != nil {
 			return written, err
 		}
-		more, err := f.WriteTo(w)
+		mark := 0
+		if r.lastBefore(i) != nil && len(f.documents) > 0 && bytes.HasPrefix(f.documents[0].text, []byte(byteOrderMark)) {
+			mark = len(byteOrderMark)
+		}
+		more, err := f.writeFrom(w, mark)
 		written += more
 		if err != nil {
 			return written, err
@@ -66,7 +75,7 @@ func (r *Result) between(i int) string {
 	if last == nil || len(r.Files[i].documents) == 0 {
 		return ""
 	}
-	was, next := last.text, r.Files[i].documents[0].text
+	was, next := last.text, bytes.TrimPrefix(r.Files[i].documents[0].text, []byte(byteOrderMark))
 	if n := len(last.edits); n > 0 { // whatever else is on its line, no end is
 		was = append([]byte(last.edits[n-1].text), was[last.edits[n-1].end:]...)
 	}
@@ -77,7 +86,7 @@ func (r *Result) between(i int) string {
 	was = bytes.TrimSuffix(was, []byte("\n"))
 	ended := kindOfLine(was[bytes.LastIndexByte(was, '\n')+1:]) == endLine
 	switch {
-	case bytes.HasPrefix(next, []byte(byteOrderMark)), bytes.HasPrefix(next, []byte("%")): // neither may stand inside of a document
+	case bytes.HasPrefix(next, []byte("%")): // it may not stand inside of a document
 		if !ended {
 			separator += "...\n"
 		}

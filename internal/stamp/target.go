@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
@@ -178,12 +181,37 @@ func podSpec(n *yaml.Node) (*corev1.PodSpec, error) {
 	var read corev1.PodSpec
 	if err := json.Unmarshal(raw, &read); err != nil {
 		if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			value, _, _ := strings.Cut(other.Value, " ") // behind it may be the value itself
-			return nil, fmt.Errorf("%s is a %s, and must be a %s", other.Field, value, other.Type.Kind())
+			return nil, fmt.Errorf("%s must be %s", asWritten(other.Field, other.Type.Kind()), inWords(other.Type.Kind()))
 		}
 		return nil, errors.New("its containers or volumes are not written as Kubernetes has them")
 	}
 	return &read, nil
+}
+
+// asWritten leaves the structs of Go out of the path of a field: those that are embedded are none in a manifest. Of a list, the
+// path is the same as of what is in it.
+func asWritten(path string, kind reflect.Kind) string {
+	names := slices.DeleteFunc(strings.Split(path, "."), func(name string) bool { return name != "" && unicode.IsUpper(rune(name[0])) })
+	path = strings.Join(names, ".")
+	if kind == reflect.Struct && slices.Contains([]string{"env", "envFrom", "volumeMounts", "sources", "items"}, names[len(names)-1]) {
+		return "what is in " + path
+	}
+	return path
+}
+
+func inWords(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map, reflect.Pointer:
+		return "keys with values"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a text"
+	default:
+		return "a number"
+	}
 }
 
 func orNull(n *yaml.Node) *yaml.Node {

@@ -81,7 +81,37 @@ func parse(text []byte) (*tree, error) {
 	if top.Kind == yaml.DocumentNode {
 		t.root = top.Content[0]
 	}
-	return t, t.look(t.root)
+	if err := t.look(t.root); err != nil {
+		return nil, err
+	}
+	return t, t.merges()
+}
+
+// mostMerges is how many mappings one may take keys from, all in all. Whatever looks for a key goes through each of them.
+const mostMerges = 10_000
+
+// merges refuses what would be looked through without end: a mapping that merges itself, or one of merges of merges.
+func (t *tree) merges() error {
+	weights := map[*yaml.Node]int{}
+	var weigh func(n *yaml.Node) int
+	weigh = func(n *yaml.Node) int {
+		if known, ok := weights[n]; ok {
+			return known
+		}
+		weights[n] = mostMerges + 1 // for itself, while it is looked at
+		weight := 1
+		for _, from := range merged(n) {
+			weight = min(weight+weigh(from), mostMerges+1)
+		}
+		weights[n] = weight
+		return weight
+	}
+	for n := range t.shared {
+		if weigh(n) > mostMerges {
+			return wrong(n, "its merges take in too many mappings, or itself: write it out")
+		}
+	}
+	return nil
 }
 
 const anotherDocument = "another document begins here: put a line with --- between the two"

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -59,6 +61,7 @@ The exit code is 0 if all went well, 1 if --check found something to stamp, and 
   %[1]s stamp --in-place deploy/*.yaml
   %[1]s stamp --check deploy/*.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			signal.Reset(syscall.SIGINT, syscall.SIGTERM) // nothing here waits for a context: it ends at once
 			defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 			read := s.readFiles
 			if s.function {

@@ -1,6 +1,39 @@
 package cli
 
-import "testing"
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Whoever calls it without a file has to get out again.
+func TestStampEndsWhenItIsTold(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "all.yaml")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkStamp$")
+	cmd.Env = append(os.Environ(), asChild+"="+fifo)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	open, err := os.OpenFile(fifo, os.O_WRONLY, 0) // returns when it is being read
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() }).Stop()
+	_ = cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGTERM {
+		t.Errorf("it has ended by %v", cmd.ProcessState)
+	}
+}
 
 // What is measured is what more objects take, beside what a call takes anyhow: four times as many may take four times as long,
 // and each byte of theirs four of memory. Both may be twice that by accident. BenchmarkStamp holds the numbers themselves, at

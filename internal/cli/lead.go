@@ -52,12 +52,14 @@ func identity(podName string) string {
 	return host + "_" + string(uuid.NewUUID())
 }
 
-// lead returns when this instance may write, with what tells whether it still may.
-func (l leadership) lead(ctx context.Context) (func() bool, error) {
+// lead returns when this instance may write, with what tells whether it still may. Until then it calls another each time another
+// instance is seen to act.
+func (l leadership) lead(ctx context.Context, another func()) (func() bool, error) {
 	always := func() bool { return true }
 	if l.holder == nil {
 		return always, nil
 	}
+	l.holder.OnAnother(another)
 	err := l.holder.Acquire(ctx)
 	if _, missing := errors.AsType[*lease.RightsError](err); missing && !l.cfg.HA {
 		l.log.Warn("going on without the lease, so nothing keeps another instance from acting at the same time", "error", err.Error())

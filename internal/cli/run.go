@@ -99,8 +99,8 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
 		},
 		Introduce: func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
-		Lead: func(ctx context.Context) (func() bool, error) {
-			leads, err := leader.lead(ctx)
+		Lead: func(ctx context.Context, another func()) (func() bool, error) {
+			leads, err := leader.lead(ctx, another)
 			if err == nil {
 				acting.Store(&leads)
 				close(leading)

@@ -6,7 +6,7 @@ import "github.com/reroll-dev/reroll/internal/reload"
 func (c *Controller) putBorrower(w reload.Workload, live, tells bool) {
 	before, known := c.state.Borrower(w.Key)
 	known = known && before.UID == w.UID
-	if _, rolled := c.kinds[w.Borrows.Kind]; !rolled && !tells && (!known || *before.Borrows != *w.Borrows) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
+	if _, rolled := c.kinds[w.Borrows.Kind]; !rolled && (!tells || !c.acting.Load()) && (!known || *before.Borrows != *w.Borrows) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
 		c.log.Warn("a workload is opted in and cannot be rolled, because nothing here rolls the kind of object that has its pod template",
 			"workload", w.Key.String(), "template", w.Borrows.String())
 	}

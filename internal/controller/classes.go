@@ -97,12 +97,14 @@ func (c *Controller) definitions(namespace string) *sink {
 		del: func(name types.NamespacedName, _ string) {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
+			c.unsaySources(reload.SecretProviderClass, is(name))
 			gone(keyOf(name))
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
 			absent := absentFrom(namespace, named)
+			c.unsaySources(reload.SecretProviderClass, absent)
 			for key := range c.classes.known {
 				if absent(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}) {
 					gone(key)
@@ -125,7 +127,7 @@ func (c *Controller) definitions(namespace string) *sink {
 		class := c.classes.of(key)
 		before := class.Definition()
 		if class.Define(meta, state.VersionOf(meta.ResourceVersion), c.opts.Names) {
-			if now := class.Definition(); s.isNews(live) && c.acting.Load() {
+			if now := class.Definition(); s.isNews(live) {
 				c.tellClass(&before, &now)
 			}
 			c.putClass(class, nil, live)

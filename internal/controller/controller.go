@@ -65,8 +65,9 @@ type Options struct {
 	// Introduce is called before anything is written, with how many workloads there are and how many are opted in.
 	Introduce func(workloads, optedIn int)
 	// Lead is called when everything has been seen once, and returns when this is the instance that writes, with what
-	// tells whether it still is. Nil means that there is no other.
-	Lead func(context.Context) (leads func() bool, err error)
+	// tells whether it still is. Until then it calls another each time it sees another instance act. Nil means that there is
+	// no other.
+	Lead func(ctx context.Context, another func()) (leads func() bool, err error)
 }
 
 // Report is told what happens. Its methods must not block.
@@ -181,6 +182,8 @@ type Controller struct {
 	doubted map[reload.WorkloadKey]doubted
 	// newcomers have begun to ask for something while we ran, and nobody has told yet what is watched for them.
 	newcomers map[reload.WorkloadKey]newcomer
+	// untold is what users are to be told when this instance acts.
+	untold map[subject]untold
 	// turns is when workloads without a ledger may have theirs.
 	turns map[reload.WorkloadKey]time.Time
 	// unsure are reloads of which no answer came.
@@ -238,6 +241,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		paused:     map[reload.WorkloadKey]*ended{},
 		doubted:    map[reload.WorkloadKey]doubted{},
 		newcomers:  map[reload.WorkloadKey]newcomer{},
+		untold:     map[subject]untold{},
 		turns:      map[reload.WorkloadKey]time.Time{},
 		unsure:     map[reload.WorkloadKey]sent{},
 		pathless:   map[string]func(){},
@@ -276,7 +280,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	close(c.synced)
 	if c.opts.Lead != nil {
-		if c.leads, err = c.opts.Lead(ctx); err != nil {
+		if c.leads, err = c.opts.Lead(ctx, c.anotherActs); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -285,6 +289,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.acting.Store(true)
 	c.tellPathless()
+	c.tellAllUntold()
 	c.resume()
 	// Writes are not cut off by the end of the context: an answer that is not read is a change that is not known.
 	writing := context.WithoutCancel(ctx)

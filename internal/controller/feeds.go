@@ -128,6 +128,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.lenders(c.state.KeepBorrowers(k.Name, namespace, named), false)
 			departed := c.state.KeepWorkloads(k.Name, namespace, named)
 			c.jobsGone(k.Name, absentFrom(namespace, named))
+			c.unsayWorkloads(k.Name, absentFrom(namespace, named))
 			for _, gone := range departed {
 				c.forget(gone)
 				c.orphans(gone)
@@ -144,7 +145,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.log.Error("an object cannot be read", "error", err.Error())
 			return
 		}
-		tells := s.isNews(live) && c.acting.Load() && !c.replaces(w.Key)
+		tells := s.isNews(live) && !c.replaces(w.Key)
 		if w.Borrows != nil {
 			c.putBorrower(w, live, tells)
 			return

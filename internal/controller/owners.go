@@ -15,8 +15,10 @@ import (
 
 // dropped forgets a workload that is gone.
 func (c *Controller) dropped(key reload.WorkloadKey) {
+	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
 	c.state.DeleteWorkload(key)
-	c.jobsGone(key.Kind, func(name types.NamespacedName) bool { return name.Namespace == key.Namespace && name.Name == key.Name })
+	c.unsayWorkloads(key.Kind, is(name))
+	c.jobsGone(key.Kind, is(name))
 	c.lenders(c.state.DropBorrower(key), true)
 	c.forget(key)
 	c.orphans(key)

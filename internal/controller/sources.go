@@ -92,9 +92,11 @@ func (c *Controller) sources(w watchedSource, namespace string) *sink {
 	s := &sink{
 		del: func(name types.NamespacedName, resourceVersion string) {
 			key := reload.SourceKey{Kind: w.kind, Namespace: name.Namespace, Name: name.Name}
+			c.unsaySources(w.kind, is(name))
 			c.lost(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
+			c.unsaySources(w.kind, absentFrom(namespace, named))
 			c.lost(c.state.KeepSources(w.kind, namespace, named), false)
 		},
 	}
@@ -106,7 +108,7 @@ func (c *Controller) sources(w watchedSource, namespace string) *sink {
 		if labelled, ok := obj.(metav1.Object); ok {
 			src = c.selected(src, labelled.GetLabels())
 		}
-		if s.isNews(live) && c.acting.Load() {
+		if s.isNews(live) {
 			c.tellSource(&src)
 		}
 		for _, key := range c.state.PutSource(src, live) {

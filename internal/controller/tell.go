@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // What users write while we run is answered where they look, also if the watch was broken just then. What stood there
-// before is not: a restart would tell it all again. Nor does a standby tell anything.
+// before is not: a restart would tell it all again. Nor does a standby tell anything, before it acts.
 
 // tellWorkload tells what is newly wrong with the annotations of a workload, and notes that it was opted in.
 func (c *Controller) tellWorkload(before *reload.Workload, w *reload.Workload) {
@@ -25,23 +26,19 @@ func (c *Controller) tellProblems(before *reload.Workload, w *reload.Workload) {
 	if before != nil {
 		known = before.Problems
 	}
-	if problems := newAmong(w.Problems, known); len(problems) > 0 {
-		c.report.Misused(w, problems)
-	}
+	c.tellNew(subject{workload: w.Key}, w.UID, w.Problems, known, func(problems []reload.Problem) { c.report.Misused(w, problems) })
 }
 
 // tellSource tells what is newly wrong with the annotations of a source.
 func (c *Controller) tellSource(src *reload.Source) {
-	if len(src.Problems) == 0 || !c.looksAt(src.Key.Namespace) {
+	if !c.looksAt(src.Key.Namespace) {
 		return
 	}
 	var known []reload.Problem
 	if before, ok := c.state.Source(src.Key); ok && before.UID == src.UID {
 		known = before.Problems
 	}
-	if problems := newAmong(src.Problems, known); len(problems) > 0 {
-		c.report.MisusedSource(src, problems)
-	}
+	c.tellMisusedSource(src, known)
 }
 
 // tellClass does the same of the object of a class, which is there before anybody tells what the class holds.
@@ -53,9 +50,11 @@ func (c *Controller) tellClass(before, now *reload.Source) {
 	if before.UID == now.UID {
 		known = before.Problems
 	}
-	if problems := newAmong(now.Problems, known); len(problems) > 0 {
-		c.report.MisusedSource(now, problems)
-	}
+	c.tellMisusedSource(now, known)
+}
+
+func (c *Controller) tellMisusedSource(src *reload.Source, known []reload.Problem) {
+	c.tellNew(subject{source: src.Key}, src.UID, src.Problems, known, func(problems []reload.Problem) { c.report.MisusedSource(src, problems) })
 }
 
 func newAmong(problems, known []reload.Problem) []reload.Problem {
@@ -79,6 +78,7 @@ func (c *Controller) tellOptedIn(before *reload.Workload, w *reload.Workload) {
 	case wasIn:
 		n = newcomer{wasIn: true, named: before.Policy.Named()}
 	}
+	n.due = c.lookedAt(w)
 	c.newcomers[w.Key] = n
 }
 
@@ -86,6 +86,8 @@ func (c *Controller) tellOptedIn(before *reload.Workload, w *reload.Workload) {
 type newcomer struct {
 	wasIn bool
 	named []reload.NamedSource
+	// due is when another instance, if one acts, has told of it.
+	due time.Time
 }
 
 // welcome tells of a workload that was opted in what is watched for it, once that is known, and of one that names other

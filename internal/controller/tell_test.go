@@ -93,9 +93,8 @@ func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
 	match := reload.DefaultNames().Match
 	s := newStage(t)
 	s.add("web", true, "")
-	s.annotateSource(true, map[string]string{typo: "true"})
-	s.heard("nobody acts yet")
-	s.acting.Store(true)
+	s.annotateSource(false, map[string]string{typo: "true"})
+	s.begins()
 	s.edit("web", "2")
 	s.heard("it stood there before")
 	s.annotateSource(true, map[string]string{typo: "true", match: "True"})

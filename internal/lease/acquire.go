@@ -68,8 +68,11 @@ func (h *Holder) tryOnce(ctx context.Context, seen *sighting) (string, error) {
 	case err != nil:
 		return "", err
 	default:
-		seen.see(present, begun)
+		renewed := seen.see(present, begun)
 		holder := holderOf(present)
+		if renewed && holder != "" && holder != h.opts.Identity {
+			h.another()
+		}
 		if holder != "" && holder != h.opts.Identity && !seen.expired(begun, h.opts.Duration) {
 			return holder, nil
 		}

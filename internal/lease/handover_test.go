@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,10 +16,16 @@ import (
 func TestAStandbyTakesOverWithinOneRetryPeriodOfACleanHandOver(t *testing.T) {
 	p := newPlace(t)
 	first := p.instance("first", as{}).acquires()
-	standby := p.instance("standby", as{}).waits(p.ctx)
+	standby := p.instance("standby", as{})
+	var seen atomic.Int32
+	standby.OnAnother(func() { seen.Add(1) })
+	standby.waits(p.ctx)
 	for range 20 {
 		first.tick(retry)
 		standby.tick(retry)
+	}
+	if seen.Load() != 20 {
+		t.Errorf("the first one was seen to renew the lease %d times", seen.Load())
 	}
 	if standby.hasAcquired() || p.heldBy() != "first" {
 		t.Fatalf("%s holds the lease while the first renews it", p.heldBy())
@@ -41,6 +48,9 @@ func TestAStandbyTakesOverWithinOneRetryPeriodOfACleanHandOver(t *testing.T) {
 	}
 	if err := <-standby.acquired; err != nil {
 		t.Error(err)
+	}
+	if seen.Load() != 20 {
+		t.Error("a release is taken for a renewal, or what it does itself for what another one does")
 	}
 
 	for about, tc := range map[string]struct {

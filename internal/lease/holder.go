@@ -52,6 +52,8 @@ type Holder struct {
 	clock  clock.Clock
 	log    *slog.Logger
 
+	// another is called when another instance is seen to have renewed the lease.
+	another func()
 	// current is the Lease as the API server answered last. Acquire, then the renewals, then Release have it, one
 	// after the other.
 	current *coordinationv1.Lease
@@ -70,10 +72,15 @@ func New(opts Options, client kubernetes.Interface, c clock.Clock, log *slog.Log
 	return &Holder{
 		opts: opts, client: client, clock: c,
 		log:     log.With("lease", opts.Namespace+"/"+Name, "identity", opts.Identity),
+		another: func() {},
 		lost:    make(chan struct{}),
 		stopped: make(chan struct{}),
 	}
 }
+
+// OnAnother has Acquire call do each time it sees that another instance has renewed the lease, and so was alive. It is called
+// before Acquire.
+func (h *Holder) OnAnother(do func()) { h.another = do }
 
 // Held tells whether a write may be started now. It asks nobody, and is to be called before each.
 //

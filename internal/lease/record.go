@@ -81,12 +81,14 @@ type sighting struct {
 	since time.Time
 }
 
-// see notes what was read just now.
-func (s *sighting) see(l *coordinationv1.Lease, now time.Time) {
+// see notes what was read just now. It tells whether its holder has renewed it since it was read before, and so was alive.
+func (s *sighting) see(l *coordinationv1.Lease, now time.Time) (renewed bool) {
 	if s.uid == l.UID && apiequality.Semantic.DeepEqual(s.spec, l.Spec) {
-		return
+		return false
 	}
+	renewed = s.uid == l.UID && s.spec.HolderIdentity != nil && holderOf(l) == *s.spec.HolderIdentity
 	*s = sighting{uid: l.UID, spec: *l.Spec.DeepCopy(), since: now}
+	return renewed
 }
 
 // expired tells whether its holder has been silent for as long as it said. One that did not say is given the time that

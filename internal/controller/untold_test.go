@@ -1,0 +1,109 @@
+package controller
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// begins has the stage act, as Run does when the lease is held.
+func (s *stage) begins() {
+	s.acting.Store(true)
+	s.tellAllUntold()
+}
+
+// Whoever applies a workload while the controller waits for the lease is answered like anybody else.
+func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
+	misspelt := map[string]string{"reloader.stakater.com/mach": "true"}
+	change := func(s *stage, annotations map[string]string) {
+		s.change(func(d *appsv1.Deployment) { maps.Copy(d.Annotations, annotations) })
+	}
+	for about, tc := range map[string]struct {
+		before func(s *stage)
+		want   []string
+	}{
+		"a workload is opted in":    {func(s *stage) { s.add("web", true, "") }, []string{"web watching 1"}},
+		"it was there at the start": {func(s *stage) { s.add("web", false, "") }, nil},
+		"it is opted in, and wrong": {func(s *stage) {
+			s.add("web", true, "")
+			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
+		}, []string{"web misused reloader.stakater.com/aut", "web watching 1"}},
+		"what was there is edited twice": {func(s *stage) {
+			s.add("web", false, "")
+			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
+			change(s, map[string]string{"more": "x"})
+		}, []string{"web misused reloader.stakater.com/aut"}},
+		"it is put right": {func(s *stage) {
+			s.add("web", false, "")
+			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
+			s.change(func(d *appsv1.Deployment) { delete(d.Annotations, "reloader.stakater.com/aut") })
+		}, nil},
+		"a source is annotated": {func(s *stage) {
+			s.add("web", false, "")
+			s.annotateSource(true, misspelt)
+			s.annotateSource(true, misspelt)
+		}, []string{"web misused reloader.stakater.com/mach"}},
+		"they are gone": {func(s *stage) {
+			s.add("web", true, "")
+			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
+			s.annotateSource(true, misspelt)
+			s.deployments().del(inShop("web"), "")
+			s.configMaps().del(inShop("web"), "")
+		}, nil},
+		"they went while the watch was broken": {func(s *stage) {
+			s.add("web", true, "")
+			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
+			s.annotateSource(true, misspelt)
+			s.deployments().keep(map[types.NamespacedName]struct{}{})
+			s.configMaps().keep(map[types.NamespacedName]struct{}{})
+		}, nil},
+		"another instance acts, and has told it": {func(s *stage) {
+			s.add("web", true, "")
+			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
+			s.annotateSource(true, misspelt)
+			s.clock.Step(s.opts.Settle)
+			s.anotherActs()
+		}, nil},
+		"another instance acts, and does not look at it yet": {func(s *stage) {
+			s.add("web", true, "")
+			s.clock.Step(s.opts.Settle - 1)
+			s.anotherActs()
+		}, []string{"web watching 1"}},
+		"another instance has acted before": {func(s *stage) {
+			s.add("web", false, "")
+			s.anotherActs()
+			s.annotateSource(true, misspelt)
+		}, []string{"web misused reloader.stakater.com/mach"}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := newStage(t)
+			tc.before(s)
+			s.heard("before")
+			s.begins()
+			s.play(time.Minute)
+			s.heard("when it acts", tc.want...)
+			s.tellAllUntold()
+			s.anotherActs() // which is over
+			s.play(time.Minute)
+			s.heard("later")
+			if len(s.untold)+len(s.newcomers) != 0 {
+				t.Errorf("%d and %d are kept", len(s.untold), len(s.newcomers))
+			}
+		})
+	}
+}
+
+// A workload that borrows its template is forgotten as a workload, and what is wrong about it is told all the same.
+func TestWhatIsForgottenIsNotUnsaid(t *testing.T) {
+	s := newStage(t)
+	key := reload.WorkloadKey{Kind: "Deployment", Namespace: namespace, Name: "web"}
+	s.tellNew(subject{workload: key}, "u", []reload.Problem{{Annotation: "a"}}, nil, func([]reload.Problem) { s.says = append(s.says, "told") })
+	s.forget(key)
+	s.begins()
+	s.heard("when it acts", "told")
+}

@@ -135,14 +135,44 @@ func TestTheRunsOfACronJob(t *testing.T) {
 	}
 }
 
+// A run whose release fails for long reads what there is when it begins at last.
+func TestARunBeginsWhenItIsLetGo(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	minute := func(m int) *metav1.Time { return &metav1.Time{Time: at.Add(time.Duration(m) * time.Minute)} }
+	isController := true
+	for about, tc := range map[string]struct {
+		change func(*batchv1.Job)
+		want   int
+	}{
+		"made":                      {func(*batchv1.Job) {}, 0},
+		"let go, and not begun yet": {func(o *batchv1.Job) { o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "reroll", Time: minute(7)}} }, 7},
+		"begun": {func(o *batchv1.Job) {
+			o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "reroll", Time: minute(7)}}
+			o.Status.StartTime = minute(8)
+		}, 8},
+		"written by somebody else": {func(o *batchv1.Job) {
+			o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "reroll"}, {Manager: "kubectl", Time: minute(9)}}
+		}, 0},
+	} {
+		o := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+			Name: "run", CreationTimestamp: *minute(0), Labels: map[string]string{reload.RunLabel: "1"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "CronJob", Name: "report", UID: "u-1", Controller: &isController}},
+		}}
+		tc.change(o)
+		if r, ok := ReadRun(o); !ok || !r.Begun.Equal(minute(tc.want).Time) {
+			t.Errorf("%s: it has begun at %s, want %s", about, r.Begun, minute(tc.want))
+		}
+	}
+}
+
 func TestTheRunsThatWeHaveMade(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	of := &reload.Runs{Alone: true, Beside: []string{"scheduled", "held"}, Last: at}
 	own := []OwnRun{
-		{Name: "held", Owner: "u-1", UID: "h", Made: at.Add(3 * time.Hour), Counter: 5, Held: true},
-		{Name: "runs", Owner: "u-1", Made: at.Add(time.Hour), Counter: 4},
-		{Name: "ended", Owner: "u-1", Made: at.Add(2 * time.Hour), Counter: 3, Ended: true},
-		{Name: "of the one before", Owner: "u-0", Made: at.Add(9 * time.Hour), Counter: 9, Held: true},
+		{Name: "held", Owner: "u-1", UID: "h", Begun: at.Add(3 * time.Hour), Counter: 5, Held: true},
+		{Name: "runs", Owner: "u-1", Begun: at.Add(time.Hour), Counter: 4},
+		{Name: "ended", Owner: "u-1", Begun: at.Add(2 * time.Hour), Counter: 3, Ended: true},
+		{Name: "of the one before", Owner: "u-0", Begun: at.Add(9 * time.Hour), Counter: 9, Held: true},
 	}
 	all := WithOwn(of, "u-1", slices.Values(own))
 	if len(all.Own) != 3 || all.Own[2].UID != "h" || !all.Own[2].Held || strings.Join(all.Beside, " ") != "scheduled runs" || !all.Last.Equal(at.Add(2*time.Hour)) {

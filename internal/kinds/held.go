@@ -38,7 +38,8 @@ type OwnRun struct {
 	Owner types.UID
 	Name  string
 	UID   types.UID
-	Made  time.Time
+	// Begun is when its pods could read their sources first, at the earliest.
+	Begun time.Time
 	// Counter is that of the reload in the ledger.
 	Counter int64
 	// LedgerText is that ledger.
@@ -80,9 +81,25 @@ func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	_, held := job.Annotations[heldAnnotation]
 	return OwnRun{
 		Of:    reload.WorkloadKey{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
-		Owner: owner.UID, Name: job.Name, UID: job.UID, Made: job.CreationTimestamp.Time, Counter: counter,
+		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: letGoAt(job), Counter: counter,
 		LedgerText: job.Annotations[reload.LedgerAnnotation], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job), keeps: job.Annotations[suspendedAnnotation] != "",
 	}, true
+}
+
+// letGoAt is when a run of ours was resumed, by the status. Until Kubernetes has noted it there, it is when we have written last,
+// which lets the run go: it may have been held for long, and reads what there is by then.
+func letGoAt(job *batchv1.Job) time.Time {
+	at := beginOf(job)
+	if job.Status.StartTime != nil {
+		return at
+	}
+	for i := range job.ManagedFields {
+		f := &job.ManagedFields[i]
+		if f.Manager == reload.FieldManager && f.Time != nil && f.Time.After(at) {
+			at = f.Time.Time
+		}
+	}
+	return at
 }
 
 // Ended tells that a Job has come to its end, whatever that was.
@@ -110,8 +127,8 @@ func WithOwn(of *reload.Runs, owner types.UID, own iter.Seq[OwnRun]) *reload.Run
 		if r.Held {
 			continue
 		}
-		if r.Made.After(all.Last) {
-			all.Last = r.Made
+		if r.Begun.After(all.Last) {
+			all.Last = r.Begun
 		}
 		if all.Alone && !r.Ended {
 			all.Beside = append(all.Beside, r.Name)

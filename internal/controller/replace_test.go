@@ -26,6 +26,8 @@ type jobStage struct {
 	// writes are those about Jobs, and failures what was told of them.
 	writes   []string
 	failures []string
+	// strips is what a rule of the cluster takes away from Jobs that are made.
+	strips func(*batchv1.Job)
 }
 
 type jobReport struct {
@@ -99,7 +101,11 @@ func (s *jobStage) wrote(what string) {
 // Create implements API.
 func (s *jobStage) Create(_ context.Context, _ kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
 	s.wrote("create " + obj.(*batchv1.Job).Name)
-	made, err := s.server.Create(obj.(*batchv1.Job), reload.FieldManager)
+	job := obj.(*batchv1.Job).DeepCopy()
+	if s.strips != nil {
+		s.strips(job)
+	}
+	made, err := s.server.Create(job, reload.FieldManager)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,7 +55,7 @@ func (c *Controller) makeRun(ctx context.Context, kind kinds.Kind, runner kinds.
 		}
 		made, err := c.api.Create(ctx, kinds.Jobs(), w.Key.Namespace, job)
 		if apierrors.IsAlreadyExists(err) {
-			if err := c.madeBefore(ctx, w, job.Name, d.Ledger.Counter); err != nil {
+			if err := c.madeBefore(ctx, w, job, d.Ledger.Counter); err != nil {
 				return err
 			}
 			continue // it is from before a ledger was lost
@@ -62,18 +63,42 @@ func (c *Controller) makeRun(ctx context.Context, kind kinds.Kind, runner kinds.
 		if err != nil {
 			return fmt.Errorf("make Job %s: %w", job.Name, err)
 		}
+		if err := whole(job, made); err != nil {
+			return err
+		}
 		r, _ := c.putRun(made)
 		d.Ledger.Run = r.UID
 		return nil
 	}
 }
 
+// whole returns why a run that was made cannot be found again by what was sent with it. It has not begun, and nothing lets it go.
+func whole(sent *batchv1.Job, made runtime.Object) error {
+	kept, ok := made.(*batchv1.Job)
+	if !ok {
+		return fmt.Errorf("a %T came for Job %s", made, sent.Name)
+	}
+	lost := kinds.Lost(sent, kept)
+	if len(lost) == 0 {
+		return nil
+	}
+	return fmt.Errorf("Job %s was made for it and cannot be let go, because it is there without its %s: most likely an admission rule of the cluster takes that away; "+
+		"have it leave that in place and delete the Job, and it is made anew", kept.Name, strings.Join(lost, ", "))
+}
+
 // madeBefore returns errLater if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
 // to be noted. If that cannot be, only its user can go on.
-func (c *Controller) madeBefore(ctx context.Context, w *reload.Workload, name string, counter int64) error {
+func (c *Controller) madeBefore(ctx context.Context, w *reload.Workload, sent *batchv1.Job, counter int64) error {
+	name := sent.Name
 	job, err := c.jobNamed(ctx, w.Key.Namespace, name)
-	if err != nil || job == nil || !madeBy(job, w) {
+	if err != nil || job == nil {
 		return err
+	}
+	if err := whole(sent, job); err != nil {
+		return err // if it is not let go, a second one would be no better
+	}
+	if !madeBy(job, w) {
+		return nil
 	}
 	r, ok := c.putRun(job)
 	if !ok || !r.Held {

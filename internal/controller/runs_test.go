@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,56 @@ func TestAHeldJobThatCannotBeReadIsTold(t *testing.T) {
 			run, err := s.server.Get("jobs", inShop(name))
 			if err != nil || *run.(*batchv1.Job).Spec.Suspend {
 				t.Errorf("it is made again by %v, and is %+v, %v", s.writes, run, err)
+			}
+		})
+	}
+}
+
+// A rule of the cluster may keep labels and annotations that it does not know from whatever is made.
+func TestAJobThatTheClusterKeepsOtherwiseIsTold(t *testing.T) {
+	suspended := func(o *batchv1.CronJob) { o.Spec.JobTemplate.Spec.Suspend = new(true) }
+	plain := func(*batchv1.CronJob) {}
+	for about, tc := range map[string]struct {
+		of    func(*batchv1.CronJob)
+		strip func(*batchv1.Job)
+		lost  string
+	}{
+		"without the label":                    {plain, func(o *batchv1.Job) { delete(o.Labels, reload.RunLabel) }, "without its label reroll.dev/run:"},
+		"without what holds it":                {plain, func(o *batchv1.Job) { delete(o.Annotations, "reroll.dev/held") }, "without its annotation reroll.dev/held:"},
+		"without its ledger":                   {plain, func(o *batchv1.Job) { delete(o.Annotations, reload.LedgerAnnotation) }, "without its annotation reroll.dev/ledger:"},
+		"without an owner":                     {plain, func(o *batchv1.Job) { o.OwnerReferences = nil }, "without its ownerReference:"},
+		"without anything":                     {plain, func(o *batchv1.Job) { o.Labels, o.Annotations = nil, nil }, "reroll.dev/run, annotation reroll.dev/held, annotation reroll.dev/ledger:"},
+		"one that its user begins, unlabelled": {suspended, func(o *batchv1.Job) { o.Labels = nil }, "without its label reroll.dev/run:"},
+		"one that its user begins, not held":   {suspended, func(o *batchv1.Job) { delete(o.Annotations, "reroll.dev/held") }, "without its annotation reroll.dev/held:"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := newJobStage(t)
+			s.cronJob("report", tc.of)
+			s.strips = tc.strip
+			s.edit("load", "2")
+			s.play(lastRetry)
+			if len(s.failures) < 2 || len(s.failures) > 12 || !strings.Contains(s.failures[0], tc.lost) || s.failures[0] != s.failures[len(s.failures)-1] {
+				t.Fatalf("%d failures: %v", len(s.failures), s.failures)
+			}
+			t.Log(s.failures[0])
+			names := s.jobNames()
+			if len(names) != 1 {
+				t.Fatalf("it is made again and again: %v", names)
+			}
+			s.says = slices.DeleteFunc(s.says, func(said string) bool { return said == names[0]+" stays held" })
+			if len(s.says) != 0 {
+				t.Errorf("told: %v", s.says)
+			}
+			s.says = nil
+			if err := s.server.Delete("jobs", inShop(names[0])); err != nil {
+				t.Fatal(err)
+			}
+			s.jobSink().del(inShop(names[0]), "")
+			s.strips = nil
+			s.play(lastRetry)
+			s.heard("when the rule is gone", "report reloaded")
+			if now := s.jobNames(); len(now) != 1 || now[0] != names[0] {
+				t.Errorf("there are %v", now)
 			}
 		})
 	}

@@ -144,8 +144,10 @@ func TestARunBeginsWhenItIsLetGo(t *testing.T) {
 		change func(*batchv1.Job)
 		want   int
 	}{
-		"made":                      {func(*batchv1.Job) {}, 0},
-		"let go, and not begun yet": {func(o *batchv1.Job) { o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "reroll", Time: minute(7)}} }, 7},
+		"made": {func(*batchv1.Job) {}, 0},
+		"let go, and not begun yet": {func(o *batchv1.Job) {
+			o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "reroll", Time: minute(7)}}
+		}, 7},
 		"begun": {func(o *batchv1.Job) {
 			o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "reroll", Time: minute(7)}}
 			o.Status.StartTime = minute(8)

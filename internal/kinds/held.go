@@ -46,6 +46,8 @@ type OwnRun struct {
 	LedgerText string
 	// Held tells that it waits for the workload to have that ledger, and Ended that it has run.
 	Held, Ended bool
+	// waits tells that it neither is held nor has begun: its user has it wait, or it was made without what holds it.
+	waits bool
 	// keeps tells that the user wants its Jobs to be made suspended.
 	keeps bool
 }
@@ -82,7 +84,8 @@ func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	return OwnRun{
 		Of:    reload.WorkloadKey{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
 		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: letGoAt(job), Counter: counter,
-		LedgerText: job.Annotations[reload.LedgerAnnotation], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job), keeps: job.Annotations[suspendedAnnotation] != "",
+		LedgerText: job.Annotations[reload.LedgerAnnotation], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job),
+		keeps: job.Annotations[suspendedAnnotation] != "", waits: !held && unbegun(job),
 	}, true
 }
 
@@ -100,6 +103,30 @@ func letGoAt(job *batchv1.Job) time.Time {
 		}
 	}
 	return at
+}
+
+// unbegun tells that a Job is suspended and was so since it was made.
+func unbegun(job *batchv1.Job) bool { return suspends(job) && job.Status.StartTime == nil }
+
+// Lost is what the API server keeps a run without that was sent with it. What is missing of one that may have been let go since
+// is what no release takes away.
+func Lost(sent, kept *batchv1.Job) []string {
+	var lost []string
+	if _, ok := kept.Labels[reload.RunLabel]; !ok {
+		lost = append(lost, "label "+reload.RunLabel)
+	}
+	_, stays := kept.Annotations[suspendedAnnotation]
+	_, stayed := sent.Annotations[suspendedAnnotation]
+	if _, ok := kept.Annotations[heldAnnotation]; !ok && unbegun(kept) && stays == stayed {
+		lost = append(lost, "annotation "+heldAnnotation)
+	}
+	if _, ok := kept.Annotations[reload.LedgerAnnotation]; !ok {
+		lost = append(lost, "annotation "+reload.LedgerAnnotation)
+	}
+	if metav1.GetControllerOfNoCopy(kept) == nil {
+		lost = append(lost, "ownerReference")
+	}
+	return lost
 }
 
 // Ended tells that a Job has come to its end, whatever that was.
@@ -123,11 +150,13 @@ func WithOwn(of *reload.Runs, owner types.UID, own iter.Seq[OwnRun]) *reload.Run
 			continue // it goes with its owner
 		}
 		all.Beside = slices.DeleteFunc(all.Beside, func(name string) bool { return name == r.Name })
-		all.Own = append(all.Own, reload.OwnRun{Name: r.Name, UID: r.UID, Counter: r.Counter, LedgerText: r.LedgerText, Held: r.Held})
+		if !r.waits { // it may be one that nothing lets go, for which no ledger is to tell that it was made
+			all.Own = append(all.Own, reload.OwnRun{Name: r.Name, UID: r.UID, Counter: r.Counter, LedgerText: r.LedgerText, Held: r.Held})
+		}
 		if r.Held {
 			continue
 		}
-		if r.Begun.After(all.Last) {
+		if !r.waits && r.Begun.After(all.Last) {
 			all.Last = r.Begun
 		}
 		if all.Alone && !r.Ended {

@@ -125,6 +125,8 @@ type Report interface {
 	LeftToOwner(w *reload.Workload, owner reload.WorkloadKey)
 	// StaysHeld is called for a Job that was to take the place of another one, and of which nobody can tell whether it did.
 	StaysHeld(w *reload.Workload)
+	// CameLate is called for a Job of another workload that stays held: that one has had another Job for the change.
+	CameLate(w *reload.Workload, of reload.WorkloadKey)
 	// BesideReloader is called when Reloader rolls a workload, too.
 	BesideReloader(w *reload.Workload)
 	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
@@ -200,6 +202,8 @@ type Controller struct {
 	replacing map[reload.WorkloadKey]*replacing
 	// oddJobs are those with which only their users can go on.
 	oddJobs map[reload.WorkloadKey]oddJob
+	// late are the runs of which was told that they stay held.
+	late map[reload.WorkloadKey]types.UID
 	// acting tells that this is the instance that writes and tells.
 	acting atomic.Bool
 }
@@ -246,6 +250,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		unsure:     map[reload.WorkloadKey]sent{},
 		pathless:   map[string]func(){},
 		replacing:  map[reload.WorkloadKey]*replacing{},
+		late:       map[reload.WorkloadKey]types.UID{},
 		oddJobs:    map[reload.WorkloadKey]oddJob{},
 		runs:       map[reload.WorkloadKey]map[string]kinds.OwnRun{},
 	}

@@ -270,6 +270,7 @@ func (noReport) BesideReloader(*reload.Workload) {}
 
 func (noReport) UnreadableCopy(*reload.Workload, error)           {}
 func (noReport) StaysHeld(*reload.Workload)                       {}
+func (noReport) CameLate(*reload.Workload, reload.WorkloadKey)    {}
 func (noReport) LeftToOwner(*reload.Workload, reload.WorkloadKey) {}
 
 // Undecided implements Report.

@@ -28,6 +28,8 @@ type jobStage struct {
 	failures []string
 	// strips is what a rule of the cluster takes away from Jobs that are made.
 	strips func(*batchv1.Job)
+	// made is told of each Job that is asked for.
+	made func(*batchv1.Job)
 }
 
 type jobReport struct {
@@ -53,6 +55,11 @@ func (r jobReport) UnreadableCopy(w *reload.Workload, why error) {
 // StaysHeld implements Report.
 func (r jobReport) StaysHeld(w *reload.Workload) {
 	r.says = append(r.says, w.Key.Name+" stays held")
+}
+
+// CameLate implements Report.
+func (r jobReport) CameLate(w *reload.Workload, of reload.WorkloadKey) {
+	r.says = append(r.says, w.Key.Name+" of "+of.Name+" came late")
 }
 
 type jobList struct {
@@ -102,6 +109,9 @@ func (s *jobStage) wrote(what string) {
 func (s *jobStage) Create(_ context.Context, _ kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
 	s.wrote("create " + obj.(*batchv1.Job).Name)
 	job := obj.(*batchv1.Job).DeepCopy()
+	if s.made != nil {
+		s.made(job)
+	}
 	if s.strips != nil {
 		s.strips(job)
 	}

@@ -141,6 +141,7 @@ func (c *Controller) release(ctx context.Context, key reload.WorkloadKey) error 
 		c.addRuns(&facts.Workload)
 		run, ok := facts.Release()
 		if !ok {
+			c.tellLate(&facts)
 			return nil
 		}
 		if !c.leads() {
@@ -152,6 +153,23 @@ func (c *Controller) release(ctx context.Context, key reload.WorkloadKey) error 
 		}
 	}
 	return nil
+}
+
+// tellLate tells once of each Job that stays held because another one was made in its place.
+func (c *Controller) tellLate(facts *reload.Facts) {
+	for _, run := range facts.Late() {
+		if !c.leads() {
+			return
+		}
+		key := jobKey(facts.Workload.Key.Namespace, run.Name)
+		c.mu.Lock()
+		told := c.late[key] == run.UID
+		c.late[key] = run.UID
+		c.mu.Unlock()
+		if !told {
+			c.report.CameLate(&reload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, facts.Workload.Key)
+		}
+	}
 }
 
 func (c *Controller) releaseOne(ctx context.Context, w *reload.Workload, run reload.OwnRun) error {
@@ -232,7 +250,13 @@ func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
 	defer c.mu.Unlock()
 	for of, runs := range c.runs {
 		before := len(runs)
-		maps.DeleteFunc(runs, func(_ string, r kinds.OwnRun) bool { return gone(&r) })
+		maps.DeleteFunc(runs, func(_ string, r kinds.OwnRun) bool {
+			if !gone(&r) {
+				return false
+			}
+			delete(c.late, jobKey(of.Namespace, r.Name))
+			return true
+		})
 		if len(runs) < before {
 			c.queue.add(of, 0, 0)
 		}

@@ -160,3 +160,31 @@ func TestAJobThatTheClusterKeepsOtherwiseIsTold(t *testing.T) {
 		})
 	}
 }
+
+// The API server was slow to make it; another one was made meanwhile, has run, and is cleaned away.
+func TestARunThatComesLateIsToldOnce(t *testing.T) {
+	s := newJobStage(t)
+	s.cronJob("report", func(*batchv1.CronJob) {})
+	var late *batchv1.Job
+	s.made = func(job *batchv1.Job) { late = job.DeepCopy() }
+	s.edit("load", "2")
+	s.play(time.Minute)
+	s.heard("one is made", "report reloaded")
+	if err := s.server.Delete("jobs", inShop(late.Name)); err != nil {
+		t.Fatal(err)
+	}
+	s.jobSink().del(inShop(late.Name), "")
+	landed, err := s.server.Create(late, reload.FieldManager)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s.jobSink().put(landed, true)
+		s.play(time.Minute)
+	}
+	s.heard("another lands", late.Name+" of report came late")
+	s.jobSink().del(inShop(late.Name), "")
+	if len(s.Controller.late) != 0 {
+		t.Errorf("%d are kept", len(s.Controller.late))
+	}
+}

@@ -161,6 +161,22 @@ func (f *Facts) Release() (OwnRun, bool) {
 	return r.Own[i], true
 }
 
+// Late are the runs that wait and are not let go any more: the ledger tells of
+// another one that was made for what they were made for, or of a later one.
+func (f *Facts) Late() []OwnRun {
+	known := f.known()
+	if f.Workload.Runs == nil || known.err != nil {
+		return nil
+	}
+	var late []OwnRun
+	for _, run := range f.Workload.Runs.Own {
+		if run.Held && run.Counter <= known.ledger.Counter && run.UID != known.ledger.Run {
+			late = append(late, run)
+		}
+	}
+	return late
+}
+
 // Sort orders the runs by when they were decided on.
 func (r *Runs) Sort() {
 	slices.SortFunc(r.Own, func(a, b OwnRun) int { return cmp.Compare(a.Counter, b.Counter) })

@@ -82,7 +82,7 @@ func whole(sent *batchv1.Job, made runtime.Object) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	return fmt.Errorf("Job %s was made for it and cannot be let go, because it is there without its %s: most likely an admission rule of the cluster takes that away; "+
+	return fmt.Errorf("a Job, %s, was made for it and cannot be let go, because it is there without its %s: most likely an admission rule of the cluster takes that away; "+
 		"have it leave that in place and delete the Job, and it is made anew", kept.Name, strings.Join(lost, ", "))
 }
 

@@ -162,7 +162,11 @@ func once(mapping *yaml.Node) error {
 		if key.Line == first.Line {
 			return wrong(key, "%s is twice in this line", name)
 		}
-		return wrong(key, "%s is here a second time; the first is %d lines above", name, key.Line-first.Line)
+		above := "1 line"
+		if n := key.Line - first.Line; n > 1 {
+			above = fmt.Sprintf("%d lines", n)
+		}
+		return wrong(key, "%s is here a second time; the first is %s above", name, above)
 	}
 	if len(mapping.Content) > 2*few {
 		seen := make(map[string]int, len(mapping.Content)/2)

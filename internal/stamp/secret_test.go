@@ -96,7 +96,7 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 	for text, want := range map[string]string{
 		secret("stringData:\n  note: \"*hunter2\"\n  password: *hunter2"):        "db.yaml:7: an alias has no anchor",
 		secret("stringData:\n  password: {hunter2, hunter2}"):                    "db.yaml:6: a key is twice in this line",
-		secret("stringData:\n  password: a\n  password: b"):                      `db.yaml:7: key "password" is here a second time; the first is 1 lines above`,
+		secret("stringData:\n  password: a\n  password: b"):                      `db.yaml:7: key "password" is here a second time; the first is 1 line above`,
 		pods("      - {name: app, envFrom: [{secretRef: {optional: hunter2}}]}"): "db.yaml:6: the pod template of Deployment web cannot be read: containers.envFrom.secretRef.optional must be true or false",
 		pods("      - {name: app, envFrom: {secretRef: {name: hunter2}}}"):       "db.yaml:6: the pod template of Deployment web cannot be read: containers.envFrom must be a list",
 		pods("      - {name: app, env: [hunter2]}"):                              "db.yaml:6: the pod template of Deployment web cannot be read: what is in containers.env must be keys with values",

@@ -156,7 +156,7 @@ func once(mapping *yaml.Node) error {
 		key, first := mapping.Content[i], mapping.Content[j]
 		name := "a key"
 		// What has no value may be one that has lost its key.
-		if value := mapping.Content[i+1]; isKey(key.Value) && (value.Value != "" || len(value.Content) > 0) {
+		if value := mapping.Content[i+1]; isKey(key.Value) && (value.Kind != yaml.ScalarNode || value.Value != "") {
 			name = fmt.Sprintf("key %q", key.Value)
 		}
 		if key.Line == first.Line {

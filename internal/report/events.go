@@ -71,7 +71,7 @@ func (e *Events) publishAll(pending <-chan *eventsv1.Event, stop <-chan struct{}
 	for {
 		select {
 		case event := <-pending:
-			e.giveWay(event, len(pending), stop)
+			e.giveWay(event, pending, stop)
 			e.create(context.Background(), event)
 		case <-stop:
 			ctx, cancel := context.WithTimeout(context.Background(), flush)
@@ -93,9 +93,9 @@ const mostBehind = 10 * time.Second
 
 // giveWay waits while workloads are being written, unless the event is old or so many wait that some could be dropped. An
 // edit of what a thousand workloads share is followed by as many events, and what its user waits for are the rollouts.
-func (e *Events) giveWay(event *eventsv1.Event, waiting int, stop <-chan struct{}) {
+func (e *Events) giveWay(event *eventsv1.Event, pending <-chan *eventsv1.Event, stop <-chan struct{}) {
 	const lookAgain = 20 * time.Millisecond
-	for e.writing() && e.clock.Since(event.EventTime.Time) < mostBehind && waiting < maxPending/2 {
+	for e.writing() && e.clock.Since(event.EventTime.Time) < mostBehind && len(pending) < maxPending/2 {
 		select {
 		case <-stop:
 			return

@@ -109,7 +109,7 @@ type builder struct {
 }
 
 func newBuilder(s set, progress io.Writer) (*builder, error) {
-	root, err := repositoryRoot()
+	modules, err := modulesFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func newBuilder(s set, progress io.Writer) (*builder, error) {
 	b := &builder{
 		set:      s,
 		progress: progress,
-		modules:  filepath.Join(root, "test", "cluster", "tools"),
+		modules:  modules,
 		base:     filepath.Join(cache, "reroll", "cluster"),
 		versions: map[string]string{},
 	}
@@ -133,6 +133,12 @@ func newBuilder(s set, progress io.Writer) (*builder, error) {
 	}
 	b.dir = filepath.Join(b.base, key)
 	return b, nil
+}
+
+// modulesFolder has the nested modules that pin what is built.
+func modulesFolder() (string, error) {
+	root, err := repositoryRoot()
+	return filepath.Join(root, "test", "cluster", "tools"), err
 }
 
 // key names a build by everything that decides what comes out: the pinned versions, programs of ours among them, Go, and

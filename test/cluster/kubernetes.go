@@ -32,12 +32,12 @@ func kubernetesFolder() (string, error) {
 	if minor == "" {
 		return newest, nil
 	}
-	root, err := repositoryRoot()
+	modules, err := modulesFolder()
 	if err != nil {
 		return "", err
 	}
 	const prefix = newest + "-"
-	found, err := filepath.Glob(filepath.Join(root, "test", "cluster", "tools", prefix+"*", "go.mod"))
+	found, err := filepath.Glob(filepath.Join(modules, prefix+"*", "go.mod"))
 	if err != nil {
 		return "", err
 	}
@@ -72,11 +72,11 @@ func kubernetesMinor() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	root, err := repositoryRoot()
+	modules, err := modulesFolder()
 	if err != nil {
 		return 0, err
 	}
-	path := filepath.Join(root, "test", "cluster", "tools", folder, "go.mod")
+	path := filepath.Join(modules, folder, "go.mod")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err

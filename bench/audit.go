@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -69,8 +70,9 @@ func (t *tally) read() (requests, error) {
 	return t.counted, err
 }
 
-// add counts the requests of a user, those that met another version than the one they were about for themselves, and returns how many bytes it has taken. A watch is counted when it begins, all
-// else when it is answered. What stands behind the last end of a line is still being written and not taken.
+// add counts the requests of a user, those that met another version than the one they were about for themselves, and returns
+// how many bytes it has taken. A watch is counted when it begins, all else when it is answered. What stands behind the last
+// end of a line is still being written and not taken.
 func (r requests) add(log io.Reader, user string) (taken int64, err error) {
 	lines := bufio.NewReader(log)
 	for {
@@ -114,9 +116,21 @@ func (r requests) add(log io.Reader, user string) (taken int64, err error) {
 		if kind.Resource == "" { // it is about no object
 			kind.Resource, _, _ = strings.Cut(event.RequestURI, "?")
 		}
+		if kind.Verb == "list" && limitOf(event.RequestURI) == "1" {
+			kind.Resource += ofOne
+		}
 		if event.ResponseStatus.Code == http.StatusConflict {
 			kind.Resource += " (conflict)"
 		}
 		r[kind]++
 	}
+}
+
+// limitOf is how many objects a LIST wants at a time.
+func limitOf(uri string) string {
+	u, err := url.ParseRequestURI(uri)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("limit")
 }

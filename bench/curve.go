@@ -71,8 +71,8 @@ func (sh *sheet) point(workloads, changes int) point {
 
 const (
 	endRow       = "memory, at the end"
-	curveCPURow  = "processor time of a change, most"
-	curveTimeRow = "p50 of a change, most"
+	curveCPURow  = "processor time, with most"
+	curveTimeRow = "p50, with most"
 )
 
 // curveRows are the figures at each point, and then how the last stands beside the first.
@@ -87,12 +87,16 @@ func curveRows(sheets []*sheet, crowds []int, changes int) []row {
 	}
 	for i, sh := range sheets {
 		at := fmt.Sprintf(", of %d", crowds[i])
-		p50 := figure("p50"+at, "ms", sh.values["p50"])
-		if l, ok := sh.limits["p50"]; ok {
-			p50 = p50.against(over(l.values), l.is)
+		for _, name := range []string{"p50", "p99"} {
+			took := figure(name+at, "ms", sh.values[name])
+			if l, ok := sh.limits[name]; ok {
+				took = took.against(over(l.values), l.is)
+			}
+			rows = append(rows, took)
 		}
-		rows = append(rows, p50,
+		rows = append(rows,
 			figure("processor time"+at, "ms", perChange(sh)),
+			figure("peak"+at, "MiB", sh.values[peakRow]),
 			figure("memory"+at, "MiB", sh.values[endRow]))
 	}
 	first, last := sheets[0], sheets[len(sheets)-1]
@@ -100,5 +104,6 @@ func curveRows(sheets []*sheet, crowds []int, changes int) []row {
 	rows = append(rows,
 		figure(curveCPURow, "ms", perChange(last)).against(over(perChange(first)), fewest),
 		figure(curveTimeRow, "ms", last.values["p50"]).against(over(first.values["p50"]), fewest))
-	return append(rows, last.requestRows()...)
+	rolled := figure(rolloutsRow, "", last.values[rolloutsRow]).against(over(last.limits[rolloutsRow].values), "one each")
+	return append(append(rows, rolled), last.requestRows()...)
 }

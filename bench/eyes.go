@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 // eyes see every Deployment of a namespace, and when its pod template changes. Whoever has changed it, and however it
@@ -25,6 +27,7 @@ type eyes struct {
 	mu       sync.Mutex
 	now      map[string]*appsv1.Deployment
 	rollouts map[string][]rollout // since begin, by name
+	noted    int                  // since begin: ledgers that changed while the pod template did not
 	lost     error
 	// stirred gets a value whenever something has changed. Only one waits at a time.
 	stirred chan struct{}
@@ -79,9 +82,13 @@ func (e *eyes) see(event watch.Event, at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before, known := e.now[d.Name]
-	if known && !equality.Semantic.DeepEqual(before.Spec.Template, d.Spec.Template) {
+	switch {
+	case !known:
+	case !equality.Semantic.DeepEqual(before.Spec.Template, d.Spec.Template):
 		version, _ := strconv.ParseUint(d.ResourceVersion, 10, 64) // one that is no number is older than all
 		e.rollouts[d.Name] = append(e.rollouts[d.Name], rollout{at: at, version: version})
+	case before.Annotations[reload.LedgerAnnotation] != d.Annotations[reload.LedgerAnnotation]:
+		e.noted++
 	}
 	e.now[d.Name] = d
 	e.stir()
@@ -133,6 +140,7 @@ func (e *eyes) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	clear(e.rollouts)
+	e.noted = 0
 }
 
 // awaitRollouts waits until so many Deployments have rolled since begin.
@@ -234,31 +242,57 @@ func (e *eyes) awaitNewer(ctx context.Context, versions map[string]uint64) (map[
 	return newer, err
 }
 
+// since returns for each workload that has rolled since begin how long after a moment it first did. One without a moment
+// is left out: it had no reason to.
+func (e *eyes) since(moment func(name string) time.Time) []time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	took := make([]time.Duration, 0, len(e.rollouts))
+	for name, times := range e.rollouts {
+		if from := moment(name); !from.IsZero() {
+			took = append(took, times[0].at.Sub(from))
+		}
+	}
+	return took
+}
+
+// mostWithin is how many rollouts one workload had at most in so long a time.
+func (e *eyes) mostWithin(long time.Duration) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	most := 0
+	for _, times := range e.rollouts {
+		from := 0
+		for i := range times {
+			for times[i].at.Sub(times[from].at) >= long {
+				from++
+			}
+			most = max(most, i-from+1)
+		}
+	}
+	return most
+}
+
 // seen are the rollouts since begin.
 type seen struct {
-	// first and last are when workloads rolled for the first time, and end is when there was the last rollout of all.
-	first, last, end time.Time
-	rollouts         int
-	workloads        int // that have rolled
+	first, last time.Time
+	rollouts    int
+	workloads   int // that have rolled
+	noted       int
 }
 
 func (e *eyes) seen() seen {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var s seen
+	s := seen{noted: e.noted}
 	for _, times := range e.rollouts {
 		s.workloads++
 		s.rollouts += len(times)
-		// A workload that rolls again has had its change at the first time; that it did is told by the count.
-		at := times[0].at
-		if s.first.IsZero() || at.Before(s.first) {
+		if at := times[0].at; s.first.IsZero() || at.Before(s.first) {
 			s.first = at
 		}
-		if at.After(s.last) {
+		if at := times[len(times)-1].at; at.After(s.last) {
 			s.last = at
-		}
-		if end := times[len(times)-1].at; end.After(s.end) {
-			s.end = end
 		}
 	}
 	return s

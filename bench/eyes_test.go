@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 func newEyes() *eyes {
@@ -30,6 +34,37 @@ func image(image string) func(*appsv1.Deployment) {
 	}
 }
 
+func TestSince(t *testing.T) {
+	e := newEyes()
+	for _, name := range []string{"a", "b", "c", "still"} {
+		e.at(1, watch.Added, name, image("1"))
+	}
+	e.at(4, watch.Modified, "a", image("2"))
+	e.at(6, watch.Modified, "b", image("2"))
+	e.at(7, watch.Modified, "a", image("3")) // not its first
+	e.at(8, watch.Modified, "c", image("2"))
+	got := e.since(func(name string) time.Time {
+		return map[string]time.Time{"a": time.Unix(1, 0), "b": time.Unix(2, 0), "still": time.Unix(3, 0)}[name]
+	})
+	slices.Sort(got)
+	if want := []time.Duration{3 * time.Second, 4 * time.Second}; !slices.Equal(got, want) {
+		t.Errorf("%v since the edits, must be %v: c was not edited, and what is still has not rolled", got, want)
+	}
+}
+
+func TestMostWithin(t *testing.T) {
+	e := newEyes()
+	for i, second := range []int{1, 2, 4, 5, 6, 9} {
+		e.at(second, watch.Modified, "a", image(strconv.Itoa(i)))
+		e.at(10*second, watch.Modified, "b", image(strconv.Itoa(i)))
+	}
+	for long, want := range map[time.Duration]int{time.Second: 1, 2 * time.Second: 2, 3 * time.Second: 3, time.Minute: 5} {
+		if got := e.mostWithin(long); got != want {
+			t.Errorf("%d within %s, must be %d", got, long, want)
+		}
+	}
+}
+
 func TestARolloutIsAnotherPodTemplate(t *testing.T) {
 	e := newEyes()
 	e.at(1, watch.Added, "a", image("1"))
@@ -45,13 +80,20 @@ func TestARolloutIsAnotherPodTemplate(t *testing.T) {
 	if seen := e.seen(); seen.rollouts != 0 {
 		t.Errorf("an annotation and a status are %d rollouts", seen.rollouts)
 	}
-	e.at(4, watch.Modified, "b", image("2"))
+	noting := func(of func(*appsv1.Deployment)) func(*appsv1.Deployment) {
+		return func(d *appsv1.Deployment) {
+			of(d)
+			d.Annotations = map[string]string{reload.LedgerAnnotation: "{}"}
+		}
+	}
+	e.at(4, watch.Modified, "c", noting(image("1")))
+	e.at(4, watch.Modified, "b", noting(image("2")))
 	e.at(6, watch.Modified, "a", image("3"))
 	if err := e.seen().check(2); err != nil {
 		t.Error(err)
 	}
 	e.at(9, watch.Modified, "b", image("1"))
-	want := seen{first: time.Unix(4, 0), last: time.Unix(6, 0), end: time.Unix(9, 0), rollouts: 3, workloads: 2}
+	want := seen{first: time.Unix(4, 0), last: time.Unix(9, 0), rollouts: 3, workloads: 2, noted: 1}
 	if got := e.seen(); got != want {
 		t.Errorf("seen %+v, must be %+v", got, want)
 	}

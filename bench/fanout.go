@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -30,7 +32,7 @@ func fanOut(ctx context.Context, s *stage) ([]section, error) {
 		return nil, err
 	}
 	sh := newSheet()
-	bareFirst, bareLast := map[int][]float64{}, map[int][]float64{}
+	bare := map[int]*sheet{}
 	for n := range s.opts.runs {
 		if err := s.fanOutOnce(ctx, sh, n); err != nil {
 			return nil, err
@@ -39,35 +41,38 @@ func fanOut(ctx context.Context, s *stage) ([]section, error) {
 			continue
 		}
 		for _, w := range writers() {
-			first, last, err := s.bareOnce(ctx, loop, names, uses, w)
-			if err != nil {
+			if bare[w] == nil {
+				bare[w] = newSheet()
+			}
+			if err := s.bareOnce(ctx, bare[w], loop, names, uses, w); err != nil {
 				return nil, fmt.Errorf("the bare loop of %d writers: %w", w, err)
 			}
-			bareFirst[w], bareLast[w] = append(bareFirst[w], milliseconds(first)), append(bareLast[w], last.Seconds())
 		}
 	}
 	sec := section{Title: fmt.Sprintf("fan-out: one ConfigMap, %d Deployments, from the edit's answer", s.opts.fan)}
-	if loop == nil {
-		sec.Rows = sh.rows()
-		return []section{sec}, nil
-	}
-	best := writers()[0]
-	for _, w := range writers() {
-		if over(bareLast[w]).Median < over(bareLast[best]).Median {
-			best = w
-		}
-	}
-	is := fmt.Sprintf("%d bare writers", best)
-	sh.limits["first rollout"] = limit{bareFirst[best], is}
-	sh.limits[lastRow] = limit{bareLast[best], is}
-	sec.Rows = sh.rows()
-	for _, w := range writers() {
-		sec.Rows = append(sec.Rows, figure(fmt.Sprintf("last, %d bare writers", w), "s", bareLast[w]))
-	}
+	sec.Rows = besideBare(sh, bare)
 	return []section{sec}, nil
 }
 
+// besideBare are the rows beside those of the fastest bare loop, and how long each of them took.
+func besideBare(sh *sheet, bare map[int]*sheet) []row {
+	if len(bare) == 0 {
+		return sh.rows()
+	}
+	last := func(n int) spread { return over(bare[n].values[lastRow]) }
+	best := slices.MinFunc(writers(), func(a, b int) int { return cmp.Compare(last(a).Median, last(b).Median) })
+	for _, name := range bare[best].names {
+		sh.limits[name] = limit{bare[best].values[name], fmt.Sprintf("%d bare writers", best)}
+	}
+	rows := sh.rows()
+	for _, w := range writers() {
+		rows = append(rows, row{Figure: fmt.Sprintf("last, %d bare writers", w), Unit: "s", Value: last(w)})
+	}
+	return rows
+}
+
 const (
+	firstRow    = "first rollout"
 	lastRow     = "last rollout"
 	rolloutsRow = "rollouts"
 )
@@ -92,10 +97,10 @@ func (s *stage) fanOutOnce(ctx context.Context, sh *sheet, nth int) error {
 		return err
 	}
 	seen := s.eyes.seen()
-	sh.add("first rollout", "ms", milliseconds(seen.first.Sub(answered)))
-	sh.add(lastRow, "s", seen.last.Sub(answered).Seconds())
+	sh.addFirstAndLast(seen, answered)
+	sh.addLatencies(s.eyes.since(func(string) time.Time { return answered }))
 	s.addRollouts(sh, s.opts.fan)
-	sh.addSpent(used, s.opts.fan)
+	sh.addSpent(used, reloads(s.opts.fan))
 	return s.right(seen.check(s.opts.fan))
 }
 
@@ -139,22 +144,24 @@ func (s *stage) awaitRollouts(ctx context.Context, workloads int) error {
 const peerPatience = 30 * time.Second
 
 // bareOnce does the same work by the bare loop, on the twins.
-func (s *stage) bareOnce(ctx context.Context, b *bare, names []string, uses func(string) string, writers int) (first, last time.Duration, err error) {
+func (s *stage) bareOnce(ctx context.Context, sh *sheet, b *bare, names []string, uses func(string) string, writers int) error {
 	writes, err := b.prepare(names, uses)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
 	b.twins.begin()
 	began := time.Now()
 	if err := b.sendAll(ctx, writes, writers); err != nil {
-		return 0, 0, err
+		return err
 	}
 	if err := b.twins.awaitRollouts(ctx, len(names)); err != nil {
-		return 0, 0, err
+		return err
 	}
 	if err := s.awaitRest(ctx, b.twins, twins); err != nil {
-		return 0, 0, err
+		return err
 	}
 	seen := b.twins.seen()
-	return seen.first.Sub(began), seen.last.Sub(began), seen.check(len(names))
+	sh.addFirstAndLast(seen, began)
+	sh.addLatencies(b.twins.since(func(string) time.Time { return began }))
+	return seen.check(len(names))
 }

@@ -12,25 +12,24 @@ import (
 
 const shareRow = "share of a core"
 
-// idle looks at a controller that has nothing to do, and at one that has nothing to look after, if there is one.
-func (s *stage) idle(ctx context.Context, beside *empty) (section, error) {
-	sec := section{Title: fmt.Sprintf("idle: %s after that start", s.opts.idle)}
+// idleOnce looks at a controller that has nothing to do, and at one that has nothing to look after, if there is one.
+func (s *stage) idleOnce(ctx context.Context, sh *sheet, beside *empty) error {
 	if s.ours != nil {
 		for _, c := range []*harness.Controller{s.ours, beside.running} {
 			if err := awaitIdle(ctx, c); err != nil {
-				return sec, err
+				return err
 			}
 		}
 	}
 	s.tell("idle, %s", s.opts.idle)
 	w, err := s.begin()
 	if err != nil {
-		return sec, err
+		return err
 	}
 	var other *window
 	if beside != nil {
 		if other, err = s.beginOf(beside.running, beside.audit); err != nil {
-			return sec, err
+			return err
 		}
 	}
 	pause := time.NewTimer(s.opts.idle)
@@ -38,35 +37,33 @@ func (s *stage) idle(ctx context.Context, beside *empty) (section, error) {
 	select {
 	case <-pause.C:
 	case <-ctx.Done():
-		return sec, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	used, err := w.end(ctx, 0)
 	if err != nil {
-		return sec, err
+		return err
 	}
 	if seen := s.eyes.seen(); seen.rollouts > 0 {
 		err := fmt.Errorf("the work was not done right: nothing was edited, and %d workloads rolled %d times", seen.workloads, seen.rollouts)
 		if err := s.right(err); err != nil {
-			return sec, err
+			return err
 		}
 	}
-	sh := newSheet()
 	of := func(u spent, add func(name, unit string, value float64)) {
 		add(shareRow, "%", 100*u.cpu.Seconds()/u.took.Seconds())
 		add(steadyRow, "MiB", u.rss)
 		add("renewals of the lease", "", float64(u.requests[renewal]))
 	}
 	of(used, sh.add)
-	if other != nil {
-		used, err := other.end(ctx, 0)
-		if err != nil {
-			return sec, err
-		}
-		of(used, func(name, _ string, value float64) { sh.beside(name, "empty controller", value) })
+	sh.asked = append(sh.asked, used.requests)
+	if other == nil {
+		return nil
 	}
-	sh.asked = []requests{used.requests}
-	sec.Rows = sh.rows()
-	return sec, nil
+	if used, err = other.end(ctx, 0); err != nil {
+		return err
+	}
+	of(used, func(name, _ string, value float64) { sh.beside(name, "empty controller", value) })
+	return nil
 }
 
 // awaitIdle waits until a controller acts and has looked at everything. It is ready earlier.

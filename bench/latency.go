@@ -87,7 +87,7 @@ func (s *stage) latencyOnce(ctx context.Context, sh *sheet, loop *bare, names []
 	}
 	sh.add(rolloutsRow, "", float64(rollouts))
 	sh.beside(rolloutsRow, "one each", float64(len(names)))
-	sh.addSpent(used, len(names))
+	sh.addSpent(used, reloads(len(names)))
 	return nil
 }
 
@@ -104,8 +104,16 @@ func (s *stage) editOne(ctx context.Context, name string, nth int) (took time.Du
 	if err := s.eyes.awaitObserved(ctx, name); err != nil {
 		return 0, 0, err
 	}
-	seen := s.eyes.seen()
-	return seen.first.Sub(answered), seen.rollouts, s.right(s.eyes.checkOnly(name))
+	// Of another workload it is a late rollout of a peer.
+	for _, one := range s.eyes.since(func(of string) time.Time {
+		if of != name {
+			return time.Time{}
+		}
+		return answered
+	}) {
+		took = one
+	}
+	return took, s.eyes.times(name), s.right(s.eyes.checkOnly(name))
 }
 
 // patchOne returns the time from the start of a bare PATCH until its answer, and until it is seen.

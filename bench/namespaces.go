@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,7 +50,12 @@ func namespaces(ctx context.Context, s *stage) ([]section, error) {
 			return nil, err
 		}
 		began := time.Now()
-		if err := inParallel(ctx, edited, func(ctx context.Context, name string) error { return s.edit(ctx, in(name), name, n) }); err != nil {
+		var answered sync.Map // when, by name
+		if err := inParallel(ctx, edited, func(ctx context.Context, name string) error {
+			err := s.edit(ctx, in(name), name, n)
+			answered.Store(name, time.Now())
+			return err
+		}); err != nil {
 			return nil, err
 		}
 		edits := time.Since(began)
@@ -64,11 +70,15 @@ func namespaces(ctx context.Context, s *stage) ([]section, error) {
 			return nil, err
 		}
 		seen := s.eyes.seen()
-		sh.add("first rollout", "ms", milliseconds(seen.first.Sub(began)))
-		sh.add(lastRow, "ms", milliseconds(seen.last.Sub(began)))
-		sh.beside(lastRow, "the edits alone", milliseconds(edits))
+		sh.addFirstAndLast(seen, began)
+		sh.beside(lastRow, "the edits alone", edits.Seconds())
+		sh.addLatencies(s.eyes.since(func(name string) time.Time {
+			at, _ := answered.Load(name)
+			moment, _ := at.(time.Time)
+			return moment
+		}))
 		s.addRollouts(sh, len(edited))
-		sh.addSpent(used, len(edited))
+		sh.addSpent(used, reloads(len(edited)))
 		if err := s.right(seen.check(len(edited))); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 // options are how much is measured.
 type options struct {
 	fan, owners, edits        int // of the scenarios fan-out and latency
+	followed                  int // followed
 	missed                    int // restart
 	stormy, stormEdits        int // storm
 	larges, largeSize         int // large
@@ -43,6 +44,7 @@ func (o *options) sizes() []size {
 		{"fan", &o.fan, 1000, 100, "Deployments that use one ConfigMap"},
 		{"owners", &o.owners, 5000, 100, "Deployments with a ConfigMap each"},
 		{"edits", &o.edits, 200, 40, "ConfigMaps of those that are changed one at a time"},
+		{"followed", &o.followed, 200, 20, "workloads with a pod each whose ConfigMaps are changed"},
 		{"missed", &o.missed, 1000, 100, "changes while the controller is away"},
 		{"storm-workloads", &o.stormy, 500, 50, "workloads of a storm, and of the soak"},
 		{"storm-edits", &o.stormEdits, 5000, 500, "edits of a storm"},
@@ -57,7 +59,7 @@ func (o *options) sizes() []size {
 		{"releases", &o.releases, 2000, 100, "Secrets of Helm releases that are there at a start"},
 		{"release-size", &o.releaseSize, 200 << 10, 200 << 10, "bytes in each of them"},
 		{"soak", &o.soaks, 100000, 2000, "edits of the soak"},
-		{"curve-edits", &o.crowdEdits, 100, 30, "changes at each point of the curve"},
+		{"curve-edits", &o.crowdEdits, 300, 30, "changes at each point of the curve"},
 		{"runs", &o.runs, 3, 3, "how often each figure is measured that gets a median"},
 	}
 }

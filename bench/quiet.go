@@ -59,10 +59,10 @@ func burst(ctx context.Context, s *stage) ([]section, error) {
 		if err != nil {
 			return nil, err
 		}
-		sh.add("first rollout", "s", rolled.first.Sub(answered).Seconds())
+		sh.addFirstAndLast(rolled, answered)
 		sh.add(rolloutsRow, "", float64(s.eyes.times(workload)))
 		sh.beside(rolloutsRow, "one", 1)
-		sh.addSpent(used, 2)
+		sh.addSpent(used, reloads(2))
 	}
 	sec := section{Title: fmt.Sprintf("burst: %d sources of one workload changed at once, and later one of another; quiet period %s", sources, settle)}
 	sec.Rows = sh.rows()
@@ -99,7 +99,7 @@ func metadata(ctx context.Context, s *stage) ([]section, error) {
 		}
 		sh.add(rolloutsRow, "", float64(s.eyes.seen().rollouts-s.eyes.times(later)))
 		sh.beside(rolloutsRow, "none", 0)
-		sh.addSpent(used, 1)
+		sh.addSpent(used, reloads(1))
 	}
 	sec := section{Title: fmt.Sprintf("metadata: labels and annotations of %d used ConfigMaps changed, and later the content of one", s.opts.edits)}
 	sec.Rows = sh.rows()

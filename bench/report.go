@@ -78,9 +78,9 @@ func (r row) against(limit spread, is string) row {
 // columns are the widths of all but the last column.
 func columns(peer bool) []int {
 	if peer {
-		return []int{28, 22, 22, 22, 7, 8}
+		return []int{31, 22, 22, 22, 7, 8}
 	}
-	return []int{28, 22, 22, 7, 8}
+	return []int{31, 22, 22, 7, 8}
 }
 
 // head is what stands above the sections.

@@ -28,14 +28,14 @@ func sampleReport() report {
 func TestTable(t *testing.T) {
 	const want = `2 CPUs
 
-                            controller            limit                 ratio  target  the limit is
+                               controller            limit                 ratio  target  the limit is
 
 fan-out: one ConfigMap, 1000 Deployments
-  last rollout              3.21 s (2.90–12.3)    2.50 s (2.40–2.60)    1.29   1.3     32 bare writers
-  PATCH deployments         1000                  1000                  1.00   1       one each
-  LIST and GET              1 (0–3)               0                            0!      none
-  processor time            1.50 s
-  memory, peak              144 MiB (100.0–1001)  37.4 MiB (37.0–38.9)  3.86           bytes, thrown away
+  last rollout                 3.21 s (2.90–12.3)    2.50 s (2.40–2.60)    1.29   1.3     32 bare writers
+  PATCH deployments            1000                  1000                  1.00   1       one each
+  LIST and GET                 1 (0–3)               0                            0!      none
+  processor time               1.50 s
+  memory, peak                 144 MiB (100.0–1001)  37.4 MiB (37.0–38.9)  3.86           bytes, thrown away
 `
 	r := sampleReport()
 	addTargets(&r.Sections[0], false)
@@ -73,9 +73,9 @@ func TestAPeerHasAColumn(t *testing.T) {
 	addPeer(ours, theirs)
 	const want = `
 storm
-  p50                       5.00 ms               9.00 ms               4.00 ms               1.25           PATCH
-  readiness                 1.00 s
-  LIST pods                 0                     70
+  p50                          5.00 ms               9.00 ms               4.00 ms               1.25           PATCH
+  readiness                    1.00 s
+  LIST pods                    0                     70
 `
 	if diff := cmp.Diff(want, ours[0].text(true)); diff != "" {
 		t.Error(diff)

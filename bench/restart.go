@@ -10,12 +10,7 @@ import (
 // a change was missed is told by the pods, and without any there is nothing to roll.
 func restart(ctx context.Context, s *stage) ([]section, error) {
 	names := numbered("owner", s.opts.missed)
-	if err := s.makeConfigMaps(ctx, work, names, 0); err != nil {
-		return nil, err
-	}
-	if err := s.makeDeployments(ctx, s.eyes, names, func(name string) deployment {
-		return deployment{namespace: work, name: name, sources: []string{name}, part: work, pods: 1}
-	}); err != nil {
+	if err := s.makeRunning(ctx, names); err != nil {
 		return nil, err
 	}
 	if err := s.ready(ctx); err != nil {
@@ -50,19 +45,15 @@ func restart(ctx context.Context, s *stage) ([]section, error) {
 			return nil, err
 		}
 		seen := s.eyes.seen()
-		sh.add("first rollout", "s", max(seen.first.Sub(began), 0).Seconds())
-		sh.add(lastRow, "s", max(seen.last.Sub(began), 0).Seconds())
+		sh.addFirstAndLast(seen, began)
+		sh.addLatencies(s.eyes.since(func(string) time.Time { return began }))
 		s.addRollouts(sh, len(names))
-		sh.addSpent(used, len(names))
-		sh.least[events] = perRollout * len(names)
+		sh.addSpent(used, followedReloads(len(names)))
 		if err := s.right(seen.check(len(names))); err != nil {
 			return nil, err
 		}
 	}
 	sec := section{Title: fmt.Sprintf("restart: %d ConfigMaps edited while no controller ran, of workloads with a pod each, from the start of the process", s.opts.missed)}
-	sec.Rows = sh.rows()
+	sec.Rows = append(sh.figures(), sh.kindRows()...)
 	return []section{sec}, nil
 }
-
-// perRollout is how many Events a reload of a workload with pods is: Reloaded, and Rolled when the last old one is gone.
-const perRollout = 2

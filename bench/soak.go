@@ -15,7 +15,8 @@ type sample struct {
 	Goroutines float64 `json:"goroutines,omitempty"` // a peer may not tell
 }
 
-// soak edits the ConfigMaps of some workloads for a long time, as fast as the API server takes it.
+// soak edits the ConfigMaps of some workloads for a long time, as fast as the API server takes it. Its runs are parts of it, one
+// after the other; memory and goroutines are looked at over all of them.
 func soak(ctx context.Context, s *stage) ([]section, error) {
 	names := numbered("owner", s.opts.stormy)
 	if err := s.makeOwn(ctx, names, false); err != nil {
@@ -24,28 +25,37 @@ func soak(ctx context.Context, s *stage) ([]section, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
+	sh := newSheet()
+	sampling := s.sampleEach(ctx, max(s.opts.soaks/samples, 1))
+	for n := range s.opts.runs {
+		from, to := n*s.opts.soaks/s.opts.runs, (n+1)*s.opts.soaks/s.opts.runs
+		if err := s.soakOnce(ctx, sh, names, from, to, sampling); err != nil {
+			return nil, err
+		}
+	}
+	sampling.add(sh, s.opts.runs)
+	sec := section{
+		Title: fmt.Sprintf("soak: %d workloads with a ConfigMap each, %d edits in %d parts, quiet period %s", s.opts.stormy, s.opts.soaks, s.opts.runs, settle),
+		Rows:  sh.rows(), Samples: sampling.taken,
+	}
+	return []section{sec}, nil
+}
+
+func (s *stage) soakOnce(ctx context.Context, sh *sheet, names []string, from, to int, sampling *sampling) error {
 	w, err := s.begin()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	sampling := s.sampleEach(ctx, max(s.opts.soaks/samples, 1))
 	began := time.Now()
-	versions, answered, err := s.editAll(ctx, names, s.opts.soaks, 0, sampling.edited)
+	versions, answered, err := s.editAll(ctx, names, to-from, from, sampling.edited)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if sampling.failed != nil {
-		return nil, sampling.failed
+		return sampling.failed
 	}
-	sh := newSheet()
-	sh.add("edits a second", "", float64(s.opts.soaks)/time.Since(began).Seconds())
-	if err := s.addStormy(ctx, sh, w, began, versions, answered); err != nil {
-		return nil, err
-	}
-	sampling.add(sh)
-	sec := section{Title: fmt.Sprintf("soak: %d workloads with a ConfigMap each, %d edits, quiet period %s", s.opts.stormy, s.opts.soaks, settle), Samples: sampling.taken}
-	sec.Rows = sh.rows()
-	return []section{sec}, nil
+	sh.add("edits a second", "", float64(to-from)/time.Since(began).Seconds())
+	return s.addStormy(ctx, sh, w, began, versions, answered)
 }
 
 // samples is how many are taken.
@@ -92,31 +102,39 @@ func (s *sampling) edited() {
 }
 
 const (
-	memoryEndsRow     = "memory, last quarter"
-	goroutinesEndsRow = "goroutines, last quarter"
+	memoryEndsRow     = "memory, last part"
+	goroutinesEndsRow = "goroutines, last part"
 )
 
-// add compares the last quarter of the edits with the second: in the first, much is made for the first time.
-func (s *sampling) add(sh *sheet) {
-	quarter := len(s.taken) / 4
-	if quarter == 0 {
+// add adds the mean of each part of the edits, and compares the last with the one before: they are alike, and in the first much is
+// made for the first time. What a peer does not tell is left out.
+func (s *sampling) add(sh *sheet, parts int) {
+	if parts < 2 || len(s.taken) < parts {
 		return
 	}
 	for _, of := range []struct {
-		row, unit string
-		value     func(sample) float64
+		name, unit, last string
+		value            func(sample) float64
 	}{
-		{memoryEndsRow, "MiB", func(s sample) float64 { return s.RSS }},
-		{goroutinesEndsRow, "", func(s sample) float64 { return s.Goroutines }},
+		{"memory", "MiB", memoryEndsRow, func(s sample) float64 { return s.RSS }},
+		{"goroutines", "", goroutinesEndsRow, func(s sample) float64 { return s.Goroutines }},
 	} {
-		mean := func(part []sample) float64 {
+		mean := func(nth int) float64 {
+			part := s.taken[nth*len(s.taken)/parts : (nth+1)*len(s.taken)/parts]
 			sum := 0.0
 			for _, one := range part {
 				sum += of.value(one)
 			}
 			return sum / float64(len(part))
 		}
-		sh.add(of.row, of.unit, mean(s.taken[len(s.taken)-quarter:]))
-		sh.beside(of.row, "second quarter", mean(s.taken[quarter:2*quarter]))
+		last := parts - 1
+		if mean(last) == 0 {
+			continue
+		}
+		for nth := range last {
+			sh.add(fmt.Sprintf("%s, part %d", of.name, nth+1), of.unit, mean(nth))
+		}
+		sh.add(of.last, of.unit, mean(last))
+		sh.beside(of.last, "the part before", mean(last-1))
 	}
 }

@@ -19,8 +19,7 @@ import (
 // helmRelease is the type of the Secrets in which Helm keeps what it has installed.
 const helmRelease = "helm.sh/release.v1"
 
-// startUp starts the controller when there is much, and one that has nothing to look after. The last of each stays, and is
-// watched doing nothing.
+// startUp starts the controller when there is much, and one that has nothing to look after, and watches both doing nothing.
 func startUp(ctx context.Context, s *stage) ([]section, error) {
 	if err := s.makeMuch(ctx); err != nil {
 		return nil, err
@@ -32,7 +31,7 @@ func startUp(ctx context.Context, s *stage) ([]section, error) {
 	if err != nil {
 		return nil, err
 	}
-	sh := newSheet()
+	sh, idle := newSheet(), newSheet()
 	for range s.opts.runs {
 		if err := s.controller.Stop(ctx); err != nil {
 			return nil, err
@@ -50,13 +49,15 @@ func startUp(ctx context.Context, s *stage) ([]section, error) {
 		if err := s.startOnce(ctx, sh); err != nil {
 			return nil, err
 		}
+		if err := s.idleOnce(ctx, idle, empty); err != nil {
+			return nil, err
+		}
 	}
 	o := s.opts
-	sec := section{Title: fmt.Sprintf("start: %d Secrets of %d KiB, %d ConfigMaps of %d KiB, %d workloads, %d Helm releases of %d KiB",
+	start := section{Title: fmt.Sprintf("start: %d Secrets of %d KiB, %d ConfigMaps of %d KiB, %d workloads, %d Helm releases of %d KiB",
 		o.secrets, o.secretSize>>10, o.configMaps, o.configSize>>10, o.workloads, o.releases, o.releaseSize>>10)}
-	idle, err := s.idle(ctx, empty)
-	sec.Rows = sh.rows()
-	return []section{sec, idle}, err
+	start.Rows = append(sh.figures(), sh.kindRows()...)
+	return []section{start, {Title: fmt.Sprintf("idle: %s after that start", o.idle), Rows: idle.rows()}}, nil
 }
 
 func (s *stage) makeMuch(ctx context.Context) error {
@@ -113,7 +114,7 @@ func (s *stage) startOnce(ctx context.Context, sh *sheet) error {
 	if err != nil {
 		return err
 	}
-	sh.add("requests", "", float64(asked.total(renewal)))
+	sh.asked = append(sh.asked, asked)
 	return nil
 }
 

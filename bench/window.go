@@ -16,9 +16,10 @@ import (
 //
 //nolint:gochecknoglobals // they cannot be constants, and nobody changes them
 var (
-	patches = request{Verb: "patch", Resource: "deployments"}
-	events  = request{Verb: "create", Resource: "events"}
-	renewal = request{Verb: "update", Resource: "leases"}
+	patches  = request{Verb: "patch", Resource: "deployments"}
+	events   = request{Verb: "create", Resource: "events"}
+	podLists = request{Verb: "list", Resource: "pods"}
+	renewal  = request{Verb: "update", Resource: "leases"}
 )
 
 // window is a piece of time in which it is counted what a controller uses.
@@ -102,7 +103,7 @@ type sheet struct {
 	values map[string][]float64
 	limits map[string]limit
 	asked  []requests
-	least  map[request]int
+	least  []requests // one of each run, as there is of what was asked
 }
 
 type limit struct {
@@ -111,7 +112,7 @@ type limit struct {
 }
 
 func newSheet() *sheet {
-	return &sheet{units: map[string]string{}, values: map[string][]float64{}, limits: map[string]limit{}, least: map[request]int{}}
+	return &sheet{units: map[string]string{}, values: map[string][]float64{}, limits: map[string]limit{}}
 }
 
 func (sh *sheet) add(name, unit string, value float64) {
@@ -128,13 +129,16 @@ func (sh *sheet) beside(name, is string, value float64) {
 	sh.limits[name] = limit{append(l.values, value), is}
 }
 
-// addSpent adds what a controller has used. Least is how many reloads there had to be: each is one PATCH and one Event.
-func (sh *sheet) addSpent(sp spent, least int) {
+// reloads are the requests that so many reloads are: each is one PATCH and one Event.
+func reloads(n int) requests { return requests{patches: n, events: n} }
+
+// addSpent adds what a controller has used, and the least that the work takes.
+func (sh *sheet) addSpent(sp spent, least requests) {
 	sh.add(cpuTimeRow, "s", sp.cpu.Seconds())
 	sh.add(peakRow, "MiB", sp.peak)
 	sh.add(endRow, "MiB", sp.rss)
 	sh.asked = append(sh.asked, sp.requests)
-	sh.least[patches], sh.least[events] = least, least
+	sh.least = append(sh.least, least)
 }
 
 const (
@@ -143,8 +147,20 @@ const (
 	othersRow  = "other requests"
 )
 
-// addLatencies adds what percentiles there are of the times of one run.
+// addFirstAndLast adds the times of the first and the last rollout. A peer that has rolled nothing has none.
+func (sh *sheet) addFirstAndLast(s seen, began time.Time) {
+	if s.workloads == 0 {
+		return
+	}
+	sh.add(firstRow, "ms", milliseconds(s.first.Sub(began)))
+	sh.add(lastRow, "s", s.last.Sub(began).Seconds())
+}
+
+// addLatencies adds percentiles of the times of one run. A peer that has rolled nothing has none.
 func (sh *sheet) addLatencies(took []time.Duration) {
+	if len(took) == 0 {
+		return
+	}
 	var ms []float64
 	for _, d := range took {
 		ms = append(ms, milliseconds(d))
@@ -153,7 +169,15 @@ func (sh *sheet) addLatencies(took []time.Duration) {
 	sh.add("p99", "ms", percentile(ms, 99))
 }
 
+// rows are the figures, and the requests if they were counted.
 func (sh *sheet) rows() []row {
+	if len(sh.asked) == 0 {
+		return sh.figures()
+	}
+	return append(sh.figures(), sh.requestRows()...)
+}
+
+func (sh *sheet) figures() []row {
 	var rows []row
 	for _, name := range sh.names {
 		r := figure(name, sh.units[name], sh.values[name])
@@ -162,15 +186,33 @@ func (sh *sheet) rows() []row {
 		}
 		rows = append(rows, r)
 	}
-	if len(sh.asked) == 0 {
-		return rows
-	}
-	return append(rows, sh.requestRows()...)
+	return rows
 }
 
-// requestRows are the requests by verb and resource, without the renewals of the lease, which come with time.
+// requestRows are the requests by verb and resource, and those that a reload does not need.
 func (sh *sheet) requestRows() []row {
-	kinds := map[request]bool{patches: true, events: true}
+	return append(sh.kindRows(),
+		figure(readsRow, "", count(sh.asked, requests.reads)).against(over([]float64{0}), "none"),
+		figure(othersRow, "", count(sh.asked, func(asked requests) int { return asked.total(patches, events, renewal) })).against(over([]float64{0}), "none"))
+}
+
+// count is how many there were in each run.
+func count(runs []requests, of func(requests) int) []float64 {
+	var counts []float64
+	for _, run := range runs {
+		counts = append(counts, float64(of(run)))
+	}
+	return counts
+}
+
+// kindRows are the requests by verb and resource, without the renewals of the lease, which come with time.
+func (sh *sheet) kindRows() []row {
+	kinds, needed := map[request]bool{}, map[request]bool{}
+	for _, least := range sh.least {
+		for kind := range least {
+			kinds[kind], needed[kind] = true, true
+		}
+	}
 	for _, asked := range sh.asked {
 		for kind := range asked {
 			kinds[kind] = true
@@ -180,28 +222,23 @@ func (sh *sheet) requestRows() []row {
 	all := slices.SortedFunc(maps.Keys(kinds), func(a, b request) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb))
 	})
-	count := func(of func(requests) int) []float64 {
-		var counts []float64
-		for _, asked := range sh.asked {
-			counts = append(counts, float64(of(asked)))
-		}
-		return counts
-	}
 	var rows []row
 	for _, kind := range all {
-		r := figure(kind.String(), "", count(func(asked requests) int { return asked[kind] }))
-		if least, ok := sh.least[kind]; ok {
-			r = r.against(over([]float64{float64(least)}), "one a reload")
+		times := func(run requests) int { return run[kind] }
+		r := figure(kind.String(), "", count(sh.asked, times))
+		if needed[kind] {
+			r = r.against(over(count(sh.least, times)), "one a reload")
 		}
 		rows = append(rows, r)
 	}
-	return append(rows,
-		figure(readsRow, "", count(requests.reads)).against(over([]float64{0}), "none"),
-		figure(othersRow, "", count(func(asked requests) int { return asked.total(patches, events, renewal) })).against(over([]float64{0}), "none"))
+	return rows
 }
 
 // String is how a request is called in the table.
 func (r request) String() string { return strings.ToUpper(r.Verb) + " " + r.Resource }
+
+// ofOne is behind the resource of a LIST that asked for one object at most.
+const ofOne = " (limit 1)"
 
 // reads is how many were a LIST or a GET of objects. One LIST of a single object is right for each watch that the API server has
 // ended before its time, as it does when it has too much to do: it tells whether the storage was set back meanwhile. And what
@@ -214,7 +251,10 @@ func (r requests) reads() int {
 		case kind.Verb == "get":
 			n += times
 		case kind.Verb == "list":
-			n += max(times-r[request{Verb: "watch", Resource: kind.Resource}], 0)
+			if resource, one := strings.CutSuffix(kind.Resource, ofOne); one {
+				times = max(times-r[request{Verb: "watch", Resource: resource}], 0)
+			}
+			n += times
 		}
 	}
 	return n

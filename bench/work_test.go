@@ -87,3 +87,12 @@ func TestOptionsThatMeasureNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestRequestsWithoutReloadsHaveNoLeast(t *testing.T) {
+	sh := newSheet()
+	sh.asked = []requests{{events: 2}}
+	rows := sh.rows()
+	if len(rows) != 3 || rows[0].Figure != events.String() || rows[0].Limit != nil {
+		t.Errorf("the rows are %+v", rows)
+	}
+}

@@ -72,7 +72,7 @@ func TestATemplateOfWhichPodsMayBeLeftIsOneThatCameBack(t *testing.T) {
 
 func TestARolloutThatNeverEndsDoesNotFillTheMemory(t *testing.T) {
 	s := New(false)
-	for i := range 100 {
+	for i := range 2 * maxRecent {
 		s.PutWorkload(deployment("web", "cm-"+strconv.Itoa(i), i+1, auto, "true"), live)
 	}
 	f, _ := s.Facts(deployment("web", "", 0).Key)

@@ -40,8 +40,9 @@ type sending struct {
 	versions map[reload.LocalKey]uint64
 }
 
-// maxRecent bounds the revisions that are kept of a workload whose rollouts never end.
-const maxRecent = 16
+// maxRecent bounds the revisions that are kept of a workload whose rollouts never end. Past it the pods are asked, so it is
+// beyond what a Deployment controller leaves unfinished that has far too much to do.
+const maxRecent = 128
 
 // PutWorkload stores a workload and tells whether it has to be looked at: not if nothing differs that a decision
 // depends on. Live is an event of a watch that has missed nothing since the last complete snapshot, or the answer to a

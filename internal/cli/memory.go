@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"io/fs"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -13,11 +16,35 @@ import (
 // beside what comes and goes while they are read; so half of it costs little time, and is what the limit of a container is about.
 const gcPercent = 50
 
-// keepSmall has garbage collected earlier than Go does by default.
-func keepSmall(getenv func(string) string) {
+// keepSmall has garbage collected earlier than Go does by default, and ever more often where the memory that the container may
+// use comes to its end. The variables GOGC and GOMEMLIMIT say otherwise.
+func keepSmall(getenv func(string) string, cgroup fs.FS) {
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	if most, limited := memoryLimit(cgroup); limited && getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(most - most/limitShare)
+	}
+}
+
+// cgroups is where the kernel tells a container about itself.
+const cgroups = "/sys/fs/cgroup"
+
+// limitShare is the part of a container's memory that is left to what Go does not count: one in so many.
+const limitShare = 10
+
+// memoryLimit is how many bytes the container may use, if it is limited. Where nothing tells, it is not.
+func memoryLimit(cgroup fs.FS) (bytes int64, limited bool) {
+	const boundless = 1 << 60 // cgroups of the first version have a number for that, too
+	for _, file := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
+		text, err := fs.ReadFile(cgroup, file)
+		if err != nil {
+			continue
+		}
+		bytes, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		return bytes, err == nil && 0 < bytes && bytes < boundless
+	}
+	return 0, false
 }
 
 // restEvery is how often is looked whether a start has come to its end.

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"testing"
+	"testing/fstest"
 
 	"k8s.io/utils/clock"
 )
@@ -16,15 +18,40 @@ func TestWhoSetsGOGCIsLeftIt(t *testing.T) {
 		given string
 		want  int
 	}{{"200", 77}, {"off", 77}, {"", gcPercent}} {
-		keepSmall(func(name string) string {
-			if name != "GOGC" {
-				t.Errorf("%s is read", name)
-			}
-			return tc.given
-		})
+		keepSmall(func(name string) string { return map[string]string{"GOGC": tc.given}[name] }, fstest.MapFS{})
 		if got := debug.SetGCPercent(77); got != tc.want {
 			t.Errorf("with GOGC=%q it is %d, must be %d", tc.given, got, tc.want)
 		}
+	}
+}
+
+func TestTheMemoryOfTheContainerIsFollowed(t *testing.T) {
+	const none = math.MaxInt64
+	for about, tc := range map[string]struct {
+		files   map[string]string
+		setting string
+		want    int64
+	}{
+		"a limit":                         {files: map[string]string{"memory.max": "100000000\n"}, want: 90000000},
+		"none":                            {files: map[string]string{"memory.max": "max\n"}, want: none},
+		"of the first version of cgroups": {files: map[string]string{"memory/memory.limit_in_bytes": "200000000\n"}, want: 180000000},
+		"none of the first version":       {files: map[string]string{"memory/memory.limit_in_bytes": "9223372036854771712\n"}, want: none},
+		"no container":                    {want: none},
+		"set by the user":                 {files: map[string]string{"memory.max": "100000000\n"}, setting: "50MiB", want: none},
+	} {
+		t.Run(about, func(t *testing.T) {
+			before, gc := debug.SetMemoryLimit(none), debug.SetGCPercent(gcPercent)
+			defer debug.SetMemoryLimit(before)
+			defer debug.SetGCPercent(gc)
+			cgroup := fstest.MapFS{}
+			for name, text := range tc.files {
+				cgroup[name] = &fstest.MapFile{Data: []byte(text)}
+			}
+			keepSmall(func(name string) string { return map[string]string{"GOMEMLIMIT": tc.setting}[name] }, cgroup)
+			if got := debug.SetMemoryLimit(-1); got != tc.want {
+				t.Errorf("the limit is %d, must be %d", got, tc.want)
+			}
+		})
 	}
 }
 

@@ -135,7 +135,7 @@ type Report interface {
 
 // workers is how many workloads are written at the same time. A write waits for the API server nearly all of its time,
 // so this is about requests in flight and not about processors.
-const workers = 32
+const workers = 64
 
 // Controller rolls workloads. Make it with New.
 type Controller struct {

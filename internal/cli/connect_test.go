@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/reroll-dev/reroll/internal/config"
 )
@@ -56,7 +57,7 @@ func TestTheLimitOfRequestsReachesTheClient(t *testing.T) {
 		"a few": {config.Requests{QPS: 20, Burst: 30}, 20, 30},
 	} {
 		t.Run(about, func(t *testing.T) {
-			p, err := connect(&config.Config{Requests: tc.asked})
+			p, err := connect(&config.Config{Requests: tc.asked}, fstest.MapFS{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,22 +80,56 @@ func TestTheLimitOfRequestsReachesTheClient(t *testing.T) {
 
 func TestWhereItConnectsTo(t *testing.T) {
 	useKubeconfig(t, kubeconfig)
-	p, err := connect(&config.Config{})
+	p, err := connect(&config.Config{}, fstest.MapFS{})
 	if err != nil || p.context != "shop" || p.namespace != "ops" {
 		t.Errorf("got context %q, namespace %q, error %v", p.context, p.namespace, err)
 	}
 	// What the environment says of the namespace wins over the kubeconfig.
-	p, err = connect(&config.Config{PodNamespace: "elsewhere"})
+	p, err = connect(&config.Config{PodNamespace: "elsewhere"}, fstest.MapFS{})
 	if err != nil || p.namespace != "elsewhere" {
 		t.Errorf("got namespace %q, error %v", p.namespace, err)
 	}
 
 	useKubeconfig(t, "apiVersion: v1\nkind: Config\n")
-	if _, err = connect(&config.Config{}); err == nil || !strings.Contains(err.Error(), "Set KUBECONFIG") {
+	if _, err = connect(&config.Config{}, fstest.MapFS{}); err == nil || !strings.Contains(err.Error(), "Set KUBECONFIG") {
 		t.Errorf("got %v for a kubeconfig that names no cluster", err)
 	}
 	useKubeconfig(t, "clusters: [")
-	if _, err = connect(&config.Config{}); err == nil || !strings.Contains(err.Error(), "no cluster to talk to") {
+	if _, err = connect(&config.Config{}, fstest.MapFS{}); err == nil || !strings.Contains(err.Error(), "no cluster to talk to") {
 		t.Errorf("got %v for a kubeconfig that is no YAML", err)
+	}
+}
+
+func TestAPodFindsItsNamespace(t *testing.T) {
+	mounted := func(text string) fstest.MapFS { return fstest.MapFS{"namespace": {Data: []byte(text)}} }
+	for about, tc := range map[string]struct {
+		pod, meta, kubeconfig string
+		account               fstest.MapFS
+		want                  string
+	}{
+		"as the chart says":                           {pod: "ops", meta: "meta", account: mounted("account"), want: "ops"},
+		"as an installation of Reloader without HA":   {meta: "meta", account: mounted("account"), want: "account"},
+		"by the ServiceAccount alone":                 {account: mounted("account\n"), want: "account"},
+		"a token that was mounted without the rest":   {meta: "meta", want: "meta"},
+		"a file that is empty":                        {meta: "meta", account: mounted("\n"), want: "meta"},
+		"a kubeconfig that was given to the pod":      {meta: "meta", kubeconfig: "far", account: mounted("account"), want: "far"},
+		"a kubeconfig, and where to keep the objects": {pod: "ops", kubeconfig: "far", want: "ops"},
+		"nothing":                           {},
+		"nothing, and a file that is empty": {account: mounted("")},
+	} {
+		t.Run(about, func(t *testing.T) {
+			cfg := config.Config{PodNamespace: tc.pod, MetaNamespace: tc.meta}
+			got, err := ownNamespace(&cfg, tc.kubeconfig, tc.account)
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if tc.want != "" && err != nil || tc.want == "" && (err == nil || !strings.Contains(err.Error(), "set POD_NAMESPACE from metadata.namespace")) {
+				t.Errorf("error: %v", err)
+			}
+			// The Lease is where the variable says, or nowhere.
+			if holdsLease(&cfg) != (tc.pod != "") {
+				t.Errorf("it holds a lease: %v", holdsLease(&cfg))
+			}
+		})
 	}
 }

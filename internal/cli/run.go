@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,7 +65,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	if cfg.SyncAfterRestart {
 		log.Info("--sync-after-restart changes nothing: changes made while the controller was away are always caught")
 	}
-	where, err := connect(cfg)
+	where, err := connect(cfg, os.DirFS(serviceAccount))
 	if err != nil {
 		return err
 	}
@@ -230,7 +232,10 @@ type place struct {
 	namespace string // where our own objects are
 }
 
-func connect(cfg *config.Config) (place, error) {
+// serviceAccount is where a pod finds what it is given of its ServiceAccount.
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+func connect(cfg *config.Config, account fs.FS) (place, error) {
 	var p place
 	var err error
 	if cfg.InPod && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
@@ -253,14 +258,24 @@ func connect(cfg *config.Config) (place, error) {
 			return p, fmt.Errorf("read the namespace of the kubeconfig: %w", err)
 		}
 	}
-	p.namespace = cmp.Or(cfg.PodNamespace, p.namespace)
-	if p.namespace == "" {
-		return p, errors.New("POD_NAMESPACE is not set: it says where the controller keeps its own Secret. The chart sets it from metadata.namespace")
+	if p.namespace, err = ownNamespace(cfg, p.namespace, account); err != nil {
+		return p, err
 	}
 	limit(p.config, cfg.Requests)
 	p.config.ContentType = runtime.ContentTypeProtobuf
 	p.config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	return p, nil
+}
+
+// ownNamespace is that of the kubeconfig unless the environment says otherwise, and there is no kubeconfig in a pod. What was
+// written for Reloader sets POD_NAMESPACE with --enable-ha only, and RELOADER_NAMESPACE always.
+func ownNamespace(cfg *config.Config, kubeconfig string, account fs.FS) (string, error) {
+	told, _ := fs.ReadFile(account, "namespace") // outside a pod there is none, and a token may be mounted by itself
+	namespace := cmp.Or(cfg.PodNamespace, kubeconfig, strings.TrimSpace(string(told)), cfg.MetaNamespace)
+	if namespace == "" {
+		return "", errors.New("nothing says in which namespace the controller keeps its own Secret: set POD_NAMESPACE from metadata.namespace, as the chart does")
+	}
+	return namespace, nil
 }
 
 // limit bounds the requests of all that is made from this configuration together. Without it client-go sends five a

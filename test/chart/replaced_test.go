@@ -63,6 +63,37 @@ func TestAnImageOfReloaderIsRefusedWithTheLinesToChange(t *testing.T) {
 	}
 }
 
+// Only its tag tells whether an image under that name can be Reloader's.
+func TestAnImageOfRerollMayBeNamedLikeReloaders(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	for about, tc := range map[string]struct{ values, want string }{
+		"of a test suite":                    {"image: {repository: ghcr.io/stakater/reloader, tag: test}", "ghcr.io/stakater/reloader:test"},
+		"of a test suite, by its name alone": {"image: {repository: reloader, tag: local}", "reloader:local"},
+		"pushed over a mirror":               {"image: {repository: registry.example.com/mirror/reloader, tag: reroll-0.1.0}", "registry.example.com/mirror/reloader:reroll-0.1.0"},
+		"with more behind the version":       {"image: {repository: registry.example.com/mirror/reloader, tag: v1.4.20-reroll}", "registry.example.com/mirror/reloader:v1.4.20-reroll"},
+		"a version still to come":            {"image: {repository: registry.example.com/mirror/reloader, tag: v2.0.0}", "registry.example.com/mirror/reloader:v2.0.0"},
+		"behind a registry":                  {"global: {imageRegistry: r.example.com}\nimage: {name: stakater/reloader, tag: test}", "r.example.com/stakater/reloader:test"},
+		"by a digest, with its tag":          {"image: {repository: reloader-ubi, tag: test, digest: '" + digest + "'}", "reloader-ubi@" + digest},
+		"where it stood before 2.0":          {"reloader: {deployment: {image: {name: stakater/reloader, tag: test}}}", "stakater/reloader:test"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			if got := render(t, tc.values).container(t).Image; got != tc.want {
+				t.Errorf("image %s, want %s", got, tc.want)
+			}
+			if text, want := notes(t, tc.values), "WARNING: the image "+tc.want+" is named like Reloader's: see that Reroll is in it."; !strings.Contains(text, want) {
+				t.Errorf("the notes lack %q:\n%s", want, text)
+			}
+		})
+	}
+	// Without v, a version is Reloader's just as well.
+	for _, tag := range []string{"1.4.20", "0.0.129", "v0.0.129-ubi", "1.0.0-ubi"} {
+		if _, err := template(t, release, "image: {repository: registry.example.com/reloader, tag: "+tag+"}"); err == nil || !strings.Contains(err.Error(), "is Reloader's, and this chart runs Reroll") {
+			t.Errorf("%s: error: %v", tag, err)
+		}
+	}
+}
+
 func TestOnlyATagOfReloaderIsRefusedToo(t *testing.T) {
 	_, appVersion := chartVersions(t)
 	_, err := template(t, release, "image: {tag: v1.4.20}")

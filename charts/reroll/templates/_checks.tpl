@@ -70,7 +70,7 @@ One annotation cannot say two things: the controller would end at its start.
 {{- $lines = merge (dict "digest" "") $lines -}}
 {{- $which = "these lines" -}}
 {{- end -}}
-{{- if regexMatch "(^|/)(stakater-)?reloader(-ubi)?$" $image.repository -}}
+{{- if and (include "reroll.namedReloader" $image) (regexMatch "^(v?[01]\\.[0-9]+\\.[0-9]+(-ubi)?)?$" $image.tag) -}}
 {{- fail (printf "the image %s is Reloader's, and this chart runs Reroll. Change %s of your values, or name your own copy of the image:\n\n%s\n" (include "reroll.image" .) $which (include "reroll.lines" (list . $image.at $lines))) -}}
 {{- end -}}
 {{- if and (eq $image.repository "localhost/reroll") (not $image.digest) (regexMatch "^v[01]\\.[0-9]+\\.[0-9]+" $image.tag) -}}

@@ -23,6 +23,13 @@ Charts of Reloader before 2.0 had it in reloader.deployment.image; that counts a
 {{- toYaml $parts -}}
 {{- end -}}
 
+{{- /*
+Not empty for an image that has the name of Reloader's or of a copy of it. Reroll may have been pushed there too.
+*/ -}}
+{{- define "reroll.namedReloader" -}}
+{{- if regexMatch "(^|/)(stakater-)?reloader(-ubi)?$" .repository -}}true{{- end -}}
+{{- end -}}
+
 {{- define "reroll.image" -}}
 {{- $image := include "reroll.imageParts" . | fromYaml -}}
 {{- if $image.digest -}}

@@ -17,6 +17,9 @@ What NOTES warns of: values that have no effect here, and some that may have one
 {{- if and $reloader.deployment.image (eq $image.at "image") -}}
 {{- $list = append $list "reloader.deployment.image has no effect: image says which one is used." -}}
 {{- end -}}
+{{- if include "reroll.namedReloader" $image -}}
+{{- $list = append $list (printf "the image %s is named like Reloader's: see that Reroll is in it." (include "reroll.image" .)) -}}
+{{- end -}}
 {{- if include "reroll.scope" . -}}
 {{- range $key := list "ignoreNamespaces" "namespaceSelector" -}}
 {{- if get $reloader $key -}}

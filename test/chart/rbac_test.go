@@ -1,6 +1,9 @@
 package chart
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +27,10 @@ var globalRules = append(slices.Clone(watchRules),
 // withRollouts has the rule for Rollouts behind that for the other workloads.
 var withRollouts = slices.Insert(slices.Clone(watchRules), 4,
 	rbacv1.PolicyRule{APIGroups: []string{"argoproj.io"}, Resources: []string{"rollouts"}, Verbs: []string{"list", "watch", "patch"}})
+
+// withDeploymentConfigs has the rule of OpenShift there.
+var withDeploymentConfigs = slices.Insert(slices.Clone(watchRules), 4,
+	rbacv1.PolicyRule{APIGroups: []string{"apps.openshift.io"}, Resources: []string{"deploymentconfigs"}, Verbs: []string{"list", "watch", "patch"}})
 
 // withCSI has the rule for the CSI driver there.
 var withCSI = slices.Insert(slices.Clone(watchRules), 4, rbacv1.PolicyRule{
@@ -138,6 +145,56 @@ func TestRightsFollowWhatIsWatched(t *testing.T) {
 				t.Errorf("bindings: %s", diff)
 			}
 		})
+	}
+}
+
+// The controller looks for DeploymentConfigs itself, and has the right to where there are any. So do the notes, which are asked
+// by a chart around this one.
+func TestDeploymentConfigsAreRolledWhereTheyAreServed(t *testing.T) {
+	folder := parent(t, "reroll")
+	err := os.MkdirAll(filepath.Join(folder, "templates"), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "templates", "looked-at.yaml"), []byte(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: looked-at}
+data: {kinds: {{ include "reroll.lookedAt" .Subcharts.reroll | toJson }}}
+`), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const served, others = "apps.openshift.io/v1/DeploymentConfig", "route.openshift.io/v1/Route"
+	for _, tc := range []struct {
+		value, serves  string
+		granted, noted bool
+	}{
+		{"false", served, true, true},
+		{"false", others, false, false},
+		{"true", served, true, true},
+		{"true", others, true, false}, // they may be installed later
+	} {
+		about := fmt.Sprintf("isOpenshift: %s, with %s served", tc.value, tc.serves)
+		text, err := helm(t, fmt.Sprintf("reroll: {reloader: {watchGlobally: false, isOpenshift: %s, deployment: {securityContext: {runAsUser: 1}}}}", tc.value),
+			"template", release, folder, "--namespace", namespace, "--kube-version", oldestCluster, "--api-versions", tc.serves)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := parsed(t, text)
+		rules := watchRules
+		if tc.granted {
+			rules = withDeploymentConfigs
+		}
+		if diff := cmp.Diff(rules, o.grants()["Role/ops/prod-reroll-role"]); diff != "" {
+			t.Errorf("%s: %s", about, diff)
+		}
+		if len(o.configMaps) != 1 || strings.Contains(o.configMaps[0].Data["kinds"], "kind: DeploymentConfig") != tc.noted {
+			t.Errorf("%s: the notes look at %+v", about, o.configMaps)
+		}
+		// Whether a user is named is a matter of the value alone.
+		if named := o.pod().Spec.SecurityContext.RunAsUser != nil; named != (tc.value == "false") {
+			t.Errorf("%s: a user is named: %v", about, named)
+		}
 	}
 }
 

@@ -103,6 +103,15 @@ true
 {{- end -}}
 
 {{- /*
+Not empty where OpenShift's DeploymentConfigs are to be rolled, as far as is known when this is rendered.
+*/ -}}
+{{- define "reroll.deploymentConfigs" -}}
+{{- if or .Values.reloader.isOpenshift (.Capabilities.APIVersions.Has "apps.openshift.io/v1/DeploymentConfig") -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{- /*
 What the annotations are called as long as reloader.custom_annotations says nothing.
 */ -}}
 {{- define "reroll.annotationKeys" -}}
@@ -150,7 +159,7 @@ pauseTime: deployment.reloader.stakater.com/paused-at
   resources: [rollouts]
   verbs: [list, watch, patch]
 {{- end }}
-{{- if .Values.reloader.isOpenshift }}
+{{- if include "reroll.deploymentConfigs" . }}
 # OpenShift DeploymentConfigs, for the same.
 - apiGroups: [apps.openshift.io]
   resources: [deploymentconfigs]

@@ -105,7 +105,7 @@ Helm ends at a question for one that it does not.
 {{- if include "reroll.argoRollouts" . -}}
 {{- $custom = append $custom (dict "kind" "argoproj.io/v1alpha1/Rollout") -}}
 {{- end -}}
-{{- if $reloader.isOpenshift -}}
+{{- if include "reroll.deploymentConfigs" . -}}
 {{- $custom = append $custom (dict "kind" "apps.openshift.io/v1/DeploymentConfig") -}}
 {{- end -}}
 {{- $served := .Capabilities.APIVersions -}}

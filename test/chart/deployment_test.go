@@ -108,6 +108,11 @@ func TestImage(t *testing.T) {
 		"a registry with a path":        {"global: {imageRegistry: registry.example.com/mirror/}\nimage: {name: x/reroll}", "registry.example.com/mirror/x/reroll:" + appVersion},
 		"a registry and a digest":       {"global: {imageRegistry: r.example.com}\nimage: {digest: '" + digest + "'}", "r.example.com/reroll@" + digest},
 		"a tag that looks like a float": {"image: {tag: '1.10'}", "localhost/reroll:1.10"},
+		"a tag of digits alone":         {"image: {tag: 1234567}", "localhost/reroll:1234567"},
+		"a round one":                   {"image: {tag: 1000000}", "localhost/reroll:1000000"},
+		"a date and a time":             {"image: {tag: 20261122093000}", "localhost/reroll:20261122093000"},
+		"a zero":                        {"image: {tag: 0}", "localhost/reroll:0"},
+		"where it stood before 2.0":     {"reloader: {deployment: {image: {name: r.example.com/reroll, tag: 1000000}}}", "r.example.com/reroll:1000000"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()
@@ -116,6 +121,15 @@ func TestImage(t *testing.T) {
 			}
 		})
 	}
+	t.Run("digits given by --set", func(t *testing.T) {
+		text, err := helm(t, "", "template", release, chart, "--namespace", namespace, "--kube-version", oldestCluster, "--set", "image.tag=1000000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := parsed(t, text).container(t).Image; got != "localhost/reroll:1000000" {
+			t.Errorf("image %s", got)
+		}
+	})
 	t.Run("pull policy and secrets", func(t *testing.T) {
 		o := render(t, "image: {pullPolicy: Always}\nglobal: {imagePullSecrets: [one, {name: two}]}")
 		if got := o.container(t).ImagePullPolicy; got != corev1.PullAlways {

@@ -18,7 +18,11 @@ Charts of Reloader before 2.0 had it in reloader.deployment.image; that counts a
 {{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository -}}
 {{- end -}}
 {{- $_ := set $parts "repository" $repository -}}
-{{- $_ := set $parts "tag" (default "" (get $image "tag")) -}}
+{{- $tag := get $image "tag" -}}
+{{- if include "reroll.given" $tag -}}
+{{- $tag = include "reroll.text" $tag -}}
+{{- end -}}
+{{- $_ := set $parts "tag" (default "" $tag) -}}
 {{- $_ := set $parts "digest" (default "" (get $image "digest")) -}}
 {{- toYaml $parts -}}
 {{- end -}}

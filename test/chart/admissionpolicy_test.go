@@ -85,7 +85,10 @@ func TestTheAdmissionPolicyKnowsWhatIsCalledOtherwise(t *testing.T) {
 		"":                                     `["reroll.dev/ledger", "deployment.reloader.stakater.com/paused-at"]`,
 		"reloader: {custom_annotations: null}": `["reroll.dev/ledger", "deployment.reloader.stakater.com/paused-at"]`,
 		"reloader: {custom_annotations: {pauseTime: ''}}":                 `["reroll.dev/ledger", "deployment.reloader.stakater.com/paused-at"]`,
+		"reloader: {custom_annotations: {pauseTime: ' '}}":                `["reroll.dev/ledger", "deployment.reloader.stakater.com/paused-at"]`,
 		"reloader: {custom_annotations: {pauseTime: example.org/paused}}": `["reroll.dev/ledger", "example.org/paused"]`,
+		// The controller takes the blanks away.
+		"reloader: {custom_annotations: {pauseTime: ' example.org/paused '}}": `["reroll.dev/ledger", "example.org/paused"]`,
 	} {
 		found, _ := policies(t, values, true)
 		if len(found) != 1 {

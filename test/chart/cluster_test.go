@@ -194,6 +194,7 @@ spec:
 	}
 	apply("StatefulSet", "annotations: {secret.reloader.stakater.com/reload: 'a,b'}")
 	expect("one of another kind", false, "")
+	expect("its key with blanks around it", false, "reloader: {custom_annotations: {secret: ' secret.reloader.stakater.com/reload '}}")
 	expect("another key", true, "reloader: {custom_annotations: {secret: example.org/secrets}}")
 
 	const elsewhereNamed = "custom_annotations: {secret: example.org/secrets}"

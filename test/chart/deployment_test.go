@@ -187,6 +187,7 @@ func TestArguments(t *testing.T) {
 		"sync after restart":                  {"reloader: {syncAfterRestart: true}", []string{"--sync-after-restart"}},
 		"no annotations of one's own":         {"reloader: {custom_annotations: null}", nil},
 		"one annotation of one's own":         {"reloader: {custom_annotations: {auto: example.org/roll, ignore: ''}}", []string{"--auto-annotation=example.org/roll"}},
+		"blanks around an annotation":         {"reloader: {custom_annotations: {auto: ' example.org/roll ', ignore: ' '}}", []string{"--auto-annotation=example.org/roll"}},
 		"a receiver":                          {"reloader: {webhookUrl: 'https://example.com/x?a=1,2'}", []string{"--webhook-url=https://example.com/x?a=1,2"}},
 		"the CSI driver":                      {"reloader: {enableCSIIntegration: true}", []string{"--enable-csi-integration"}},
 		"quiet period":                        {"reloader: {settle: 500ms, settleMax: 1m30s}", []string{"--settle=500ms", "--settle-max=1m30s"}},

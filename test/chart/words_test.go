@@ -167,7 +167,7 @@ reloader:
 			omit:   []string{"WARNING"},
 		},
 		"an annotation of one's own": {
-			values: "reloader: {custom_annotations: {auto: example.org/roll}}",
+			values: "reloader: {custom_annotations: {auto: ' example.org/roll '}}",
 			says:   []string{"with the annotation example.org/roll: \"true\"", "annotate deployment NAME example.org/roll=true\n"},
 			omit:   []string{annotate},
 		},

@@ -68,7 +68,7 @@
 - {{ printf "--resource-label-selector=%s" . | quote }}
 {{- end }}
 {{- range $key, $flag := dict "configmap" "configmap" "secret" "secret" "auto" "auto" "configmap_auto" "configmap-auto" "secret_auto" "secret-auto" "search" "auto-search" "match" "search-match" "ignore" "ignore" "pausePeriod" "pause-deployment" "pauseTime" "pause-deployment-time" }}
-{{- with get (default dict $reloader.custom_annotations) $key }}
+{{- with default "" (get (default dict $reloader.custom_annotations) $key) | trim }}
 - {{ printf "--%s-annotation=%s" $flag . | quote }}
 {{- end }}
 {{- end }}

@@ -27,10 +27,8 @@ What cannot work is refused here, with what would.
 One annotation cannot say two things: the controller would end at its start.
 */ -}}
 {{- define "reroll.checkAnnotations" -}}
-{{- $own := default dict .Values.reloader.custom_annotations -}}
 {{- $keys := dict -}}
-{{- range $key, $usual := include "reroll.annotationKeys" . | fromYaml -}}
-{{- $name := trim (default $usual (get $own $key)) -}}
+{{- range $key, $name := include "reroll.annotations" . | fromYaml -}}
 {{- if hasKey $keys $name -}}
 {{- fail (printf "reloader.custom_annotations: %s and %s are both %s, and one annotation cannot say both; give another key" (get $keys $name) $key $name) -}}
 {{- end -}}

@@ -127,6 +127,18 @@ pausePeriod: deployment.reloader.stakater.com/pause-period
 pauseTime: deployment.reloader.stakater.com/paused-at
 {{- end -}}
 
+{{- /*
+What the annotations are called here. The controller takes blanks around a key away.
+*/ -}}
+{{- define "reroll.annotations" -}}
+{{- $own := default dict .Values.reloader.custom_annotations -}}
+{{- $names := dict -}}
+{{- range $key, $usual := include "reroll.annotationKeys" . | fromYaml -}}
+{{- $_ := set $names $key (default $usual (default "" (get $own $key) | trim)) -}}
+{{- end -}}
+{{- toYaml $names -}}
+{{- end -}}
+
 {{- define "reroll.watchRules" -}}
 # The sources: what they hold is compared with what the pods were started with. RBAC cannot narrow list and watch to names.
 - apiGroups: [""]

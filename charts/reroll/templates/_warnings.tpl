@@ -46,11 +46,7 @@ rights, whom a question would stop: so nobody looks where Reroll has run before.
 {{- $reloader := .Values.reloader -}}
 {{- $before := lookup "v1" "Secret" (include "reroll.namespace" .) "reroll-digest-key" -}}
 {{- if and $reloader.rbac.enabled (not $reloader.autoReloadAll) (not $before) -}}
-{{- $own := default dict $reloader.custom_annotations -}}
-{{- $keys := list -}}
-{{- range $key, $usual := omit (include "reroll.annotationKeys" . | fromYaml) "match" "ignore" "pausePeriod" "pauseTime" -}}
-{{- $keys = append $keys (default $usual (get $own $key)) -}}
-{{- end -}}
+{{- $keys := values (omit (include "reroll.annotations" . | fromYaml) "match" "ignore" "pausePeriod" "pauseTime") -}}
 {{- if $reloader.enableCSIIntegration -}}
 {{- $keys = concat $keys (list "secretproviderclass.reloader.stakater.com/auto" "secretproviderclass.reloader.stakater.com/reload") -}}
 {{- end -}}

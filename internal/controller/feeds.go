@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
@@ -91,16 +92,27 @@ func (s *sink) forget() {
 	s.whole = false
 }
 
+// What has happened to an object that arrives, in the words of Reloader's metrics.
+const (
+	eventAdd    = "add"
+	eventUpdate = "update"
+	eventDelete = "delete"
+)
+
 // Put takes an object that is new or differs.
-func (s *sink) Put(obj runtime.Object, live bool) {
-	s.report.Seen("put", s.resource)
+func (s *sink) Put(change watch.EventType, obj runtime.Object, live bool) {
+	event := eventAdd
+	if change == watch.Modified {
+		event = eventUpdate
+	}
+	s.report.Seen(event, s.resource)
 	s.put(obj, live)
-	s.report.Processed("put", s.resource)
+	s.report.Processed(event, s.resource)
 }
 
 // Delete takes an object that is gone.
 func (s *sink) Delete(obj runtime.Object) {
-	s.report.Seen("delete", s.resource)
+	s.report.Seen(eventDelete, s.resource)
 	if m, ok := obj.(interface {
 		GetNamespace() string
 		GetName() string
@@ -108,7 +120,7 @@ func (s *sink) Delete(obj runtime.Object) {
 	}); ok {
 		s.del(types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}, m.GetResourceVersion())
 	}
-	s.report.Processed("delete", s.resource)
+	s.report.Processed(eventDelete, s.resource)
 }
 
 // Whole takes the names of all that exists.

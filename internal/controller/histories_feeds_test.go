@@ -77,7 +77,7 @@ func (h *history) deliver(f *simFeed) bool {
 	if e.Type == watch.Deleted {
 		f.Sink.Delete(e.Object)
 	} else {
-		f.Sink.Put(e.Object, true)
+		f.Sink.Put(e.Type, e.Object, true)
 	}
 	return true
 }
@@ -94,7 +94,7 @@ func (h *history) deliverSnapshot(f *simFeed) {
 		f.names[inShop(obj.GetName())] = struct{}{}
 		h.say("%s: %s at %s is in the snapshot", f.resource, obj.GetName(), obj.GetResourceVersion())
 		h.oracle.delivered(f.resource, obj.GetName(), versionOf(obj), false)
-		f.Sink.Put(obj, false)
+		f.Sink.Put(watch.Added, obj, false)
 		return
 	}
 	h.say("%s: the snapshot is whole", f.resource)

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
@@ -128,7 +129,7 @@ func watched(s *sink, objects ...simapi.Object) *sink {
 func snapshot(s *sink, objects ...simapi.Object) {
 	names := map[types.NamespacedName]struct{}{}
 	for _, obj := range objects {
-		s.Put(obj, false)
+		s.Put(watch.Added, obj, false)
 		names[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = struct{}{}
 	}
 	s.Whole(names)

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/intake"
@@ -128,7 +129,9 @@ type sink struct {
 }
 
 // Put takes an object that is new or differs.
-func (s *sink) Put(obj runtime.Object, _ bool) { s.note(func() { s.objects.Put(obj) }) }
+func (s *sink) Put(_ watch.EventType, obj runtime.Object, _ bool) {
+	s.note(func() { s.objects.Put(obj) })
+}
 
 // Delete takes an object that is gone.
 func (s *sink) Delete(obj runtime.Object) {

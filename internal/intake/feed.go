@@ -21,7 +21,8 @@ type Opener interface {
 
 // Sink takes what arrives. It is called by one goroutine.
 type Sink interface {
-	// Put takes an object that is new or may differ.
+	// Put takes an object that is new or may differ. Change is Modified where a watch calls it that, and Added for all else:
+	// what stands in a snapshot may have been known before.
 	//
 	// Live is true for an event of a watch that goes on without a gap from a complete snapshot, or from the version at
 	// which the watch before it ended. Such an object became what it is in its own resource version, and whatever was
@@ -31,7 +32,7 @@ type Sink interface {
 	// holds for everything that comes before the end of a snapshot, also for an object that changes meanwhile: until
 	// the end mark, a server does not tell what is initial from what has just happened, and what was known of an object
 	// may be from before a gap. That one change is then not proof of an order, which is always safe.
-	Put(obj runtime.Object, live bool)
+	Put(change watch.EventType, obj runtime.Object, live bool)
 	// Delete takes the last state of an object that the server says is gone, or no longer selected.
 	Delete(obj runtime.Object)
 	// Whole says that a complete snapshot has been put: what exists is what is named here, and nothing else. What was

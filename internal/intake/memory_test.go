@@ -14,6 +14,7 @@ import (
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/types"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest/watch"
@@ -61,7 +62,7 @@ type scale struct {
 	objects int
 }
 
-func (s *scale) Put(obj kruntime.Object, _ bool) {
+func (s *scale) Put(_ apiwatch.EventType, obj kruntime.Object, _ bool) {
 	sha256.Sum256(obj.(*corev1.Secret).Data["value"])
 	if s.objects++; s.objects%100 == 0 {
 		now := held()

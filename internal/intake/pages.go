@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // A page is held whole, and twice while it is decoded. A Secret may have 1 MiB, so a number of objects bounds little:
@@ -37,7 +38,7 @@ func (f *Feed) byPages(ctx context.Context) error {
 				return err
 			}
 			seen[nameOf(m)] = struct{}{}
-			f.Sink.Put(obj, false)
+			f.Sink.Put(watch.Added, obj, false)
 			f.raise(m.GetResourceVersion())
 			return nil
 		})

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 )
 
@@ -218,8 +219,8 @@ type stopAt struct {
 	stop context.CancelFunc
 }
 
-func (s stopAt) Put(obj kruntime.Object, live bool) {
-	s.script.Put(obj, live)
+func (s stopAt) Put(change watch.EventType, obj kruntime.Object, live bool) {
+	s.script.Put(change, obj, live)
 	if live {
 		s.stop()
 	}

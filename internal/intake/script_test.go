@@ -34,6 +34,7 @@ type script struct {
 	lines   []string
 	at      []time.Duration // of each line
 	limits  []int64         // of each page
+	changes []string        // what each object was put as
 }
 
 type answer func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, runtime.Object, error)
@@ -133,7 +134,8 @@ func (s *script) unexpected(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (s *script) Put(obj runtime.Object, live bool) {
+func (s *script) Put(change watch.EventType, obj runtime.Object, live bool) {
+	s.changes = append(s.changes, strings.ToLower(string(change))+" "+name(obj))
 	if live {
 		s.note("live " + name(obj))
 	} else {

@@ -168,7 +168,7 @@ func (s *sight) fail(err error) {
 	s.told = append(s.told, err.Error())
 }
 
-func (s *sight) Put(obj runtime.Object, live bool) {
+func (s *sight) Put(_ watch.EventType, obj runtime.Object, live bool) {
 	secret := obj.(*corev1.Secret)
 	line := "put "
 	if live {

@@ -148,6 +148,33 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+func TestWhatAnObjectIsPutAs(t *testing.T) {
+	for about, tc := range map[string]struct {
+		answers []answer
+		want    []string
+	}{
+		"by a stream": {
+			[]answer{open(added("a", 7), modified("a", 8), endMark(9), modified("a", 10), deleted("a", 11), added("a", 12))},
+			[]string{"added a@7", "modified a@8", "modified a@10", "added a@12"},
+		},
+		"by pages": {
+			[]answer{fail(unprocessable()), page(20, "", object("a", 7)), open(modified("a", 21), added("b", 22))},
+			[]string{"added a@7", "modified a@21", "added b@22"},
+		},
+		"by a snapshot after a gap, though it was known": {
+			[]answer{open(added("a", 7), endMark(9), failure(expired())), open(added("a", 7), endMark(20))},
+			[]string{"added a@7", "added a@7"},
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := play(t, time.Minute, tc.answers...)
+			if diff := cmp.Diff(tc.want, s.changes); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestAStreamThatBringsSomethingIsNotSilent(t *testing.T) {
 	s := play(t, 4*time.Minute, open(
 		added("a", 7), added("b", 5).later(59*time.Second), added("c", 5).later(59*time.Second), endMark(9).later(59*time.Second)))

@@ -86,7 +86,7 @@ func (f *Feed) take(event watch.Event, live bool) (metav1.Object, error) {
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified:
-		f.Sink.Put(event.Object, live)
+		f.Sink.Put(event.Type, event.Object, live)
 	case watch.Deleted:
 		f.Sink.Delete(event.Object)
 	case watch.Bookmark: // nothing but a version

@@ -99,9 +99,9 @@ func TestWhatIsToldIsCounted(t *testing.T) {
 			`reloader_skipped_total{reason="gone"}`:                       1,
 		}},
 		"a watch that failed": {d.WatchFailed, map[string]float64{`reloader_errors_total{type="watch"}`: 1}},
-		"an object": {func() { d.Seen("put", "secrets"); d.Processed("put", "secrets") }, map[string]float64{
-			`reloader_events_received_total{event_type="put",resource_type="secrets"}`:                   1,
-			`reloader_events_processed_total{event_type="put",resource_type="secrets",result="success"}`: 1,
+		"an object": {func() { d.Seen("add", "secrets"); d.Processed("add", "secrets") }, map[string]float64{
+			`reloader_events_received_total{event_type="add",resource_type="secrets"}`:                   1,
+			`reloader_events_processed_total{event_type="add",resource_type="secrets",result="success"}`: 1,
 		}},
 		"the queue": {func() { d.Queued(); d.Waited(2 * time.Second) }, map[string]float64{
 			`reloader_workqueue_adds_total`:            1,

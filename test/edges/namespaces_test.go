@@ -148,7 +148,7 @@ func TestNothingIsWrittenInANamespaceThatIsBeingDeleted(t *testing.T) {
 	p.must(p.ns.Quiet(p.ctx)) // it has said what it watches
 	p.hold(ns)
 	wrote := len(p.writesIn(ns.Name))
-	seen := map[string]string{"event_type": "put", "resource_type": "namespaces"}
+	seen := map[string]string{"event_type": "update", "resource_type": "namespaces"}
 	before, err := c.Metric(p.ctx, "reloader_events_received_total", seen)
 	p.must(err)
 

@@ -157,7 +157,7 @@ func TestSyncAfterRestartIsTakenAndAnswered(t *testing.T) {
 	for flag, want := range map[string]int{"--sync-after-restart": 1, "--sync-after-restart=false": 0, "--dry-run": 0} {
 		var stderr bytes.Buffer
 		Main("reroll", []string{flag}, "1.2.3", func(string) string { return "" }, io.Discard, &stderr)
-		if got := strings.Count(stderr.String(), "level=INFO msg=\"--sync-after-restart changes nothing: changes made while the controller was away are always caught\"\n"); got != want {
+		if got := strings.Count(stderr.String(), "level=info msg=\"--sync-after-restart changes nothing: changes made while the controller was away are always caught\"\n"); got != want {
 			t.Errorf("%s: %d lines, want %d: %s", flag, got, want, stderr.String())
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // start for: it is warned about and the default counts.
 func (c *Config) Logger(w io.Writer) *slog.Logger {
 	level, levelKnown := levelOf(c.LogLevel)
-	opts := &slog.HandlerOptions{Level: level}
+	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: likeReloader}
 	var handler slog.Handler = slog.NewTextHandler(w, opts)
 	formatKnown := true
 	switch strings.ToLower(strings.TrimSpace(c.LogFormat)) {
@@ -43,5 +43,29 @@ func levelOf(name string) (slog.Level, bool) {
 		return slog.LevelError, true
 	default:
 		return slog.LevelInfo, false
+	}
+}
+
+// likeReloader writes the level as Reloader does: alerts on lines of the log go by level=warning and "level":"error".
+func likeReloader(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) > 0 || a.Key != slog.LevelKey {
+		return a
+	}
+	if level, ok := a.Value.Any().(slog.Level); ok {
+		a.Value = slog.StringValue(levelName(level))
+	}
+	return a
+}
+
+func levelName(level slog.Level) string {
+	switch {
+	case level < slog.LevelInfo:
+		return "debug"
+	case level < slog.LevelWarn:
+		return "info"
+	case level < slog.LevelError:
+		return "warning"
+	default:
+		return "error"
 	}
 }

@@ -39,11 +39,31 @@ func TestLogFormats(t *testing.T) {
 		if got := err == nil; got != isJSON || strings.Count(out.String(), "\n") != 1 {
 			t.Errorf("%q writes %s", name, out.String())
 		}
-		if isJSON && (entry.Level != "INFO" || entry.Msg != "said" || entry.Of != "web") {
+		if isJSON && (entry.Level != "info" || entry.Msg != "said" || entry.Of != "web") {
 			t.Errorf("%q writes %s", name, out.String())
 		}
-		if !isJSON && !strings.HasSuffix(out.String(), " level=INFO msg=said of=web\n") {
+		if !isJSON && !strings.HasSuffix(out.String(), " level=info msg=said of=web\n") {
 			t.Errorf("%q writes %s", name, out.String())
+		}
+	}
+}
+
+// Whoever has an alert on Reloader's log has it on these words.
+func TestLevelsAreWrittenAsReloaderDoes(t *testing.T) {
+	for level, want := range map[slog.Level]string{
+		slog.LevelDebug: "debug", slog.LevelInfo: "info", slog.LevelWarn: "warning", slog.LevelError: "error",
+	} {
+		for format, field := range map[string]string{"text": " level=" + want + " ", "json": `,"level":"` + want + `",`} {
+			var out bytes.Buffer
+			log := (&Config{LogFormat: format, LogLevel: "debug"}).Logger(&out)
+			log.With("level", "of the sea").WithGroup("pool").Log(t.Context(), level, "said", "level", slog.LevelWarn)
+			if !strings.Contains(out.String(), field) {
+				t.Errorf("%s writes %s", format, out.String())
+			}
+			// What else is called like that stays as it was given.
+			if !strings.Contains(out.String(), "of the sea") || !strings.Contains(out.String(), "WARN") {
+				t.Errorf("%s writes %s", format, out.String())
+			}
 		}
 	}
 }
@@ -53,11 +73,11 @@ func TestAnUnknownFormatOrLevelIsAWarningAndTheDefault(t *testing.T) {
 		cfg  Config
 		want []string
 	}{
-		"format": {Config{LogFormat: "xml"}, []string{`level=WARN msg="unknown log format, using text" --log-format=xml known="text, json"`}},
-		"level":  {Config{LogLevel: "loud"}, []string{`level=WARN msg="unknown log level, using info" --log-level=loud known="trace, debug, info, warn, error, fatal, panic"`}},
+		"format": {Config{LogFormat: "xml"}, []string{`level=warning msg="unknown log format, using text" --log-format=xml known="text, json"`}},
+		"level":  {Config{LogLevel: "loud"}, []string{`level=warning msg="unknown log level, using info" --log-level=loud known="trace, debug, info, warn, error, fatal, panic"`}},
 		"both":   {Config{LogFormat: "logfmt", LogLevel: "5"}, []string{"unknown log level", "unknown log format"}},
 		"level of a log in JSON": {Config{LogFormat: "json", LogLevel: "loud"},
-			[]string{`"level":"WARN","msg":"unknown log level, using info","--log-level":"loud"`}},
+			[]string{`"level":"warning","msg":"unknown log level, using info","--log-level":"loud"`}},
 	} {
 		var out bytes.Buffer
 		log := tc.cfg.Logger(&out)

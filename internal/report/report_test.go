@@ -275,8 +275,8 @@ func TestTheCountersOfReloadsAreThereFromTheStart(t *testing.T) {
 func TestTheLineOfAReloadIsTheSameInBothFormats(t *testing.T) {
 	const line = "Changes detected in 'greeting (and 1 more: a-b.c)' of type 'CONFIGMAP' in namespace 'shop'; updated 'web' of type 'Deployment' in namespace 'shop'"
 	for format, want := range map[string]string{
-		"text": ` level=INFO msg="` + line + "\"\n",
-		"json": `,"level":"INFO","msg":"` + line + "\"}\n",
+		"text": ` level=info msg="` + line + "\"\n",
+		"json": `,"level":"info","msg":"` + line + "\"}\n",
 	} {
 		d := newDesk(t, false)
 		var out bytes.Buffer

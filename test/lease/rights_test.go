@@ -53,7 +53,7 @@ func TestWithoutRightsAndWithoutHAItActsAndWarnsOnce(t *testing.T) {
 	c := i.start("first")
 	i.edit("red")
 	i.rollsOnce(0)
-	lines := c.Log.Holding(`"level":"WARN"`, "without the lease", missing, "resourceNames: ["+lease.Name+"], verbs: [get, update]")
+	lines := c.Log.Holding(`"level":"warning"`, "without the lease", missing, "resourceNames: ["+lease.Name+"], verbs: [get, update]")
 	if len(lines) != 1 {
 		t.Errorf("want one warning, got %q", lines)
 	}

@@ -132,7 +132,7 @@ func TestEachRightThatIsMissingIsNamed(t *testing.T) {
 				}
 				if canDoWithout(gone) {
 					p.must(c.AwaitReady(p.ctx))
-					if !strings.Contains(line, `"level":"WARN"`) || !strings.Contains(line, `"without":`) {
+					if !strings.Contains(line, `"level":"warning"`) || !strings.Contains(line, `"without":`) {
 						t.Errorf("no warning that says what is not done: %s", line)
 					}
 				} else {
@@ -191,11 +191,11 @@ func TestUnderTheRightsOfReloaderItSaysWhatToAddAndGoesOnWhenItIsThere(t *testin
 	p.grant(grants{everywhere: reloaders})
 	p.must(p.ns.Apply(p.ctx, manifest))
 	c := p.launch(everywhere)
-	needed := p.says(c, `"level":"ERROR"`, "In all namespaces the controller may not watch deployments.apps, statefulsets.apps and daemonsets.apps, watch or patch cronjobs.batch and jobs.batch, list pods. Add")
-	p.says(c, `"level":"WARN"`, "In all namespaces the controller may not create events.events.k8s.io. Add")
-	p.says(c, `"level":"WARN"`, "In all namespaces the controller may not list or watch namespaces. Add")
-	p.says(c, `"level":"WARN"`, "In namespace "+p.ns.Name+" the controller may not create secrets. Add")
-	p.says(c, `"level":"WARN"`, "the controller may not get or update leases.coordination.k8s.io/stakater-reloader-lock, create leases.coordination.k8s.io. Add")
+	needed := p.says(c, `"level":"error"`, "In all namespaces the controller may not watch deployments.apps, statefulsets.apps and daemonsets.apps, watch or patch cronjobs.batch and jobs.batch, list pods. Add")
+	p.says(c, `"level":"warning"`, "In all namespaces the controller may not create events.events.k8s.io. Add")
+	p.says(c, `"level":"warning"`, "In all namespaces the controller may not list or watch namespaces. Add")
+	p.says(c, `"level":"warning"`, "In namespace "+p.ns.Name+" the controller may not create secrets. Add")
+	p.says(c, `"level":"warning"`, "the controller may not get or update leases.coordination.k8s.io/stakater-reloader-lock, create leases.coordination.k8s.io. Add")
 	why, err := c.WhyNotReady(p.ctx)
 	p.must(err)
 	if why != p.message(needed) {

@@ -101,7 +101,7 @@ func (d *demo) calm(ctx context.Context, ns *harness.Namespace) error {
 
 // warnings are the lines of Reroll's log that are more than information.
 func (d *demo) warnings() []string {
-	return slices.Concat(d.controller.Log.Holding(`"level":"WARN"`), d.controller.Log.Holding(`"level":"ERROR"`))
+	return slices.Concat(d.controller.Log.Holding(`"level":"warning"`), d.controller.Log.Holding(`"level":"error"`))
 }
 
 // gone is nil when none of these objects of the web server is there.

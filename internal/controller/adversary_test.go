@@ -37,6 +37,8 @@ type stage struct {
 	running                []reload.RunningPod
 	// oldPods are from before everything that changes.
 	oldPods bool
+	// asking happens once, while the pods are asked.
+	asking func()
 	// marked counts the writes of pod templates among those that were tried.
 	marked      int
 	lastPatched map[string]time.Time
@@ -60,6 +62,10 @@ func (r stageReport) Failed(*reload.Workload, reload.Decision, error, time.Durat
 func (s *stage) Pods(context.Context, *reload.Workload) (reload.Pods, error) {
 	s.asked++
 	s.clock.Step(s.takes)
+	if happens := s.asking; happens != nil {
+		s.asking = nil
+		happens()
+	}
 	var pods reload.Pods
 	made := s.server.Now().Add(time.Hour)
 	if s.oldPods {

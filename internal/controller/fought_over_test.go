@@ -58,6 +58,28 @@ func TestHoursOfMarksThatAreTakenAway(t *testing.T) {
 	}
 }
 
+// A ledger was put back within the hour, so it is not put back now. What changes while that is decided does not wait for it.
+func TestAChangeDoesNotWaitForALedgerToBePutBack(t *testing.T) {
+	s := newStage(t)
+	s.add("web", true, "")
+	s.play(time.Minute)
+	s.takeAway(taken{ledger: true})
+	s.play(time.Minute)
+	patched := s.patched
+	s.takeAway(taken{ledger: true})
+	s.edit("web", "2")
+	s.edit("web", "1") // whether pods have the other one, they are asked
+	s.asking = func() { s.edit("web", "3") }
+	s.play(settle + settle/2)
+	if s.asking != nil || s.patched != patched {
+		t.Fatalf("the pods were not asked, or %d writes were made: this shows nothing", s.patched-patched)
+	}
+	s.play(settle)
+	if s.marked != 1 {
+		t.Errorf("marked %d times after the quiet period, want once", s.marked)
+	}
+}
+
 // taken is what somebody takes away.
 type taken struct{ marks, ledger bool }
 

@@ -112,7 +112,7 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		d = reload.Decide(*facts)
 	}
 	if wait := facts.DepartedFor(d, c.clock.Now()); wait > 0 {
-		c.queue.add(facts.Workload.Key, wait, wait) // it was looked at early, for another reason
+		c.queue.later(facts.Workload.Key, wait) // it was looked at early, for another reason
 		return d, errLater
 	}
 	c.log.Debug("decided", "workload", facts.Workload.Key.String(), "action", d.Action.String(), "why", d.Why)
@@ -162,7 +162,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		c.state.Compared(facts)
 		return nil
 	case !c.leads():
-		c.queue.add(w.Key, leadAgain, leadAgain)
+		c.queue.later(w.Key, leadAgain)
 		return errLater
 	case d.Action == reload.Reload && c.opts.Receiver != nil:
 		c.toReceiver(w.Key)
@@ -289,7 +289,7 @@ func (c *Controller) mayRestore(w *reload.Workload) bool {
 	if !ok || left <= 0 {
 		return true
 	}
-	c.queue.add(w.Key, left, left)
+	c.queue.later(w.Key, left)
 	if !last.told {
 		last.told = true
 		c.restored[w.Key] = last

@@ -50,7 +50,7 @@ func (c *Controller) leaveOdd(key reload.WorkloadKey) bool {
 	switch {
 	case o.told:
 	case !c.leads():
-		c.queue.add(key, leadAgain, leadAgain)
+		c.queue.later(key, leadAgain)
 		look = Look{Result: Requeued}
 	default:
 		c.mu.Lock()

@@ -69,6 +69,24 @@ func (q *queue) add(key reload.WorkloadKey, settle, most time.Duration) {
 	q.set(key, settle, most, &q.order)
 }
 
+// later asks for another look at a workload after a while. One that is due before that stays as it is: what changed meanwhile
+// does not wait for another reason to look.
+func (q *queue) later(key reload.WorkloadKey, wait time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.setLater(key, wait)
+}
+
+// setLater returns how long is waited indeed.
+func (q *queue) setLater(key reload.WorkloadKey, wait time.Duration) time.Duration {
+	now := q.clock.Now()
+	if it, ok := q.waiting[key]; ok && it.due.Before(now.Add(wait)) {
+		return it.due.Sub(now)
+	}
+	q.set(key, wait, wait, &q.order)
+	return wait
+}
+
 // addBehind asks for a look at a workload later on, when nothing else is due. One that waits already stays as it is.
 func (q *queue) addBehind(key reload.WorkloadKey, wait time.Duration) {
 	q.mu.Lock()
@@ -138,11 +156,7 @@ func (q *queue) again(key reload.WorkloadKey, failed bool) (time.Duration, tries
 	if before.all < 16 {
 		delay = min(firstRetry<<before.all, lastRetry)
 	}
-	if it, ok := q.waiting[key]; ok && it.due.Before(q.clock.Now().Add(delay)) {
-		return it.due.Sub(q.clock.Now()), before // something changed meanwhile, which does not wait for the failure
-	}
-	q.set(key, delay, delay, &q.order)
-	return delay, before
+	return q.setLater(key, delay), before
 }
 
 const (

@@ -167,6 +167,35 @@ func TestAFailureDoesNotDelayWhatChangedMeanwhile(t *testing.T) {
 	}
 }
 
+func TestALaterLookPostponesNothing(t *testing.T) {
+	for about, tc := range map[string]struct {
+		asks func(q *queue)
+		due  time.Duration
+	}{
+		"alone":                      {func(q *queue) { q.later(named("web"), time.Hour) }, time.Hour},
+		"a change came before":       {func(q *queue) { q.add(named("web"), settle, most); q.later(named("web"), time.Hour) }, settle},
+		"a change comes after":       {func(q *queue) { q.later(named("web"), time.Hour); q.add(named("web"), settle, most) }, settle},
+		"the quiet takes longer":     {func(q *queue) { q.add(named("web"), settle, most); q.later(named("web"), settle/2) }, settle / 2},
+		"it is to be adopted before": {func(q *queue) { q.addBehind(named("web"), settle); q.later(named("web"), time.Hour) }, settle},
+		"two of them":                {func(q *queue) { q.later(named("web"), time.Minute); q.later(named("web"), time.Hour) }, time.Minute},
+	} {
+		t.Run(about, func(t *testing.T) {
+			q, clock := newTestQueue()
+			q.busy[named("web")] = struct{}{}
+			tc.asks(q)
+			q.done(named("web"))
+			clock.Step(tc.due - 1)
+			if got := due(q); got != nil {
+				t.Fatalf("looked at %v before %s", got, tc.due)
+			}
+			clock.Step(1)
+			if got := due(q); len(got) != 1 {
+				t.Errorf("looked at %v after %s", got, tc.due)
+			}
+		})
+	}
+}
+
 func TestAQuietPeriodBeginsAfterTheWaitForSomethingElse(t *testing.T) {
 	q, clock := newTestQueue()
 	failOften(q, clock)

@@ -58,7 +58,7 @@ func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload
 		err = c.copiedBefore(ctx, w, made.Name, err)
 	}
 	if errors.Is(err, errLater) {
-		c.queue.add(w.Key, stepsAgain, stepsAgain)
+		c.queue.later(w.Key, stepsAgain)
 		return err
 	}
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *repla
 		case step == kinds.AwaitEnd:
 			return w, errLater // the watch tells when it is gone
 		case !c.leads():
-			c.queue.add(key, leadAgain, leadAgain)
+			c.queue.later(key, leadAgain)
 			return w, errLater
 		case step != kinds.Finished:
 			err = c.step(ctx, step, of, job)
@@ -192,7 +192,7 @@ func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *repla
 			r.changes = nil
 		}
 	}
-	c.queue.add(key, stepsAgain, stepsAgain)
+	c.queue.later(key, stepsAgain)
 	return w, errLater
 }
 

@@ -19,7 +19,7 @@ func (c *Controller) awaitRest(key reload.WorkloadKey) {
 	}
 	c.mu.Unlock()
 	left := max(restTakes-c.clock.Since(since), 0)
-	c.queue.add(key, left, left)
+	c.queue.later(key, left)
 }
 
 // waited tells that the rollout of a workload has taken too long.

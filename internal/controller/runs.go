@@ -124,7 +124,7 @@ func (c *Controller) runsBeside(ctx context.Context, w *reload.Workload) error {
 	}
 	for _, job := range jobs {
 		if own, _ := kinds.ReadRun(job); !own.Held && !kinds.Ended(job) {
-			c.queue.add(w.Key, restTakes, restTakes) // no watch may tell of its end
+			c.queue.later(w.Key, restTakes) // no watch may tell of its end
 			return errLater
 		}
 	}
@@ -145,7 +145,7 @@ func (c *Controller) release(ctx context.Context, key reload.WorkloadKey) error 
 			return nil
 		}
 		if !c.leads() {
-			c.queue.add(key, leadAgain, leadAgain)
+			c.queue.later(key, leadAgain)
 			return errLater
 		}
 		if err := c.releaseOne(ctx, &facts.Workload, run); err != nil {

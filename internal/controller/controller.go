@@ -216,7 +216,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 			byName[k.Name] = k
 		}
 	}
-	q := newQueue(c)
+	q := newQueueFor(c, workers)
 	q.queued, q.waited = report.Queued, report.Waited
 	return &Controller{
 		opts:       opts,
@@ -225,8 +225,8 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		state:      state.New(opts.AutoReloadAll),
 		classes:    newClasses(),
 		queue:      q,
-		ends:       newQueue(c),
-		pauses:     newQueue(c),
+		ends:       newQueueFor(c, followers),
+		pauses:     newQueueFor(c, resumers),
 		news:       newQueue(c),
 		accepted:   map[reload.WorkloadKey]accepted{},
 		clock:      c,

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"container/heap"
+	"math"
 	"sync"
 	"time"
 
@@ -18,11 +19,16 @@ type queue struct {
 	mu      sync.Mutex
 	waiting map[reload.WorkloadKey]*item
 	order   byDue
+	// failing are those whose last look failed. They come when they are due, but only some of them at the same time.
+	failing byDue
 	// behind are those that are only to be adopted: they come when nothing else is due.
 	behind byDue
 	busy   map[reload.WorkloadKey]struct{}
-	tries  map[reload.WorkloadKey]tries
-	wake   chan struct{}
+	// retried are those of the busy ones that were handed out from failing, and mostRetried how many those may be.
+	retried     map[reload.WorkloadKey]struct{}
+	mostRetried int
+	tries       map[reload.WorkloadKey]tries
+	wake        chan struct{}
 
 	// queued is called for each workload that comes to wait, and waited when it is handed out, with by how much that
 	// was later than it was due.
@@ -37,21 +43,33 @@ type item struct {
 	key   reload.WorkloadKey
 	first time.Time
 	due   time.Time
-	// heap is where it stands, order or behind.
+	// behind tells that it is only to be adopted.
+	behind bool
+	// heap is where it stands, and at is where in it; -1 while it is not there because the workload is busy.
 	heap *byDue
-	at   int // where it stands in the heap; -1 while it is not there because the workload is busy
+	at   int
 }
 
 func newQueue(c clock.Clock) *queue {
 	return &queue{
-		clock:   c,
-		waiting: map[reload.WorkloadKey]*item{},
-		busy:    map[reload.WorkloadKey]struct{}{},
-		tries:   map[reload.WorkloadKey]tries{},
-		wake:    make(chan struct{}, 1),
-		queued:  func() {},
-		waited:  func(time.Duration) {},
+		clock:       c,
+		waiting:     map[reload.WorkloadKey]*item{},
+		busy:        map[reload.WorkloadKey]struct{}{},
+		retried:     map[reload.WorkloadKey]struct{}{},
+		mostRetried: math.MaxInt,
+		tries:       map[reload.WorkloadKey]tries{},
+		wake:        make(chan struct{}, 1),
+		queued:      func() {},
+		waited:      func(time.Duration) {},
 	}
+}
+
+// newQueueFor is for several who look at the same time. No more than a quarter of them are busy with workloads whose last look
+// failed: each of those may take until its requests time out, and there may be a thousand of them.
+func newQueueFor(c clock.Clock, workers int) *queue {
+	q := newQueue(c)
+	q.mostRetried = max(workers/4, 1)
+	return q
 }
 
 // begin says that somebody looks from now on. What was due before, in an instance that stood by, is not late until now.
@@ -66,7 +84,7 @@ func (q *queue) begin() {
 func (q *queue) add(key reload.WorkloadKey, settle, most time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.set(key, settle, most, &q.order)
+	q.set(key, settle, most, false)
 }
 
 // later asks for another look at a workload after a while. One that is due before that stays as it is: what changed meanwhile
@@ -83,7 +101,7 @@ func (q *queue) setLater(key reload.WorkloadKey, wait time.Duration) time.Durati
 	if it, ok := q.waiting[key]; ok && it.due.Before(now.Add(wait)) {
 		return it.due.Sub(now)
 	}
-	q.set(key, wait, wait, &q.order)
+	q.set(key, wait, wait, false)
 	return wait
 }
 
@@ -92,16 +110,13 @@ func (q *queue) addBehind(key reload.WorkloadKey, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if _, ok := q.waiting[key]; !ok {
-		q.set(key, wait, wait, &q.behind)
+		q.set(key, wait, wait, true)
 	}
 }
 
-func (q *queue) set(key reload.WorkloadKey, settle, most time.Duration, in *byDue) {
+func (q *queue) set(key reload.WorkloadKey, settle, most time.Duration, behind bool) {
 	now := q.clock.Now()
 	it, ok := q.waiting[key]
-	if ok && it.heap != in && it.at >= 0 {
-		heap.Remove(it.heap, it.at)
-	}
 	if !ok {
 		it = &item{key: key, first: now, at: -1}
 		q.waiting[key] = it
@@ -109,66 +124,12 @@ func (q *queue) set(key reload.WorkloadKey, settle, most time.Duration, in *byDu
 	} else if now.Add(settle).Before(it.due) {
 		it.first = now // until now it waited for something else than quiet
 	}
-	it.heap = in
+	it.behind = behind
 	it.due = now.Add(settle)
 	if last := it.first.Add(max(most, settle)); last.Before(it.due) {
 		it.due = last
 	}
 	q.place(it)
-}
-
-// tries are those in a row that did not succeed.
-type tries struct {
-	all int
-	// failed are those that met no mere conflict.
-	failed int
-}
-
-// triesOf is how many looks in a row did not succeed.
-func (q *queue) triesOf(key reload.WorkloadKey) int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.tries[key].all
-}
-
-// retry asks for another look after a conflict, later each time.
-func (q *queue) retry(key reload.WorkloadKey) { q.again(key, false) }
-
-// failed asks for another look after a failure, later each time. It tells when, and how many failures in a row there
-// were before this one.
-func (q *queue) failed(key reload.WorkloadKey) (delay time.Duration, before int) {
-	delay, t := q.again(key, true)
-	return delay, t.failed
-}
-
-// again also tells what there was before.
-func (q *queue) again(key reload.WorkloadKey, failed bool) (time.Duration, tries) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	before := q.tries[key]
-	now := before
-	now.all++
-	if failed {
-		now.failed++
-	}
-	q.tries[key] = now
-	delay := lastRetry
-	if before.all < 16 {
-		delay = min(firstRetry<<before.all, lastRetry)
-	}
-	return q.setLater(key, delay), before
-}
-
-const (
-	firstRetry = 500 * time.Millisecond
-	lastRetry  = 5 * time.Minute
-)
-
-// succeeded lets the next failure start from the shortest delay again.
-func (q *queue) succeeded(key reload.WorkloadKey) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.tries, key)
 }
 
 // drop takes a workload out, unless it is being looked at: it may have come to wait by that.
@@ -183,15 +144,35 @@ func (q *queue) drop(key reload.WorkloadKey) {
 	delete(q.waiting, key)
 }
 
-// place puts an item where its time says, unless its workload is busy.
+// place puts an item where its time and its tries say, unless its workload is busy.
 func (q *queue) place(it *item) {
-	switch _, busy := q.busy[it.key]; {
-	case busy:
-	case it.at < 0:
-		heap.Push(it.heap, it)
-	default:
-		heap.Fix(it.heap, it.at)
+	if _, busy := q.busy[it.key]; !busy {
+		in := q.heapOf(it)
+		if it.heap != in && it.at >= 0 {
+			heap.Remove(it.heap, it.at)
+		}
+		if it.heap = in; it.at < 0 {
+			heap.Push(in, it)
+		} else {
+			heap.Fix(in, it.at)
+		}
 	}
+	q.rouse()
+}
+
+func (q *queue) heapOf(it *item) *byDue {
+	switch {
+	case q.tries[it.key].failed > 0:
+		return &q.failing
+	case it.behind:
+		return &q.behind
+	default:
+		return &q.order
+	}
+}
+
+// rouse wakes one who sleeps until something is due.
+func (q *queue) rouse() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
@@ -245,7 +226,7 @@ func (q *queue) pop() (key reload.WorkloadKey, wait time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock.Now()
-	for _, h := range []*byDue{&q.order, &q.behind} {
+	for _, h := range []*byDue{q.ahead(), &q.behind} {
 		if len(*h) == 0 {
 			continue
 		}
@@ -261,23 +242,31 @@ func (q *queue) pop() (key reload.WorkloadKey, wait time.Duration, ok bool) {
 	return key, wait, false
 }
 
+// ahead is where the one stands that comes first of those that are not behind. As long as no more of those that fail may be
+// handed out, they are passed over: one of them has to be done with first.
+func (q *queue) ahead() *byDue {
+	if len(q.failing) == 0 || len(q.retried) >= q.mostRetried || len(q.order) > 0 && !q.failing[0].due.Before(q.order[0].due) {
+		return &q.order
+	}
+	return &q.failing
+}
+
 // take hands out what is first in a heap.
 func (q *queue) take(h *byDue) reload.WorkloadKey {
 	it := (*h)[0]
 	heap.Pop(h)
 	delete(q.waiting, it.key)
 	q.busy[it.key] = struct{}{}
+	if h == &q.failing {
+		q.retried[it.key] = struct{}{}
+	}
 	due := it.due
 	if due.Before(q.began) {
 		due = q.began
 	}
 	q.waited(q.clock.Since(due))
-	if len(q.order)+len(q.behind) > 0 {
-		// Another worker may have slept through the wake-up that this one took.
-		select {
-		case q.wake <- struct{}{}:
-		default:
-		}
+	if len(q.order)+len(q.failing)+len(q.behind) > 0 {
+		q.rouse() // another worker may have slept through the wake-up that this one took
 	}
 	return it.key
 }
@@ -287,6 +276,10 @@ func (q *queue) done(key reload.WorkloadKey) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.busy, key)
+	if _, retried := q.retried[key]; retried {
+		delete(q.retried, key)
+		q.rouse() // another one of those may be handed out
+	}
 	if it, ok := q.waiting[key]; ok {
 		q.place(it)
 	}

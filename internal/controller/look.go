@@ -115,6 +115,7 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		c.queue.later(facts.Workload.Key, wait) // it was looked at early, for another reason
 		return d, errLater
 	}
+	c.untake(facts.Workload.Key, d)
 	c.log.Debug("decided", "workload", facts.Workload.Key.String(), "action", d.Action.String(), "why", d.Why)
 	return d, nil
 }

@@ -191,6 +191,17 @@ func (c *Controller) noteTaken(all []message) {
 	}
 }
 
+// untake forgets what the receiver has taken of a workload when something else is decided than to tell of it: the same content is
+// news when it comes again. Where only a run is awaited first, it is the same still.
+func (c *Controller) untake(key reload.WorkloadKey, d reload.Decision) {
+	if d.Action == reload.Reload || d.Action == reload.AwaitRun {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.accepted, key)
+}
+
 // recordTaken writes the ledger of a workload, so that nobody is told again.
 func (c *Controller) recordTaken(ctx context.Context, t message) {
 	w := &t.facts.Workload

@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
 // listener takes what it is sent, unless it refuses.
@@ -80,6 +83,88 @@ func TestWhatWasTakenIsNotSentAgainHoweverLateTheLedgerIs(t *testing.T) {
 				t.Errorf("sent %d times; %d wait, %d writes more, %d kept in memory", l.asked, s.news.depth(), s.patched-patched, len(s.accepted))
 			}
 		})
+	}
+}
+
+// A content was taken, and then the one before was there again. When it comes a second time, the receiver has to hear of it.
+func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
+	// taken has the receiver take the second content, which the ledger cannot note.
+	taken := func(s *stage) {
+		s.edit("web", "2")
+		s.refuses = apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "web", errors.New("the receiver has rolled it"))
+		s.tell(3 * time.Second)
+		s.refuses = nil
+	}
+	for about, happens := range map[string]func(s *stage){
+		"before it is looked at again": func(s *stage) {
+			taken(s)
+			s.edit("web", "1")
+			s.tell(lastRetry)
+		},
+		"only who was about to send it has seen that": func(s *stage) {
+			taken(s)
+			s.edit("web", "1")
+			s.clock.Step(lastRetry)
+			keys := s.news.due(s.atOnce())
+			if len(keys) != 1 {
+				s.Fatalf("%v wait to be sent", keys)
+			}
+			s.tellOf(s.Context(), s.Context(), keys)
+			s.news.done(keys[0])
+		},
+		"the receiver rolls it each time": func(s *stage) {
+			taken(s)
+			rolled := func() {
+				s.change(func(d *appsv1.Deployment) {
+					d.Spec.Template.Annotations = map[string]string{"rolled": s.clock.Now().String()}
+				})
+			}
+			rolled()
+			s.tell(lastRetry)
+			s.edit("web", "1")
+			rolled()
+			s.tell(lastRetry)
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s, l := newToldStage(t)
+			happens(s)
+			if len(l.taken) != 1 {
+				t.Fatalf("%d were taken, want the first", len(l.taken))
+			}
+			s.edit("web", "2")
+			s.tell(lastRetry)
+			if len(l.taken) != 2 || s.news.depth() != 0 || len(s.accepted) != 0 {
+				t.Errorf("%d were taken, %d wait, %d are kept", len(l.taken), s.news.depth(), len(s.accepted))
+			}
+		})
+	}
+}
+
+// A receiver that makes the Job of a CronJob changes its status by that, so that the ledger meets another version.
+func TestARunOfTheReceiverIsNoReasonToTellItAgain(t *testing.T) {
+	s, l := newJobStage(t), &listener{}
+	s.opts.Receiver = l
+	s.cronJob("report", func(o *batchv1.CronJob) { o.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent })
+	running := func(jobs ...corev1.ObjectReference) {
+		changed, err := s.server.Edit("cronjobs", inShop("report"), "kube-controller-manager", func(o simapi.Object) {
+			o.(*batchv1.CronJob).Status.Active = jobs
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.workloads(s.kinds["CronJob"], "").put(changed, true)
+	}
+	s.edit("load", "2")
+	s.refuses = apierrors.NewConflict(schema.GroupResource{Resource: "cronjobs"}, "report", errors.New("its status has changed"))
+	s.tell(3 * time.Second)
+	running(corev1.ObjectReference{Name: "report-of-the-receiver"})
+	s.refuses = nil
+	s.tell(lastRetry)
+	running()
+	s.tell(lastRetry)
+	if l.asked != 1 || s.news.depth() != 0 || len(s.accepted) != 0 {
+		t.Errorf("it was sent %d times, %d wait, %d are kept", l.asked, s.news.depth(), len(s.accepted))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,8 @@ type stage struct {
 	asked, patched, failed int
 	askedAfter             int
 	running                []reload.RunningPod
+	// requests is held by each: some come at the same time.
+	requests sync.Mutex
 	// oldPods are from before everything that changes.
 	oldPods bool
 	// asking happens once, while the pods are asked.
@@ -55,11 +58,15 @@ type stageReport struct {
 
 // Failed implements Report.
 func (r stageReport) Failed(*reload.Workload, reload.Decision, error, time.Duration, bool) {
+	r.requests.Lock()
+	defer r.requests.Unlock()
 	r.failed++
 }
 
 // Pods implements API: all pods are young, unless they are all old.
 func (s *stage) Pods(context.Context, *reload.Workload) (reload.Pods, error) {
+	s.requests.Lock()
+	defer s.requests.Unlock()
 	s.asked++
 	s.clock.Step(s.takes)
 	if happens := s.asking; happens != nil {
@@ -87,6 +94,8 @@ func (s *stage) Running(context.Context, *reload.Workload, reload.Names) ([]relo
 
 // Patch implements API.
 func (s *stage) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+	s.requests.Lock()
+	defer s.requests.Unlock()
 	s.patched++
 	if bytes.Contains(patch.Body, []byte(`"template"`)) {
 		s.marked++

@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +35,8 @@ const (
 	gatherNewsMax = 10 * time.Second
 	// mostNews bounds one message.
 	mostNews = 250
+	// tellers is how many workloads are decided on for a message, or have noted on them that it was taken, at the same time.
+	tellers = 16
 	// fewFor is how long messages stay as small as a receiver has had them.
 	fewFor = time.Hour
 	// sendingEnds is how long a message that is on its way may take when the controller is told to end. Whether one that
@@ -72,27 +76,33 @@ func (c *Controller) tellReceiver(writing context.Context, stop <-chan struct{})
 			return
 		}
 		keys := append([]reload.WorkloadKey{key}, c.news.due(c.atOnce()-1)...)
-		c.tellOf(writing, sending, keys)
+		c.tellOf(writing, sending, stop, keys)
 		for _, key := range keys {
 			c.news.done(key)
 		}
 	}
 }
 
-// tellOf sends what is to be said of workloads now, and notes on each that it was taken.
-func (c *Controller) tellOf(writing, sending context.Context, keys []reload.WorkloadKey) {
+// tellOf sends what is to be said of workloads now, and notes on each that it was taken. After stop nothing is sent any more,
+// and what was taken is noted as long as a message may be on its way.
+func (c *Controller) tellOf(writing, sending context.Context, stop <-chan struct{}, keys []reload.WorkloadKey) {
+	found := make([]*message, len(keys))
+	someAtATime(len(keys), stop, func(i int) {
+		if t, ok := c.newsOf(sending, keys[i]); ok {
+			found[i] = &t
+		}
+	})
 	var taken, open []message
-	for _, key := range keys {
-		t, ok := c.newsOf(writing, key)
+	for _, t := range found {
 		switch {
-		case !ok:
-		case c.wasTaken(&t):
-			taken = append(taken, t)
+		case t == nil:
+		case c.wasTaken(t):
+			taken = append(taken, *t)
 		default:
-			open = append(open, t)
+			open = append(open, *t)
 		}
 	}
-	if len(open) > 0 {
+	if len(open) > 0 && !closed(stop) {
 		news := make([]News, 0, len(open))
 		for _, t := range open {
 			news = append(news, News{t.facts.Workload, t.decision})
@@ -110,8 +120,33 @@ func (c *Controller) tellOf(writing, sending context.Context, keys []reload.Work
 			}
 		}
 	}
-	for _, t := range taken {
-		c.recordTaken(writing, t)
+	someAtATime(len(taken), sending.Done(), func(i int) { c.recordTaken(writing, taken[i]) })
+}
+
+// someAtATime does as much as there is, tellers of it at the same time, and begins nothing more when stop closes.
+func someAtATime(much int, stop <-chan struct{}, do func(i int)) {
+	var running sync.WaitGroup
+	var begun atomic.Int64
+	for range min(much, tellers) {
+		running.Go(func() {
+			for !closed(stop) {
+				i := int(begun.Add(1)) - 1
+				if i >= much {
+					return
+				}
+				do(i)
+			}
+		})
+	}
+	running.Wait()
+}
+
+func closed(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
 	}
 }
 

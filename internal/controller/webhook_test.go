@@ -54,7 +54,7 @@ func (s *stage) tell(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
 		s.play(100 * time.Millisecond)
 		if keys := s.news.due(s.atOnce()); len(keys) > 0 {
-			s.tellOf(s.Context(), s.Context(), keys)
+			s.tellOf(s.Context(), s.Context(), nil, keys)
 			for _, key := range keys {
 				s.news.done(key)
 			}
@@ -109,7 +109,7 @@ func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
 			if len(keys) != 1 {
 				s.Fatalf("%v wait to be sent", keys)
 			}
-			s.tellOf(s.Context(), s.Context(), keys)
+			s.tellOf(s.Context(), s.Context(), nil, keys)
 			s.news.done(keys[0])
 		},
 		"the receiver rolls it each time": func(s *stage) {

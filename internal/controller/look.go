@@ -215,13 +215,17 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	if err != nil {
 		return err
 	}
-	c.state.Sending(facts, text)
+	refused := c.state.Sending(facts, text)
 	if d.Action == reload.Reload {
 		c.pauseBegins(w.Key)
 	}
 	obj, err := c.api.Patch(ctx, kind, w.Key, patch)
 	if err != nil {
-		c.notAnswered(w.Key, text, d)
+		if isRefusal(err) {
+			refused()
+		} else {
+			c.notAnswered(w.Key, text, d)
+		}
 		if patch.Type == types.JSONPatchType && apierrors.IsInvalid(err) {
 			return fmt.Errorf("patch %s: %w: %w", w.Key, errOtherVersion, err)
 		}

@@ -1,11 +1,28 @@
 package controller
 
-import "github.com/reroll-dev/reroll/internal/reload"
+import (
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
 
 // sent is a reload of which no answer came.
 type sent struct {
 	ledger   string
 	decision reload.Decision
+}
+
+// isRefusal tells that a write has taken no effect and never will. An earlier one, of which no answer came, may be why.
+func isRefusal(err error) bool {
+	answer, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok {
+		return false
+	}
+	code := answer.ErrStatus.Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
 // notAnswered remembers a reload that may have taken effect although its answer was an error, or was lost.

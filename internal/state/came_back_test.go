@@ -166,6 +166,29 @@ func TestAContentThatComesAndGoesWhileOurWriteIsUnderWay(t *testing.T) {
 	}
 }
 
+// The ledger of a write that was refused says nothing about the one before it, of which nothing was heard yet.
+func TestAWriteThatIsRefusedLeavesTheOneBeforeIt(t *testing.T) {
+	s := New(false)
+	web := func(version int, ledger string) reload.Workload {
+		return atRest(deployment("web", "cm", version, auto, "true", reload.LedgerAnnotation, ledger))
+	}
+	s.PutWorkload(web(1, "before"), live)
+	s.PutSource(written("ab", 2, 50), live)
+	f, _ := s.Facts(web(0, "").Key)
+	s.Sending(&f, "first")
+	s.PutSource(written("xy", 3, 60), live)
+	f, _ = s.Facts(web(0, "").Key)
+	refused := s.Sending(&f, "second")
+	refused()
+	// The first has landed as version 4, and its pods may have started before the content is back.
+	s.PutSource(written("ab", 5, 70), live)
+	s.PutWorkload(web(4, "first"), live)
+	f, _ = s.Facts(web(0, "").Key)
+	if got := f.Concerns[0].Left.Version; got != 3 {
+		t.Errorf("it left in version %d, want 3", got)
+	}
+}
+
 func TestADeletedSourceIsForgottenWithTheLastWorkloadThatUsedIt(t *testing.T) {
 	s := New(false)
 	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), live)

@@ -155,12 +155,24 @@ func (s *State) Compared(f *reload.Facts) {
 	}
 }
 
-// Sending notes the ledger of a write that is about to begin.
-func (s *State) Sending(f *reload.Facts, ledger string) {
+// Sending notes the ledger of a write that is about to begin. It returns what is to be called if that was refused: the one before
+// may have been written then, and nothing was heard of it yet.
+func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok := s.workloads[f.Workload.Key]; ok && known.UID == f.Workload.UID {
-		known.sending = sending{text: ledger, versions: versionsOf(f)}
+	key, uid := f.Workload.Key, f.Workload.UID
+	known, ok := s.workloads[key]
+	if !ok || known.UID != uid {
+		return func() {}
+	}
+	before := known.sending
+	known.sending = sending{text: ledger, versions: versionsOf(f)}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if known, ok := s.workloads[key]; ok && known.UID == uid {
+			known.sending = before
+		}
 	}
 }
 

@@ -1,0 +1,101 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// lossy is an API of which answers are lost.
+type lossy struct {
+	*stage
+	loses bool
+	// answers are those to writes, and nil is success.
+	answers []error
+}
+
+// Patch implements API.
+func (a *lossy) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+	obj, err := a.stage.Patch(ctx, kind, key, patch)
+	if err == nil && a.loses {
+		err = errors.New("the connection was closed")
+	}
+	a.answers = append(a.answers, err)
+	return obj, err
+}
+
+type reloads struct {
+	stageReport
+	counters *[]int64
+}
+
+// Reloaded implements Report.
+func (r reloads) Reloaded(_ *reload.Workload, d reload.Decision, _ time.Duration) {
+	*r.counters = append(*r.counters, d.Ledger.Counter)
+}
+
+// A reload lands, and its answer is lost. Before the watch tells of it, the source changes again, and the next write meets the
+// version that the first has made.
+func TestAReloadWhoseAnswerIsLostIsToldAfterTheNextWasRefused(t *testing.T) {
+	s := newStage(t)
+	var told []int64
+	s.report = reloads{stageReport{stage: s}, &told}
+	s.add("web", true, "")
+	s.play(time.Minute)
+	api := &lossy{stage: s, loses: true}
+	s.api = api
+	s.edit("web", "2")
+	s.play(settle + firstRetry/2)
+	api.loses = false
+	s.edit("web", "3")
+	s.play(settle + firstRetry)
+	if len(api.answers) < 2 || apierrors.IsConflict(api.answers[0]) || !apierrors.IsConflict(api.answers[1]) || len(told) != 0 {
+		t.Fatalf("the writes were answered %v, and told was %v: this shows nothing", api.answers, told)
+	}
+	landed, err := s.server.Get("deployments", inShop("web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.deployments().put(landed, true)
+	s.play(time.Minute)
+	if len(told) != 2 || told[0] != 1 || told[1] != 2 || len(s.unsure) != 0 {
+		t.Errorf("told were the reloads %v, %d are kept; want the first and the second", told, len(s.unsure))
+	}
+}
+
+func TestWhichAnswersAreRefusals(t *testing.T) {
+	of := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	for about, tc := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"another version":             {apierrors.NewConflict(of, "web", errors.New("changed")), true},
+		"it is invalid":               {apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil), true},
+		"a rule or a missing right":   {apierrors.NewForbidden(of, "web", errors.New("no")), true},
+		"it is gone":                  {apierrors.NewNotFound(of, "web"), true},
+		"too many requests":           {apierrors.NewTooManyRequests("later", 1), true},
+		"within other words":          {fmt.Errorf("patch: %w", apierrors.NewConflict(of, "web", errors.New("changed"))), true},
+		"it took too long":            {apierrors.NewTimeoutError("it may go on", 1), false},
+		"etcd did not answer":         {apierrors.NewServerTimeout(of, "patch", 1), false},
+		"the API server has an error": {apierrors.NewInternalError(errors.New("oh")), false},
+		"the request took too long":   {apierrors.NewGenericServerResponse(http.StatusRequestTimeout, "patch", of, "web", "", 0, true), false},
+		"the connection was closed":   {errors.New("EOF"), false},
+		"we did not wait for it":      {context.DeadlineExceeded, false},
+	} {
+		t.Run(about, func(t *testing.T) {
+			if got := isRefusal(tc.err); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}

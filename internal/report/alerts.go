@@ -106,18 +106,8 @@ func (a *Alerts) Run(stop <-chan struct{}) {
 	if a == nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := flushing(stop, a.flush)
 	defer cancel()
-	go func() {
-		select {
-		case <-stop:
-			ending, done := context.WithTimeout(ctx, a.flush)
-			defer done()
-			<-ending.Done()
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	for {
 		select {
 		case <-a.wake:

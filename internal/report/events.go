@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,27 +56,43 @@ func NewEvents(client kubernetes.Interface, c clock.Clock, log *slog.Logger, ins
 // GiveWayTo lets the writes of workloads go first, of which writing tells. Call it before Run.
 func (e *Events) GiveWayTo(writing func() bool) { e.writing = writing }
 
-// flush is how long the events that still wait at the end may take.
+// flush is how long what is on its way at the end, and what still waits, may take.
 const flush = 5 * time.Second
 
 // Run publishes until stop closes, and then what still waits.
 func (e *Events) Run(stop <-chan struct{}) {
+	ctx, cancel := flushing(stop, flush)
+	defer cancel()
 	var running sync.WaitGroup
 	for _, pending := range e.pending {
-		running.Go(func() { e.publishAll(pending, stop) })
+		running.Go(func() { e.publishAll(ctx, pending, stop) })
 	}
 	running.Wait()
 }
 
-func (e *Events) publishAll(pending <-chan *eventsv1.Event, stop <-chan struct{}) {
+// flushing returns a context that ends so long after stop has closed.
+func flushing(stop <-chan struct{}, flush time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-stop:
+			ending, done := context.WithTimeout(ctx, flush)
+			defer done()
+			<-ending.Done()
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+func (e *Events) publishAll(ctx context.Context, pending <-chan *eventsv1.Event, stop <-chan struct{}) {
 	for {
 		select {
 		case event := <-pending:
 			e.giveWay(event, pending, stop)
-			e.create(context.Background(), event)
+			e.create(ctx, event)
 		case <-stop:
-			ctx, cancel := context.WithTimeout(context.Background(), flush)
-			defer cancel()
 			for {
 				select {
 				case event := <-pending:
@@ -104,7 +121,10 @@ func (e *Events) giveWay(event *eventsv1.Event, pending <-chan *eventsv1.Event, 
 	}
 }
 
+// create tries once, for a bounded time: behind one that hangs wait those about other objects.
 func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
 	if _, err := e.client.EventsV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
 		e.failed()
 		e.log.Warn("an event could not be published", "about", event.Regarding.Name, "namespace", event.Namespace, "reason", event.Reason, "error", err.Error())
@@ -141,10 +161,10 @@ func publisherOf(about *corev1.ObjectReference) uint32 {
 	return sum.Sum32() % publishers
 }
 
-// eventName is unique by its time, as the names of everybody's events are.
+// eventName is unique by its time, as the names of everybody's events are. Before its dot there must be a letter or a digit.
 func eventName(about string, now time.Time) string {
 	const longest = 200
-	return fmt.Sprintf("%s.%x", about[:min(len(about), longest)], now.UnixNano())
+	return fmt.Sprintf("%s.%x", strings.TrimRight(about[:min(len(about), longest)], "-."), now.UnixNano())
 }
 
 func cut(note string) string {

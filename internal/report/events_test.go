@@ -1,6 +1,10 @@
 package report
 
 import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -8,8 +12,88 @@ import (
 
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 )
+
+// hanging is an API server that does not answer to all it is sent.
+type hanging struct {
+	taken
+	hangs func(nth int) bool
+	last  time.Time
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, r)
+	h.mu.Lock()
+	nth := len(h.events)
+	h.last = time.Now()
+	h.mu.Unlock()
+	if h.hangs(nth) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return answer.Result(), nil
+}
+
+func TestAnEventThatHangsIsGivenUp(t *testing.T) {
+	const end = 30 * time.Second
+	for about, tc := range map[string]struct {
+		hangs func(nth int) bool
+		ends  time.Duration // when the process does
+		// took is how long that takes, and last when the last one was sent.
+		took, last time.Duration
+		failed     int
+	}{
+		"none":                        {func(int) bool { return false }, end, 0, 0, 0},
+		"the first":                   {func(nth int) bool { return nth == 1 }, end, 0, tryTimeout, 1},
+		"it is on its way at the end": {func(nth int) bool { return nth == 1 }, time.Second, flush, 0, 4},
+		"all of them, at the end":     {func(int) bool { return true }, 0, flush, 0, 4},
+	} {
+		t.Run(about, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &hanging{taken: taken{status: http.StatusCreated}, hangs: tc.hangs}
+				config := &rest.Config{
+					Host: "http://kubernetes.example", QPS: -1, Transport: server, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON},
+				}
+				client, err := kubernetes.NewForConfig(config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e := NewEvents(client, clock.RealClock{}, slog.New(slog.DiscardHandler), "reroll-0")
+				var failed atomic.Int32
+				e.failed = func() { failed.Add(1) }
+				// All of them wait for one publisher, as those about one object do.
+				for i := range 4 {
+					w := web()
+					w.Key.Name = fmt.Sprintf("web-%d", i)
+					e.publish(w, normal, "Reloaded", "note")
+				}
+				one := e.pending[0]
+				for _, other := range e.pending[1:] {
+					for len(other) > 0 {
+						one <- <-other
+					}
+				}
+				began := time.Now()
+				stop := make(chan struct{})
+				time.AfterFunc(tc.ends, func() { close(stop) })
+				e.Run(stop)
+				if took := time.Since(began) - tc.ends; took != tc.took {
+					t.Errorf("it ended after %s, want %s", took, tc.took)
+				}
+				last := server.last.Sub(began)
+				if last != tc.last || int(failed.Load()) != tc.failed {
+					t.Errorf("the last one was sent after %s, %d have failed; want %s and %d", last, failed.Load(), tc.last, tc.failed)
+				}
+			})
+		})
+	}
+}
 
 func TestEventsLetWritesGoFirst(t *testing.T) {
 	for name, tc := range map[string]struct {

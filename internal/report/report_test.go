@@ -19,6 +19,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -212,9 +213,22 @@ func TestANoteIsNoLongerThanTheAPIServerTakes(t *testing.T) {
 	if fits := strings.Repeat("a", 1024); cut(fits) != fits {
 		t.Error("a note that fits was cut")
 	}
-	long := strings.Repeat("n", 253)
-	if got := eventName(long, time.Unix(0, 1)); len(got) > 253 {
-		t.Errorf("the name of an event is %d bytes long", len(got))
+}
+
+func TestTheNameOfAnEventIsOne(t *testing.T) {
+	for about, name := range map[string]string{
+		"short":          "web",
+		"a long one":     strings.Repeat("n", 253),
+		"cut at a dash":  strings.Repeat("n", 199) + "-" + strings.Repeat("n", 50),
+		"cut at a dot":   strings.Repeat("n", 199) + "." + strings.Repeat("n", 50),
+		"cut at dashes":  strings.Repeat("n", 197) + "---" + strings.Repeat("n", 50),
+		"with dots":      "a.b-c.d",
+		"cut behind one": strings.Repeat("n", 198) + "-n" + strings.Repeat("n", 50),
+	} {
+		got := eventName(name, time.Unix(1_700_000_000, 123_456_789))
+		if problems := validation.IsDNS1123Subdomain(got); len(problems) != 0 {
+			t.Errorf("%s: %s: %v", about, got, problems)
+		}
 	}
 }
 

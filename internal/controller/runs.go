@@ -205,7 +205,7 @@ func (c *Controller) runSink(namespace string) *sink {
 	}
 	s.put = func(obj runtime.Object, _ bool) {
 		if r, ok := c.putRun(obj); ok && (r.Held || r.Ended) {
-			c.queue.add(r.Of, 0, 0)
+			c.askFor(r.Of)
 		}
 	}
 	return s
@@ -258,11 +258,18 @@ func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
 			return true
 		})
 		if len(runs) < before {
-			c.queue.add(of, 0, 0)
+			c.askFor(of)
 		}
 		if len(runs) == 0 {
 			delete(c.runs, of)
 		}
+	}
+}
+
+// askFor asks for a look at what a Job was made of. On a standby nobody looks, and what is gone already would wait there for ever.
+func (c *Controller) askFor(of reload.WorkloadKey) {
+	if _, there := c.state.Workload(of); there || c.acting.Load() {
+		c.queue.add(of, 0, 0)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -70,6 +71,41 @@ func TestWhatIsLookedAtIsNotDropped(t *testing.T) {
 	q.drop(named("other"))
 	if q.depth() != 0 || len(q.order)+len(q.behind) != 0 {
 		t.Errorf("%d wait", q.depth())
+	}
+}
+
+// The Jobs of a CronJob go after it, and what they tell meanwhile is about nothing that is there.
+func TestAStandbyKeepsNothingOfCronJobsThatAreGone(t *testing.T) {
+	for about, goes := range map[string]func(jobs *sink, job simapi.Object){
+		"its Job is collected": func(jobs *sink, job simapi.Object) { jobs.del(inShop(job.GetName()), "") },
+		"that was not seen":    func(jobs *sink, _ simapi.Object) { jobs.keep(map[types.NamespacedName]struct{}{}) },
+		"it waits for a finalizer": func(jobs *sink, job simapi.Object) {
+			now := metav1.NewTime(time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC))
+			ended := job.(*batchv1.Job).DeepCopy()
+			ended.DeletionTimestamp, ended.ResourceVersion = &now, "1000"
+			ended.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+			jobs.put(ended, true)
+			jobs.del(inShop(job.GetName()), "")
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := newJobStage(t)
+			s.cronJob("report", func(*batchv1.CronJob) {})
+			s.edit("load", "2")
+			s.play(time.Minute)
+			if len(s.jobNames()) != 1 || s.queue.depth() != 0 {
+				t.Fatalf("made were %v, %d wait: this shows nothing", s.jobNames(), s.queue.depth())
+			}
+			job, err := s.server.Get("jobs", inShop(s.jobNames()[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.workloads(s.kinds["CronJob"], "").del(inShop("report"), "")
+			goes(s.jobSink(), job)
+			if s.queue.depth() != 0 || len(s.runs) != 0 {
+				t.Errorf("%d wait, %d are kept", s.queue.depth(), len(s.runs))
+			}
+		})
 	}
 }
 

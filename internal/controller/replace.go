@@ -149,6 +149,10 @@ func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *repla
 	w := &reload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String()}
 	var held types.UID
 	for range stepsAtOnce {
+		if !c.leads() {
+			c.queue.later(key, leadAgain)
+			return w, errLater
+		}
 		job, err := c.jobNamed(ctx, key.Namespace, key.Name)
 		if err != nil {
 			return w, err
@@ -168,7 +172,7 @@ func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *repla
 		switch {
 		case step == kinds.AwaitEnd:
 			return w, errLater // the watch tells when it is gone
-		case !c.leads():
+		case !c.leads(): // reading may have taken long
 			c.queue.later(key, leadAgain)
 			return w, errLater
 		case step != kinds.Finished:

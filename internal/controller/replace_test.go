@@ -26,6 +26,8 @@ type jobStage struct {
 	// writes are those about Jobs, and failures what was told of them.
 	writes   []string
 	failures []string
+	// lists is how often Jobs were read.
+	lists int
 	// strips is what a rule of the cluster takes away from Jobs that are made.
 	strips func(*batchv1.Job)
 	// made is told of each Job that is asked for.
@@ -95,6 +97,7 @@ func (l namedJobs) List(ctx context.Context, opts metav1.ListOptions) (runtime.O
 
 // Open implements API.
 func (s *jobStage) Open(w Watched) intake.Opener {
+	s.lists++
 	return namedJobs{jobList{server: s.server}, w.FieldSelector}
 }
 

@@ -154,3 +154,32 @@ func TestAStandbyForgetsTheJobsThatWereMadeAgain(t *testing.T) {
 		})
 	}
 }
+
+// Whoever may not write has nothing to read for it, and whoever read for long asks once more.
+func TestWhoDoesNotLeadReadsNothingAndWritesNothing(t *testing.T) {
+	for about, tc := range map[string]struct {
+		leads func(s *jobStage) bool
+		reads int
+	}{
+		"not from the start":   {func(*jobStage) bool { return false }, 0},
+		"not when it has read": {func(s *jobStage) bool { return s.lists == 0 }, 2},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := newJobStage(t)
+			s.run("load", unchanged)
+			s.writes = nil
+			s.leads = func() bool { return len(s.writes) < 1 }
+			s.edit("load", "2")
+			s.play(time.Minute)
+			s.writes, s.lists = nil, 0
+			s.leads = func() bool { return tc.leads(s) }
+			s.play(time.Minute)
+			if len(s.writes) != 0 || s.lists != tc.reads {
+				t.Errorf("it read %d times, want %d, and wrote %v", s.lists, tc.reads, s.writes)
+			}
+			s.leads = func() bool { return true }
+			s.play(2 * leadAgain)
+			s.heard("when it leads", "load reloaded")
+		})
+	}
+}

@@ -45,7 +45,7 @@ func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 		return false
 	}
 	made := latestOf(o.sources[src].comings, version)
-	if made <= o.installedAt || made <= w.carried[src] && !w.forgotten[src] || !o.sources[src].created.After(w.made.Add(time.Second)) {
+	if made <= o.installedAt || made <= w.carried[src] && !w.forgotten[src] || o.sources[src].created.Before(w.made.Add(shortestSettle)) {
 		return false
 	}
 	return o.later(w, src, l, made)

@@ -19,6 +19,22 @@ type Departure struct {
 	Seen   SourceSeen
 }
 
+// madeLater tells that a source was made later than the workload by more than the
+// quiet period, so that they do not belong together. Both times are whole seconds.
+// Where that leaves it open, it counts that the workload had been compared before,
+// for which it has to be quiet for so long.
+func (f *Facts) madeLater(c *Concern) bool {
+	quiet := f.Workload.Created.Add(f.Quiet)
+	switch {
+	case quiet.Before(c.Source.Created):
+		return true
+	case !quiet.Before(c.Source.Created.Add(time.Second)):
+		return false
+	default:
+		return f.Seen.ComparedAt != 0 && c.Seen.Created > f.Seen.ComparedAt
+	}
+}
+
 // appeared is for a source that was made later than the workload: its pods run
 // without it, unless they were started since.
 func (f *Facts) appeared(c *Concern) finding {

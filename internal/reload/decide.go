@@ -26,6 +26,8 @@ type Concern struct {
 type Facts struct {
 	Workload Workload
 	Seen     WorkloadSeen
+	// Version is the newest that was known then, of the workload or of any source.
+	Version uint64
 	// Remembered is the text of the ledger that we wrote or accepted last,
 	// empty if there was none since the start.
 	Remembered string

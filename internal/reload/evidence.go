@@ -57,6 +57,9 @@ type WorkloadSeen struct {
 	// Compared tells that it was compared with its sources before, so that Left
 	// tells of all that changed since.
 	Compared bool
+	// ComparedAt is the newest version that was known when we compared it last, 0
+	// if only others did. What was made in a later one was not there then.
+	ComparedAt uint64
 	// Policy is the version in which its annotations began to ask for the sources
 	// that they ask for.
 	Policy uint64

@@ -200,7 +200,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 			return f.marked(c, mark)
 		}
 	}
-	if f.OnCreate && !c.Source.Key.Kind.Reported() && f.Workload.Created.Add(f.Quiet).Before(c.Source.Created) {
+	if f.OnCreate && !c.Source.Key.Kind.Reported() && f.madeLater(c) {
 		if found := f.appeared(c); found != recorded {
 			return found
 		}

@@ -25,6 +25,7 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	version := VersionOf(src.ResourceVersion)
+	s.newest = max(s.newest, version)
 	known, ok := s.sources[src.Key]
 	gone, back := s.gone[src.Key]
 	if back = back && !ok && live; back {

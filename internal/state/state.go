@@ -16,6 +16,8 @@ type State struct {
 
 	mu      sync.RWMutex
 	sources map[reload.SourceKey]source
+	// newest is the newest version that a source has come in.
+	newest uint64
 	// gone are sources that were deleted, for when they come back.
 	gone      map[reload.SourceKey]source
 	workloads map[reload.WorkloadKey]*workload
@@ -56,7 +58,7 @@ func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
 		return reload.Facts{}, false
 	}
 	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, AutoReloadAll: s.autoReloadAll}
-	f.Seen.Compared = w.compared
+	f.Seen.Compared, f.Version = w.compared, max(s.newest, VersionOf(w.ResourceVersion))
 	for _, srcKey := range s.index.sourcesFor(key.Namespace, w.links) {
 		src, ok := s.sources[srcKey]
 		if !ok {

@@ -274,3 +274,56 @@ func TestAnAnswerBringsNothingBack(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatWasKnownWhenAWorkloadWasCompared(t *testing.T) {
+	web := func(version int, annotations ...string) reload.Workload {
+		return deployment("web", "cm", version, append([]string{auto, "true"}, annotations...)...)
+	}
+	facts := func(s *State) *reload.Facts {
+		f, _ := s.Facts(web(0).Key)
+		return &f
+	}
+	compare := func(s *State) { s.Compared(facts(s)) }
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want uint64
+	}{
+		"it was not":              {func(*State) {}, 0},
+		"it was":                  {compare, 5},
+		"it is newer than all":    {func(s *State) { s.PutWorkload(web(6), live); compare(s) }, 6},
+		"another source is newer": {func(s *State) { s.PutSource(configMap("other", "one", 7), live); compare(s) }, 7},
+		"one that is gone was newer": {func(s *State) {
+			s.PutSource(configMap("cm", "two", 8), live)
+			s.DeleteSource(configMap("cm", "", 0).Key, reload.Departure{Version: 9})
+			compare(s)
+		}, 8},
+		"a source came meanwhile": {func(s *State) {
+			f := facts(s)
+			s.PutSource(configMap("other", "one", 7), live)
+			s.Compared(f)
+		}, 5},
+		"it was written to, and no answer came": {func(s *State) { s.Sending(facts(s), "ours") }, 5},
+		"another instance did": {func(s *State) {
+			s.PutWorkload(web(6, reload.LedgerAnnotation, "theirs"), live)
+		}, 0},
+		"there was a gap since":    {func(s *State) { compare(s); s.PutWorkload(web(6), inASnap) }, 5},
+		"its template was changed": {func(s *State) { compare(s); s.PutWorkload(deployment("web", "other", 6, auto, "true"), live) }, 5},
+		"it was made again since":  {func(s *State) { compare(s); again := web(6); again.UID = "another"; s.PutWorkload(again, live) }, 0},
+		"it was another one of the name": {func(s *State) {
+			f := facts(s)
+			f.Workload.UID = "another"
+			s.Compared(f)
+			s.Sending(f, "ours")
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(web(1), live)
+			s.PutSource(configMap("cm", "one", 5), live)
+			tc.puts(s)
+			if got := facts(s).Seen.ComparedAt; got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}

@@ -106,6 +106,9 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 			next.seen.Policy = version
 		}
 	}
+	if same {
+		next.seen.ComparedAt = known.seen.ComparedAt
+	}
 	if w.AtRest {
 		next.seen.Recent, next.seen.Whole = []reload.Digest{revision}, true
 	}
@@ -150,6 +153,7 @@ func (s *State) Compared(f *reload.Facts) {
 		return
 	}
 	known.compare(s, versionsOf(f))
+	known.seen.ComparedAt = f.Version
 	if f.Pods != nil && known.revision == f.Workload.Revision() {
 		known.seen.Returned, known.seen.Trusted = false, f.Workload.MarksDigest()
 	}
@@ -167,6 +171,7 @@ func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 	}
 	before := known.sending
 	known.sending = sending{text: ledger, versions: versionsOf(f)}
+	known.seen.ComparedAt = f.Version // whether the write takes effect or not
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

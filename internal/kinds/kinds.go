@@ -71,9 +71,10 @@ type Parts struct {
 	Meta     *metav1.ObjectMeta
 	Selector *metav1.LabelSelector
 	Template *corev1.PodTemplateSpec
-	// AtRest tells that no rollout is under way, as far as the status tells.
-	AtRest   bool
-	Progress reload.Progress
+	// AtRest tells that no rollout is under way, as far as the status tells. Unobserved tells that it names no generation,
+	// so that it may be about the template before.
+	AtRest, Unobserved bool
+	Progress           reload.Progress
 	// Runs is nil for kinds whose pods are to be there all the time.
 	Runs *reload.Runs
 	// Borrows names the object of the same namespace whose pod template is used, if that is not the object's own, and
@@ -148,6 +149,6 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 		w.Pause = reload.ReadPause(parts.Meta, parts.Progress.Paused, names)
 		w.Progress.Held = w.Pause.Ours()
 	}
-	w.AtRest, w.Shape = parts.AtRest, parts.Shape
+	w.AtRest, w.Unobserved, w.Shape = parts.AtRest, parts.Unobserved, parts.Shape
 	return w, nil
 }

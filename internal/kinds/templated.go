@@ -45,10 +45,10 @@ func templatedParts(obj *unstructured.Unstructured, path []string) (Parts, error
 	if err != nil {
 		return Parts{}, err
 	}
-	p := statusProgress(obj.Object, o.Metadata.Generation)
+	p, told := statusProgress(obj.Object, o.Metadata.Generation)
 	return Parts{
 		Meta: &o.Metadata, Selector: selectorOf(obj, template), Template: template, Progress: p,
-		AtRest: p.Observed && p.Updated == p.Total && !unready(obj.Object), Shape: shapeOf(obj.Object, path...),
+		AtRest: p.Observed && p.Updated == p.Total && !unready(obj.Object), Unobserved: !told, Shape: shapeOf(obj.Object, path...),
 	}, nil
 }
 
@@ -88,8 +88,8 @@ func selectorOf(obj *unstructured.Unstructured, template *corev1.PodTemplateSpec
 const unknown = -1
 
 // statusProgress is how far it has come, as far as its status has the fields that those of Kubernetes have. A status without
-// them tells nothing, and then the pods alone do.
-func statusProgress(obj map[string]any, generation int64) reload.Progress {
+// them tells nothing, and then the pods alone do. Told is whether it names the generation that it is about.
+func statusProgress(obj map[string]any, generation int64) (p reload.Progress, told bool) {
 	number := func(unset int32, parent string, fields ...string) int32 {
 		for _, field := range fields {
 			if n, found, err := unstructured.NestedInt64(obj, parent, field); err == nil && found {
@@ -98,16 +98,17 @@ func statusProgress(obj map[string]any, generation int64) reload.Progress {
 		}
 		return unset
 	}
-	observed, told, err := unstructured.NestedInt64(obj, "status", "observedGeneration")
+	observed, named, err := unstructured.NestedInt64(obj, "status", "observedGeneration")
+	told = named && err == nil
 	total := number(unknown, "status", "replicas", "currentNumberScheduled")
-	p := reload.Progress{
-		Observed: err != nil || !told || observed >= generation, Untold: total == unknown,
+	p = reload.Progress{
+		Observed: !told || observed >= generation, Untold: total == unknown,
 		Wanted: number(number(max(total, 0), "status", "desiredNumberScheduled"), "spec", "replicas"),
 		Total:  max(total, 0), Updated: number(max(total, 0), "status", "updatedReplicas", "updatedNumberScheduled"),
 		Available: number(0, "status", "availableReplicas", "numberAvailable"),
 	}
 	p.Paused, _, _ = unstructured.NestedBool(obj, "spec", "paused")
-	return p
+	return p, told
 }
 
 // unready tells that the object says of itself that it is not ready, as some do while their pods are replaced.

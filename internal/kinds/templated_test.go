@@ -126,23 +126,25 @@ func TestHowThePodsOfACustomKindAreFound(t *testing.T) {
 func TestHowFarACustomKindHasCome(t *testing.T) {
 	const head, tail = "{apiVersion: x/v1, kind: X, metadata: {name: web, generation: 2}, spec: {template: {spec: {containers: [{name: app}]}}", "}"
 	for status, want := range map[string]struct {
-		progress reload.Progress
-		atRest   bool
+		progress           reload.Progress
+		atRest, unobserved bool
 	}{
-		"}": {reload.Progress{Observed: true, Untold: true}, true},
+		"}": {reload.Progress{Observed: true, Untold: true}, true, true},
+		"}, status: {replicas: 2, updatedReplicas: 1}":                          {reload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 1}, false, true},
+		"}, status: {observedGeneration: '2', replicas: 2, updatedReplicas: 2}": {reload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 2}, true, true},
 		", replicas: 3, paused: true}, status: {observedGeneration: 2, replicas: 3, updatedReplicas: 1, availableReplicas: 2}": {
-			reload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2, Paused: true}, false,
+			reload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2, Paused: true}, false, false,
 		},
-		"}, status: {observedGeneration: 1, replicas: 2, updatedReplicas: 2}": {reload.Progress{Wanted: 2, Total: 2, Updated: 2}, false},
+		"}, status: {observedGeneration: 1, replicas: 2, updatedReplicas: 2}": {reload.Progress{Wanted: 2, Total: 2, Updated: 2}, false, false},
 		"}, status: {observedGeneration: 2, desiredNumberScheduled: 4, currentNumberScheduled: 4, updatedNumberScheduled: 4, numberAvailable: 3}": {
-			reload.Progress{Observed: true, Wanted: 4, Total: 4, Updated: 4, Available: 3}, true,
+			reload.Progress{Observed: true, Wanted: 4, Total: 4, Updated: 4, Available: 3}, true, false,
 		},
-		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: Unknown}]}": {reload.Progress{Observed: true, Untold: true}, false},
-		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}":  {reload.Progress{Observed: true, Untold: true}, true},
+		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: Unknown}]}": {reload.Progress{Observed: true, Untold: true}, false, false},
+		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}":  {reload.Progress{Observed: true, Untold: true}, true, false},
 	} {
 		p, err := templatedParts(objectOf(t, head+status+tail), specTemplate())
-		if err != nil || p.Progress != want.progress || p.AtRest != want.atRest {
-			t.Errorf("%s: %+v, at rest: %v, %v", status, p.Progress, p.AtRest, err)
+		if err != nil || p.Progress != want.progress || p.AtRest != want.atRest || p.Unobserved != want.unobserved {
+			t.Errorf("%s: %+v, at rest: %v, unobserved: %v, %v", status, p.Progress, p.AtRest, p.Unobserved, err)
 		}
 	}
 }

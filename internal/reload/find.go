@@ -128,7 +128,11 @@ func (f *Facts) doubted(base base) bool {
 
 // mustWait tells that pods are about to go, so that those that are there now
 // prove nothing.
-func (f *Facts) mustWait() bool { return !f.Workload.AtRest && !f.Waited }
+func (f *Facts) mustWait() bool {
+	// Of a template that was changed before our eyes, such a status may not know yet.
+	stale := f.Workload.Unobserved && f.Seen.Template != 0
+	return (!f.Workload.AtRest || stale) && !f.Waited
+}
 
 // otherKey tells that the digests of a kind were made with a key that is gone,
 // and cannot be compared with those of today.

@@ -20,18 +20,22 @@ func reverted(step Step) *situation {
 
 func TestATemplateThatCameBack(t *testing.T) {
 	underWay := func(f *Facts) { f.Workload.AtRest = false }
+	unobserved := func(f *Facts) { f.Workload.Unobserved = true }
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
 	}{
-		"the end of the rollout is awaited":                 {reverted(0).with(underWay), AwaitRest},
-		"but not for ever":                                  {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), AskPods},
-		"then the pods are asked":                           {reverted(0), AskPods},
-		"all are younger: somebody rolled it":               {reverted(0).pods(2, 61), Nothing},
-		"one is older":                                      {reverted(0).pods(2, 60), Reload},
-		"there are none":                                    {reverted(0).pods(0, 0), Nothing},
-		"every mark was taken away":                         {reverted(StepAnnotation).pods(2, 60), Nothing},
-		"the marks of the latest reload stand: it did roll": {reverted(0).mark("x"), Nothing},
+		"the end of the rollout is awaited":                     {reverted(0).with(underWay), AwaitRest},
+		"but not for ever":                                      {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), AskPods},
+		"then the pods are asked":                               {reverted(0), AskPods},
+		"its status may be about the template before":           {reverted(0).with(unobserved), AwaitRest},
+		"that is not waited for for ever either":                {reverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), AskPods},
+		"nobody saw the template change, so it may be long ago": {reverted(0).with(unobserved).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
+		"all are younger: somebody rolled it":                   {reverted(0).pods(2, 61), Nothing},
+		"one is older":                                          {reverted(0).pods(2, 60), Reload},
+		"there are none":                                        {reverted(0).pods(0, 0), Nothing},
+		"every mark was taken away":                             {reverted(StepAnnotation).pods(2, 60), Nothing},
+		"the marks of the latest reload stand: it did roll":     {reverted(0).mark("x"), Nothing},
 		"the time of the restart was taken away, which no template shows": {reverted(StepRestartFirst).with(func(f *Facts) {
 			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy.rollout = false, true, RolloutRestart
 		}), AskPods},

@@ -69,9 +69,10 @@ type Workload struct {
 	// others borrow is not pausable: it would hold none of their pods.
 	Custom, Restartable, Pausable bool
 	Pause                         Pause
-	// AtRest tells that all of its pods are of the present template.
-	AtRest   bool
-	Progress Progress
+	// AtRest tells that all of its pods are of the present template. Unobserved
+	// tells that this may be about the one before: its status names no generation.
+	AtRest, Unobserved bool
+	Progress           Progress
 	// Runs is nil for a workload whose pods are to be there all the time.
 	Runs *Runs
 	Tool Tool

@@ -16,6 +16,12 @@ func atRest(w reload.Workload) reload.Workload {
 	return w
 }
 
+// unobserved is at rest by a status that does not tell of which template that is said.
+func unobserved(w reload.Workload) reload.Workload {
+	w.Unobserved = true
+	return atRest(w)
+}
+
 func TestATemplateOfWhichPodsMayBeLeftIsOneThatCameBack(t *testing.T) {
 	one := func(version int) reload.Workload { return deployment("web", "one", version, auto, "true") }
 	two := func(version int) reload.Workload { return deployment("web", "two", version, auto, "true") }
@@ -52,6 +58,23 @@ func TestATemplateOfWhichPodsMayBeLeftIsOneThatCameBack(t *testing.T) {
 			s.PutWorkload(atRest(one(1)), live)
 			s.PutWorkload(atRest(one(5)), inASnap)
 			return true
+		}, false},
+		"it came back under a status that says nothing of the template": {func(s *State) bool {
+			s.PutWorkload(unobserved(one(1)), inASnap)
+			s.PutAnswer(unobserved(two(2)))
+			return s.PutWorkload(unobserved(one(3)), live)
+		}, true},
+		"the same, after a gap": {func(s *State) bool {
+			s.PutWorkload(unobserved(one(1)), inASnap)
+			s.PutAnswer(unobserved(two(2)))
+			s.PutWorkload(unobserved(two(3)), inASnap)
+			return s.PutWorkload(unobserved(one(4)), live)
+		}, true},
+		"another one came under such a status": {func(s *State) bool {
+			s.PutWorkload(unobserved(one(1)), inASnap)
+			s.PutAnswer(unobserved(two(2)))
+			s.PutWorkload(unobserved(two(3)), inASnap)
+			return s.PutWorkload(unobserved(deployment("web", "three", 4, auto, "true")), live)
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -152,7 +152,7 @@ func (s *State) borrowed(key reload.WorkloadKey, version uint64, live bool) bool
 	if !before.equal(next) {
 		s.forgetGone(key.Namespace, before)
 	}
-	if w.AtRest {
+	if w.AtRest && !w.Unobserved {
 		known.seen.Recent, known.seen.Whole = []reload.Digest{known.revision}, true
 	}
 	return differs || rests

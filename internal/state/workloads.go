@@ -109,8 +109,13 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 	if same {
 		next.seen.ComparedAt = known.seen.ComparedAt
 	}
-	if w.AtRest {
+	switch {
+	case w.AtRest && (!same || !w.Unobserved):
 		next.seen.Recent, next.seen.Whole = []reload.Digest{revision}, true
+	case w.Unobserved && same && !live:
+		// It would never be known to be at rest again.
+		next.seen.Recent, next.seen.Whole = known.seen.Recent, known.seen.Whole
+		next.mayHave(revision)
 	}
 	if ok {
 		s.index.unlink(w.Key, known.links)
@@ -135,6 +140,11 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 func (w *workload) changeTemplate(revision reload.Digest, version uint64) {
 	w.seen.Template = version
 	w.seen.Returned = w.seen.MayHavePods(revision)
+	w.mayHave(revision)
+}
+
+// mayHave notes a revision that pods may be of.
+func (w *workload) mayHave(revision reload.Digest) {
 	if !slices.Contains(w.seen.Recent, revision) {
 		w.seen.Recent = append(slices.Clone(w.seen.Recent), revision)
 	}

@@ -74,6 +74,40 @@ func TestALedgerIsOlderByReloadsThenByWrites(t *testing.T) {
 	}
 }
 
+func TestALedgerThatFollowsOnOthers(t *testing.T) {
+	text := func(l Ledger) string {
+		if l.UID == "" {
+			l.UID = "uid-1"
+		}
+		return l.String()
+	}
+	first, second := text(Ledger{Counter: 3, Writes: 9}), text(Ledger{Counter: 3, Writes: 10})
+	for about, tc := range map[string]struct {
+		standing string
+		others   []string
+		want     bool
+	}{
+		"the next one":                           {second, []string{first}, true},
+		"the first":                              {first, []string{"", ""}, true},
+		"the same again":                         {first, []string{first}, true},
+		"one that was set back":                  {first, []string{second}, false},
+		"the same, when it was absent":           {first, []string{"", second}, false},
+		"none":                                   {"", []string{first}, false},
+		"none, as before":                        {"", []string{""}, false},
+		"what is no ledger":                      {"{", []string{first}, false},
+		"one in place of that":                   {first, []string{"{"}, true},
+		"that of another object":                 {text(Ledger{UID: "other", Counter: 4}), []string{first}, false},
+		"one in place of that of another object": {first, []string{text(Ledger{UID: "other", Counter: 4})}, true},
+		"that of another instance":               {text(Ledger{Instance: "other", Counter: 4}), []string{first}, false},
+		"one that a newer version has written":   {`{"v":99,"uid":"uid-1"}`, []string{first}, false},
+	} {
+		w := Workload{UID: "uid-1", LedgerText: tc.standing}
+		if got := w.LedgerFollows(tc.others...); got != tc.want {
+			t.Errorf("%s: got %t", about, got)
+		}
+	}
+}
+
 func TestTheEntryOfADeletedSourceThatAnExpressionNamesStays(t *testing.T) {
 	s := web().ledger(func(l *Ledger) { l.Entries[LocalKey{ConfigMap, "pat-a"}] = digestOf("A") }).cmSeen("two", 120)
 	s.f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().ConfigMap: "pat-.*"}, nil, DefaultNames())

@@ -41,7 +41,7 @@ func (f *Facts) known() base {
 		return base{ledger: standing, err: err}
 	}
 	ours, oursErr := readLedger(f.Remembered, &f.Workload)
-	if oursErr != nil || err == nil && !standing.olderThan(ours) && standing.Instance == ours.Instance {
+	if oursErr != nil || err == nil && standing.follows(ours) {
 		return base{ledger: standing, err: err}
 	}
 	return base{ledger: ours, restore: true}

@@ -120,6 +120,10 @@ func written(letters string, version int, second int64) reload.Source {
 
 func TestWhenAContentLeft(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	ledger := func(counter int64) string { return reload.Ledger{UID: "web", Counter: counter}.String() }
+	web := func(version int, ledger string) reload.Workload {
+		return deployment("web", "cm", version, auto, "true", reload.LedgerAnnotation, ledger)
+	}
 	for name, tc := range map[string]struct {
 		puts func(s *State)
 		want reload.Left
@@ -150,9 +154,36 @@ func TestWhenAContentLeft(t *testing.T) {
 			s.Compared(&f)
 		}, reload.Left{Version: 8}},
 		"another instance has compared": {func(s *State) {
+			s.PutWorkload(web(6, ledger(1)), live)
 			s.PutSource(written("xy", 7, 70), live)
-			s.PutWorkload(deployment("web", "cm", 8, auto, "true", reload.LedgerAnnotation, "theirs"), live)
+			s.PutWorkload(web(8, ledger(2)), live)
 		}, reload.Left{}},
+		"another instance has compared for the first time": {func(s *State) {
+			s.PutSource(written("xy", 7, 70), live)
+			s.PutWorkload(web(8, ledger(1)), live)
+		}, reload.Left{}},
+		"the ledger was set back": {func(s *State) {
+			s.PutWorkload(web(6, ledger(2)), live)
+			s.PutSource(written("xy", 7, 70), live)
+			s.PutWorkload(web(8, ledger(1)), live)
+		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		"the ledger was taken away": {func(s *State) {
+			s.PutWorkload(web(6, ledger(2)), live)
+			s.PutSource(written("xy", 7, 70), live)
+			s.PutWorkload(web(8, ""), live)
+		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		"the ledger was taken away, and put back as it was before": {func(s *State) {
+			w := web(6, ledger(2))
+			s.PutWorkload(w, live)
+			s.Remember(&w, ledger(2))
+			s.PutSource(written("xy", 7, 70), live)
+			s.PutWorkload(web(8, ""), live)
+			s.PutWorkload(web(9, ledger(1)), live)
+		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		"somebody wrote nonsense": {func(s *State) {
+			s.PutSource(written("xy", 7, 70), live)
+			s.PutWorkload(web(8, "nonsense"), live)
+		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)

@@ -80,9 +80,9 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 		unselected := s.leftUnselected(known)
 		switch {
 		case known.LedgerText == w.LedgerText:
-		case known.sending.text == w.LedgerText:
+		case w.LedgerText != "" && known.sending.text == w.LedgerText:
 			next.compare(s, known.sending.versions)
-		default:
+		case w.LedgerFollows(known.LedgerText, known.remembered):
 			// Another instance has written it, and so has compared what was there before.
 			next.compared, next.left = true, maps.Clone(known.left)
 			maps.DeleteFunc(next.left, func(_ reload.LocalKey, l reload.Left) bool { return l.Version <= version })

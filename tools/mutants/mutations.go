@@ -154,8 +154,8 @@ func mutations() []mutation {
 		},
 		{
 			what: "a ledger that was set back is believed",
-			file: "internal/reload/find.go",
-			from: "err == nil && !standing.olderThan(ours) &&", to: "err == nil &&",
+			file: "internal/reload/ledger.go",
+			from: "return !l.olderThan(other) &&", to: "return",
 			in: core, tests: "^Test",
 		},
 		{

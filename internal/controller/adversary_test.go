@@ -338,7 +338,7 @@ func TestWhatIsGoneLeavesNothingInMemory(t *testing.T) {
 		s.deployments().del(inShop(name), "")
 		s.configMaps().del(inShop(name), "")
 	}
-	if left := len(s.supposed) + len(s.restored) + len(s.turns) + len(s.newcomers) + len(s.queue.tries); left != 0 {
+	if left := len(s.supposed) + len(s.restored) + len(s.turns) + len(s.newcomers) + len(s.setBack) + len(s.queue.tries); left != 0 {
 		t.Errorf("%d entries are left of 100 workloads that came and went", left)
 	}
 }

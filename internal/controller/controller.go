@@ -172,6 +172,8 @@ type Controller struct {
 	restored map[reload.WorkloadKey]restored
 	// awaiting is since when the end of a rollout is waited for.
 	awaiting map[reload.WorkloadKey]time.Time
+	// setBack is since when workloads are known as they were before our latest write.
+	setBack map[reload.WorkloadKey]time.Time
 	// following are the reloads that have not come to their end.
 	following map[reload.WorkloadKey]*followed
 	// tooNew are the workloads of which was told that their ledger cannot be read.
@@ -239,6 +241,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		supposed:   map[reload.WorkloadKey]string{},
 		restored:   map[reload.WorkloadKey]restored{},
 		awaiting:   map[reload.WorkloadKey]time.Time{},
+		setBack:    map[reload.WorkloadKey]time.Time{},
 		following:  map[reload.WorkloadKey]*followed{},
 		tooNew:     map[reload.WorkloadKey]types.UID{},
 		besides:    map[reload.WorkloadKey]types.UID{},

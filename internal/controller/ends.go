@@ -30,6 +30,9 @@ func (c *Controller) lookAfter(ctx context.Context, key reload.WorkloadKey) {
 	switch {
 	case !ok:
 		return
+	case there && c.behind(&w):
+		c.ends.add(key, watchAgain, watchAgain)
+		return
 	case !there, !f.Stands(&w), !c.followable(&w):
 		c.unfollow(key, f)
 		return

@@ -77,6 +77,11 @@ func (c *Controller) followUp(key reload.WorkloadKey) {
 		return
 	}
 	w, there := c.state.Workload(key)
+	if there && c.isBehind(&w) {
+		c.mu.Unlock()
+		c.ends.add(key, watchAgain, watchAgain)
+		return
+	}
 	if !there || !f.Stands(&w) {
 		delete(c.following, key)
 		c.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
 // told keeps what is told of the ends of reloads.
@@ -30,10 +31,11 @@ func (r told) NotRolled(_ *reload.Workload, o reload.Outcome) {
 	*r.lines = append(*r.lines, fmt.Sprintf("not rolled: %s, %d of %d", o.Cause, o.Old, o.All))
 }
 
-// road is a stage with a Deployment whose reload is followed.
+// road is a stage with a Deployment whose reload is followed. Before is how that stood until then, at rest.
 type road struct {
 	*stage
-	lines []string
+	lines  []string
+	before simapi.Object
 }
 
 func newRoad(t *testing.T) *road {
@@ -43,12 +45,25 @@ func newRoad(t *testing.T) *road {
 	r.add("web", true, "")
 	r.status(3, 3, 3)
 	r.play(time.Minute)
+	before := r.stands().(*appsv1.Deployment).DeepCopy()
+	before.Status.ObservedGeneration = before.Generation
+	r.before = before
 	r.edit("web", "2")
 	r.play(2 * time.Second)
 	if r.Following() != 1 || r.askedAfter != 0 {
 		t.Fatalf("%d are followed, pods were asked for %d times", r.Following(), r.askedAfter)
 	}
 	return r
+}
+
+// stands is the Deployment as the API server has it.
+func (r *road) stands() simapi.Object {
+	r.Helper()
+	obj, err := r.server.Get("deployments", inShop("web"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return obj
 }
 
 // status is what the Deployment's controller says of what it has seen last.
@@ -63,10 +78,7 @@ func (r *road) status(total, updated, available int32) {
 // pods are what there is: of the reload as many as of the template, and others.
 func (r *road) pods(old, updated int, troubles ...func(*corev1.Pod)) {
 	r.Helper()
-	obj, err := r.server.Get("deployments", inShop("web"))
-	if err != nil {
-		r.Fatal(err)
-	}
+	obj := r.stands()
 	r.running = nil
 	for i := range old + updated {
 		pod := &corev1.Pod{

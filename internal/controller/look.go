@@ -37,6 +37,11 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 		c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedLeft})
 		return
 	}
+	if c.behind(w) {
+		c.queue.add(key, watchAgain, watchAgain)
+		c.looked(key, began, Look{Result: Requeued})
+		return
+	}
 	c.reportLate(w)
 	// A write that is given up may land all the same: its version then keeps it from undoing anything.
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
@@ -319,6 +324,7 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 	delete(c.supposed, key)
 	delete(c.restored, key)
 	delete(c.awaiting, key)
+	delete(c.setBack, key)
 	delete(c.following, key)
 	delete(c.tooNew, key)
 	delete(c.besides, key)

@@ -53,6 +53,10 @@ func (c *Controller) resumeAll(ctx context.Context, stop <-chan struct{}) {
 // matter: what it has paused it lets go on.
 func (c *Controller) lookAtPause(ctx context.Context, key reload.WorkloadKey) {
 	w, there := c.state.Workload(key)
+	if there && c.behind(&w) {
+		c.pauses.add(key, watchAgain, watchAgain)
+		return
+	}
 	if !there || c.opts.DryRun || w.Deleting || c.state.Terminating(key.Namespace) || !w.Pause.Ours() && !w.Pause.Leftover() {
 		c.pauses.succeeded(key)
 		return

@@ -25,6 +25,8 @@ type workload struct {
 	compared bool
 	// sending is the ledger of the latest write that was begun. It may arrive by its answer or by the watch alone.
 	sending sending
+	// answered is the version of the latest answer to a write of ours.
+	answered uint64
 }
 
 type own struct {
@@ -60,6 +62,27 @@ func (s *State) PutAnswer(w reload.Workload) {
 	defer s.mu.Unlock()
 	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {
 		s.putWorkload(w, true)
+		now := s.workloads[w.Key]
+		now.answered = max(now.answered, VersionOf(w.ResourceVersion))
+	}
+}
+
+// Behind tells that what is known of a workload is from before our latest write. A snapshot that was taken before that may be
+// put after its answer, and what goes on from there brings the newer version again.
+func (s *State) Behind(w *reload.Workload) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	known, ok := s.workloads[w.Key]
+	version := VersionOf(w.ResourceVersion)
+	return ok && known.UID == w.UID && version != 0 && version < known.answered
+}
+
+// GoneBack says that the newer version does not come: the API server was set back.
+func (s *State) GoneBack(key reload.WorkloadKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.workloads[key]; ok {
+		known.answered = 0
 	}
 }
 
@@ -75,7 +98,7 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 	w = s.lent(w)
 	next := &workload{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
 	if same {
-		next.remembered = known.remembered
+		next.remembered, next.answered = known.remembered, known.answered
 		next.left, next.compared, next.sending = known.left, known.compared, known.sending
 		unselected := s.leftUnselected(known)
 		switch {

@@ -16,6 +16,7 @@ const (
 	histories  = "^TestHistories$"
 	intake     = "./internal/intake"
 	core       = "./internal/reload"
+	known      = "./internal/state"
 )
 
 func mutations() []mutation {
@@ -120,7 +121,7 @@ func mutations() []mutation {
 			what: "an answer brings a workload back that was deleted meanwhile",
 			file: "internal/state/workloads.go",
 			from: "	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {\n		s.putWorkload(w, true)", to: "	{\n		s.putWorkload(w, true)",
-			in: "./internal/state", tests: "AnAnswer",
+			in: known, tests: "AnAnswer",
 		},
 		{
 			what: "a template whose marks alone were changed does not count as rolled",
@@ -229,6 +230,54 @@ func mutations() []mutation {
 			file: "internal/controller/ends.go",
 			from: "	if c.following[key] != f || f.told[cause] {", to: "	if c.following[key] != f {",
 			in: controller, tests: "ThatIsStuck",
+		},
+		{
+			what: "a source that was there when its workload was compared counts as made later",
+			file: "internal/reload/came_and_gone.go",
+			from: "c.Seen.Created > f.Seen.ComparedAt", to: "c.Seen.Created > 0",
+			in: core, tests: "^TestASourceThatIsMade$",
+		},
+		{
+			what: "what was known when a workload was compared is not noted",
+			file: "internal/state/workloads.go",
+			from: "	known.seen.ComparedAt = f.Version\n	if f.Pods", to: "	if f.Pods",
+			in: controller, tests: "AboutASecond",
+		},
+		{
+			what: "a status that names no generation ends a rollout",
+			file: "internal/state/workloads.go",
+			from: "	case w.AtRest && (!same || !w.Unobserved):", to: "	case w.AtRest:",
+			in: known, tests: "CameBack",
+		},
+		{
+			what: "pods are asked as soon as such a status says that all are of the template",
+			file: "internal/reload/find.go",
+			from: "stale := f.Workload.Unobserved && f.Seen.Template != 0", to: "stale := false",
+			in: core, tests: "^TestATemplateThatCameBack$",
+		},
+		{
+			what: "a ledger that was taken away or set back counts as a comparison",
+			file: "internal/state/workloads.go",
+			from: "		case w.LedgerFollows(known.LedgerText, known.remembered):", to: "		default:",
+			in: known, tests: "WhenAContentLeft",
+		},
+		{
+			what: "a ledger that was taken away counts as one that we are writing",
+			file: "internal/state/workloads.go",
+			from: "w.LedgerText != \"\" && known.sending.text == w.LedgerText", to: "known.sending.text == w.LedgerText",
+			in: known, tests: "WhenAContentLeft",
+		},
+		{
+			what: "a snapshot from before a reload ends what follows it",
+			file: "internal/controller/behind.go",
+			from: "	if !c.state.Behind(w) {", to: "	if true || !c.state.Behind(w) {",
+			in: controller, tests: "ASnapshotFromBefore",
+		},
+		{
+			what: "a storage that was set back is never believed",
+			file: "internal/controller/behind.go",
+			from: "	if c.clock.Since(since) < watchTakes {", to: "	if c.clock.Since(since) >= 0 {",
+			in: controller, tests: "SetBackBehind",
 		},
 	}
 }

@@ -31,7 +31,7 @@ func (c *Controller) lookAfter(ctx context.Context, key reload.WorkloadKey) {
 	case !ok:
 		return
 	case there && c.behind(&w):
-		c.ends.add(key, watchAgain, watchAgain)
+		c.ends.later(key, watchAgain)
 		return
 	case !there, !f.Stands(&w), !c.followable(&w):
 		c.unfollow(key, f)

@@ -79,7 +79,7 @@ func (c *Controller) followUp(key reload.WorkloadKey) {
 	w, there := c.state.Workload(key)
 	if there && c.isBehind(&w) {
 		c.mu.Unlock()
-		c.ends.add(key, watchAgain, watchAgain)
+		c.ends.later(key, watchAgain)
 		return
 	}
 	if !there || !f.Stands(&w) {

@@ -38,7 +38,7 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 		return
 	}
 	if c.behind(w) {
-		c.queue.add(key, watchAgain, watchAgain)
+		c.queue.later(key, watchAgain)
 		c.looked(key, began, Look{Result: Requeued})
 		return
 	}

@@ -54,7 +54,7 @@ func (c *Controller) resumeAll(ctx context.Context, stop <-chan struct{}) {
 func (c *Controller) lookAtPause(ctx context.Context, key reload.WorkloadKey) {
 	w, there := c.state.Workload(key)
 	if there && c.behind(&w) {
-		c.pauses.add(key, watchAgain, watchAgain)
+		c.pauses.later(key, watchAgain)
 		return
 	}
 	if !there || c.opts.DryRun || w.Deleting || c.state.Terminating(key.Namespace) || !w.Pause.Ours() && !w.Pause.Leftover() {

@@ -1,0 +1,35 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// restoreEvery is how often a ledger that somebody keeps taking away is put back. In between ours is kept in memory, so
+// that nobody is fought with.
+const restoreEvery = time.Hour
+
+func (c *Controller) mayRestore(w *reload.Workload) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	last, ok := c.restored[w.Key]
+	left := last.at.Add(restoreEvery).Sub(now)
+	if !ok || left <= 0 {
+		return true
+	}
+	c.queue.later(w.Key, left)
+	if !last.told {
+		last.told = true
+		c.restored[w.Key] = last
+		c.report.LedgerTaken(w, last.at)
+	}
+	return false
+}
+
+// restored is when a ledger was put back, and whether it was told since that it was taken away again.
+type restored struct {
+	at   time.Time
+	told bool
+}

@@ -29,7 +29,7 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"but not for ever":                                      {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), AskPods},
 		"then the pods are asked":                               {reverted(0), AskPods},
 		"its status may be about the template before":           {reverted(0).with(unobserved), AwaitRest},
-		"that is not waited for for ever either":                {reverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), AskPods},
+		"that is not waited for without an end either":          {reverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), AskPods},
 		"nobody saw the template change, so it may be long ago": {reverted(0).with(unobserved).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
 		"all are younger: somebody rolled it":                   {reverted(0).pods(2, 61), Nothing},
 		"one is older":                                          {reverted(0).pods(2, 60), Reload},

@@ -154,7 +154,7 @@ mutants: preflight ## Break the engine on purpose, one way at a time: each has t
 ##@ Measure
 .PHONY: bench bench-check
 
-bench: linux preflight ## What it costs, beside limits and targets (an hour; JSON=file, PICTURE=file, PEER="command line", BENCH="-only=storm …")
+bench: linux preflight ## What it costs, beside limits and targets (half an hour at least; JSON=file, PICTURE=file, PEER="command line", BENCH="-only=storm …")
 	@$(GO_SH) build -o bin/bench ./bench
 	@bin/bench $(if $(JSON),-json='$(JSON)') $(if $(PICTURE),-picture='$(PICTURE)') $(if $(PEER),-peer='$(PEER)') $(BENCH)
 

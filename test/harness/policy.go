@@ -73,6 +73,25 @@ func movePolicy(obj *unstructured.Unstructured, from, to string) {
 	}
 }
 
+// TakePolicyAway deletes the admission policy that came with a controller, which has ended. As long as one stands, the API server
+// asks it about every write to the cluster, and those of a hundred tests together cost it more than all else.
+func (n *Namespace) TakePolicyAway(ctx context.Context, m *Manifest) error {
+	for _, obj := range m.objectsFor(n.Name) {
+		if !isPolicy(obj) {
+			continue
+		}
+		gvk := obj.GroupVersionKind()
+		resource, err := n.resource(gvk.GroupKind(), gvk.Version)
+		if err == nil {
+			err = resource.Delete(ctx, obj.GetName(), metav1.DeleteOptions{})
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("take %s %s away: %w", obj.GetKind(), obj.GetName(), err)
+		}
+	}
+	return nil
+}
+
 // As is how to ask the API server under the name of a ServiceAccount of the namespace, and with its rights.
 func (n *Namespace) As(account string) *rest.Config {
 	config := rest.CopyConfig(n.cluster.Config())

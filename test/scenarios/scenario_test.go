@@ -187,12 +187,16 @@ func (s *scenario) end(t testscript.T) {
 	if s.receiver != nil {
 		defer s.receiver.Close()
 	}
-	if !s.running {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
 	defer cancel()
-	if err := errors.Join(s.stop(ctx), s.sentRight()); err != nil && !s.failed {
+	var err error
+	if s.running {
+		err = errors.Join(s.stop(ctx), s.sentRight())
+	}
+	if s.installation != nil {
+		err = errors.Join(err, s.ns.TakePolicyAway(ctx, s.setting.manifest))
+	}
+	if err != nil && !s.failed {
 		t.Fatal(fmt.Sprintf("at the end of the scenario: %v\n\n%s", err, s.report()))
 	}
 }

@@ -87,23 +87,17 @@ func curveRows(sheets []*sheet, crowds []int, changes int) []row {
 	}
 	for i, sh := range sheets {
 		at := fmt.Sprintf(", of %d", crowds[i])
-		for _, name := range []string{"p50", "p99"} {
-			took := figure(name+at, "ms", sh.values[name])
-			if l, ok := sh.limits[name]; ok {
-				took = took.against(over(l.values), l.is)
-			}
-			rows = append(rows, took)
-		}
 		rows = append(rows,
+			sh.figure("p50", "p50"+at),
+			sh.figure("p99", "p99"+at),
 			figure("processor time"+at, "ms", perChange(sh)),
-			figure("peak"+at, "MiB", sh.values[peakRow]),
-			figure("memory"+at, "MiB", sh.values[endRow]))
+			sh.figure(peakRow, "peak"+at),
+			sh.figure(endRow, "memory"+at))
 	}
 	first, last := sheets[0], sheets[len(sheets)-1]
 	fewest := fmt.Sprintf("with %d workloads", crowds[0])
 	rows = append(rows,
 		figure(curveCPURow, "ms", perChange(last)).against(over(perChange(first)), fewest),
 		figure(curveTimeRow, "ms", last.values["p50"]).against(over(first.values["p50"]), fewest))
-	rolled := figure(rolloutsRow, "", last.values[rolloutsRow]).against(over(last.limits[rolloutsRow].values), "one each")
-	return append(append(rows, rolled), last.requestRows()...)
+	return append(append(rows, last.figure(rolloutsRow, rolloutsRow)), last.requestRows()...)
 }

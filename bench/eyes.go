@@ -198,6 +198,16 @@ func (e *eyes) awaitObserved(ctx context.Context, names ...string) error {
 	})
 }
 
+// first is when a Deployment first rolled since begin, if it has.
+func (e *eyes) first(name string) (at time.Time, rolled bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if times := e.rollouts[name]; len(times) > 0 {
+		return times[0].at, true
+	}
+	return time.Time{}, false
+}
+
 // times is how often a Deployment has rolled since begin.
 func (e *eyes) times(name string) int {
 	e.mu.Lock()

@@ -86,22 +86,36 @@ func (s *stage) fanOutOnce(ctx context.Context, sh *sheet, nth int) error {
 		return err
 	}
 	answered := time.Now()
-	if err := s.awaitRollouts(ctx, s.opts.fan); err != nil {
-		return err
-	}
-	if err := s.awaitRest(ctx, s.eyes, work); err != nil {
-		return err
-	}
-	used, err := w.end(ctx, s.opts.fan)
+	used, err := s.finish(ctx, w, s.opts.fan, s.opts.fan)
 	if err != nil {
 		return err
 	}
+	return s.addOnce(sh, used, reloads(s.opts.fan), s.opts.fan, answered, func(string) time.Time { return answered })
+}
+
+// finish waits until so many workloads have rolled, Kubernetes has come to rest, and there are so many Events, and returns what
+// was used.
+func (s *stage) finish(ctx context.Context, w *window, workloads, events int) (spent, error) {
+	if err := s.awaitRollouts(ctx, workloads); err != nil {
+		return spent{}, err
+	}
+	if err := s.awaitRest(ctx, s.eyes, work); err != nil {
+		return spent{}, err
+	}
+	return w.end(ctx, events)
+}
+
+// addOnce adds what was used and seen of so many workloads that had to roll once each. Moment is from when the time of each
+// counts; without it there are no percentiles.
+func (s *stage) addOnce(sh *sheet, used spent, least requests, workloads int, began time.Time, moment func(name string) time.Time) error {
 	seen := s.eyes.seen()
-	sh.addFirstAndLast(seen, answered)
-	sh.addLatencies(s.eyes.since(func(string) time.Time { return answered }))
-	s.addRollouts(sh, s.opts.fan)
-	sh.addSpent(used, reloads(s.opts.fan))
-	return s.right(seen.check(s.opts.fan))
+	sh.addFirstAndLast(seen, began)
+	if moment != nil {
+		sh.addLatencies(s.eyes.since(moment))
+	}
+	s.addRollouts(sh, workloads)
+	sh.addSpent(used, least)
+	return s.right(seen.check(workloads))
 }
 
 // addRollouts adds how many were seen, beside the least that is right.

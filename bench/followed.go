@@ -29,21 +29,11 @@ func followed(ctx context.Context, s *stage) ([]section, error) {
 		if err := inParallel(ctx, names, func(ctx context.Context, name string) error { return s.edit(ctx, work, name, n) }); err != nil {
 			return nil, err
 		}
-		if err := s.awaitRollouts(ctx, len(names)); err != nil {
-			return nil, err
-		}
-		if err := s.awaitRest(ctx, s.eyes, work); err != nil {
-			return nil, err
-		}
-		used, err := w.end(ctx, perRollout*len(names))
+		used, err := s.finish(ctx, w, len(names), perRollout*len(names))
 		if err != nil {
 			return nil, err
 		}
-		seen := s.eyes.seen()
-		sh.addFirstAndLast(seen, began)
-		s.addRollouts(sh, len(names))
-		sh.addSpent(used, followedReloads(len(names)))
-		if err := s.right(seen.check(len(names))); err != nil {
+		if err := s.addOnce(sh, used, followedReloads(len(names)), len(names), began, nil); err != nil {
 			return nil, err
 		}
 	}

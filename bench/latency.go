@@ -105,13 +105,8 @@ func (s *stage) editOne(ctx context.Context, name string, nth int) (took time.Du
 		return 0, 0, err
 	}
 	// Of another workload it is a late rollout of a peer.
-	for _, one := range s.eyes.since(func(of string) time.Time {
-		if of != name {
-			return time.Time{}
-		}
-		return answered
-	}) {
-		took = one
+	if at, rolled := s.eyes.first(name); rolled {
+		took = at.Sub(answered)
 	}
 	return took, s.eyes.times(name), s.right(s.eyes.checkOnly(name))
 }
@@ -139,9 +134,7 @@ func (b *bare) patchOne(ctx context.Context, name string) (answer, sight time.Du
 // checkOnly fails if anything but one rollout of one workload was seen since begin.
 func (e *eyes) checkOnly(name string) error {
 	seen := e.seen()
-	e.mu.Lock()
-	times := len(e.rollouts[name])
-	e.mu.Unlock()
+	times := e.times(name)
 	if seen.rollouts != 1 || times != 1 {
 		return fmt.Errorf("the work was not done right: %s had to roll once, and did so %d times; all workloads together rolled %d times", name, times, seen.rollouts)
 	}

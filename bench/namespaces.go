@@ -59,27 +59,16 @@ func namespaces(ctx context.Context, s *stage) ([]section, error) {
 			return nil, err
 		}
 		edits := time.Since(began)
-		if err := s.awaitRollouts(ctx, len(edited)); err != nil {
-			return nil, err
-		}
-		if err := s.awaitRest(ctx, s.eyes, work); err != nil {
-			return nil, err
-		}
-		used, err := w.end(ctx, len(edited))
+		used, err := s.finish(ctx, w, len(edited), len(edited))
 		if err != nil {
 			return nil, err
 		}
-		seen := s.eyes.seen()
-		sh.addFirstAndLast(seen, began)
 		sh.beside(lastRow, "the edits alone", edits.Seconds())
-		sh.addLatencies(s.eyes.since(func(name string) time.Time {
+		if err := s.addOnce(sh, used, reloads(len(edited)), len(edited), began, func(name string) time.Time {
 			at, _ := answered.Load(name)
 			moment, _ := at.(time.Time)
 			return moment
-		}))
-		s.addRollouts(sh, len(edited))
-		sh.addSpent(used, reloads(len(edited)))
-		if err := s.right(seen.check(len(edited))); err != nil {
+		}); err != nil {
 			return nil, err
 		}
 	}

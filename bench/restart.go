@@ -33,23 +33,12 @@ func restart(ctx context.Context, s *stage) ([]section, error) {
 		if err := s.launch(); err != nil {
 			return nil, err
 		}
-		if err := s.awaitRollouts(ctx, len(names)); err != nil {
-			return nil, err
-		}
-		if err := s.awaitRest(ctx, s.eyes, work); err != nil {
-			return nil, err
-		}
-		w := window{counted: counted, pid: s.controller.PID(), began: began}
-		used, err := w.end(ctx, perRollout*len(names))
+		w := &window{counted: counted, pid: s.controller.PID(), began: began}
+		used, err := s.finish(ctx, w, len(names), perRollout*len(names))
 		if err != nil {
 			return nil, err
 		}
-		seen := s.eyes.seen()
-		sh.addFirstAndLast(seen, began)
-		sh.addLatencies(s.eyes.since(func(string) time.Time { return began }))
-		s.addRollouts(sh, len(names))
-		sh.addSpent(used, followedReloads(len(names)))
-		if err := s.right(seen.check(len(names))); err != nil {
+		if err := s.addOnce(sh, used, followedReloads(len(names)), len(names), began, func(string) time.Time { return began }); err != nil {
 			return nil, err
 		}
 	}

@@ -180,13 +180,18 @@ func (sh *sheet) rows() []row {
 func (sh *sheet) figures() []row {
 	var rows []row
 	for _, name := range sh.names {
-		r := figure(name, sh.units[name], sh.values[name])
-		if l, ok := sh.limits[name]; ok {
-			r = r.against(over(l.values), l.is)
-		}
-		rows = append(rows, r)
+		rows = append(rows, sh.figure(name, name))
 	}
 	return rows
+}
+
+// figure is one of them, under a name of its own, beside its limit if it has one.
+func (sh *sheet) figure(name, as string) row {
+	r := figure(as, sh.units[name], sh.values[name])
+	if l, ok := sh.limits[name]; ok {
+		r = r.against(over(l.values), l.is)
+	}
+	return r
 }
 
 // requestRows are the requests by verb and resource, and those that a reload does not need.

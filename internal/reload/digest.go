@@ -151,11 +151,11 @@ func newEncoder(h hash.Hash) *encoder {
 // begin separates what is hashed for one purpose from all other purposes.
 func (e *encoder) begin(purpose byte) {
 	e.Reset()
-	e.Write(append(append(e.chunk[:0], "reroll"...), DigestFormat, purpose))
+	e.Write(append(e.chunk[:0], beginning(purpose)...))
 }
 
 func (e *encoder) number(n int) {
-	e.Write(binary.BigEndian.AppendUint64(e.chunk[:0], uint64(n))) //nolint:gosec // a length
+	e.Write(brief(e.chunk[:0]).number(n))
 }
 
 func (e *encoder) text(s string) {
@@ -169,6 +169,24 @@ func (e *encoder) stream(s string) {
 		e.Write(e.chunk[:n])
 		s = s[n:]
 	}
+}
+
+// brief is the same encoding of what is short: put together and hashed at once, it
+// needs no memory but its own. Several are made of each workload that comes.
+type brief []byte
+
+// beginning is what an encoding for one purpose starts with.
+func beginning(purpose byte) brief { return brief{'r', 'e', 'r', 'o', 'l', 'l', DigestFormat, purpose} }
+
+func (b brief) number(n int) brief {
+	return binary.BigEndian.AppendUint64(b, uint64(n)) //nolint:gosec // a length
+}
+
+func (b brief) text(s string) brief { return append(b.number(len(s)), s...) }
+
+func (b brief) digest() Digest {
+	sum := sha256.Sum256(b)
+	return Digest(sum[:len(Digest{})])
 }
 
 // content sorts the items and returns the digest of all of them and of each.

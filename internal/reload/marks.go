@@ -2,7 +2,6 @@ package reload
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"slices"
 	"strings"
 	"time"
@@ -60,28 +59,24 @@ func (m Marks) left(step Step) Digest {
 	if !step.restarts() {
 		return template
 	}
-	e := newEncoder(sha256.New())
-	e.begin('R')
-	e.Write(template[:])
-	e.text(m.RestartAt)
-	return Digest(e.Sum(nil)[:len(Digest{})])
+	return append(beginning('R'), template[:]...).text(m.RestartAt).digest()
 }
 
 // digest stands for all in the pod template, in whatever order the variables are.
 func (m Marks) digest() Digest {
-	env := slices.SortedFunc(slices.Values(m.Env), func(a, b EnvMark) int {
-		return cmp.Or(strings.Compare(a.Container, b.Container), strings.Compare(a.Variable, b.Variable), strings.Compare(a.Value, b.Value))
-	})
-	e := newEncoder(sha256.New())
-	e.begin('M')
-	e.text(m.ReloadedFrom)
-	e.text(m.Rolled)
-	for _, mark := range env {
-		e.text(mark.Container)
-		e.text(mark.Variable)
-		e.text(mark.Value)
+	env := m.Env
+	if order := compareEnvMarks; !slices.IsSortedFunc(env, order) {
+		env = slices.SortedFunc(slices.Values(env), order)
 	}
-	return Digest(e.Sum(nil)[:len(Digest{})])
+	b := beginning('M').text(m.ReloadedFrom).text(m.Rolled)
+	for _, mark := range env {
+		b = b.text(mark.Container).text(mark.Variable).text(mark.Value)
+	}
+	return b.digest()
+}
+
+func compareEnvMarks(a, b EnvMark) int {
+	return cmp.Or(strings.Compare(a.Container, b.Container), strings.Compare(a.Variable, b.Variable), strings.Compare(a.Value, b.Value))
 }
 
 // markWriters reads from the managed fields who else wrote marks, and who of them

@@ -19,15 +19,15 @@ const maxValue = 100
 // has written, meant to do something by, and does nothing: a key with a typo, one
 // that belongs on another kind of object, one without effect beside another.
 func problemsOf(kind WorkloadKind, own, template map[string]string, refused []Problem, names Names) []Problem {
-	unused := names.unusedOn(kind)
-	found := slices.DeleteFunc(refused, func(p Problem) bool { return unused[p.Annotation] != "" })
+	found := slices.DeleteFunc(refused, func(p Problem) bool { return names.unusedOn(kind, p.Annotation) != "" })
 	places := []annotations{{values: own}, {values: template, inTemplate: true}}
 	for _, at := range places {
 		for _, key := range slices.Sorted(maps.Keys(at.values)) {
 			right, near := names.nearest(key)
+			unused := names.unusedOn(kind, key)
 			switch {
-			case unused[key] != "":
-				found = append(found, at.problem(key, unused[key]))
+			case unused != "":
+				found = append(found, at.problem(key, unused))
 			case near && names.isOfSource(right):
 				found = append(found, at.problem(key, "does nothing; there is "+right+", which belongs on the ConfigMap or Secret"))
 			case near:
@@ -171,16 +171,17 @@ func problemsOfSource(own map[string]string, names Names) []Problem {
 	return slices.Clip(found[:min(len(found), maxProblems)])
 }
 
-// unusedOn are the keys that do nothing on a kind of workload, with the reason.
-func (n *Names) unusedOn(kind WorkloadKind) map[string]string {
-	unused := map[string]string{}
-	const elsewhere = "does nothing here; it belongs on the ConfigMap or Secret"
-	unused[n.Match], unused[n.Ignore] = elsewhere, elsewhere
-	if !kind.Restartable {
-		unused[n.RolloutStrategy] = fmt.Sprintf("does nothing on a %s; it is for Argo Rollouts", kind.Name)
+// unusedOn is why a key does nothing on a kind of workload; empty if it does
+// something, or means nothing at all.
+func (n *Names) unusedOn(kind WorkloadKind, key string) string {
+	switch {
+	case n.isOfSource(key):
+		return "does nothing here; it belongs on the ConfigMap or Secret"
+	case key == n.PausePeriod && !kind.Pausable:
+		return fmt.Sprintf("does nothing on a %s; it is for Deployments", kind.Name)
+	case key == n.RolloutStrategy && !kind.Restartable:
+		return fmt.Sprintf("does nothing on a %s; it is for Argo Rollouts", kind.Name)
+	default:
+		return ""
 	}
-	if !kind.Pausable {
-		unused[n.PausePeriod] = fmt.Sprintf("does nothing on a %s; it is for Deployments", kind.Name)
-	}
-	return unused
 }

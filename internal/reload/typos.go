@@ -7,16 +7,16 @@ import (
 
 // nearest finds the key that somebody meant by one that means nothing.
 func (n *Names) nearest(key string) (string, bool) {
+	if n.isMeaningful(key) {
+		return "", false
+	}
 	nearest, least := "", maxTypos+1
 	for _, candidate := range n.written() {
 		if found, near := typos(key, candidate); near && found < least {
 			nearest, least = candidate, found
 		}
 	}
-	if nearest == "" || n.isMeaningful(key) {
-		return "", false
-	}
-	return nearest, true
+	return nearest, nearest != ""
 }
 
 // strayed tells that a key in the domain of Reloader means nothing, spelt right or
@@ -117,15 +117,21 @@ func near(word, meant string, most int) (int, bool) {
 	return found, found <= most
 }
 
+// longestKey is how long either part of a key mostly is at most.
+const longestKey = 63
+
 // distance counts the letters by which two words differ: changed, missing, added
 // or swapped with the next.
 func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
+	var rows [3][longestKey + 1]int
+	before, last, row := rows[0][:], rows[1][:], rows[2][:]
+	if len(b) > longestKey {
+		before, last, row = make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	}
+	for j := range len(b) + 1 {
 		last[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
 			cost := 1
@@ -137,7 +143,7 @@ func distance(a, b string) int {
 				row[j] = min(row[j], before[j-2]+1)
 			}
 		}
-		before, last = last, row
+		before, last, row = last, row, before
 	}
 	return last[len(b)]
 }

@@ -1,8 +1,6 @@
 package reload
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -199,11 +197,11 @@ func templateDigest(template *corev1.PodTemplateSpec, names Names) Digest {
 			container.Env = slices.DeleteFunc(slices.Clone(container.Env), isMark)
 		}
 	}
-	raw, _ := json.Marshal(plain) // API types always can be
-	e := newEncoder(sha256.New())
-	e.begin('t')
-	e.Write(raw)
-	return Digest(e.Sum(nil)[:len(Digest{})])
+	// As the API server writes it: maps are in order, and it takes a third of the time that JSON takes.
+	b := slices.Grow(beginning('t'), plain.Size())
+	raw := b[len(b) : len(b)+plain.Size()]
+	_, _ = plain.MarshalToSizedBuffer(raw) // API types always can be
+	return b[:len(b)+len(raw)].digest()
 }
 
 func isMark(env corev1.EnvVar) bool { return strings.HasPrefix(env.Name, envPrefix) }
@@ -231,10 +229,6 @@ func (w *Workload) Judge(src SourceKey, ann SourceAnnotations, autoReloadAll boo
 func (w *Workload) Revision() Digest { return revision(w.Template, w.Marks) }
 
 func revision(template Digest, marks Marks) Digest {
-	e := newEncoder(sha256.New())
-	e.begin('r')
-	e.Write(template[:])
 	all := marks.digest()
-	e.Write(all[:])
-	return Digest(e.Sum(nil)[:len(Digest{})])
+	return append(append(beginning('r'), template[:]...), all[:]...).digest()
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"testing"
 	"testing/fstest"
 
@@ -18,11 +19,42 @@ func TestWhoSetsGOGCIsLeftIt(t *testing.T) {
 		given string
 		want  int
 	}{{"200", 77}, {"off", 77}, {"", gcPercent}} {
-		keepSmall(func(name string) string { return map[string]string{"GOGC": tc.given}[name] }, fstest.MapFS{})
+		ended, end := context.WithCancel(t.Context())
+		end() // so that nothing else sets it
+		keepSmall(ended, func(name string) string { return map[string]string{"GOGC": tc.given}[name] }, fstest.MapFS{})
 		if got := debug.SetGCPercent(77); got != tc.want {
 			t.Errorf("with GOGC=%q it is %d, must be %d", tc.given, got, tc.want)
 		}
 	}
+}
+
+func TestGarbageIsCollectedByWhatIsKept(t *testing.T) {
+	for kept, want := range map[uint64]int{0: 800, 1 << 20: 800, 4 << 20: 200, 8 << 20: 100, 10 << 20: 75, 16 << 20: 50, 1 << 40: 50} {
+		if got := percentFor(kept); got != want {
+			t.Errorf("with %d bytes kept it is %d, must be %d", kept, got, want)
+		}
+	}
+	before := debug.SetGCPercent(77)
+	defer debug.SetGCPercent(before)
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	percent := func() int {
+		now := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(now)
+		return int(now[0].Value.Uint64())
+	}
+	// Whoever waits in vain is ended by the time-out of the tests.
+	collectUntil := func(come func() bool) {
+		for !come() {
+			runtime.GC()
+		}
+	}
+	keepSmall(ctx, func(string) string { return "" }, fstest.MapFS{})
+	collectUntil(func() bool { return percent() > gcPercent })
+	much := make([]byte, 64<<20)
+	collectUntil(func() bool { return percent() == gcPercent })
+	runtime.KeepAlive(much)
+	collectUntil(func() bool { return percent() > gcPercent })
 }
 
 func TestTheMemoryOfTheContainerIsFollowed(t *testing.T) {
@@ -47,7 +79,7 @@ func TestTheMemoryOfTheContainerIsFollowed(t *testing.T) {
 			for name, text := range tc.files {
 				cgroup[name] = &fstest.MapFile{Data: []byte(text)}
 			}
-			keepSmall(func(name string) string { return map[string]string{"GOMEMLIMIT": tc.setting}[name] }, cgroup)
+			keepSmall(t.Context(), func(name string) string { return map[string]string{"GOMEMLIMIT": tc.setting}[name] }, cgroup)
 			if got := debug.SetMemoryLimit(-1); got != tc.want {
 				t.Errorf("the limit is %d, must be %d", got, tc.want)
 			}

@@ -49,7 +49,7 @@ cluster it is about to manage, as whom, and how many workloads are opted in, bef
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
-			keepSmall(getenv, os.DirFS(cgroups))
+			keepSmall(cmd.Context(), getenv, os.DirFS(cgroups))
 			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr))
 		},
 	}

@@ -116,8 +116,12 @@ func (r requests) add(log io.Reader, user string) (taken int64, err error) {
 		if kind.Resource == "" { // it is about no object
 			kind.Resource, _, _ = strings.Cut(event.RequestURI, "?")
 		}
-		if kind.Verb == "list" && limitOf(event.RequestURI) == "1" {
+		asks := queryOf(event.RequestURI)
+		switch {
+		case kind.Verb == "list" && asks.Get("limit") == "1":
 			kind.Resource += ofOne
+		case kind.Verb == "watch" && asks.Get("sendInitialEvents") == "true":
+			kind.Resource += ofAll
 		}
 		if event.ResponseStatus.Code == http.StatusConflict {
 			kind.Resource += " (conflict)"
@@ -126,11 +130,11 @@ func (r requests) add(log io.Reader, user string) (taken int64, err error) {
 	}
 }
 
-// limitOf is how many objects a LIST wants at a time.
-func limitOf(uri string) string {
+// queryOf is what stands behind the path.
+func queryOf(uri string) url.Values {
 	u, err := url.ParseRequestURI(uri)
 	if err != nil {
-		return ""
+		return nil
 	}
-	return u.Query().Get("limit")
+	return u.Query()
 }

@@ -22,6 +22,7 @@ const logged = `{"kind":"Event","level":"Metadata","stage":"ResponseComplete","r
 {"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/bench/pods/a/eviction","verb":"create","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"pods","namespace":"bench","subresource":"eviction"}}
 {"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/secrets?limit=1&resourceVersion=","verb":"list","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"secrets"}}
 {"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/secrets?limit=100","verb":"list","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"secrets"}}
+{"kind":"Event","level":"Metadata","stage":"ResponseStarted","requestURI":"/api/v1/secrets?allowWatchBookmarks=true&sendInitialEvents=true&watch=true","verb":"watch","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"secrets"}}
 {"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/readyz?verbose","verb":"get","user":{"username":"system:serviceaccount:bench:reroll-reroll"}}
 `
 
@@ -38,27 +39,28 @@ func TestCountRequests(t *testing.T) {
 	want := requests{
 		patches: 1,
 		request{"patch", "deployments (conflict)"}: 1,
-		events:                             1,
-		request{"watch", "secrets"}:        1,
-		request{"create", "pods/eviction"}: 1,
-		request{"list", "secrets" + ofOne}: 1,
-		request{"list", "secrets"}:         1,
-		request{"get", "/readyz"}:          1,
+		events:                              1,
+		request{"watch", "secrets"}:         1,
+		request{"create", "pods/eviction"}:  1,
+		request{"list", "secrets" + ofOne}:  1,
+		request{"list", "secrets"}:          1,
+		request{"watch", "secrets" + ofAll}: 1,
+		request{"get", "/readyz"}:           1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if total := got.total(); total != 8 {
-		t.Errorf("%d requests in all, must be 8", total)
+	if total := got.total(); total != 9 {
+		t.Errorf("%d requests in all, must be 9", total)
 	}
-	if others := got.total(patches, events, renewal); others != 6 {
-		t.Errorf("%d other requests, must be 6", others)
+	if others := got.total(patches, events, renewal); others != 7 {
+		t.Errorf("%d other requests, must be 7", others)
 	}
 }
 
 func TestAReadOfAllIsNoLookAtTheStorage(t *testing.T) {
 	watch, one, all := request{"watch", "secrets"}, request{"list", "secrets" + ofOne}, request{"list", "secrets"}
-	for want, asked := range map[int]requests{0: {watch: 2, one: 2}, 1: {watch: 2, one: 3}, 3: {watch: 3, all: 3}, 2: {request{"get", "pods"}: 2, request{"get", "/apis"}: 5}} {
+	for want, asked := range map[int]requests{0: {watch: 2, one: 2}, 1: {watch: 2, one: 3}, 3: {watch: 3, all: 3}, 4: {request{"watch", "secrets" + ofAll}: 4}, 2: {request{"get", "pods"}: 2, request{"get", "/apis"}: 5}} {
 		if got := asked.reads(); got != want {
 			t.Errorf("%v: %d reads, must be %d", asked, got, want)
 		}

@@ -26,14 +26,15 @@ func followed(ctx context.Context, s *stage) ([]section, error) {
 			return nil, err
 		}
 		began := time.Now()
-		if err := inParallel(ctx, names, func(ctx context.Context, name string) error { return s.edit(ctx, work, name, n) }); err != nil {
+		answered, err := s.editEach(ctx, names, func(string) string { return work }, n)
+		if err != nil {
 			return nil, err
 		}
 		used, err := s.finish(ctx, w, len(names), perRollout*len(names))
 		if err != nil {
 			return nil, err
 		}
-		if err := s.addOnce(sh, used, followedReloads(len(names)), len(names), began, nil); err != nil {
+		if err := s.addOnce(sh, used, followedReloads(len(names)), len(names), began, answered); err != nil {
 			return nil, err
 		}
 	}

@@ -72,7 +72,9 @@ func (s *stage) latencyOnce(ctx context.Context, sh *sheet, loop *bare, names []
 		}
 	}
 	if len(took) == 0 {
-		return errors.New("no edit was followed by a rollout")
+		if err := s.right(errors.New("no edit was followed by a rollout")); err != nil {
+			return err
+		}
 	}
 	sh.addLatencies(took)
 	if loop != nil {

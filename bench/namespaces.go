@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,12 +49,8 @@ func namespaces(ctx context.Context, s *stage) ([]section, error) {
 			return nil, err
 		}
 		began := time.Now()
-		var answered sync.Map // when, by name
-		if err := inParallel(ctx, edited, func(ctx context.Context, name string) error {
-			err := s.edit(ctx, in(name), name, n)
-			answered.Store(name, time.Now())
-			return err
-		}); err != nil {
+		answered, err := s.editEach(ctx, edited, in, n)
+		if err != nil {
 			return nil, err
 		}
 		edits := time.Since(began)
@@ -64,11 +59,7 @@ func namespaces(ctx context.Context, s *stage) ([]section, error) {
 			return nil, err
 		}
 		sh.beside(lastRow, "the edits alone", edits.Seconds())
-		if err := s.addOnce(sh, used, reloads(len(edited)), len(edited), began, func(name string) time.Time {
-			at, _ := answered.Load(name)
-			moment, _ := at.(time.Time)
-			return moment
-		}); err != nil {
+		if err := s.addOnce(sh, used, reloads(len(edited)), len(edited), began, answered); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -151,6 +152,20 @@ func noise(size int) []byte {
 func (s *stage) edit(ctx context.Context, namespace, name string, nth int) error {
 	_, err := s.editAt(ctx, namespace, name, nth)
 	return err
+}
+
+// editEach edits ConfigMaps all at once, and returns when each edit was answered.
+func (s *stage) editEach(ctx context.Context, names []string, in func(name string) (namespace string), nth int) (func(name string) time.Time, error) {
+	var mu sync.Mutex
+	answered := map[string]time.Time{}
+	err := inParallel(ctx, names, func(ctx context.Context, name string) error {
+		err := s.edit(ctx, in(name), name, nth)
+		mu.Lock()
+		defer mu.Unlock()
+		answered[name] = time.Now()
+		return err
+	})
+	return func(name string) time.Time { return answered[name] }, err
 }
 
 // editAt returns the version that the edit has made.

@@ -97,8 +97,14 @@ func metadata(ctx context.Context, s *stage) ([]section, error) {
 		if err != nil {
 			return nil, err
 		}
-		sh.add(rolloutsRow, "", float64(s.eyes.seen().rollouts-s.eyes.times(later)))
+		rolled := s.eyes.seen().rollouts - s.eyes.times(later)
+		sh.add(rolloutsRow, "", float64(rolled))
 		sh.beside(rolloutsRow, "none", 0)
+		if rolled > 0 {
+			if err := s.right(fmt.Errorf("the work was not done right: no content was edited, and workloads rolled %d times", rolled)); err != nil {
+				return nil, err
+			}
+		}
 		sh.addSpent(used, reloads(1))
 	}
 	sec := section{Title: fmt.Sprintf("metadata: labels and annotations of %d used ConfigMaps changed, and later the content of one", s.opts.edits)}

@@ -127,7 +127,7 @@ func (r row) line(peer bool) string {
 
 // text is the most that a figure or its ratio may be. What is not of the ratio has the unit of the figure.
 func (b *bound) text(unit string) string {
-	text := fmt.Sprintf("%g", b.Most)
+	text := fmt.Sprintf("%.4g", b.Most)
 	if b.Plain && unit != "" {
 		text += " " + unit
 	}

@@ -60,17 +60,20 @@ func TestASoakByParts(t *testing.T) {
 	for _, mib := range []float64{10, 30, 50, 60, 50, 72} {
 		s.taken = append(s.taken, sample{RSS: mib, Goroutines: 100})
 	}
+	for _, mib := range []float64{8, 9, 11} {
+		s.rests = append(s.rests, sample{RSS: mib, Goroutines: 80})
+	}
 	sh := newSheet()
 	s.add(sh, 3)
-	for name, want := range map[string]float64{"memory, part 1": 20, "memory, part 2": 55, memoryEndsRow: 61, goroutinesEndsRow: 100} {
+	for name, want := range map[string]float64{"memory, part 1": 20, "memory, part 2": 55, "memory, part 3": 61, memoryEndsRow: 11, goroutinesEndsRow: 80} {
 		if got := sh.values[name]; len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %v, must be %v", name, got, want)
 		}
 	}
-	if of := sh.limits[memoryEndsRow].values; len(of) != 1 || of[0] != 55 {
-		t.Errorf("the last part stands beside %v, must stand beside the one before", of)
+	if of := sh.limits[memoryEndsRow].values; len(of) != 1 || of[0] != 8 {
+		t.Errorf("the last part stands beside %v, must stand beside the first", of)
 	}
-	silent := sampling{taken: []sample{{RSS: 10}, {RSS: 10}}}
+	silent := sampling{taken: []sample{{RSS: 10}, {RSS: 10}}, rests: []sample{{RSS: 10}, {RSS: 10}}}
 	sh = newSheet()
 	silent.add(sh, 2)
 	if _, told := sh.values[goroutinesEndsRow]; told || len(sh.values[memoryEndsRow]) != 1 {
@@ -79,6 +82,6 @@ func TestASoakByParts(t *testing.T) {
 	one := newSheet()
 	s.add(one, 1)
 	if len(one.names) != 0 {
-		t.Errorf("one part has none before it, but there is %v", one.names)
+		t.Errorf("one part has none beside it, but there is %v", one.names)
 	}
 }

@@ -55,7 +55,12 @@ func (s *stage) soakOnce(ctx context.Context, sh *sheet, names []string, from, t
 		return sampling.failed
 	}
 	sh.add("edits a second", "", float64(to-from)/time.Since(began).Seconds())
-	return s.addStormy(ctx, sh, w, began, versions, answered)
+	if err := s.addStormy(ctx, sh, w, began, versions, answered); err != nil {
+		return err
+	}
+	now, err := sampling.look(to)
+	sampling.rests = append(sampling.rests, now)
+	return err
 }
 
 // samples is how many are taken.
@@ -70,6 +75,8 @@ type sampling struct {
 	mu     sync.Mutex
 	taken  []sample
 	failed error
+	// rests are taken when all that a part has edited is done.
+	rests []sample
 }
 
 func (s *stage) sampleEach(ctx context.Context, every int) *sampling {
@@ -82,34 +89,43 @@ func (s *sampling) edited() {
 	if n%s.every != 0 {
 		return
 	}
+	now, err := s.look(int(n))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	used, err := usageOf(s.stage.controller.PID())
 	if err != nil {
 		s.failed = err
 		return
 	}
-	now := sample{Edits: int(n), RSS: used.rss}
-	if s.stage.ours != nil {
-		reading, err := s.stage.ours.Metric(s.ctx, "go_goroutines", nil)
-		if err != nil {
-			s.failed = err
-			return
-		}
-		now.Goroutines = reading.Sum
-	}
 	s.taken = append(s.taken, now)
 }
 
+// look takes a sample.
+func (s *sampling) look(edits int) (sample, error) {
+	used, err := usageOf(s.stage.controller.PID())
+	if err != nil {
+		return sample{}, err
+	}
+	now := sample{Edits: edits, RSS: used.rss}
+	if s.stage.ours != nil {
+		reading, err := s.stage.ours.Metric(s.ctx, "go_goroutines", nil)
+		if err != nil {
+			return sample{}, err
+		}
+		now.Goroutines = reading.Sum
+	}
+	return now, nil
+}
+
 const (
-	memoryEndsRow     = "memory, last part"
-	goroutinesEndsRow = "goroutines, last part"
+	memoryEndsRow     = "memory at rest, last"
+	goroutinesEndsRow = "goroutines at rest, last"
 )
 
-// add adds the mean of each part of the edits, and compares the last with the one before: they are alike, and in the first much is
-// made for the first time. What a peer does not tell is left out.
+// add adds the mean of each part of the edits, and how it stood at rest after each: what is there under way follows the work and
+// the machine, and what stays follows what was forgotten to be given back. The last is held against the first, before which much
+// is made for the first time. What a peer does not tell is left out.
 func (s *sampling) add(sh *sheet, parts int) {
-	if parts < 2 || len(s.taken) < parts {
+	if parts < 2 || len(s.taken) < parts || len(s.rests) < parts {
 		return
 	}
 	for _, of := range []struct {
@@ -119,22 +135,18 @@ func (s *sampling) add(sh *sheet, parts int) {
 		{"memory", "MiB", memoryEndsRow, func(s sample) float64 { return s.RSS }},
 		{"goroutines", "", goroutinesEndsRow, func(s sample) float64 { return s.Goroutines }},
 	} {
-		mean := func(nth int) float64 {
-			part := s.taken[nth*len(s.taken)/parts : (nth+1)*len(s.taken)/parts]
-			sum := 0.0
+		first, last := of.value(s.rests[0]), of.value(s.rests[parts-1])
+		if last == 0 {
+			continue
+		}
+		for nth := range parts {
+			sum, part := 0.0, s.taken[nth*len(s.taken)/parts:(nth+1)*len(s.taken)/parts]
 			for _, one := range part {
 				sum += of.value(one)
 			}
-			return sum / float64(len(part))
+			sh.add(fmt.Sprintf("%s, part %d", of.name, nth+1), of.unit, sum/float64(len(part)))
 		}
-		last := parts - 1
-		if mean(last) == 0 {
-			continue
-		}
-		for nth := range last {
-			sh.add(fmt.Sprintf("%s, part %d", of.name, nth+1), of.unit, mean(nth))
-		}
-		sh.add(of.last, of.unit, mean(last))
-		sh.beside(of.last, "the part before", mean(last-1))
+		sh.add(of.last, of.unit, last)
+		sh.beside(of.last, "at rest, first part", first)
 	}
 }

@@ -86,6 +86,7 @@ const (
 // startOnce starts the controller. Of a peer nothing tells that it is ready but that it acts.
 func (s *stage) startOnce(ctx context.Context, sh *sheet) error {
 	s.prober.begin()
+	s.eyes.begin()
 	counted, err := s.audit.begin()
 	if err != nil {
 		return err
@@ -104,6 +105,19 @@ func (s *stage) startOnce(ctx context.Context, sh *sheet) error {
 		return err
 	}
 	sh.add(actsRow, "s", time.Since(began).Seconds())
+	if s.ours != nil {
+		if err := awaitIdle(ctx, s.ours); err != nil {
+			return err
+		}
+	}
+	rolled := s.eyes.seen().rollouts
+	sh.add(rolloutsRow, "", float64(rolled))
+	sh.beside(rolloutsRow, "none", 0)
+	if rolled > 0 {
+		if err := s.right(fmt.Errorf("the work was not done right: nothing was edited, and workloads rolled %d times at a start", rolled)); err != nil {
+			return err
+		}
+	}
 	used, err := usageOf(s.controller.PID())
 	if err != nil {
 		return err

@@ -121,7 +121,11 @@ type peer struct {
 func launchPeer(commandLine, kubeconfig string, log *os.File) (*peer, error) {
 	// The shell gives its place to what the line names, so that the process is that of the controller.
 	p := &peer{cmd: exec.Command("sh", "-c", "exec "+commandLine), log: log.Name(), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	p.cmd.Env = []string{"KUBECONFIG=" + kubeconfig}
+	// Nothing else of this shell counts that its command line does not name: GOGC and the like are settings, too.
+	for _, name := range []string{"PATH", "HOME"} {
+		p.cmd.Env = append(p.cmd.Env, name+"="+os.Getenv(name))
+	}
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", commandLine, err)

@@ -41,9 +41,12 @@ func TestCheck(t *testing.T) {
 		value            float64
 		want             string
 	}{
-		"a read in steady state": {"latency", readsRow, 1, "latency: LIST and GET: 1, must be at most 0"},
+		"a read in steady state": {"latency", readsRow, 1, "latency: LIST and GET, WATCH of all: 1, must be at most 0"},
 		"slower than twice":      {"fan-out", lastRow, 2.7, "fan-out: last rollout: 2.7 times its limit (the limit), must be at most 2.6"},
-		"two PATCHes and more":   {"storm", patches.String(), 2.1, "storm: PATCH deployments: 2.1 times its limit"},
+		"a leak":                 {"soak", goroutinesEndsRow, 1.25, "soak: goroutines at rest, last: 1.25 times its limit (the limit), must be at most 1.2"},
+		"a rollout for each edit, in the storm of a check": {"storm", rolloutsRow, 10, "storm: rollouts: 10 times its limit (the limit), must be at most 2"},
+		"a rollout at a start":                             {"start", rolloutsRow, 1, "start: rollouts: 1, must be at most 0"},
+		"two PATCHes and more":                             {"storm", patches.String(), 2.1, "storm: PATCH deployments: 2.1 times its limit"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			r := measured()

@@ -75,18 +75,25 @@ func (w *window) end(ctx context.Context, reloads int) (spent, error) {
 // eventsTake bounds the wait for Events, which are published behind the reloads. To lose one is no fault of the work.
 const eventsTake = 15 * time.Second
 
-// awaitEvents waits until the Events of so many reloads were created, and returns all requests.
+// quietFor is how long no Event must have come for there to be no more of them.
+const quietFor = time.Second
+
+// awaitEvents waits until the Events of so many reloads were created and no more come, and returns all requests.
 func awaitEvents(ctx context.Context, counted *tally, reloads int) (requests, error) {
 	var asked requests
 	bounded, cancel := context.WithTimeout(ctx, eventsTake)
 	defer cancel()
 	var failed error
+	last, since := 0, time.Now()
 	err := harness.Await(bounded, "the Events", func(context.Context) error {
 		if asked, failed = counted.read(); failed != nil {
 			return nil //nolint:nilerr // to look again will not help
 		}
-		if asked[events] < reloads {
-			return fmt.Errorf("%d of %d", asked[events], reloads)
+		if now := asked[events]; now != last {
+			last, since = now, time.Now()
+		}
+		if last < reloads || reloads > 0 && time.Since(since) < quietFor {
+			return fmt.Errorf("%d of %d", last, reloads)
 		}
 		return nil
 	})
@@ -143,7 +150,7 @@ func (sh *sheet) addSpent(sp spent, least requests) {
 
 const (
 	cpuTimeRow = "processor time"
-	readsRow   = "LIST and GET"
+	readsRow   = "LIST and GET, WATCH of all"
 	othersRow  = "other requests"
 )
 
@@ -242,10 +249,14 @@ func (sh *sheet) kindRows() []row {
 // String is how a request is called in the table.
 func (r request) String() string { return strings.ToUpper(r.Verb) + " " + r.Resource }
 
-// ofOne is behind the resource of a LIST that asked for one object at most.
-const ofOne = " (limit 1)"
+const (
+	// ofOne is behind the resource of a LIST that asked for one object at most.
+	ofOne = " (limit 1)"
+	// ofAll is behind that of a WATCH that begins with all objects there are.
+	ofAll = " (all)"
+)
 
-// reads is how many were a LIST or a GET of objects. One LIST of a single object is right for each watch that the API server has
+// reads is how many were a LIST or a GET of objects, or a WATCH that is a LIST too. One LIST of a single object is right for each watch that the API server has
 // ended before its time, as it does when it has too much to do: it tells whether the storage was set back meanwhile. And what
 // has a path and no resource is about the server and not about objects.
 func (r requests) reads() int {
@@ -253,7 +264,7 @@ func (r requests) reads() int {
 	for kind, times := range r {
 		switch {
 		case strings.HasPrefix(kind.Resource, "/"):
-		case kind.Verb == "get":
+		case kind.Verb == "get", kind.Verb == "watch" && strings.HasSuffix(kind.Resource, ofAll):
 			n += times
 		case kind.Verb == "list":
 			if resource, one := strings.CutSuffix(kind.Resource, ofOne); one {

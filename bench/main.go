@@ -78,13 +78,14 @@ func run(opts options) (err error) {
 // play plays a scenario with the controller, and with the peer on another cluster, if there is one.
 func (b *bench) play(ctx context.Context, sc scenario) ([]section, error) {
 	began := time.Now()
-	b.tell("%s (load %s)", sc.name, load())
+	before := load()
+	b.tell("%s (load %s)", sc.name, before)
 	done, err := b.playWith(ctx, sc, subject{})
 	if err != nil {
 		return done, err
 	}
 	for i := range done {
-		done[i].Scenario, done[i].Load = sc.name, load()
+		done[i].Scenario = sc.name
 		addTargets(&done[i], b.opts.check)
 	}
 	if b.opts.peer != "" {
@@ -94,7 +95,10 @@ func (b *bench) play(ctx context.Context, sc scenario) ([]section, error) {
 		}
 		addPeer(done, beside)
 	}
-	b.tell("%s took %s (load %s)", sc.name, time.Since(began).Round(time.Second), load())
+	if last := len(done) - 1; last >= 0 {
+		done[last].Before, done[last].After, done[last].Took = before, load(), time.Since(began).Round(time.Second).String()
+		b.tell("%s took %s (load %s)", sc.name, done[last].Took, done[last].After)
+	}
 	return done, nil
 }
 

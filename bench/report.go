@@ -16,12 +16,15 @@ type report struct {
 
 // section is one scenario, or a part of it.
 type section struct {
-	Scenario string   `json:"scenario"`
-	Title    string   `json:"title"`
-	Load     string   `json:"load,omitempty"` // of the machine, at the end
-	Rows     []row    `json:"rows"`
-	Samples  []sample `json:"samples,omitempty"`
-	Points   []point  `json:"points,omitempty"`
+	Scenario string `json:"scenario"`
+	Title    string `json:"title"`
+	// Before and After are the load of the machine, and Took is how long all of the scenario took.
+	Before  string   `json:"loadBefore,omitempty"`
+	After   string   `json:"loadAfter,omitempty"`
+	Took    string   `json:"took,omitempty"`
+	Rows    []row    `json:"rows"`
+	Samples []sample `json:"samples,omitempty"`
+	Points  []point  `json:"points,omitempty"`
 }
 
 // row is one figure, and the limit of what it can be.
@@ -98,6 +101,9 @@ func (s section) text(peer bool) string {
 	b.WriteString("\n" + s.Title + "\n")
 	for _, row := range s.Rows {
 		b.WriteString(row.line(peer))
+	}
+	if s.Took != "" {
+		fmt.Fprintf(&b, "  (load %s before, %s after; %s)\n", s.Before, s.After, s.Took)
 	}
 	return b.String()
 }

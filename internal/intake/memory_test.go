@@ -9,9 +9,11 @@ import (
 	"runtime"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/types"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
@@ -95,29 +97,61 @@ func BenchmarkSecret(b *testing.B) {
 		Type:       corev1.SecretTypeOpaque,
 		Data:       map[string][]byte{"user": random[:32], "password": random[32:64], "bundle": random[64:]},
 	}
+	next, size := events(b, corev1.SchemeGroupVersion, secret)
+	names := reload.DefaultNames()
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		reload.FromSecret(next().(*corev1.Secret), key, names)
+	}
+}
+
+// BenchmarkDeployment is what it costs to decode an event of a workload, of which several follow each rollout.
+func BenchmarkDeployment(b *testing.B) {
+	container := corev1.Container{Name: "app", Image: "example.com/app:1", EnvFrom: []corev1.EnvFromSource{
+		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "web"}}},
+	}}
+	labels := map[string]string{"app": "web"}
+	next, size := events(b, appsv1.SchemeGroupVersion, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "6f1c", ResourceVersion: "12345", Annotations: map[string]string{"reloader.stakater.com/auto": "true"}},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{container}}},
+		},
+		Status: appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 1, AvailableReplicas: 3},
+	})
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := next().(*appsv1.Deployment); !ok {
+			b.Fatal("no Deployment came")
+		}
+	}
+}
+
+// events returns what decodes the same event of a watch again and again, and how many bytes it is.
+func events(b *testing.B, version schema.GroupVersion, obj kruntime.Object) (next func() kruntime.Object, size int64) {
+	b.Helper()
 	info, ok := kruntime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), kruntime.ContentTypeProtobuf)
 	if !ok {
 		b.Fatal("no protobuf")
 	}
-	frame := frameOf(b, info, secret)
+	frame := frameOf(b, info, version, obj)
 	frames := info.StreamSerializer.NewFrameReader(io.NopCloser(&repeated{frame: frame}))
 	decoder := watch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), scheme.Codecs.UniversalDeserializer())
-	names := reload.DefaultNames()
-	b.SetBytes(int64(len(frame)))
-	b.ReportAllocs()
-	for b.Loop() {
+	return func() kruntime.Object {
 		_, obj, err := decoder.Decode()
 		if err != nil {
 			b.Fatal(err)
 		}
-		reload.FromSecret(obj.(*corev1.Secret), key, names)
-	}
+		return obj
+	}, int64(len(frame))
 }
 
 // frameOf is an event as the API server sends it.
-func frameOf(b *testing.B, info kruntime.SerializerInfo, obj kruntime.Object) []byte {
+func frameOf(b *testing.B, info kruntime.SerializerInfo, version schema.GroupVersion, obj kruntime.Object) []byte {
 	b.Helper()
-	raw, err := kruntime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), obj)
+	raw, err := kruntime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, version), obj)
 	if err != nil {
 		b.Fatal(err)
 	}

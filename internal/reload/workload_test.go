@@ -42,11 +42,13 @@ func TestARevisionStandsForTheWholeTemplate(t *testing.T) {
 		}
 	}
 	for about, change := range map[string]func(*corev1.PodTemplateSpec){
-		"a label":      func(tpl *corev1.PodTemplateSpec) { tpl.Labels = map[string]string{"app": "web"} },
-		"an image":     func(tpl *corev1.PodTemplateSpec) { tpl.Spec.Containers[0].Image = "web:2" },
-		"a variable":   func(tpl *corev1.PodTemplateSpec) { tpl.Spec.Containers[0].Env[0].Value = "info" },
-		"a container":  func(tpl *corev1.PodTemplateSpec) { tpl.Spec.InitContainers = []corev1.Container{{Name: "init"}} },
-		"a limit":      func(tpl *corev1.PodTemplateSpec) { tpl.Spec.Containers[0].Resources.Limits["cpu"] = resource.MustParse("2") },
+		"a label":     func(tpl *corev1.PodTemplateSpec) { tpl.Labels = map[string]string{"app": "web"} },
+		"an image":    func(tpl *corev1.PodTemplateSpec) { tpl.Spec.Containers[0].Image = "web:2" },
+		"a variable":  func(tpl *corev1.PodTemplateSpec) { tpl.Spec.Containers[0].Env[0].Value = "info" },
+		"a container": func(tpl *corev1.PodTemplateSpec) { tpl.Spec.InitContainers = []corev1.Container{{Name: "init"}} },
+		"a limit": func(tpl *corev1.PodTemplateSpec) {
+			tpl.Spec.Containers[0].Resources.Limits["cpu"] = resource.MustParse("2")
+		},
 		"a grace of 0": func(tpl *corev1.PodTemplateSpec) { tpl.Spec.TerminationGracePeriodSeconds = new(int64) },
 	} {
 		template := markedTemplate()

@@ -75,7 +75,7 @@ func (r *policyReader) kind(kind SourceKind) kindPolicy {
 		excludedSet: r.preferred(keys.exclude).hasAny(keys.exclude),
 
 		entries:  r.entries(from, keys.named),
-		excluded: listOf(r.preferred(keys.exclude).values[keys.exclude]),
+		excluded: r.excluded(keys.exclude),
 		search:   r.search(from),
 		auto:     r.toggle(from, r.names.Auto),
 		typed:    r.toggle(from, keys.auto),
@@ -97,22 +97,52 @@ const maxListProblems = 10
 
 func (r *policyReader) entries(from annotations, key string) []namedEntry {
 	var entries []namedEntry
-	size, refused, last := 0, 0, ""
+	var refused refusedEntries
+	size := 0
 	for _, text := range listOf(from.values[key]) {
 		entry, err := newNamedEntry(text, &size)
 		if err == nil {
 			entries = append(entries, entry)
 			continue
 		}
-		if refused++; refused <= maxListProblems {
-			r.refuse(from, key, text, "%v", err)
-		}
-		last = text
+		refused.add(r, from, key, text, err.Error())
 	}
-	if refused > maxListProblems {
-		r.refuse(from, key, last, "refused like %d other entries of the list, of which only the first %d are reported", refused-1, maxListProblems)
-	}
+	refused.end(r, from, key)
 	return entries
+}
+
+// excluded compares names only: what is taken for an expression, because the lists
+// beside it take some, would exclude nothing in silence.
+func (r *policyReader) excluded(key string) []string {
+	from := r.preferred(key)
+	names := listOf(from.values[key])
+	var refused refusedEntries
+	for _, name := range names {
+		if !isObjectName(name) {
+			refused.add(r, from, key, name, "excludes nothing: only whole names are compared here, and this cannot be one; write the names")
+		}
+	}
+	refused.end(r, from, key)
+	return names
+}
+
+// refusedEntries are those of one list.
+type refusedEntries struct {
+	count int
+	last  string
+}
+
+func (e *refusedEntries) add(r *policyReader, from annotations, key, text, why string) {
+	if e.count++; e.count <= maxListProblems {
+		r.refuse(from, key, text, "%s", why)
+	}
+	e.last = text
+}
+
+func (e *refusedEntries) end(r *policyReader, from annotations, key string) {
+	if e.count > maxListProblems {
+		r.refuse(from, key, e.last, "refused like %d other entries of the list, of which only the first %d are reported", e.count-1, maxListProblems)
+	}
 }
 
 func (r *policyReader) search(from annotations) bool {

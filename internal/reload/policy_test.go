@@ -71,6 +71,17 @@ func TestProblems(t *testing.T) {
 			want: []string{"annotation configmap.reloader.stakater.com/reload has \"a)|(?:b\": not a regular expression " +
 				"(error parsing regexp: unexpected ): `a)|(?:b`); write a name, or an expression that matches the whole name"},
 		},
+		"an expression among exclusions, which are names": {
+			own: values{configMapNot: "web, noisy-.*,my.config"},
+			want: []string{`annotation configmaps.exclude.reloader.stakater.com/reload has "noisy-.*": excludes nothing: ` +
+				`only whole names are compared here, and this cannot be one; write the names`},
+		},
+		"a name in upper case among exclusions of the pod template": {
+			own:      values{configMapNot: "web"},
+			template: values{configMapNot: "Web", secretNot: "DB"},
+			want: []string{`annotation secrets.exclude.reloader.stakater.com/reload of the pod template has "DB": excludes nothing: ` +
+				`only whole names are compared here, and this cannot be one; write the names`},
+		},
 		"an unknown strategy": {
 			own:  values{strategy: "Restart"},
 			want: []string{`annotation reloader.stakater.com/rollout-strategy has "Restart": counts as "rollout"; write "rollout" or "restart"`},
@@ -119,13 +130,17 @@ func TestProblems(t *testing.T) {
 }
 
 func TestMistakesOfOneListAreBounded(t *testing.T) {
-	policy, problems := parse(values{configMapList: "a[,b[,c[,d[,e[,f[,g[,h[,i[,j[,k[,l[,ok"}, nil)
-	if len(problems) != 11 {
-		t.Fatalf("got %d problems, want 11: %v", len(problems), problems)
-	}
-	const want = `annotation configmap.reloader.stakater.com/reload has "l[": refused like 11 other entries of the list, of which only the first 10 are reported`
-	if diff := cmp.Diff(want, problems[10].String()); diff != "" {
-		t.Errorf("the last problem (-want +got):\n%s", diff)
+	const list = "a[,b[,c[,d[,e[,f[,g[,h[,i[,j[,k[,l[,ok"
+	policy, problems := parse(values{configMapList: list}, nil)
+	_, exclusions := parse(values{configMapNot: list}, nil)
+	for key, got := range map[string][]reload.Problem{configMapList: problems, configMapNot: exclusions} {
+		if len(got) != 11 {
+			t.Fatalf("%s: got %d problems, want 11: %v", key, len(got), got)
+		}
+		want := "annotation " + key + ` has "l[": refused like 11 other entries of the list, of which only the first 10 are reported`
+		if diff := cmp.Diff(want, got[10].String()); diff != "" {
+			t.Errorf("the last problem (-want +got):\n%s", diff)
+		}
 	}
 	if diff := cmp.Diff([]string{"ok"}, policy.ExactNames(reload.ConfigMap)); diff != "" {
 		t.Errorf("exact names (-want +got):\n%s", diff)

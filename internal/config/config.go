@@ -21,6 +21,8 @@ type Config struct {
 	Settle        time.Duration
 	SettleMax     time.Duration
 	SettleGitOps  time.Duration
+	// settleMaxSet tells whether somebody has set SettleMax.
+	settleMaxSet  bool
 	AdoptRate     float64
 	DryRun        bool
 	ListenAddress string
@@ -70,7 +72,9 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.AutoReloadAll, "auto-reload-all", false, "every workload counts as opted in unless it opts out")
 	flags.StringSliceVar(&c.Namespaces, "namespaces", nil, "watch exactly these namespaces (default: all, or the one in KUBERNETES_NAMESPACE)")
 	flags.DurationVar(&c.Settle, "settle", time.Second, "how long the sources of a workload must have been quiet before it is rolled; 0 is at once")
-	flags.DurationVar(&c.SettleMax, "settle-max", 10*time.Second, "how long a workload waits at most whose sources are never quiet")
+	flags.DurationVar(&c.SettleMax, "settle-max", 10*time.Second, "how long a workload waits at most whose sources are never quiet; longer where --settle-gitops or reroll.dev/settle is, and as long as --settle where that is longer and this is not given")
+	settleMax := flags.Lookup("settle-max")
+	settleMax.Value = noting{settleMax.Value, &c.settleMaxSet}
 	flags.DurationVar(&c.SettleGitOps, "settle-gitops", 5*time.Second, "the least of --settle for workloads that Argo CD, Flux or Helm manages, or that have a stamp of reroll stamp")
 	flags.Float64Var(&c.AdoptRate, "adopt-rate", 20, "how many workloads a second get their first ledger, which rolls nothing")
 	flags.BoolVar(&c.DryRun, "dry-run", false, "decide and log, and write nothing to the cluster")
@@ -92,6 +96,18 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	c.Selectors.bindFlags(flags)
 	flags.StringVar(&c.LogFormat, "log-format", "", "text or json (default: text)")
 	flags.StringVar(&c.LogLevel, "log-level", "info", "trace, debug, info, warn, error, fatal or panic")
+}
+
+// noting is a value of a flag that notes that it was set, to its default too: on a command line, or by Take.
+type noting struct {
+	pflag.Value
+	given *bool
+}
+
+// Set sets the value.
+func (n noting) Set(text string) error {
+	*n.given = true
+	return n.Value.Set(text)
 }
 
 // ReadEnvironment takes what is told by environment variables. A flag that was given wins.
@@ -118,6 +134,10 @@ func (c *Config) Validate() error {
 
 	if c.Settle < 0 {
 		refuse("--settle=%s: must be 0 or more, such as 1s", c.Settle)
+	}
+	if !c.settleMaxSet {
+		// Who asks for a longer quiet period alone has not asked to be refused.
+		c.SettleMax = max(c.SettleMax, c.Settle)
 	}
 	if c.SettleMax < c.Settle {
 		refuse("--settle-max=%s is shorter than --settle=%s: it is the longest that a change may wait, so it must not be", c.SettleMax, c.Settle)

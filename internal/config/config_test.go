@@ -2,7 +2,9 @@ package config
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 func TestWhichNamespacesAreWatched(t *testing.T) {
@@ -27,6 +29,40 @@ func TestWhichNamespacesAreWatched(t *testing.T) {
 			}
 			if !slices.Equal(c.Namespaces, tc.want) {
 				t.Errorf("namespaces %q, want %q", c.Namespaces, tc.want)
+			}
+		})
+	}
+}
+
+func TestTheLongestWait(t *testing.T) {
+	for about, tc := range map[string]struct {
+		args    []string
+		want    time.Duration
+		refused string
+	}{
+		"nothing was said":                       {want: 10 * time.Second},
+		"a quiet period that is shorter":         {args: []string{"--settle=0"}, want: 10 * time.Second},
+		"a quiet period that is longer":          {args: []string{"--settle=30s"}, want: 30 * time.Second},
+		"both":                                   {args: []string{"--settle=30s", "--settle-max=1m"}, want: time.Minute},
+		"both alike":                             {args: []string{"--settle=30s", "--settle-max=30s"}, want: 30 * time.Second},
+		"a longest wait that is too short":       {args: []string{"--settle=30s", "--settle-max=10s"}, refused: "--settle-max=10s is shorter than --settle=30s"},
+		"a longest wait alone that is too short": {args: []string{"--settle-max=500ms"}, refused: "--settle-max=500ms is shorter than --settle=1s"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			c, flags := parsed(t, tc.args...)
+			err := c.Validate()
+			if tc.refused != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.refused) {
+					t.Errorf("error: %v, want it to say: %s", err, tc.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Commands that ask what the controller would do are told the same.
+			if told := c.Options(flags)["settleMax"]; c.SettleMax != tc.want || told != tc.want.String() {
+				t.Errorf("%s, told as %v, want %s", c.SettleMax, told, tc.want)
 			}
 		})
 	}

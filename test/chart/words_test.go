@@ -20,6 +20,8 @@ func TestRefusals(t *testing.T) {
 		"a word for a boolean":              {"reloader: {autoReloadAll: 'yes'}", "at '/reloader/autoReloadAll': got string, want boolean"},
 		"a number for a duration":           {"reloader: {settle: 5}", "at '/reloader/settle': got number, want null or string"},
 		"a duration without unit":           {"reloader: {settleMax: '10'}", "at '/reloader/settleMax': '10' does not match pattern '^([0-9.]+(ms|s|m|h))*$'"},
+		"a longest wait that is too short":  {"reloader: {settle: 1m, settleMax: 59s}", "reloader.settleMax is 59s and reloader.settle is 1m: it is the longest that a change may wait, so it must not be shorter"},
+		"a longest wait alone, too short":   {"reloader: {settleMax: 999ms}", "reloader.settleMax is 999ms and reloader.settle is 1s: it is the longest"},
 		"a number for a tag":                {"image: {tag: 1.10}", "at '/image/tag': got number, want "},
 		"a tag with too many digits":        {"image: {tag: 12345678901234567890}", "at '/image/tag': maximum: got "},
 		"a digest that is cut off":          {"image: {digest: 'sha256:12'}", "at '/image/digest': 'sha256:12' does not match pattern '^(sha256:[a-f0-9]{64})?$'"},

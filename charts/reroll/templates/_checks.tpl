@@ -11,6 +11,12 @@ What cannot work is refused here, with what would.
 {{- fail "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true: nothing would be left that could roll a workload; set one of them to false" -}}
 {{- end -}}
 {{- include "reroll.checkAnnotations" . -}}
+{{- with $reloader.settleMax -}}
+{{- $settle := default "1s" $reloader.settle -}}
+{{- if lt (include "reroll.after" .) (include "reroll.after" $settle) -}}
+{{- fail (printf "reloader.settleMax is %s and reloader.settle is %s: it is the longest that a change may wait, so it must not be shorter; leave reloader.settleMax out, or set it to %s or more" . $settle $settle) -}}
+{{- end -}}
+{{- end -}}
 {{- range $reloader.workloadKinds -}}
 {{- if hasPrefix "argoproj.io/" .kind -}}
 {{- if hasSuffix "/Rollout" .kind -}}
@@ -34,6 +40,14 @@ One annotation cannot say two things: the controller would end at its start.
 {{- end -}}
 {{- $_ := set $keys $name $key -}}
 {{- end -}}
+{{- end -}}
+
+{{- /*
+A moment that is a duration after another: templates can compare that, and no durations.
+*/ -}}
+{{- define "reroll.after" -}}
+{{- $then := toDate "2006-01-02" "2000-01-01" | mustDateModify (printf "+%s" .) -}}
+{{- dateInZone "2006-01-02T15:04:05.000000000" $then "UTC" -}}
 {{- end -}}
 
 {{- define "reroll.checkToken" -}}

@@ -120,6 +120,8 @@ func beside(path string) string {
 		return "global: {imageRegistry: registry.example.com}"
 	case path == "reloader.pprofAddr":
 		return "reloader: {enablePProf: true}"
+	case path == "reloader.kubeApiBurst":
+		return "reloader: {kubeApiQps: 40}"
 	case path == "reloader.deployment.replicas":
 		return "reloader: {enableHA: true}"
 	case path == "reloader.isOpenshift":

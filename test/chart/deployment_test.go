@@ -194,10 +194,16 @@ func TestArguments(t *testing.T) {
 		"no quiet period":                     {"reloader: {settle: '0'}", []string{"--settle=0"}},
 		"a long quiet period":                 {"reloader: {settle: 30s}", []string{"--settle=30s"}},
 		"a quiet period and its longest":      {"reloader: {settle: 1.5m, settleMax: 1m30s}", []string{"--settle=1.5m", "--settle-max=1m30s"}},
-		"own namespace is not an argument":    {"reloader: {watchGlobally: false}", nil},
-		"namespaces as a list":                {"reloader: {namespaces: [team-b, team-a]}", []string{"--namespaces=ops,team-a,team-b"}},
-		"namespaces as a string":              {"reloader: {namespaces: ' team-b, team-a,team-b,, '}", []string{"--namespaces=ops,team-a,team-b"}},
-		"namespaces of a scoped values file":  {"reloader: {watchGlobally: false, namespaces: [ops]}", []string{"--namespaces=ops"}},
+		"where GitOps tools are":              {"reloader: {settleGitOps: '0'}", []string{"--settle-gitops=0"}},
+		"how many at a time": {
+			"reloader: {adoptRate: 1000000, kubeApiQps: 12.5, kubeApiBurst: 2000000}",
+			[]string{"--adopt-rate=1000000", "--kube-api-qps=12.5", "--kube-api-burst=2000000"},
+		},
+		"no limit to requests":               {"reloader: {adoptRate: '', kubeApiQps: 0, kubeApiBurst: 0}", nil},
+		"own namespace is not an argument":   {"reloader: {watchGlobally: false}", nil},
+		"namespaces as a list":               {"reloader: {namespaces: [team-b, team-a]}", []string{"--namespaces=ops,team-a,team-b"}},
+		"namespaces as a string":             {"reloader: {namespaces: ' team-b, team-a,team-b,, '}", []string{"--namespaces=ops,team-a,team-b"}},
+		"namespaces of a scoped values file": {"reloader: {watchGlobally: false, namespaces: [ops]}", []string{"--namespaces=ops"}},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()

@@ -100,4 +100,16 @@
 {{- with $reloader.settleMax }}
 - --settle-max={{ . }}
 {{- end }}
+{{- with $reloader.settleGitOps }}
+- --settle-gitops={{ . }}
+{{- end }}
+{{- with $reloader.adoptRate }}
+- --adopt-rate={{ include "reroll.text" . }}
+{{- end }}
+{{- with $reloader.kubeApiQps }}
+- --kube-api-qps={{ include "reroll.text" . }}
+{{- end }}
+{{- with $reloader.kubeApiBurst }}
+- --kube-api-burst={{ include "reroll.text" . }}
+{{- end }}
 {{- end -}}

@@ -17,6 +17,14 @@ What cannot work is refused here, with what would.
 {{- fail (printf "reloader.settleMax is %s and reloader.settle is %s: it is the longest that a change may wait, so it must not be shorter; leave reloader.settleMax out, or set it to %s or more" . $settle $settle) -}}
 {{- end -}}
 {{- end -}}
+{{- with $reloader.kubeApiQps -}}
+{{- if lt (float64 .) 5.0 -}}
+{{- fail (printf "reloader.kubeApiQps is %v: with fewer than 5 a write may be given up before its turn comes; set 5 or more, or leave it out for no limit" .) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $reloader.kubeApiBurst (not $reloader.kubeApiQps) -}}
+{{- fail (printf "reloader.kubeApiBurst is %v and reloader.kubeApiQps sets no limit that it could be about: set that too, such as 50" $reloader.kubeApiBurst) -}}
+{{- end -}}
 {{- range $reloader.workloadKinds -}}
 {{- if hasPrefix "argoproj.io/" .kind -}}
 {{- if hasSuffix "/Rollout" .kind -}}

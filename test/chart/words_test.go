@@ -111,6 +111,10 @@ func TestNotes(t *testing.T) {
 		everywhere = "It watches all namespaces.\n"
 		held       = "A ValidatingAdmissionPolicy holds its ServiceAccount"
 		free       = "No admission policy was made"
+		replaced   = "Its pods are replaced\nwithin seconds"
+		reloaded   = "--field-selector reason=Reloaded\n"
+		told       = "No pod is replaced\n(reloader.webhookUrl is set)"
+		sent       = "--field-selector reason=WebhookSent\n"
 	)
 	for about, tc := range map[string]struct {
 		values     string
@@ -118,8 +122,23 @@ func TestNotes(t *testing.T) {
 	}{
 		"defaults": {
 			values: "",
-			says:   []string{"Deployment prod-reroll in namespace ops.\n", everywhere, ready, annotate, load, free},
-			omit:   []string{leaveOut, unbound, "WARNING", held},
+			says:   []string{"Deployment prod-reroll in namespace ops.\n", everywhere, ready, annotate, load, free, replaced, reloaded},
+			omit:   []string{leaveOut, unbound, "WARNING", held, told, sent},
+		},
+		"all workloads": {
+			values: "reloader: {autoReloadAll: true, isArgoRollouts: true, isOpenshift: true, workloadKinds: [{kind: example.org/v1/Pool, resource: pools}]}",
+			says:   []string{"Every Deployment, StatefulSet, DaemonSet, CronJob, Job, Rollout, DeploymentConfig and Pool there is now rolled\n", leaveOut, replaced, reloaded},
+			omit:   []string{annotate},
+		},
+		"a receiver is told": {
+			values: "reloader: {webhookUrl: 'https://example.com/T0KEN'}",
+			says:   []string{"No workload is told of until", annotate, told, sent},
+			omit:   []string{replaced, reloaded, "touched", "T0KEN"},
+		},
+		"a receiver is told of all workloads but Jobs": {
+			values: "reloader: {webhookUrl: 'https://example.com/T0KEN', autoReloadAll: true, ignoreJobs: true}",
+			says:   []string{"for all that use it: every Deployment, StatefulSet, DaemonSet and CronJob\nthere", leaveOut, told, sent},
+			omit:   []string{replaced, reloaded, "rolled", "T0KEN"},
 		},
 		"with the admission policy": {
 			values: "reloader: {admissionPolicy: {enabled: true}}",

@@ -82,30 +82,36 @@ rights, whom a question would stop: so nobody looks where Reroll has run before.
 {{- end -}}
 
 {{- /*
-The kinds that are rolled here, each with the place of its pod template. Which custom ones the cluster serves has to be known:
-Helm ends at a question for one that it does not.
+The kinds that are rolled here, each with the place of its pod template.
 */ -}}
-{{- define "reroll.lookedAt" -}}
+{{- define "reroll.kinds" -}}
 {{- $reloader := .Values.reloader -}}
 {{- $list := list -}}
 {{- range list "Deployment" "StatefulSet" "DaemonSet" -}}
-{{- $list = append $list (dict "apiVersion" "apps/v1" "kind" . "template" "spec.template") -}}
+{{- $list = append $list (dict "kind" (printf "apps/v1/%s" .)) -}}
 {{- end -}}
 {{- if not $reloader.ignoreCronJobs -}}
-{{- $list = append $list (dict "apiVersion" "batch/v1" "kind" "CronJob" "template" "spec.jobTemplate.spec.template") -}}
+{{- $list = append $list (dict "kind" "batch/v1/CronJob" "template" "spec.jobTemplate.spec.template") -}}
 {{- end -}}
 {{- if not $reloader.ignoreJobs -}}
-{{- $list = append $list (dict "apiVersion" "batch/v1" "kind" "Job" "template" "spec.template") -}}
+{{- $list = append $list (dict "kind" "batch/v1/Job") -}}
 {{- end -}}
-{{- $custom := list -}}
 {{- if include "reroll.argoRollouts" . -}}
-{{- $custom = append $custom (dict "kind" "argoproj.io/v1alpha1/Rollout") -}}
+{{- $list = append $list (dict "kind" "argoproj.io/v1alpha1/Rollout") -}}
 {{- end -}}
 {{- if include "reroll.deploymentConfigs" . -}}
-{{- $custom = append $custom (dict "kind" "apps.openshift.io/v1/DeploymentConfig") -}}
+{{- $list = append $list (dict "kind" "apps.openshift.io/v1/DeploymentConfig") -}}
 {{- end -}}
+{{- concat $list (default list $reloader.workloadKinds) | toYaml -}}
+{{- end -}}
+
+{{- /*
+Those of them that there are. Which the cluster serves has to be known: Helm ends at a question for one that it does not.
+*/ -}}
+{{- define "reroll.lookedAt" -}}
 {{- $served := .Capabilities.APIVersions -}}
-{{- range concat $custom (default list $reloader.workloadKinds) -}}
+{{- $list := list -}}
+{{- range include "reroll.kinds" . | fromYamlArray -}}
 {{- if $served.Has .kind -}}
 {{- $names := splitList "/" .kind -}}
 {{- $list = append $list (dict "apiVersion" (initial $names | join "/") "kind" (last $names) "template" (default "spec.template" (get . "template"))) -}}

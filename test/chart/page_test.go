@@ -92,7 +92,9 @@ func TestThePageOnComingFromReloaderIsTriedAsWritten(t *testing.T) {
 		t.Errorf("the Deployment was %+v and is %+v", before, replaced)
 	}
 
-	if out := r.do("## Going back"); !strings.Contains(out, "Rollback was a success") {
+	goingBack := r.commands("## Going back")
+	r.waited(goingBack[0], []string{"deployment/paused", "job/copied", "job/held"})
+	if out := r.all(goingBack[1:]); !strings.Contains(out, "Rollback was a success") {
 		t.Errorf("it says\n%s", out)
 	}
 	if back := r.deployment(); back.uid != before.uid || back.image != before.image {
@@ -136,13 +138,36 @@ metadata: {name: noted, namespace: tools, annotations: {reroll.dev/ledger: "{}"}
 spec:
   schedule: "0 0 1 1 *"
   jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: web}]}}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: noted, namespace: tools, annotations: {reroll.dev/ledger: "{}"}}
+spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: app, image: web}]}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: paused, namespace: tools, annotations: {deployment.reloader.stakater.com/paused-at: "2026-01-01T00:00:00Z"}}
+spec:
+  paused: true
+  selector: {matchLabels: {app: paused}}
+  template: {metadata: {labels: {app: paused}}, spec: {containers: [{name: app, image: web}]}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: copied, namespace: tools, annotations: {reroll.dev/replaces: "{}"}}
+spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: app, image: web}]}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: held, namespace: tools, annotations: {reroll.dev/held: "true"}}
+spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: app, image: web}]}}}
 `), 0o600))
 	r.run("kubectl create --filename=" + noted)
 }
 
 func (r *reader) noLedger() {
 	r.Helper()
-	if out := r.run("kubectl get deployments,cronjobs,rollouts.argoproj.io --all-namespaces --output=yaml"); strings.Contains(out, "reroll.dev/ledger") {
+	if out := r.run("kubectl get deployments,cronjobs,jobs,rollouts.argoproj.io --all-namespaces --output=yaml"); strings.Contains(out, "reroll.dev/ledger") {
 		r.Errorf("there are ledgers left:\n%s", out)
 	}
 	if out := r.run("kubectl --namespace tools get secrets"); strings.Contains(out, "reroll-digest-key") {
@@ -153,11 +178,38 @@ func (r *reader) noLedger() {
 // do runs all blocks of commands below a heading of the page.
 func (r *reader) do(heading string) string {
 	r.Helper()
+	return r.all(r.commands(heading))
+}
+
+func (r *reader) all(blocks []string) string {
+	r.Helper()
 	out := ""
-	for _, block := range r.commands(heading) {
+	for _, block := range blocks {
 		out += r.run(block)
 	}
 	return out
+}
+
+// waited runs commands that wait until there is none of some objects, which they say, and deletes each once it is said.
+func (r *reader) waited(commands string, objects []string) {
+	r.Helper()
+	cmd := r.command(commands)
+	said := &harness.Log{}
+	cmd.Stdout, cmd.Stderr = said, said
+	r.must(cmd.Start())
+	for _, object := range objects {
+		_, name, _ := strings.Cut(object, "/")
+		r.must(harness.Await(r.ctx, object, func(context.Context) error {
+			if len(said.Holding(" tools/"+name)) == 0 {
+				return fmt.Errorf("it says\n%s", said.Tail(20))
+			}
+			return nil
+		}))
+		r.run("kubectl --namespace tools delete " + object)
+	}
+	if err := cmd.Wait(); err != nil {
+		r.Errorf("it ends with %v:\n%s", err, said.Tail(20))
+	}
 }
 
 // commands are the blocks below a heading.

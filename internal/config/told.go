@@ -11,7 +11,7 @@ import (
 // DecisionFlags are those that what is rolled depends on, in the order in which they matter to who asks.
 func DecisionFlags() []string {
 	all := []string{
-		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag,
+		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag, ignoredWorkloadsFlag,
 		"reload-strategy", "on-revert", "secret-marks", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", argoRolloutsFlag, workloadKindFlag,
 	}
 	var c Config

@@ -29,7 +29,8 @@ func writtenDown(t *testing.T, told map[string]any) map[string]any {
 func TestWhatIsWrittenDownIsTaken(t *testing.T) {
 	told, flags := parsed(t, "--auto-reload-all", "--auto-annotation=example.org/roll", "--namespaces-to-ignore=a,b", "--reload-strategy=annotations",
 		"--namespace-selector=team in (a,b)", "--is-Argo-Rollouts=false", "--log-level=debug", "--reload-on-delete",
-		"--settle=3s", "--settle-max=4m", "--settle-gitops=0s", "--on-revert=restart", "--secret-marks=sha1")
+		"--settle=3s", "--settle-max=4m", "--settle-gitops=0s", "--on-revert=restart", "--secret-marks=sha1",
+		"--ignored-workload-types=cronjobs")
 	options := writtenDown(t, told.Options(flags))
 
 	var c Config
@@ -45,7 +46,7 @@ func TestWhatIsWrittenDownIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"--auto-annotation=example.org/other", "--auto-reload-all", "--is-Argo-Rollouts=false", "--namespace-selector=team in (a,b)", "--namespaces-to-ignore=a,b", "--on-revert=restart",
+		"--auto-annotation=example.org/other", "--auto-reload-all", "--ignored-workload-types=cronjobs", "--is-Argo-Rollouts=false", "--namespace-selector=team in (a,b)", "--namespaces-to-ignore=a,b", "--on-revert=restart",
 		"--reload-on-delete", "--reload-strategy=annotations", "--secret-marks=sha1", "--settle=3s", "--settle-gitops=0s", "--settle-max=4m0s",
 	}
 	if got := Beyond(own); !slices.Equal(got, want) {
@@ -53,6 +54,9 @@ func TestWhatIsWrittenDownIsTaken(t *testing.T) {
 	}
 	if c.Settle != 3*time.Second || c.SettleMax != 4*time.Minute || c.SettleGitOps != 0 || c.Marks.OnRevert != reload.OnRevertRestart || c.Marks.Secrets != reload.SecretMarksSHA1 {
 		t.Errorf("got %+v", c)
+	}
+	if !slices.Equal(c.Ignored.Kinds, []string{"CronJob"}) {
+		t.Errorf("left alone are %q", c.Ignored.Kinds)
 	}
 	if !c.AutoReloadAll || c.Names.Auto != "example.org/other" || c.Selectors.Namespaces.String() != "team in (a,b)" {
 		t.Errorf("got %+v", c)

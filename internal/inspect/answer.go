@@ -151,7 +151,7 @@ func (e *Evaluation) OptedIn() []reload.WorkloadKey {
 			continue // what there is to say of it is said of the workload that makes it
 		}
 		known, ok := e.state.Workload(key)
-		if ok && !w.Deleting && known.Policy.OptedIn(e.objects.settings.AutoReloadAll) {
+		if ok && !w.Deleting && e.objects.settings.asksFor(&known) {
 			keys = append(keys, key)
 		}
 	}

@@ -24,6 +24,16 @@ metadata: {name: greeting, namespace: shop, uid: u-greeting, resourceVersion: "8
 data: {text: hello}
 `
 
+// nightly is a CronJob beside it that uses the same.
+const nightly = `---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: shop, uid: u-nightly, resourceVersion: "101", generation: 1, creationTimestamp: "2026-02-01T00:00:00Z", annotations: {reloader.stakater.com/auto: "true"}}
+spec:
+  schedule: 0 3 * * *
+  jobTemplate: {spec: {template: {spec: {containers: [{name: app, image: web, envFrom: [{configMapRef: {name: greeting}}]}]}}}}
+`
+
 const running = "status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3}"
 
 // secretive is one that uses a Secret, with pods of February.
@@ -79,6 +89,7 @@ status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, 
 `
 	rollout := instead(t, web, "kind: Deployment", "kind: Rollout", "apiVersion: apps/v1", "apiVersion: argoproj.io/v1alpha1", running, `status: {observedGeneration: "1", replicas: 3, updatedReplicas: 3}`)
 	gone, _, _ := strings.Cut(web, "---\n")
+	unasked := instead(t, nightly, `annotations: {reloader.stakater.com/auto: "true"}`, "annotations: {}")
 	_, keyed, _ := strings.Cut(secretive, "\n")
 	const one = "status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}"
 	anew := "# then\n" + instead(t, db, "2026-02-01T", "2026-03-01T", "u-db", "u-other", "b25l", "c2l4")
@@ -88,22 +99,28 @@ status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, 
 		code int
 		says string
 	}{
-		"all pods run":                                                     {web, CodeInStep, "deployment/web  in step"},
-		"no pod is wanted":                                                 {instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
-		"all pods are gone and none is new":                                {"# marks: standing\n" + instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "deployment/web  rolling 0 of 3"},
-		"no reload, and no pods":                                           {instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "rolling 0 of 3"},
-		"a quota, with the strategy Recreate":                              {"# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", message: "exceeded quota: cpu"}]}`), CodeNotInStep, "rolling 0 of 3: a quota leaves no room"},
-		"a StatefulSet without pods":                                       {other("StatefulSet", "status: {observedGeneration: 1}"), CodeNotInStep, "statefulset/web  rolling 0 of 3"},
-		"a DaemonSet without pods":                                         {other("DaemonSet", "status: {observedGeneration: 1, desiredNumberScheduled: 2}"), CodeNotInStep, "daemonset/web  rolling 0 of 2"},
-		"a DaemonSet that is to run on no node":                            {other("DaemonSet", "status: {observedGeneration: 1}"), CodeInStep, "in step"},
-		"a namespace that is left out":                                     {"# flags: --namespaces-to-ignore=shop\n" + web, CodeNotInStep, "deployment/web  stale because the controller leaves namespace shop out"},
-		"a namespace that is not named":                                    {"# flags: --namespaces=bank\n" + web, CodeNotInStep, "deployment/web  stale because the controller watches other namespaces"},
-		"a namespace that another controller may watch":                    {"# flags: --namespaces=bank\n# beside: also\n" + web, CodeUnknown, "deployment/web  unknown: the controller watches other namespaces"},
-		"a Rollout whose Deployment is missing":                            {web + canary, CodeUnknown, "deployment/web in step rollout/canary unknown: Deployment shop/gone, which has its pod"},
-		"a Rollout that no controller reads":                               {"# flags: --is-Argo-Rollouts=false\n" + rollout, CodeNotInStep, "rollout/web stale because the controller does not roll Rollouts (--is-Argo"},
-		"a Rollout with the template of another":                           {"# flags: --is-Argo-Rollouts=false\n" + web + instead(t, canary, "name: gone", "name: web"), CodeNotInStep, "deployment/web in step rollout/canary stale because the controller"},
-		"Rollouts that nobody may list":                                    {"# unread: rollouts\n" + web, CodeUnknown, "1 in step. You may not list rollouts."},
-		"Rollouts that the controller does not read either":                {"# unread: rollouts\n# flags: --is-Argo-Rollouts=false\n" + web, CodeInStep, "1 in step."},
+		"all pods run":                                      {web, CodeInStep, "deployment/web  in step"},
+		"no pod is wanted":                                  {instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
+		"all pods are gone and none is new":                 {"# marks: standing\n" + instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "deployment/web  rolling 0 of 3"},
+		"no reload, and no pods":                            {instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "rolling 0 of 3"},
+		"a quota, with the strategy Recreate":               {"# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", message: "exceeded quota: cpu"}]}`), CodeNotInStep, "rolling 0 of 3: a quota leaves no room"},
+		"a StatefulSet without pods":                        {other("StatefulSet", "status: {observedGeneration: 1}"), CodeNotInStep, "statefulset/web  rolling 0 of 3"},
+		"a DaemonSet without pods":                          {other("DaemonSet", "status: {observedGeneration: 1, desiredNumberScheduled: 2}"), CodeNotInStep, "daemonset/web  rolling 0 of 2"},
+		"a DaemonSet that is to run on no node":             {other("DaemonSet", "status: {observedGeneration: 1}"), CodeInStep, "in step"},
+		"a namespace that is left out":                      {"# flags: --namespaces-to-ignore=shop\n" + web, CodeNotInStep, "deployment/web  stale because the controller leaves namespace shop out"},
+		"a namespace that is not named":                     {"# flags: --namespaces=bank\n" + web, CodeNotInStep, "deployment/web  stale because the controller watches other namespaces"},
+		"a namespace that another controller may watch":     {"# flags: --namespaces=bank\n# beside: also\n" + web, CodeUnknown, "deployment/web  unknown: the controller watches other namespaces"},
+		"a Rollout whose Deployment is missing":             {web + canary, CodeUnknown, "deployment/web in step rollout/canary unknown: Deployment shop/gone, which has its pod"},
+		"a Rollout that no controller reads":                {"# flags: --is-Argo-Rollouts=false\n" + rollout, CodeNotInStep, "rollout/web stale because the controller does not roll Rollouts (--is-Argo"},
+		"a Rollout with the template of another":            {"# flags: --is-Argo-Rollouts=false\n" + web + instead(t, canary, "name: gone", "name: web"), CodeNotInStep, "deployment/web in step rollout/canary stale because the controller"},
+		"Rollouts that nobody may list":                     {"# unread: rollouts\n" + web, CodeUnknown, "1 in step. You may not list rollouts."},
+		"Rollouts that the controller does not read either": {"# unread: rollouts\n# flags: --is-Argo-Rollouts=false\n" + web, CodeInStep, "1 in step."},
+		"a CronJob": {web + nightly, CodeInStep, "cronjob/nightly in step deployment/web in step"},
+		"a CronJob, of a kind that is left alone":                          {"# flags: --ignored-workload-types=cronjobs\n" + web + nightly, CodeNotInStep, "cronjob/nightly stale because the controller leaves CronJobs alone (--ignored-"},
+		"such a CronJob, opted in with all others alone":                   {"# flags: --ignored-workload-types=cronjobs --auto-reload-all\n" + web + unasked, CodeInStep, "1 workload: 1 in step."},
+		"a CronJob that is opted in with all others":                       {"# flags: --auto-reload-all\n" + web + unasked, CodeInStep, "2 workloads: 2 in step."},
+		"CronJobs that nobody may list":                                    {"# unread: cronjobs\n" + web, CodeUnknown, "1 in step. You may not list cronjobs."},
+		"CronJobs that the controller leaves alone":                        {"# unread: cronjobs jobs\n# flags: --ignored-workload-types=jobs,cronjobs\n" + web, CodeInStep, "1 in step."},
 		"a Rollout that cannot be understood":                              {"# skipped: one\n" + web + instead(t, canary, `"1", replicas: 3`, `"1", replicas: many`), CodeUnknown, "1 in step. Could not read Rollout shop/canary: "},
 		"a ConfigMap that pods need and that is gone":                      {"# ledger: none\n" + gone, CodeUnknown, "deployment/web unknown: ConfigMap greeting, which its pods need, was not found"},
 		"a ConfigMap that pods may do without":                             {"# ledger: none\n" + instead(t, gone, "{name: greeting}", "{name: greeting, optional: true}"), CodeInStep, "in step"},

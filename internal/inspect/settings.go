@@ -133,6 +133,12 @@ func (s *Settings) reads(kind string) bool {
 	return !slices.Contains(s.Ignored.Kinds, kind) && (kind != "Rollout" || s.ArgoRollouts == nil || *s.ArgoRollouts)
 }
 
+// asksFor tells that a workload is opted in, and not by --auto-reload-all alone where the controller leaves its kind alone: that
+// is as it was asked for.
+func (s *Settings) asksFor(w *reload.Workload) bool {
+	return w.Policy.OptedIn(s.AutoReloadAll && s.reads(w.Key.Kind))
+}
+
 // unasked tells that a custom kind is one that the controller watches only where it happens to be allowed to. Of Rollouts more is
 // expected.
 func (s *Settings) unasked(w controller.Watched) bool {

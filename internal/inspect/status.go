@@ -55,7 +55,7 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 func (e *Evaluation) orphans() []Answer {
 	var all []Answer
 	for _, w := range e.objects.workloads {
-		if w.Borrows == nil || w.Deleting || !w.Policy.OptedIn(e.objects.settings.AutoReloadAll) {
+		if w.Borrows == nil || w.Deleting || !e.objects.settings.asksFor(&w) {
 			continue
 		}
 		if !e.objects.settings.reads(w.Key.Kind) {

@@ -107,6 +107,10 @@ func (c *Controller) tellOf(writing, sending context.Context, stop <-chan struct
 		for _, t := range open {
 			news = append(news, News{t.facts.Workload, t.decision})
 		}
+		began := c.clock.Now() // a receiver may roll a workload before it answers
+		for i := range open {
+			open[i].told = began
+		}
 		err := c.opts.Receiver.Send(sending, news)
 		switch {
 		case err == nil:
@@ -175,10 +179,11 @@ func (c *Controller) sendFewer(refused []message) {
 	}
 }
 
-// message is what is to be said of a workload, and what it follows from.
+// message is what is to be said of a workload, what it follows from, and when it was said.
 type message struct {
 	facts    reload.Facts
 	decision reload.Decision
+	told     time.Time
 }
 
 // newsOf decides anew: it may have waited for long. False means that there is nothing to say, or not now.
@@ -199,23 +204,27 @@ func (c *Controller) newsOf(ctx context.Context, key reload.WorkloadKey) (messag
 		c.queue.add(key, 0, 0) // which also tells of an error
 		return message{}, false
 	}
-	return message{facts, d}, true
+	return message{facts: facts, decision: d}, true
 }
 
-// accepted is what the receiver has taken of a workload and the ledger does not say yet.
+// accepted is what the receiver has taken of a workload and the ledger does not say yet, and when it was told.
 type accepted struct {
 	uid     types.UID
 	content string
+	told    time.Time
 }
 
 func (t *message) accepted() accepted {
-	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content()}
+	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content(), t.told}
 }
 
+// wasTaken also completes the message by when the receiver was told.
 func (c *Controller) wasTaken(t *message) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.accepted[t.facts.Workload.Key] == t.accepted()
+	known := c.accepted[t.facts.Workload.Key]
+	t.told = known.told
+	return known == t.accepted()
 }
 
 func (c *Controller) noteTaken(all []message) {
@@ -242,7 +251,7 @@ func (c *Controller) recordTaken(ctx context.Context, t message) {
 	w := &t.facts.Workload
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
-	d := t.decision.Told(w)
+	d := t.decision.Told(w, t.told)
 	err := c.write(ctx, &t.facts, d)
 	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.news.triesOf(w.Key) < patience {
 		c.news.retry(w.Key) // there is a newer version, or none, of which the watch will tell

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
@@ -69,20 +70,57 @@ func TestWhatWasTakenIsNotSentAgainHoweverLateTheLedgerIs(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s, l := newToldStage(t)
+			edited := s.clock.Now().Unix()
 			s.edit("web", "2")
 			s.refuses = refusal
 			s.tell(time.Minute)
 			if l.asked != 1 {
 				t.Fatalf("it was sent %d times while the ledger could not be written", l.asked)
 			}
+			taken := s.clock.Now().Unix()
 			s.refuses = nil
 			s.tell(lastRetry)
 			patched := s.patched
+			if at := s.toldAt(); at < edited || at > taken {
+				t.Errorf("the ledger says that the receiver was told at %d, which took it from %d to %d", at, edited, taken)
+			}
 			s.tell(time.Minute)
 			if l.asked != 1 || s.news.depth() != 0 || s.patched != patched || len(s.accepted) != 0 {
 				t.Errorf("sent %d times; %d wait, %d writes more, %d kept in memory", l.asked, s.news.depth(), s.patched-patched, len(s.accepted))
 			}
 		})
+	}
+}
+
+// toldAt is when the receiver was told of web, as its ledger says.
+func (s *stage) toldAt() int64 {
+	s.Helper()
+	facts, _ := s.state.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
+	ledger, err := reload.ParseLedger(facts.Workload.LedgerText)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return ledger.Told
+}
+
+// Pods from before a receiver was told may be without what the ledger has, whoever writes that next and for what.
+func TestTheLedgerKeepsWhenTheReceiverWasTold(t *testing.T) {
+	s, _ := newToldStage(t)
+	if at := s.toldAt(); at != 0 {
+		t.Errorf("told at %d, of nothing", at)
+	}
+	before := s.clock.Now().Unix()
+	s.edit("web", "2")
+	s.tell(30 * time.Second)
+	first := s.toldAt()
+	if first <= before || first > before+10 {
+		t.Errorf("told %d seconds after the edit", first-before)
+	}
+	s.opts.Receiver = nil
+	s.edit("web", "3")
+	s.play(time.Minute)
+	if at := s.toldAt(); at != first {
+		t.Errorf("the ledger of the reload says %d, and the receiver was told at %d", at, first)
 	}
 }
 

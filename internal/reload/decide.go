@@ -304,7 +304,7 @@ func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 	next := Ledger{
 		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: known.DataTime,
-		Marks: known.Marks, Step: known.Step, Run: known.Run, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
+		Marks: known.Marks, Step: known.Step, Run: known.Run, Told: known.Told, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
 	}
 	for key, digest := range known.Entries {
 		if key.Kind.keyed() && known.Instance != f.Instance {

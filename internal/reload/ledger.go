@@ -59,6 +59,10 @@ type Ledger struct {
 	Gone     map[LocalKey]struct{}
 	// Run is the latest run that was made for a reload, if reloads make any.
 	Run types.UID
+	// Told is when somebody else was told last of changes, who acts upon them, in
+	// seconds since 1970; 0 if nobody was. What the pods of before have of those is
+	// not known.
+	Told int64
 	// Writes grows by one with each time it is written.
 	Writes int64
 }
@@ -80,6 +84,7 @@ type ledgerText struct {
 	Step     Step      `json:"step,omitempty"`
 	Writes   int64     `json:"w,omitempty"`
 	Run      types.UID `json:"run,omitempty"`
+	Told     int64     `json:"told,omitempty"`
 	OnDelete bool      `json:"del,omitempty"`
 	// Gone and All are by what stands for a kind.
 	Gone      map[string][]string `json:"gone,omitempty"`
@@ -156,6 +161,7 @@ func ParseLedger(s string) (Ledger, error) {
 		Step:       text.Step,
 		Writes:     text.Writes,
 		Run:        text.Run,
+		Told:       text.Told,
 		Entries:    map[LocalKey]Digest{},
 		Aggregates: map[SourceKind]Total{},
 		OnDelete:   text.OnDelete,
@@ -254,7 +260,7 @@ func (l Ledger) largestKind() SourceKind {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, Run: l.Run, OnDelete: l.OnDelete}
+	text := ledgerText{Format: LedgerFormat, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, Run: l.Run, Told: l.Told, OnDelete: l.OnDelete}
 	for key, digest := range l.Entries {
 		entries := text.entriesOf(key.Kind)
 		if *entries == nil {

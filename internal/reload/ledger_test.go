@@ -63,6 +63,7 @@ func TestLedgerText(t *testing.T) {
 			},
 			`{"v":1,"uid":"","n":0,"cm":{"web":"ab000000000000000000000000000000"}}`,
 		},
+		"one of which a receiver was told": {reload.Ledger{UID: "u-1", Told: 1754800000}, `{"v":1,"uid":"u-1","n":0,"told":1754800000}`},
 		"what is no source gets lost": {
 			reload.Ledger{
 				Entries:    map[reload.LocalKey]reload.Digest{{Kind: 77, Name: "web"}: {0xab}},
@@ -89,7 +90,7 @@ func total(first byte) reload.Total { return reload.Total{Digest: reload.Digest{
 func TestLedgerRoundTrip(t *testing.T) {
 	for name, ledger := range map[string]reload.Ledger{
 		"empty":   {Format: 1, Entries: merged(), Aggregates: map[reload.SourceKind]reload.Total{}},
-		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, Entries: merged(entriesOf(reload.ConfigMap, 5, "a"), entriesOf(reload.Secret, 5, "a"), entriesOf(reload.SecretProviderClass, 5, "a")), Aggregates: map[reload.SourceKind]reload.Total{}},
+		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, Told: 1754800001, Entries: merged(entriesOf(reload.ConfigMap, 5, "a"), entriesOf(reload.Secret, 5, "a"), entriesOf(reload.SecretProviderClass, 5, "a")), Aggregates: map[reload.SourceKind]reload.Total{}},
 		"gone": {Format: 1, UID: "u", OnDelete: true, Entries: entriesOf(reload.Secret, 3, "a"), Aggregates: map[reload.SourceKind]reload.Total{},
 			Gone: map[reload.LocalKey]struct{}{{Kind: reload.Secret, Name: slices.Collect(maps.Keys(entriesOf(reload.Secret, 3, "a")))[0].Name}: {}}},
 		"mixed": {Format: 1, UID: "u", Entries: entriesOf(reload.Secret, 3, "a"), Aggregates: map[reload.SourceKind]reload.Total{reload.ConfigMap: total(1)}},

@@ -1,11 +1,14 @@
 package reload
 
+import "time"
+
 // Told is the decision once somebody else was told of the changes, who acts upon
-// them: the ledger takes note, and the marks are those of the latest reload.
-func (d Decision) Told(w *Workload) Decision {
+// them: the ledger takes note of when that was, and the marks are those of the
+// latest reload.
+func (d Decision) Told(w *Workload, at time.Time) Decision {
 	known, _ := readLedger(w.LedgerText, w) // without one there was no reload
 	d.Action, d.Doubt = Record, ""
-	d.Ledger.Step, d.Ledger.Counter = known.Step, known.Counter
+	d.Ledger.Step, d.Ledger.Counter, d.Ledger.Told = known.Step, known.Counter, at.Unix()
 	return d
 }
 

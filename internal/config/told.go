@@ -11,7 +11,7 @@ import (
 // DecisionFlags are those that what is rolled depends on, in the order in which they matter to who asks.
 func DecisionFlags() []string {
 	all := []string{
-		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag, ignoredWorkloadsFlag,
+		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag, ignoredWorkloadsFlag, webhookFlag,
 		"reload-strategy", "on-revert", "secret-marks", "reload-on-create", "reload-on-delete", "settle", "settle-max", "settle-gitops", argoRolloutsFlag, workloadKindFlag,
 	}
 	var c Config
@@ -37,11 +37,23 @@ func Take(flags *pflag.FlagSet, options map[string]any) error {
 		if f == nil || told == nil || f.Changed {
 			continue
 		}
+		if name == webhookFlag {
+			told = takenAddress(fmt.Sprint(told))
+		}
 		if err := take(f, told); err != nil {
 			return fmt.Errorf("%s is %v, which --%s does not take: %w", option, told, name, err)
 		}
 	}
 	return nil
+}
+
+// takenAddress leaves out what may be a token, and what is no address: Reloader takes that too, and reaches nobody by it.
+func takenAddress(text string) string {
+	text = WithoutToken(text)
+	if _, ok := address(text, "http", "https"); !ok {
+		return ""
+	}
+	return text
 }
 
 func take(f *pflag.Flag, told any) error {
@@ -79,6 +91,9 @@ func Beyond(flags *pflag.FlagSet) []string {
 		}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			value = strings.Join(list.GetSlice(), ",")
+		}
+		if f.Name == webhookFlag {
+			value = WithoutToken(value)
 		}
 		all = append(all, "--"+f.Name+"="+value)
 	})

@@ -30,7 +30,7 @@ func TestWhatIsWrittenDownIsTaken(t *testing.T) {
 	told, flags := parsed(t, "--auto-reload-all", "--auto-annotation=example.org/roll", "--namespaces-to-ignore=a,b", "--reload-strategy=annotations",
 		"--namespace-selector=team in (a,b)", "--is-Argo-Rollouts=false", "--log-level=debug", "--reload-on-delete",
 		"--settle=3s", "--settle-max=4m", "--settle-gitops=0s", "--on-revert=restart", "--secret-marks=sha1",
-		"--ignored-workload-types=cronjobs")
+		"--ignored-workload-types=cronjobs", "--webhook-url=https://hooks.example.com/hunter2?key=hunter2")
 	options := writtenDown(t, told.Options(flags))
 
 	var c Config
@@ -47,7 +47,7 @@ func TestWhatIsWrittenDownIsTaken(t *testing.T) {
 	}
 	want := []string{
 		"--auto-annotation=example.org/other", "--auto-reload-all", "--ignored-workload-types=cronjobs", "--is-Argo-Rollouts=false", "--namespace-selector=team in (a,b)", "--namespaces-to-ignore=a,b", "--on-revert=restart",
-		"--reload-on-delete", "--reload-strategy=annotations", "--secret-marks=sha1", "--settle=3s", "--settle-gitops=0s", "--settle-max=4m0s",
+		"--reload-on-delete", "--reload-strategy=annotations", "--secret-marks=sha1", "--settle=3s", "--settle-gitops=0s", "--settle-max=4m0s", "--webhook-url=https://hooks.example.com/redacted",
 	}
 	if got := Beyond(own); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -90,6 +90,34 @@ func TestDefaultsAreTaken(t *testing.T) {
 	}
 	if got := Beyond(own); len(got) > 0 || c.ArgoRollouts != nil {
 		t.Errorf("got %q", got)
+	}
+}
+
+// Reloader takes any text for an address, and writes it down whole.
+func TestTheAddressOfAReceiverIsTakenWithoutItsToken(t *testing.T) {
+	for told, want := range map[string]string{
+		"":                          "",
+		" ":                         "",
+		"https://hooks.example.com": "https://hooks.example.com",
+		"https://me:hunter2@hooks.example.com/hunter2?key=1": "https://hooks.example.com/redacted",
+		"hooks.example.com/hunter2":                          "",
+	} {
+		var c Config
+		own := pflag.NewFlagSet("why", pflag.ContinueOnError)
+		c.BindDecisionFlags(own)
+		if err := Take(own, map[string]any{"webhookUrl": told}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Validate(); err != nil {
+			t.Errorf("%q: %v", told, err)
+		}
+		got := ""
+		if c.Webhook != nil {
+			got = c.Webhook.String()
+		}
+		if got != want {
+			t.Errorf("%q is taken for %q, want %q", told, got, want)
+		}
 	}
 }
 

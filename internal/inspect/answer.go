@@ -48,7 +48,7 @@ type Answer struct {
 	Detail string
 	// Cause is why a rollout has not ended, if that is known.
 	Cause reload.Cause
-	// Since is when the content was written that pods do not have.
+	// Since is when the content was written that pods do not have, or when a receiver was told of it.
 	Since    time.Time
 	Decision reload.Decision
 	Ledger   Ledger
@@ -213,6 +213,7 @@ func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Marks.Strategy, s.Marks.OnRevert, s.Marks.Secrets
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, slices.Clone(s.Ignored.Sources)
+	f.TellsOnly = s.Webhook != nil
 	f.Quiet, f.Instance, f.Installed = s.quiet(&f.Workload), s.Key.ID(), s.Installed
 	if s.Controller == "" && a.Ledger.There {
 		f.Installed = time.Time{} // whoever has written the ledger was there before

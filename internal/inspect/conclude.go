@@ -88,6 +88,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	d, w := &a.Decision, &a.Workload
 	s := e.objects.settings
 	_, left := e.objects.parentOf(w.Key)
+	before := e.beforeTold(a)
 	switch {
 	case w.LeftAlone != "":
 		a.State, a.Detail = NotOptedIn, w.LeftAlone
@@ -114,6 +115,9 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		a.State, a.Detail = Unknown, "the age of its pods decides, and they may not be listed"
 	case !w.AtRest, !w.Progress.Populated():
 		e.underWay(a)
+	case before != "":
+		a.State, a.Since = Stale, time.Unix(a.Ledger.Told, 0)
+		a.Detail = fmt.Sprintf("since %s: %s", ago(a.Since, e.now), before)
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]
 	case !a.Ledger.There && len(f.Concerns) > 0:
@@ -214,6 +218,8 @@ func (s *Settings) inaction(now time.Time) string {
 		return "the controller was last heard " + ago(s.Heard, now)
 	case s.Controller == "":
 		return "no controller has acted"
+	case s.Webhook != nil:
+		return "the receiver has not taken it; the controller's log says why"
 	default:
 		return "the controller has not acted; its log says why"
 	}

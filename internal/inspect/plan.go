@@ -15,7 +15,7 @@ type Plan struct {
 	Source   reload.SourceKey
 	// Absent tells that there is none.
 	Absent bool
-	// Rolled are the workloads that would be, and Left those that use or name the source and would not be.
+	// Rolled are the workloads that would be, or of which a receiver would be told, and Left those that use or name the source and would not be.
 	Rolled, Left []Planned
 	// Unread is what may not be read that could make a difference, with the difference.
 	Unread []string
@@ -93,8 +93,13 @@ func (p *Plan) Text(paint Paint) string {
 		page.paragraph(fmt.Sprintf("There is no %s now.", p.Source))
 		verb = "When it is there, a change of"
 	}
-	switch len(p.Rolled) {
-	case 0:
+	left := "These use or name it, and are not rolled:"
+	switch {
+	case p.Settings.Webhook != nil:
+		left = "These use or name it, and the receiver is not told of them:"
+		page.paragraph(p.told(verb))
+		page.planned(p.Rolled)
+	case len(p.Rolled) == 0:
 		page.paragraph(fmt.Sprintf("%s %s rolls nothing.", verb, p.Source))
 	default:
 		page.paragraph(fmt.Sprintf("%s %s rolls %s, %s in all:", verb, p.Source, counted(int64(len(p.Rolled)), "workload"), counted(pods, "pod")))
@@ -102,7 +107,7 @@ func (p *Plan) Text(paint Paint) string {
 	}
 	if len(p.Left) > 0 {
 		page.gap()
-		page.paragraph("These use or name it, and are not rolled:")
+		page.paragraph(left)
 		page.planned(p.Left)
 	}
 	for _, unread := range p.Unread {

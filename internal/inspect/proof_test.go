@@ -34,6 +34,18 @@ spec:
   jobTemplate: {spec: {template: {spec: {containers: [{name: app, image: web, envFrom: [{configMapRef: {name: greeting}}]}]}}}}
 `
 
+// hooked are the flags of a controller that tells a receiver, told when it has taken the latest change, and youngPod is from after
+// that.
+const (
+	hooked   = "# flags: --webhook-url=https://hooks.example.com/hunter2\n"
+	told     = "# told: 2026-03-01T11:50:00Z\n"
+	youngPod = `---
+apiVersion: v1
+kind: Pod
+metadata: {name: web-b, namespace: shop, creationTimestamp: "2026-03-01T11:55:00Z", labels: {app: web}}
+`
+)
+
 const running = "status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3}"
 
 // secretive is one that uses a Secret, with pods of February.
@@ -88,7 +100,9 @@ spec: {replicas: 3, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: g
 status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, updatedReplicas: 3}
 `
 	rollout := instead(t, web, "kind: Deployment", "kind: Rollout", "apiVersion: apps/v1", "apiVersion: argoproj.io/v1alpha1", running, `status: {observedGeneration: "1", replicas: 3, updatedReplicas: 3}`)
-	gone, _, _ := strings.Cut(web, "---\n")
+	gone, config, _ := strings.Cut(web, "---\n")
+	config = "---\n" + config
+	edited := "# then\n" + instead(t, config, "data: {text: hello}", `data: {text: moin}`, `"80", creationTimestamp: "2026-02-01T00:00:00Z"`, `"120", creationTimestamp: "2026-03-01T10:00:00Z"`, "u-greeting", "u-other")
 	unasked := instead(t, nightly, `annotations: {reloader.stakater.com/auto: "true"}`, "annotations: {}")
 	_, keyed, _ := strings.Cut(secretive, "\n")
 	const one = "status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}"
@@ -121,6 +135,19 @@ status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, 
 		"a CronJob that is opted in with all others":                       {"# flags: --auto-reload-all\n" + web + unasked, CodeInStep, "2 workloads: 2 in step."},
 		"CronJobs that nobody may list":                                    {"# unread: cronjobs\n" + web, CodeUnknown, "1 in step. You may not list cronjobs."},
 		"CronJobs that the controller leaves alone":                        {"# unread: cronjobs jobs\n# flags: --ignored-workload-types=jobs,cronjobs\n" + web, CodeInStep, "1 in step."},
+		"a receiver that was told of nothing yet":                          {hooked + web + youngPod, CodeInStep, "1 workload: 1 in step. The controller rolls nothing, and tells a receiver of changes instead (--webhook-url)."},
+		"a receiver was told, and has done nothing yet":                    {hooked + told + web + pod, CodeNotInStep, "deployment/web stale since 10m ago: 1 of 1 pods are from before the receive"},
+		"it was told, and a pod is from before":                            {hooked + told + web + youngPod + pod, CodeNotInStep, "deployment/web stale since 10m ago: 1 of 2 pods are from before the receive"},
+		"it was told, and has rolled it":                                   {hooked + told + web + youngPod, CodeInStep, "1 in step."},
+		"it was told in the second in which the pods were made":            {hooked + "# told: 2026-03-01T11:55:00Z\n" + web + youngPod, CodeInStep, "1 in step."},
+		"it was told, and is rolling it":                                   {hooked + told + instead(t, web, running, "status: {observedGeneration: 1, replicas: 4, updatedReplicas: 1}") + youngPod + pod, CodeNotInStep, "rolling 1 of 3"},
+		"it was told, and no pod is wanted":                                {hooked + told + instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
+		"it was told, and pods may not be listed":                          {"# unread: pods\n" + hooked + told + web, CodeUnknown, "deployment/web unknown: you may not list the pods of namespace shop"},
+		"it was told, and there is none any more":                          {told + web + pod, CodeNotInStep, "deployment/web stale since 10m ago: 1 of 1 pods are from before the receive"},
+		"it was told of a CronJob":                                         {hooked + told + nightly + config, CodeNotInStep, "cronjob/nightly stale since 10m ago: its latest run began before the receiv"},
+		"it was told of a CronJob, which has run since":                    {hooked + told + nightly + "status: {lastScheduleTime: \"2026-03-01T11:55:00Z\"}\n" + config, CodeInStep, "cronjob/nightly in step"},
+		"it was told of a CronJob, which is suspended":                     {hooked + told + instead(t, nightly, "  schedule", "  suspend: true\n  schedule") + config, CodeInStep, "cronjob/nightly in step"},
+		"it does not take the message":                                     {hooked + web + pod + edited, CodeNotInStep, "deployment/web stale since 2h ago: ConfigMap shop/greeting changed, and the"},
 		"a Rollout that cannot be understood":                              {"# skipped: one\n" + web + instead(t, canary, `"1", replicas: 3`, `"1", replicas: many`), CodeUnknown, "1 in step. Could not read Rollout shop/canary: "},
 		"a ConfigMap that pods need and that is gone":                      {"# ledger: none\n" + gone, CodeUnknown, "deployment/web unknown: ConfigMap greeting, which its pods need, was not found"},
 		"a ConfigMap that pods may do without":                             {"# ledger: none\n" + instead(t, gone, "{name: greeting}", "{name: greeting, optional: true}"), CodeInStep, "in step"},

@@ -133,7 +133,7 @@ func (s *story) put(t *testing.T, text string) {
 }
 
 // adopt writes the ledgers that the controller would. With a head "marks: gone" they say that the latest reload has left
-// marks that do not stand any more.
+// marks that do not stand any more; with a head "told", when a receiver has taken the latest change.
 func (s *story) adopt(t *testing.T) {
 	t.Helper()
 	e := s.objects.Evaluate(s.running, noon)
@@ -148,6 +148,13 @@ func (s *story) adopt(t *testing.T) {
 		}
 		if s.heads["marks"] == "gone" {
 			ledger.Marks, ledger.Counter, ledger.Step = reload.Digest{1}, 3, reload.StepAnnotation
+		}
+		if told := s.heads["told"]; told != "" {
+			at, err := time.Parse(time.RFC3339, told)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ledger.Told = at.Unix()
 		}
 		w := s.objects.workloads[key]
 		if s.heads["marks"] == "standing" {

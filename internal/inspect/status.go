@@ -130,13 +130,17 @@ func (s *Status) Text(paint Paint, wide bool) string {
 		s.table(p, wide)
 	}
 	p.paragraph(s.summary())
+	told := s.Settings.Assumed != "" || s.Settings.Silent || len(s.Settings.Beside) > 0
+	if s.Settings.Webhook != nil && !told {
+		p.paragraph("The controller " + rollsNothing + ".")
+	}
 	for _, resource := range s.Unread {
 		p.paragraph("You may not list " + resource + ".")
 	}
 	for _, why := range s.Skipped {
 		p.paragraph(why)
 	}
-	if s.Settings.Assumed != "" || s.Settings.Silent || len(s.Settings.Beside) > 0 {
+	if told {
 		s.Settings.tell(p, s.Now)
 	}
 	return p.b.String()
@@ -272,11 +276,12 @@ func (s *Status) JSON() (string, error) {
 		Controller string       `json:"controllerNamespace,omitempty"`
 		Beside     []string     `json:"otherControllerNamespaces,omitempty"`
 		Assumed    string       `json:"assumed,omitempty"`
+		Receiver   string       `json:"receiver,omitempty"`
 		Flags      []string     `json:"flags,omitempty"`
 		Unread     []string     `json:"unread,omitempty"`
 		Skipped    []string     `json:"skipped,omitempty"`
 		Workloads  []statusJSON `json:"workloads"`
-	}{s.Code() == CodeInStep, s.Settings.Controller, s.Settings.Beside, s.Settings.Assumed, s.Settings.Beyond, s.Unread, s.Skipped, []statusJSON{}}
+	}{s.Code() == CodeInStep, s.Settings.Controller, s.Settings.Beside, s.Settings.Assumed, s.Settings.receiver(), s.Settings.Beyond, s.Unread, s.Skipped, []statusJSON{}}
 	for i := range s.Answers {
 		a := &s.Answers[i]
 		one := statusJSON{

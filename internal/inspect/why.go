@@ -55,6 +55,8 @@ func (x *Explanation) head(paint Paint) string {
 	switch {
 	case x.Asked != nil && !x.rolls(x.Asked):
 		return fmt.Sprintf("A change of %s does not roll %s: %s.", x.Asked.Key, name, paint.in(yellow, x.whyNot(x.Asked)))
+	case x.Asked != nil && x.Settings.Webhook != nil:
+		return fmt.Sprintf("Of a change of %s the receiver is told for %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
 	case x.Asked != nil:
 		return fmt.Sprintf("A change of %s rolls %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
 	case x.Workload.LeftAlone != "":
@@ -163,9 +165,9 @@ func (x *Explanation) sources(p *pageText) {
 		}
 		switch {
 		case s.Unread && s.Verdict.Concerned:
-			p.entry(title, fmt.Sprintf("%s rolls it (%s), if it is there: you may not read %ss", s.Key, word(s), s.Key.Kind))
+			p.entry(title, fmt.Sprintf("%s %s (%s), if it is there: you may not read %ss", s.Key, x.Settings.does(), word(s), s.Key.Kind))
 		case x.rolls(s):
-			p.entry(title, fmt.Sprintf("%s rolls it (%s)", s.Key, word(s)))
+			p.entry(title, fmt.Sprintf("%s %s (%s)", s.Key, x.Settings.does(), word(s)))
 		default:
 			p.entry(title, fmt.Sprintf("%s does not roll it: %s", s.Key, x.whyNot(s)))
 		}

@@ -54,6 +54,9 @@ func (x *Explanation) ledger() string {
 func (x *Explanation) next() string {
 	d := &x.Decision
 	quiet := x.Settings.quiet(&x.Workload)
+	if text := x.nextTold(quiet); text != "" {
+		return text
+	}
 	switch {
 	case x.LeftOut != "" || x.State == NotOptedIn:
 		return "nothing"
@@ -85,6 +88,8 @@ func (x *Explanation) next() string {
 			text = "its rollout waits for that; docs/following.md#" + string(x.Cause) + " says what helps"
 		}
 		return text
+	case x.Settings.Webhook != nil:
+		return fmt.Sprintf("the receiver is told when a source has other content, and was quiet for %s", quiet)
 	default:
 		return fmt.Sprintf("it is rolled when a source that rolls it has other content, and was quiet for %s", quiet)
 	}
@@ -130,6 +135,9 @@ func (s *Settings) tell(p *pageText, now time.Time) {
 		text += "; " + cmp.Or(strings.Join(s.Beyond, " "), "its settings are the defaults")
 	}
 	p.entry("controller", text)
+	if s.Webhook != nil {
+		p.entry("", "it "+rollsNothing)
+	}
 	if len(s.Beside) > 0 {
 		p.entry("", s.beside())
 	}

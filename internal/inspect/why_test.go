@@ -49,3 +49,28 @@ func TestColourIsAddedAndTakesNoRoom(t *testing.T) {
 		t.Errorf("without the colours it is\n%s\nand not\n%s", painted, plain)
 	}
 }
+
+// What is next where a receiver is told: nothing is rolled, whatever was decided.
+func TestNextWithAReceiver(t *testing.T) {
+	_, config, _ := strings.Cut(web, "---\n")
+	edited := "# then\n" + instead(t, config, "data: {text: hello}", "data: {text: moin}", `"80", creationTimestamp: "2026-02-01T00:00:00Z"`, `"120", creationTimestamp: "2026-03-01T10:00:00Z"`, "u-greeting", "u-other")
+	for about, tc := range map[string]struct{ text, want string }{
+		"nothing has changed":          {hooked + web, "the receiver is told when a source has other content, and was quiet for 1s"},
+		"it does not take the message": {hooked + web + pod + edited, "as soon as the controller acts, the receiver is told, and again until it takes the message"},
+		"it has taken it":              {hooked + told + web + pod, "nothing by the controller: what follows is up to the receiver, which has taken the message"},
+		"it has rolled it":             {hooked + told + web + youngPod, "the receiver is told when a source has other content, and was quiet for 1s"},
+		"pods may not be listed":       {"# unread: pods\n" + hooked + told + web, "the receiver is told when a source has other content, and was quiet for 1s"},
+		"it is not told any more":      {told + web + pod, "it is rolled when a source changes again: of the change before, a receiver was told, and there is none now"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := tell(t, tc.text)
+			x, err := s.objects.Explain("shop", "deployment/web", "", s.running, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := x.next(); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

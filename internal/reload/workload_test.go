@@ -2,6 +2,7 @@ package reload_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,9 +61,7 @@ func TestARevisionStandsForTheWholeTemplate(t *testing.T) {
 	marked := markedTemplate()
 	marked.Spec.Containers[0].Env[1].Value = "three"
 	marked.Annotations = map[string]string{reload.RolledAnnotation: "2026-01-02T03:04:05Z"}
-	for key, value := range markedTemplate().Annotations {
-		marked.Annotations[key] = value
-	}
+	maps.Copy(marked.Annotations, markedTemplate().Annotations)
 	if other := read(marked); other.Template != first.Template || other.Revision() == first.Revision() {
 		t.Error("marks count as more than marks, or not at all")
 	}

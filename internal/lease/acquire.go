@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -57,26 +58,45 @@ func (h *Holder) tryOnce(ctx context.Context, seen *sighting) (string, error) {
 	reading, cancel := h.bounded(ctx)
 	defer cancel()
 	present, err := h.leases().Get(reading, Name, metav1.GetOptions{})
-	// A write is not cut off by the end of the context: one without an answer may have taken the lease, and then
-	// nobody would release it.
-	writing, cancel := h.bounded(context.WithoutCancel(ctx))
+	if apierrors.IsNotFound(err) {
+		return h.take(ctx, nil)
+	}
+	if err != nil {
+		return "", err
+	}
+	holder := holderOf(present)
+	now := h.clock.Now()
+	renewed := seen.see(present, now)
+	if holder == "" || holder == h.opts.Identity || seen.expired(now, h.opts.Duration) {
+		return h.take(ctx, present)
+	}
+	// Who renews it is alive, and nobody need ask for its pod.
+	if renewed {
+		h.another()
+		return holder, nil
+	}
+	if !h.gone(ctx, holder) {
+		return holder, nil
+	}
+	taker, err := h.take(ctx, present)
+	if err == nil {
+		h.log.Info("the pod that held the lease is gone, so this one does not wait until it has run out", "holder", holder)
+	}
+	return taker, err
+}
+
+// take writes the lease over the one that was read, or makes it for nil.
+func (h *Holder) take(ctx context.Context, present *coordinationv1.Lease) (string, error) {
+	// It is not cut off by the end of the context: a write without an answer may have taken the lease, and then nobody
+	// would release it.
+	ctx, cancel := h.bounded(context.WithoutCancel(ctx))
 	defer cancel()
 	begun := h.clock.Now()
-	switch {
-	case apierrors.IsNotFound(err):
-		h.current, err = h.leases().Create(writing, h.taken(nil, begun), metav1.CreateOptions{FieldManager: fieldManager})
-	case err != nil:
-		return "", err
-	default:
-		renewed := seen.see(present, begun)
-		holder := holderOf(present)
-		if renewed && holder != "" && holder != h.opts.Identity {
-			h.another()
-		}
-		if holder != "" && holder != h.opts.Identity && !seen.expired(begun, h.opts.Duration) {
-			return holder, nil
-		}
-		h.current, err = h.leases().Update(writing, h.taken(present, begun), metav1.UpdateOptions{FieldManager: fieldManager})
+	var err error
+	if present == nil {
+		h.current, err = h.leases().Create(ctx, h.taken(nil, begun), metav1.CreateOptions{FieldManager: fieldManager})
+	} else {
+		h.current, err = h.leases().Update(ctx, h.taken(present, begun), metav1.UpdateOptions{FieldManager: fieldManager})
 	}
 	if err != nil {
 		return "", err

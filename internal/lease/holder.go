@@ -3,10 +3,11 @@
 //
 // Two lines keep two instances from writing the same change. The first is the clock: a holder stops writing
 // RenewDeadline after the start of the last renewal that succeeded (Held turns false by itself, also in a process that
-// was frozen in between), and nobody takes the lease before the longer Duration has passed without a renewal. The second
-// is the resourceVersion that every write of the controller carries: one that was under way when the clock ran out, or
-// whose process was frozen between asking Held and sending it, is refused by the API server if the next holder was there
-// first; and if it was not, the next holder's own write is refused and decided anew.
+// was frozen in between), and nobody takes the lease before the longer Duration has passed without a renewal, or the pod
+// of its holder is gone. The second is the resourceVersion that every write of the controller carries: one that was under
+// way when the clock ran out, or whose process was frozen between asking Held and sending it, or outlives its pod, is
+// refused by the API server if the next holder was there first; and if it was not, the next holder's own write is refused
+// and decided anew.
 //
 // It is not built on client-go's leader election, whose record it reads and writes. That waits up to 2.2 retry periods
 // between two looks, so a hand-over can take longer than one; it releases when its context ends, which is before the

@@ -154,7 +154,7 @@ func (h *Holder) Release(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		h.log.Warn("the lease is not released, so others take it when it has run out", "after", h.opts.Duration.String(), "error", err.Error())
+		h.log.Warn("the lease is not released, so others take it when this pod is gone or it has run out", "after", h.opts.Duration.String(), "error", err.Error())
 		return
 	}
 	h.log.Info("released the lease")

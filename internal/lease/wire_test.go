@@ -14,6 +14,7 @@ type wire struct {
 	hold     *hold
 	underWay int
 	leases   []string // the methods of requests about leases, in the order in which they were made
+	pods     int      // requests about pods
 }
 
 // hold is a request that the API server has answered, and whose answer is kept back.
@@ -45,6 +46,9 @@ func (w *wire) pass(next http.RoundTripper, r *http.Request) (*http.Response, er
 	}
 	if aboutLease {
 		w.leases = append(w.leases, r.Method)
+	}
+	if strings.HasSuffix(r.URL.Path, "/pods") {
+		w.pods++
 	}
 	if held != nil && (!aboutLease || held.method != r.Method) {
 		held = nil
@@ -108,4 +112,13 @@ func (w *wire) asked() string {
 	all := strings.Join(w.leases, " ")
 	w.leases = nil
 	return all
+}
+
+// askedForPods returns how many requests about pods there were so far, and forgets them.
+func (w *wire) askedForPods() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.pods
+	w.pods = 0
+	return n
 }

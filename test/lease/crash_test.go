@@ -33,6 +33,49 @@ func TestNoChangeIsLostWhenTheOneThatActsIsKilled(t *testing.T) {
 	i.rollsOnce(1)
 }
 
+func TestOneWhosePodIsGoneIsNotWaitedFor(t *testing.T) {
+	const line = "the pod that held the lease is gone"
+	for about, tc := range map[string]struct {
+		gone  bool
+		flags []string
+	}{
+		"it is deleted":                   {true, []string{"--leader-election-lease-duration=1h"}}, // longer than anybody waits here
+		"it is there when it has run out": {false, quick},
+	} {
+		t.Run(about, func(t *testing.T) {
+			i := install(t)
+			i.pod("first")
+			i.pod("next")
+			first := i.start("first", tc.flags...)
+			i.says(first, "holding the lease")
+			i.must(i.ns.AwaitAdopted(i.ctx, web))
+			first.Kill() // as one that may not write its release any more
+			next := i.start("next", tc.flags...)
+			i.says(next, "waiting for the lease", `"holder":"first"`)
+			if tc.gone {
+				i.must(i.ns.Delete(i.ctx, harness.Ref{Kind: "pod", Name: "first"}))
+			}
+			i.edit("red")
+			i.rollsOnce(0)
+			i.heldBy("next")
+			if lines := next.Log.Holding(line, `"holder":"first"`); (len(lines) == 1) != tc.gone {
+				t.Errorf("it says: %q", lines)
+			}
+		})
+	}
+}
+
+// pod makes a pod whose name an instance has.
+func (i *installation) pod(name string) {
+	i.Helper()
+	i.must(i.ns.Apply(i.ctx, `
+apiVersion: v1
+kind: Pod
+metadata: {name: `+name+`}
+spec: {containers: [{name: reroll, image: reroll}]}
+`))
+}
+
 func TestAFrozenControllerThatThawsEndsAndWritesNothing(t *testing.T) {
 	i := install(t)
 	frozen := i.start("frozen", append(quick, "--settle=0s", "--log-level=debug")...)

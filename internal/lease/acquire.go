@@ -70,12 +70,11 @@ func (h *Holder) tryOnce(ctx context.Context, seen *sighting) (string, error) {
 	if holder == "" || holder == h.opts.Identity || seen.expired(now, h.opts.Duration) {
 		return h.take(ctx, present)
 	}
-	// Who renews it is alive, and nobody need ask for its pod.
 	if renewed {
 		h.another()
-		return holder, nil
 	}
-	if !h.gone(ctx, holder) {
+	// Who renews it is alive, whatever has become of its pod: that is asked for when it could have renewed, and has not.
+	if now.Sub(seen.since) < 2*h.opts.RetryPeriod || !h.gone(ctx, holder) {
 		return holder, nil
 	}
 	taker, err := h.take(ctx, present)

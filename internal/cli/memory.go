@@ -51,7 +51,9 @@ func adapt(ctx context.Context) {
 // percentFor is how much garbage there may be beside what is kept, in percent of that. It grows in steps, since to set it holds
 // everything up for a moment.
 func percentFor(kept uint64) int {
-	const step, most = 25, 800
+	const step = 25
+	// Beyond that Go lets more than 8 MiB pile up by itself.
+	const most = 200
 	return min(max(gcPercent, int(leastGarbage*100/max(kept, 1))/step*step), most) //nolint:gosec // far below what an int holds
 }
 

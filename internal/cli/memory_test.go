@@ -29,7 +29,7 @@ func TestWhoSetsGOGCIsLeftIt(t *testing.T) {
 }
 
 func TestGarbageIsCollectedByWhatIsKept(t *testing.T) {
-	for kept, want := range map[uint64]int{0: 800, 1 << 20: 800, 4 << 20: 200, 8 << 20: 100, 10 << 20: 75, 16 << 20: 50, 1 << 40: 50} {
+	for kept, want := range map[uint64]int{0: 200, 1 << 20: 200, 4 << 20: 200, 8 << 20: 100, 10 << 20: 75, 16 << 20: 50, 1 << 40: 50} {
 		if got := percentFor(kept); got != want {
 			t.Errorf("with %d bytes kept it is %d, must be %d", kept, got, want)
 		}

@@ -98,7 +98,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.LogLevel, "log-level", "info", "trace, debug, info, warn, error, fatal or panic")
 }
 
-// noting is a value of a flag that notes that it was set, to its default too: on a command line, or by Take.
+// noting is a value of a flag that notes that somebody has set it, to its default too.
 type noting struct {
 	pflag.Value
 	given *bool

@@ -68,9 +68,12 @@ func take(f *pflag.Flag, told any) error {
 		return list.Replace(texts)
 	case told == "":
 		return nil // nothing was said, or by an older controller, which has no such flag
-	default:
-		return f.Value.Set(fmt.Sprint(told))
 	}
+	value := f.Value
+	if n, ok := value.(noting); ok {
+		value = n.Value // it is told by a controller that was given it, or was not
+	}
+	return value.Set(fmt.Sprint(told))
 }
 
 // Beyond are the flags that decide and differ from their defaults, as one would give them.

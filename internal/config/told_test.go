@@ -76,6 +76,21 @@ func TestTheNamespaceOfTheEnvironmentIsWrittenDown(t *testing.T) {
 }
 
 // A controller that was told nothing is as one that is not told about.
+func TestALongestWaitThatIsToldFollowsALongerQuietPeriod(t *testing.T) {
+	var c Config
+	own := pflag.NewFlagSet("why", pflag.ContinueOnError)
+	c.BindDecisionFlags(own)
+	if err := own.Parse([]string{"--settle=30s"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Take(own, map[string]any{"settle": "1s", "settleMax": "10s"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Validate(); err != nil || c.SettleMax != 30*time.Second {
+		t.Errorf("the longest wait is %s, error %v", c.SettleMax, err)
+	}
+}
+
 func TestDefaultsAreTaken(t *testing.T) {
 	told, flags := parsed(t)
 	options := writtenDown(t, told.Options(flags))

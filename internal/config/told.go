@@ -40,7 +40,11 @@ func Take(flags *pflag.FlagSet, options map[string]any) error {
 		if name == webhookFlag {
 			told = takenAddress(fmt.Sprint(told))
 		}
-		if err := take(f, told); err != nil {
+		value := f.Value
+		if n, ok := value.(noting); ok && flags.Changed("settle") {
+			value = n.Value // it was told beside another quiet period
+		}
+		if err := take(value, told); err != nil {
 			return fmt.Errorf("%s is %v, which --%s does not take: %w", option, told, name, err)
 		}
 	}
@@ -56,8 +60,8 @@ func takenAddress(text string) string {
 	return text
 }
 
-func take(f *pflag.Flag, told any) error {
-	list, isList := f.Value.(pflag.SliceValue)
+func take(value pflag.Value, told any) error {
+	list, isList := value.(pflag.SliceValue)
 	given, several := told.([]any)
 	switch {
 	case isList && several:
@@ -68,12 +72,9 @@ func take(f *pflag.Flag, told any) error {
 		return list.Replace(texts)
 	case told == "":
 		return nil // nothing was said, or by an older controller, which has no such flag
+	default:
+		return value.Set(fmt.Sprint(told))
 	}
-	value := f.Value
-	if n, ok := value.(noting); ok {
-		value = n.Value // it is told by a controller that was given it, or was not
-	}
-	return value.Set(fmt.Sprint(told))
 }
 
 // Beyond are the flags that decide and differ from their defaults, as one would give them.

@@ -110,7 +110,9 @@ func (c *Controller) welcome(facts *reload.Facts) {
 			kind := a.Source.Key.Kind
 			return !c.reads(kind) && (!kind.Reported() || !c.opts.Classes)
 		})
-		c.report.Watching(&about, slices.Concat(facts.Concerns, awaited))
+		all := slices.Concat(facts.Concerns, awaited)
+		slices.SortFunc(all, reload.CompareConcerns) // whichever of them came first
+		c.report.Watching(&about, all)
 	}
 	missing := slices.DeleteFunc(facts.Missing(), func(named reload.NamedSource) bool {
 		return !c.reads(named.Kind) || slices.Contains(n.named, named) // nobody knows, or it was told before

@@ -27,6 +27,11 @@ func (f *Facts) Awaited() []Concern {
 	return awaited
 }
 
+// CompareConcerns orders them by kind and name.
+func CompareConcerns(a, b Concern) int {
+	return compareLocalKeys(a.Source.Key.Local(), b.Source.Key.Local())
+}
+
 func (f *Facts) existing() []LocalKey {
 	there := slices.Concat(f.Spared, f.Unselected)
 	for _, c := range f.Concerns {

@@ -3,7 +3,6 @@
 package state
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
@@ -77,9 +76,7 @@ func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
 		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Left: w.left[srcKey.Local()], Verdict: verdict, Uses: reference.Uses})
 	}
 	f.Gone = s.departures(key.Namespace, w.links)
-	slices.SortFunc(f.Concerns, func(a, b reload.Concern) int {
-		return cmp.Or(cmp.Compare(a.Source.Key.Kind, b.Source.Key.Kind), cmp.Compare(a.Source.Key.Name, b.Source.Key.Name))
-	})
+	slices.SortFunc(f.Concerns, reload.CompareConcerns)
 	return f, true
 }
 

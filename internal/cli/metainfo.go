@@ -2,32 +2,81 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/http"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/metainfo"
+	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 func writesMetaInfo(cfg *config.Config) bool { return cfg.MetaNamespace != "" && !cfg.DryRun }
 
-// writeMetaInfo waits until this is the instance that acts, so that what is written is about that one. Nothing else
-// depends on it.
-func writeMetaInfo(ctx context.Context, leading <-chan struct{}, client kubernetes.Interface, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger) {
+// writeMetaInfo waits until this is the instance that acts and has noted since when its settings hold, which stands in the same
+// ConfigMap. Nothing else depends on it.
+func writeMetaInfo(ctx context.Context, covered <-chan struct{}, client kubernetes.Interface, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger) {
 	if !writesMetaInfo(cfg) {
 		return
 	}
 	select {
-	case <-leading:
+	case <-covered:
 	case <-ctx.Done():
 		return
 	}
-	err := metainfo.Write(ctx, client, metainfo.Info{
-		Build: build, Options: options, Namespace: cfg.MetaNamespace, Deployment: cfg.DeploymentName, IgnoreAnnotation: cfg.Names.Ignore,
-	})
+	info := infoOf(cfg)
+	info.Build, info.Options = build, options
+	err := metainfo.Write(ctx, client, info)
 	if err != nil && ctx.Err() == nil {
 		log.Warn("what runs here could not be written down", "error", err.Error())
 	}
+}
+
+func infoOf(cfg *config.Config) metainfo.Info {
+	return metainfo.Info{Namespace: cfg.MetaNamespace, Deployment: cfg.DeploymentName, IgnoreAnnotation: cfg.Names.Ignore}
+}
+
+// coverageAgain is how soon the ConfigMap is written again after the API server did not answer.
+const coverageAgain = time.Second
+
+// loadCoverage returns nil if nothing may be written down. A refusal is no reason to reload nothing: then nothing tells since when
+// the settings hold. It closes covered when it is through.
+func loadCoverage(client kubernetes.Interface, cfg *config.Config, c clock.Clock, log *slog.Logger, covered chan<- struct{}) func(context.Context) (reload.Coverage, error) {
+	if !writesMetaInfo(cfg) {
+		return nil
+	}
+	return func(ctx context.Context) (reload.Coverage, error) {
+		defer close(covered)
+		for {
+			coverage, err := metainfo.Coverage(ctx, client, infoOf(cfg), cfg.Scope())
+			switch {
+			case err == nil:
+				return coverage, nil
+			case isRefused(err):
+				log.Warn("since when these settings hold could not be written down: changes that nobody saw, from before a workload had its ledger, are told from others by less", "error", err.Error())
+				return reload.Coverage{}, nil
+			}
+			log.Warn("reading or writing since when these settings hold failed, trying again", "error", err.Error())
+			timer := c.NewTimer(coverageAgain)
+			select {
+			case <-timer.C():
+			case <-ctx.Done():
+				timer.Stop()
+				return reload.Coverage{}, ctx.Err()
+			}
+		}
+	}
+}
+
+// isRefused reports whether the API server answered that it will not do something, now or later.
+func isRefused(err error) bool {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && status.ErrStatus.Code >= http.StatusBadRequest && status.ErrStatus.Code < http.StatusInternalServerError &&
+		!apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsTooManyRequests(err)
 }

@@ -87,7 +87,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	alerts := newAlerts(cfg, log, metrics)
 	receiver := newReceiver(cfg, log, events, metrics)
 	leader := newLeadership(cfg, urgent, log)
-	leading := make(chan struct{})
+	covered := make(chan struct{})
 	var acting atomic.Pointer[func() bool]
 	ctl := controller.New(controller.Options{
 		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
@@ -100,12 +100,12 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
 			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
 		},
-		Introduce: func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
+		LoadCoverage: loadCoverage(client, cfg, clock.RealClock{}, log, covered),
+		Introduce:    func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
 		Lead: func(ctx context.Context, another func()) (func() bool, error) {
 			leads, err := leader.lead(ctx, another)
 			if err == nil {
 				acting.Store(&leads)
-				close(leading)
 			}
 			return leads, err
 		},
@@ -146,7 +146,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	}
 	running.Go(func() { guard.Run(ctx, client) })
 	running.Go(func() { events.Run(worked) })
-	running.Go(func() { writeMetaInfo(ctx, leading, client, cfg, options, build, log) })
+	running.Go(func() { writeMetaInfo(ctx, covered, client, cfg, options, build, log) })
 	running.Go(func() { alerts.Run(worked) })
 	// A standby has seen everything, and looks at nothing yet.
 	running.Go(func() { giveBack(ctx, clock.RealClock{}, ctl.Ready, func() bool { return ctl.Depth() == 0 }) })

@@ -80,7 +80,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.DryRun, "dry-run", false, "decide and log, and write nothing to the cluster")
 	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "where /metrics, /live, /healthz and /readyz are served")
 	flags.BoolVar(&c.PProf, "enable-pprof", false, "serve profiles of the process, see --pprof-addr")
-	flags.StringVar(&c.PProfAddress, "pprof-addr", ":6060", "where /debug/pprof/ is served, with --enable-pprof; nothing else is served there")
+	flags.StringVar(&c.PProfAddress, "pprof-addr", "127.0.0.1:6060", "where /debug/pprof/ is served, with --enable-pprof; nothing else is served there. Every interface: :6060")
 	flags.BoolVar(&c.SyncAfterRestart, "sync-after-restart", false, "does nothing: changes made while the controller was away are always caught")
 	c.Lease.bindFlags(flags)
 	c.Requests.bindFlags(flags)

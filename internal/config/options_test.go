@@ -51,7 +51,7 @@ func TestOptionsHaveTheirTypes(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"enableHA":true`, `"enablePProf":false`, `"namespacesToIgnore":["a","b"]`, `"resourcesToIgnore":[]`,
-		`"logLevel":"debug"`, `"logFormat":""`, `"reloaderAutoAnnotation":"example.org/roll"`, `"pprofAddr":":6060"`,
+		`"logLevel":"debug"`, `"logFormat":""`, `"reloaderAutoAnnotation":"example.org/roll"`, `"pprofAddr":"127.0.0.1:6060"`,
 		`"settle":"1m30s"`, `"settleMax":"10s"`, `"settleGitOps":"5s"`, `"onRevert":"stop"`, `"secretMarks":"keyed"`, `"namespaces":[]`,
 	} {
 		if !strings.Contains(string(text), want) {

@@ -78,7 +78,7 @@ func (s *stage) Pods(context.Context, *reload.Workload) (reload.Pods, error) {
 	if s.oldPods {
 		made = s.installed
 	}
-	pods.Add("", made, time.Time{}, 0)
+	pods.Add(reload.StartedPod{Created: made})
 	return pods, nil
 }
 

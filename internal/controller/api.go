@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -77,32 +78,49 @@ func (c Client) Open(w Watched) intake.Opener {
 	if w.Custom {
 		return served{w, c}
 	}
-	return c.opener(w, c.group(w.Resource.Group), w.Resource.Resource)
+	client, err := c.group(w.Resource.Group)
+	if err != nil {
+		return unopened{err}
+	}
+	return c.opener(w, client, w.Resource.Resource)
 }
 
 func (c Client) opener(w Watched, client rest.Interface, plural string) intake.Opener {
 	return intake.Resource{Client: client, Name: plural, Namespace: w.Namespace, FieldSelector: w.FieldSelector, LabelSelector: w.LabelSelector, NewList: w.NewList}
 }
 
-// group has the clients of what is no custom kind.
-func (c Client) group(name string) rest.Interface {
-	if name == corev1.GroupName {
-		return c.CoreV1().RESTClient()
+// unopened is a resource that cannot be watched.
+type unopened struct{ err error }
+
+// Watch returns why.
+func (u unopened) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
+	return nil, u.err
+}
+
+// List returns why.
+func (u unopened) List(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	return nil, u.err
+}
+
+// group returns the client of a group that is built into Kubernetes.
+func (c Client) group(name string) (rest.Interface, error) {
+	switch name {
+	case corev1.GroupName:
+		return c.CoreV1().RESTClient(), nil
+	case batchv1.GroupName:
+		return c.BatchV1().RESTClient(), nil
+	case appsv1.GroupName:
+		return c.AppsV1().RESTClient(), nil
+	default:
+		return nil, fmt.Errorf("there is no client for API group %q, only for %q, %q and %q; its kinds have to be custom kinds", name, corev1.GroupName, batchv1.GroupName, appsv1.GroupName)
 	}
-	if name == batchv1.GroupName {
-		return c.BatchV1().RESTClient()
-	}
-	return c.AppsV1().RESTClient()
 }
 
 // Patch sends one request.
 func (c Client) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
-	client, plural := c.group(kind.Resource.Group), kind.Resource.Resource
-	if kind.Custom {
-		var err error
-		if client, plural, err = c.custom(WatchedKind(kind, key.Namespace)); err != nil {
-			return nil, err
-		}
+	client, plural, err := c.of(kind, key.Namespace)
+	if err != nil {
+		return nil, err
 	}
 	return client.Patch(patch.Type).
 		Namespace(key.Namespace).Resource(plural).Name(key.Name).
@@ -110,21 +128,42 @@ func (c Client) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadK
 		Body(patch.Body).Do(ctx).Get()
 }
 
+// of returns the client of a kind, and the plural.
+func (c Client) of(kind kinds.Kind, namespace string) (rest.Interface, string, error) {
+	if kind.Custom {
+		return c.custom(WatchedKind(kind, namespace))
+	}
+	client, err := c.group(kind.Resource.Group)
+	return client, kind.Resource.Resource, err
+}
+
 // Get reads one object, as it is and not as it was.
 func (c Client) Get(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey) (runtime.Object, error) {
-	return c.group(kind.Resource.Group).Get().Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).Do(ctx).Get()
+	client, err := c.group(kind.Resource.Group)
+	if err != nil {
+		return nil, err
+	}
+	return client.Get().Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).Do(ctx).Get()
 }
 
 // Create sends one request.
 func (c Client) Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error) {
-	return c.group(kind.Resource.Group).Post().Namespace(namespace).Resource(kind.Resource.Resource).
+	client, err := c.group(kind.Resource.Group)
+	if err != nil {
+		return nil, err
+	}
+	return client.Post().Namespace(namespace).Resource(kind.Resource.Resource).
 		SpecificallyVersionedParams(&metav1.CreateOptions{FieldManager: reload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(obj).Do(ctx).Get()
 }
 
 // Delete sends one request.
 func (c Client) Delete(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, opts metav1.DeleteOptions) error {
-	return c.group(kind.Resource.Group).Delete().Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).Body(&opts).Do(ctx).Error()
+	client, err := c.group(kind.Resource.Group)
+	if err != nil {
+		return err
+	}
+	return client.Delete().Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).Body(&opts).Do(ctx).Error()
 }
 
 // podPage bounds the memory for the pods of one workload.
@@ -135,8 +174,7 @@ const podPage = 500
 func (c Client) Pods(ctx context.Context, w *reload.Workload) (reload.Pods, error) {
 	var pods reload.Pods
 	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
-		version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
-		pods.Add(pod.Name, pod.CreationTimestamp.Time, reload.LastStart(pod), version)
+		pods.Add(reload.ReadStart(pod))
 	})
 	return pods, err
 }

@@ -62,6 +62,9 @@ type Options struct {
 	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
 	// It returns when that was made, too.
 	LoadKey func(context.Context) (reload.DigestKey, time.Time, error)
+	// LoadCoverage is asked once since when the present settings hold, when this is the instance that writes. Nil means that
+	// nothing tells.
+	LoadCoverage func(context.Context) (reload.Coverage, error)
 	// Introduce is called before anything is written, with how many workloads there are and how many are opted in.
 	Introduce func(workloads, optedIn int)
 	// Lead is called when everything has been seen once, and returns when this is the instance that writes, with what
@@ -86,10 +89,12 @@ type Report interface {
 	Looked(Look)
 	// Reloaded is called after a reload was written, or would have been in a dry run.
 	Reloaded(w *reload.Workload, d reload.Decision, took time.Duration)
+	// ReloadedOften is called for a workload that is reloaded again and again, at most once an hour.
+	ReloadedOften(w *reload.Workload, often Often)
 	// Rolled is called when no pod from before a reload is left.
 	Rolled(w *reload.Workload, o reload.Outcome, took time.Duration)
 	// NotRolled is called when pods from before a reload are left for a reason that is known, or for too long. It may still
-	// come to its end.
+	// come to its end. It is called as well when a rollout of somebody else leaves pods with the previous data on purpose.
 	NotRolled(w *reload.Workload, o reload.Outcome)
 	// Reverted is called when somebody took our mark away and pods from before the content are left.
 	Reverted(w *reload.Workload, d reload.Decision)
@@ -117,12 +122,17 @@ type Report interface {
 	WithoutTemplate(w *reload.Workload, path string, given bool)
 	// Undecided is called when nothing could tell whether some Secrets of a workload changed.
 	Undecided(w *reload.Workload, secrets int)
+	// Unproven is called when sources were written after Pods started, nobody saw it, and nothing shows whether their data
+	// changed.
+	Unproven(w *reload.Workload, sources []reload.SourceKey)
 	// TooNew is called when a ledger cannot be read because a newer version of this program has written it.
 	TooNew(w *reload.Workload)
 	// UnreadableCopy is called for the copy of a Job that was to be made again, of which nobody can tell what it is the copy of.
 	UnreadableCopy(w *reload.Workload, why error)
 	// LeftToOwner is called when a workload was opted in that is left to the one that makes it, and that one is not.
 	LeftToOwner(w *reload.Workload, owner reload.WorkloadKey)
+	// NotSigned is called for a Job that says that we have made it, by this annotation or label, and has no signature of ours.
+	NotSigned(w *reload.Workload, by kinds.Claim)
 	// StaysHeld is called for a Job that was to take the place of another one, and of which nobody can tell whether it did.
 	StaysHeld(w *reload.Workload)
 	// CameLate is called for a Job of another workload that stays held: that one has had another Job for the change.
@@ -157,9 +167,12 @@ type Controller struct {
 	log    *slog.Logger
 	report Report
 	adopt  *rate.Limiter
+	// often finds workloads that are reloaded again and again.
+	often *reloadCounts
 
 	key       reload.DigestKey
 	installed time.Time
+	coverage  reload.Coverage
 	synced    chan struct{}
 	leads     func() bool
 
@@ -177,6 +190,8 @@ type Controller struct {
 	setBack map[reload.WorkloadKey]time.Time
 	// following are the reloads that have not come to their end.
 	following map[reload.WorkloadKey]*followed
+	// others are the rollouts of others that may leave pods with the previous data, until the status tells.
+	others map[reload.WorkloadKey]othersRollout
 	// tooNew are the workloads of which was told that their ledger cannot be read.
 	tooNew map[reload.WorkloadKey]types.UID
 	// besides are the workloads of which was told that Reloader rolls them, too.
@@ -191,7 +206,7 @@ type Controller struct {
 	untold map[subject]untold
 	// turns is when workloads without a ledger may have theirs.
 	turns map[reload.WorkloadKey]time.Time
-	// unsure are reloads of which no answer came.
+	// unsure are writes of which no answer came.
 	unsure map[reload.WorkloadKey]sent
 	// pathless are the kinds that have an object without a pod template, with what tells of the first of those.
 	pathless map[string]func()
@@ -205,7 +220,7 @@ type Controller struct {
 	replacing map[reload.WorkloadKey]*replacing
 	// oddJobs are those with which only their users can go on.
 	oddJobs map[reload.WorkloadKey]oddJob
-	// late are the runs of which was told that they stay held.
+	// late are the runs of which was told that they are not let go.
 	late map[reload.WorkloadKey]types.UID
 	// acting tells that this is the instance that writes and tells.
 	acting atomic.Bool
@@ -236,6 +251,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		log:        log,
 		report:     report,
 		adopt:      rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
+		often:      newReloadCounts(c),
 		synced:     make(chan struct{}),
 		leads:      func() bool { return true },
 		conflicted: map[reload.WorkloadKey]struct{}{},
@@ -244,6 +260,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		awaiting:   map[reload.WorkloadKey]time.Time{},
 		setBack:    map[reload.WorkloadKey]time.Time{},
 		following:  map[reload.WorkloadKey]*followed{},
+		others:     map[reload.WorkloadKey]othersRollout{},
 		tooNew:     map[reload.WorkloadKey]types.UID{},
 		besides:    map[reload.WorkloadKey]types.UID{},
 		paused:     map[reload.WorkloadKey]*ended{},
@@ -280,6 +297,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 		return err
 	}
+	c.key = c.key.Showing(c.opts.SecretMarks)
 	if c.installed.IsZero() {
 		c.installed = c.clock.Now() // a dry run without an installation: all that is there was there before
 	}
@@ -290,6 +308,14 @@ func (c *Controller) Run(ctx context.Context) error {
 	close(c.synced)
 	if c.opts.Lead != nil {
 		if c.leads, err = c.opts.Lead(ctx, c.anotherActs); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+	if c.opts.LoadCoverage != nil {
+		if c.coverage, err = c.opts.LoadCoverage(ctx); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}

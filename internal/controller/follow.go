@@ -70,6 +70,7 @@ func (c *Controller) followable(w *reload.Workload) bool {
 // followUp looks at what is known of a workload now, which is newer than what the watch brings late, and asks for more when
 // that is worth it. Marks that do not stand any more end it: what follows then is another reload, or that of somebody else.
 func (c *Controller) followUp(key reload.WorkloadKey) {
+	c.reportKept(key)
 	c.mu.Lock()
 	f, ok := c.following[key]
 	if !ok {

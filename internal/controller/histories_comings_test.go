@@ -10,7 +10,7 @@ import (
 // What the oracle knows of sources that are made and deleted, where the controller is told to reload for that.
 //
 // A deletion is a change once, for a workload that was covered and written to while the source was there. The creation of
-// a source is one for a workload that is older, unless the controller wrote to it while the source was there before and
+// a source is one for a workload that is older, or whose pods all ran before, unless the controller wrote to it while the source was there before and
 // has not rolled it since for want of it.
 
 // latestOf is the last of these versions that is not later than another; 0 if there is none.
@@ -45,7 +45,7 @@ func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 		return false
 	}
 	made := latestOf(o.sources[src].comings, version)
-	if made <= o.installedAt || made <= w.carried[src] && !w.forgotten[src] || o.sources[src].created.Before(w.made.Add(shortestSettle)) {
+	if made <= o.installedAt || made <= w.carried[src] && !w.forgotten[src] || o.sources[src].created.Before(w.made.Add(shortestSettle)) && !o.sources[src].withoutIt[w.uid] {
 		return false
 	}
 	return o.later(w, src, l, made)
@@ -115,7 +115,7 @@ func (o *oracle) judgeComings(w *workloadTruth) {
 		case o.h.onDelete && !s.exists && s.deleted > covered && w.adopted[src] > 0 && w.adopted[src] < s.deleted && rolled < s.deleted:
 			o.fail("%s was last rolled at %d, and not for the deletion of %s at %d", w.name, rolled, src, s.deleted)
 		case o.h.onCreate && s.exists && (!w.named[src] || w.unnamed[src] >= s.made) && w.tampered == 0 && s.made > max(covered, o.lastGap, o.installedAt) &&
-			s.created.After(w.made.Add(longestSettle)) && rolled < s.made:
+			(s.created.After(w.made.Add(longestSettle)) || s.withoutIt[w.uid]) && rolled < s.made:
 			o.fail("%s was last rolled at %d, and not for the creation of %s at %d", w.name, rolled, src, s.made)
 		}
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math"
@@ -20,6 +21,7 @@ import (
 // at the same time in a cluster happens here one after the other, in an order that is drawn. Requests that take a while
 // have other things happen within them.
 type history struct {
+	draws
 	seed   uint64
 	rand   *rand.Rand
 	steps  int
@@ -41,28 +43,30 @@ type history struct {
 	// late are the requests that their senders have given up and that take effect one day.
 	late    []*write
 	landing *write
-	// reloaded is when a reload took effect, by the ledger that it has left, and resumed tells that the controller has asked for what
-	// the one before it has followed.
-	reloaded map[string]time.Time
+	// reloaded is the version in which a reload took effect, by the ledger that it has left, and resumed tells that the controller has
+	// asked for what the one before it has followed.
+	reloaded map[string]uint64
 	resumed  bool
 	// calm is a time without faults, so that what can come to rest does.
 	calm bool
 
-	// onCreate and onDelete are what every controller of the history is told.
-	onCreate, onDelete bool
-	// pauses tells that reloads of Deployments are to pause them, from the beginning.
-	pauses bool
 	// annotations tells that one of them has marked by annotations.
 	annotations bool
 
-	key     reload.DigestKey
-	keyMade time.Time
-	keys    int
+	key      reload.DigestKey
+	keyMade  time.Time
+	coverage reload.Coverage
+	keys     int
 }
 
 func newHistory(seed uint64, steps int) *history {
+	return newHistoryOf(drawAll(rand.New(rand.NewPCG(seed, 2))), seed, steps)
+}
+
+func newHistoryOf(d draws, seed uint64, steps int) *history {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	h := &history{
+		draws:  d,
 		seed:   seed,
 		rand:   rand.New(rand.NewPCG(seed, 1)),
 		steps:  steps,
@@ -70,11 +74,15 @@ func newHistory(seed uint64, steps int) *history {
 		server: simapi.New(start),
 		clock:  clocktesting.NewFakeClock(start),
 
-		reloaded: map[string]time.Time{},
+		reloaded: map[string]uint64{},
 	}
-	flags := rand.New(rand.NewPCG(seed, 2))
-	h.onCreate, h.onDelete = flags.IntN(5) < 2, flags.IntN(5) < 2
-	h.pauses = flags.IntN(6) == 0
+	for _, name := range d.names() {
+		h.count(name)
+	}
+	if h.skewed {
+		clocks := rand.New(rand.NewPCG(seed, 3))
+		h.server.Skew(func() time.Duration { return time.Duration(clocks.IntN(2)) * clockSkew })
+	}
 	h.pods = simapi.NewPods(h.server, 2)
 	h.oracle = newOracle(h)
 	h.server.Observe(h.oracle.observe)
@@ -120,9 +128,36 @@ func (h *history) die() {
 	h.c, h.feeds, h.looks = nil, nil, nil
 	if h.rand.IntN(25) == 0 {
 		h.count(keyLost)
-		h.newKey()
-		h.oracle.keyLost()
+		h.keyMade = time.Time{}
 	}
+}
+
+// loadKey returns what is in the cluster, and stays there when a controller ends. A key that is not there is made.
+func (h *history) loadKey(context.Context) (reload.DigestKey, time.Time, error) {
+	if h.keyMade.IsZero() {
+		h.newKey()
+		if h.keys == 1 {
+			h.oracle.installed()
+		} else {
+			h.oracle.keyLost()
+		}
+	}
+	return h.key, h.keyMade, nil
+}
+
+// covered returns since when the settings hold, which stays in the cluster as the key does.
+func (h *history) covered(all bool) reload.Coverage {
+	now := h.server.Now().Truncate(time.Second)
+	if h.coverage.Since.IsZero() {
+		h.coverage.Since = now
+	}
+	switch {
+	case !all:
+		h.coverage.AllSince = time.Time{}
+	case h.coverage.AllSince.IsZero():
+		h.coverage.AllSince = now
+	}
+	return h.coverage
 }
 
 func (h *history) newKey() {
@@ -146,20 +181,23 @@ func (h *history) start() {
 		Names:     reload.DefaultNames(),
 
 		ReloadOnCreate: h.onCreate, ReloadOnDelete: h.onDelete,
+		AutoReloadAll: h.optsInAll(), SourceSelector: h.sourceSelector(),
+		LoadKey: h.loadKey,
 	}
+	opts.LoadCoverage = func(context.Context) (reload.Coverage, error) { return h.covered(opts.AutoReloadAll), nil }
 	// Each controller may mark in another way than the one before, which is no change.
 	marks := rand.New(rand.NewPCG(h.seed, uint64(h.life)))
 	opts.Strategy = []reload.StrategyChoice{reload.StrategyAuto, reload.StrategyEnvVars, reload.StrategyAnnotations}[marks.IntN(3)]
 	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
 	opts.SecretMarks = []reload.SecretMarks{reload.SecretMarksKeyed, reload.SecretMarksSHA1}[marks.IntN(2)]
-	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t", h.life, skew, h.onCreate, h.onDelete)
+	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {
 		log = slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog}))
 	}
 	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h})
 	h.feeds, h.resumed = nil, false
-	h.oracle.started()
+	h.oracle.started(opts.AutoReloadAll)
 	h.watch(h.c.workloadFeeds())
 }
 
@@ -229,7 +267,7 @@ func (r historyReport) Rolled(w *reload.Workload, _ reload.Outcome, _ time.Durat
 		return
 	}
 	for _, pod := range r.h.pods.Of(obj) {
-		if runs(pod) && pod.CreationTimestamp.Time.Before(r.h.reloaded[w.LedgerText]) {
+		if runs(pod) && r.h.oracle.podMade[pod.UID] < r.h.reloaded[w.LedgerText] {
 			r.h.oracle.fail("%s is told to have rolled, and %s runs from before its reload", w.Key, pod.Name)
 		}
 	}
@@ -252,6 +290,8 @@ func (noReport) Looked(Look) {}
 
 func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration) {}
 
+func (noReport) ReloadedOften(*reload.Workload, Often) {}
+
 func (noReport) Reverted(*reload.Workload, reload.Decision) {}
 func (noReport) MayNotStay(*reload.Workload, string)        {}
 
@@ -269,6 +309,7 @@ func (noReport) TooNew(*reload.Workload) {}
 func (noReport) BesideReloader(*reload.Workload) {}
 
 func (noReport) UnreadableCopy(*reload.Workload, error)           {}
+func (noReport) NotSigned(*reload.Workload, kinds.Claim)          {}
 func (noReport) StaysHeld(*reload.Workload)                       {}
 func (noReport) CameLate(*reload.Workload, reload.WorkloadKey)    {}
 func (noReport) LeftToOwner(*reload.Workload, reload.WorkloadKey) {}
@@ -277,6 +318,7 @@ func (noReport) LeftToOwner(*reload.Workload, reload.WorkloadKey) {}
 func (noReport) MarkDropped(*reload.Workload)                   {}
 func (noReport) WithoutTemplate(*reload.Workload, string, bool) {}
 func (noReport) Undecided(*reload.Workload, int)                {}
+func (noReport) Unproven(*reload.Workload, []reload.SourceKey)  {}
 
 func (noReport) LedgerTaken(*reload.Workload, time.Time) {}
 

@@ -88,9 +88,10 @@ func (p proxy) Pods(_ context.Context, w *reload.Workload) (reload.Pods, error) 
 	}
 	var pods reload.Pods
 	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
+		h.look().blind = h.blind == w.Key.Name && countsReplicas(obj)
 		for _, pod := range h.pods.Of(obj) {
-			if runs(pod) {
-				pods.Add(pod.Name, pod.CreationTimestamp.Time, reload.LastStart(pod), versionOf(pod))
+			if runs(pod) && h.blind != w.Key.Name {
+				pods.Add(reload.ReadStart(pod))
 			}
 		}
 	}
@@ -113,7 +114,7 @@ func (p proxy) Running(_ context.Context, w *reload.Workload, names reload.Names
 	var pods []reload.RunningPod
 	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
 		for _, pod := range h.pods.Of(obj) {
-			if runs(pod) && w.MadeBy(pod) {
+			if runs(pod) && w.MadeBy(pod) && h.blind != w.Key.Name {
 				pods = append(pods, reload.ReadPod(pod, names))
 			}
 		}
@@ -186,7 +187,7 @@ func (h *history) land(w *write) (runtime.Object, error) {
 		return nil, err
 	}
 	if bytes.Contains(w.body, []byte(`"template"`)) {
-		h.reloaded[obj.GetAnnotations()[reload.LedgerAnnotation]] = h.server.Now().Truncate(time.Second)
+		h.reloaded[obj.GetAnnotations()[reload.LedgerAnnotation]] = versionOf(obj)
 	}
 	return obj, nil
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -120,10 +121,12 @@ func (h *history) proceed() {
 	}
 	switch {
 	case h.c.installed.IsZero():
-		h.c.key, h.c.installed = h.key, h.keyMade
+		h.c.key, h.c.installed, _ = h.c.opts.LoadKey(context.Background()) // it never fails here
+		h.c.coverage, _ = h.c.opts.LoadCoverage(context.Background())      // nor does that
 		h.watch(h.c.sourceFeeds())
 	case !h.resumed:
 		h.resumed = true
+		h.oracle.sees()
 		h.c.resume()
 	}
 }

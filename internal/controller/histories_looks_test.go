@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
@@ -26,6 +28,8 @@ type look struct {
 
 	asked bool
 	pods  reload.Pods
+	// blind tells that no pods were found where the status counts some.
+	blind bool
 	wrote bool
 }
 
@@ -168,4 +172,18 @@ func (h *history) followsWhatRests() bool {
 		}
 	}
 	return false
+}
+
+// countsReplicas tells whether the status of a workload counts pods.
+func countsReplicas(obj simapi.Object) bool {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		return o.Status.Replicas > 0
+	case *appsv1.StatefulSet:
+		return o.Status.Replicas > 0
+	case *appsv1.DaemonSet:
+		return o.Status.CurrentNumberScheduled > 0
+	default:
+		return false
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -50,12 +49,21 @@ type oracle struct {
 	// goneAt is when the running controller was shown a deletion.
 	goneAt map[simapi.Source]time.Time
 
+	// installedAt is when the digest key was first made, and installedIn the second in which.
 	installedAt uint64
+	installedIn time.Time
 	lastGap     uint64
 	startedAt   uint64
 	// keyLostAt is when the digest key was last lost, 0 for never, and keyless is true until the next rest.
 	keyLostAt uint64
 	keyless   bool
+
+	// all tells that everything is opted in, and allFrom since which version controllers start that are to opt everything in; 0 if the
+	// last one was not.
+	all     bool
+	allFrom uint64
+	// podMade is the version in which a pod was made.
+	podMade map[types.UID]uint64
 
 	// since is the version of the last rest, and steps are what users have done since then.
 	since uint64
@@ -71,6 +79,7 @@ func newOracle(h *history) *oracle {
 		live:      map[string]uint64{},
 		gone:      map[simapi.Source]uint64{},
 		goneAt:    map[simapi.Source]time.Time{},
+		podMade:   map[types.UID]uint64{},
 	}
 }
 
@@ -83,7 +92,8 @@ func (o *oracle) fail(format string, args ...any) {
 
 func (o *oracle) stepped() { o.steps++ }
 
-func (o *oracle) installed() { o.installedAt = o.h.server.Version() }
+// installed is when the first controller makes the digest key.
+func (o *oracle) installed() { o.installedAt, o.installedIn = o.h.server.Version(), o.h.keyMade }
 
 // keyLost makes what was noted of Secrets unreadable.
 func (o *oracle) keyLost() {
@@ -101,13 +111,32 @@ func (o *oracle) keyLost() {
 // gap forgets that anything was seen in order.
 func (o *oracle) gap() { o.lastGap = o.h.server.Version() }
 
-// started forgets what the controller before was shown.
-func (o *oracle) started() {
+// started forgets what the controller before was shown. A controller that opts less in ends covers, and one that opts
+// everything in begins them: it must act upon what changes from when it has seen everything, and may from its start.
+func (o *oracle) started(all bool) {
 	clear(o.known)
 	clear(o.live)
 	clear(o.gone)
 	clear(o.goneAt)
 	o.startedAt = o.h.server.Version()
+	if all && o.allFrom == 0 {
+		o.allFrom = o.startedAt
+	}
+	if !all && o.all {
+		o.all = false
+		o.coverAll(turn{o.startedAt, byStart}, o.startedAt)
+	}
+	if !all {
+		o.allFrom = 0
+	}
+}
+
+// sees notes that the controller that runs has seen everything once.
+func (o *oracle) sees() {
+	if o.allFrom > 0 && !o.all {
+		o.all = true
+		o.coverAll(turn{o.allFrom, byStart}, o.h.server.Version())
+	}
 }
 
 // delivered notes what the controller is shown: that an object is in a version, or that it is gone.
@@ -151,196 +180,163 @@ func (o *oracle) look(key reload.WorkloadKey) *look {
 }
 
 // reason finds a change that a rollout of ours may be for.
-func (o *oracle) reason(w *workloadTruth, e simapi.Event, l *look) (string, bool) {
+func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 	var why []string
 	for _, src := range sources() {
 		if _, covered := w.covered[src]; !covered {
+			if ended, was := w.ended[src]; was && (ended.by == bySource && l.known[src] < ended.version || ended.by == byStart && l.life != o.h.life) {
+				return "", o.excused(sentBefore)
+			}
 			continue
 		}
-		if o.leftBehind(e.Old, src, l) || w.unreadable[src] && (l.older(o.sources[src].dateAt(l.known[src])) || o.sources[src].made > o.keyLostAt) {
+		if o.wentAway(w, src, l) || o.cameUp(w, src, l) {
 			return "", true
 		}
-		if o.wentAway(w, src, l) || o.cameUp(w, src, l) || o.madeAgain(w, src, l) {
-			return "", true
-		}
-		horizon := max(w.foreign, w.first[src], o.installedAt)
 		for _, c := range slices.Backward(o.sources[src].changes) {
-			switch {
-			case c.version > l.known[src]:
+			if c.version > l.known[src] {
 				continue
-			case c.version <= w.carried[src]:
-				if w.forgotten[src] && o.doubtful(w, l, src, c, max(horizon, w.covered[src])) {
-					return "", true
-				}
-				if w.undone() && o.mayHaveReturned(w) && (c.date.IsZero() || l.older(o.sources[src].dateAt(l.known[src]))) {
-					return "", true // the rollout that carried it was taken back, and not all pods came from it
-				}
-				why = append(why, fmt.Sprintf("the change of %s at %d was rolled before", src, c.version))
-			case c.version > horizon || o.doubtful(w, l, src, c, horizon):
-				return "", true
-			case c.version > o.installedAt && o.mayHaveReturned(w) && (c.version > w.first[src] || c.date.IsZero() || l.older(o.sources[src].dateAt(l.known[src]))):
-				return "", true
-			default:
-				why = append(why, fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon))
 			}
+			text, ok := o.mayBeFor(w, l, src, c)
+			if ok {
+				return "", true
+			}
+			why = append(why, text)
 			break
 		}
 	}
+	for src := range w.covered {
+		switch {
+		case w.unreadable[src] && (o.sources[src].datedAt(l.known[src]).proven && l.older(o.sources[src].dateAt(l.known[src])) || o.sources[src].made > o.keyLostAt):
+			return "", o.excused(unreadable)
+		case o.madeAgain(w, src, l):
+			return "", o.excused(madeAgain)
+		case o.seemsEdited(src, l):
+			return "", o.excused(seemsEdited)
+		case o.mayHaveReturned(w) && !o.sources[src].datedAt(l.known[src]).proven && l.older(o.sources[src].dateAt(l.known[src])):
+			return "", o.excused(templateReturned) // a label has moved the time, and nothing tells when the data were edited
+		case o.h.skewed && o.sources[src].datedAt(l.known[src]).proven && l.older(o.sources[src].dateAt(l.known[src])) && o.aboutThen(src):
+			return "", o.excused(clocksApart)
+		}
+	}
 	return strings.Join(why, "; "), false
+}
+
+// aboutThen tells that a source was changed at about the time from which the workload was covered: each of the two may be noted by
+// the other clock.
+func (o *oracle) aboutThen(src simapi.Source) bool {
+	changed := o.sources[src].changes
+	if len(changed) == 0 {
+		return false
+	}
+	apart := changed[len(changed)-1].date.Sub(o.h.coverage.AllSince).Abs()
+	return apart <= clockSkew+time.Second
+}
+
+// seemsEdited tells that the API shows an edit of the data which there never was, where there is nothing but the age of pods.
+func (o *oracle) seemsEdited(src simapi.Source, l *look) bool {
+	_, known := l.known[src]
+	shown := o.sources[src].datedAt(l.known[src])
+	return known && shown.misleads && !shown.date.Before(o.installedIn) && l.older(shown.date)
+}
+
+// mayBeFor tells whether a rollout of ours may be for the latest change of a source that the controller had been shown.
+func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change) (string, bool) {
+	horizon := max(w.foreign, w.first[src])
+	if o.beforeUs(c) {
+		horizon = max(horizon, o.installedAt)
+	}
+	shown := o.sources[src].dateAt(l.known[src])
+	switch {
+	case c.version <= w.carried[src]:
+		if w.forgotten[src] && o.doubtful(w, l, src, c, max(horizon, w.covered[src])) {
+			return "", o.excused(ledgerGone)
+		}
+		if w.undone() && o.mayHaveReturned(w) && (c.date.IsZero() || l.older(shown)) {
+			return "", o.excused(rolloutUndone) // the rollout that carried it was taken back, and not all pods came from it
+		}
+		return fmt.Sprintf("the change of %s at %d was rolled before", src, c.version), false
+	case c.version > horizon && c.version > w.covered[src]:
+		return "", c.version > o.installedAt || o.excused(installedThen)
+	case c.version > horizon:
+		if _, lapsed := w.ended[src]; lapsed {
+			return "", o.excused(changedInLapse)
+		}
+		return "", true // between the start of a controller that opts everything in and when it had seen everything
+	case o.doubtful(w, l, src, c, horizon):
+		return "", true
+	case !o.beforeUs(c) && o.mayHaveReturned(w) && (c.version > w.first[src] || !o.widened(w, l, src, c) && (c.date.IsZero() || l.older(shown))):
+		return "", o.excused(templateReturned)
+	case w.began[src].by == bySource && w.began[src].version == c.version:
+		return "", o.excused(inOneWrite)
+	default:
+		return fmt.Sprintf("the change of %s at %d is not later than %d", src, c.version, horizon), false
+	}
+}
+
+// beforeUs tells that a change was made before the installation, and that the API shows that.
+func (o *oracle) beforeUs(c change) bool {
+	return c.version <= o.installedAt && c.date.Before(o.installedIn)
+}
+
+// widened tells that a change was made before the workload first asked for the source, and that who looks can know that: it saw
+// it happen, or it began by itself to ask for everything, or nothing proves that the data was edited since the installation.
+func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change) bool {
+	began := w.began[src]
+	if c.version > began.version || c.version == began.version && began.by == bySource {
+		return false // also where one write changes the data and says whom it concerns
+	}
+	switch began.by {
+	case byStart:
+		return began.version > o.installedAt || o.beforeUs(c)
+	case bySource:
+		if began.version > l.live[src.Resource] {
+			return true
+		}
+	case byWorkload:
+	}
+	return !o.sources[src].datedAt(l.known[src]).proven
 }
 
 // mayHaveReturned tells whether the last rollout by somebody else brought a template back of which there are pods from
 // before, or whether nobody can know because the rollouts before it were not all seen.
 func (o *oracle) mayHaveReturned(w *workloadTruth) bool { return w.returned || o.lastGap > w.before }
 
-// leftBehind tells whether a pod of the present template has another content than the controller had been shown. The
-// rollout that is going on would never replace it.
-func (o *oracle) leftBehind(obj simapi.Object, src simapi.Source, l *look) bool {
-	i := slices.IndexFunc(o.sources[src].changes, func(c change) bool { return c.version > l.known[src] })
-	if i >= 0 || !o.sources[src].exists {
-		return false
-	}
-	return slices.ContainsFunc(o.h.pods.Of(obj), func(pod *corev1.Pod) bool {
-		content, started := o.h.pods.Content(pod)
-		had, refers := content[src]
-		return started && refers && had != o.sources[src].content && o.h.pods.Current(obj, pod)
-	})
-}
-
-// doubtful tells whether a change that is earlier than what pods were started after can rightly be taken for a later
-// one.
+// doubtful tells whether a change that is earlier than what pods were started after, or than the cover, can rightly be taken
+// for a later one.
 func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change, horizon uint64) bool {
-	if c.version <= o.installedAt {
+	if o.beforeUs(c) || o.widened(w, l, src, c) {
 		return false
 	}
 	s := o.sources[src]
 	if s.made > c.version && s.deleted <= l.live[src.Resource] {
-		return true // it came back, and what it was before was not seen
+		return o.excused(cameBackUnseen) // it came back, and what it was before was not seen
 	}
 	inOrder := horizon > l.live[plural(l.key.Kind)] && (c.version > l.live[src.Resource] || l.known[src] < horizon)
 	if inOrder {
 		return false
 	}
 	if c.date.IsZero() || (c.version > w.created || w.wrote[src] > 0 && c.version > w.wrote[src]) && !c.date.After(w.noted) {
-		return true // a content that the ledger does not have, and that claims to be older
+		return o.excused(showsNoTime) // a content that the ledger does not have, and that claims to be older
 	}
-	date := s.dateAt(l.known[src])
-	return l.older(date)
+	switch {
+	case !l.older(s.dateAt(l.known[src])):
+		return false
+	case !s.datedAt(l.known[src]).proven && (w.wrote[src] == 0 || w.forgotten[src]):
+		return false // without a ledger there is only the time, which may be that of a label
+	case l.pods.Count == 0:
+		return o.excused(podsNotFound)
+	case c.version <= w.first[src]:
+		return o.excused(optedInUnseen)
+	default:
+		return o.excused(podsOlder)
+	}
 }
 
-// older tells whether the controller was shown a pod that may have been started before a content was there.
+// older tells whether the controller was shown a pod that may have been started before a content was there, or could not
+// be shown any of those that there are.
 func (l *look) older(date time.Time) bool {
-	return l.asked && l.pods.Count > 0 && !l.pods.Oldest.After(date.Add(startLag))
+	return l.blind || l.asked && l.pods.Count > 0 && !l.pods.Oldest.After(date.Add(startLag))
 }
 
 // startLag is the age by which a pod must be younger than a content to have it for sure.
 const startLag = 5 * time.Second
-
-// atRest judges the pods.
-func (o *oracle) atRest() {
-	for _, obj := range o.h.workloads() {
-		w := o.workloads[obj.GetUID()]
-		o.judgeSingle(w, obj)
-		o.judgeComings(w)
-		o.judgePause(w, obj)
-		waits := slices.ContainsFunc(simapi.Refers(obj), func(src simapi.Source) bool { return !o.sources[src].exists })
-		for _, src := range sources() {
-			if _, covered := w.covered[src]; !covered || waits {
-				continue // without all of its sources no new pod can start
-			}
-			o.judgePods(w, obj, src)
-		}
-	}
-	for _, obj := range o.h.workloads() {
-		w := o.workloads[obj.GetUID()]
-		for src := range w.covered {
-			// A ledger that is taken away twice is kept in memory for a while, and lost with it.
-			if w.adopted[src] == 0 && o.sources[src].exists && w.tampered < 2 {
-				w.adopted[src] = o.h.server.Version() + 1
-			}
-		}
-	}
-	o.since, o.steps, o.keyless = o.h.server.Version(), 0, false
-}
-
-func (o *oracle) judgePods(w *workloadTruth, obj simapi.Object, src simapi.Source) {
-	s := o.sources[src]
-	for _, pod := range o.h.pods.Of(obj) {
-		content, started := o.h.pods.Content(pod)
-		_, refers := content[src]
-		switch {
-		case !started || !o.h.pods.Current(obj, pod):
-			o.fail("the rollout of %s has not ended, pod %s is left", w.name, pod.Name)
-		case refers && content[src] != s.content && !o.undetectable(w, src):
-			o.fail("at rest, pod %s of %s, created %s, has %s of %s, which is %s now", pod.Name, w.name,
-				clockTime(pod.CreationTimestamp.Time), content[src], src, s.content)
-		}
-	}
-}
-
-// undetectable is true for a content that nobody asked to act upon when it came to be, that left nothing to find, or for
-// which nothing more is to be tried.
-func (o *oracle) undetectable(w *workloadTruth, src simapi.Source) bool {
-	s := o.sources[src]
-	if w.undone() && (o.h.annotations || w.again) {
-		return true // there is no other mark to try after the annotation, which somebody may have taken back
-	}
-	away, back := s.away()
-	rolledWithout := away <= w.carried[src] && w.carried[src] < back
-	if away > 0 && away <= o.startedAt && !rolledWithout {
-		return true // it came back before anybody who saw it go had compared it, or was told
-	}
-	return slices.ContainsFunc(s.changes, func(c change) bool {
-		return c.content == s.content && (c.version <= o.installedAt || c.version < w.covered[src] || o.hidden(w, src, c))
-	})
-}
-
-// hidden is true for a change that happened while no controller watched, before one had ever noted the content that the
-// workload had, and of which the API shows nothing: keys that were only taken away, a source that was made again, or
-// everything within one second. What is older than the digest key counts as older than the installation then.
-func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
-	s := o.sources[src]
-	adopted := w.adopted[src] > 0 && w.adopted[src] <= c.version
-	shows := !c.date.IsZero() && s.made < c.version && !c.instant
-	lost := o.keyLostAt >= c.version || o.keyless // until the next rest, ledgers may still be those under the lost key
-	switch {
-	case c.deleted > 0 && c.deleted <= o.lastGap && !adopted:
-		return true // what it was before was never seen
-	case c.version > o.lastGap:
-		return false
-	case w.overwritten[src] == c.version:
-		return true
-	case c.date.IsZero() && slices.ContainsFunc(s.changes, func(b change) bool {
-		return b.version < c.version && b.version > o.since && !b.date.IsZero()
-	}):
-		w.overwritten[src] = c.version
-		return true // keys were written and then only taken away: the time that is shown is that of the writing
-	case lost && src.Resource == "secrets":
-		return !shows || !c.date.After(w.noted)
-	default:
-		return !adopted && (!shows || lost)
-	}
-}
-
-// judgeSingle holds where users did one thing only since the last rest, and it was one change of content.
-func (o *oracle) judgeSingle(w *workloadTruth, obj simapi.Object) {
-	if o.steps != 1 || o.keyless {
-		return
-	}
-	for src := range w.covered {
-		changes := o.sources[src].changes
-		if len(changes) == 0 || changes[len(changes)-1].version <= o.since || w.adopted[src] == 0 || len(o.h.pods.Of(obj)) == 0 {
-			continue
-		}
-		reloads := 0
-		for _, version := range w.reloads {
-			if version > o.since {
-				reloads++
-			}
-		}
-		o.h.count("single")
-		if w.foreign < o.since && reloads != 1 {
-			o.fail("%s was rolled %d times for the only change, that of %s at %d", w.name, reloads, src, changes[len(changes)-1].version)
-		}
-	}
-}

@@ -20,7 +20,7 @@ func (u *users) deployment() workload { return workloads()[u.h.rand.IntN(2)] }
 func (u *users) askForPauses(w workload) bool {
 	period := []string{"2s", "20s", "20s", "3m", "soon", "-1s", ""}[u.h.rand.IntN(7)]
 	return u.edit(w, func(obj simapi.Object) {
-		annotations := maps.Clone(obj.GetAnnotations())
+		annotations := annotationsOf(obj)
 		annotations[reload.DefaultNames().PausePeriod] = period
 		if period == "" {
 			delete(annotations, reload.DefaultNames().PausePeriod)

@@ -62,8 +62,7 @@ func (u *users) write(src simapi.Source, edit func(content map[string]string) bo
 		return false
 	}
 	u.before[src] = append(u.before[src], old)
-	_, err = u.h.server.Edit(src.Resource, inShop(src.Name), u.manager(), func(obj simapi.Object) { setData(obj, content) })
-	return err == nil
+	return u.save(src, u.hand(src), func(obj simapi.Object) { setData(obj, content) })
 }
 
 func (u *users) editSource(src simapi.Source) bool {
@@ -108,13 +107,6 @@ func (u *users) putBack(src simapi.Source) bool {
 	})
 }
 
-func (u *users) label(src simapi.Source) bool {
-	_, err := u.h.server.Edit(src.Resource, inShop(src.Name), "kubectl-label", func(obj simapi.Object) {
-		obj.SetLabels(map[string]string{"touched": u.value()})
-	})
-	return err == nil
-}
-
 func (u *users) deleteSource(src simapi.Source) bool {
 	old, err := u.h.server.Get(src.Resource, inShop(src.Name))
 	if err != nil {
@@ -137,8 +129,7 @@ func (u *users) createAgain() bool {
 		obj := earlier[len(earlier)-1].DeepCopyObject().(simapi.Object)
 		obj.SetResourceVersion("")
 		obj.SetManagedFields(nil)
-		_, err := u.h.server.Create(obj, u.manager())
-		return err == nil
+		return u.make(src, obj)
 	}
 	return false
 }
@@ -151,6 +142,6 @@ func (u *users) createSource(src simapi.Source) bool {
 	obj.SetNamespace(namespace)
 	obj.SetName(src.Name)
 	setData(obj, map[string]string{"a": u.value(), "b": u.value()})
-	_, err := u.h.server.Create(obj, u.manager())
-	return err == nil
+	u.dress(obj)
+	return u.make(src, obj)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
@@ -14,44 +15,72 @@ import (
 )
 
 // TestHistories draws histories at random: users, faults and kills, on an API in memory. What must hold is in the
-// oracle. REROLL_HISTORIES=n draws n of them, and REROLL_SEED=n replays one with a trace.
+// oracle. A run begins at a seed that was never tried, and prints it. REROLL_HISTORIES=n draws n of them, REROLL_BASE=n draws
+// those that a run drew, and REROLL_SEED=n replays one with a trace. A seed stands for the same history as long as nothing
+// else is drawn; what has failed once is kept in TestKeptHistories.
 func TestHistories(t *testing.T) {
-	if text, ok := os.LookupEnv("REROLL_SEED"); ok {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("REROLL_SEED=%s: %v", text, err)
-		}
+	if seed, ok := numberOf(t, "REROLL_SEED"); ok {
 		h := newHistory(seed, allSteps)
 		h.traced = true
-		err = h.run()
+		err := h.run()
 		fmt.Println(h.trace.String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	count := full
-	if text, ok := os.LookupEnv("REROLL_HISTORIES"); ok {
-		var err error
-		if count, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("REROLL_HISTORIES=%s: %v", text, err)
-		}
+	count := uint64(full)
+	if n, ok := numberOf(t, "REROLL_HISTORIES"); ok {
+		count = n
 	}
-	counts, failed := runHistories(uint64(count))
-	fmt.Print(table(count, counts))
+	base, ok := numberOf(t, "REROLL_BASE")
+	if !ok {
+		base = rand.Uint64N(1 << 40)
+	}
+	counts, failed := runHistories(base, count)
+	fmt.Print(table(base, count, counts))
+	failed = withoutOpen(t, base, count, failed)
 	for i, f := range failed {
 		if i >= mostShown {
-			t.Errorf("history %d fails: %v", f.seed, f.err)
+			t.Errorf("history %d fails: %v; %s", f.seed, f.err, f.drawn())
 			continue
 		}
-		t.Errorf("%s\nREROLL_SEED=%d go test ./internal/controller -run TestHistories replays it in full.", explain(f), f.seed)
+		t.Errorf("%s\nREROLL_SEED=%d go test ./internal/controller -run 'TestHistories$' replays it in full.", explain(f), f.seed)
 	}
-	for _, name := range slices.Concat(faultNames(), killNames(), []string{askedAfter, toldRolled}) {
+	if t.Failed() {
+		t.Errorf("REROLL_BASE=%d REROLL_HISTORIES=%d go test ./internal/controller -run 'TestHistories$' draws all of these again.", base, count)
+	}
+	if len(failed) < mostFailures {
+		checkExcuses(t, count, counts)
+	}
+	if count >= enoughToProve {
+		checkDraws(t, counts)
+	}
+}
+
+// numberOf reads a variable of the environment.
+func numberOf(t *testing.T, variable string) (uint64, bool) {
+	t.Helper()
+	text, ok := os.LookupEnv(variable)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s=%s: %v", variable, text, err)
+	}
+	return n, true
+}
+
+// checkDraws fails where something came so rarely that nothing is proven about it.
+func checkDraws(t *testing.T, counts map[string]int) {
+	t.Helper()
+	for _, name := range slices.Concat(faultNames(), killNames(), drawNames(), []string{askedAfter, toldRolled}) {
 		least := 200
 		if name == killedResumed {
 			least = 100 // one in ten histories has pauses
 		}
-		if count >= enoughToProve && counts[name] < least {
+		if counts[name] < least {
 			t.Errorf("%q came %d times, must come %d times at least to prove anything", name, counts[name], least)
 		}
 	}
@@ -72,8 +101,13 @@ type failure struct {
 	err  error
 }
 
+// drawn says what the history is about.
+func (f failure) drawn() string {
+	return strings.ReplaceAll(strings.Join(newHistory(f.seed, 0).names(), ", "), drawPrefix, "")
+}
+
 // runHistories draws histories on every processor. They share nothing.
-func runHistories(count uint64) (map[string]int, []failure) {
+func runHistories(base, count uint64) (map[string]int, []failure) {
 	var (
 		mu     sync.Mutex
 		next   uint64
@@ -92,14 +126,14 @@ func runHistories(count uint64) (map[string]int, []failure) {
 				if enough {
 					return
 				}
-				h := newHistory(seed, allSteps)
+				h := newHistory(base+seed, allSteps)
 				err := h.run()
 				mu.Lock()
 				for name, n := range h.counts {
 					counts[name] += n
 				}
 				if err != nil {
-					failed = append(failed, failure{seed: seed, err: err})
+					failed = append(failed, failure{seed: base + seed, err: err})
 				}
 				mu.Unlock()
 			}
@@ -124,21 +158,21 @@ func explain(f failure) string {
 		if len(lines) > most {
 			lines = append([]string{"…"}, lines[len(lines)-most:]...)
 		}
-		return fmt.Sprintf("history %d fails: %v\nshortened to %d steps: %v\n%s", f.seed, f.err, steps, err, strings.Join(lines, "\n"))
+		return fmt.Sprintf("history %d fails: %v\n%s\nshortened to %d steps: %v\n%s", f.seed, f.err, f.drawn(), steps, err, strings.Join(lines, "\n"))
 	}
 }
 
-func table(histories int, counts map[string]int) string {
+func table(base, histories uint64, counts map[string]int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d histories: %d steps by users, %d changes of content, %d reloads, %d rests that were judged, %d changes on their own\n",
-		histories, counts["steps"], counts["changes"], counts["reloads"], counts["rests"], counts["single"])
+	fmt.Fprintf(&b, "%d histories from REROLL_BASE=%d: %d steps by users, %d changes of content, %d reloads, %d rests that were judged, %d changes on their own\n",
+		histories, base, counts["steps"], counts["changes"], counts["reloads"], counts["rests"], counts["single"])
 	for _, group := range []struct {
 		title string
 		names []string
-	}{{"faults", faultNames()}, {"kills", killNames()}} {
+	}{{"faults", faultNames()}, {"kills", killNames()}, {"draws", drawNames()}} {
 		var cells []string
 		for _, name := range group.names {
-			cells = append(cells, fmt.Sprintf("%s %d", name, counts[name]))
+			cells = append(cells, fmt.Sprintf("%s %d", strings.TrimPrefix(name, drawPrefix), counts[name]))
 		}
 		fmt.Fprintf(&b, "  %s: %s\n", group.title, strings.Join(cells, ", "))
 	}
@@ -149,5 +183,6 @@ func table(histories int, counts map[string]int) string {
 		}
 	}
 	fmt.Fprintf(&b, "  steps: %s\n", strings.Join(steps, ", "))
+	fmt.Fprintf(&b, "  excuses: %s\n", excuseLine(histories, counts))
 	return b.String()
 }

@@ -2,12 +2,12 @@ package controller
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -26,11 +26,21 @@ type sourceTruth struct {
 	comings, goings []uint64
 	first           string // content
 	changes         []change
+	// withoutIt are the workloads of which all pods ran when it was last made.
+	withoutIt map[types.UID]bool
+	// written are the seconds in which it was written, as far as the API noted them.
+	written []time.Time
+	// What it says about whom it concerns.
+	matches, ignored, selected bool
 }
 
 type dated struct {
 	version uint64
 	date    time.Time
+	// proven tells that who owns the data in that time owns nothing else, so that the data seems to have been written then. It
+	// misleads where it was not: who applies gets another time by taking a label away, and who loses a label to somebody else
+	// keeps the time of that.
+	proven, misleads bool
 }
 
 type change struct {
@@ -43,15 +53,21 @@ type change struct {
 	deleted uint64
 	// instant is true for one within the second in which the source was made.
 	instant bool
+	// proven tells that its date is that of data.
+	proven bool
 }
 
 type workloadTruth struct {
+	uid  types.UID
 	name string
 	// covered is since when a source is, and first since when it has been apart from lapses: what changed in a lapse
 	// may be acted upon, and need not.
 	covered, first map[simapi.Source]uint64
 	// adopted is from when on the controller has had time to note the content of a source since the cover began.
 	adopted map[simapi.Source]uint64
+	// began is how first began, and ended is how the cover of what is not covered any more ended.
+	began   map[simapi.Source]turn
+	ended   map[simapi.Source]turn
 	created uint64
 	// foreign is the last rollout by somebody else; the creation is the first.
 	foreign uint64
@@ -91,6 +107,20 @@ type workloadTruth struct {
 	pausedAt time.Time
 }
 
+// turn is what began or ended a cover.
+type turn struct {
+	version uint64
+	by      turnBy
+}
+
+type turnBy uint8
+
+const (
+	byWorkload turnBy = iota
+	bySource
+	byStart
+)
+
 // undone tells that somebody else rolled it after we did.
 func (w *workloadTruth) undone() bool {
 	return len(w.reloads) > 0 && w.foreign > w.reloads[len(w.reloads)-1]
@@ -109,70 +139,11 @@ func (o *oracle) observe(e simapi.Event) {
 		o.source(simapi.Source{Resource: resource, Name: e.Object.GetName()}, e)
 	case "deployments", "statefulsets", "daemonsets":
 		o.workload(e)
-	}
-}
-
-func (o *oracle) source(src simapi.Source, e simapi.Event) {
-	s := o.sources[src]
-	first := s == nil
-	if first {
-		s = &sourceTruth{first: simapi.ContentOf(e.Object)}
-		o.sources[src] = s
-	}
-	o.h.say("user: %s %s at %d", e.Type, src, e.Version)
-	if e.Type == watch.Deleted {
-		s.exists, s.deleted = false, e.Version
-		s.goings = append(s.goings, e.Version)
-		return
-	}
-	content := simapi.ContentOf(e.Object)
-	now := o.h.server.Now().Truncate(time.Second)
-	c := change{version: e.Version, content: content}
-	if !s.exists {
-		s.created, s.made, c.deleted = now, e.Version, s.deleted
-		s.comings = append(s.comings, e.Version)
-	}
-	if !s.exists || adds(data(e.Old), data(e.Object)) {
-		c.date, c.instant = now, s.exists && now.Equal(s.created)
-	}
-	s.dates = append(s.dates, dated{e.Version, shownTime(e.Object)})
-	if !first && content != s.content {
-		o.h.count("changes")
-		s.changes = append(s.changes, c)
-	}
-	s.exists, s.content = true, content
-}
-
-// adds tells whether a key is new or has another value: only then does the API server note the time.
-func adds(before, after map[string]string) bool {
-	for key, value := range after {
-		if was, ok := before[key]; !ok || was != value {
-			return true
+	case "pods":
+		if e.Type == watch.Added {
+			o.podMade[e.Object.GetUID()] = e.Version
 		}
 	}
-	return false
-}
-
-// shownTime is that of the last manager who wrote content and still owns some. It goes back when what was written last is
-// taken away.
-func shownTime(obj simapi.Object) time.Time {
-	shown := obj.GetCreationTimestamp().Time
-	for _, m := range obj.GetManagedFields() {
-		if strings.Contains(m.FieldsV1.GetRawString(), `"f:data"`) && m.Time.After(shown) {
-			shown = m.Time.Time
-		}
-	}
-	return shown
-}
-
-// dateAt is the time that the API shows for the content in a version of the object.
-func (s *sourceTruth) dateAt(version uint64) time.Time {
-	for _, d := range slices.Backward(s.dates) {
-		if d.version <= version {
-			return d.date
-		}
-	}
-	return time.Time{}
 }
 
 func (o *oracle) workload(e simapi.Event) {
@@ -185,7 +156,8 @@ func (o *oracle) workload(e simapi.Event) {
 	w := o.workloads[uid]
 	if w == nil {
 		w = &workloadTruth{
-			name: e.Object.GetName(), created: e.Version, foreign: e.Version,
+			uid: uid, name: e.Object.GetName(), created: e.Version, foreign: e.Version,
+			began: map[simapi.Source]turn{}, ended: map[simapi.Source]turn{},
 			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 			unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: e.Object.GetCreationTimestamp().Time,
 		}
@@ -217,17 +189,31 @@ func (o *oracle) workload(e simapi.Event) {
 		w.calm, w.recent = e.Version, nil
 	}
 	w.recent = append(w.recent, templateOf(e.Object))
-	refers := simapi.Refers(e.Object)
+	o.cover(w, e.Object, turn{e.Version, byWorkload}, e.Version)
+}
+
+// coverAll works out anew what is covered, from a version on. Whether a rollout is for a change is asked from the turn on.
+func (o *oracle) coverAll(at turn, from uint64) {
+	for _, obj := range o.h.workloads() {
+		o.cover(o.workloads[obj.GetUID()], obj, at, from)
+	}
+}
+
+func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64) {
+	refers := simapi.Refers(obj)
 	for _, src := range sources() {
 		switch _, was := w.covered[src]; {
-		case !asksFor(e.Object, src, slices.Contains(refers, src)):
+		case !o.asksFor(obj, src, slices.Contains(refers, src)):
+			if was {
+				w.ended[src] = at
+			}
 			delete(w.covered, src)
 			delete(w.adopted, src)
 			w.forget(src)
 		case !was:
-			w.covered[src] = e.Version
+			w.covered[src] = from
 			if _, before := w.first[src]; !before {
-				w.first[src] = e.Version
+				w.first[src], w.began[src] = at.version, at
 			}
 		}
 	}
@@ -263,18 +249,6 @@ func (s *sourceTruth) away() (away, back uint64) {
 	return away, back
 }
 
-// asksFor reads the annotations of a workload as their documentation says. A source that is named counts whether it is
-// referred to or not.
-func asksFor(obj simapi.Object, src simapi.Source, refers bool) bool {
-	names, annotations := reload.DefaultNames(), obj.GetAnnotations()
-	list, auto := names.ConfigMap, names.ConfigMapAuto
-	if src.Resource == "secrets" {
-		list, auto = names.Secret, names.SecretAuto
-	}
-	entries := strings.Split(strings.ReplaceAll(annotations[list], " ", ""), ",")
-	return refers && (annotations[names.Auto] == "true" || annotations[auto] == "true") || slices.Contains(entries, src.Name)
-}
-
 // bringsNews tells whether a rollout of ours comes with a content that none had come with.
 func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
 	for src := range w.covered {
@@ -294,7 +268,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	if rolled {
 		o.h.count("reloads")
 		o.h.say("reload of %s lands at %d", w.name, e.Version)
-		why, ok := o.reason(w, e, l)
+		why, ok := o.reason(w, l)
 		if !ok {
 			o.fail("%s was rolled at version %d without a change since its last rollout: %s", w.name, e.Version, why)
 		}

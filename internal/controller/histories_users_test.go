@@ -25,10 +25,14 @@ type users struct {
 	before map[simapi.Source][]simapi.Object
 	// saved are the annotations that workloads had when they were deleted, for who brings them back from a backup.
 	saved map[string]map[string]string
+	// keepers are the tools that sources are kept with.
+	keepers map[simapi.Source]keeper
 }
 
 func newUsers(h *history) users {
-	return users{h: h, before: map[simapi.Source][]simapi.Object{}, saved: map[string]map[string]string{}}
+	return users{
+		h: h, before: map[simapi.Source][]simapi.Object{}, saved: map[string]map[string]string{}, keepers: drawKeepers(h.seed),
+	}
 }
 
 const namespace = "shop"
@@ -78,7 +82,6 @@ func (u *users) settleIn() {
 	h.elapse(time.Minute)
 	u.editSource(u.source())
 	h.elapse(time.Duration(2+h.rand.IntN(8)) * time.Second)
-	h.newKey()
 	h.oracle.installed()
 }
 
@@ -89,10 +92,7 @@ func (h *history) userStep() {
 	if h.onCreate || h.onDelete {
 		comeAndGo = 4 // that is what these histories are about
 	}
-	pauses := 0
-	if h.pauses {
-		pauses = 1
-	}
+	pauses, policies, selector, forgotten := weight(h.pauses), weight(h.policies), weight(h.selector), weight(h.forgotten)
 	steps := []struct {
 		name   string
 		weight int
@@ -102,7 +102,13 @@ func (h *history) userStep() {
 		{"add a key", 6, func() bool { return u.addKey(u.source()) }},
 		{"take a key away", 8, func() bool { return u.removeKey(u.source()) }},
 		{"put content back", 6, func() bool { return u.putBack(u.source()) }},
-		{"label a source", 4, func() bool { return u.label(u.source()) }},
+		{"label a source", 10, func() bool { return u.touch(u.source()) }},
+		{"edit and label a source", 3, func() bool { return u.editAndTouch(u.source()) }},
+		{"swap a source for a moment", 3, func() bool { return u.swap(u.source()) }},
+		{"say of a source whom it concerns", 5 * policies, func() bool { return u.annotateSource(u.source()) }},
+		{"select a source or not", 6 * selector, func() bool { return u.selectOrNot(u.source()) }},
+		{"forget the managers of a source", 8 * forgotten, func() bool { return u.forgetManagers(u.source()) }},
+		{"ask in another way", 6 * policies, func() bool { return u.askOtherwise(u.workload()) }},
 		{"delete a source", 3 * comeAndGo, func() bool { return u.deleteSource(u.source()) }},
 		{"create a source again", 6 * comeAndGo, func() bool { return u.createAgain() }},
 		{"edit a template", 8, func() bool { return u.editTemplate(u.workload()) }},
@@ -112,7 +118,7 @@ func (h *history) userStep() {
 		{"scale", 5, func() bool { return u.scale(u.workload()) }},
 		{"evict a pod", 4, func() bool { return u.evict(u.workload()) }},
 		{"write a status", 5, func() bool { return u.writeStatus(u.workload()) }},
-		{"opt out or in", 4, func() bool { return u.opt(u.workload()) }},
+		{"opt out or in", 4 + 4*weight(h.optInLate), func() bool { return u.opt(u.workload()) }},
 		{"take the ledger away", 2, func() bool { return u.wipe(u.workload()) }},
 		{"delete a workload", 2, func() bool { return u.deleteWorkload(u.workload()) }},
 		{"create a workload again", 4, func() bool { return u.createWorkloadAgain() }},
@@ -139,6 +145,14 @@ func (h *history) userStep() {
 	}
 }
 
+// weight is that of steps which some histories have.
+func weight(drawn bool) int {
+	if drawn {
+		return 1
+	}
+	return 0
+}
+
 func (u *users) workload() workload { return workloads()[u.h.rand.IntN(len(workloads()))] }
 
 func (u *users) manager() string {
@@ -153,6 +167,8 @@ func (u *users) createWorkload(w workload) bool {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: w.name, Annotations: maps.Clone(w.annotations)}
 	if saved := u.saved[w.name]; saved != nil && u.h.rand.IntN(2) == 0 {
 		meta.Annotations = maps.Clone(saved)
+	} else if (u.h.optInLate || u.h.all != allNever) && u.h.rand.IntN(2) == 0 {
+		meta.Annotations = map[string]string{}
 	}
 	if w.resource == "deployments" && u.h.pauses {
 		meta.Annotations[reload.DefaultNames().PausePeriod] = "20s"
@@ -166,7 +182,7 @@ func (u *users) createWorkload(w workload) bool {
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app:" + u.value()}, {Name: "side", Image: "side:1"}}},
 	}
 	for _, i := range w.sources {
-		refer(&template, sources()[i])
+		refer(&template, sources()[i], u.optional())
 	}
 	replicas := new(int32(1 + u.h.rand.IntN(3)))
 	var obj simapi.Object
@@ -180,44 +196,6 @@ func (u *users) createWorkload(w workload) bool {
 	}
 	_, err := u.h.server.Create(obj, u.manager())
 	return err == nil
-}
-
-// refer adds a reference, the ConfigMaps by volumes and the Secrets by the environment.
-func refer(t *corev1.PodTemplateSpec, src simapi.Source) {
-	if src.Resource == "secrets" {
-		t.Spec.Containers[0].EnvFrom = append(t.Spec.Containers[0].EnvFrom, corev1.EnvFromSource{
-			SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: src.Name}},
-		})
-		return
-	}
-	t.Spec.Volumes = append(t.Spec.Volumes, corev1.Volume{Name: src.Name, VolumeSource: corev1.VolumeSource{
-		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: src.Name}},
-	}})
-	t.Spec.Containers[1].VolumeMounts = append(t.Spec.Containers[1].VolumeMounts, corev1.VolumeMount{Name: src.Name, MountPath: "/" + src.Name})
-}
-
-// leave takes a reference away.
-func leave(t *corev1.PodTemplateSpec, src simapi.Source) {
-	app, side := &t.Spec.Containers[0], &t.Spec.Containers[1]
-	if src.Resource == "secrets" {
-		app.EnvFrom = slices.DeleteFunc(app.EnvFrom, func(e corev1.EnvFromSource) bool { return e.SecretRef.Name == src.Name })
-		return
-	}
-	t.Spec.Volumes = slices.DeleteFunc(t.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == src.Name })
-	side.VolumeMounts = slices.DeleteFunc(side.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == src.Name })
-}
-
-func templateOf(obj simapi.Object) *corev1.PodTemplateSpec {
-	switch o := obj.(type) {
-	case *appsv1.Deployment:
-		return &o.Spec.Template
-	case *appsv1.StatefulSet:
-		return &o.Spec.Template
-	case *appsv1.DaemonSet:
-		return &o.Spec.Template
-	default:
-		return nil
-	}
 }
 
 func (u *users) edit(w workload, edit func(obj simapi.Object)) bool {
@@ -235,16 +213,22 @@ func (u *users) editTemplate(w workload) bool {
 }
 
 func (u *users) changeReferences(w workload) bool {
-	src := u.source()
+	src, optional := u.source(), u.optional()
 	return u.edit(w, func(obj simapi.Object) {
 		refers := simapi.Refers(obj)
 		switch {
 		case !slices.Contains(refers, src):
-			refer(templateOf(obj), src)
+			refer(templateOf(obj), src, optional)
 		case len(refers) > 1:
 			leave(templateOf(obj), src)
 		}
 	})
+}
+
+// unrefer takes the reference of a workload to a source away.
+func (u *users) unrefer(name string, src simapi.Source) bool {
+	w := workloads()[slices.IndexFunc(workloads(), func(w workload) bool { return w.name == name })]
+	return u.edit(w, func(obj simapi.Object) { leave(templateOf(obj), src) })
 }
 
 func (u *users) undo(name string) bool {
@@ -308,9 +292,15 @@ func (u *users) writeStatus(w workload) bool {
 	})
 }
 
+func annotationsOf(obj simapi.Object) map[string]string {
+	annotations := map[string]string{}
+	maps.Copy(annotations, obj.GetAnnotations())
+	return annotations
+}
+
 func (u *users) opt(w workload) bool {
 	return u.edit(w, func(obj simapi.Object) {
-		annotations := maps.Clone(obj.GetAnnotations())
+		annotations := annotationsOf(obj)
 		for key, value := range w.annotations {
 			if _, in := annotations[key]; in {
 				delete(annotations, key)

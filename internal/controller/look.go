@@ -47,7 +47,7 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
 	var d reload.Decision
-	err := c.release(ctx, key)
+	err := c.release(ctx, w)
 	if err == nil {
 		d, err = c.decide(ctx, &facts)
 	}
@@ -55,7 +55,7 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 		err = c.act(ctx, &facts, d)
 	}
 	if err == nil {
-		err = c.release(ctx, key)
+		err = c.release(ctx, w)
 	}
 	result := Requeued
 	switch _, there := c.state.Workload(key); {
@@ -97,7 +97,7 @@ const requestsTake = 30 * time.Second
 
 // decide asks the pods only when nothing else can tell.
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
-	facts.Instance, facts.Installed = c.key.ID(), c.installed
+	facts.Key, facts.Instance, facts.Installed, facts.Coverage = c.key, c.key.ID(), c.installed, c.coverage
 	facts.Strategy, facts.OnRevert, facts.SecretMarks = c.opts.Strategy, c.opts.OnRevert, c.opts.SecretMarks
 	facts.OnCreate, facts.OnDelete, facts.Unread = c.opts.ReloadOnCreate, c.opts.ReloadOnDelete, c.opts.IgnoredSources
 	facts.Quiet, facts.TellsOnly = c.settle(&facts.Workload), c.opts.Receiver != nil
@@ -191,7 +191,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		c.queue.add(w.Key, 0, 0)
 	}
 	if d.Action == reload.Reload {
-		c.report.Reloaded(w, d, c.clock.Since(began))
+		c.reloaded(w, d, c.clock.Since(began))
 		c.tellPause(w)
 		c.tellDoubt(w, d)
 	}
@@ -201,7 +201,11 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	if d.Undecided > 0 {
 		c.report.Undecided(w, d.Undecided)
 	}
+	if len(d.Unproven) > 0 {
+		c.report.Unproven(w, d.Unproven)
+	}
 	c.tellBesideReloader(w, d)
+	c.recorded(w, d)
 	return nil
 }
 
@@ -298,6 +302,7 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 	delete(c.awaiting, key)
 	delete(c.setBack, key)
 	delete(c.following, key)
+	delete(c.others, key)
 	delete(c.tooNew, key)
 	delete(c.besides, key)
 	delete(c.doubted, key)

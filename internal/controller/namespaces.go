@@ -1,11 +1,17 @@
 package controller
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/state"
 )
 
 // namespaceFeeds tell which namespaces are being deleted and which are selected, where all of them are watched. Where only
@@ -14,27 +20,27 @@ func (c *Controller) namespaceFeeds() []feed {
 	if len(c.opts.Namespaces) > 0 {
 		return nil
 	}
+	s := &sink{}
+	s.put = func(obj runtime.Object, live bool) {
+		if ns, ok := obj.(*corev1.Namespace); ok {
+			c.state.PutNamespace(ns.Name, ns.DeletionTimestamp != nil)
+			c.selectNamespace(&ns.ObjectMeta, s.isNews(live))
+		}
+	}
+	s.del = func(name types.NamespacedName, _ string) {
+		c.state.PutNamespace(name.Name, false)
+		c.state.DeselectNamespace(name.Name)
+	}
+	s.keep = func(named map[types.NamespacedName]struct{}) {
+		c.state.KeepNamespaces(func(name string) bool {
+			_, ok := named[types.NamespacedName{Name: name}]
+			return ok
+		})
+	}
 	f := c.feed(Watched{
 		Resource: corev1.SchemeGroupVersion.WithResource("namespaces"),
 		NewList:  func() runtime.Object { return &corev1.NamespaceList{} },
-	}, &sink{
-		put: func(obj runtime.Object, _ bool) {
-			if ns, ok := obj.(*corev1.Namespace); ok {
-				c.state.PutNamespace(ns.Name, ns.DeletionTimestamp != nil)
-				c.selectNamespace(ns.Name, ns.Labels)
-			}
-		},
-		del: func(name types.NamespacedName, _ string) {
-			c.state.PutNamespace(name.Name, false)
-			c.state.SelectNamespace(name.Name, false)
-		},
-		keep: func(named map[types.NamespacedName]struct{}) {
-			c.state.KeepNamespaces(func(name string) bool {
-				_, ok := named[types.NamespacedName{Name: name}]
-				return ok
-			})
-		},
-	})
+	}, s)
 	// Rights that somebody else has granted may lack this one. That is no reason to roll nothing, unless nothing else
 	// tells which namespaces are meant.
 	failed := f.Failed
@@ -48,11 +54,27 @@ func (c *Controller) namespaceFeeds() []feed {
 }
 
 // selectNamespace asks for a look at the workloads of a namespace that is selected from now on.
-func (c *Controller) selectNamespace(name string, l map[string]string) {
+func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, news bool) {
 	if c.opts.NamespaceSelector == nil {
 		return
 	}
-	for _, key := range c.state.SelectNamespace(name, c.opts.NamespaceSelector.Matches(labels.Set(l))) {
+	if !c.opts.NamespaceSelector.Matches(labels.Set(ns.Labels)) {
+		c.state.DeselectNamespace(ns.Name)
+		return
+	}
+	var version uint64
+	if news {
+		version = state.VersionOf(ns.ResourceVersion)
+	}
+	for _, key := range c.state.SelectNamespace(ns.Name, version, labelled(ns)) {
 		c.enqueue(key, false)
 	}
+}
+
+// labelled is the newest time of a manager of the labels of a namespace, which it has not written later.
+func labelled(ns *metav1.ObjectMeta) time.Time {
+	if at := reload.LastWrite(ns, "labels"); at.After(ns.CreationTimestamp.Time) {
+		return at
+	}
+	return ns.CreationTimestamp.Time
 }

@@ -1,10 +1,12 @@
 package controller
 
 import (
+	"errors"
 	"maps"
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -12,7 +14,7 @@ import (
 // for the word that lets it go.
 type oddJob struct {
 	w reload.Workload
-	// unreadable is why it is a copy that cannot be read; nil of one that is held and that nothing lets go.
+	// unreadable is why it is a copy that cannot be read or is not ours; nil of one that is held and that nothing lets go.
 	unreadable error
 	told       bool
 }
@@ -23,7 +25,7 @@ func odd(key reload.WorkloadKey, job *batchv1.Job) oddJob {
 	}}
 }
 
-// unreadable keeps that a copy cannot be read, and asks for a look, which tells it.
+// unreadable keeps that a copy cannot be read, or is not signed, and asks for a look, which tells it.
 func (c *Controller) unreadable(job *batchv1.Job, why error) {
 	key := jobKey(job.Namespace, job.Name)
 	c.mu.Lock()
@@ -37,7 +39,7 @@ func (c *Controller) unreadable(job *batchv1.Job, why error) {
 	c.queue.add(key, 0, 0)
 }
 
-// leaveOdd tells of a copy that cannot be read. It returns false for Jobs that are to be decided on.
+// leaveOdd tells of a copy with which nothing is done. It returns false for Jobs that are to be decided on.
 func (c *Controller) leaveOdd(key reload.WorkloadKey) bool {
 	began := c.clock.Now()
 	c.mu.Lock()
@@ -56,7 +58,11 @@ func (c *Controller) leaveOdd(key reload.WorkloadKey) bool {
 		c.mu.Lock()
 		c.oddJobs[key] = oddJob{o.w, o.unreadable, true}
 		c.mu.Unlock()
-		c.report.UnreadableCopy(&o.w, o.unreadable)
+		if errors.Is(o.unreadable, kinds.ErrNotSigned) {
+			c.report.NotSigned(&o.w, kinds.ClaimsCopy)
+		} else {
+			c.report.UnreadableCopy(&o.w, o.unreadable)
+		}
 	}
 	c.looked(key, began, look)
 	return true
@@ -70,8 +76,12 @@ func (c *Controller) tellHeld(key reload.WorkloadKey, job *batchv1.Job) {
 	known := c.oddJobs[key].w.UID == job.UID
 	c.oddJobs[key] = o
 	c.mu.Unlock()
-	if !known {
+	switch {
+	case known:
+	case kinds.HeldSigned(job, c.key):
 		c.report.StaysHeld(&o.w)
+	default:
+		c.report.NotSigned(&o.w, kinds.ClaimsHeld)
 	}
 }
 

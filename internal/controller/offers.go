@@ -22,10 +22,14 @@ type offers struct {
 	client kubernetes.Interface
 	clock  clock.PassiveClock
 
-	mu     sync.Mutex
-	served map[string]struct{} // by "group/version"; nil before the first answer
-	asked  time.Time
-	every  time.Duration
+	mu sync.Mutex
+	// asking is closed when the request that is under way has ended; nil without any. The lock is not held meanwhile.
+	asking chan struct{}
+	// forgotten counts what an answer that was asked for before does not know.
+	forgotten int
+	served    map[string]struct{} // by "group/version"; nil before the first answer
+	asked     time.Time
+	every     time.Duration
 	// refused is why what is served is not to be watched all the same, until it is asked for again.
 	refused map[offered]*apierrors.StatusError
 }
@@ -42,45 +46,94 @@ const (
 	askedSeldom = time.Minute
 )
 
-// serves tells whether a version of a group is served.
+// serves tells whether a version of a group is served. While somebody asks, the others go by the answer before, or wait for the
+// first one.
 func (o *offers) serves(ctx context.Context, version schema.GroupVersion) (bool, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.served == nil || o.clock.Since(o.asked) >= o.every {
-		if err := o.ask(ctx); err != nil {
-			return false, err
+	for {
+		is, known, asking := o.known(version)
+		if known {
+			return is, nil
+		}
+		if asking == nil {
+			now, err := o.ask(ctx)
+			if err != nil || now != nil {
+				_, is = now[version.String()]
+				return is, err
+			}
+			continue // it was forgotten meanwhile
+		}
+		select {
+		case <-asking:
+		case <-ctx.Done():
+			return false, fmt.Errorf("ask which APIs are served: %w", ctx.Err())
 		}
 	}
-	_, is := o.served[version.String()]
-	return is, nil
 }
 
-// ask wants the short list, and not what a client library asks for: all resources of all groups.
-func (o *offers) ask(ctx context.Context) error {
+// known returns what the latest answer says, if that counts. Otherwise, without somebody who asks, the caller has to.
+func (o *offers) known(version schema.GroupVersion) (is, known bool, asking <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.served != nil && (o.asking != nil || o.clock.Since(o.asked) < o.every) {
+		_, is = o.served[version.String()]
+		return is, true, nil
+	}
+	if o.asking != nil {
+		return false, false, o.asking
+	}
+	o.asking = make(chan struct{})
+	return false, false, nil
+}
+
+// ask returns what is served now, keeps it, and has those go on that wait for it. It returns nil if that was forgotten meanwhile.
+func (o *offers) ask(ctx context.Context) (map[string]struct{}, error) {
+	o.mu.Lock()
+	before := o.forgotten
+	o.mu.Unlock()
+	now, err := o.request(ctx)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.asking)
+	o.asking = nil
+	if err != nil || o.forgotten != before {
+		return nil, err
+	}
+	o.take(now)
+	return now, nil
+}
+
+// request wants the short list, and not what a client library asks for: all resources of all groups.
+func (o *offers) request(ctx context.Context) (map[string]struct{}, error) {
 	raw, err := o.client.Discovery().RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if err != nil {
-		return fmt.Errorf("ask which APIs are served: %w", err)
+		return nil, fmt.Errorf("ask which APIs are served: %w", err)
 	}
 	var list metav1.APIGroupList
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return fmt.Errorf("read which APIs are served: %w", err)
+		return nil, fmt.Errorf("read which APIs are served: %w", err)
 	}
 	now := map[string]struct{}{}
-	news := false
 	for i := range list.Groups {
 		for _, version := range list.Groups[i].Versions {
 			now[version.GroupVersion] = struct{}{}
-			_, known := o.served[version.GroupVersion]
-			news = news || !known
 		}
 	}
-	if news || len(now) != len(o.served) {
+	return now, nil
+}
+
+// take is for who holds the lock.
+func (o *offers) take(now map[string]struct{}) {
+	news := o.served == nil || len(now) != len(o.served)
+	for version := range now {
+		_, known := o.served[version]
+		news = news || !known
+	}
+	if news {
 		o.every = askedSoon
 	} else {
 		o.every = min(2*o.every, askedSeldom)
 	}
 	o.served, o.asked, o.refused = now, o.clock.Now(), map[offered]*apierrors.StatusError{}
-	return nil
 }
 
 // forget has it asked again at once: something has turned out to be otherwise.
@@ -88,6 +141,7 @@ func (o *offers) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.served = nil
+	o.forgotten++
 }
 
 // refuse notes why a kind is not to be watched, and returns it with when to ask again.

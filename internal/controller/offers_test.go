@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -13,6 +15,18 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
+// offersOf asks a server, which is closed at the end.
+func offersOf(t *testing.T, server *httptest.Server) (*offers, *clocktesting.FakeClock) {
+	t.Helper()
+	t.Cleanup(server.Close)
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	return &offers{client: client, clock: clock}, clock
+}
+
 func TestWhatIsServedIsAskedForEverMoreSeldom(t *testing.T) {
 	asked, body := 0, `{"groups":[{"versions":[{"groupVersion":"apps/v1"}]}]}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -22,13 +36,7 @@ func TestWhatIsServedIsAskedForEverMoreSeldom(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(body))
 	}))
-	defer server.Close()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	o := &offers{client: client, clock: clock}
+	o, clock := offersOf(t, server)
 	things := schema.GroupVersion{Group: "example.org", Version: "v1"}
 	is := func(want bool, requests int) {
 		t.Helper()
@@ -46,7 +54,7 @@ func TestWhatIsServedIsAskedForEverMoreSeldom(t *testing.T) {
 	is(false, 1)
 	clock.Step(time.Second)
 	is(false, 2)
-	err = o.refuse(offered{kind: things.WithKind("Thing")}, apierrors.NewNotFound(schema.GroupResource{}, ""))
+	err := o.refuse(offered{kind: things.WithKind("Thing")}, apierrors.NewNotFound(schema.GroupResource{}, ""))
 	if after, _ := apierrors.SuggestsClientDelay(err); after != 40 {
 		t.Errorf("the next answer is due in 40 s, and whoever waits for it is told %d", after)
 	}
@@ -65,4 +73,59 @@ func TestWhatIsServedIsAskedForEverMoreSeldom(t *testing.T) {
 	is(true, 14) // what has just come may bring more
 	o.forget()
 	is(true, 15)
+}
+
+// A request may hang. Who noted something, or asks for what was answered before, must not wait for it.
+func TestNobodyWaitsForARequestWhoCanDoWithout(t *testing.T) {
+	hang, asked := make(chan struct{}), make(chan struct{}, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked <- struct{}{}
+		<-hang
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"groups":[{"versions":[{"groupVersion":"apps/v1"}]}]}`))
+	}))
+	o, clock := offersOf(t, server)
+	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
+	answers := make(chan bool, 10)
+	ask := func() {
+		is, err := o.serves(t.Context(), apps)
+		if err != nil {
+			t.Error(err)
+		}
+		answers <- is
+	}
+
+	// Before the first answer all wait for one request.
+	go ask()
+	<-asked
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := o.serves(ended, apps); !errors.Is(err, context.Canceled) {
+		t.Errorf("who does not want to wait any more gets error %v", err)
+	}
+	go ask()
+	_ = o.refuse(offered{kind: apps.WithKind("Thing")}, apierrors.NewNotFound(schema.GroupResource{}, ""))
+	hang <- struct{}{}
+	for range 2 {
+		if !<-answers {
+			t.Error("what is served is said not to be")
+		}
+	}
+
+	// After it they go by that.
+	clock.Step(askedSoon)
+	go ask()
+	<-asked
+	if is, err := o.serves(t.Context(), apps); !is || err != nil {
+		t.Errorf("while somebody asks again, it is served: %v, error %v", is, err)
+	}
+	// What is forgotten meanwhile is asked for once more.
+	o.forget()
+	hang <- struct{}{}
+	<-asked
+	hang <- struct{}{}
+	<-answers
+	if n := len(asked); n != 0 {
+		t.Errorf("%d requests too many", n)
+	}
 }

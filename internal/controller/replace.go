@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -38,59 +37,6 @@ const stepsAtOnce = 16
 // stepsAgain is how soon is gone on after that.
 const stepsAgain = time.Second
 
-// copyJob makes the copy, which also shows whether such a Job is admitted. It leaves the rest to the next look.
-func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload.Facts, d *reload.Decision) error {
-	w := &facts.Workload
-	job, err := c.jobNamed(ctx, w.Key.Namespace, w.Key.Name)
-	if err != nil {
-		return err
-	}
-	if job == nil || !c.decidedOn(kind, w, job) {
-		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("another version is there"))
-	}
-	m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
-	made, err := kinds.CopyJob(job, w, d, &m, c.opts.Names)
-	if err != nil {
-		return err
-	}
-	_, err = c.api.Create(ctx, kind, w.Key.Namespace, made)
-	if apierrors.IsAlreadyExists(err) {
-		err = c.copiedBefore(ctx, w, made.Name, err)
-	}
-	if errors.Is(err, errLater) {
-		c.queue.later(w.Key, stepsAgain)
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("make Job %s, a copy of %s: %w", made.Name, w.Key, err)
-	}
-	c.unfinished(w.Key, made.Name)
-	return errLater
-}
-
-// copiedBefore tells what the name of a copy is taken by, which is no error if it is this one, whose answer was lost.
-func (c *Controller) copiedBefore(ctx context.Context, w *reload.Workload, name string, taken error) error {
-	found, err := c.jobNamed(ctx, w.Key.Namespace, name)
-	switch {
-	case err != nil:
-		return err
-	case found == nil:
-		return errLater // it has gone in between
-	case found.DeletionTimestamp != nil:
-		return fmt.Errorf("an earlier one is being deleted, and kept by its finalizers: %s", strings.Join(found.Finalizers, ", "))
-	}
-	if before, ok := readCopy(found); ok && before.Of == w.Key && before.UID == w.UID {
-		return nil
-	}
-	return taken
-}
-
-// decidedOn tells that a Job is the one of the decision. What Kubernetes writes about its pods meanwhile does not matter.
-func (c *Controller) decidedOn(kind kinds.Kind, w *reload.Workload, job *batchv1.Job) bool {
-	now, err := c.read(kind, job)
-	return err == nil && now.UID == w.UID && !now.Deleting && now.Generation == w.Generation && now.LedgerText == w.LedgerText && now.Policy.Equal(w.Policy)
-}
-
 // unfinished notes that a Job is being made again, and asks for a look at it.
 func (c *Controller) unfinished(key reload.WorkloadKey, copies ...string) {
 	c.mu.Lock()
@@ -118,7 +64,11 @@ func (c *Controller) goOn(ctx context.Context, key reload.WorkloadKey) bool {
 	c.mu.Lock()
 	r := c.replacing[key]
 	c.mu.Unlock()
-	if r == nil || c.opts.DryRun {
+	switch {
+	case r == nil, c.opts.DryRun:
+		return false
+	case c.state.Terminating(key.Namespace):
+		c.replaced(key)
 		return false
 	}
 	began := c.clock.Now()
@@ -128,9 +78,7 @@ func (c *Controller) goOn(ctx context.Context, key reload.WorkloadKey) bool {
 	look := Look{Result: Succeeded}
 	switch {
 	case err == nil, c.state.Terminating(key.Namespace):
-		c.mu.Lock()
-		delete(c.replacing, key)
-		c.mu.Unlock()
+		c.replaced(key)
 		c.queue.succeeded(key)
 		c.queue.add(key, 0, 0) // what is there now is decided on when the watch has told of it
 	case errors.Is(err, errLater):
@@ -142,6 +90,30 @@ func (c *Controller) goOn(ctx context.Context, key reload.WorkloadKey) bool {
 	}
 	c.looked(key, began, look)
 	return true
+}
+
+// replaced notes that nothing is missing of a Job any more.
+func (c *Controller) replaced(key reload.WorkloadKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.replacing, key)
+}
+
+// permitted returns the step in the place of one that leads to the deletion of a Job. Settings and annotations may have
+// changed since the copy was made. A Job that is deleted already is made again in any case.
+func (c *Controller) permitted(step kinds.Step, job *batchv1.Job) kinds.Step {
+	if step != kinds.NoteDelete && step != kinds.DeleteJob {
+		return step
+	}
+	if !c.looksAt(job.Namespace) {
+		return kinds.AwaitEnd // until the namespace is selected
+	}
+	kind, watched := c.kinds[kinds.Jobs().Name]
+	w, err := c.read(kind, job)
+	if !watched || err != nil || !w.Policy.OptedIn(c.opts.AutoReloadAll) {
+		return kinds.DropCopy
+	}
+	return step
 }
 
 // steps goes from step to step, each by what is there then.
@@ -167,11 +139,11 @@ func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *repla
 		case of != nil:
 			w.UID = of.UID
 		}
-		step := kinds.Next(of, job)
+		step := c.permitted(kinds.Next(of, job, c.key), job)
 		c.log.Debug("a Job is made again", "workload", key.String(), "step", int(step))
 		switch {
 		case step == kinds.AwaitEnd:
-			return w, errLater // the watch tells when it is gone
+			return w, errLater // the watch tells
 		case !c.leads(): // reading may have taken long
 			c.queue.later(key, leadAgain)
 			return w, errLater
@@ -192,7 +164,7 @@ func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *repla
 			return w, err
 		}
 		if step == kinds.LetGo && len(r.changes) > 0 {
-			c.report.Reloaded(w, reload.Decision{Action: reload.Reload, Changes: r.changes}, c.clock.Since(r.since))
+			c.reloaded(w, reload.Decision{Action: reload.Reload, Changes: r.changes}, c.clock.Since(r.since))
 			r.changes = nil
 		}
 	}
@@ -210,9 +182,12 @@ func (c *Controller) copyOf(ctx context.Context, key reload.WorkloadKey, r *repl
 		if err != nil {
 			return nil, err
 		}
-		if of, ok := readCopy(found); ok && found.DeletionTimestamp == nil {
-			r.changes = of.Changes()
-			return of, nil
+		if of, ok := readCopy(found); ok && found.DeletionTimestamp == nil && of.Of == key {
+			if of.SignedBy(c.key) {
+				r.changes = of.Changes()
+				return of, nil
+			}
+			c.unreadable(found, kinds.ErrNotSigned)
 		}
 		c.mu.Lock()
 		delete(r.copies, name)
@@ -235,12 +210,12 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 	var err error
 	switch step {
 	case kinds.MakeJob:
-		if _, err = c.api.Create(ctx, jobs, of.Of.Namespace, of.Replacement()); err != nil {
+		if _, err = c.api.Create(ctx, jobs, of.Of.Namespace, of.Replacement(c.key)); err != nil {
 			err = fmt.Errorf("make Job %s again, which its copy keeps: %w", of.Name, err)
 		}
 	case kinds.NoteDelete:
 		_, name := of.Object()
-		err = c.patchJob(ctx, jobKey(of.Of.Namespace, name), of.NoteDelete)
+		err = c.patchJob(ctx, jobKey(of.Of.Namespace, name), func() (kinds.Patch, error) { return of.NoteDelete(c.key) })
 	case kinds.DeleteJob:
 		foreground := metav1.DeletePropagationForeground
 		err = c.deleteJob(ctx, of.Of.Namespace, job.Name, metav1.DeleteOptions{
@@ -251,7 +226,7 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 		background := metav1.DeletePropagationBackground
 		err = c.deleteJob(ctx, of.Of.Namespace, name, metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
 	case kinds.NoteJob:
-		err = c.patchJob(ctx, of.Of, func() (kinds.Patch, error) { return kinds.Note(job) })
+		err = c.patchJob(ctx, of.Of, func() (kinds.Patch, error) { return kinds.Note(job, c.key) })
 	case kinds.LetGo:
 		err = c.patchJob(ctx, jobKey(job.Namespace, job.Name), func() (kinds.Patch, error) { return kinds.Release(job) })
 	case kinds.Finished, kinds.AwaitEnd:
@@ -301,9 +276,12 @@ func (c *Controller) jobs(s *sink, namespace string) *sink {
 
 // putCopy takes a copy, which is no workload, not even if nobody can read what it is the copy of.
 func (c *Controller) putCopy(job *batchv1.Job) {
+	key := jobKey(job.Namespace, job.Name)
+	if _, before := c.state.Workload(key); before {
+		c.dropped(key)
+	}
 	of, err := kinds.ReadCopy(job)
 	if err != nil {
-		c.dropped(jobKey(job.Namespace, job.Name)) // it may have been one before
 		c.unreadable(job, err)
 		return
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -30,8 +31,10 @@ type jobStage struct {
 	lists int
 	// strips is what a rule of the cluster takes away from Jobs that are made.
 	strips func(*batchv1.Job)
-	// made is told of each Job that is asked for.
+	// made is told of each Job that is asked for, and may change it as a webhook does.
 	made func(*batchv1.Job)
+	// reads may change what is read of a Job.
+	reads func(*batchv1.Job)
 }
 
 type jobReport struct {
@@ -47,6 +50,11 @@ func (r jobReport) Failed(_ *reload.Workload, _ reload.Decision, err error, _ ti
 // Reloaded implements Report.
 func (r jobReport) Reloaded(w *reload.Workload, _ reload.Decision, _ time.Duration) {
 	r.says = append(r.says, w.Key.Name+" reloaded")
+}
+
+// ReloadedOften implements Report.
+func (r jobReport) ReloadedOften(w *reload.Workload, often Often) {
+	r.says = append(r.says, fmt.Sprintf("%s reloaded %d times for %s", w.Key.Name, often.Reloads, often.Source))
 }
 
 // UnreadableCopy implements Report.
@@ -67,6 +75,7 @@ func (r jobReport) CameLate(w *reload.Workload, of reload.WorkloadKey) {
 type jobList struct {
 	intake.Opener
 	server *simapi.Server
+	reads  func(*batchv1.Job)
 }
 
 // List implements intake.Opener.
@@ -78,7 +87,11 @@ func (l jobList) List(_ context.Context, opts metav1.ListOptions) (runtime.Objec
 	list := &batchv1.JobList{}
 	for _, o := range l.server.List("jobs") {
 		if selector.Matches(fields.Set{metav1.ObjectNameField: o.GetName()}) {
-			list.Items = append(list.Items, *o.(*batchv1.Job).DeepCopy())
+			job := *o.(*batchv1.Job).DeepCopy()
+			if l.reads != nil {
+				l.reads(&job)
+			}
+			list.Items = append(list.Items, job)
 		}
 	}
 	return list, nil
@@ -98,7 +111,7 @@ func (l namedJobs) List(ctx context.Context, opts metav1.ListOptions) (runtime.O
 // Open implements API.
 func (s *jobStage) Open(w Watched) intake.Opener {
 	s.lists++
-	return namedJobs{jobList{server: s.server}, w.FieldSelector}
+	return namedJobs{jobList{server: s.server, reads: s.reads}, w.FieldSelector}
 }
 
 func (s *jobStage) wrote(what string) {
@@ -157,6 +170,11 @@ func newJobStage(t *testing.T) *jobStage {
 	t.Helper()
 	s := &jobStage{stage: newStage(t)}
 	s.api, s.report = s, jobReport{stageReport{stage: s.stage}, s}
+	key, err := reload.NewDigestKey([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.key = key
 	source, err := s.server.Create(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "load"}, Data: map[string]string{"v": "1"},
 	}, "kubectl")
@@ -207,12 +225,8 @@ func (s *jobStage) jobNames() []string {
 
 func unchanged(*batchv1.Job) {}
 
-func TestAJobIsMadeAgainInSevenWrites(t *testing.T) {
-	s := newJobStage(t)
-	s.run("load", unchanged)
-	s.writes = nil
-	s.edit("load", "2")
-	s.play(time.Minute)
+// written are the writes about the Job load and its copy.
+func (s *jobStage) written() string {
 	var short []string
 	for _, w := range s.writes {
 		verb, name, _ := strings.Cut(w, " ")
@@ -221,8 +235,17 @@ func TestAJobIsMadeAgainInSevenWrites(t *testing.T) {
 		}
 		short = append(short, verb+" "+name)
 	}
-	if want := "create copy, patch copy, delete load, create load, patch load, delete copy, patch load"; strings.Join(short, ", ") != want {
-		t.Errorf("written: %s", strings.Join(short, ", "))
+	return strings.Join(short, ", ")
+}
+
+func TestAJobIsMadeAgainInSevenWrites(t *testing.T) {
+	s := newJobStage(t)
+	s.run("load", unchanged)
+	s.writes = nil
+	s.edit("load", "2")
+	s.play(time.Minute)
+	if want := "create copy, patch copy, delete load, create load, patch load, delete copy, patch load"; s.written() != want {
+		t.Errorf("written: %s", s.written())
 	}
 	s.heard("made again", "load reloaded")
 }
@@ -280,6 +303,7 @@ func TestAJobThatNothingLetsGoIsToldOnce(t *testing.T) {
 	held := map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": `{"v":1,"uid":"another"}`, "reloader.stakater.com/auto": "true"}
 	yes := true
 	s := newJobStage(t)
+	held["reroll.dev/signed"] = s.key.Sign("held", namespace, "late", "", held["reroll.dev/ledger"])
 	s.run("late", func(o *batchv1.Job) { o.Annotations, o.Spec.Suspend = held, &yes })
 	s.heard("one that is held", "late stays held")
 	late, err := s.server.Edit("jobs", inShop("late"), "kubectl", func(o simapi.Object) { o.SetLabels(map[string]string{"more": "x"}) })

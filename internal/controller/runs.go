@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -53,6 +54,7 @@ func (c *Controller) makeRun(ctx context.Context, kind kinds.Kind, runner kinds.
 		if err != nil {
 			return err
 		}
+		kinds.SignRun(job, c.key)
 		made, err := c.api.Create(ctx, kinds.Jobs(), w.Key.Namespace, job)
 		if apierrors.IsAlreadyExists(err) {
 			if err := c.madeBefore(ctx, w, job, d.Ledger.Counter); err != nil {
@@ -101,8 +103,8 @@ func (c *Controller) madeBefore(ctx context.Context, w *reload.Workload, sent *b
 		return nil
 	}
 	r, ok := c.putRun(job)
-	if !ok || !r.Held {
-		return nil
+	if !ok || !r.Held || !r.SignedBy(c.key).Signed {
+		return nil // also if it is not signed: what takes the name must not keep the change away
 	}
 	run := reload.OwnRun{Counter: r.Counter, LedgerText: r.LedgerText}
 	if err := run.Notable(w, counter); err != nil {
@@ -131,8 +133,13 @@ func (c *Controller) runsBeside(ctx context.Context, w *reload.Workload) error {
 	return nil
 }
 
-// release lets the held Jobs of a workload go that are to begin now.
-func (c *Controller) release(ctx context.Context, key reload.WorkloadKey) error {
+// release lets the held Jobs of a workload go that are to begin now. Hardly any workload makes Jobs, so what is known of its
+// sources is gathered for those alone.
+func (c *Controller) release(ctx context.Context, w *reload.Workload) error {
+	if w.Runs == nil {
+		return nil
+	}
+	key := w.Key
 	for !c.opts.DryRun {
 		facts, ok := c.state.Facts(key)
 		if !ok || facts.Workload.Runs == nil {
@@ -142,6 +149,7 @@ func (c *Controller) release(ctx context.Context, key reload.WorkloadKey) error 
 		run, ok := facts.Release()
 		if !ok {
 			c.tellLate(&facts)
+			c.tellForged(&facts.Workload)
 			return nil
 		}
 		if !c.leads() {
@@ -162,12 +170,32 @@ func (c *Controller) tellLate(facts *reload.Facts) {
 			return
 		}
 		key := jobKey(facts.Workload.Key.Namespace, run.Name)
-		c.mu.Lock()
-		told := c.late[key] == run.UID
-		c.late[key] = run.UID
-		c.mu.Unlock()
-		if !told {
+		if c.tellsOnce(key, run.UID) {
 			c.report.CameLate(&reload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, facts.Workload.Key)
+		}
+	}
+}
+
+// tellsOnce notes that something is told of a run, and is false if it was before.
+func (c *Controller) tellsOnce(key reload.WorkloadKey, uid types.UID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	told := c.late[key] == uid
+	c.late[key] = uid
+	return !told
+}
+
+// tellForged tells once of each Job that says that it was made for a workload, and is not signed. One from before the latest
+// reload could do nothing, and after a key was lost there may be many.
+func (c *Controller) tellForged(w *reload.Workload) {
+	known, _ := reload.ParseLedger(w.LedgerText) // without one, any of them could have become it
+	for _, run := range c.runsOf(w.Key) {
+		if run.Owner != w.UID || run.Signed || !run.Held && run.Counter <= known.Counter {
+			continue
+		}
+		key := jobKey(w.Key.Namespace, run.Name)
+		if c.leads() && c.tellsOnce(key, run.UID) {
+			c.report.NotSigned(&reload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, kinds.ClaimsRun)
 		}
 	}
 }
@@ -278,7 +306,16 @@ func (c *Controller) addRuns(w *reload.Workload) {
 	if w.Runs == nil {
 		return
 	}
+	w.Runs = kinds.WithOwn(w.Runs, w.UID, slices.Values(c.runsOf(w.Key)))
+}
+
+// runsOf are the Jobs that say that they were made for a workload, with whether it is true.
+func (c *Controller) runsOf(key reload.WorkloadKey) []kinds.OwnRun {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	w.Runs = kinds.WithOwn(w.Runs, w.UID, maps.Values(c.runs[w.Key]))
+	all := slices.Collect(maps.Values(c.runs[key]))
+	c.mu.Unlock()
+	for i := range all {
+		all[i] = all[i].SignedBy(c.key)
+	}
+	return all
 }

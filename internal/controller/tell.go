@@ -70,13 +70,16 @@ func (c *Controller) tellOptedIn(before *reload.Workload, w *reload.Workload) {
 		return
 	}
 	n := newcomer{}
+	if wasIn {
+		n = newcomer{wasIn: true, named: map[reload.NamedSource]struct{}{}}
+		for _, named := range before.Policy.Named() {
+			n.named[named] = struct{}{}
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch known, waits := c.newcomers[w.Key]; {
-	case waits:
+	if known, waits := c.newcomers[w.Key]; waits {
 		n = known // nothing was told yet of what it asked for before
-	case wasIn:
-		n = newcomer{wasIn: true, named: before.Policy.Named()}
 	}
 	n.due = c.lookedAt(w)
 	c.newcomers[w.Key] = n
@@ -85,7 +88,7 @@ func (c *Controller) tellOptedIn(before *reload.Workload, w *reload.Workload) {
 // newcomer is a workload that has begun to ask for something, and what it asked for before.
 type newcomer struct {
 	wasIn bool
-	named []reload.NamedSource
+	named map[reload.NamedSource]struct{}
 	// due is when another instance, if one acts, has told of it.
 	due time.Time
 }
@@ -115,7 +118,8 @@ func (c *Controller) welcome(facts *reload.Facts) {
 		c.report.Watching(&about, all)
 	}
 	missing := slices.DeleteFunc(facts.Missing(), func(named reload.NamedSource) bool {
-		return !c.reads(named.Kind) || slices.Contains(n.named, named) // nobody knows, or it was told before
+		_, told := n.named[named]
+		return told || !c.reads(named.Kind) // which nobody knows of
 	})
 	if len(missing) > 0 {
 		c.report.Missing(&about, missing)

@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// sent is a reload of which no answer came.
+// sent is a write of which no answer came, and of which there is something to report.
 type sent struct {
 	ledger   string
 	decision reload.Decision
@@ -25,17 +25,17 @@ func isRefusal(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
-// notAnswered remembers a reload that may have taken effect although its answer was an error, or was lost.
+// notAnswered remembers such a write, which may have taken effect although its answer was an error, or was lost.
 func (c *Controller) notAnswered(key reload.WorkloadKey, ledger string, d reload.Decision) {
-	if d.Action != reload.Reload {
-		return
+	if d.Action != reload.Reload && len(d.OthersRollout) == 0 {
+		return // there is nothing to report
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unsure[key] = sent{ledger, d}
 }
 
-// reportLate reports a reload without an answer once its ledger is seen to stand on the workload.
+// reportLate reports a write without an answer once its ledger is seen to stand on the workload.
 func (c *Controller) reportLate(w *reload.Workload) {
 	c.mu.Lock()
 	s, ok := c.unsure[w.Key]
@@ -44,9 +44,12 @@ func (c *Controller) reportLate(w *reload.Workload) {
 		delete(c.unsure, w.Key)
 	}
 	c.mu.Unlock()
-	if stands {
+	if stands && s.decision.Action == reload.Reload {
 		c.follow(w, s.decision)
-		c.report.Reloaded(w, s.decision, 0)
+		c.reloaded(w, s.decision, 0)
+	}
+	if stands {
+		c.recorded(w, s.decision)
 	}
 }
 

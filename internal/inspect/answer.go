@@ -214,7 +214,8 @@ func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Marks.Strategy, s.Marks.OnRevert, s.Marks.Secrets
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, slices.Clone(s.Ignored.Sources)
 	f.TellsOnly = s.Webhook != nil
-	f.Quiet, f.Instance, f.Installed = s.quiet(&f.Workload), s.Key.ID(), s.Installed
+	f.Quiet, f.Key, f.Instance = s.quiet(&f.Workload), s.Key, s.Key.ID()
+	f.Installed, f.Coverage = s.Installed, s.Coverage
 	if s.Controller == "" && a.Ledger.There {
 		f.Installed = time.Time{} // whoever has written the ledger was there before
 	}
@@ -255,12 +256,13 @@ func (s *Settings) quiet(w *reload.Workload) time.Duration {
 	return s.Settle
 }
 
-// ask returns the pods of the workload; nil if they may not be listed, which is noted.
+// ask returns the pods of the workload; nil if they may not be listed, which is noted. So is that none of them was found.
 func (e *Evaluation) ask(a *Answer) *reload.Pods {
 	pods, err := e.list(a)
 	if err != nil {
 		a.doubt(err.Error())
 	}
+	a.doubtUnlisted()
 	return pods
 }
 
@@ -272,7 +274,7 @@ func (e *Evaluation) list(a *Answer) (*reload.Pods, error) {
 	var pods reload.Pods
 	ages := &Ages{all: found}
 	for _, pod := range found {
-		pods.Add(pod.Name, pod.Created, pod.Started, pod.Version)
+		pods.Add(pod.StartedPod)
 	}
 	ages.Count, ages.Oldest = pods.Count, pods.Oldest
 	a.Pods = ages

@@ -41,7 +41,7 @@ func (e *Evaluation) evidence(a *Answer) {
 		default:
 			_, _ = e.list(a) // it is told where one may, and nothing depends on it
 		}
-		if a.Pods == nil {
+		if a.Pods == nil || a.unlisted() {
 			continue
 		}
 		src.Older = 0
@@ -134,6 +134,7 @@ func (e *Evaluation) underWay(a *Answer) {
 	purpose, _ := w.Progress.Purpose()
 	if purpose != "" {
 		outcome.Cause = purpose
+		behind = behind || purpose != reload.CauseHeld && e.keepsPrevious(a)
 	}
 	if purpose == reload.CauseHeld {
 		a.State, a.Cause, a.Detail = Waiting, purpose, "while "+report.Because(w, outcome)
@@ -156,17 +157,20 @@ func (e *Evaluation) outcome(a *Answer) (o reload.Outcome, behind bool) {
 	}
 	w := &a.Workload
 	pursuit, ok := reload.Pursue(w)
-	if !ok {
-		return o, true
-	}
 	if a.Pods == nil {
 		_, _ = e.list(a) // without them no cause is known
 	}
-	if a.Pods == nil {
+	switch {
+	case a.Pods == nil, !ok && (a.unlisted() || !a.Ledger.There || a.Ledger.Err != nil):
 		return o, true
+	case !ok:
+		return o, e.keepsPrevious(a) // a rollout of somebody else has brought the data, or nothing but another image
 	}
 	o = pursuit.Judge(w, a.Pods.of(w))
-	return o, o.Old > 0
+	if a.unlisted() && o.Cause == reload.CauseMissing {
+		o.Cause = "" // they are there, and not found
+	}
+	return o, o.Old > 0 || a.unlisted()
 }
 
 // of are the pods that the workload has made.

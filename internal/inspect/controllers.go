@@ -24,6 +24,7 @@ type self struct {
 	namespace string
 	made      time.Time
 	options   map[string]any
+	coverage  reload.Coverage
 	// foreign tells that it is not one of these: Reloader writes the same ConfigMap.
 	foreign bool
 	watches watching
@@ -41,7 +42,7 @@ const (
 )
 
 func readSelf(info *corev1.ConfigMap) (self, error) {
-	s := self{namespace: info.Namespace, made: info.CreationTimestamp.Time}
+	s := self{namespace: info.Namespace, made: info.CreationTimestamp.Time, coverage: metainfo.ReadCoverage(info)}
 	if err := json.Unmarshal([]byte(info.Data["reloaderOptions"]), &s.options); err != nil {
 		return s, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", info.Namespace, info.Name, err)
 	}

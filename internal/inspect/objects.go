@@ -5,8 +5,6 @@ package inspect
 import (
 	"maps"
 	"slices"
-	"strconv"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -105,6 +103,10 @@ func (o *Objects) addRuns(w *reload.Workload) {
 	}
 	w.Runs = kinds.WithOwn(w.Runs, w.UID, func(yield func(kinds.OwnRun) bool) {
 		for _, run := range o.runs {
+			// Without the key it cannot be known.
+			if run = run.SignedBy(o.settings.Key); o.settings.Key.ID() == "" {
+				run.Signed = true
+			}
 			if run.Of == w.Key && !yield(run) {
 				return
 			}
@@ -201,13 +203,8 @@ func plural(kind reload.SourceKind) string {
 
 // Pod is one that runs.
 type Pod struct {
-	Name    string
-	Labels  labels.Set
-	Created time.Time
-	Version uint64
-
-	// Started is when a container was last started.
-	Started time.Time
+	reload.StartedPod
+	Labels labels.Set
 
 	running reload.RunningPod
 	// owners are all that is kept of the object.
@@ -216,9 +213,8 @@ type Pod struct {
 
 // readPod returns what is kept of a pod; false for one that has ended or is about to.
 func readPod(pod *corev1.Pod, names reload.Names) (Pod, bool) {
-	version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
 	return Pod{
-		Name: pod.Name, Labels: pod.Labels, Created: pod.CreationTimestamp.Time, Started: reload.LastStart(pod), Version: version,
+		StartedPod: reload.ReadStart(pod), Labels: pod.Labels,
 		running: reload.ReadPod(pod, names), owners: corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: pod.OwnerReferences}},
 	}, pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }

@@ -37,6 +37,8 @@ type Settings struct {
 	NoKey string
 	// Installed is when the controller came, as far as that shows.
 	Installed time.Time
+	// Coverage is since when it covers what it covers, as far as that shows.
+	Coverage reload.Coverage
 	// Heard is when the controller last gave a sign of life, zero if that may not be read.
 	Heard time.Time
 	// Silent tells that there is no lease, or that nobody holds it.
@@ -90,7 +92,7 @@ func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, f
 	if err != nil {
 		return nil, err
 	}
-	s.Controller, s.Installed, s.Beside = chosen.namespace, chosen.made, beside
+	s.Controller, s.Installed, s.Coverage, s.Beside = chosen.namespace, chosen.made, chosen.coverage, beside
 	s.meet(ctx, client)
 	return s, nil
 }
@@ -106,7 +108,7 @@ func (s *Settings) meet(ctx context.Context, client kubernetes.Interface) {
 	case made.IsZero():
 		s.NoKey = "the controller has made no key yet"
 	default:
-		s.Key, s.NoKey, s.Installed = key, "", made
+		s.Key, s.NoKey, s.Installed = key.Showing(s.Marks.Secrets), "", made
 	}
 	s.hear(ctx, client)
 }

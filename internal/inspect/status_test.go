@@ -21,6 +21,7 @@ func TestStatus(t *testing.T) {
 	codes := map[string]int{
 		"status-in-step": CodeInStep, "status-mixed": CodeNotInStep, "status-none": CodeInStep, "status-no-rights": CodeUnknown,
 		"status-reverted": CodeNotInStep, "status-no-controller": CodeNotInStep, "status-made-by": CodeInStep,
+		"status-kept": CodeNotInStep,
 	}
 	files, err := filepath.Glob("testdata/status-*.yaml")
 	if err != nil || len(files) != len(codes) {

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/reroll-dev/reroll/internal/report"
 )
 
 // Width is as many columns as a text takes, but where a name or a command is longer than that.
@@ -118,13 +119,7 @@ func columns(text string) int {
 
 // oneLine is a text of a cluster as it can be shown: without line breaks, and without what moves or colours a terminal.
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	return strings.Map(func(letter rune) rune {
-		if unicode.IsControl(letter) {
-			return -1
-		}
-		return letter
-	}, text)
+	return report.OneLine(text)
 }
 
 // wrap breaks a text between words. Lines that are there already stay.

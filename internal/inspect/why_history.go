@@ -82,7 +82,7 @@ func (x *Explanation) next() string {
 		return x.resumes()
 	case x.Workload.Progress.Paused && !x.Workload.AtRest:
 		return "nothing, as long as it is paused: " + resume(&x.Workload)
-	case x.State == Rolling || x.Cause == reload.CauseAborted:
+	case x.State == Rolling || x.Cause != "":
 		text := "its rollout goes on"
 		if x.Cause != "" {
 			text = "its rollout waits for that; docs/following.md#" + string(x.Cause) + " says what helps"

@@ -53,8 +53,8 @@ type changedSource struct {
 	Name string `json:"name"`
 }
 
-// CopyJob returns the copy of a Job that is about to be made again, with the mark.
-func CopyJob(job *batchv1.Job, w *reload.Workload, d *reload.Decision, m *reload.Marking, names reload.Names) (*batchv1.Job, error) {
+// CopyJob returns the copy of a Job that is about to be made again, with the mark and a signature.
+func CopyJob(job *batchv1.Job, w *reload.Workload, d *reload.Decision, m *reload.Marking, names reload.Names, key reload.DigestKey) (*batchv1.Job, error) {
 	old := replacedBy(job, d.Ledger.String())
 	for i := range d.Changes {
 		key := d.Changes[i].Source.Key
@@ -67,8 +67,7 @@ func CopyJob(job *batchv1.Job, w *reload.Workload, d *reload.Decision, m *reload
 	spec := job.Spec.DeepCopy()
 	spec.Selector, spec.ManualSelector = nil, nil
 	dropGenerated(spec.Template.Labels)
-	suspended := true
-	spec.Suspend = &suspended
+	spec.Suspend = new(true)
 	made := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: job.Namespace, Name: madeName(w, d.Ledger.Counter, spec), Labels: untracked(job.Labels), Annotations: untracked(job.Annotations),
@@ -78,6 +77,11 @@ func CopyJob(job *batchv1.Job, w *reload.Workload, d *reload.Decision, m *reload
 	dropGenerated(made.Labels)
 	setAnnotation(&made.ObjectMeta, copyAnnotation, string(text))
 	markTemplate(&made.Spec.Template, m, names)
+	texts, err := (&Copy{replaced: old, job: made}).signed("")
+	if err != nil {
+		return nil, err
+	}
+	setAnnotation(&made.ObjectMeta, signedAnnotation, key.Sign("copy", texts...))
 	return made, nil
 }
 
@@ -138,25 +142,31 @@ func (c *Copy) Changes() []reload.Concern {
 
 // Replacement is the Job that takes the place of the one that was copied. It is held: one that ran while the copy is there
 // could end, and be cleaned away, and be made once more of the copy.
-func (c *Copy) Replacement() *batchv1.Job {
+func (c *Copy) Replacement(key reload.DigestKey) *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: c.job.Namespace, Name: c.Name, Labels: maps.Clone(c.Labels), Annotations: maps.Clone(c.Annotations), Finalizers: c.Finalizers,
 		},
-		Spec: *c.job.Spec.DeepCopy(),
+		Spec: *c.spec(),
 	}
-	job.Spec.Selector, job.Spec.ManualSelector = nil, nil
-	dropGenerated(job.Spec.Template.Labels)
-	if c.Selector != nil {
-		manual := true
-		job.Spec.Selector, job.Spec.ManualSelector, job.Spec.Template.Labels = c.Selector, &manual, maps.Clone(c.PodLabels)
-	}
+	setAnnotation(&job.ObjectMeta, signedAnnotation, signHeld(key, job, "", c.Ledger))
 	setAnnotation(&job.ObjectMeta, heldAnnotation, "true")
 	setAnnotation(&job.ObjectMeta, reload.LedgerAnnotation, c.Ledger)
 	if c.Suspended {
 		setAnnotation(&job.ObjectMeta, suspendedAnnotation, "true")
 	}
 	return job
+}
+
+// spec is what takes the place of a Job. It is suspended, also if somebody has resumed the copy.
+func (c *Copy) spec() *batchv1.JobSpec {
+	spec := c.job.Spec.DeepCopy()
+	spec.Selector, spec.ManualSelector, spec.Suspend = nil, nil, new(true)
+	dropGenerated(spec.Template.Labels)
+	if c.Selector != nil {
+		spec.Selector, spec.ManualSelector, spec.Template.Labels = c.Selector, new(true), maps.Clone(c.PodLabels)
+	}
+	return spec
 }
 
 // same tells that a Job is as it was when it was copied, but for what Kubernetes says about its pods.
@@ -215,10 +225,10 @@ const (
 )
 
 // Next is the step that is missing, by what is there: the copy, and the Job of the name that it keeps. Either may be nil.
-// Whatever has died between two steps, they tell which was the last.
-func Next(c *Copy, job *batchv1.Job) Step {
+// Whatever has died between two steps, they tell which was the last. The caller has verified the signature of the copy.
+func Next(c *Copy, job *batchv1.Job, key reload.DigestKey) Step {
 	switch {
-	case c == nil && (job == nil || !awaitsGo(job)):
+	case c == nil && (job == nil || !awaitsGo(job, key)):
 		return Finished
 	case c == nil:
 		return LetGo
@@ -232,7 +242,7 @@ func Next(c *Copy, job *batchv1.Job) Step {
 		return NoteDelete
 	case job.UID == c.UID && c.same(job) && job.DeletionTimestamp == nil:
 		return DeleteJob
-	case job.UID != c.UID && job.DeletionTimestamp == nil && IsHeld(job) && job.Annotations[reload.LedgerAnnotation] == c.Ledger:
+	case job.UID != c.UID && job.DeletionTimestamp == nil && IsHeld(job) && job.Annotations[reload.LedgerAnnotation] == c.Ledger && heldBy(key, job, ""):
 		return NoteJob
 	default:
 		return DropCopy // noted, or changed or made by somebody else in the meantime, which is judged anew
@@ -253,28 +263,30 @@ func Waits(job *batchv1.Job) bool {
 
 // awaitsGo tells that a held Job was noted. One that was not, and of which there is no copy, has landed late: the Job that
 // it is was made, and may have run.
-func awaitsGo(job *batchv1.Job) bool {
+func awaitsGo(job *batchv1.Job, key reload.DigestKey) bool {
 	ledger, err := reload.ParseLedger(job.Annotations[reload.LedgerAnnotation])
-	return IsHeld(job) && job.DeletionTimestamp == nil && err == nil && ledger.UID == job.UID
+	return IsHeld(job) && job.DeletionTimestamp == nil && err == nil && ledger.UID == job.UID && heldBy(key, job, job.UID)
 }
 
 // NoteDelete is the patch by which the copy tells that its Job is about to be deleted.
-func (c *Copy) NoteDelete() (Patch, error) {
-	return encode(types.MergePatchType, patchBody{Metadata: patchMeta{UID: c.job.UID, Annotations: map[string]string{deletesAnnotation: string(c.UID)}}})
+func (c *Copy) NoteDelete(key reload.DigestKey) (Patch, error) {
+	return c.patch(key, map[string]string{deletesAnnotation: string(c.UID)})
 }
 
 // Note is the patch that makes the ledger on a Job its own.
-func Note(job *batchv1.Job) (Patch, error) {
+func Note(job *batchv1.Job, key reload.DigestKey) (Patch, error) {
 	ledger, err := reload.ParseLedger(job.Annotations[reload.LedgerAnnotation])
 	if err != nil {
 		return Patch{}, err
 	}
 	ledger.UID = job.UID
-	return encode(types.MergePatchType, patchBody{Metadata: patchMeta{UID: job.UID, Annotations: map[string]string{reload.LedgerAnnotation: ledger.String()}}})
+	text := ledger.String()
+	return encode(types.MergePatchType, patchBody{Metadata: patchMeta{UID: job.UID, Annotations: map[string]string{
+		reload.LedgerAnnotation: text, signedAnnotation: signHeld(key, job, job.UID, text),
+	}}})
 }
 
-// Release is the patch that lets a held Job begin.
+// Release is the patch that lets a held Job begin. After it, the Job is its user's alone, so that the signature goes.
 func Release(job *batchv1.Job) (Patch, error) {
-	run := OwnRun{UID: job.UID, keeps: job.Annotations[suspendedAnnotation] != ""}
-	return run.Release()
+	return release(job.UID, staysSuspended(job), heldAnnotation, suspendedAnnotation, signedAnnotation)
 }

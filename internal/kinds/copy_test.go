@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +49,7 @@ func copied(t *testing.T, o *batchv1.Job) (*batchv1.Job, *Copy) {
 	}
 	m := &reload.Marking{Env: []reload.EnvMark{{Container: "app", Variable: "A", Value: "1"}}}
 	before := o.DeepCopy()
-	made, err := CopyJob(o, &w, d, m, reload.DefaultNames())
+	made, err := CopyJob(o, &w, d, m, reload.DefaultNames(), testKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func copied(t *testing.T, o *batchv1.Job) (*batchv1.Job, *Copy) {
 	made.Spec.Template.Labels["controller-uid"], made.Spec.Template.Labels[batchv1.JobNameLabel] = "c-1", made.Name
 	made.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"controller-uid": "c-1"}}
 	of, err := ReadCopy(made)
-	if err != nil || of.Of != w.Key || !IsCopy(made) {
+	if err != nil || of.Of != w.Key || !IsCopy(made) || !of.SignedBy(testKey()) {
 		t.Fatalf("read as %+v, %v", of, err)
 	}
 	return made, of
@@ -77,7 +78,7 @@ func TestTheCopyOfAJob(t *testing.T) {
 	if !maps.Equal(made.Labels, map[string]string{"team": "numbers"}) {
 		t.Errorf("labels %v", made.Labels)
 	}
-	if keys := slices.Sorted(maps.Keys(made.Annotations)); !slices.Equal(keys, []string{"note", copyAnnotation}) {
+	if keys := slices.Sorted(maps.Keys(made.Annotations)); !slices.Equal(keys, []string{"note", copyAnnotation, signedAnnotation}) {
 		t.Errorf("annotations %v", keys)
 	}
 	if changes := of.Changes(); len(changes) != 1 || changes[0].Source.Key.String() != "Secret shop/db" {
@@ -90,7 +91,7 @@ func TestTheCopyOfAJob(t *testing.T) {
 
 func TestWhatTakesThePlaceOfAJob(t *testing.T) {
 	_, of := copied(t, load())
-	next := of.Replacement()
+	next := of.Replacement(testKey())
 	if next.Name != load().Name || next.UID != "" || next.ResourceVersion != "" || next.Spec.Selector != nil || next.Spec.ManualSelector != nil || !suspends(next) {
 		t.Errorf("made as %+v", next)
 	}
@@ -106,11 +107,16 @@ func TestWhatTakesThePlaceOfAJob(t *testing.T) {
 	if !slices.Equal(next.Finalizers, []string{"example.com/billing"}) {
 		t.Errorf("finalizers %v", next.Finalizers)
 	}
+	if patch, err := Release(next); err != nil || strings.Contains(string(patch.Body), `"suspend":`) {
+		t.Errorf("one that is in a queue is let go by %s, %v", patch.Body, err)
+	}
+	delete(next.Labels, queueLabel)
 	if patch, err := Release(next); err != nil || !strings.Contains(string(patch.Body), `"suspend":false`) {
 		t.Errorf("let go by %s, %v", patch.Body, err)
 	}
 
 	o, yes := load(), true
+	delete(o.Labels, queueLabel)
 	o.Spec.ManualSelector, o.Spec.Suspend = &yes, &yes
 	o.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"job-name": "mine"}}
 	o.Spec.Template.Labels = map[string]string{"job-name": "mine"}
@@ -118,7 +124,7 @@ func TestWhatTakesThePlaceOfAJob(t *testing.T) {
 	if made.Spec.ManualSelector != nil || made.Spec.Template.Labels["job-name"] == "mine" {
 		t.Error("the copy finds pods that are not its own")
 	}
-	next = of.Replacement()
+	next = of.Replacement(testKey())
 	if next.Spec.ManualSelector == nil || next.Spec.Selector.MatchLabels["job-name"] != "mine" || !maps.Equal(next.Spec.Template.Labels, o.Spec.Template.Labels) || next.Labels["job-name"] != "load" {
 		t.Errorf("the selector of the user's came out as %+v, %v", next.Spec, next.Labels)
 	}
@@ -130,8 +136,8 @@ func TestWhatTakesThePlaceOfAJob(t *testing.T) {
 func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 	old := load()
 	copyJob, of := copied(t, old)
-	patch, err := of.NoteDelete()
-	if err != nil || string(patch.Body) != `{"metadata":{"uid":"c-1","annotations":{"reroll.dev/deletes":"u-1"}}}` {
+	patch, err := of.NoteDelete(testKey())
+	if err != nil || !regexp.MustCompile(`^{"metadata":{"uid":"c-1","annotations":{"reroll.dev/deletes":"u-1","reroll.dev/signed":"[0-9a-f]{32}"}}}$`).Match(patch.Body) {
 		t.Errorf("the copy is noted by %s, %v", patch.Body, err)
 	}
 	del := notedFor(copyJob, "u-1")
@@ -140,10 +146,11 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		change(o)
 		return o
 	}
-	next := of.Replacement()
+	next := of.Replacement(testKey())
 	next.UID = "u-2"
 	noted := next.DeepCopy()
-	noted.Annotations[reload.LedgerAnnotation] = reload.Ledger{UID: "u-2", Counter: 4}.String()
+	ledger := reload.Ledger{UID: "u-2", Counter: 4}.String()
+	noted.Annotations[reload.LedgerAnnotation], noted.Annotations[signedAnnotation] = ledger, signHeld(testKey(), noted, "u-2", ledger)
 	let := noted.DeepCopy()
 	delete(let.Annotations, heldAnnotation)
 	deleting := metav1.Now()
@@ -185,14 +192,17 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		"its user deletes it before it was noted":     {del, deletingOf(next), DropCopy},
 		"its user deletes it before it was let go":    {nil, deletingOf(noted), Finished},
 		"a Job of a CronJob that is held by its name": {nil, runOf(noted), Finished},
+		"held, of another name":                       {nil, renamed(noted), Finished},
+		"held, not signed":                            {nil, unsigned(noted), Finished},
+		"made again, not signed":                      {del, unsigned(next), DropCopy},
 		"somebody owns it before it was noted":        {del, ownedOf(next), NoteJob},
 		"somebody owns it before it was let go":       {nil, ownedOf(noted), LetGo},
 	} {
-		if got := Next(tc.of, tc.job); got != tc.want {
+		if got := Next(tc.of, tc.job, testKey()); got != tc.want {
 			t.Errorf("%s: step %d, want %d", about, got, tc.want)
 		}
 	}
-	patch, err = Note(next)
+	patch, err = Note(next, testKey())
 	want := reload.Ledger{UID: "u-2", Counter: 4}.String()
 	if err != nil || !strings.Contains(string(patch.Body), `"uid":"u-2"`) || !strings.Contains(string(patch.Body), strings.ReplaceAll(want, `"`, `\"`)) {
 		t.Errorf("noted by %s, %v", patch.Body, err)
@@ -215,6 +225,18 @@ func deletingOf(o *batchv1.Job) *batchv1.Job {
 func ownedOf(o *batchv1.Job) *batchv1.Job {
 	o = o.DeepCopy()
 	o.OwnerReferences = []metav1.OwnerReference{{Kind: "CronJob", Name: "report", UID: types.UID("u-9")}}
+	return o
+}
+
+func renamed(o *batchv1.Job) *batchv1.Job {
+	o = o.DeepCopy()
+	o.Name = "another"
+	return o
+}
+
+func unsigned(o *batchv1.Job) *batchv1.Job {
+	o = o.DeepCopy()
+	delete(o.Annotations, signedAnnotation)
 	return o
 }
 
@@ -246,7 +268,7 @@ func TestWhatIsBrokenIsReadAsThat(t *testing.T) {
 		if !IsCopy(o) || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: read as %+v, %v", text, of, err)
 		}
-		if err == nil && (len(of.Changes()) != 0 || of.Replacement().Name != "other" || Next(of, nil) != DropCopy) {
+		if err == nil && (len(of.Changes()) != 0 || of.Replacement(testKey()).Name != "other" || Next(of, nil, testKey()) != DropCopy) {
 			t.Errorf("%s: for %v", text, of.Changes())
 		}
 	}
@@ -261,7 +283,9 @@ func TestWhatIsBrokenIsReadAsThat(t *testing.T) {
 		"a run":                              {"4", owner, true, false},
 		"a counter that is none":             {"four", owner, false, true},
 		"a counter that is too large":        {strings.Repeat("9", 30), owner, false, true},
-		"a counter below all":                {"-1", owner, true, false},
+		"a counter below all":                {"-1", owner, false, true},
+		"a counter of none":                  {"0", owner, false, true},
+		"a counter beyond all":               {"1099511627777", owner, false, true},
 		"no label":                           {"", owner, false, true},
 		"no owner":                           {"4", nil, false, true},
 		"an owner that does not control it":  {"4", []metav1.OwnerReference{{Kind: "CronJob", Name: "report", UID: "u-9"}}, false, true},
@@ -275,10 +299,10 @@ func TestWhatIsBrokenIsReadAsThat(t *testing.T) {
 			if _, run := ReadRun(o); run != tc.run || IsHeld(o) != tc.held {
 				t.Errorf("%s, ledger %q: a run %v, held %v", about, ledger, run, IsHeld(o))
 			}
-			if step := Next(nil, o); step != Finished {
+			if step := Next(nil, o, testKey()); step != Finished {
 				t.Errorf("%s, ledger %q: step %d", about, ledger, step)
 			}
-			if _, err := Note(o); (err == nil) != (ledger != "" && ledger != "{") {
+			if _, err := Note(o, testKey()); (err == nil) != (ledger != "" && ledger != "{") {
 				t.Errorf("%s, ledger %q: noted with %v", about, ledger, err)
 			}
 			if _, err := Release(o); err != nil {

@@ -171,13 +171,15 @@ func TestTheRunsThatWeHaveMade(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	of := &reload.Runs{Alone: true, Beside: []string{"scheduled", "held"}, Last: at}
 	own := []OwnRun{
-		{Name: "held", Owner: "u-1", UID: "h", Begun: at.Add(3 * time.Hour), Counter: 5, Held: true},
-		{Name: "runs", Owner: "u-1", Begun: at.Add(time.Hour), Counter: 4},
-		{Name: "ended", Owner: "u-1", Begun: at.Add(2 * time.Hour), Counter: 3, Ended: true},
-		{Name: "of the one before", Owner: "u-0", Begun: at.Add(9 * time.Hour), Counter: 9, Held: true},
+		{Signed: true, Name: "held", Owner: "u-1", UID: "h", Begun: at.Add(3 * time.Hour), Counter: 5, Held: true},
+		{Signed: true, Name: "runs", Owner: "u-1", Begun: at.Add(time.Hour), Counter: 4},
+		{Signed: true, Name: "ended", Owner: "u-1", Begun: at.Add(2 * time.Hour), Counter: 3, Ended: true},
+		{Name: "forged, running", Owner: "u-1", Begun: at.Add(9 * time.Hour), Counter: 9},
+		{Name: "forged, held", Owner: "u-1", Begun: at.Add(9 * time.Hour), Counter: 9, Held: true},
+		{Signed: true, Name: "of the one before", Owner: "u-0", Begun: at.Add(9 * time.Hour), Counter: 9, Held: true},
 	}
 	all := WithOwn(of, "u-1", slices.Values(own))
-	if len(all.Own) != 3 || all.Own[2].UID != "h" || !all.Own[2].Held || strings.Join(all.Beside, " ") != "scheduled runs" || !all.Last.Equal(at.Add(2*time.Hour)) {
+	if len(all.Own) != 3 || all.Own[2].UID != "h" || !all.Own[2].Held || strings.Join(all.Beside, " ") != "scheduled runs forged, running" || !all.Last.Equal(at.Add(2*time.Hour)) {
 		t.Errorf("%+v", all)
 	}
 	if len(of.Beside) != 2 || of.Own != nil {

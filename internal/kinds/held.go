@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"encoding/json"
 	"iter"
 	"slices"
 	"strconv"
@@ -46,9 +47,12 @@ type OwnRun struct {
 	LedgerText string
 	// Held tells that it waits for the workload to have that ledger, and Ended that it has run.
 	Held, Ended bool
+	// Signed reports whether the key of this installation has signed it. SignedBy sets it. Nobody else's is acted upon.
+	Signed    bool
+	signature string
 	// waits tells that it neither is held nor has begun: its user has it wait, or it was made without what holds it.
 	waits bool
-	// keeps tells that the user wants its Jobs to be made suspended.
+	// keeps tells that the user wants its Jobs to be made suspended, or that somebody else suspends it.
 	keeps bool
 }
 
@@ -73,11 +77,40 @@ func hold(job *batchv1.Job, counter int64, ledger string) {
 	job.Spec.Suspend = &suspended
 }
 
-// ReadRun returns what is kept of a Job that we have made, and false for any other.
+// queueLabel is on a Job whose suspension is up to Kueue; an older Kueue takes the annotation.
+const queueLabel = "kueue.x-k8s.io/queue-name"
+
+// staysSuspended reports whether somebody else decides when a held Job may run. To unsuspend it would
+// start pods for which a queue has found no room, and the queue would suspend it again.
+func staysSuspended(job *batchv1.Job) bool {
+	_, asMade := job.Annotations[suspendedAnnotation]
+	_, queued := job.Labels[queueLabel]
+	_, queuedBefore := job.Annotations[queueLabel]
+	by := job.Spec.ManagedBy
+	return asMade || queued || queuedBefore || by != nil && *by != batchv1.JobControllerName ||
+		slices.ContainsFunc(job.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
+			return f.Manager != reload.FieldManager && ownsSuspend(f.FieldsV1)
+		})
+}
+
+// ownsSuspend reports whether the owner of these fields has written spec.suspend.
+func ownsSuspend(fields *metav1.FieldsV1) bool {
+	if fields == nil {
+		return false
+	}
+	var owned struct {
+		Spec map[string]json.RawMessage `json:"f:spec"`
+	}
+	err := json.Unmarshal([]byte(fields.GetRawString()), &owned)
+	_, owns := owned.Spec["f:suspend"]
+	return err == nil && owns
+}
+
+// ReadRun returns what is kept of a Job that says that we have made it, and false for any other.
 func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	owner := metav1.GetControllerOfNoCopy(job)
 	counter, err := strconv.ParseInt(job.Labels[reload.RunLabel], 10, 64)
-	if owner == nil || err != nil {
+	if owner == nil || err != nil || counter < 1 || counter > reload.MaxCounter {
 		return OwnRun{}, false
 	}
 	_, held := job.Annotations[heldAnnotation]
@@ -85,7 +118,7 @@ func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 		Of:    reload.WorkloadKey{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
 		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: letGoAt(job), Counter: counter,
 		LedgerText: job.Annotations[reload.LedgerAnnotation], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job),
-		keeps: job.Annotations[suspendedAnnotation] != "", waits: !held && unbegun(job),
+		keeps: held && staysSuspended(job), waits: !held && unbegun(job), signature: job.Annotations[signedAnnotation],
 	}, true
 }
 
@@ -123,6 +156,9 @@ func Lost(sent, kept *batchv1.Job) []string {
 	if _, ok := kept.Annotations[reload.LedgerAnnotation]; !ok {
 		lost = append(lost, "annotation "+reload.LedgerAnnotation)
 	}
+	if _, ok := kept.Annotations[signedAnnotation]; !ok {
+		lost = append(lost, "annotation "+signedAnnotation)
+	}
 	if metav1.GetControllerOfNoCopy(kept) == nil {
 		lost = append(lost, "ownerReference")
 	}
@@ -141,7 +177,8 @@ func (r *OwnRun) After(other *OwnRun) bool {
 	return !r.Held && other.Held || r.Ended && !other.Ended
 }
 
-// WithOwn returns the runs of a workload with those that we have made.
+// WithOwn returns the runs of a workload with those that we have made. One that only says so is like any other Job of the
+// workload: it may be running, and nothing follows from what it carries.
 func WithOwn(of *reload.Runs, owner types.UID, own iter.Seq[OwnRun]) *reload.Runs {
 	all := *of
 	all.Beside, all.Own = slices.Clone(of.Beside), nil
@@ -150,13 +187,13 @@ func WithOwn(of *reload.Runs, owner types.UID, own iter.Seq[OwnRun]) *reload.Run
 			continue // it goes with its owner
 		}
 		all.Beside = slices.DeleteFunc(all.Beside, func(name string) bool { return name == r.Name })
-		if !r.waits { // it may be one that nothing lets go, for which no ledger is to tell that it was made
+		if !r.waits && r.Signed { // it may be one that nothing lets go, for which no ledger is to tell that it was made
 			all.Own = append(all.Own, reload.OwnRun{Name: r.Name, UID: r.UID, Counter: r.Counter, LedgerText: r.LedgerText, Held: r.Held})
 		}
 		if r.Held {
 			continue
 		}
-		if !r.waits && r.Begun.After(all.Last) {
+		if !r.waits && r.Signed && r.Begun.After(all.Last) {
 			all.Last = r.Begun
 		}
 		if all.Alone && !r.Ended {
@@ -170,10 +207,16 @@ func WithOwn(of *reload.Runs, owner types.UID, own iter.Seq[OwnRun]) *reload.Run
 // Release is the patch that lets the Job begin. Kubernetes writes the status of the Job meanwhile, so
 // it does not matter in which version that is.
 func (r *OwnRun) Release() (Patch, error) {
-	body := map[string]any{"metadata": map[string]any{
-		"uid": r.UID, "annotations": map[string]any{heldAnnotation: nil, suspendedAnnotation: nil},
-	}}
-	if !r.keeps {
+	return release(r.UID, r.keeps, heldAnnotation, suspendedAnnotation)
+}
+
+func release(uid types.UID, keeps bool, drops ...string) (Patch, error) {
+	annotations := map[string]any{}
+	for _, key := range drops {
+		annotations[key] = nil
+	}
+	body := map[string]any{"metadata": map[string]any{"uid": uid, "annotations": annotations}}
+	if !keeps {
 		body["spec"] = map[string]any{"suspend": false}
 	}
 	return encode(types.MergePatchType, body)

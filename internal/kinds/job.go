@@ -15,7 +15,7 @@ func job() Kind {
 	k.Adapter = jobAdapter{builtIn[*batchv1.Job]{k.Name, func(o *batchv1.Job) Parts {
 		return Parts{
 			Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template, AtRest: true,
-			Runs:      &reload.Runs{Suspended: suspends(o), Once: true, Last: beginOf(o)},
+			Runs:      &reload.Runs{Suspended: suspends(o), Once: true, Last: letGoAt(o)},
 			LeftAlone: leftAlone(o), Ended: Ended(o),
 		}
 	}}}

@@ -70,7 +70,9 @@ type Runner interface {
 type Parts struct {
 	Meta     *metav1.ObjectMeta
 	Selector *metav1.LabelSelector
-	Template *corev1.PodTemplateSpec
+	// SelectorGuessed reports that the object itself does not say by which labels its pods are found.
+	SelectorGuessed bool
+	Template        *corev1.PodTemplateSpec
 	// AtRest tells that no rollout is under way, as far as the status tells. Unobserved tells that it names no generation,
 	// so that it may be about the template before.
 	AtRest, Unobserved bool
@@ -137,7 +139,7 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	}
 	w.Parent = k.among.parentOf(parts.Meta)
 	w.APIVersion = k.Resource.GroupVersion().String()
-	w.Marks.RestartAt = parts.RestartAt
+	w.Marks.RestartAt, w.SelectorGuessed = parts.RestartAt, parts.SelectorGuessed
 	w.Progress, w.Runs = parts.Progress, parts.Runs
 	switch {
 	case parts.LeftAlone != "":

@@ -37,7 +37,7 @@ func knativeService() Kind {
 	k.between = between{kinds: []string{"Configuration", "Revision"}, label: label}
 	k.Adapter = custom{k.Name, specTemplate(), func(obj *unstructured.Unstructured) (Parts, error) {
 		p, err := templatedParts(obj, specTemplate())
-		p.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{label: obj.GetName()}}
+		p.Selector, p.SelectorGuessed = &metav1.LabelSelector{MatchLabels: map[string]string{label: obj.GetName()}}, false
 		return p, err
 	}}
 	return k

@@ -46,8 +46,9 @@ func templatedParts(obj *unstructured.Unstructured, path []string) (Parts, error
 		return Parts{}, err
 	}
 	p, told := statusProgress(obj.Object, o.Metadata.Generation)
+	selector, guessed := selectorOf(obj, template)
 	return Parts{
-		Meta: &o.Metadata, Selector: selectorOf(obj, template), Template: template, Progress: p,
+		Meta: &o.Metadata, Selector: selector, SelectorGuessed: guessed, Template: template, Progress: p,
 		AtRest: p.Observed && p.Updated == p.Total && !unready(obj.Object), Unobserved: !told, Shape: shapeOf(obj.Object, path...),
 	}, nil
 }
@@ -68,9 +69,9 @@ func templateAt(obj *unstructured.Unstructured, path []string) (*corev1.PodTempl
 
 // selectorOf finds the pods: by what the object says, in the form of Deployments or as the plain map that was before it, else
 // by the labels that its pods are made with.
-func selectorOf(obj *unstructured.Unstructured, template *corev1.PodTemplateSpec) *metav1.LabelSelector {
+func selectorOf(obj *unstructured.Unstructured, template *corev1.PodTemplateSpec) (selector *metav1.LabelSelector, guessed bool) {
 	if plain, _, err := unstructured.NestedStringMap(obj.Object, "spec", "selector"); err == nil && len(plain) > 0 {
-		return &metav1.LabelSelector{MatchLabels: plain}
+		return &metav1.LabelSelector{MatchLabels: plain}, false
 	}
 	var o struct {
 		Spec struct {
@@ -79,9 +80,9 @@ func selectorOf(obj *unstructured.Unstructured, template *corev1.PodTemplateSpec
 	}
 	err := decode(obj, &o, "spec.selector")
 	if s := o.Spec.Selector; err == nil && s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
-		return s
+		return s, false
 	}
-	return &metav1.LabelSelector{MatchLabels: template.Labels}
+	return &metav1.LabelSelector{MatchLabels: template.Labels}, true
 }
 
 // unknown is how many pods there are where nothing tells.

@@ -86,14 +86,7 @@ func complete(present, wanted *corev1.ConfigMap) bool {
 }
 
 func (i Info) configMap() (*corev1.ConfigMap, error) {
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: Name, Namespace: i.Namespace,
-			Labels:      map[string]string{labelKey: labelValue},
-			Annotations: map[string]string{i.IgnoreAnnotation: "true"},
-		},
-		Data: map[string]string{},
-	}
+	cm := i.empty()
 	for key, value := range map[string]any{
 		"buildInfo":       build(i.Build),
 		"reloaderOptions": i.Options,
@@ -106,6 +99,18 @@ func (i Info) configMap() (*corev1.ConfigMap, error) {
 		cm.Data[key] = string(text)
 	}
 	return cm, nil
+}
+
+// empty is the ConfigMap without anything in it.
+func (i Info) empty() *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: Name, Namespace: i.Namespace,
+			Labels:      map[string]string{labelKey: labelValue},
+			Annotations: map[string]string{i.IgnoreAnnotation: "true"},
+		},
+		Data: map[string]string{},
+	}
 }
 
 // buildInfo is how the binary was made. A commit is known if it was built from a git repository.

@@ -20,7 +20,7 @@ func crowded(kind SourceKind, instance string, sources int) *situation {
 
 func (s *situation) seventh(content string, seen SourceSeen) *situation {
 	s.f.Concerns[7].Source.Digest, s.f.Concerns[7].Seen = digestOf(content), seen
-	s.f.Concerns[7].Source.DataTime = at(150)
+	s.f.Concerns[7].Source.DataTime, s.f.Concerns[7].Source.EditedAt = at(150), 150
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -57,7 +58,7 @@ type policyReader struct {
 // refuse drops repetitions: each kind of source reads "auto" and "search" anew,
 // because each decides for itself whether the pod template has a say.
 func (r *policyReader) refuse(from annotations, key, value, format string, args ...any) {
-	problem := Problem{Annotation: key, InTemplate: from.inTemplate, Value: value, Message: fmt.Sprintf(format, args...)}
+	problem := Problem{Annotation: key, InTemplate: from.inTemplate, Value: strings.Clone(shortened(value)), Message: fmt.Sprintf(format, args...)}
 	if !slices.Contains(r.problems, problem) {
 		r.problems = append(r.problems, problem)
 	}
@@ -95,41 +96,82 @@ func (r *policyReader) preferred(key string) annotations {
 // for tens of thousands of mistakes.
 const maxListProblems = 10
 
-func (r *policyReader) entries(from annotations, key string) []namedEntry {
-	var entries []namedEntry
+func (r *policyReader) entries(from annotations, key string) *nameList {
+	value := from.values[key]
+	if value == "" {
+		return nil
+	}
+	list := nameList{text: value, places: map[string]int{}}
+	var reader listReader
 	var refused refusedEntries
-	size := 0
-	for _, text := range listOf(from.values[key]) {
-		entry, err := newNamedEntry(text, &size)
-		if err == nil {
-			entries = append(entries, entry)
+	for text := range listOf(value) {
+		if _, twice := list.places[text]; twice {
 			continue
 		}
-		refused.add(r, from, key, text, err.Error())
+		if len(list.entries) == maxEntries {
+			refused.past(text)
+			continue
+		}
+		entry, err := reader.entry(text)
+		if err != nil {
+			refused.add(r, from, key, text, err.Error())
+			continue
+		}
+		at := len(list.entries)
+		list.places[text] = at
+		if entry.pattern != nil {
+			list.patterns = append(list.patterns, at)
+		}
+		list.entries = append(list.entries, entry)
 	}
 	refused.end(r, from, key)
-	return entries
+	if len(list.entries) == 0 {
+		return nil
+	}
+	return &list
 }
 
 // excluded compares names only: what is taken for an expression, because the lists
 // beside it take some, would exclude nothing in silence.
-func (r *policyReader) excluded(key string) []string {
+func (r *policyReader) excluded(key string) *nameSet {
 	from := r.preferred(key)
-	names := listOf(from.values[key])
+	value := from.values[key]
+	if value == "" {
+		return nil
+	}
+	set := nameSet{text: value, names: map[string]struct{}{}}
 	var refused refusedEntries
-	for _, name := range names {
-		if !isObjectName(name) {
+	for name := range listOf(value) {
+		switch {
+		case !isObjectName(name):
 			refused.add(r, from, key, name, "excludes nothing: only whole names are compared here, and this cannot be one; write the names")
+		case set.has(name):
+		case len(set.names) == maxEntries:
+			refused.past(name)
+		default:
+			set.names[name] = struct{}{}
 		}
 	}
 	refused.end(r, from, key)
-	return names
+	if len(set.names) == 0 {
+		return nil
+	}
+	return &set
 }
 
 // refusedEntries are those of one list.
 type refusedEntries struct {
 	count int
 	last  string
+	// firstPast is the first of those that are too many.
+	firstPast string
+	manyPast  int
+}
+
+func (e *refusedEntries) past(text string) {
+	if e.manyPast++; e.manyPast == 1 {
+		e.firstPast = text
+	}
 }
 
 func (e *refusedEntries) add(r *policyReader, from annotations, key, text, why string) {
@@ -142,6 +184,10 @@ func (e *refusedEntries) add(r *policyReader, from annotations, key, text, why s
 func (e *refusedEntries) end(r *policyReader, from annotations, key string) {
 	if e.count > maxListProblems {
 		r.refuse(from, key, e.last, "refused like %d other entries of the list, of which only the first %d are reported", e.count-1, maxListProblems)
+	}
+	if e.manyPast > 0 {
+		r.refuse(from, key, e.firstPast, "the list has more than %d entries, so this one and those behind it, %d in all, are ignored; use %s, or an expression that matches several names",
+			maxEntries, e.manyPast, r.names.Auto)
 	}
 }
 

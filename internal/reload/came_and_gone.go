@@ -20,13 +20,13 @@ type Departure struct {
 }
 
 // madeLater tells that a source was made later than the workload by more than the
-// quiet period, so that they do not belong together. Both times are whole seconds.
-// Where that leaves it open, it counts that the workload had been compared before,
-// for which it has to be quiet for so long.
+// quiet period, or when its pods were available, so that they do not belong together.
+// Both times are whole seconds. Where that leaves it open, it counts that the workload
+// had been compared before, for which it has to be quiet for so long.
 func (f *Facts) madeLater(c *Concern) bool {
 	quiet := f.Workload.Created.Add(f.Quiet)
 	switch {
-	case quiet.Before(c.Source.Created):
+	case quiet.Before(c.Source.Created), f.Seen.Ready != 0 && c.Seen.Created > f.Seen.Ready:
 		return true
 	case !quiet.Before(c.Source.Created.Add(time.Second)):
 		return false
@@ -36,14 +36,16 @@ func (f *Facts) madeLater(c *Concern) bool {
 }
 
 // appeared is for a source that was made later than the workload: its pods run
-// without it, unless they were started since.
-func (f *Facts) appeared(c *Concern) finding {
+// without it, unless they were started since. A ledger without it shows that it did not
+// exist, or was not asked for, when the workload was compared last.
+func (f *Facts) appeared(c *Concern, base base) finding {
 	made := *c
 	made.Seen.Content, made.Seen.Timeless = c.Seen.Created, false
+	made.Source.DataTime = c.Source.Created
 	switch {
-	case max(f.Seen.Policy, c.Seen.Annotations) > made.Seen.latest() && made.Seen.latest() != 0:
+	case f.coveredIn(c) > made.Seen.latest() && made.Seen.latest() != 0:
 		return recorded // nobody asked for it when it was made
-	case f.beforeUs(&made):
+	case f.beforeUs(&made), c.Seen.Created == 0 && !f.askedBefore(c, base):
 		return recorded
 	}
 	switch order(&made, f.rollouts()) {
@@ -88,7 +90,7 @@ func (f *Facts) findDeparted(base base, t *tally) {
 		key := c.Source.Key.Local()
 		deleted := f.Gone[key].Version
 		switch {
-		case f.Seen.Policy > deleted, f.Seen.Template > deleted && !f.Seen.Returned:
+		case f.askedIn(&c) > deleted, f.Seen.Template > deleted && !f.Seen.Returned:
 			continue // nobody asked for it then, or its pods were started without it
 		case f.OnDelete && deleted > f.Seen.Since:
 			t.gone = append(t.gone, key)

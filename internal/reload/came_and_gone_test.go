@@ -58,6 +58,8 @@ func TestASourceThatIsMade(t *testing.T) {
 		"it was compared before, and its quiet period is longer":   {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt, f.Quiet = at(128), 129, 3*time.Second }), Record},
 		"it waits for no quiet, and had been compared":             {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt, f.Quiet = at(130), 129, 0 }), Reload},
 		"it waits for no quiet, and was not compared before":       {seen(130).with(func(f *Facts) { f.Workload.Created, f.Quiet = at(130), 0 }), Record},
+		"its pods were available by then":                          {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.Ready = at(130), 129 }), Reload},
+		"its pods were available only later":                       {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.Ready = at(130), 131 }), Record},
 		"somebody else has rolled the workload":                    {seen(130).with(func(f *Facts) { f.Seen.Template = 131 }), Record},
 		"the workload came to ask for it later":                    {seen(130).with(func(f *Facts) { f.Seen.Policy = 131 }), Record},
 		"it came to match later":                                   {seen(130).with(func(f *Facts) { f.Concerns[1].Seen.Annotations = 131 }), Record},

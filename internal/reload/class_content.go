@@ -41,7 +41,7 @@ func (c *Class) Source() (Source, bool) {
 	// What no pod was given while it ran is there since nobody knows when.
 	src.Created = src.DataTime
 	if rotated {
-		src.Created = c.first
+		src.Created, src.EditedAt = c.first, src.DataTime.Unix()
 	}
 	for _, m := range c.reports {
 		if len(m.Objects) > 0 {

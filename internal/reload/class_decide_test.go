@@ -16,8 +16,8 @@ func TestDecideOnAClass(t *testing.T) {
 	}
 	running := func(f *Facts) {
 		f.Pods = &Pods{}
-		f.Pods.Add("a", at(100), at(100), 100)
-		f.Pods.Add("b", at(100), at(100), 100)
+		f.Pods.Add(StartedPod{Name: "a", Created: at(100), Started: at(100), Version: 100})
+		f.Pods.Add(StartedPod{Name: "b", Created: at(100), Started: at(100), Version: 100})
 	}
 	gone := func(f *Facts) { f.Concerns = nil }
 	back := func(f *Facts) {

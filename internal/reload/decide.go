@@ -58,11 +58,16 @@ type Facts struct {
 	OnRevert OnRevert
 	// SecretMarks is what the marks of Secrets show.
 	SecretMarks SecretMarks
-	// Instance is the ID of the DigestKey behind the digests of Secrets.
+	// Key is the DigestKey that the sources were read with, and Instance its ID.
+	Key      DigestKey
 	Instance string
 	// Installed is when that key was made. What changed before was nobody's to
 	// act upon.
 	Installed time.Time
+	// Coverage is since when this installation covers what it covers.
+	Coverage Coverage
+	// SelectedAt is the earliest time at which the namespace of the workload was provably selected; zero where all are.
+	SelectedAt time.Time
 	// Pods are nil as long as they were not asked for.
 	Pods *Pods
 	// Waited tells that a rollout that is under way was waited for long enough.
@@ -132,6 +137,9 @@ type Decision struct {
 	// DigestKey behind the ledger is lost, and they show no later time. They are
 	// taken for unchanged.
 	Undecided int
+	// Unproven are sources that were written after pods started, and of which nothing shows whether their data changed. They
+	// are taken for unchanged.
+	Unproven []SourceKey
 	// Found tells that it notes a run that was made before. What has changed since
 	// is to be decided on next.
 	Found bool
@@ -141,13 +149,16 @@ type Decision struct {
 	Reverted *Revert
 	// BesideReloader tells that Reloader rolls the workload, too.
 	BesideReloader bool
+	// OthersRollout are the sources whose data is recorded because somebody else's
+	// rollout brings it. Workload.KeptOnPurpose returns the pods that do not get it.
+	OthersRollout []SourceKey
 }
 
 // Decide compares the content of the sources now with the content that the pods
 // were last rolled with. It does not matter which event led to the question, or
 // how many were missed before.
 func Decide(f Facts) Decision {
-	d := f.decide()
+	d := f.withOthersRollout(f.decide())
 	d.BesideReloader = f.besideReloader()
 	return d
 }
@@ -193,7 +204,7 @@ func (f *Facts) decide() Decision {
 	case tally.waiting > 0:
 		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may be one that came back; whether pods are older than the content of %d of its sources is to be seen when its rollout has ended", tally.waiting)}
 	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || base.restore:
-		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided}
+		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided, Unproven: tally.unproven}
 	default:
 		return Decision{Why: "its sources have the content that its pods were last rolled with"}
 	}
@@ -204,6 +215,7 @@ type tally struct {
 	changes, outlived                  []Concern
 	asking, waiting, recorded, dropped int
 	undecided                          int
+	unproven                           []SourceKey
 	// gone are the sources without which the pods run, or will.
 	gone []LocalKey
 	// departed is what pods have of sources that were deleted before there was a
@@ -229,6 +241,9 @@ func (t *tally) add(c Concern, found finding) {
 	case undecided:
 		t.recorded++
 		t.undecided++
+	case unproven:
+		t.recorded++
+		t.unproven = append(t.unproven, c.Source.Key)
 	case same:
 	}
 }
@@ -326,9 +341,11 @@ func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
 	}
 	// One digest for all is compared with what exists.
+	exists := entriesOf(f.Concerns)
 	for kind := range next.Bounded().Aggregates {
 		maps.DeleteFunc(next.Entries, func(key LocalKey, _ Digest) bool {
-			return key.Kind == kind && !slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Key.Local() == key })
+			_, is := exists[key]
+			return key.Kind == kind && !is
 		})
 	}
 	return next

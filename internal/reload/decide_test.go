@@ -25,7 +25,7 @@ func web() *situation {
 	return &situation{Facts{
 		Workload: Workload{
 			Key: WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "uid-1",
-			Containers: []string{"app"},
+			Containers: []string{"app"}, AskedAt: at(1),
 			References: []Reference{
 				{Key: LocalKey{ConfigMap, "cm"}, Uses: []Use{{How: UseEnvFrom, Container: "app"}}},
 				{Key: LocalKey{Secret, "sec"}, Uses: []Use{{How: UseEnvFrom, Container: "app"}}},
@@ -52,6 +52,9 @@ func (s *situation) source(kind SourceKind, name, content string, created, data 
 		},
 		Seen:    seen,
 		Verdict: Verdict{Concerned: true, Rule: RuleAuto},
+	}
+	if data > created {
+		c.Source.EditedAt = data
 	}
 	copy(c.Source.Reloader[:], "sha1 of "+content)
 	if ref, ok := s.f.Workload.Reference(c.Source.Key.Local()); ok {
@@ -90,7 +93,7 @@ func (s *situation) remembered(change func(*Ledger)) *situation {
 func (s *situation) pods(count int, oldest int64) *situation {
 	s.f.Pods = &Pods{}
 	for range count {
-		s.f.Pods.Add("", at(oldest), at(oldest), 0)
+		s.f.Pods.Add(StartedPod{Created: at(oldest), Started: at(oldest)})
 	}
 	return s
 }
@@ -131,6 +134,9 @@ func TestDecide(t *testing.T) {
 		"and one pod was made within the kubelet's lag":    {web().ledger(nil).cm("two", 120).pods(2, 125), Reload},
 		"and all pods are younger":                         {web().ledger(nil).cm("two", 120).pods(2, 126), Record},
 		"and there are no pods":                            {web().ledger(nil).cm("two", 120).pods(0, 0), Record},
+		"and its pods cannot be listed":                    {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Reload},
+		"and nothing says how many pods there are":         {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Untold = true }), Record},
+		"the same, and their labels were guessed":          {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Untold, f.Workload.SelectorGuessed = true, true }), Reload},
 		"keys were only taken away, which leaves no time":  {web().ledger(nil).cm("two", 60).pods(2, 126), Reload},
 		"the workload was seen only after the content was": {web().ledger(nil).cmSeen("two", 90), AskPods},
 

@@ -60,10 +60,14 @@ const minDigestKey = 32
 // It never shows its bytes, however it is printed or logged.
 type DigestKey struct {
 	id string
+	// sha1 reports whether the marks of Secrets show Reloader's SHA-1.
+	sha1 bool
 	// The bytes are inside of a function, because fmt reads the unexported
 	// fields of the structs it prints, and does not ask the methods of what it
 	// finds there. With some verbs it even follows pointers.
 	newMAC func() hash.Hash
+	// newSigner is for Sign, with bytes of its own.
+	newSigner func() hash.Hash
 }
 
 // NewDigestKey makes a key from at least 32 random bytes. They are not kept.
@@ -77,11 +81,18 @@ func NewDigestKey(random []byte) (DigestKey, error) {
 		mac.Sum(sum[:0])
 		return sum
 	}
-	id, root := derive("id"), derive("root")
+	id, root, sign := derive("id"), derive("root"), derive("sign")
 	return DigestKey{
-		id:     hex.EncodeToString(id[:4]),
-		newMAC: func() hash.Hash { return hmac.New(sha256.New, root[:]) },
+		id:        hex.EncodeToString(id[:4]),
+		newMAC:    func() hash.Hash { return hmac.New(sha256.New, root[:]) },
+		newSigner: func() hash.Hash { return hmac.New(sha256.New, sign[:]) },
 	}, nil
+}
+
+// Showing returns the key for what the marks of Secrets show.
+func (k DigestKey) Showing(marks SecretMarks) DigestKey {
+	k.sha1 = marks == SecretMarksSHA1
+	return k
 }
 
 // ID names the key without telling anything about it. The zero key has none.
@@ -117,6 +128,29 @@ func (k DigestKey) of(src SourceKey) []byte {
 	e.text(src.Namespace)
 	e.text(src.Name)
 	return e.Sum(nil)
+}
+
+// kept returns what a Source keeps of Reloader's SHA-1. Only a mark that Reloader left is
+// compared with it, which takes no more than a MAC, and the SHA-1 of a Secret can be guessed at
+// offline by everybody who reads a profile or a dump of the memory. A user who asked for marks
+// with the SHA-1 has it in the pod templates anyway.
+func (k DigestKey) kept(src SourceKey, sum [sha1.Size]byte) [sha1.Size]byte {
+	if !src.Kind.keyed() || k.newMAC == nil || k.sha1 {
+		return sum
+	}
+	e := newEncoder(k.newMAC())
+	e.begin('r')
+	e.text(src.Namespace)
+	e.text(src.Name)
+	e.Write(sum[:])
+	return [sha1.Size]byte(e.Sum(nil)[:sha1.Size])
+}
+
+// IsReloaderMark reports whether a mark is what Reloader writes for the present data of a source
+// that was read with this key.
+func (k DigestKey) IsReloaderMark(src *Source, mark string) bool {
+	sum, err := hex.DecodeString(mark)
+	return err == nil && len(sum) == sha1.Size && hex.EncodeToString(sum) == mark && k.kept(src.Key, [sha1.Size]byte(sum)) == src.Reloader
 }
 
 // The two places where a ConfigMap keeps values. A value that moves from one to

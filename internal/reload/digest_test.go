@@ -157,7 +157,7 @@ func TestSecretDigestIsWorthNothingWithoutItsKey(t *testing.T) {
 
 func TestReloaderSum(t *testing.T) {
 	asSecret := func(data map[string][]byte) reload.Source {
-		return reload.FromSecret(secret(data), digestKey(t, 1), reload.DefaultNames())
+		return reload.FromSecret(secret(data), digestKey(t, 1).Showing(reload.SecretMarksSHA1), reload.DefaultNames())
 	}
 	for name, tc := range map[string]struct {
 		src  reload.Source

@@ -3,7 +3,10 @@ package reload
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // SourceSeen is what was seen of a source on a watch without a gap. Versions
@@ -21,12 +24,13 @@ type SourceSeen struct {
 	Created uint64
 	// Annotations is the version in which the annotations became what they are.
 	Annotations uint64
-	// Version is that of the object: its content cannot be newer.
-	Version uint64
+	// Version is that of the object: its content cannot be newer. Bound is an earlier one of which that is true as well, if
+	// nothing but labels and annotations were seen to change since.
+	Version, Bound uint64
 }
 
 // latest is a version that the content cannot be newer than.
-func (s SourceSeen) latest() uint64 { return cmp.Or(s.Content, s.Version) }
+func (s SourceSeen) latest() uint64 { return cmp.Or(s.Content, s.Bound, s.Version) }
 
 // Left is when a source was seen to leave the content that a workload was last
 // compared with. It may have come back since.
@@ -37,6 +41,14 @@ type Left struct {
 	Time time.Time
 	// Noted tells that the data time of the present content is when it came back.
 	Noted bool
+	// Made tells that the workload was compared while the source did not exist, and Version is that of its creation. It did not
+	// leave anything as long as its data are those that it was created with.
+	Made bool
+}
+
+// wasAway reports whether the source may have had other data than now since the workload was compared with it.
+func (c *Concern) wasAway() bool {
+	return c.Left.Version != 0 && (!c.Left.Made || c.Seen.Content != c.Left.Version)
 }
 
 // WorkloadSeen is what was seen of a workload on a watch without a gap.
@@ -61,11 +73,23 @@ type WorkloadSeen struct {
 	// if only others did. What was made in a later one was not there then.
 	ComparedAt uint64
 	// Policy is the version in which its annotations began to ask for the sources
-	// that they ask for.
-	Policy uint64
+	// that they ask for, and Earlier what they asked for when it was compared last,
+	// nil if it was not or if nothing is known of that.
+	Policy  uint64
+	Earlier *Policy
+	// Ready is the version in which pods of it were first seen to be available, 0 if they never were.
+	Ready uint64
 	// Since is the version from which nothing about it was missed. Its template
 	// was not changed between an earlier version and this one unseen.
 	Since uint64
+}
+
+// Widen notes that the workload asks for more from a version on. Before is what it asked for until then.
+func (w *WorkloadSeen) Widen(version uint64, before Policy) {
+	w.Policy = version
+	if w.Earlier == nil {
+		w.Earlier = &before
+	}
 }
 
 // MayHavePods tells whether pods of a revision may be there already. A workload
@@ -79,23 +103,56 @@ type Pods struct {
 	Count  int
 	Oldest time.Time
 
-	all []pod
+	all []StartedPod
 }
 
-type pod struct {
-	name             string
-	created, started time.Time
-	version          uint64
+// StartedPod is what is read of a pod to tell which data it started with.
+type StartedPod struct {
+	Name    string
+	Created time.Time
+	// Started is when a container of it was last started, by the clock of its node. It is zero unless all containers run:
+	// one that does not may still start with what its sources had before.
+	Started time.Time
+	// Version is that of the object: it was created no later.
+	Version uint64
+	// Unscheduled reports that no node has the pod yet, so that it has read nothing.
+	Unscheduled bool
 }
 
-// Add counts a pod in. Started is when a container of it was last started, by the clock of its node; zero if none was.
-// Version is that of the object: it was made no later.
-func (p *Pods) Add(name string, created, started time.Time, version uint64) {
-	if p.Count == 0 || created.Before(p.Oldest) {
-		p.Oldest = created
+// ReadStart returns what is kept of a pod to tell which data it started with.
+func ReadStart(pod *corev1.Pod) StartedPod {
+	version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
+	return StartedPod{
+		Name: pod.Name, Created: pod.CreationTimestamp.Time, Started: lastStart(pod), Version: version, Unscheduled: pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0,
+	}
+}
+
+// lastStart is zero unless all regular containers run.
+func lastStart(pod *corev1.Pod) time.Time {
+	if len(pod.Status.ContainerStatuses) < len(pod.Spec.Containers) {
+		return time.Time{}
+	}
+	var last time.Time
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			if r := statuses[i].State.Running; r != nil && r.StartedAt.After(last) {
+				last = r.StartedAt.Time
+			}
+		}
+	}
+	if slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running == nil }) {
+		return time.Time{}
+	}
+	return last
+}
+
+// Add counts a pod in.
+func (p *Pods) Add(pod StartedPod) {
+	if p.Count == 0 || pod.Created.Before(p.Oldest) {
+		p.Oldest = pod.Created
 	}
 	p.Count++
-	p.all = append(p.all, pod{name, created, started, version})
+	p.all = append(p.all, pod)
 }
 
 // evidence is an answer to the question whether pods have a content already.
@@ -148,11 +205,20 @@ func lag(c *Concern, w WorkloadSeen) time.Duration {
 	return startLag
 }
 
+// unlisted reports whether the workload has pods, or may have, although a list of its pods came back empty: the selector
+// of some custom kinds can only be guessed. Nothing can be said of such pods.
+func (f *Facts) unlisted(pods *Pods) bool { return pods.Count == 0 && f.Workload.MayHavePods() }
+
+// MayHavePods reports whether the workload has pods by its status, or may have because neither its status nor its selector tells.
+func (w *Workload) MayHavePods() bool {
+	return w.Runs == nil && (w.Progress.Total > 0 || w.Progress.Untold && w.SelectorGuessed)
+}
+
 // report tells that there are pods, and that each of them says whether it has started
 // with a content.
 func (p Pods) report(c *Concern) bool {
-	return p.Count > 0 && !slices.ContainsFunc(p.all, func(pod pod) bool {
-		_, reports := c.Source.Started[pod.name]
+	return p.Count > 0 && !slices.ContainsFunc(p.all, func(pod StartedPod) bool {
+		_, reports := c.Source.Started[pod.Name]
 		return !reports
 	})
 }
@@ -164,7 +230,7 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 	sure := c.Source.DataTime.Add(lag(c, w))
 	n := 0
 	for _, pod := range p.all {
-		started, reports := c.Source.Started[pod.name]
+		started, reports := c.Source.Started[pod.Name]
 		switch {
 		case reports:
 			if !started {
@@ -172,7 +238,7 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 			}
 		case c.Seen.Timeless:
 			n++ // its age says nothing
-		case !pod.created.After(sure):
+		case !pod.Created.After(sure):
 			n++
 		}
 	}
@@ -185,7 +251,7 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 func (p Pods) left(c *Concern, restart time.Time) int {
 	n := 0
 	for _, pod := range p.all {
-		if !pod.created.Before(restart) && !pod.created.After(c.Source.DataTime) {
+		if !pod.Created.Before(restart) && !pod.Created.After(c.Source.DataTime) {
 			n++
 		}
 	}
@@ -197,10 +263,14 @@ func (p Pods) olderThanSource(c *Concern) bool {
 	return p.Count > 0 && p.Oldest.Before(c.Source.Created)
 }
 
-// ranBefore tells that a pod was made before a time, and no container of it was started later. One waits for sources that
-// are not there, and one that ends is started again with what its sources have by then.
-func (p pod) ranBefore(t time.Time) bool {
-	return p.created.Before(t) && p.started.Add(startLag).Before(t)
+// ranBefore reports whether all containers of a pod were started before a version of the API server and a time. A pod that
+// waits for a source, or pulls an image, may have mounted what the source had meanwhile; a container that ends is started
+// again with what its sources have by then.
+func (p *StartedPod) ranBefore(version uint64, t time.Time) bool {
+	if p.Started.IsZero() {
+		return false
+	}
+	return p.Version != 0 && p.Version < version || p.Created.Before(t) && p.Started.Add(startLag).Before(t)
 }
 
 // missed tells whether a pod may have been started while a content was away.
@@ -208,11 +278,11 @@ func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	if c.Source.Key.Kind.Reported() {
 		return p.older(c, w) > 0
 	}
-	return slices.ContainsFunc(p.all, func(pod pod) bool {
+	return slices.ContainsFunc(p.all, func(pod StartedPod) bool {
 		switch {
-		case pod.version != 0 && pod.version < c.Left.Version, pod.ranBefore(c.Left.Time):
+		case pod.Unscheduled, pod.ranBefore(c.Left.Version, c.Left.Time):
 			return false
-		case c.Left.Noted && pod.created.After(c.Source.DataTime.Add(startLag)):
+		case c.Left.Noted && pod.Created.After(c.Source.DataTime.Add(startLag)):
 			return false
 		default:
 			return true

@@ -1,7 +1,6 @@
 package reload
 
 import (
-	"encoding/hex"
 	"errors"
 )
 
@@ -64,7 +63,8 @@ type finding uint8
 const (
 	same      finding = iota // nothing differs
 	recorded                 // the pods have the present content; the ledger does not say so yet
-	undecided                // nothing tells; taken for recorded
+	undecided                // the key of its digests was lost, and nothing else tells; taken for recorded
+	unproven                 // it was written after pods started, maybe not its data; taken for recorded
 	changed                  // pods run with another content
 	asking                   // the age of the pods decides
 	waiting                  // the age of the pods decides, once they stop changing
@@ -91,7 +91,7 @@ func (f *Facts) find(c *Concern, base base) finding {
 func (f *Facts) kept(c *Concern, base base) finding {
 	pods := f.podsOf(c)
 	switch {
-	case !base.doubted && (c.Left.Version == 0 || order(c, f.rollouts()) == fresh):
+	case !base.doubted && (!c.wasAway() || order(c, f.rollouts()) == fresh):
 		return same
 	case base.toReloader && !f.Workload.Marks.ByReloader.Before(c.Source.DataTime):
 		return same // all pods are from after that content
@@ -99,11 +99,11 @@ func (f *Facts) kept(c *Concern, base base) finding {
 		return waiting
 	case pods == nil:
 		return asking
-	case base.doubted && pods.older(c, f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c)) && !f.beforeUs(c):
+	case base.doubted && pods.older(c.writtenBy(base.ledger.DataTime), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c)) && !f.beforeUs(c):
 		return outlived
-	case c.Left.Version != 0 && pods.missed(c, f.Seen):
+	case c.wasAway() && (pods.missed(c, f.Seen) || f.unlisted(pods)):
 		return changed
-	case c.Left.Version != 0 && c.Source.DataTime.Unix() > base.ledger.DataTime:
+	case c.wasAway() && c.Source.DataTime.Unix() > base.ledger.DataTime:
 		return recorded // the ledger has to know the time of its coming back
 	default:
 		return same
@@ -170,7 +170,7 @@ func (f *Facts) beforeUs(c *Concern) bool {
 // can be new or gone alone.
 func (f *Facts) mayHaveChanged(c *Concern, base base, sameCount bool) finding {
 	switch {
-	case f.Seen.Compared && c.Left.Version == 0:
+	case f.Seen.Compared && !c.wasAway():
 		return recorded // we would have seen it change
 	case f.Seen.Compared:
 		return f.compared(c, base)
@@ -189,10 +189,14 @@ func (f *Facts) underOtherKey(c *Concern, base base) finding {
 	case stale:
 		return changed
 	}
-	if c.Source.DataTime.Unix() <= base.ledger.DataTime {
+	switch {
+	case c.Seen.Content != 0:
+		return f.asked(c)
+	case c.Source.EditedAt <= base.ledger.DataTime:
 		return undecided // mostly whoever wrote the ledger has compared this content; keys that were taken away since show nothing
+	default:
+		return f.asked(c.asEdited())
 	}
-	return f.asked(c)
 }
 
 // unrecorded is for a source that the ledger does not name, or for all if there
@@ -205,17 +209,17 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		}
 	}
 	if f.OnCreate && !c.Source.Key.Kind.Reported() && f.madeLater(c) {
-		if found := f.appeared(c); found != recorded {
+		if found := f.appeared(c, base); found != recorded {
 			return found
 		}
 	}
-	if c.Seen.Created > c.Seen.Content && f.Seen.Compared && c.Left.Version == 0 {
+	if c.Seen.Created > c.Seen.Content && f.Seen.Compared && !c.wasAway() {
 		return recorded // it was made again as it was when the workload was compared, which has done without it since
 	}
 	content := c.Seen.latest()
-	covered := max(f.Seen.Policy, c.Seen.Annotations)
+	covered := f.coveredIn(c)
 	if !f.Seen.Returned {
-		covered = max(covered, f.Seen.Template)
+		covered = max(covered, f.rollouts().Template)
 	}
 	if covered > content && content != 0 {
 		return recorded // it came to concern the workload after the content was there
@@ -229,8 +233,8 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 	case stale:
 		return changed
 	}
-	if f.beforeUs(c) {
-		return recorded
+	if c.Seen.Content == 0 {
+		return f.unseenEdit(c)
 	}
 	return f.asked(c)
 }
@@ -247,6 +251,9 @@ func (f *Facts) asked(c *Concern) finding {
 	}
 	if f.Workload.Runs != nil && c.Seen.Edited && !c.Source.DataTime.After(c.Source.Created) {
 		c.Seen.Timeless = true // of an object without field managers no edit has a time
+	}
+	if f.unlisted(pods) {
+		return changed
 	}
 	if at, ok := f.restartedByReloader(c); ok && pods.left(c, at) == 0 || pods.older(c, f.rollouts()) == 0 {
 		return recorded
@@ -293,7 +300,7 @@ func (f *Facts) standingVariable(c *Concern) (string, bool) {
 // mark tells what the pods have. One that does not fit is a change that was
 // missed, if pods from before it are still there.
 func (f *Facts) marked(c *Concern, mark string) finding {
-	if mark == hex.EncodeToString(c.Source.Reloader[:]) || mark == MarkHash(c.Source, SecretMarksKeyed) {
+	if f.Key.IsReloaderMark(&c.Source, mark) || mark == MarkHash(c.Source, SecretMarksKeyed) {
 		return recorded
 	}
 	switch f.order(c) {

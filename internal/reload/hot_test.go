@@ -2,6 +2,7 @@ package reload
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,6 +67,55 @@ func BenchmarkDecide(b *testing.B) {
 				if d := Decide(of.about.f); d.Action != of.want {
 					b.Fatalf("decided %s, must be %s", d.Action, of.want)
 				}
+			}
+		})
+	}
+}
+
+// worstLists are the annotations that take longest to read, of those that are accepted.
+func worstLists() map[string]string {
+	return map[string]string{
+		"names":             numberedEntries("n%d", 36000),
+		"names with dots":   numberedEntries("n.%d", 30000),
+		"usual expressions": numberedEntries("shop-%d-.*-config", 200),
+		"many states":       numberedEntries("[a-z]{60}%d.*", 60),
+		"any characters":    numberedEntries("(.?){90}%d", 20),
+		"many instructions": numberedEntries("([a-z]?){100}%d", 8),
+	}
+}
+
+func numberedEntries(format string, n int) string {
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, format+",", i)
+	}
+	return list.String()
+}
+
+// BenchmarkParsePolicy is what the worst annotations take at each event of their object.
+func BenchmarkParsePolicy(b *testing.B) {
+	names := DefaultNames()
+	for name, list := range worstLists() {
+		b.Run(name, func(b *testing.B) {
+			own := map[string]string{names.ConfigMap: list}
+			b.ReportAllocs()
+			for b.Loop() {
+				ParsePolicy(own, nil, names)
+			}
+		})
+	}
+}
+
+// BenchmarkNames is what a source of the longest name takes that no entry of such a list matches.
+func BenchmarkNames(b *testing.B) {
+	names := DefaultNames()
+	for name, list := range worstLists() {
+		b.Run(name, func(b *testing.B) {
+			policy, _ := ParsePolicy(map[string]string{names.ConfigMap: list}, nil, names)
+			key := LocalKey{Kind: ConfigMap, Name: strings.Repeat("a", maxObjectName)}
+			b.ReportAllocs()
+			for b.Loop() {
+				policy.Names(key)
 			}
 		})
 	}

@@ -1,9 +1,6 @@
 package reload
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Rule is why a source concerns a workload or does not.
 type Rule uint8
@@ -81,18 +78,18 @@ func (p Policy) Judge(src SourceKey, ann SourceAnnotations, refers bool, autoRel
 	switch {
 	case ann.Ignore:
 		return Verdict{Rule: RuleIgnored}
-	case slices.Contains(policy.excluded, src.Name):
+	case policy.excluded.has(src.Name):
 		return Verdict{Rule: RuleExcluded, Entry: src.Name}
 	}
-	if i := slices.IndexFunc(policy.entries, func(e namedEntry) bool { return e.matches(src.Name) }); i >= 0 {
-		return Verdict{Concerned: true, Rule: RuleNamed, Entry: policy.entries[i].text}
+	if entry, found := policy.entries.find(src.Name); found {
+		return Verdict{Concerned: true, Rule: RuleNamed, Entry: entry}
 	}
 	switch {
 	case refers && policy.search && ann.Match:
 		return Verdict{Concerned: true, Rule: RuleSearch}
 	case refers && optedIn != 0:
 		return Verdict{Concerned: true, Rule: optedIn}
-	case len(policy.entries) > 0:
+	case policy.entries != nil:
 		return Verdict{Rule: RuleNoEntryMatches}
 	case !refers && (policy.search || optedIn != 0):
 		return Verdict{Rule: RuleNotReferred}
@@ -109,7 +106,7 @@ func (p Policy) Judge(src SourceKey, ann SourceAnnotations, refers bool, autoRel
 func (p Policy) OptedIn(autoReloadAll bool) bool {
 	for _, kind := range SourceKinds() {
 		policy := p.of(kind)
-		if len(policy.entries) > 0 || policy.search || policy.optedIn(autoReloadAll) != 0 {
+		if policy.entries != nil || policy.search || policy.optedIn(autoReloadAll) != 0 {
 			return true
 		}
 	}

@@ -18,6 +18,18 @@ const LedgerFormat = 1
 // annotations of an object may have together.
 const maxLedgerText = 16 << 10
 
+// MaxCounter bounds the numbers that a ledger counts up. One reload each millisecond reaches it
+// after 35 years. Without a bound, a forged number at the end of its range could not be counted up
+// any more.
+const MaxCounter = 1 << 40
+
+// maxTime is the end of the year 9999 in seconds since 1970.
+const maxTime = 253402300799
+
+// maxLedgerRead bounds what somebody else can have read as a ledger, each time that
+// the workload is looked at. A newer version may write more than this one.
+const maxLedgerRead = 4 * maxLedgerText
+
 // ErrNewerFormat is found by errors.Is in the error of ParseLedger when a newer
 // version has written the ledger, which therefore must not be overwritten.
 const ErrNewerFormat = ledgerError("ledger was written by a newer version")
@@ -127,6 +139,9 @@ func (w *Workload) LedgerFollows(others ...string) bool {
 // means that the text is damaged and worth nothing. The maps of the result can
 // be written to.
 func ParseLedger(s string) (Ledger, error) {
+	if len(s) > maxLedgerRead {
+		return Ledger{}, fmt.Errorf("ledger has %d bytes, must have at most %d", len(s), maxLedgerRead)
+	}
 	// The version comes first: of a newer one nothing else can be relied upon.
 	var version struct {
 		Format int `json:"v"`
@@ -145,8 +160,8 @@ func ParseLedger(s string) (Ledger, error) {
 	if err := json.Unmarshal([]byte(s), &text); err != nil {
 		return Ledger{}, fmt.Errorf("ledger of format %d: %w", version.Format, err)
 	}
-	if text.Counter < 0 {
-		return Ledger{}, fmt.Errorf("ledger has counter %d, must be zero or more", text.Counter)
+	if err := text.bounded(); err != nil {
+		return Ledger{}, err
 	}
 	if text.Step > lastStep {
 		return Ledger{}, fmt.Errorf("ledger has step %d, must be from 0 to %d", text.Step, lastStep)
@@ -185,6 +200,22 @@ func ParseLedger(s string) (Ledger, error) {
 		}
 	}
 	return l, nil
+}
+
+// bounded returns an error if a number is one that Reroll never writes.
+func (t *ledgerText) bounded() error {
+	for _, number := range []struct {
+		what       string
+		value, max int64
+	}{
+		{"counter", t.Counter, MaxCounter}, {"number of writes", t.Writes, MaxCounter},
+		{"data time", t.DataTime, maxTime}, {"time of the last notification", t.Told, maxTime},
+	} {
+		if number.value < 0 || number.value > number.max {
+			return fmt.Errorf("ledger has %s %d, must be from 0 to %d", number.what, number.value, number.max)
+		}
+	}
+	return nil
 }
 
 // String returns the text of l.Bounded() in the current format: compact JSON,

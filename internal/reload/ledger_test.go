@@ -239,7 +239,7 @@ func TestParseLedgerRefuses(t *testing.T) {
 		"a version in letters":             {text: `{"v":"1"}`, want: "must be a JSON object"},
 		"a newer version":                  {text: `{"v":2}`, want: "format 2, known is 1", newer: true},
 		"a newer version of another shape": {text: `{"v":7,"cm":["a"],"n":-1}`, want: "format 7, known is 1", newer: true},
-		"a counter below zero":             {text: `{"v":1,"n":-1}`, want: "counter -1, must be zero or more"},
+		"a counter below zero":             {text: `{"v":1,"n":-1}`, want: "counter -1, must be from 0 to 1099511627776"},
 		"a counter beyond all numbers":     {text: `{"v":1,"n":9223372036854775808}`, want: "ledger of format 1"},
 		"a digest that is too short":       {text: `{"v":1,"cm":{"a":"00"}}`, want: "must be 32 hexadecimal digits"},
 		"a digest that is a number":        {text: `{"v":1,"secret":{"a":0}}`, want: "ledger of format 1"},

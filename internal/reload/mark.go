@@ -80,7 +80,8 @@ const (
 // MarkHash returns the 40 hexadecimal digits that mark a workload as reloaded
 // for the content of src. For a Secret under SecretMarksKeyed they follow from
 // its Digest, so a ledger is enough to tell what the mark must be; for all else
-// they are what Reloader writes.
+// they are what Reloader writes. Under SecretMarksSHA1, src has to be read with
+// a DigestKey that shows it.
 func MarkHash(src Source, marks SecretMarks) string {
 	if src.Key.Kind.keyed() && marks != SecretMarksSHA1 {
 		e := newEncoder(sha256.New())

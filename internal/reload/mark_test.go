@@ -105,6 +105,7 @@ func TestMarkContainer(t *testing.T) {
 func TestMarkHash(t *testing.T) {
 	cm := fromConfigMap(configMap(map[string]string{"key": "value"}))
 	keyed := reload.FromSecret(secret(map[string][]byte{"key": []byte("value")}), digestKey(t, 1), reload.DefaultNames())
+	shown := reload.FromSecret(secret(map[string][]byte{"key": []byte("value")}), digestKey(t, 1).Showing(reload.SecretMarksSHA1), reload.DefaultNames())
 	spc := reload.Source{Key: reload.SourceKey{Kind: reload.SecretProviderClass}, Reloader: cm.Reloader}
 	const reloader = "dc30e0faa89a70dec1033016a2309bbeb9efcbd0"
 
@@ -116,7 +117,8 @@ func TestMarkHash(t *testing.T) {
 		"a ConfigMap is marked as ever":                  {cm, reload.SecretMarksKeyed, reloader},
 		"a SecretProviderClass is marked as ever":        {spc, reload.SecretMarksKeyed, reloader},
 		"a Secret is marked by its keyed digest":         {keyed, reload.SecretMarksKeyed, "522b6ba82a6d935c6c9e3fa738b07db3adcac07d"},
-		"a Secret is marked as ever if the user says so": {keyed, reload.SecretMarksSHA1, reloader},
+		"a Secret that may be marked either way":         {shown, reload.SecretMarksKeyed, "522b6ba82a6d935c6c9e3fa738b07db3adcac07d"},
+		"a Secret is marked as ever if the user says so": {shown, reload.SecretMarksSHA1, reloader},
 		"a ConfigMap does not care":                      {cm, reload.SecretMarksSHA1, reloader},
 	} {
 		t.Run(name, func(t *testing.T) {

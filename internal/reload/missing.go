@@ -5,8 +5,16 @@ import "slices"
 // Missing are the entries of the workload's lists that no source fits.
 func (f *Facts) Missing() []NamedSource {
 	there := f.existing()
+	byKind := map[SourceKind][]string{}
+	for key := range there {
+		byKind[key.Kind] = append(byKind[key.Kind], key.Name)
+	}
 	return f.Workload.Policy.named(func(kind SourceKind, entry namedEntry) bool {
-		return !slices.ContainsFunc(there, func(key LocalKey) bool { return key.Kind == kind && entry.matches(key.Name) })
+		if entry.pattern == nil {
+			_, exists := there[LocalKey{Kind: kind, Name: entry.text}]
+			return !exists
+		}
+		return !slices.ContainsFunc(byKind[kind], entry.pattern.matches)
 	})
 }
 
@@ -16,7 +24,7 @@ func (f *Facts) Awaited() []Concern {
 	there := f.existing()
 	var awaited []Concern
 	for _, ref := range f.Workload.References {
-		if slices.Contains(there, ref.Key) {
+		if _, exists := there[ref.Key]; exists {
 			continue
 		}
 		src := ref.Key.In(f.Workload.Key.Namespace)
@@ -32,10 +40,15 @@ func CompareConcerns(a, b Concern) int {
 	return compareLocalKeys(a.Source.Key.Local(), b.Source.Key.Local())
 }
 
-func (f *Facts) existing() []LocalKey {
-	there := slices.Concat(f.Spared, f.Unselected)
+func (f *Facts) existing() map[LocalKey]struct{} {
+	there := make(map[LocalKey]struct{}, len(f.Spared)+len(f.Unselected)+len(f.Concerns))
+	for _, keys := range [][]LocalKey{f.Spared, f.Unselected} {
+		for _, key := range keys {
+			there[key] = struct{}{}
+		}
+	}
 	for _, c := range f.Concerns {
-		there = append(there, c.Source.Key.Local())
+		there[c.Source.Key.Local()] = struct{}{}
 	}
 	return there
 }

@@ -22,7 +22,7 @@ func problemsOf(kind WorkloadKind, own, template map[string]string, refused []Pr
 	found := slices.DeleteFunc(refused, func(p Problem) bool { return names.unusedOn(kind, p.Annotation) != "" })
 	places := []annotations{{values: own}, {values: template, inTemplate: true}}
 	for _, at := range places {
-		for _, key := range slices.Sorted(maps.Keys(at.values)) {
+		for _, key := range at.compared() {
 			right, near := names.nearest(key)
 			unused := names.unusedOn(kind, key)
 			switch {
@@ -45,6 +45,16 @@ func problemsOf(kind WorkloadKind, own, template map[string]string, refused []Pr
 		}
 	}
 	return slices.Clip(found[:min(len(found), maxProblems)])
+}
+
+// maxKeys bounds how many keys of one object are compared with ours: it has room for
+// tens of thousands.
+const maxKeys = 1000
+
+// compared are the keys that are, in order.
+func (a annotations) compared() []string {
+	keys := slices.Sorted(maps.Keys(a.values))
+	return keys[:min(len(keys), maxKeys)]
 }
 
 // instead names the keys that may have been meant, and where they belong if that is
@@ -148,7 +158,7 @@ func (w *Workload) Borrow(lender WorkloadKey, markable bool, names Names) {
 func problemsOfSource(own map[string]string, names Names) []Problem {
 	var found []Problem
 	at, written := annotations{values: own}, names.written()
-	for _, key := range slices.Sorted(maps.Keys(own)) {
+	for _, key := range at.compared() {
 		right, near := names.nearest(key)
 		switch {
 		case names.isOfSource(key):

@@ -85,6 +85,12 @@ func (n Names) opting(kind kindNames) []string {
 	return []string{kind.named, n.Search, n.Auto, kind.auto}
 }
 
+// asking are the keys by which workloads ask for sources, of whatever kind. It is an array because it is asked for with each
+// workload that comes.
+func (n *Names) asking() [8]string {
+	return [...]string{n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass}
+}
+
 // written are the keys that users write: those of workloads, and last the two of
 // sources. It is an array because it is asked for with each annotation of each
 // object that comes.

@@ -1,7 +1,6 @@
 package reload
 
 import (
-	"slices"
 	"time"
 )
 
@@ -22,8 +21,8 @@ type kindPolicy struct {
 	// optsSet and excludedSet tell that there were annotations for it.
 	optsSet, excludedSet bool
 
-	entries  []namedEntry
-	excluded []string
+	entries  *nameList
+	excluded *nameSet
 	search   bool
 	auto     toggle
 	typed    toggle
@@ -146,15 +145,28 @@ func (p Policy) SameSources(other Policy) bool {
 	return true
 }
 
+// Widens reports whether the policy asks for a source that an earlier one did not ask for. What changed before that was
+// nobody's to act upon.
+func (p Policy) Widens(earlier Policy, autoReloadAll bool) bool {
+	for _, kind := range SourceKinds() {
+		now, before := p.of(kind), earlier.of(kind)
+		if now.search && !before.search || now.optedIn(autoReloadAll) != 0 && before.optedIn(autoReloadAll) == 0 ||
+			!now.excluded.hasAll(before.excluded) || !before.entries.hasAll(now.entries) {
+			return true
+		}
+	}
+	return false
+}
+
 func (k kindPolicy) equal(other kindPolicy) bool {
 	return k.search == other.search && k.auto == other.auto && k.typed == other.typed &&
-		slices.Equal(k.excluded, other.excluded) &&
-		slices.EqualFunc(k.entries, other.entries, func(a, b namedEntry) bool { return a.text == b.text })
+		k.excluded.equal(other.excluded) && k.entries.equal(other.entries)
 }
 
 // Names tells whether an entry of a list names a source.
 func (p Policy) Names(key LocalKey) bool {
-	return slices.ContainsFunc(p.of(key.Kind).entries, func(e namedEntry) bool { return e.matches(key.Name) })
+	_, found := p.of(key.Kind).entries.find(key.Name)
+	return found
 }
 
 // NamedSource is an entry of a list of sources that a workload names.
@@ -176,7 +188,7 @@ func (p Policy) named(wanted func(SourceKind, namedEntry) bool) []NamedSource {
 	var named []NamedSource
 	seen := map[NamedSource]struct{}{}
 	for _, kind := range SourceKinds() {
-		for _, entry := range p.of(kind).entries {
+		for _, entry := range p.of(kind).entries.all() {
 			source := NamedSource{Kind: kind, Text: entry.text, Expression: entry.pattern != nil && !isObjectName(entry.text)}
 			if _, twice := seen[source]; !twice && wanted(kind, entry) {
 				seen[source] = struct{}{}
@@ -199,9 +211,21 @@ func (p Policy) Patterns(kind SourceKind) []string {
 	return p.entryTexts(kind, func(e namedEntry) bool { return e.pattern != nil })
 }
 
+// CountNames returns how many sources of all kinds are named by ExactNames, and
+// whether there are Patterns.
+func (p Policy) CountNames() (names int, patterns bool) {
+	for _, kind := range p.kinds {
+		if kind.entries != nil {
+			names += len(kind.entries.entries) - len(kind.entries.patterns)
+			patterns = patterns || len(kind.entries.patterns) > 0
+		}
+	}
+	return names, patterns
+}
+
 func (p Policy) entryTexts(kind SourceKind, wanted func(namedEntry) bool) []string {
 	var texts []string
-	for _, entry := range p.of(kind).entries {
+	for _, entry := range p.of(kind).entries.all() {
 		if wanted(entry) {
 			texts = append(texts, entry.text)
 		}

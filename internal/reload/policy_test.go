@@ -1,6 +1,7 @@
 package reload_test
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -152,14 +153,15 @@ func TestNamedEntries(t *testing.T) {
 		list            string
 		exact, patterns []string
 	}{
-		"empty":                                {"", nil, nil},
-		"nothing but commas and spaces":        {" , ,,", nil, nil},
-		"names":                                {"b, a,\tc ", []string{"b", "a", "c"}, nil},
-		"names and expressions":                {"a,b.*,c,d|e", []string{"a", "c"}, []string{"b.*", "d|e"}},
-		"a dot makes an expression":            {"app.yaml", nil, []string{"app.yaml"}},
-		"bad expressions are left out":         {"a,[,b+", []string{"a"}, []string{"b+"}},
-		"a comma ends an entry, always":        {"a{1,2}", nil, []string{"a{1", "2}"}},
-		"the same name twice stays as written": {"a,a", []string{"a", "a"}, nil},
+		"empty":                           {"", nil, nil},
+		"nothing but commas and spaces":   {" , ,,", nil, nil},
+		"names":                           {"b, a,\tc ", []string{"b", "a", "c"}, nil},
+		"names and expressions":           {"a,b.*,c,d|e", []string{"a", "c"}, []string{"b.*", "d|e"}},
+		"a dot makes an expression":       {"app.yaml", nil, []string{"app.yaml"}},
+		"bad expressions are left out":    {"a,[,b+", []string{"a"}, []string{"b+"}},
+		"a comma ends an entry, always":   {"a{1,2}", nil, []string{"a{1", "2}"}},
+		"the same name twice counts once": {"a,b,a", []string{"a", "b"}, nil},
+		"the same expression twice":       {"b.*,a,b.*", []string{"a"}, []string{"b.*"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for kind, list := range map[reload.SourceKind]string{
@@ -179,22 +181,38 @@ func TestNamedEntries(t *testing.T) {
 	}
 }
 
-func TestExpressionsAreBounded(t *testing.T) {
+// numbered is a list of n entries.
+func numbered(format string, n int) string {
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, format+",", i)
+	}
+	return list.String()
+}
+
+func TestListsAreBounded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		list           string
 		exact, kept    int
 		wantInProblems string
 	}{
-		"names need no bound":                 {strings.Repeat("name,", 5000), 5000, 0, ""},
-		"hundreds of usual expressions":       {strings.Repeat("shop-.*-config,", 200), 0, 200, ""},
-		"one long text":                       {strings.Repeat("a", 4096) + ".", 0, 0, "the expression has 4097 characters, must have at most 4096"},
-		"a short text that repeats a lot":     {"(abcdefgh){1000}", 0, 0, "the expressions of the list take 11000 steps up to this one, may take 4096"},
-		"a repetition of repetitions":         {"((a{10}bcdefgh){10}){10}", 0, 0, "may take 4096; write names, or repeat less"},
-		"classes of many characters":          {`\pL\pL\pL\pL\pL\pL\pL\pL`, 0, 0, "may take 4096"},
-		"expressions that are too many":       {strings.Repeat("[a-z]{100},", 12), 0, 10, "up to this one, may take 4096"},
-		"what is refused takes none of it":    {"(abcdefgh){1000},a.*", 0, 1, "may take 4096"},
-		"names after what is refused":         {"(abcdefgh){1000},b", 1, 0, "may take 4096"},
-		"a repetition beyond what is allowed": {"a{1001}", 0, 0, "not a regular expression"},
+		"thousands of names":                    {numbered("name-%d", 5000), 5000, 0, ""},
+		"thousands of names with dots":          {numbered("name.%d", 5000), 0, 5000, ""},
+		"more names than a list may have":       {numbered("name-%d", 51201), 5000, 0, "the list has more than 5000 entries, so this one and those behind it, 46201 in all, are ignored"},
+		"the longest name":                      {strings.Repeat("a", 253), 1, 0, ""},
+		"a name that no object has":             {strings.Repeat("a", 254) + ",b", 1, 0, "has 254 characters, and no object has a name with more than 253"},
+		"hundreds of usual expressions":         {numbered("shop-%d-.*-config", 200), 0, 200, ""},
+		"more expressions than a list may have": {numbered("shop-%d-.*", 201), 0, 200, "the list has more than 200 expressions"},
+		"expressions of many characters":        {numbered("a{0}"+strings.Repeat("(?:)", 800)+"%d", 9), 0, 5, "characters up to this one, may have 16384"},
+		"an expression that is too complex":     {".*a[a-z]{20}b.*,app-.*", 0, 1, "too complex up to this one; write names, or repeat less"},
+		"one long text":                         {strings.Repeat("a", 4096) + ".", 0, 0, "the expression has 4097 characters, must have at most 4096"},
+		"a short text that repeats a lot":       {"(abcdefgh){1000}", 0, 0, "the expressions of the list take 11000 steps up to this one, may take 4096"},
+		"a repetition of repetitions":           {"((a{10}bcdefgh){10}){10}", 0, 0, "may take 4096; write names, or repeat less"},
+		"classes of many characters":            {`\pL\pL\pL\pL\pL\pL\pL\pL`, 0, 0, "may take 4096"},
+		"expressions that are too many":         {numbered("[a-z]{100}%d", 12), 0, 10, "up to this one, may take 4096"},
+		"what is refused takes none of it":      {"(abcdefgh){1000},a.*", 0, 1, "may take 4096"},
+		"names after what is refused":           {"(abcdefgh){1000},b", 1, 0, "may take 4096"},
+		"a repetition beyond what is allowed":   {"a{1001}", 0, 0, "not a regular expression"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policy, problems := parse(values{configMapList: tc.list}, nil)
@@ -215,6 +233,10 @@ func TestExpressionsAreBounded(t *testing.T) {
 
 	t.Run("no list takes much memory", func(t *testing.T) {
 		for _, list := range []string{
+			numbered("a%d", 40000),
+			numbered("a.%d", 36000),
+			numbered("[a-z]{100}%d", 10),
+			numbered("shop-%d-.*-config", 200),
 			"(" + strings.Repeat("abcdefgh", 4000) + "){100}",
 			strings.Repeat(`\pL{1000},`, 20000),
 			strings.Repeat(`\pL`, 80000),

@@ -112,9 +112,9 @@ func References(spec *corev1.PodSpec) []Reference {
 		containers = append(containers, templateContainer{Container: &spec.InitContainers[i], init: true})
 	}
 
-	found := references{}
+	found, mounts := references{}, mountsOf(containers)
 	for i := range spec.Volumes {
-		found.volume(&spec.Volumes[i], containers)
+		found.volume(&spec.Volumes[i], mounts)
 	}
 	for _, container := range containers {
 		found.environment(container)
@@ -125,6 +125,20 @@ func References(spec *corev1.PodSpec) []Reference {
 type templateContainer struct {
 	*corev1.Container
 	init bool
+}
+
+// mounts are those of a pod template, by volume: a template has room for thousands of both.
+type mounts map[string][]Use
+
+func mountsOf(containers []templateContainer) mounts {
+	by := mounts{}
+	for _, container := range containers {
+		for i := range container.VolumeMounts {
+			mount := &container.VolumeMounts[i]
+			by[mount.Name] = append(by[mount.Name], Use{Container: container.Name, Init: container.init, SubPath: cmp.Or(mount.SubPath, mount.SubPathExpr)})
+		}
+	}
+	return by
 }
 
 type references map[LocalKey][]Use
@@ -148,51 +162,42 @@ func (r references) sorted() []Reference {
 	return list
 }
 
-func (r references) volume(volume *corev1.Volume, containers []templateContainer) {
+func (r references) volume(volume *corev1.Volume, by mounts) {
 	if source := volume.ConfigMap; source != nil {
 		use := Use{How: UseVolume, Volume: volume.Name, Optional: isTrue(source.Optional)}
-		r.mounted(ConfigMap, source.Name, use, containers)
+		r.mounted(ConfigMap, source.Name, use, by)
 	}
 	if source := volume.Secret; source != nil {
 		use := Use{How: UseVolume, Volume: volume.Name, Optional: isTrue(source.Optional)}
-		r.mounted(Secret, source.SecretName, use, containers)
+		r.mounted(Secret, source.SecretName, use, by)
 	}
 	if volume.Projected != nil {
 		for _, projection := range volume.Projected.Sources {
 			use := Use{How: UseProjectedVolume, Volume: volume.Name}
 			if source := projection.ConfigMap; source != nil {
 				use.Optional = isTrue(source.Optional)
-				r.mounted(ConfigMap, source.Name, use, containers)
+				r.mounted(ConfigMap, source.Name, use, by)
 			}
 			if source := projection.Secret; source != nil {
 				use.Optional = isTrue(source.Optional)
-				r.mounted(Secret, source.Name, use, containers)
+				r.mounted(Secret, source.Name, use, by)
 			}
 		}
 	}
 	if volume.CSI != nil {
 		use := Use{How: UseCSIVolume, Volume: volume.Name}
-		r.mounted(SecretProviderClass, volume.CSI.VolumeAttributes["secretProviderClass"], use, containers)
+		r.mounted(SecretProviderClass, volume.CSI.VolumeAttributes["secretProviderClass"], use, by)
 	}
 }
 
 // mounted adds one use per mount. A volume that nobody mounts counts too: a
 // webhook may add the container that does, pod by pod.
-func (r references) mounted(kind SourceKind, name string, use Use, containers []templateContainer) {
-	nobody := true
-	for _, container := range containers {
-		for i := range container.VolumeMounts {
-			mount := &container.VolumeMounts[i]
-			if mount.Name != use.Volume {
-				continue
-			}
-			nobody = false
-			use.Container, use.Init = container.Name, container.init
-			use.SubPath = cmp.Or(mount.SubPath, mount.SubPathExpr)
-			r.add(kind, name, use)
-		}
+func (r references) mounted(kind SourceKind, name string, use Use, by mounts) {
+	for _, mount := range by[use.Volume] {
+		use.Container, use.Init, use.SubPath = mount.Container, mount.Init, mount.SubPath
+		r.add(kind, name, use)
 	}
-	if nobody {
+	if len(by[use.Volume]) == 0 {
 		r.add(kind, name, use)
 	}
 }

@@ -1,7 +1,6 @@
 package reload
 
 import (
-	"encoding/hex"
 	"slices"
 	"time"
 )
@@ -48,10 +47,9 @@ func (f *Facts) leftToReloader() bool {
 // showsReloader tells that the mark of a source, of either form, is what
 // Reloader writes for its content. It may be ours.
 func (f *Facts) showsReloader(c *Concern) bool {
-	fits := hex.EncodeToString(c.Source.Reloader[:])
-	if mark, ok := f.standingVariable(c); ok && mark == fits {
+	if mark, ok := f.standingVariable(c); ok && f.Key.IsReloaderMark(&c.Source, mark) {
 		return true
 	}
 	mark, ok := f.Workload.Marks.standingAnnotation(c.Source.Key)
-	return ok && mark == fits
+	return ok && f.Key.IsReloaderMark(&c.Source, mark)
 }

@@ -84,7 +84,7 @@ func (s *situation) restartedAt(second int64, by string) *situation {
 func (s *situation) made(seconds ...int64) *situation {
 	s.f.Pods = &Pods{}
 	for _, second := range seconds {
-		s.f.Pods.Add("", at(second), at(second), 0)
+		s.f.Pods.Add(StartedPod{Created: at(second), Started: at(second)})
 	}
 	return s
 }

@@ -2,7 +2,6 @@ package reload
 
 import (
 	"cmp"
-	"encoding/hex"
 	"fmt"
 )
 
@@ -39,12 +38,32 @@ func (r *Revert) By() string {
 	}
 }
 
-// Name is By in a word, for who counts.
+// RevertNames are the values of Revert.Name.
+func RevertNames() []string {
+	return []string{string(ArgoCD), string(Flux), string(Helm), string(Kubectl), reloaderManager, operator, otherManager, unknownWriter}
+}
+
+const (
+	operator      = "operator"
+	otherManager  = "other"
+	unknownWriter = "unknown"
+)
+
+// Name is By for a metric, one of RevertNames. Everybody may choose a field manager, and each
+// name would be a series for ever.
 func (r *Revert) Name() string {
-	if r.Writer == "" && r.Owner != "" {
-		return "operator"
+	tool := r.Tool
+	switch {
+	case r.Writer == reloaderManager:
+		return reloaderManager
+	case r.Writer != "":
+		if tool = ToolBehind(r.Writer); tool == NoTool {
+			return otherManager
+		}
+	case r.Owner != "":
+		return operator
 	}
-	return cmp.Or(r.Writer, string(r.Tool), "unknown")
+	return cmp.Or(string(tool), unknownWriter)
 }
 
 // outlived decides on pods that are older than the content although the content
@@ -103,5 +122,5 @@ func (f *Facts) writer(src SourceKey, step Step) string {
 // showsReloaders tells that the mark of a source is what only Reloader writes.
 func (f *Facts) showsReloaders(c *Concern) bool {
 	mark, ok := f.reloaderMark(c)
-	return ok && mark == hex.EncodeToString(c.Source.Reloader[:]) && mark != MarkHash(c.Source, f.SecretMarks)
+	return ok && f.Key.IsReloaderMark(&c.Source, mark) && mark != MarkHash(c.Source, f.SecretMarks)
 }

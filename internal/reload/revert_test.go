@@ -3,7 +3,6 @@ package reload
 import (
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -114,7 +113,7 @@ func TestWhoTookAMarkBackIsNamedNoMoreSurelyThanItIsKnown(t *testing.T) {
 	}{
 		"a removal leaves no trace":   {func(*Facts) {}, "somebody", "unknown"},
 		"a tool manages the object":   {func(f *Facts) { f.Workload.Tool = ArgoCD }, "Argo CD (probably)", "Argo CD"},
-		"a manager owns the mark now": {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"} }, `the field manager "terraform"`, "terraform"},
+		"a manager owns the mark now": {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"} }, `the field manager "terraform"`, "other"},
 		"an operator owns the object": {func(f *Facts) { f.Workload.Owner, f.Workload.Tool = `Shop "a"`, Helm }, `the operator of Shop "a" (probably)`, "operator"},
 		"it owns another mark":        {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_OTHER_CONFIGMAP": "terraform"} }, "somebody", "unknown"},
 	} {
@@ -168,7 +167,13 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 	started := func(created, started int64, version uint64) func(*Facts) {
 		return func(f *Facts) {
 			f.Pods = &Pods{}
-			f.Pods.Add("", at(created), at(started), version)
+			f.Pods.Add(StartedPod{Created: at(created), Started: at(started), Version: version})
+		}
+	}
+	waiting := func(pod StartedPod) func(*Facts) {
+		return func(f *Facts) {
+			f.Pods = &Pods{}
+			f.Pods.Add(pod)
 		}
 	}
 	pod := func(created int64, version uint64) func(*Facts) { return started(created, created, version) }
@@ -178,15 +183,20 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 	}{
 		"the pods are asked": {away(), AskPods},
 		"there are none":     {away().pods(0, 0), Record},
-		"a pod was there before, as its version tells":          {away().with(pod(110, 109)), Record},
-		"a pod was there before, as its age tells":              {away().with(pod(104, 115)), Record},
-		"it was started before, and the clocks of nodes differ": {away().with(started(90, 105, 115)), Reload},
-		"it was made before, and waited for a source":           {away().with(started(90, 112, 115)), Reload},
-		"it was made before, and nothing in it has started":     {away().with(func(f *Facts) { f.Pods = &Pods{}; f.Pods.Add("", at(90), time.Time{}, 115) }), Record},
-		"a pod was started meanwhile":                           {away().with(pod(112, 115)), Reload},
-		"a pod was started right after, by a slow kubelet":      {away().with(pod(125, 130)), Reload},
-		"a pod was started long after":                          {away().with(pod(126, 130)), Record},
-		"when it came back is not known":                        {away().with(left(Left{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
+		"a pod was there before, as its version tells":            {away().with(pod(110, 109)), Record},
+		"a pod was there before, as its age tells":                {away().with(pod(104, 115)), Record},
+		"it was started before, and the clocks of nodes differ":   {away().with(started(90, 105, 115)), Reload},
+		"it was made before, and waited for a source":             {away().with(started(90, 112, 115)), Reload},
+		"it was made before, and a container still waits":         {away().with(waiting(StartedPod{Created: at(90), Version: 115})), Reload},
+		"the same, as its version tells":                          {away().with(waiting(StartedPod{Created: at(90), Version: 105})), Reload},
+		"it was made before, and no node has it yet":              {away().with(waiting(StartedPod{Created: at(90), Version: 105, Unscheduled: true})), Record},
+		"a pod was started meanwhile":                             {away().with(pod(112, 115)), Reload},
+		"a pod was started right after, by a slow kubelet":        {away().with(pod(125, 130)), Reload},
+		"a pod was started long after":                            {away().with(pod(126, 130)), Record},
+		"it was created with other data, and a pod waited for it": {away().with(left(Left{Version: 110, Time: at(110), Noted: true, Made: true})).with(started(90, 112, 115)), Reload},
+		"it was created as it is":                                 {away().with(left(Left{Version: 120, Time: at(120), Noted: true, Made: true})), Nothing},
+		"its pods cannot be listed":                               {away().pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Total = 1 }), Reload},
+		"when it came back is not known":                          {away().with(left(Left{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := Decide(tc.when.f); d.Action != tc.want {

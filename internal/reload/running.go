@@ -66,19 +66,6 @@ func (w *Workload) MadeBy(pod *corev1.Pod) bool {
 	}
 }
 
-// LastStart is when a container of a pod was last started, zero if none was.
-func LastStart(pod *corev1.Pod) time.Time {
-	var last time.Time
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for i := range statuses {
-			if r := statuses[i].State.Running; r != nil && r.StartedAt.After(last) {
-				last = r.StartedAt.Time
-			}
-		}
-	}
-	return last
-}
-
 func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == kind {

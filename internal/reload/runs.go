@@ -63,6 +63,11 @@ func (r *Runs) Equal(other *Runs) bool {
 	return r.Suspended == other.Suspended && r.Alone == other.Alone && len(r.Beside) == len(other.Beside)
 }
 
+// Resumes reports whether a workload that was suspended begins to run with another state of it.
+func (r *Runs) Resumes(now *Runs) bool {
+	return r != nil && now != nil && r.Suspended && !now.Suspended
+}
+
 // holds tells that a run waits to begin.
 func (r *Runs) holds() bool {
 	return r != nil && slices.ContainsFunc(r.Own, func(run OwnRun) bool { return run.Held })
@@ -88,7 +93,7 @@ func (f *Facts) podsOf(c *Concern) *Pods {
 // by itself.
 func (r *Runs) pods() *Pods {
 	p := &Pods{}
-	p.Add("", r.Last, time.Time{}, 0)
+	p.Add(StartedPod{Created: r.Last, Started: r.Last})
 	return p
 }
 
@@ -126,7 +131,7 @@ func (f *Facts) unnoted(base base) (run OwnRun, ledger Ledger, ok bool) {
 	}
 	for _, run := range slices.Backward(f.Workload.Runs.Own) {
 		ledger, err := readLedger(run.LedgerText, &f.Workload)
-		if err == nil && (base.err != nil || run.Counter > base.ledger.Counter) {
+		if err == nil && run.Counter <= MaxCounter && (base.err != nil || run.Counter > base.ledger.Counter) {
 			ledger.Counter, ledger.Run = run.Counter, run.UID
 			return run, ledger, true
 		}

@@ -54,7 +54,7 @@ func TestWhichHeldRunBegins(t *testing.T) {
 
 func TestAHeldRunIsNoted(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
+	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour), EditedAt: at.Add(time.Hour).Unix()}
 	ledger := func(counter int64, entry byte) string {
 		l := Ledger{UID: "u", Counter: counter, Entries: map[LocalKey]Digest{source.Key.Local(): {entry}}, DataTime: at.Unix()}
 		return l.String()
@@ -80,7 +80,7 @@ func TestAHeldRunIsNoted(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := Decide(Facts{
-				Workload: Workload{UID: "u", LedgerText: tc.standing, AtRest: true, Runs: &Runs{Last: at, Own: []OwnRun{tc.run}},
+				Workload: Workload{UID: "u", LedgerText: tc.standing, AtRest: true, AskedAt: at, Runs: &Runs{Last: at, Own: []OwnRun{tc.run}},
 					References: []Reference{{Key: source.Key.Local()}}},
 				Concerns:  []Concern{{Source: source, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
 				Installed: at,

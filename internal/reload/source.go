@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -81,9 +82,9 @@ type Source struct {
 
 	// Digest stands for the whole content.
 	Digest Digest
-	// Reloader is the SHA-1 that Reloader computes for the same content. For a
-	// Secret it can be guessed at offline, so it must not leave the process
-	// unless the user asked for it.
+	// Reloader is the SHA-1 that Reloader computes for the same data. For a Secret
+	// it is a MAC of that, unless the user asked for marks with the SHA-1: see
+	// DigestKey.IsReloaderMark.
 	Reloader [20]byte
 	// Keys are sorted by name.
 	Keys []KeyDigest
@@ -96,6 +97,9 @@ type Source struct {
 	// for that, so an early DataTime alone does not prove an early change.
 	DataTime time.Time
 	Created  time.Time
+	// EditedAt is when the data were last provably edited, in seconds since 1970: the time of a field manager that owns nothing
+	// beside the data. It is 0 if nothing proves an edit.
+	EditedAt int64
 	// Started are the pods that report what they have of a SecretProviderClass, by
 	// name, with whether they started with the present content.
 	Started map[string]bool
@@ -153,16 +157,18 @@ func FromSecret(s *corev1.Secret, key DigestKey, names Names) Source {
 	}
 	src := fromMeta(Secret, &s.ObjectMeta, names)
 	src.Digest, src.Keys = newEncoder(hmac.New(sha256.New, key.of(src.Key))).content(items)
-	src.Reloader = reloaderSum(items)
+	src.Reloader = key.kept(src.Key, reloaderSum(items))
 	return src
 }
 
 func fromMeta(kind SourceKind, meta *metav1.ObjectMeta, names Names) Source {
+	written, edited := dataTimes(meta, names)
 	return Source{
 		Key:             SourceKey{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
-		DataTime:        dataTime(meta),
+		DataTime:        written,
+		EditedAt:        edited,
 		Created:         meta.CreationTimestamp.Time,
 		Annotations: SourceAnnotations{
 			Match:  meta.Annotations[names.Match] == "true",
@@ -201,45 +207,75 @@ func ChangedKeys(before, after Source) (added, removed, changed []string) {
 	return added, removed, changed
 }
 
-// dataTime starts from the creation because a manifest that was exported and
-// created again may bring field managers along that are older than the object.
-func dataTime(meta *metav1.ObjectMeta) time.Time {
-	newest := meta.CreationTimestamp.Time
-	for _, manager := range meta.ManagedFields {
-		if manager.Time != nil && manager.Time.After(newest) && ownsContent(manager.FieldsV1) {
-			newest = manager.Time.Time
+// dataTimes returns when the data were last written, at the latest, and when they were last provably edited. The first starts from
+// the creation because a manifest that was exported and created again may bring field managers along that are older than the
+// object. The second is 0 unless the source matched searches by then: what changed before was nobody's to act upon.
+func dataTimes(meta *metav1.ObjectMeta, names Names) (written time.Time, edited int64) {
+	written = meta.CreationTimestamp.Time
+	var matches time.Time
+	for i := range meta.ManagedFields {
+		entry := &meta.ManagedFields[i]
+		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) {
+			continue
+		}
+		owns, alone := ownsData(entry.FieldsV1)
+		if owns && entry.Time.After(written) {
+			written = entry.Time.Time
+		}
+		if alone {
+			edited = max(edited, entry.Time.Unix())
+		}
+		if entry.Time.After(matches) && ownsField(entry.FieldsV1, names.Match) {
+			matches = entry.Time.Time
 		}
 	}
-	return newest
+	if !matches.IsZero() && edited < matches.Unix() {
+		edited = 0
+	}
+	return written, edited
 }
 
-// ownsContent looks at the top level only: labels, annotations and keys of the
-// content may be called "data" as well. What cannot be read owns nothing.
-func ownsContent(fields *metav1.FieldsV1) bool {
+// ownsField reports whether a field of that name is among the fields of a manager, wherever it is.
+func ownsField(fields *metav1.FieldsV1, name string) bool {
+	return fields != nil && strings.Contains(fields.GetRawString(), `"f:`+name+`"`)
+}
+
+// ownsData reports whether data are among the fields of a manager, and whether they are alone. A manager has one time for all of
+// its fields, so that one which has labels or annotations as well proves no edit of data. Only the top level counts: labels,
+// annotations and keys of the data may be called "data" as well. What cannot be read owns nothing.
+func ownsData(fields *metav1.FieldsV1) (owns, alone bool) {
 	// Most managers own labels or annotations alone, and need no parsing.
 	raw := fields.GetRawBytes()
 	if !bytes.Contains(raw, []byte(`"f:data"`)) && !bytes.Contains(raw, []byte(`"f:binaryData"`)) {
-		return false
+		return false, false
 	}
 
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
-		return false
+		return false, false
 	}
+	alone = true
 	for decoder.More() {
 		name, err := decoder.Token()
 		if err != nil {
-			return false
+			return false, false
 		}
-		if name == "f:data" || name == "f:binaryData" {
-			return true
+		switch name {
+		case "f:data", "f:binaryData":
+			owns = true
+		case "f:type": // it never changes
+		default:
+			alone = false
+		}
+		if owns && !alone {
+			return true, false
 		}
 		var value passedOver
 		if err := decoder.Decode(&value); err != nil {
-			return false
+			return false, false
 		}
 	}
-	return false
+	return owns, owns && alone
 }
 
 // passedOver is a JSON value of which nothing is kept.

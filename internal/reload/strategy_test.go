@@ -141,14 +141,14 @@ func TestWhoTookTheAnnotationBack(t *testing.T) {
 	}
 	annotation := DefaultNames().LastReloadedFrom
 	for name, tc := range map[string]struct{ got, want string }{
-		"its owner":                         {by(StepAnnotationFirst, StrategyAnnotations, map[string]string{annotation: "terraform"}), "terraform"},
+		"its owner":                         {by(StepAnnotationFirst, StrategyAnnotations, map[string]string{annotation: "terraform"}), "other"},
 		"Reloader":                          {by(StepAnnotationFirst, StrategyAnnotations, map[string]string{annotation: "Reloader"}), "Reloader"},
 		"an old variable tells nothing":     {by(StepAnnotationFirst, StrategyAnnotations, map[string]string{"STAKATER_CM_CONFIGMAP": "Reloader"}), "unknown"},
 		"an old variable in a manifest":     {by(StepAnnotationFirst, StrategyAuto, map[string]string{"STAKATER_CM_CONFIGMAP": "argocd-controller"}), "unknown"},
 		"one from the step before":          {by(StepAnnotation, StrategyAuto, map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"}), "unknown"},
 		"a value of another reload":         {by(StepVariables, StrategyAuto, map[string]string{RolledAnnotation: "terraform"}), "unknown"},
 		"an old annotation tells nothing":   {by(StepVariables, StrategyEnvVars, map[string]string{annotation: "Reloader"}), "unknown"},
-		"the owner of the variable":         {by(StepVariables, StrategyEnvVars, map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"}), "terraform"},
+		"the owner of the variable":         {by(StepVariables, StrategyEnvVars, map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"}), "other"},
 		"a step down, Reloader's variables": {by(StepAnnotation, StrategyEnvVars, map[string]string{"STAKATER_CM_CONFIGMAP": "Reloader"}), "Reloader"},
 	} {
 		if tc.got != tc.want {

@@ -2,6 +2,7 @@ package reload
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -16,7 +17,25 @@ const (
 	ArgoCD Tool = "Argo CD"
 	Flux   Tool = "Flux"
 	Helm   Tool = "Helm"
+	// Kubectl leaves its name on what it writes, and manages nothing.
+	Kubectl Tool = "kubectl"
 )
+
+// ToolBehind is the tool that writes under a field manager.
+func ToolBehind(manager string) Tool {
+	switch {
+	case strings.HasPrefix(manager, "argocd"):
+		return ArgoCD
+	case manager == "kustomize-controller", manager == "helm-controller":
+		return Flux
+	case strings.EqualFold(manager, "helm"):
+		return Helm
+	case manager == "kubectl", strings.HasPrefix(manager, "kubectl-"):
+		return Kubectl
+	default:
+		return NoTool
+	}
+}
 
 // toolOf goes by the marks that these tools track their objects with. Flux
 // installs Helm charts as well, and Argo CD renders them, so Helm comes last.

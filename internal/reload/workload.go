@@ -85,9 +85,12 @@ type Workload struct {
 	Containers []string
 	// Template stands for all of the pod template but our marks.
 	Template Digest
-	// Selector finds its pods.
-	Selector *metav1.LabelSelector
-	Policy   Policy
+	// Selector finds its pods. SelectorGuessed reports that the object names none, so that it may find others, or none.
+	Selector        *metav1.LabelSelector
+	SelectorGuessed bool
+	Policy          Policy
+	// AskedAt is the earliest time at which its annotations provably asked for what they ask for; zero if nothing proves one.
+	AskedAt  time.Time
 	Problems []Problem
 	// LeftAlone is why no source concerns it whatever it asks for, empty if one can.
 	LeftAlone string
@@ -162,6 +165,7 @@ func NewWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 	w.Marks.ByReloader = byReloader(meta.ManagedFields, names)
 	policy, refused := ParsePolicy(meta.Annotations, template.Annotations, names)
 	w.Policy, w.Problems = policy, problemsOf(kind, meta.Annotations, template.Annotations, refused, names)
+	w.AskedAt = askedAt(meta, template.Annotations, names)
 	w.ifAll = searchesIfAll(policy, meta.Annotations, template.Annotations, names)
 	for i := range template.Spec.Containers {
 		w.Containers = append(w.Containers, template.Spec.Containers[i].Name)

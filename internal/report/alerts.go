@@ -62,7 +62,7 @@ type Alerts struct {
 
 // alert is one sentence. Failed tells that it is bad news.
 type alert struct {
-	text   string
+	text   phrase
 	failed bool
 }
 
@@ -82,6 +82,7 @@ func (a *Alerts) add(one alert) {
 	if a == nil {
 		return
 	}
+	one.text = one.text.cut()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.waiting) < maxWaiting {
@@ -179,9 +180,9 @@ func (a *Alerts) take(one bool) message {
 	return m
 }
 
-func (m *message) text() (text string, failed bool) {
+func (m *message) text(escape func(string) string) (text string, failed bool) {
 	if m.count() == 1 {
-		return m.alerts[0].text, m.alerts[0].failed
+		return m.alerts[0].text.escaped(escape), m.alerts[0].failed
 	}
 	// Bad news come first: what is at the end may not be listed.
 	alerts := slices.Clone(m.alerts)
@@ -195,14 +196,16 @@ func (m *message) text() (text string, failed bool) {
 			return 1
 		}
 	})
+	// What is read counts, not its escape sequences. Otherwise a long text from a tenant could keep the others off the list.
 	var list strings.Builder
-	told := 0
+	told, length := 0, 0
 	for _, one := range alerts {
-		if list.Len()+len(one.text) > maxList {
+		shown := len("\n- ") + len(one.text.String())
+		if length+shown > maxList {
 			break
 		}
-		told++
-		list.WriteString("\n- " + one.text)
+		told, length = told+1, length+shown
+		list.WriteString("\n- " + one.text.escaped(escape))
 	}
 	if more := m.count() - told; more > 0 {
 		fmt.Fprintf(&list, "\n- and %d more", more)
@@ -213,11 +216,11 @@ func (m *message) text() (text string, failed bool) {
 
 // deliver tries until the receiver takes a message, or drops it.
 func (a *Alerts) deliver(ctx context.Context, stop <-chan struct{}, m message) {
-	text, failed := m.text()
+	text, failed := m.text(a.sink.escape)
 	if a.info != "" {
 		text = a.info + " : " + text
 	}
-	form := a.sink(text, failed)
+	form := a.sink.form(text, failed)
 	delay := retryFirst
 	for left := maxTries - 1; ; left-- {
 		err := a.poster.send(ctx, form)

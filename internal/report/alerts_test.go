@@ -334,10 +334,10 @@ func TestWhatIsBadNews(t *testing.T) {
 	// On a list it stands before what may be cut.
 	many := message{unlisted: 1000}
 	for range 100 {
-		many.alerts = append(many.alerts, alert{text: strings.Repeat("fine ", 20)})
+		many.alerts = append(many.alerts, alert{text: ours(strings.Repeat("fine ", 20))})
 	}
-	many.alerts = append(many.alerts, alert{text: "not rolled", failed: true})
-	if text, failed := many.text(); !failed || !regexp.MustCompile(`^1101 alerts in one message:\n\n- not rolled\n- fine .*`).MatchString(text) {
+	many.alerts = append(many.alerts, alert{text: ours("not rolled"), failed: true})
+	if text, failed := many.text(escapeSlack); !failed || !regexp.MustCompile(`^1101 alerts in one message:\n\n- not rolled\n- fine .*`).MatchString(text) {
 		t.Errorf("%v: %s", failed, text)
 	}
 }

@@ -144,7 +144,7 @@ func (e *Events) publishAbout(about *corev1.ObjectReference, kind, reason, note 
 		ObjectMeta: metav1.ObjectMeta{Name: eventName(about.Name, now), Namespace: about.Namespace},
 		EventTime:  metav1.NewMicroTime(now),
 		Regarding:  *about,
-		Type:       kind, Reason: reason, Note: cut(note), Action: "Reload",
+		Type:       kind, Reason: reason, Note: cut(OneLine(note)), Action: "Reload",
 		ReportingController: "reroll", ReportingInstance: e.instance,
 	}
 	select {
@@ -167,11 +167,13 @@ func eventName(about string, now time.Time) string {
 	return fmt.Sprintf("%s.%x", strings.TrimRight(about[:min(len(about), longest)], "-."), now.UnixNano())
 }
 
-func cut(note string) string {
-	if len(note) <= maxNote {
+func cut(note string) string { return cutTo(note, maxNote) }
+
+func cutTo(note string, most int) string {
+	if len(note) <= most {
 		return note
 	}
-	end := maxNote - len("…")
+	end := most - len("…")
 	// Not within a character.
 	for end > 0 && note[end]&0xC0 == 0x80 {
 		end--

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -22,123 +21,134 @@ func (r *Report) Rolled(w *reload.Workload, o reload.Outcome, took time.Duration
 	if o.All == 0 && !o.Told {
 		return
 	}
-	r.events.publish(w, normal, rolledReason, rolledText(o, took))
+	r.events.publish(w, normal, rolledReason, rolledText(o, took).String())
 }
 
-// NotRolled is called when pods from before a reload are left for a reason that is known, or for too long.
+// NotRolled is called when pods from before a reload are left for a reason that is known, or for too long, and when a rollout of
+// somebody else leaves pods with the previous data on purpose.
 func (r *Report) NotRolled(w *reload.Workload, o reload.Outcome) {
 	r.metrics.notRolled(o.Cause)
 	text := notRolledText(w, o)
-	r.log.Warn("Not rolled: "+text, "workload", w.Key.String(), "cause", string(o.Cause))
-	r.events.publish(w, warning, notRolled, "Not rolled: "+text)
-	r.alerts.add(alert{failed: true, text: cut(fmt.Sprintf("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s",
-		w.Key.Name, w.Key.Kind, w.Key.Namespace, text))})
+	r.log.Warn("Not rolled: "+text.String(), "workload", w.Key.String(), "cause", string(o.Cause))
+	r.events.publish(w, warning, notRolled, "Not rolled: "+text.String())
+	r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s",
+		w.Key.Name, w.Key.Kind, w.Key.Namespace, text)})
 }
 
-func rolledText(o reload.Outcome, took time.Duration) string {
+func rolledText(o reload.Outcome, took time.Duration) phrase {
 	after := took.Round(time.Second)
 	switch o.All {
 	case 0:
-		return "Rolled: there are no pods; those that come start with " + content("the present", o.Changed)
+		return say("Rolled: there are no pods; those that come start with %s", content("the present", o.Changed))
 	case 1:
-		return fmt.Sprintf("Rolled: the pod runs with %s, %s after the reload", content("the present", o.Changed), after)
+		return say("Rolled: the pod runs with %s, %s after the reload", content("the present", o.Changed), after)
 	default:
-		return fmt.Sprintf("Rolled: all %d pods run with %s, %s after the reload", o.All, content("the present", o.Changed), after)
+		return say("Rolled: all %s pods run with %s, %s after the reload", o.All, content("the present", o.Changed), after)
 	}
 }
 
-func notRolledText(w *reload.Workload, o reload.Outcome) string {
-	state := fmt.Sprintf("%d of %d pods still run %s", o.Old, o.All, content("the old", o.Changed))
+func notRolledText(w *reload.Workload, o reload.Outcome) phrase {
+	state := say("%s of %s pods still run %s", o.Old, o.All, content("the old", o.Changed))
 	if o.Old == 0 {
-		state = fmt.Sprintf("%d of %d pods run with %s", o.All, o.Wanted, content("the present", o.Changed))
+		state = say("%s of %s pods run with %s", o.All, o.Wanted, content("the present", o.Changed))
 	}
-	return fmt.Sprintf("%s: %s. See docs/following.md#%s", state, Because(w, o), o.Cause)
+	return say("%s: %s. See docs/following.md#%s", state, because(w, o), o.Cause)
 }
 
 // content names the sources of a reload, the one that changed last first.
-func content(which string, changed []reload.SourceKey) string {
+func content(which string, changed []reload.SourceKey) phrase {
 	switch more := len(changed) - 1; {
 	case more < 0:
-		return which + " content of its sources"
+		return ours(which + " content of its sources")
 	case more == 0:
-		return fmt.Sprintf("%s '%s'", which, changed[0].Name)
+		return say(which+" '%s'", changed[0].Name)
 	default:
-		return fmt.Sprintf("%s '%s' (and %d more)", which, changed[more].Name, more)
+		return say(which+" '%s' (and %s more)", changed[more].Name, more)
 	}
 }
 
 // Because says the cause in a clause.
-func Because(w *reload.Workload, o reload.Outcome) string {
+func Because(w *reload.Workload, o reload.Outcome) string { return because(w, o).String() }
+
+func because(w *reload.Workload, o reload.Outcome) phrase {
 	switch o.Cause {
 	case reload.CauseHeld:
-		return held(w)
+		return ours(held(w))
 	case reload.CausePaused:
-		return fmt.Sprintf("this %s is paused (spec.paused)", w.Key.Kind)
+		return say("this %s is paused (spec.paused)", w.Key.Kind)
 	case reload.CausePausing:
-		return "its rollout waits at a pause"
+		return ours("its rollout waits at a pause")
 	case reload.CauseAborted:
-		return "its rollout was aborted"
+		return ours("its rollout was aborted")
 	case reload.CauseOnDelete:
-		return "its updateStrategy is OnDelete, so a pod is replaced when somebody deletes it"
+		return ours("its updateStrategy is OnDelete, so a pod is replaced when somebody deletes it")
 	case reload.CausePartition:
-		return fmt.Sprintf("its updateStrategy has the partition %d, which leaves that many pods as they are", w.Progress.Partition)
+		return say("its updateStrategy has the partition %s, which leaves that many pods as they are", w.Progress.Partition)
 	case reload.CauseQuota:
-		return fmt.Sprintf("a quota leaves no room for a new pod (%s)", detail(o.Message))
+		return say("a quota leaves no room for a new pod (%s)", detail(o.Message))
 	case reload.CauseRefused:
-		return fmt.Sprintf("new pods are refused (%s)", detail(o.Message))
+		return say("new pods are refused (%s)", detail(o.Message))
 	case reload.CauseMissing:
-		return "the others are not there, and why is in the events of this " + w.Key.Kind
+		return say("the others are not there, and why is in the events of this %s", w.Key.Kind)
 	case reload.CauseUnknown:
-		return "no pod shows why"
+		return ours("no pod shows why")
 	default:
 		return podText(o)
 	}
 }
 
 // podText is for the causes that show in a pod.
-func podText(o reload.Outcome) string {
-	pod := "the pod " + o.Pod
+func podText(o reload.Outcome) phrase {
+	pod := say("the pod %s", o.Pod)
 	if o.New {
-		pod = "the new pod " + o.Pod
+		pod = say("the new pod %s", o.Pod)
 	}
 	if o.Container != "" && o.Cause != reload.CauseImagePull {
-		pod = fmt.Sprintf("container %s of %s", o.Container, pod)
+		pod = say("container %s of %s", o.Container, pod)
 	}
 	switch o.Cause {
 	case reload.CauseImagePull:
-		return fmt.Sprintf("%s cannot pull image %q (%s)", pod, o.Image, o.Reason)
+		return say(`%s cannot pull image "%s" (%s)`, pod, o.Image, o.Reason)
 	case reload.CauseCrashLoop:
-		return fmt.Sprintf("%s ends again and again (%s)", pod, exit(o.Trouble))
+		return say("%s ends again and again (%s)", pod, exit(o.Trouble))
 	case reload.CauseCannotStart:
-		return fmt.Sprintf("%s does not start (%s)", pod, reason(o.Trouble))
+		return say("%s does not start (%s)", pod, reason(o.Trouble))
 	case reload.CauseUnschedulable:
-		return fmt.Sprintf("%s finds no node (%s)", pod, reason(o.Trouble))
+		return say("%s finds no node (%s)", pod, reason(o.Trouble))
 	case reload.CauseOrdered:
-		return fmt.Sprintf("%s is not ready (%s), and an OrderedReady StatefulSet waits for it before it replaces any", pod, ordered(o.Trouble))
+		return say("%s is not ready (%s), and an OrderedReady StatefulSet waits for it before it replaces any", pod, ordered(o.Trouble))
 	default:
-		return pod + " runs and is not ready"
+		return say("%s runs and is not ready", pod)
 	}
 }
 
-func ordered(t reload.Trouble) string {
-	if text := exit(t); text != "" {
-		return text
+func ordered(t reload.Trouble) phrase {
+	if !t.Exited && t.Reason == "" {
+		return ours("it runs")
 	}
-	return "it runs"
+	return exit(t)
 }
 
-func exit(t reload.Trouble) string {
-	if t.Exited {
-		return strings.TrimPrefix(fmt.Sprintf("%s, exit code %d", t.Reason, t.ExitCode), ", ")
+func exit(t reload.Trouble) phrase {
+	switch {
+	case !t.Exited:
+		return say("%s", t.Reason)
+	case t.Reason == "":
+		return say("exit code %s", t.ExitCode)
+	default:
+		return say("%s, exit code %s", t.Reason, t.ExitCode)
 	}
-	return t.Reason
 }
 
-func reason(t reload.Trouble) string {
-	if t.Message == "" {
-		return t.Reason
+func reason(t reload.Trouble) phrase {
+	switch {
+	case t.Message == "":
+		return say("%s", t.Reason)
+	case t.Reason == "":
+		return say("%s", detail(t.Message))
+	default:
+		return say("%s: %s", t.Reason, detail(t.Message))
 	}
-	return strings.TrimPrefix(t.Reason+": ", ": ") + detail(t.Message)
 }
 
 // detail is as much as there is room for of what others have written, without the dot at its end.

@@ -76,7 +76,7 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
 	text := notRolledText(web(), reload.Outcome{
 		Cause: reload.CauseQuota, Changed: cfg("a", "b"), All: 0, Wanted: 3, Trouble: reload.Trouble{Message: strings.Repeat("é", 5000)},
-	})
+	}).String()
 	if !strings.HasPrefix(text, "0 of 3 pods run with the present 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/following.md#quota") {
 		t.Errorf("got %s", text)
 	}

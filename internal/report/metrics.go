@@ -26,6 +26,7 @@ type Metrics struct {
 	reverted *prometheus.CounterVec
 	unknown  prometheus.Counter
 	taken    prometheus.Counter
+	often    prometheus.Counter
 	rollouts *prometheus.HistogramVec
 	stuck    *prometheus.CounterVec
 	alerts   *prometheus.CounterVec
@@ -69,11 +70,14 @@ func NewMetrics(opts MetricOptions) *Metrics {
 		taken: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "ledgers_taken_total", Help: "Ledgers that somebody took away or set back again within an hour.",
 		}),
+		often: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "reloaded_often_total", Help: "Events ReloadedOften, about workloads that are reloaded again and again.",
+		}),
 		rollouts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "rollout_duration_seconds", Help: "How long it took after a reload until no pod from before it was left.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 13),
 		}, []string{"workload_kind"}),
-		stuck:    counter(namespace, "not_rolled_total", "Reloads after which pods were left as they were, by the cause.", "cause"),
+		stuck:    counter(namespace, "not_rolled_total", "Reloads, and rollouts by somebody else, after which pods were left as they were, by the cause.", "cause"),
 		webhooks: counter(namespace, "webhooks_total", "Messages to the receiver of --webhook-url by whether it took them.", "result"),
 		alerts:   counter(namespace, "alerts_total", "Alerts by whether the receiver took them.", "result"),
 		unsent: prometheus.NewCounter(prometheus.CounterOpts{
@@ -85,7 +89,9 @@ func NewMetrics(opts MetricOptions) *Metrics {
 		work:     newWork(opts.Kinds),
 	}
 	// They are there from the start: an alert on a counter that does not exist yet never fires.
-	m.reverted.WithLabelValues("unknown")
+	for _, by := range reload.RevertNames() {
+		m.reverted.WithLabelValues(by)
+	}
 	m.executed.WithLabelValues("true")
 	m.executed.WithLabelValues("false")
 	m.alerts.WithLabelValues("sent")
@@ -113,7 +119,7 @@ func NewMetrics(opts MetricOptions) *Metrics {
 	}, []string{"version", "commit", "goversion"})
 	built.WithLabelValues(opts.Build.Version, opts.Build.Commit, opts.Build.Go).Set(1)
 	m.work.register(m.registry)
-	m.registry.MustRegister(built, m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.rollouts, m.stuck, m.alerts, m.webhooks, m.unsent, m.requests, m.duration, m.errors,
+	m.registry.MustRegister(built, m.executed, m.actions, m.latency, m.events, m.retries, m.reverted, m.unknown, m.taken, m.often, m.rollouts, m.stuck, m.alerts, m.webhooks, m.unsent, m.requests, m.duration, m.errors,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -61,8 +62,8 @@ func (r *Report) Reloaded(w *reload.Workload, d reload.Decision, took time.Durat
 	r.metrics.reloaded(w.Key, true, took)
 	r.events.publish(w, normal, "Reloaded", fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s', Updated '%s' of type '%s' in namespace '%s'",
 		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))
-	r.alerts.add(alert{text: cut(fmt.Sprintf("Reloader detected changes in *%s* of type *%s* in namespace *%s*. Hence reloaded *%s* of type *%s* in namespace *%s*",
-		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace))})
+	r.alerts.add(alert{text: say("Reloader detected changes in *%s* of type *%s* in namespace *%s*. Hence reloaded *%s* of type *%s* in namespace *%s*",
+		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace)})
 }
 
 // LedgerTaken is called when a ledger was taken away or set back again, so soon that it is kept in memory alone.
@@ -89,6 +90,20 @@ func (r *Report) UnreadableCopy(w *reload.Workload, why error) {
 		"Look whether the Job is there that it was made of, whose name it begins with, make that again if not, and delete this one", why))
 }
 
+// NotSigned is called for a Job that says that Reroll has made it, and that the key of this installation has not signed.
+func (r *Report) NotSigned(w *reload.Workload, by kinds.Claim) {
+	what := map[kinds.Claim]string{
+		kinds.ClaimsCopy: "Reroll deletes and creates no Job because of it. Check that the Job exists whose name this one begins with. Create it if it is missing, then delete this one: kubectl delete job %[1]s --namespace %[2]s",
+		kinds.ClaimsHeld: "Reroll does not let it run. Delete it, or let it run: " + letRun,
+		kinds.ClaimsRun:  "Reroll does not let it run and does not use its ledger. Delete it: kubectl delete job %[1]s --namespace %[2]s",
+	}[by]
+	r.tell(w, warning, "NotSigned", fmt.Sprintf("This Job has %[3]s, but no valid signature in reroll.dev/signed: Reroll did not create it, somebody has changed it since, or the digest key was lost. "+what,
+		w.Key.Name, w.Key.Namespace, by))
+}
+
+// letRun is the command that lets a held Job run.
+const letRun = `kubectl patch job %[1]s --namespace %[2]s --type merge --patch '{"metadata":{"annotations":{"reroll.dev/held":null}},"spec":{"suspend":false}}'`
+
 // LeftToOwner is called when a workload was opted in that is left to the one that makes it, and that one is not.
 func (r *Report) LeftToOwner(w *reload.Workload, owner reload.WorkloadKey) {
 	r.tell(w, warning, "LeftToOwner", fmt.Sprintf("Nothing rolls this %s: %s %s makes it and would be rolled in its place, but is not opted in. Write the annotations there",
@@ -98,7 +113,7 @@ func (r *Report) LeftToOwner(w *reload.Workload, owner reload.WorkloadKey) {
 // StaysHeld is called for a Job that was to take the place of another one, and of which nobody can tell whether it did.
 func (r *Report) StaysHeld(w *reload.Workload) {
 	r.tell(w, warning, "StaysHeld", fmt.Sprintf("This Job was made in the place of another one and is held by its annotation reroll.dev/held. There is no copy any more, so it may have run already under this name. "+
-		`Delete it if so; else let it run: kubectl patch job %s --namespace %s --type merge --patch '{"metadata":{"annotations":{"reroll.dev/held":null}},"spec":{"suspend":false}}'`, w.Key.Name, w.Key.Namespace))
+		"Delete it if so; else let it run: "+letRun, w.Key.Name, w.Key.Namespace))
 }
 
 // CameLate is called for a Job of another workload that stays held: that one has had another Job for the change.
@@ -125,6 +140,28 @@ func (r *Report) Undecided(w *reload.Workload, secrets int) {
 		r.log.Warn("the digest key is another one than before: whether Secrets from before it lost keys meanwhile cannot be told, and they are taken for unchanged",
 			"workload", w.Key.String(), "secrets", secrets, "metric", "reloader_secrets_undecided_total")
 	})
+}
+
+// Unproven is called when sources were written after Pods of a workload started, while nobody watched, and nothing shows whether
+// their data changed.
+func (r *Report) Unproven(w *reload.Workload, sources []reload.SourceKey) {
+	first := sources[0]
+	what := fmt.Sprintf("%s '%s' was", first.Kind, first.Name)
+	if len(sources) > 1 {
+		what = fmt.Sprintf("%s '%s' and %d more sources were", first.Kind, first.Name, len(sources)-1)
+	}
+	r.tell(w, warning, "Undecided", what+" written after Pods of this "+w.Key.Object()+" started, before Reroll had recorded anything about it. Whether the data changed, or "+
+		"only a label or an annotation, cannot be told, so nothing was reloaded"+restartHint(w))
+}
+
+// restartHint is the command that replaces the Pods of a workload, where kubectl has one.
+func restartHint(w *reload.Workload) string {
+	switch w.Key.Kind {
+	case "Deployment", "StatefulSet", "DaemonSet":
+		return fmt.Sprintf(". To replace the Pods: kubectl rollout restart %s %s --namespace %s", strings.ToLower(w.Key.Kind), w.Key.Name, w.Key.Namespace)
+	default:
+		return ""
+	}
 }
 
 // Failed is called when a write failed that will be tried again. Only the first failure of a row is an event: who looks
@@ -155,21 +192,24 @@ func (r *Report) Failed(w *reload.Workload, d reload.Decision, err error, retryI
 const maxNames = 512
 
 // sources names the source that changed last, and the others behind it.
-func sources(d reload.Decision) string {
+func sources(d reload.Decision) phrase {
 	last := len(d.Changes) - 1
 	text := d.Changes[last].Source.Key.Name
 	if last == 0 {
-		return text
+		return say("%s", text)
 	}
-	var others []string
+	var others phrase
 	length := 0
 	for i := last - 1; i >= 0; i-- {
+		if len(others) > 0 {
+			others = append(others, ours(", ")...)
+		}
 		name := d.Changes[i].Source.Key.Name
 		if length += len(name) + 2; length > maxNames {
-			others = append(others, "…")
+			others = append(others, ours("…")...)
 			break
 		}
-		others = append(others, name)
+		others = append(others, say("%s", name)...)
 	}
-	return fmt.Sprintf("%s (and %d more: %s)", text, last, strings.Join(others, ", "))
+	return say("%s (and %s more: %s)", text, last, others)
 }

@@ -186,14 +186,14 @@ func TestALedgerThatCannotBeWrittenIsNoFailedReload(t *testing.T) {
 }
 
 func TestSeveralSourcesAreNamedTheLastOneFirst(t *testing.T) {
-	if got := sources(reloadFor("a", "b", "c")); got != "c (and 2 more: b, a)" {
+	if got := sources(reloadFor("a", "b", "c")).String(); got != "c (and 2 more: b, a)" {
 		t.Errorf("got %s", got)
 	}
 	many := make([]string, 5000)
 	for i := range many {
 		many[i] = "source-with-a-name-of-some-length"
 	}
-	got := sources(reloadFor(many...))
+	got := sources(reloadFor(many...)).String()
 	if !strings.Contains(got, "(and 4999 more: ") || !strings.HasSuffix(got, ", …)") || len(got) > 700 {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}

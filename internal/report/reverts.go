@@ -28,7 +28,7 @@ const besideReloader = "Reloader marks this workload as well: what it wrote is k
 func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
 	v := d.Reverted
 	r.metrics.takenBack(v.Name())
-	text := revertText(w, d)
+	text := cut(revertText(w, d)) // an ownerReference may hold a text of any length
 	r.log.Warn(text, "workload", w.Key.String())
 	if r.dryRun {
 		return
@@ -37,11 +37,23 @@ func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
 	switch revertReason(d) {
 	case notRolled:
 		r.metrics.notRolled(reload.CauseReverted)
-		r.alerts.add(alert{failed: true, text: cut(fmt.Sprintf("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %d of %d pods still run the old *%s*",
-			w.Key.Name, w.Key.Kind, w.Key.Namespace, v.By(), v.Old, v.All, v.Source.Name))})
+		r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %s of %s pods still run the old *%s*",
+			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), v.Old, v.All, v.Source.Name)})
 	case reverted:
-		r.alerts.add(alert{failed: true, text: cut(fmt.Sprintf("Reloader rolled *%s* of type *%s* in namespace *%s* again: %s removed the mark, and %d of %d pods still ran the old *%s*",
-			w.Key.Name, w.Key.Kind, w.Key.Namespace, v.By(), v.Old, v.All, v.Source.Name))})
+		r.alerts.add(alert{failed: true, text: say("Reloader rolled *%s* of type *%s* in namespace *%s* again: %s removed the mark, and %s of %s pods still ran the old *%s*",
+			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), v.Old, v.All, v.Source.Name)})
+	}
+}
+
+// by is By for chats. Field managers and owners have any name that their authors like.
+func by(v *reload.Revert) phrase {
+	switch {
+	case v.Writer != "":
+		return say(`the field manager "%s"`, v.Writer)
+	case v.Owner != "":
+		return say("the operator of %s (probably)", v.Owner)
+	default:
+		return ours(v.By())
 	}
 }
 
@@ -110,7 +122,7 @@ func remedy(w *reload.Workload, v *reload.Revert) string {
 // suspects are whose remedy helps: the object of an operator, or a tool. What is proven counts before what is probable.
 func suspects(v *reload.Revert) (owner string, tool reload.Tool) {
 	if v.Writer != "" {
-		return "", toolBehind(v.Writer)
+		return "", reload.ToolBehind(v.Writer)
 	}
 	return v.Owner, v.Tool
 }
@@ -118,18 +130,6 @@ func suspects(v *reload.Revert) (owner string, tool reload.Tool) {
 // pasteRule says what keeps the annotation where Argo CD writes whole objects.
 func pasteRule(w *reload.Workload) string {
 	return fmt.Sprintf("add to its Application, unless that has Rollouts, ignoreDifferences: [%s] and syncOptions: [RespectIgnoreDifferences=true], and to the pod template in Git some annotation of yours", ignoreRule(w))
-}
-
-// toolBehind is the tool that writes under a field manager.
-func toolBehind(manager string) reload.Tool {
-	switch {
-	case strings.HasPrefix(manager, "argocd"):
-		return reload.ArgoCD
-	case manager == "kustomize-controller", manager == "helm-controller":
-		return reload.Flux
-	default:
-		return reload.NoTool
-	}
 }
 
 // ignoreRule makes Argo CD leave alone what Reroll writes. For a custom kind there is none: where Argo CD respects such rules, it

@@ -1,9 +1,17 @@
 package report
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
-// sink gives a text the form that a receiver expects. Failed tells that it is bad news.
-type sink func(text string, failed bool) payload
+// sink knows what a receiver expects.
+type sink struct {
+	// escape makes a text from others harmless: it shows as it is, notifies nobody, and links nowhere.
+	escape func(text string) string
+	// form is the message. Failed reports whether it is bad news.
+	form func(text string, failed bool) payload
+}
 
 type payload struct {
 	contentType string
@@ -14,13 +22,13 @@ type payload struct {
 func sinkNamed(name string) sink {
 	switch name {
 	case "slack":
-		return slack
+		return sink{escapeSlack, slack}
 	case "teams":
-		return teams
+		return sink{escapeTeams, teams}
 	case "gchat":
-		return gchat
+		return sink{escapeGChat, gchat}
 	default:
-		return raw
+		return sink{func(text string) string { return text }, raw}
 	}
 }
 
@@ -28,4 +36,13 @@ func sinkNamed(name string) sink {
 func jsonPayload(v any) payload {
 	body, _ := json.Marshal(v)
 	return payload{"application/json", body}
+}
+
+// codeSpan shows a text as code, which chats neither format nor turn into links. They have no escape for a backtick.
+func codeSpan(text string) string {
+	text = strings.TrimSpace(strings.ReplaceAll(text, "`", "'"))
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
 }

@@ -1,5 +1,7 @@
 package report
 
+import "strings"
+
 type slackMessage struct {
 	Attachments []slackAttachment `json:"attachments"`
 }
@@ -18,4 +20,9 @@ func slack(text string, failed bool) payload {
 		color = "warning"
 	}
 	return jsonPayload(slackMessage{[]slackAttachment{{Author: "Reloader", Color: color, Text: text}}})
+}
+
+// escapeSlack replaces the three characters that mentions and links are made of, and leaves the rest to a code span.
+func escapeSlack(text string) string {
+	return codeSpan(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text))
 }

@@ -68,6 +68,9 @@ func (p *Pods) Of(w Object) []*corev1.Pod {
 	return pods
 }
 
+// Absent is the content of a source that was not there when a pod was started that can do without it.
+const Absent = "(absent)"
+
 // Content is what a pod was started with of each source it refers to; false until it has started.
 func (p *Pods) Content(pod *corev1.Pod) (map[Source]string, bool) {
 	content, ok := p.started[pod.UID]
@@ -192,6 +195,7 @@ func (p *Pods) create(w Object, revision string) {
 			Kind: kindOf(w), Name: w.GetName(), UID: w.GetUID(), Controller: new(true),
 		}},
 	}, Spec: *t.Spec.DeepCopy()}
+	pod.Spec.NodeName = "node"
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}
@@ -204,21 +208,28 @@ func (p *Pods) create(w Object, revision string) {
 
 // run is what the status of a pod shows whose container has started.
 func (p *Pods) run(obj Object) {
-	obj.(*corev1.Pod).Status.ContainerStatuses = []corev1.ContainerStatus{{
-		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(p.server.Now())}},
-	}}
+	pod := obj.(*corev1.Pod)
+	for range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(p.server.Now())}},
+		})
+	}
 }
 
-// start gives a pod the content of its sources, if all of them exist. It may only be called while the workload still
-// has the template that the pod was made of.
+// start gives a pod the content of its sources, if all of them exist that it cannot do without. It may only be called
+// while the workload still has the template that the pod was made of.
 func (p *Pods) start(w Object, pod *corev1.Pod) bool {
 	content := map[Source]string{}
-	for _, src := range Refers(w) {
+	for src, needed := range Needs(w) {
 		obj, err := p.server.Get(src.Resource, types.NamespacedName{Namespace: pod.Namespace, Name: src.Name})
-		if err != nil {
+		switch {
+		case err == nil:
+			content[src] = ContentOf(obj)
+		case needed:
 			return false
+		default:
+			content[src] = Absent
 		}
-		content[src] = ContentOf(obj)
 	}
 	p.started[pod.UID] = content
 	return true
@@ -237,30 +248,41 @@ func (p *Pods) replicas(w Object) int {
 
 // Refers lists the sources that the template of a workload refers to.
 func Refers(w Object) []Source {
+	var found []Source
+	eachReference(w, func(src Source, _ *bool) { found = append(found, src) })
+	return found
+}
+
+// Needs tells of each of those whether pods wait for it.
+func Needs(w Object) map[Source]bool {
+	needs := map[Source]bool{}
+	eachReference(w, func(src Source, optional *bool) { needs[src] = needs[src] || optional == nil || !*optional })
+	return needs
+}
+
+func eachReference(w Object, take func(src Source, optional *bool)) {
 	t, ok := template(w)
 	if !ok {
-		return nil
+		return
 	}
-	var found []Source
 	for _, container := range t.Spec.Containers {
 		for _, from := range container.EnvFrom {
 			if from.ConfigMapRef != nil {
-				found = append(found, Source{"configmaps", from.ConfigMapRef.Name})
+				take(Source{"configmaps", from.ConfigMapRef.Name}, from.ConfigMapRef.Optional)
 			}
 			if from.SecretRef != nil {
-				found = append(found, Source{"secrets", from.SecretRef.Name})
+				take(Source{"secrets", from.SecretRef.Name}, from.SecretRef.Optional)
 			}
 		}
 	}
 	for _, volume := range t.Spec.Volumes {
 		if volume.ConfigMap != nil {
-			found = append(found, Source{"configmaps", volume.ConfigMap.Name})
+			take(Source{"configmaps", volume.ConfigMap.Name}, volume.ConfigMap.Optional)
 		}
 		if volume.Secret != nil {
-			found = append(found, Source{"secrets", volume.Secret.SecretName})
+			take(Source{"secrets", volume.Secret.SecretName}, volume.Secret.Optional)
 		}
 	}
-	return found
 }
 
 // ContentOf is all that a pod can see of a source, in a form that can be compared.

@@ -31,7 +31,11 @@ type Object interface {
 
 // Server is the API server. It is not safe for concurrent use.
 type Server struct {
-	now     time.Time
+	now time.Time
+	// skew is asked at each write by how much the clock is off of the server that takes it, and off is the answer.
+	skew func() time.Duration
+	off  time.Duration
+
 	version uint64
 	uids    uint64
 	kept    map[string]map[types.NamespacedName]Object
@@ -62,8 +66,22 @@ func (s *Server) Version() uint64 { return s.version }
 // Observe calls f after each write that changed something, before any watch brings it.
 func (s *Server) Observe(f func(Event)) { s.observe = append(s.observe, f) }
 
-// second is what the API shows of a time.
-func (s *Server) second() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }
+// Skew has writes go to servers whose clocks do not agree: it is asked at each write by how much the clock is off of the
+// one that takes it.
+func (s *Server) Skew(by func() time.Duration) { s.skew = by }
+
+// begin is called by each write before it looks at the clock.
+func (s *Server) begin() {
+	if s.skew != nil {
+		s.off = s.skew()
+	}
+}
+
+// stamp is what the API shows of the present time.
+func (s *Server) stamp() time.Time { return s.now.Add(s.off).Truncate(time.Second) }
+
+// second is that as objects have it.
+func (s *Server) second() metav1.Time { return metav1.NewTime(s.stamp()) }
 
 // Get returns an object.
 func (s *Server) Get(resource string, name types.NamespacedName) (Object, error) {
@@ -96,16 +114,22 @@ func (s *Server) Create(obj Object, manager string) (Object, error) {
 	if _, ok := s.kept[resource][name]; ok {
 		return nil, apierrors.NewAlreadyExists(groupResource(resource), name.Name)
 	}
+	s.begin()
 	next := clone(obj)
+	s.make(next)
+	s.own(nil, next, manager)
+	s.put(resource, name, next, Event{Type: watch.Added, Manager: manager})
+	return next, nil
+}
+
+// make gives an object what only the server can give.
+func (s *Server) make(next Object) {
 	s.uids++
 	next.SetUID(types.UID(fmt.Sprintf("uid-%06d", s.uids)))
 	next.SetCreationTimestamp(s.second())
 	if _, ok := template(next); ok {
 		next.SetGeneration(1)
 	}
-	s.own(nil, next, manager)
-	s.put(resource, name, next, Event{Type: watch.Added, Manager: manager})
-	return next, nil
 }
 
 // Update replaces an object. An object that names a version or a uid is refused where the one standing has another.
@@ -168,6 +192,7 @@ func (s *Server) replace(old, next Object, manager string) Object {
 	if equality.Semantic.DeepEqual(old, next) {
 		return old
 	}
+	s.begin()
 	if raisesGeneration(old, next) {
 		next.SetGeneration(old.GetGeneration() + 1)
 	}
@@ -183,7 +208,7 @@ func (s *Server) put(resource string, name types.NamespacedName, obj Object, e E
 		s.kept[resource] = map[types.NamespacedName]Object{}
 	}
 	s.kept[resource][name] = obj
-	e.Object, e.Version = obj, s.version
+	e.Object, e.Version, e.Time = obj, s.version, s.stamp()
 	s.tell(resource, e)
 }
 

@@ -7,8 +7,8 @@ import (
 
 // counts are what a controller tells in the status of a workload about its rollout.
 type counts struct {
-	generation   int64
-	all, current int32
+	generation              int64
+	all, current, available int32
 }
 
 // tellStatus writes into the status of a workload what its controller sees, in a write of its own, and returns false if
@@ -25,6 +25,9 @@ func (p *Pods) tellStatus(w Object, pods []*corev1.Pod) bool {
 			if p.Current(w, pod) {
 				now.current++
 			}
+			if len(pod.Status.ContainerStatuses) > 0 {
+				now.available++
+			}
 		}
 	}
 	if told(standing) == now {
@@ -34,10 +37,13 @@ func (p *Pods) tellStatus(w Object, pods []*corev1.Pod) bool {
 		switch o := obj.(type) {
 		case *appsv1.Deployment:
 			o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas = now.generation, now.all, now.current
+			o.Status.AvailableReplicas = now.available
 		case *appsv1.StatefulSet:
 			o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas = now.generation, now.all, now.current
+			o.Status.AvailableReplicas = now.available
 		case *appsv1.DaemonSet:
 			o.Status.ObservedGeneration, o.Status.CurrentNumberScheduled, o.Status.UpdatedNumberScheduled = now.generation, now.all, now.current
+			o.Status.NumberAvailable = now.available
 			o.Status.DesiredNumberScheduled = int32(p.Nodes) //nolint:gosec // a test has few
 		}
 	})
@@ -47,11 +53,11 @@ func (p *Pods) tellStatus(w Object, pods []*corev1.Pod) bool {
 func told(w Object) counts {
 	switch o := w.(type) {
 	case *appsv1.Deployment:
-		return counts{o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas}
+		return counts{o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas, o.Status.AvailableReplicas}
 	case *appsv1.StatefulSet:
-		return counts{o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas}
+		return counts{o.Status.ObservedGeneration, o.Status.Replicas, o.Status.UpdatedReplicas, o.Status.AvailableReplicas}
 	case *appsv1.DaemonSet:
-		return counts{o.Status.ObservedGeneration, o.Status.CurrentNumberScheduled, o.Status.UpdatedNumberScheduled}
+		return counts{o.Status.ObservedGeneration, o.Status.CurrentNumberScheduled, o.Status.UpdatedNumberScheduled, o.Status.NumberAvailable}
 	default:
 		return counts{}
 	}

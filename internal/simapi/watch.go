@@ -2,6 +2,7 @@ package simapi
 
 import (
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,9 +14,10 @@ type Event struct {
 	Type    watch.EventType
 	Object  Object
 	Version uint64
-	// Old and Manager are for those who observe, and on no watch.
+	// Old, Manager and Time, by the clock of the server that took it, are for those who observe, and on no watch.
 	Old     Object
 	Manager string
+	Time    time.Time
 }
 
 // log is what was written of one resource.

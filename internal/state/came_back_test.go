@@ -114,7 +114,7 @@ func written(letters string, version int, second int64) reload.Source {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cm", UID: "cm", ResourceVersion: strconv.Itoa(version)},
 		Data:       data,
 	}, reload.DefaultNames())
-	src.DataTime = time.Unix(second, 0)
+	src.DataTime, src.EditedAt = time.Unix(second, 0), second
 	return src
 }
 
@@ -256,5 +256,103 @@ func TestADeletedSourceIsForgottenWithTheLastWorkloadThatUsedIt(t *testing.T) {
 	s.DeleteWorkload(deployment("named", "", 0).Key)
 	if len(s.gone) != 0 {
 		t.Error("it stays in memory")
+	}
+}
+
+func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	key := deployment("web", "", 0).Key
+	compare := func(s *State) {
+		f, _ := s.Facts(key)
+		s.Compared(&f)
+	}
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want reload.Left
+	}{
+		"it is created": {func(s *State) { s.PutSource(written("b", 7, 70), live) },
+			reload.Left{Version: 7, Time: at(70), Noted: true, Made: true}},
+		"it is created, and becomes at once what it was before": {func(s *State) {
+			s.PutSource(written("b", 7, 70), live)
+			s.PutSource(written("a", 8, 70), live)
+		}, reload.Left{Version: 7, Time: at(70), Noted: true, Made: true}},
+		"it is created while the workload is compared": {func(s *State) {
+			f, _ := s.Facts(key)
+			s.PutSource(written("b", 7, 70), live)
+			s.Compared(&f)
+		}, reload.Left{Version: 7, Time: at(70), Noted: true, Made: true}},
+		"it is created, and the workload is compared": {func(s *State) {
+			s.PutSource(written("b", 7, 70), live)
+			compare(s)
+		}, reload.Left{}},
+		"nobody saw it created": {func(s *State) { s.PutSource(written("b", 7, 70), inASnap) },
+			reload.Left{Version: 6, Noted: true, Made: true}},
+		"it was edited, deleted before the comparison, and created again": {func(s *State) {
+			s.PutSource(written("a", 7, 70), live)
+			compare(s)
+			s.PutSource(written("b", 8, 80), live)
+			s.DeleteSource(written("b", 9, 80).Key, reload.Departure{Version: 9})
+			compare(s)
+			s.PutSource(written("a", 10, 90), live)
+		}, reload.Left{Version: 8, Time: at(80), Noted: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(deployment("web", "cm", 5, auto, "true"), inASnap)
+			compare(s)
+			tc.puts(s)
+			f, _ := s.Facts(key)
+			if len(f.Concerns) != 1 || f.Concerns[0].Left != tc.want {
+				t.Errorf("got %+v, want %+v", f.Concerns, tc.want)
+			}
+		})
+	}
+}
+
+func TestANarrowerPolicyLeavesWhatChangedBefore(t *testing.T) {
+	// A Job that has ended is opted in by its own annotations alone, which asks for less than before.
+	s := New(true)
+	job := deployment("web", "cm", 5, byName, "cm")
+	s.PutWorkload(job, live)
+	ended := deployment("web", "cm", 6, byName, "cm")
+	ended.Policy = ended.Policy.ByItself()
+	s.PutWorkload(ended, live)
+	if f, _ := s.Facts(job.Key); f.Seen.Policy != 5 {
+		t.Errorf("the policy counts as widened in version %d", f.Seen.Policy)
+	}
+	s.PutWorkload(deployment("web", "cm", 7, byName, "cm,other"), live)
+	if f, _ := s.Facts(job.Key); f.Seen.Policy != 7 {
+		t.Errorf("a further name counts from version %d on, want 7", f.Seen.Policy)
+	}
+}
+
+func TestAJobBeginsWhenItIsReleased(t *testing.T) {
+	s := New(false)
+	job := func(version int, suspended bool) reload.Workload {
+		w := deployment("web", "cm", version, auto, "true")
+		w.Runs = &reload.Runs{Once: true, Suspended: suspended}
+		return w
+	}
+	s.PutWorkload(job(5, true), live)
+	s.PutWorkload(job(8, false), live)
+	s.PutWorkload(job(9, false), live)
+	if f, _ := s.Facts(job(0, false).Key); f.Seen.Template != 8 {
+		t.Errorf("its pods count as those of version %d, want 8", f.Seen.Template)
+	}
+}
+
+func TestWhenPodsWereFirstAvailable(t *testing.T) {
+	s := New(false)
+	web := func(version int, available int32) reload.Workload {
+		w := deployment("web", "cm", version, auto, "true")
+		w.Progress = reload.Progress{Observed: true, Wanted: 1, Total: 1, Updated: 1, Available: available}
+		return w
+	}
+	s.PutWorkload(web(5, 0), live)
+	s.PutWorkload(web(6, 1), live)
+	s.PutWorkload(web(7, 0), live)
+	s.PutWorkload(web(8, 1), inASnap)
+	if f, _ := s.Facts(web(0, 0).Key); f.Seen.Ready != 6 {
+		t.Errorf("they count from version %d on, want 6", f.Seen.Ready)
 	}
 }

@@ -11,11 +11,8 @@ import (
 // was; only when it went is not known any more, and then the pods are asked.
 const mostGone = 4096
 
-// keepGone keeps a deleted source for when it comes back, if that would concern anybody.
+// keepGone keeps a deleted source for when it comes back.
 func (s *State) keepGone(src source) {
-	if !s.missed(src.Key) {
-		return
-	}
 	s.gone[src.Key] = src
 	if len(s.gone) <= mostGone {
 		return
@@ -31,33 +28,132 @@ func (s *State) keepGone(src source) {
 	})
 }
 
-// missed tells whether a workload refers to a source that is not there, or names it.
-func (s *State) missed(key reload.SourceKey) bool {
-	if len(s.index.bySource[key]) > 0 {
-		return true
-	}
-	for w := range s.index.patterned[key.Namespace] {
-		if known, ok := s.workloads[w]; ok && known.Policy.Names(key.Local()) {
-			return true
-		}
-	}
-	return false
+// asking is what a workload asks for, where each source of its namespace is tried on that.
+type asking struct {
+	policy     reload.Policy
+	references []reload.Reference
 }
 
-// forgetGone forgets deleted sources that concern nobody any more: whoever comes to use one that is made again has
-// never had what it was before.
-func (s *State) forgetGone(namespace string, l links) {
-	for _, key := range l.exact {
-		if gone := key.In(namespace); !s.missed(gone) {
-			delete(s.gone, gone)
+func (a *asking) covers(key reload.LocalKey) bool {
+	w := reload.Workload{References: a.references}
+	_, refers := w.Reference(key)
+	return refers || a.policy.Names(key)
+}
+
+// unlinked is a workload as it was before sources stopped to concern it, maybe.
+type unlinked struct {
+	asking
+	namespace string
+	links     links
+}
+
+// missed reports whether a workload refers to a source that is not there, or names it.
+func (s *State) missed(key reload.SourceKey) bool {
+	s.mu.RLock()
+	referred := len(s.index.bySource[key]) > 0
+	asking := s.asking(key.Namespace)
+	s.mu.RUnlock()
+	return referred || covered(asking, key)
+}
+
+// asking are the workloads of a namespace that each source is tried on. That is done without the lock.
+func (s *State) asking(namespace string) []asking {
+	all := make([]asking, 0, len(s.index.trying[namespace]))
+	for key := range s.index.trying[namespace] {
+		if w, ok := s.workloads[key]; ok {
+			all = append(all, asking{w.Policy, w.References})
 		}
 	}
-	if len(l.patterns) == 0 {
+	return all
+}
+
+func covered(by []asking, key reload.SourceKey) bool {
+	return slices.ContainsFunc(by, func(a asking) bool { return a.covers(key.Local()) })
+}
+
+// unlink takes a workload out of the index before it is changed or forgotten, and notes how it was for forgetGone.
+func (s *State) unlink(w *workload) {
+	s.index.unlink(w.Key, w.links)
+	if len(s.gone) > 0 {
+		s.unlinked = append(s.unlinked, unlinked{asking{w.Policy, w.References}, w.Key.Namespace, w.links})
+	}
+}
+
+// mostTries bounds how long it takes to find out who misses sources that are gone. Past it they are forgotten, as past
+// mostGone.
+const mostTries = 4096
+
+// forgetGone forgets deleted sources that concern nobody any more: whoever comes to use one that is made again has
+// never had what it was before. Callers do not hold the lock.
+func (s *State) forgetGone() {
+	lost, trying := s.lost()
+	tries := 0
+	maps.DeleteFunc(lost, func(key reload.SourceKey, l *lostSource) bool {
+		if !l.exactly && !covered(l.before, key) {
+			return true
+		}
+		tries += len(trying[key.Namespace])
+		return tries <= mostTries && covered(trying[key.Namespace], key)
+	})
+	if len(lost) == 0 {
 		return
 	}
-	for key := range s.gone {
-		if key.Namespace == namespace && !s.missed(key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, l := range lost {
+		if gone, ok := s.gone[key]; ok && gone.departure == l.departure && len(s.index.bySource[key]) == 0 {
 			delete(s.gone, key)
 		}
 	}
+}
+
+// lostSource is one that is gone and may have lost the last workload that it concerned.
+type lostSource struct {
+	departure *reload.Departure
+	// exactly tells that it concerned one that was changed or forgotten, and before are those of which that is to be found out.
+	exactly bool
+	before  []asking
+}
+
+// lost returns such sources, with the workloads that they may concern still.
+func (s *State) lost() (map[reload.SourceKey]*lostSource, map[string][]asking) {
+	s.mu.RLock()
+	nothing := len(s.unlinked) == 0
+	s.mu.RUnlock()
+	if nothing {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, trying := map[reload.SourceKey]*lostSource{}, map[string][]asking{}
+	of := func(key reload.SourceKey, gone source) *lostSource {
+		if all[key] == nil {
+			all[key] = &lostSource{departure: gone.departure}
+		}
+		return all[key]
+	}
+	for i := range s.unlinked {
+		u := &s.unlinked[i]
+		for _, local := range u.links.exact {
+			if gone, ok := s.gone[local.In(u.namespace)]; ok {
+				of(gone.Key, gone).exactly = true
+			}
+		}
+		if !u.links.tries {
+			continue
+		}
+		for key, gone := range s.gone {
+			if key.Namespace == u.namespace {
+				l := of(key, gone)
+				l.before = append(l.before, u.asking)
+			}
+		}
+	}
+	s.unlinked = nil
+	for key := range all {
+		if _, done := trying[key.Namespace]; !done {
+			trying[key.Namespace] = s.asking(key.Namespace)
+		}
+	}
+	return all, trying
 }

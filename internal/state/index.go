@@ -8,17 +8,27 @@ import (
 
 // links are the sources that may concern one workload, as far as its own object tells.
 type links struct {
-	// exact are those it refers to or names.
+	// exact are those it refers to or names, if they are few.
 	exact []reload.LocalKey
-	// patterns are the kinds of which it names some by an expression, so that any new one may concern it.
-	patterns []string
+	// tries tells that each source of the namespace may concern it: it names some by an expression, or too many.
+	tries bool
 }
+
+// mostExact bounds what one workload takes in the index, and how long it holds the lock while it is put there. One that
+// names more sources has what is needed to find them in its own lists, and few have.
+const mostExact = 64
 
 func linksOf(w *reload.Workload, autoReloadAll bool) links {
 	var l links
 	if !w.Policy.OptedIn(autoReloadAll) && w.LedgerText == "" {
 		// It stays known, but no event of a source has to look it up. One with a ledger was opted in once, and what
 		// the ledger says of sources that do not concern it any more has to go.
+		return l
+	}
+	names, patterns := w.Policy.CountNames()
+	l.tries = patterns
+	if len(w.References)+names > mostExact {
+		l.tries = true
 		return l
 	}
 	for _, ref := range w.References {
@@ -30,15 +40,25 @@ func linksOf(w *reload.Workload, autoReloadAll bool) links {
 				l.exact = append(l.exact, key)
 			}
 		}
-		for _, text := range w.Policy.Patterns(kind) {
-			l.patterns = append(l.patterns, kind.Type()+" "+text)
-		}
 	}
 	return l
 }
 
 func (l links) equal(other links) bool {
-	return slices.Equal(l.exact, other.exact) && slices.Equal(l.patterns, other.patterns)
+	return l.tries == other.tries && slices.Equal(l.exact, other.exact)
+}
+
+// relinked reports whether a workload may be concerned by other sources than before.
+func relinked(before, now *workload) bool {
+	switch {
+	case !before.links.equal(now.links):
+		return true
+	case !now.links.tries:
+		return false
+	default:
+		return !before.Policy.SameSources(now.Policy) ||
+			!slices.EqualFunc(before.References, now.References, func(a, b reload.Reference) bool { return a.Key == b.Key })
+	}
 }
 
 type keys map[reload.WorkloadKey]struct{}
@@ -46,17 +66,17 @@ type keys map[reload.WorkloadKey]struct{}
 // index finds workloads by source and sources by workload.
 type index struct {
 	bySource map[reload.SourceKey]keys
-	// patterned are, by namespace, the workloads that name sources by an expression.
-	patterned map[string]keys
-	// names are, by namespace, the sources that exist: what an expression is tried on.
-	names map[string]map[reload.LocalKey]struct{}
+	// trying are, by namespace, the workloads that each source may concern.
+	trying map[string]keys
+	// sources are, by namespace, those that exist: what these workloads try.
+	sources map[string]map[reload.LocalKey]*source
 }
 
 func newIndex() index {
 	return index{
-		bySource:  map[reload.SourceKey]keys{},
-		patterned: map[string]keys{},
-		names:     map[string]map[reload.LocalKey]struct{}{},
+		bySource: map[reload.SourceKey]keys{},
+		trying:   map[string]keys{},
+		sources:  map[string]map[reload.LocalKey]*source{},
 	}
 }
 
@@ -64,8 +84,8 @@ func (x *index) link(w reload.WorkloadKey, l links) {
 	for _, key := range l.exact {
 		add(x.bySource, key.In(w.Namespace), w)
 	}
-	if len(l.patterns) > 0 {
-		add(x.patterned, w.Namespace, w)
+	if l.tries {
+		add(x.trying, w.Namespace, w)
 	}
 }
 
@@ -73,14 +93,26 @@ func (x *index) unlink(w reload.WorkloadKey, l links) {
 	for _, key := range l.exact {
 		drop(x.bySource, key.In(w.Namespace), w)
 	}
-	if len(l.patterns) > 0 {
-		drop(x.patterned, w.Namespace, w)
+	if l.tries {
+		drop(x.trying, w.Namespace, w)
 	}
 }
 
-func (x *index) addSource(key reload.SourceKey) { add(x.names, key.Namespace, key.Local()) }
+func (x *index) addSource(src *source) {
+	of := x.sources[src.Key.Namespace]
+	if of == nil {
+		of = map[reload.LocalKey]*source{}
+		x.sources[src.Key.Namespace] = of
+	}
+	of[src.Key.Local()] = src
+}
 
-func (x *index) dropSource(key reload.SourceKey) { drop(x.names, key.Namespace, key.Local()) }
+func (x *index) dropSource(key reload.SourceKey) {
+	delete(x.sources[key.Namespace], key.Local())
+	if len(x.sources[key.Namespace]) == 0 {
+		delete(x.sources, key.Namespace)
+	}
+}
 
 // candidates are the workloads that a source may concern.
 func (x *index) candidates(key reload.SourceKey) []reload.WorkloadKey {
@@ -88,7 +120,7 @@ func (x *index) candidates(key reload.SourceKey) []reload.WorkloadKey {
 	for w := range x.bySource[key] {
 		found = append(found, w)
 	}
-	for w := range x.patterned[key.Namespace] {
+	for w := range x.trying[key.Namespace] {
 		if _, twice := x.bySource[key][w]; !twice {
 			found = append(found, w)
 		}
@@ -96,18 +128,30 @@ func (x *index) candidates(key reload.SourceKey) []reload.WorkloadKey {
 	return found
 }
 
-// sourcesFor are the sources that may concern a workload, whether they exist or not.
-func (x *index) sourcesFor(namespace string, l links) []reload.SourceKey {
-	var found []reload.SourceKey
-	for _, key := range l.exact {
-		found = append(found, key.In(namespace))
+// links reports whether a workload refers to a source or may name it.
+func (x *index) links(key reload.SourceKey, w reload.WorkloadKey) bool {
+	if _, exact := x.bySource[key][w]; exact {
+		return true
 	}
-	if len(l.patterns) > 0 {
-		for key := range x.names[namespace] {
-			if !slices.Contains(l.exact, key) {
-				found = append(found, key.In(namespace))
+	_, tries := x.trying[key.Namespace][w]
+	return tries
+}
+
+// sourcesFor are the sources that exist and may concern a workload.
+func (x *index) sourcesFor(w *workload) []gathered {
+	there := x.sources[w.Key.Namespace]
+	if !w.links.tries {
+		found := make([]gathered, 0, len(w.links.exact))
+		for _, key := range w.links.exact {
+			if src, ok := there[key]; ok {
+				found = append(found, gathered{src, w.left[key]})
 			}
 		}
+		return found
+	}
+	found := make([]gathered, 0, len(there))
+	for key, src := range there {
+		found = append(found, gathered{src, w.left[key]})
 	}
 	return found
 }

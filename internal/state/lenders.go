@@ -16,6 +16,7 @@ import (
 // PutBorrower stores a workload that has no pod template of its own, and returns those that have to be looked at because of
 // it.
 func (s *State) PutBorrower(w reload.Workload, live bool) []reload.WorkloadKey {
+	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.borrowers[w.Key]
@@ -46,6 +47,7 @@ func (s *State) Borrower(key reload.WorkloadKey) (reload.Workload, bool) {
 
 // DropBorrower forgets it, and returns the lender if that has to be looked at.
 func (s *State) DropBorrower(key reload.WorkloadKey) []reload.WorkloadKey {
+	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dropBorrower(key)
@@ -53,6 +55,7 @@ func (s *State) DropBorrower(key reload.WorkloadKey) []reload.WorkloadKey {
 
 // KeepBorrowers forgets those that a complete snapshot did not name, and returns the lenders that have to be looked at.
 func (s *State) KeepBorrowers(kind, namespace string, named map[types.NamespacedName]struct{}) []reload.WorkloadKey {
+	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var look []reload.WorkloadKey
@@ -94,6 +97,9 @@ func (s *State) lent(w reload.Workload) reload.Workload {
 		borrower := s.borrowers[key]
 		w.Pausable = false
 		w.Policy = borrower.Policy.Over(w.Policy)
+		if borrower.AskedAt.After(w.AskedAt) {
+			w.AskedAt = borrower.AskedAt
+		}
 		observed := borrower.Generation >= w.Generation
 		w.AtRest = w.AtRest && borrower.AtRest && observed
 		// It is their pods that are of the template: what is told is how far the one is that is not there yet.
@@ -124,7 +130,7 @@ func (s *State) ownOf(w *reload.Workload) *own {
 	if len(s.lenders[w.Key]) == 0 {
 		return nil
 	}
-	return &own{policy: w.Policy, atRest: w.AtRest, progress: w.Progress, pausable: w.Pausable}
+	return &own{policy: w.Policy, askedAt: w.AskedAt, atRest: w.AtRest, progress: w.Progress, pausable: w.Pausable}
 }
 
 // borrowed brings a lender up to what its borrowers are now, and tells whether it has to be looked at.
@@ -135,23 +141,20 @@ func (s *State) borrowed(key reload.WorkloadKey, version uint64, live bool) bool
 	}
 	itself := known.Workload
 	if known.own != nil {
-		itself.Policy, itself.AtRest, itself.Progress, itself.Pausable = known.own.policy, known.own.atRest, known.own.progress, known.own.pausable
+		itself.Policy, itself.AskedAt = known.own.policy, known.own.askedAt
+		itself.AtRest, itself.Progress, itself.Pausable = known.own.atRest, known.own.progress, known.own.pausable
 	}
 	known.own = s.ownOf(&itself)
 	w := s.lent(itself)
-	next := linksOf(&w, s.autoReloadAll)
-	differs := !known.Policy.Equal(w.Policy) || !known.links.equal(next)
+	next := *known
+	next.Workload, next.links = w, linksOf(&w, s.autoReloadAll)
+	linked := s.relink(known, &next)
+	differs := linked || !known.Policy.Equal(w.Policy)
 	rests := w.AtRest && !known.AtRest
-	before := known.links
-	if live && (!known.Policy.SameSources(w.Policy) || !known.links.equal(next)) {
-		known.seen.Policy = version
+	if live && (linked || w.Policy.Widens(known.Policy, s.autoReloadAll)) {
+		known.seen.Widen(version, known.Policy)
 	}
-	s.index.unlink(key, before)
-	s.index.link(key, next)
-	known.Workload, known.links = w, next
-	if !before.equal(next) {
-		s.forgetGone(key.Namespace, before)
-	}
+	known.Workload, known.links = next.Workload, next.links
 	if w.AtRest && !w.Unobserved {
 		known.seen.Recent, known.seen.Whole = []reload.Digest{known.revision}, true
 	}

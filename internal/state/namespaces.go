@@ -1,6 +1,10 @@
 package state
 
-import "github.com/reroll-dev/reroll/internal/reload"
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
 
 // PutNamespace keeps whether a namespace is being deleted.
 func (s *State) PutNamespace(name string, terminating bool) {
@@ -29,18 +33,22 @@ func (s *State) KeepNamespaces(exists func(name string) bool) {
 	}
 }
 
-// SelectNamespace keeps whether a namespace is selected, and returns its workloads if it was not before and is now.
-func (s *State) SelectNamespace(name string, selected bool) []reload.WorkloadKey {
+// selection is since when a namespace is selected, as far as that shows.
+type selection struct {
+	// version is the one in which it was seen to be, 0 if it was before; at is the newest time of a manager of its labels.
+	version uint64
+	at      time.Time
+}
+
+// SelectNamespace keeps that a namespace is selected, and returns its workloads if it was not before. Version is 0 for one that
+// was selected before anybody watched. Labelled is when its labels were last written, at the latest.
+func (s *State) SelectNamespace(name string, version uint64, labelled time.Time) []reload.WorkloadKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !selected {
-		delete(s.selected, name)
-		return nil
-	}
 	if _, before := s.selected[name]; before {
 		return nil
 	}
-	s.selected[name] = struct{}{}
+	s.selected[name] = selection{version, labelled}
 	var found []reload.WorkloadKey
 	for key := range s.workloads {
 		if key.Namespace == name {
@@ -48,6 +56,13 @@ func (s *State) SelectNamespace(name string, selected bool) []reload.WorkloadKey
 		}
 	}
 	return found
+}
+
+// DeselectNamespace keeps that a namespace is not selected.
+func (s *State) DeselectNamespace(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.selected, name)
 }
 
 // Selected tells whether a namespace is selected. One that was never put is not.

@@ -2,6 +2,7 @@ package state
 
 import (
 	"testing"
+	"time"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 )
@@ -13,17 +14,21 @@ func TestWorkloadsOfANamespaceThatIsSelectedAreNamedOnce(t *testing.T) {
 	if s.Selected("shop") {
 		t.Error("one that was never put is selected")
 	}
-	if got := s.SelectNamespace("elsewhere", true); len(got) != 0 {
+	if got := s.SelectNamespace("elsewhere", 5, time.Unix(50, 0)); len(got) != 0 {
 		t.Errorf("of another: %v", got)
 	}
-	if got := s.SelectNamespace("shop", false); len(got) != 0 || s.Selected("shop") {
-		t.Errorf("not selected: %v", got)
+	s.DeselectNamespace("shop")
+	if s.Selected("shop") {
+		t.Error("not selected, and it counts as selected")
 	}
-	if got := s.SelectNamespace("shop", true); len(got) != 1 || got[0] != w.Key || !s.Selected("shop") {
+	if got := s.SelectNamespace("shop", 7, time.Unix(70, 0)); len(got) != 1 || got[0] != w.Key || !s.Selected("shop") {
 		t.Errorf("selected: %v", got)
 	}
-	if got := s.SelectNamespace("shop", true); len(got) != 0 {
+	if got := s.SelectNamespace("shop", 9, time.Unix(90, 0)); len(got) != 0 {
 		t.Errorf("selected as before: %v", got)
+	}
+	if f, _ := s.Facts(w.Key); f.Seen.Policy != 7 || !f.SelectedAt.Equal(time.Unix(70, 0)) {
+		t.Errorf("its workloads ask for something since version %d and %v, want 7 and the time of then", f.Seen.Policy, f.SelectedAt)
 	}
 	if n, _ := s.Counts(true); n != 1 {
 		t.Errorf("%d workloads counted", n)

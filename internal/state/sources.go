@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -26,7 +27,7 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	defer s.mu.Unlock()
 	version := VersionOf(src.ResourceVersion)
 	s.newest = max(s.newest, version)
-	known, ok := s.sources[src.Key]
+	known, ok := s.known(src.Key)
 	gone, back := s.gone[src.Key]
 	if back = back && !ok && live; back {
 		known, ok = gone, true // created again is changed, or not, like any other
@@ -51,6 +52,9 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 		next.seen.Edited = ok && (differs || known.seen.Edited)
 		if !differs {
 			next.seen.Content = known.seen.Content
+			if ok && !back && known.seen.Content == 0 {
+				next.seen.Bound = cmp.Or(known.seen.Bound, known.seen.Version)
+			}
 		}
 		if ok && known.Annotations == src.Annotations {
 			next.seen.Annotations = known.seen.Annotations
@@ -67,18 +71,45 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	if ok && !differs {
 		next.changed = known.changed
 	}
-	s.sources[src.Key] = next
-	s.index.addSource(src.Key)
-	// What was written while nobody watched may have come and gone.
-	left := ok && (differs || !live && src.DataTime.After(known.DataTime))
+	s.sources[src.Key] = &next
+	s.index.addSource(&next)
+	// What was edited while nobody watched may have come and gone. A label is written as well, and is nothing that comes and goes.
+	left := ok && (differs || !live && src.EditedAt > known.EditedAt)
 	if !back && !differs && !left && known.Annotations == src.Annotations {
 		return nil
 	}
 	concerned := s.index.candidates(src.Key)
-	if left {
+	switch {
+	case left:
 		s.noteLeft(concerned, next, known, live)
+	case !ok:
+		s.noteMade(concerned, next, known, live)
 	}
 	return concerned
+}
+
+// noteMade tells workloads that were compared while a source did not exist that it does, or that it was recreated unseen: a pod
+// that waited for it starts with what it was created with, and not with what it becomes next.
+func (s *State) noteMade(concerned []reload.WorkloadKey, now, before source, live bool) {
+	key := now.Key.Local()
+	for _, concern := range concerned {
+		w := s.workloads[concern]
+		if _, noted := w.left[key]; noted || !w.compared {
+			continue
+		}
+		left := reload.Left{Made: true, Noted: true}
+		switch {
+		case live:
+			left.Version, left.Time = now.seen.Version, now.DataTime
+		case before.seen.Version != 0:
+			left.Version = before.seen.Version + 1
+		case w.seen.ComparedAt == 0:
+			continue // another instance has compared it, with what had not arrived here yet
+		default:
+			left.Version = w.seen.ComparedAt + 1
+		}
+		w.leave(key, left)
+	}
 }
 
 // noteLeft tells workloads that a source has had another content than before. Only the first time counts until they are
@@ -107,16 +138,25 @@ func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before source, liv
 func (s *State) Source(key reload.SourceKey) (reload.Source, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	src, ok := s.sources[key]
+	src, ok := s.known(key)
 	return src.Source, ok
+}
+
+func (s *State) known(key reload.SourceKey) (source, bool) {
+	src, ok := s.sources[key]
+	if !ok {
+		return source{}, false
+	}
+	return *src, true
 }
 
 // DeleteSource forgets a source that was seen to be deleted, and returns the workloads that it may have concerned.
 func (s *State) DeleteSource(key reload.SourceKey, departure reload.Departure) []reload.WorkloadKey {
+	missed := s.missed(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	concerned := s.index.candidates(key)
-	if known, ok := s.sources[key]; ok {
+	if known, ok := s.known(key); ok && missed {
 		known.departure = &departure
 		s.keepGone(known)
 	}

@@ -14,11 +14,13 @@ type State struct {
 	autoReloadAll bool
 
 	mu      sync.RWMutex
-	sources map[reload.SourceKey]source
+	sources map[reload.SourceKey]*source
 	// newest is the newest version that a source has come in.
 	newest uint64
 	// gone are sources that were deleted, for when they come back.
-	gone      map[reload.SourceKey]source
+	gone map[reload.SourceKey]source
+	// unlinked are workloads as they were before sources that are gone stopped to concern them, maybe.
+	unlinked  []unlinked
 	workloads map[reload.WorkloadKey]*workload
 	// borrowers are workloads whose template another one lends, and lenders those that do.
 	borrowers map[reload.WorkloadKey]reload.Workload
@@ -29,7 +31,7 @@ type State struct {
 	// terminating are the namespaces that are being deleted.
 	terminating map[string]struct{}
 	// selected are the namespaces that a selector has found, where there is one.
-	selected map[string]struct{}
+	selected map[string]selection
 }
 
 // New returns an empty one.
@@ -37,47 +39,66 @@ func New(autoReloadAll bool) *State {
 	return &State{
 		autoReloadAll: autoReloadAll,
 		gone:          map[reload.SourceKey]source{},
-		sources:       map[reload.SourceKey]source{},
+		sources:       map[reload.SourceKey]*source{},
 		workloads:     map[reload.WorkloadKey]*workload{},
 		borrowers:     map[reload.WorkloadKey]reload.Workload{},
 		lenders:       map[reload.WorkloadKey]keys{},
 		children:      map[reload.WorkloadKey]keys{},
 		index:         newIndex(),
 		terminating:   map[string]struct{}{},
-		selected:      map[string]struct{}{},
+		selected:      map[string]selection{},
 	}
 }
 
-// Facts returns a workload with the sources that concern it now.
+// Facts returns a workload with the sources that concern it now. Which of those of its namespace do is found out without the
+// lock: users choose how many there are, and what they are compared with.
 func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
+	f, found, ok := s.gather(key)
+	if !ok {
+		return reload.Facts{}, false
+	}
+	for _, it := range found {
+		src := it.source
+		if src.Annotations.Unselected {
+			f.Unselected = append(f.Unselected, src.Key.Local()) // what the ledger says of it stays
+			continue
+		}
+		verdict := f.Workload.Judge(src.Key, src.Annotations, s.autoReloadAll)
+		if !verdict.Concerned {
+			f.Spared = append(f.Spared, src.Key.Local())
+			continue
+		}
+		reference, _ := f.Workload.Reference(src.Key.Local())
+		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Left: it.left, Verdict: verdict, Uses: reference.Uses})
+	}
+	slices.SortFunc(f.Concerns, reload.CompareConcerns)
+	return f, true
+}
+
+// gathered is a source that may concern a workload. Sources are never changed, but replaced.
+type gathered struct {
+	*source
+	left reload.Left
+}
+
+// gather copies what Facts are made of.
+func (s *State) gather(key reload.WorkloadKey) (reload.Facts, []gathered, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	w, ok := s.workloads[key]
 	if !ok {
-		return reload.Facts{}, false
+		return reload.Facts{}, nil, false
 	}
 	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, AutoReloadAll: s.autoReloadAll}
-	f.Seen.Compared, f.Version = w.compared, max(s.newest, VersionOf(w.ResourceVersion))
-	for _, srcKey := range s.index.sourcesFor(key.Namespace, w.links) {
-		src, ok := s.sources[srcKey]
-		if !ok {
-			continue
+	if in, selected := s.selected[key.Namespace]; selected {
+		f.SelectedAt = in.at
+		if in.version > f.Seen.Policy {
+			f.Seen.Policy, f.Seen.Earlier = in.version, nil
 		}
-		if src.Annotations.Unselected {
-			f.Unselected = append(f.Unselected, srcKey.Local()) // what the ledger says of it stays
-			continue
-		}
-		verdict := w.Judge(srcKey, src.Annotations, s.autoReloadAll)
-		if !verdict.Concerned {
-			f.Spared = append(f.Spared, srcKey.Local())
-			continue
-		}
-		reference, _ := w.Reference(srcKey.Local())
-		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Left: w.left[srcKey.Local()], Verdict: verdict, Uses: reference.Uses})
 	}
+	f.Seen.Compared, f.Version = w.compared, max(s.newest, VersionOf(w.ResourceVersion))
 	f.Gone = s.departures(key.Namespace, w.links)
-	slices.SortFunc(f.Concerns, reload.CompareConcerns)
-	return f, true
+	return f, s.index.sourcesFor(w), true
 }
 
 // departures are the sources a workload may have been concerned by and that were seen to be deleted.
@@ -96,7 +117,7 @@ func (s *State) departures(namespace string, l links) map[reload.LocalKey]reload
 			note(src.Key, src)
 		}
 	}
-	if len(l.patterns) > 0 {
+	if l.tries {
 		for key, src := range s.gone {
 			if key.Namespace == namespace {
 				note(key, src)

@@ -115,8 +115,8 @@ func TestTheIndexForgetsWhatALaterVersionDoesNotReferTo(t *testing.T) {
 	if got := s.PutSource(configMap("other", "one", 4), live); len(got) != 0 {
 		t.Errorf("wakes the deleted %v", got)
 	}
-	if len(s.index.bySource) != 0 || len(s.index.patterned) != 0 {
-		t.Errorf("the index still holds %v %v", s.index.bySource, s.index.patterned)
+	if len(s.index.bySource) != 0 || len(s.index.trying) != 0 {
+		t.Errorf("the index still holds %v %v", s.index.bySource, s.index.trying)
 	}
 }
 
@@ -179,6 +179,13 @@ func TestWhatIsSeenOfASource(t *testing.T) {
 				s.PutSource(configMap("cm", "two", 8), inASnap)
 			},
 			reload.SourceSeen{Content: 8, Created: 8, Annotations: 8, Version: 8}},
+		"a label was seen to change, and its content is older than that": {
+			func(s *State) {
+				s.PutSource(configMap("cm", "one", 7), inASnap)
+				s.PutSource(configMap("cm", "one", 8), live)
+				s.PutSource(configMap("cm", "one", 9), live)
+			},
+			reload.SourceSeen{Version: 9, Bound: 7}},
 		"it was made again as it was": {
 			func(s *State) {
 				s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
@@ -241,7 +248,7 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 			s := New(false)
 			tc.puts(s)
 			f, _ := s.Facts(key)
-			f.Seen.Recent, f.Seen.Whole = nil, false
+			f.Seen.Recent, f.Seen.Whole, f.Seen.Earlier = nil, false, nil
 			if !reflect.DeepEqual(f.Seen, tc.want) {
 				t.Errorf("got %+v, want %+v", f.Seen, tc.want)
 			}

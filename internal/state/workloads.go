@@ -2,7 +2,9 @@ package state
 
 import (
 	"maps"
+	"math"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,6 +33,7 @@ type workload struct {
 
 type own struct {
 	policy   reload.Policy
+	askedAt  time.Time
 	atRest   bool
 	progress reload.Progress
 	pausable bool
@@ -50,18 +53,22 @@ const maxRecent = 128
 // depends on. Live is an event of a watch that has missed nothing since the last complete snapshot, or the answer to a
 // write of ours.
 func (s *State) PutWorkload(w reload.Workload, live bool) bool {
+	defer s.forgetGone()
+	revision := w.Revision()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.putWorkload(w, live)
+	return s.putWorkload(w, revision, live)
 }
 
 // PutAnswer stores what a write of ours was answered with. It is live, and it brings nothing back: the watch may have told
 // meanwhile that the workload was deleted, and would not tell again.
 func (s *State) PutAnswer(w reload.Workload) {
+	defer s.forgetGone()
+	revision := w.Revision()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {
-		s.putWorkload(w, true)
+		s.putWorkload(w, revision, true)
 		now := s.workloads[w.Key]
 		now.answered = max(now.answered, VersionOf(w.ResourceVersion))
 	}
@@ -86,14 +93,13 @@ func (s *State) GoneBack(key reload.WorkloadKey) {
 	}
 }
 
-func (s *State) putWorkload(w reload.Workload, live bool) bool {
+func (s *State) putWorkload(w reload.Workload, revision reload.Digest, live bool) bool {
 	version := VersionOf(w.ResourceVersion)
 	known, ok := s.workloads[w.Key]
 	same := ok && known.UID == w.UID
 	if same && overtaken(version, VersionOf(known.ResourceVersion), live) {
 		return false
 	}
-	revision := w.Revision()
 	itself := s.ownOf(&w)
 	w = s.lent(w)
 	next := &workload{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
@@ -122,15 +128,21 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 		next.seen.Recent, next.seen.Whole = []reload.Digest{revision}, true
 	default:
 		next.seen = known.seen
-		if known.revision != revision {
+		switch {
+		case known.revision != revision:
 			next.changeTemplate(revision, version)
+		case known.Runs.Resumes(w.Runs):
+			next.seen.Template = version // no pod of it has read anything before
 		}
-		if !known.Policy.SameSources(w.Policy) {
-			next.seen.Policy = version
+		if w.Policy.Widens(known.Policy, s.autoReloadAll) {
+			next.seen.Widen(version, known.Policy)
 		}
 	}
 	if same {
-		next.seen.ComparedAt = known.seen.ComparedAt
+		next.seen.ComparedAt, next.seen.Ready = known.seen.ComparedAt, known.seen.Ready
+	}
+	if next.seen.Ready == 0 && w.Progress.Observed && w.Progress.Available > 0 {
+		next.seen.Ready = version
 	}
 	switch {
 	case w.AtRest && (!same || !w.Unobserved):
@@ -141,22 +153,31 @@ func (s *State) putWorkload(w reload.Workload, live bool) bool {
 		next.mayHave(revision)
 	}
 	if ok {
-		s.index.unlink(w.Key, known.links)
 		s.orphan(&known.Workload)
 	}
-	s.index.link(w.Key, next.links)
+	linked := s.relink(known, next)
 	if w.Parent != nil {
 		add(s.children, w.Parent.Key, w.Key)
 	}
 	s.workloads[w.Key] = next
-	if ok && !known.links.equal(next.links) {
-		s.forgetGone(w.Key.Namespace, known.links)
-	}
 	cameBack := next.seen.Returned && same && known.revision != revision
 	byReloader := same && !known.Marks.ByReloader.Equal(w.Marks.ByReloader) // who else rolls it is to be told
 	restarted := same && known.Marks.RestartAt != w.Marks.RestartAt         // which no revision shows
 	runs := same && !known.Runs.Equal(w.Runs)
-	return !same || cameBack || byReloader || restarted || runs || known.LedgerText != w.LedgerText || !known.Policy.Equal(w.Policy) || !known.links.equal(next.links)
+	return !same || cameBack || byReloader || restarted || runs || known.LedgerText != w.LedgerText || linked || !known.Policy.Equal(w.Policy)
+}
+
+// relink brings the index up to what a workload asks for now, and reports whether that may be other sources than before. Most
+// events change nothing of it.
+func (s *State) relink(known, next *workload) bool {
+	if known != nil && !relinked(known, next) {
+		return false
+	}
+	if known != nil {
+		s.unlink(known)
+	}
+	s.index.link(next.Key, next.links)
+	return true
 }
 
 // changeTemplate notes that the pod template is another one from a version on.
@@ -179,22 +200,24 @@ func (w *workload) mayHave(revision reload.Digest) {
 // Compared notes that a workload was compared with what the facts say of its sources, and that its pods have that or get
 // it with what was written.
 func (s *State) Compared(f *reload.Facts) {
+	versions, revision, marks := versionsOf(f), f.Workload.Revision(), f.Workload.MarksDigest()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.workloads[f.Workload.Key]
 	if !ok || known.UID != f.Workload.UID {
 		return
 	}
-	known.compare(s, versionsOf(f))
-	known.seen.ComparedAt = f.Version
-	if f.Pods != nil && known.revision == f.Workload.Revision() {
-		known.seen.Returned, known.seen.Trusted = false, f.Workload.MarksDigest()
+	known.compare(s, versions)
+	known.seen.ComparedAt, known.seen.Earlier = f.Version, nil
+	if f.Pods != nil && known.revision == revision {
+		known.seen.Returned, known.seen.Trusted = false, marks
 	}
 }
 
 // Sending notes the ledger of a write that is about to begin. It returns what is to be called if that was refused: the one before
 // may have been written then, and nothing was heard of it yet.
 func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
+	versions := versionsOf(f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key, uid := f.Workload.Key, f.Workload.UID
@@ -203,7 +226,7 @@ func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 		return func() {}
 	}
 	before := known.sending
-	known.sending = sending{text: ledger, versions: versionsOf(f)}
+	known.sending = sending{text: ledger, versions: versions}
 	known.seen.ComparedAt = f.Version // whether the write takes effect or not
 	return func() {
 		s.mu.Lock()
@@ -214,19 +237,32 @@ func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 	}
 }
 
+// versionsOf are the versions of the sources that exist. Those that do not concern the workload have the highest: nothing that
+// they were counts.
 func versionsOf(f *reload.Facts) map[reload.LocalKey]uint64 {
-	versions := make(map[reload.LocalKey]uint64, len(f.Concerns))
+	versions := make(map[reload.LocalKey]uint64, len(f.Concerns)+len(f.Spared))
 	for _, c := range f.Concerns {
 		versions[c.Source.Key.Local()] = c.Seen.Version
+	}
+	for _, key := range f.Spared {
+		versions[key] = math.MaxUint64
 	}
 	return versions
 }
 
 // compare forgets what left before the versions that the workload was compared with. What changed since then, changed
-// at some time after them.
+// at some time after them. Nothing is known yet of a source that did not exist then.
 func (w *workload) compare(s *State, versions map[reload.LocalKey]uint64) {
 	w.compared = true
 	left := s.leftUnselected(w)
+	for key, before := range w.left {
+		if _, compared := versions[key]; !compared && s.index.links(key.In(w.Key.Namespace), w.Key) {
+			if left == nil {
+				left = map[reload.LocalKey]reload.Left{}
+			}
+			left[key] = before
+		}
+	}
 	for key, version := range versions {
 		now, ok := s.sources[key.In(w.Key.Namespace)]
 		if !ok || now.changed <= version {
@@ -275,6 +311,7 @@ func (s *State) Remember(w *reload.Workload, ledger string) {
 
 // DeleteWorkload forgets a workload.
 func (s *State) DeleteWorkload(key reload.WorkloadKey) {
+	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dropWorkload(key)
@@ -283,6 +320,7 @@ func (s *State) DeleteWorkload(key reload.WorkloadKey) {
 // KeepWorkloads forgets the workloads of a kind, in one namespace or in all, that a complete snapshot did not name, and
 // returns them.
 func (s *State) KeepWorkloads(kind, namespace string, named map[types.NamespacedName]struct{}) (gone []reload.WorkloadKey) {
+	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.workloads {
@@ -299,9 +337,8 @@ func (s *State) KeepWorkloads(kind, namespace string, named map[types.Namespaced
 
 func (s *State) dropWorkload(key reload.WorkloadKey) {
 	if known, ok := s.workloads[key]; ok {
-		s.index.unlink(key, known.links)
+		s.unlink(known)
 		s.orphan(&known.Workload)
 		delete(s.workloads, key)
-		s.forgetGone(key.Namespace, known.links)
 	}
 }

@@ -8,10 +8,21 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// policies renders for a cluster that has the API of admission policies, or has not.
+// policies renders for a cluster that has the API of admission policies, or has not, and returns those about the controller.
 func policies(t *testing.T, values string, served bool) (found []admissionv1.ValidatingAdmissionPolicy, bound []admissionv1.ValidatingAdmissionPolicyBinding) {
+	t.Helper()
+	found, bound = allPolicies(t, values, served)
+	found = slices.DeleteFunc(found, func(p admissionv1.ValidatingAdmissionPolicy) bool { return strings.Contains(p.Name, harness.OwnJobs) })
+	return found, slices.DeleteFunc(bound, func(b admissionv1.ValidatingAdmissionPolicyBinding) bool {
+		return strings.Contains(b.Name, harness.OwnJobs)
+	})
+}
+
+func allPolicies(t *testing.T, values string, served bool) (found []admissionv1.ValidatingAdmissionPolicy, bound []admissionv1.ValidatingAdmissionPolicyBinding) {
 	t.Helper()
 	args := []string{"template", release, chart, "--namespace", namespace, "--kube-version", oldestCluster}
 	if served {
@@ -74,6 +85,58 @@ func TestTheAdmissionPolicyIsThereWhereItCanBe(t *testing.T) {
 			}
 			if bound[0].Spec.PolicyName != found[0].Name || bound[0].Spec.ValidationActions[0] != admissionv1.Deny {
 				t.Errorf("the binding is %+v", bound[0].Spec)
+			}
+		})
+	}
+}
+
+// Another installation may create such Jobs where this one does not work.
+func TestThePolicyAboutTheJobsOfOthersIsThereWhereNobodyElseCreatesThem(t *testing.T) {
+	for about, tc := range map[string]struct {
+		values string
+		served bool
+		want   string
+	}{
+		"everywhere":                        {"", true, "everywhere"},
+		"where the API has none":            {"", false, ""},
+		"switched off":                      {"reloader: {admissionPolicy: {enabled: false}}", true, ""},
+		"not where some are selected":       {"reloader: {namespaceSelector: team=a}", true, ""},
+		"not where some are ignored":        {"reloader: {ignoreNamespaces: 'a, b'}", true, "NotIn a b"},
+		"in the namespaces that are listed": {"reloader: {namespaces: [a, b], admissionPolicy: {enabled: true}}", true, "In a b ops"},
+		"in its own namespace":              {"reloader: {watchGlobally: false, admissionPolicy: {enabled: true}}", true, "In ops"},
+		"for CronJobs alone":                {"reloader: {ignoreJobs: true}", true, "everywhere"},
+		"not where no Job is made":          {"reloader: {ignoreJobs: true, ignoreCronJobs: true}", true, ""},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			found, bound := allPolicies(t, tc.values, tc.served)
+			i := slices.IndexFunc(found, func(p admissionv1.ValidatingAdmissionPolicy) bool {
+				return p.Name == "prod-reroll"+harness.OwnJobs+"ops"
+			})
+			j := slices.IndexFunc(bound, func(b admissionv1.ValidatingAdmissionPolicyBinding) bool {
+				return b.Name == "prod-reroll"+harness.OwnJobs+"ops"
+			})
+			if tc.want == "" {
+				if i >= 0 || j >= 0 {
+					t.Error("it is there")
+				}
+				return
+			}
+			if i < 0 || j < 0 {
+				t.Fatalf("it is not there: %v, %v", found, bound)
+			}
+			got := "everywhere"
+			if in := bound[j].Spec.MatchResources; in != nil {
+				by := in.NamespaceSelector.MatchExpressions[0]
+				got = string(by.Operator) + " " + strings.Join(by.Values, " ")
+			}
+			condition := found[i].Spec.MatchConditions[0].Expression
+			if got != tc.want || bound[j].Spec.PolicyName != found[i].Name || condition != `request.userInfo.username != "system:serviceaccount:ops:prod-reroll"` {
+				t.Errorf("it holds %s, want %s; unless %s", got, tc.want, condition)
+			}
+			// A mistake in it must not keep anybody from creating Jobs.
+			if *found[i].Spec.FailurePolicy != admissionv1.Ignore {
+				t.Errorf("a failure means %s", *found[i].Spec.FailurePolicy)
 			}
 		})
 	}

@@ -227,6 +227,8 @@ func attempts(namespace string) map[string]attempt {
 		"jobs/a copy of another name":       {group: batch, resource: "jobs", name: "load", object: jobOf("load", copied), refused: notThatJob},
 		"jobs/a copy that runs at once":     {group: batch, resource: "jobs", name: "load-abcdef0123", object: strings.Replace(jobOf("load-abcdef0123", copied), "suspend: true, ", "", 1), refused: notThatJob},
 		"jobs/a copy that is noted":         {group: batch, resource: "jobs", name: "copy-0123456789", patch: op("add", "/metadata/annotations/reroll.dev~1deletes", `"u-1"`)},
+		"jobs/a copy that is signed":        {group: batch, resource: "jobs", name: "copy-0123456789", patch: op("add", "/metadata/annotations/reroll.dev~1signed", `"0"`)},
+		"jobs/one of others that is signed": {group: batch, resource: "jobs", name: "theirs", patch: op("add", "/metadata/annotations/reroll.dev~1signed", `"0"`), refused: notWithAJob},
 		"jobs/one of others that is noted":  {group: batch, resource: "jobs", name: "theirs", patch: op("add", "/metadata/annotations/reroll.dev~1deletes", `"u-1"`), refused: notWithAJob},
 		"jobs/one in the place of another":  {group: batch, resource: "jobs", name: "load", object: jobOf("load", held)},
 		"jobs/one that runs there at once":  {group: batch, resource: "jobs", name: "load", object: strings.Replace(jobOf("load", held), "suspend: true, ", "", 1), refused: notThatJob},

@@ -32,7 +32,9 @@ func policedBy(t *testing.T, on *stage.Stage, policy func() (string, error)) *pl
 	t.Helper()
 	return newPlaceOn(t, on, func(m *harness.Manifest) error {
 		path, err := policy()
-		return errors.Join(err, m.Guard(path))
+		err = errors.Join(err, m.Guard(path))
+		m.UnguardJobs() // what is tried here has to be refused to the controller alone
+		return err
 	})
 }
 
@@ -85,6 +87,7 @@ func TestTheAdmissionPolicy(t *testing.T) {
 	on := stage.OfTest(t, shared.Binary)
 	t.Run("lets nothing pass but marks", func(t *testing.T) { letsNothingPassButMarks(t, on) })
 	t.Run("lets nothing pass but marks on custom kinds", func(t *testing.T) { letsNothingPassOnCustomKinds(t, on) })
+	t.Run("lets nobody else write what Reroll writes on Jobs", func(t *testing.T) { letsNobodyElseWriteOnJobs(t, on) })
 	t.Run("lets the mark of a large workload pass", func(t *testing.T) { letsTheMarkOfALargeWorkloadPass(t, on) })
 	for _, strategy := range []string{"env-vars", "annotations"} {
 		t.Run("the controller lives with it/"+strategy, func(t *testing.T) { controllerLivesWithIt(t, on, strategy) })
@@ -137,6 +140,80 @@ func (p *place) tryAll(tried map[string]attempt) {
 				t.Errorf("it was refused by %v; want the policy to say: %s", err, a.refused)
 			}
 		})
+	}
+}
+
+// Whatever their rights are: who may do everything is tried.
+func letsNobodyElseWriteOnJobs(t *testing.T, on *stage.Stage) {
+	t.Helper()
+	p := newPlaceOn(t, on, func(m *harness.Manifest) error {
+		path, err := harness.ShippedPolicy()
+		return errors.Join(err, m.Guard(path))
+	})
+	p.grant(everything())
+	admin, err := dynamic.NewForConfig(p.on.Cluster.Config())
+	p.must(err)
+	controller, err := dynamic.NewForConfig(p.ns.As(account))
+	p.must(err)
+	create := func(name, metadata string) attempt {
+		return attempt{group: "batch", resource: "jobs", name: name, object: jobOf(name, metadata)}
+	}
+	p.must(harness.Await(p.ctx, "the policy to hold", func(context.Context) error {
+		if err := p.try(admin, create("load-0123456789", copied)); !apierrors.IsForbidden(err) {
+			return fmt.Errorf("a copy that somebody else creates meets %w", cmp.Or(err, errors.New("nothing")))
+		}
+		return nil
+	}))
+	// One of the controller's, as it stands for a moment, and one of a user's.
+	jobs := controller.Resource(schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}).Namespace(p.ns.Name)
+	own := &unstructured.Unstructured{}
+	p.must(yaml.Unmarshal([]byte(jobOf("own-0123456789", `{annotations: {reroll.dev/replaces: "{}", reroll.dev/signed: "0123"}}`)), &own.Object))
+	_, err = jobs.Create(p.ctx, own, metav1.CreateOptions{})
+	p.must(err)
+	p.must(p.ns.Apply(p.ctx, jobOf("theirs", "{annotations: {note: theirs}}")))
+	patch := func(name, patch string) attempt {
+		return attempt{group: "batch", resource: "jobs", name: name, patch: patch}
+	}
+	const annotation, run = "/metadata/annotations/reroll.dev~1", "/metadata/labels/reroll.dev~1run"
+	for about, a := range map[string]attempt{
+		"a copy":                   create("load-0123456789", copied),
+		"a held one":               create("load", held),
+		"a run":                    create("load-0123456789", ""),
+		"a note of a deletion":     patch("theirs", op("add", annotation+"deletes", `"u-1"`)),
+		"what holds one":           patch("theirs", op("add", annotation+"held", `"true"`)),
+		"what makes one a copy":    patch("theirs", op("add", annotation+"replaces", `"{}"`)),
+		"what makes one a run":     patch("theirs", `[{"op": "add", "path": "/metadata/labels", "value": {}}, `+op("add", run, `"1"`)[1:]),
+		"another copy":             patch("own-0123456789", op("replace", annotation+"replaces", `"[]"`)),
+		"another signature":        patch("own-0123456789", op("replace", annotation+"signed", `"4567"`)),
+		"a note on one of its own": patch("own-0123456789", op("add", annotation+"deletes", `"u-1"`)),
+	} {
+		if err := p.try(admin, a); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "Only Reroll may write reroll.dev/") {
+			t.Errorf("%s: it meets %v", about, err)
+		}
+	}
+	for about, a := range map[string]attempt{
+		"a Job":                     create("more", "{annotations: {note: theirs}}"),
+		"a Job with a ledger":       create("more", `{annotations: {reroll.dev/ledger: "{}", reroll.dev/settle: 1s}}`),
+		"a label":                   patch("own-0123456789", op("add", "/metadata/labels", `{"team": "a"}`)),
+		"a finalizer":               patch("own-0123456789", op("add", "/metadata/finalizers", `["example.org/keep"]`)),
+		"suspend":                   patch("own-0123456789", op("replace", "/spec/suspend", "false")),
+		"what was there, taken":     patch("own-0123456789", op("remove", annotation+"replaces", "")),
+		"an annotation of a Job":    patch("theirs", op("add", "/metadata/annotations/more", `"x"`)),
+		"a Job of the controller's": {group: "batch", resource: "jobs", name: "own-0123456789"},
+	} {
+		if err := p.try(admin, a); err != nil {
+			t.Errorf("%s: it meets %v", about, err)
+		}
+	}
+	for about, a := range map[string]attempt{
+		"a copy":           create("load-0123456789", copied),
+		"a held one":       create("load", held),
+		"a signature":      patch("own-0123456789", op("replace", annotation+"signed", `"4567"`)),
+		"a deletion noted": patch("own-0123456789", op("add", annotation+"deletes", `"u-1"`)),
+	} {
+		if err := p.try(controller, a); err != nil {
+			t.Errorf("the controller itself, %s: it meets %v", about, err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/reroll-dev/reroll/test/harness"
 )
@@ -142,10 +143,33 @@ func apply(ctx context.Context, s *step) error {
 	if err := s.changing(1, 1); err != nil {
 		return err
 	}
-	if err := s.ns.Apply(ctx, s.ts.ReadFile(s.args[0])); err != nil {
+	text, err := withUIDs(ctx, s, s.ts.ReadFile(s.args[0]))
+	if err == nil {
+		err = s.ns.Apply(ctx, text)
+	}
+	if err != nil {
 		return fmt.Errorf("apply %s: %w", s.args[0], err)
 	}
 	return nil
+}
+
+// withUIDs puts the uid of an object in the place of each ${UID KIND/NAME}.
+func withUIDs(ctx context.Context, s *step, text string) (string, error) {
+	var failed error
+	text = regexp.MustCompile(`\$\{UID ([^ }]+)\}`).ReplaceAllStringFunc(text, func(found string) string {
+		ref, err := harness.ParseRef(strings.TrimSuffix(strings.TrimPrefix(found, "${UID "), "}"))
+		if err != nil {
+			failed = err
+			return found
+		}
+		obj, err := s.ns.Get(ctx, ref)
+		if err != nil {
+			failed = err
+			return found
+		}
+		return string(obj.GetUID())
+	})
+	return text, failed
 }
 
 func change(do func(*harness.Namespace, context.Context, harness.Ref, ...string) error) func(context.Context, *step) error {

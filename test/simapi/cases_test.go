@@ -23,6 +23,10 @@ type server interface {
 	create(ctx context.Context, obj simapi.Object, manager string) (simapi.Object, error)
 	update(ctx context.Context, obj simapi.Object, manager string) (simapi.Object, error)
 	patch(ctx context.Context, resource, name, body, manager string) (simapi.Object, error)
+	// apply is server-side apply of a source.
+	apply(ctx context.Context, obj simapi.Object, manager string, force bool) (simapi.Object, error)
+	// forgetManagers takes all managed fields away.
+	forgetManagers(ctx context.Context, resource, name, manager string) (simapi.Object, error)
 	get(ctx context.Context, resource, name string) (simapi.Object, error)
 	remove(ctx context.Context, resource, name string) error
 	// events returns the next n events of a resource after a version, or fewer with the error that ended it.
@@ -67,7 +71,7 @@ func cases() map[string]struct {
 		run  func(ctx context.Context, s server, o *outcome) error
 		want []string
 	}
-	return map[string]one{
+	all := map[string]one{
 		"a patch with an old version is refused": {patchWithVersion, []string{"old version: 409 conflict", "present version: accepted"}},
 		"a patch with the uid of another object is refused": {patchWithUID, []string{
 			"other uid: 422 invalid", "other uid and version: 409 conflict", "own uid: accepted", "gone: 404 not found",
@@ -92,6 +96,10 @@ func cases() map[string]struct {
 		"versions of all resources are of one order":   {oneOrder, []string{"rises across resources: true"}},
 		"an object that is made again has another uid": {madeAgain, []string{"other uid: true", "exists: 409 exists"}},
 	}
+	for name, c := range managerCases() {
+		all[name] = one{func(ctx context.Context, s server, o *outcome) error { return managers(ctx, s, o, c.steps) }, c.want}
+	}
+	return all
 }
 
 // patchWithVersion is about a ConfigMap: to workloads, the controllers of a real cluster write as well.

@@ -2,6 +2,7 @@ package simapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
@@ -67,6 +69,17 @@ func (s inMemory) update(_ context.Context, obj simapi.Object, manager string) (
 
 func (s inMemory) patch(_ context.Context, resource, name, body, manager string) (simapi.Object, error) {
 	return s.Patch(resource, named(name), []byte(body), manager)
+}
+
+func (s inMemory) apply(_ context.Context, obj simapi.Object, manager string, force bool) (simapi.Object, error) {
+	return s.Apply(obj, manager, force)
+}
+
+func (s inMemory) forgetManagers(_ context.Context, resource, name, manager string) (simapi.Object, error) {
+	if err := s.ForgetManagers(resource, named(name), manager); err != nil {
+		return nil, err
+	}
+	return s.Get(resource, named(name))
 }
 
 func (s inMemory) get(_ context.Context, resource, name string) (simapi.Object, error) {
@@ -143,6 +156,22 @@ func (s realServer) update(ctx context.Context, obj simapi.Object, manager strin
 func (s realServer) patch(ctx context.Context, resource, name, body, manager string) (simapi.Object, error) {
 	return object(s.rest(resource).Patch(types.StrategicMergePatchType).Namespace(s.namespace).Resource(resource).Name(name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: manager}, scheme.ParameterCodec).Body([]byte(body)).Do(ctx).Get())
+}
+
+func (s realServer) apply(ctx context.Context, obj simapi.Object, manager string, force bool) (simapi.Object, error) {
+	resource, next := simapi.ResourceOf(obj), s.moved(obj)
+	next.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: strings.TrimPrefix(fmt.Sprintf("%T", obj), "*v1.")})
+	body, err := json.Marshal(next)
+	if err != nil {
+		return nil, err
+	}
+	return object(s.rest(resource).Patch(types.ApplyPatchType).Namespace(s.namespace).Resource(resource).Name(obj.GetName()).
+		VersionedParams(&metav1.PatchOptions{FieldManager: manager, Force: &force}, scheme.ParameterCodec).Body(body).Do(ctx).Get())
+}
+
+func (s realServer) forgetManagers(ctx context.Context, resource, name, manager string) (simapi.Object, error) {
+	return object(s.rest(resource).Patch(types.MergePatchType).Namespace(s.namespace).Resource(resource).Name(name).
+		VersionedParams(&metav1.PatchOptions{FieldManager: manager}, scheme.ParameterCodec).Body([]byte(`{"metadata":{"managedFields":[{}]}}`)).Do(ctx).Get())
 }
 
 func (s realServer) get(ctx context.Context, resource, name string) (simapi.Object, error) {

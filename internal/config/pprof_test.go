@@ -1,0 +1,20 @@
+package config
+
+import (
+	"net"
+	"testing"
+)
+
+// A profile shows command lines, function names and allocations to everybody who can reach the port.
+func TestProfilesAreServedOnLoopbackUnlessTold(t *testing.T) {
+	c, _ := parsed(t, "--enable-pprof")
+	host, port, err := net.SplitHostPort(c.PProfAddress)
+	if err != nil || !net.ParseIP(host).IsLoopback() || port != "6060" {
+		t.Errorf("by default they are served at %s", c.PProfAddress)
+	}
+	for _, address := range []string{":6060", "0.0.0.0:6060", "[::1]:7000"} {
+		if c, _ := parsed(t, "--enable-pprof", "--pprof-addr="+address); c.PProfAddress != address {
+			t.Errorf("%s was given, and %s counts", address, c.PProfAddress)
+		}
+	}
+}

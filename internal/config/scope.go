@@ -1,0 +1,25 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/reroll-dev/reroll/internal/metainfo"
+)
+
+// Scope is what the settings say about which objects are covered. Another one covers no change from before.
+func (c *Config) Scope() metainfo.Scope {
+	selector := func(s interface{ String() string }) string {
+		if s == nil {
+			return ""
+		}
+		return s.String()
+	}
+	text, _ := json.Marshal([]any{ // strings, lists and maps of them always can be
+		c.Namespaces, c.Selectors.NamespacesToIgnore, selector(c.Selectors.Namespaces), selector(c.Selectors.Resources),
+		c.Ignored.Sources, c.Ignored.Kinds, c.Names, c.CSI, c.ArgoRollouts, c.WorkloadKinds, c.ReloadOnCreate,
+	})
+	sum := sha256.Sum256(text)
+	return metainfo.Scope{AutoReloadAll: c.AutoReloadAll, Settings: hex.EncodeToString(sum[:8])}
+}

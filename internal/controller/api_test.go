@@ -1,0 +1,32 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func TestAnUnknownGroupIsAnErrorThatNamesIt(t *testing.T) {
+	c := Client{Interface: fake.NewClientset()}
+	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}}
+	key := reload.WorkloadKey{Kind: "Ingress", Namespace: "shop", Name: "web"}
+	opener := c.Open(Watched{Resource: kind.Resource})
+	for what, request := range map[string]func() error{
+		"watch":  func() error { _, err := opener.Watch(t.Context(), metav1.ListOptions{}); return err },
+		"list":   func() error { _, err := opener.List(t.Context(), metav1.ListOptions{}); return err },
+		"patch":  func() error { _, err := c.Patch(t.Context(), kind, key, kinds.Patch{}); return err },
+		"get":    func() error { _, err := c.Get(t.Context(), kind, key); return err },
+		"create": func() error { _, err := c.Create(t.Context(), kind, "shop", nil); return err },
+		"delete": func() error { return c.Delete(t.Context(), kind, key, metav1.DeleteOptions{}) },
+	} {
+		if err := request(); err == nil || !strings.Contains(err.Error(), `"networking.k8s.io"`) {
+			t.Errorf("%s: error %v, must name the group", what, err)
+		}
+	}
+}

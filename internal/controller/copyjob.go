@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// copyJob makes the copy, which also shows whether such a Job is admitted. It leaves the rest to the next look.
+func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload.Facts, d *reload.Decision) error {
+	w := &facts.Workload
+	job, err := c.jobNamed(ctx, w.Key.Namespace, w.Key.Name)
+	if err != nil {
+		return err
+	}
+	if job == nil || !c.decidedOn(kind, w, job) {
+		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("another version is there"))
+	}
+	m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
+	made, err := kinds.CopyJob(job, w, d, &m, c.opts.Names, c.key)
+	if err != nil {
+		return err
+	}
+	kept, err := c.api.Create(ctx, kind, w.Key.Namespace, made)
+	if err == nil {
+		err = c.signKept(ctx, kept)
+	}
+	if apierrors.IsAlreadyExists(err) {
+		err = c.copiedBefore(ctx, w, made.Name, err)
+	}
+	if errors.Is(err, errLater) {
+		c.queue.later(w.Key, stepsAgain)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("make Job %s, a copy of %s: %w", made.Name, w.Key, err)
+	}
+	c.unfinished(w.Key, made.Name)
+	return errLater
+}
+
+// copiedBefore tells what the name of a copy is taken by, which is no error if it is this one, whose answer was lost.
+func (c *Controller) copiedBefore(ctx context.Context, w *reload.Workload, name string, taken error) error {
+	found, err := c.jobNamed(ctx, w.Key.Namespace, name)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return errLater // it has gone in between
+	case found.DeletionTimestamp != nil:
+		return fmt.Errorf("an earlier one is being deleted, and kept by its finalizers: %s", strings.Join(found.Finalizers, ", "))
+	}
+	if before, ok := readCopy(found); !ok || before.Of != w.Key || before.UID != w.UID || !before.SignedBy(c.key) {
+		return fmt.Errorf("%w, and it is not a copy with a valid signature of Reroll. Delete that Job: kubectl delete job %s --namespace %s", taken, name, found.Namespace)
+	}
+	return nil
+}
+
+// signKept signs a copy once more if the cluster keeps it otherwise than it was sent. Nothing is deleted before that.
+func (c *Controller) signKept(ctx context.Context, made runtime.Object) error {
+	kept, ok := made.(*batchv1.Job)
+	if !ok {
+		return fmt.Errorf("a %T came for a Job", made)
+	}
+	of, err := kinds.ReadCopy(kept)
+	if err != nil {
+		return fmt.Errorf("an admission rule of the cluster has changed its annotation %s: %w", kinds.ClaimsCopy, err)
+	}
+	if of.SignedBy(c.key) {
+		return nil
+	}
+	return c.patchJob(ctx, jobKey(kept.Namespace, kept.Name), func() (kinds.Patch, error) { return of.Sign(c.key) })
+}
+
+// decidedOn tells that a Job is the one of the decision. What Kubernetes writes about its pods meanwhile does not matter.
+func (c *Controller) decidedOn(kind kinds.Kind, w *reload.Workload, job *batchv1.Job) bool {
+	now, err := c.read(kind, job)
+	return err == nil && now.UID == w.UID && !now.Deleting && now.Generation == w.Generation && now.LedgerText == w.LedgerText && now.Policy.Equal(w.Policy)
+}

@@ -1,0 +1,127 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+func (o *oracle) source(src simapi.Source, e simapi.Event) {
+	s := o.sources[src]
+	first := s == nil
+	if first {
+		s = &sourceTruth{first: simapi.ContentOf(e.Object)}
+		o.sources[src] = s
+	}
+	o.h.say("user: %s %s at %d", e.Type, src, e.Version)
+	if e.Type == watch.Deleted {
+		s.exists, s.deleted = false, e.Version
+		s.goings = append(s.goings, e.Version)
+		return
+	}
+	content := simapi.ContentOf(e.Object)
+	c := change{version: e.Version, content: content}
+	shown, proven := shownTime(e.Object)
+	if !s.exists {
+		s.created, s.made, c.deleted = e.Object.GetCreationTimestamp().Time, e.Version, s.deleted
+		s.comings = append(s.comings, e.Version)
+		s.withoutIt = o.running()
+		c.date = s.created
+	} else if adds(data(e.Old), data(e.Object)) && isShown(e) {
+		c.date, c.instant = e.Time, !e.Time.After(s.created)
+	}
+	c.proven = proven && shown.Equal(c.date)
+	if !c.date.IsZero() && (first || content != s.content) {
+		s.written = append(s.written, c.date)
+	}
+	s.dates = append(s.dates, dated{e.Version, shown, proven, proven && !s.writtenIn(shown)})
+	if !first && content != s.content {
+		o.h.count("changes")
+		s.changes = append(s.changes, c)
+	}
+	s.exists, s.content = true, content
+	o.sourceSays(s, e)
+}
+
+// running are the workloads that have pods, all of which have started.
+func (o *oracle) running() map[types.UID]bool {
+	running := map[types.UID]bool{}
+	for _, obj := range o.h.workloads() {
+		pods := o.h.pods.Of(obj)
+		running[obj.GetUID()] = len(pods) > 0 && !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool {
+			_, started := o.h.pods.Content(pod)
+			return !started
+		})
+	}
+	return running
+}
+
+// sourceSays notes what a source says about whom it concerns.
+func (o *oracle) sourceSays(s *sourceTruth, e simapi.Event) {
+	names, annotations := reload.DefaultNames(), e.Object.GetAnnotations()
+	matches, ignored := annotations[names.Match] == "true", annotations[names.Ignore] == "true"
+	selected := e.Object.GetLabels()[selectLabel] == selectValue
+	if s.matches == matches && s.ignored == ignored && s.selected == selected {
+		return
+	}
+	s.matches, s.ignored, s.selected = matches, ignored, selected
+	o.coverAll(turn{e.Version, bySource}, e.Version)
+}
+
+// isShown tells whether the API shows that data was written when it was.
+func isShown(e simapi.Event) bool {
+	return slices.ContainsFunc(e.Object.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return m.Time != nil && m.Time.Time.Equal(e.Time) && strings.Contains(m.FieldsV1.GetRawString(), `"f:data"`)
+	})
+}
+
+// writtenIn tells whether the content was really changed in a second.
+func (s *sourceTruth) writtenIn(date time.Time) bool {
+	return slices.ContainsFunc(s.written, date.Equal)
+}
+
+// adds tells whether a key is new or has another value: only then does the API server note the time.
+func adds(before, after map[string]string) bool {
+	for key, value := range after {
+		if was, ok := before[key]; !ok || was != value {
+			return true
+		}
+	}
+	return false
+}
+
+// shownTime is that of the last manager who wrote content and still owns some. It goes back when what was written last is
+// taken away. It proves that data was written then if that manager owns nothing else.
+func shownTime(obj simapi.Object) (shown time.Time, proven bool) {
+	shown, proven = obj.GetCreationTimestamp().Time, true
+	for _, m := range obj.GetManagedFields() {
+		fields := m.FieldsV1.GetRawString()
+		if m.Time == nil || !strings.Contains(fields, `"f:data"`) || m.Time.Time.Before(shown) {
+			continue
+		}
+		alone := !strings.Contains(fields, `"f:metadata"`)
+		proven = alone || m.Time.Time.Equal(shown) && proven
+		shown = m.Time.Time
+	}
+	return shown, proven
+}
+
+// dateAt is the time that the API shows for the content in a version of the object.
+func (s *sourceTruth) dateAt(version uint64) time.Time { return s.datedAt(version).date }
+
+func (s *sourceTruth) datedAt(version uint64) dated {
+	for _, d := range slices.Backward(s.dates) {
+		if d.version <= version {
+			return d
+		}
+	}
+	return dated{}
+}

@@ -1,0 +1,150 @@
+package controller
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// excuse is a reason for which the oracle takes something that its rules forbid. Each use is counted, and more uses than its
+// bound are a failure: a rule with an excuse that always applies holds nothing.
+type excuse string
+
+// Why a rollout of ours may be without a change that is later than the last rollout and than the beginning of the cover.
+const (
+	// unreadable: the digest key is lost, so that only the age of the pods tells whether they have a Secret.
+	unreadable excuse = "key lost, pods older"
+	// madeAgain: a source that was made again as it was shows no earlier time, so that pods of a template that came back
+	// seem to be older than its content.
+	madeAgain excuse = "made again as it was"
+	// ledgerGone: somebody took the ledger away or set it back, or the cover lapsed, and pods seem to be older.
+	ledgerGone excuse = "ledger gone, pods older"
+	// rolloutUndone: somebody took back the rollout that carried the change.
+	rolloutUndone excuse = "rollout undone"
+	// templateReturned: somebody brought a template back of which there may be pods from before the change.
+	templateReturned excuse = "template came back"
+	// changedInLapse: the change was made after the workload first asked for the source and while it did not ask. The ledger is
+	// what it was before, and nothing tells when it stopped asking and began again.
+	changedInLapse excuse = "changed in a lapse"
+	// sentBefore: the reload was on its way when the source said that it concerns nobody, or when all were no longer opted in.
+	sentBefore excuse = "sent before the cover ended"
+	// cameBackUnseen: a source was deleted and made again, and nobody saw what it was before.
+	cameBackUnseen excuse = "came back unseen"
+	// showsNoTime: the API shows no time for a content that the ledger does not have, so that it may be later than any rollout.
+	showsNoTime excuse = "shows no time"
+	// podsOlder: across a gap, a pod was created no more than startLag after the time that the API shows.
+	podsOlder excuse = "pods older, order unseen"
+	// podsNotFound: no pod was found where the status counts some.
+	podsNotFound excuse = "pods not found"
+	// installedThen: the change was made in the second of the installation, just before it.
+	installedThen excuse = "in the second of the installation"
+	// clocksApart: two API servers have noted when the source was changed and since when the workload was covered.
+	clocksApart excuse = "two clocks, about the same time"
+	// inOneWrite: one write changed the data and had the source concern the workload, which may have used it for another reason.
+	inOneWrite excuse = "data and cover in one write"
+	// seemsEdited: the time of a label is left with who owns data alone, and there is no ledger to compare with.
+	seemsEdited excuse = "metadata seems to be data"
+	// optedInUnseen: the workload began to ask while nobody watched, and the data was provably edited after the installation.
+	optedInUnseen excuse = "opted in unseen"
+)
+
+// Why a pod may have another content than there is.
+const (
+	// podWaits: without all of its sources no new pod can start.
+	podWaits excuse = "waits for a source"
+	// sourceGone: the source was deleted, which is no change but with --reload-on-delete.
+	sourceGone excuse = "source gone"
+	// startedWithout: the pod does without the source, which was made later. That is no change but with --reload-on-create.
+	startedWithout excuse = "started without an optional source"
+	// beforeInstalled: nobody asked to act upon changes from before the installation.
+	beforeInstalled excuse = "before the installation"
+	// beforeCover: nobody asked to act upon changes from before the workload asked for the source.
+	beforeCover excuse = "before the cover"
+	// nothingToTry: somebody takes back what we write, and there is no other mark to try.
+	nothingToTry excuse = "no other mark to try"
+	// backBeforeSeen: the content was away and back before anybody compared it.
+	backBeforeSeen excuse = "away and back unseen"
+	// deletedUnseen: what the source was before it was deleted was never seen.
+	deletedUnseen excuse = "what it was is not known"
+	// overwrittenUnseen: keys were written and then only taken away, so that the time shown is that of the writing.
+	overwrittenUnseen excuse = "only keys lost, unseen"
+	// keyLostUnseen: a Secret changed without a later time than the ledger has, and the digest key is lost.
+	keyLostUnseen excuse = "key lost, no later time"
+	// notAdopted: there was no ledger yet when it changed unseen, and the API shows nothing of it.
+	notAdopted excuse = "not adopted, shows nothing"
+	// notProven: there was no ledger yet when it changed unseen, and who owns the data owns labels or annotations, too: the
+	// time may be that of a label.
+	notProven excuse = "not adopted, proves nothing"
+)
+
+// bounds are how often each may be used in a thousand histories: what was measured, and half as much again.
+func bounds() []struct {
+	excuse excuse
+	most   float64
+} {
+	return []struct {
+		excuse excuse
+		most   float64
+	}{
+		{unreadable, 3},
+		{madeAgain, 10},
+		{ledgerGone, 53},
+		{rolloutUndone, 83},
+		{templateReturned, 130},
+		{changedInLapse, 79},
+		{sentBefore, 19},
+		{cameBackUnseen, 4},
+		{showsNoTime, 103},
+		{podsOlder, 77},
+		{podsNotFound, 60},
+		{optedInUnseen, 35},
+		{installedThen, 222},
+		{clocksApart, 3},
+		{inOneWrite, 8},
+		{seemsEdited, 6},
+		{podWaits, 5321},
+		{sourceGone, 930},
+		{startedWithout, 36},
+		{beforeInstalled, 5971},
+		{beforeCover, 990},
+		{nothingToTry, 33},
+		{backBeforeSeen, 128},
+		{deletedUnseen, 25},
+		{overwrittenUnseen, 32},
+		{keyLostUnseen, 54},
+		{notAdopted, 119},
+		{notProven, 165},
+	}
+}
+
+// excused counts the use of one, and is true.
+func (o *oracle) excused(e excuse) bool {
+	o.h.count("excuse: " + string(e))
+	o.h.say("excused: %s", e)
+	return true
+}
+
+// mostOf is the bound for a number of histories. Few of them differ from each other by chance.
+func mostOf(perThousand float64, histories uint64) int {
+	expected := perThousand * float64(histories) / 1000
+	return int(math.Ceil(expected + 5*math.Sqrt(expected) + 5))
+}
+
+// checkExcuses fails where one was used too often.
+func checkExcuses(t *testing.T, histories uint64, counts map[string]int) {
+	t.Helper()
+	for _, b := range bounds() {
+		if used, most := counts["excuse: "+string(b.excuse)], mostOf(b.most, histories); used > most {
+			t.Errorf("the oracle excused %d things by %q, must be %d at most in %d histories", used, b.excuse, most, histories)
+		}
+	}
+}
+
+func excuseLine(histories uint64, counts map[string]int) string {
+	var cells []string
+	for _, b := range bounds() {
+		cells = append(cells, fmt.Sprintf("%s %d (of %d)", b.excuse, counts["excuse: "+string(b.excuse)], mostOf(b.most, histories)))
+	}
+	return strings.Join(cells, ", ")
+}

@@ -1,0 +1,142 @@
+package controller
+
+import (
+	"slices"
+
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// atRest judges the pods.
+func (o *oracle) atRest() {
+	for _, obj := range o.h.workloads() {
+		w := o.workloads[obj.GetUID()]
+		o.judgeSingle(w, obj)
+		o.judgeComings(w)
+		o.judgePause(w, obj)
+		waits := false
+		for src, needed := range simapi.Needs(obj) {
+			waits = waits || needed && !o.sources[src].exists
+		}
+		if waits {
+			o.excused(podWaits)
+			continue
+		}
+		for _, src := range sources() {
+			if _, covered := w.covered[src]; covered {
+				o.judgePods(w, obj, src)
+			}
+		}
+	}
+	for _, obj := range o.h.workloads() {
+		w := o.workloads[obj.GetUID()]
+		for src := range w.covered {
+			// A ledger that is taken away twice is kept in memory for a while, and lost with it.
+			if w.adopted[src] == 0 && o.sources[src].exists && w.tampered < 2 {
+				w.adopted[src] = o.h.server.Version() + 1
+			}
+		}
+	}
+	o.since, o.steps, o.keyless = o.h.server.Version(), 0, false
+}
+
+func (o *oracle) judgePods(w *workloadTruth, obj simapi.Object, src simapi.Source) {
+	s := o.sources[src]
+	for _, pod := range o.h.pods.Of(obj) {
+		content, started := o.h.pods.Content(pod)
+		had, refers := content[src]
+		switch {
+		case !started || !o.h.pods.Current(obj, pod):
+			o.fail("the rollout of %s has not ended, pod %s is left", w.name, pod.Name)
+		case !refers || had == s.content && s.exists:
+		case !s.exists:
+			o.excused(sourceGone) // see judgeComings
+		case had == simapi.Absent && (len(s.changes) == 0 || s.changes[len(s.changes)-1].version <= s.made):
+			o.excused(startedWithout) // see judgeComings
+		case !o.undetectable(w, src):
+			o.fail("at rest, pod %s of %s, created %s, has %s of %s, which is %s now", pod.Name, w.name,
+				clockTime(pod.CreationTimestamp.Time), had, src, s.content)
+		}
+	}
+}
+
+// undetectable is true for a content that nobody asked to act upon when it came to be, that left nothing to find, or for
+// which nothing more is to be tried.
+func (o *oracle) undetectable(w *workloadTruth, src simapi.Source) bool {
+	s := o.sources[src]
+	if w.undone() && (o.h.annotations || w.again) {
+		return o.excused(nothingToTry) // after the annotation there is none, which somebody may have taken back
+	}
+	away, back := s.away()
+	rolledWithout := away <= w.carried[src] && w.carried[src] < back
+	if away > 0 && away <= o.startedAt && !rolledWithout {
+		return o.excused(backBeforeSeen) // it came back before anybody who saw it go had compared it, or was told
+	}
+	return slices.ContainsFunc(s.changes, func(c change) bool {
+		switch {
+		case c.content != s.content:
+			return false
+		case c.version <= o.installedAt:
+			return o.excused(beforeInstalled)
+		case c.version <= w.covered[src]:
+			return o.excused(beforeCover)
+		default:
+			return o.hidden(w, src, c)
+		}
+	})
+}
+
+// hidden is true for a change that happened while no controller watched, before one had ever noted the content that the
+// workload had, and of which the API shows nothing: keys that were only taken away, a source that was made again,
+// everything within one second, or a time that may be that of a label. What is older than the digest key counts as older
+// than the installation then.
+func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
+	s := o.sources[src]
+	adopted := w.adopted[src] > 0 && w.adopted[src] <= c.version
+	shows := !c.date.IsZero() && s.made < c.version && !c.instant
+	lost := o.keyLostAt >= c.version || o.keyless // until the next rest, ledgers may still be those under the lost key
+	switch {
+	case c.deleted > 0 && c.deleted <= o.lastGap && !adopted:
+		return o.excused(deletedUnseen)
+	case c.version > o.lastGap:
+		return false
+	case w.overwritten[src] == c.version:
+		return o.excused(overwrittenUnseen)
+	case c.date.IsZero() && slices.ContainsFunc(s.changes, func(b change) bool {
+		return b.version < c.version && b.version > o.since && !b.date.IsZero()
+	}):
+		w.overwritten[src] = c.version
+		return o.excused(overwrittenUnseen)
+	case lost && src.Resource == "secrets":
+		return (!shows || !c.date.After(w.noted)) && o.excused(keyLostUnseen)
+	case adopted:
+		return false
+	case !shows || lost:
+		return o.excused(notAdopted)
+	default:
+		return (!c.proven || !s.datedAt(never).proven) && o.excused(notProven)
+	}
+}
+
+// judgeSingle holds where users did one thing only since the last rest, and it was one change of content. A source that is swapped for a moment changes twice.
+func (o *oracle) judgeSingle(w *workloadTruth, obj simapi.Object) {
+	if o.steps != 1 || o.keyless {
+		return
+	}
+	for src := range w.covered {
+		changes := o.sources[src].changes
+		since := slices.IndexFunc(changes, func(c change) bool { return c.version > o.since })
+		if since != len(changes)-1 || since < 0 || w.adopted[src] == 0 || len(o.h.pods.Of(obj)) == 0 {
+			continue
+		}
+		reloads := 0
+		for _, version := range w.reloads {
+			if version > o.since {
+				reloads++
+			}
+		}
+		o.h.count("single")
+		if w.foreign < o.since && reloads != 1 {
+			o.fail("%s was rolled %d times for the only change, that of %s at %d", w.name, reloads, src, changes[len(changes)-1].version)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// script is a history that is written down, and that the same oracle judges. A seed would be another history as soon as
+// anything else is drawn.
+type script struct{ *history }
+
+// rest lets everything come to an end. There are no faults in a script.
+func (s script) rest() {
+	s.history.rest()
+	s.calm = true
+}
+
+// stop ends the controller where it stands, and loses nothing but what it knew.
+func (s script) stop() { s.c, s.feeds, s.looks = nil, nil, nil }
+
+// shown brings everything to the controller, which then waits for its sources to be quiet.
+func (s script) shown() {
+	for slices.ContainsFunc(s.feeds, s.deliver) {
+		continue
+	}
+}
+
+func (s script) edit(src simapi.Source, manager string) { s.put(src, manager, s.users.value()) }
+
+func (s script) put(src simapi.Source, manager, value string) {
+	s.users.save(src, keeper{manager: manager}, func(obj simapi.Object) {
+		content := data(obj)
+		content["a"] = value
+		setData(obj, content)
+	})
+}
+
+func (s script) touch(src simapi.Source, manager string) {
+	s.users.save(src, keeper{manager: manager}, func(obj simapi.Object) { s.users.label(obj, "touched", s.users.value()) })
+}
+
+// again makes a workload anew, which asks for no more than this.
+func (s script) again(name string, annotations map[string]string) {
+	w := workloads()[slices.IndexFunc(workloads(), func(w workload) bool { return w.name == name })]
+	_ = s.server.Delete(w.resource, inShop(name))
+	w.annotations = annotations
+	s.users.createWorkload(w)
+	for range 60 {
+		s.stepPods()
+	}
+}
+
+// ask replaces all annotations that a workload asks with.
+func (s script) ask(name string, annotations map[string]string) {
+	w := workloads()[slices.IndexFunc(workloads(), func(w workload) bool { return w.name == name })]
+	s.users.edit(w, func(obj simapi.Object) {
+		kept := map[string]string{}
+		if ledger, ok := obj.GetAnnotations()[reload.LedgerAnnotation]; ok {
+			kept[reload.LedgerAnnotation] = ledger
+		}
+		maps.Copy(kept, annotations)
+		obj.SetAnnotations(kept)
+	})
+}
+
+// keptHistories are those that have failed once, as short as they still did.
+func keptHistories() map[string]struct {
+	draws draws
+	play  func(s script)
+} {
+	settings := simapi.Source{Resource: "configmaps", Name: "settings"}
+	names := reload.DefaultNames()
+	auto := map[string]string{names.Auto: "true"}
+	type kept = struct {
+		draws draws
+		play  func(s script)
+	}
+	return map[string]kept{
+		"who owns the data writes a label, then a workload opts in while the controller is away": {draws{}, func(s script) {
+			s.again("web", nil)
+			s.rest()
+			s.elapse(longestSettle)
+			s.edit(settings, "helm")
+			s.rest()
+			s.stop()
+			s.elapse(longestSettle)
+			s.touch(settings, "helm")
+			s.ask("web", auto)
+		}},
+		"who owns the data writes a label before a workload is adopted": {draws{}, func(s script) {
+			s.edit(settings, "helm")
+			s.elapse(longestSettle)
+			s.start()
+			s.shown()
+			s.touch(settings, "helm")
+		}},
+		"a source is edited, and everything is opted in at the next start": {draws{}, func(s script) {
+			s.again("web", nil)
+			s.rest()
+			s.elapse(longestSettle)
+			s.edit(settings, "kubectl-edit")
+			s.rest()
+			s.stop()
+			s.elapse(longestSettle)
+			s.all = allAlways
+		}},
+		"a source that was edited before the controller started comes to match": {draws{}, func(s script) {
+			s.again("web", map[string]string{names.Search: "true"})
+			s.rest()
+			s.edit(settings, "kubectl-edit")
+			s.rest()
+			s.stop()
+			s.start()
+			s.rest()
+			s.users.save(settings, keeper{manager: "kubectl-annotate"}, func(obj simapi.Object) { s.users.annotate(obj, names.Match, "true") })
+		}},
+		"a source is deleted unseen, made with other content, and becomes what it was before it is quiet": {draws{}, func(s script) {
+			s.rest()
+			s.stop()
+			s.users.deleteSource(settings)
+			s.start()
+			s.rest()
+			web, _ := s.server.Get("deployments", inShop("web"))
+			s.pods.Evict(s.pods.Of(web)[0])
+			for range 4 {
+				s.pods.Step(web)
+			}
+			earlier := data(s.users.before[settings][0])
+			s.users.createSource(settings)
+			s.pods.Step(web)
+			s.shown()
+			s.put(settings, "kubectl-edit", earlier["a"])
+			s.users.save(settings, keeper{manager: "kubectl-edit"}, func(obj simapi.Object) { setData(obj, earlier) })
+		}},
+		"no pod is found of a workload whose source is edited while the controller is away": {draws{blind: "web"}, func(s script) {
+			s.rest()
+			s.stop()
+			s.elapse(longestSettle)
+			s.edit(settings, "kubectl-edit")
+		}},
+		"a workload is made, its pods run, and a moment later comes a source that it names": {draws{onCreate: true}, func(s script) {
+			s.users.deleteSource(settings)
+			s.rest()
+			s.ask("api", nil)
+			s.again("web", map[string]string{names.ConfigMap: "settings"})
+			s.users.unrefer("web", settings)
+			for range 60 {
+				s.stepPods()
+			}
+			s.shown()
+			s.users.createSource(settings)
+		}},
+		"a source is made, and the workload asks for it in other words before it is quiet": {draws{onCreate: true, onDelete: true}, func(s script) {
+			s.again("web", map[string]string{names.ConfigMap: "settings, extra"})
+			s.rest()
+			s.users.unrefer("web", settings)
+			s.users.deleteSource(settings)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.createSource(settings)
+			s.shown()
+			s.ask("web", map[string]string{names.ConfigMap: "settings, more"})
+			s.shown()
+		}},
+	}
+}
+
+// TestKeptHistories plays what has failed once.
+func TestKeptHistories(t *testing.T) {
+	for name, kept := range keptHistories() {
+		t.Run(name, func(t *testing.T) {
+			s := script{newHistoryOf(kept.draws, 0, 0)}
+			s.traced, s.calm = true, true
+			s.users.settleIn()
+			kept.play(s)
+			s.rest()
+			if s.oracle.err != nil {
+				t.Errorf("%v\n%s", s.oracle.err, s.trace.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package controller
+
+import (
+	"maps"
+	"math/rand/v2"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// keeper is a tool that a source is kept with. What it writes beside the data decides what the API server shows: an entry of
+// managedFields has one time for all fields of a manager.
+type keeper struct {
+	manager string
+	// applies tells that it uses server-side apply, where all that it says belongs to it.
+	applies bool
+	// remembers is an annotation that holds all of what it has written, and so changes with everything.
+	remembers string
+	// label and annotation are what it writes without a change of data, as for another version of a chart.
+	label, annotation string
+}
+
+func keepers() []keeper {
+	return []keeper{
+		{manager: "kubectl-edit", label: "team"},
+		{manager: "kubectl-client-side-apply", remembers: "kubectl.kubernetes.io/last-applied-configuration", label: "app.kubernetes.io/version"},
+		{manager: "helm", label: "helm.sh/chart"},
+		{manager: "argocd-controller", annotation: "argocd.argoproj.io/tracking-id"},
+		{manager: "operator", annotation: "example.com/observed"},
+		{manager: "kustomize-controller", applies: true, label: "kustomize.toolkit.fluxcd.io/version"},
+	}
+}
+
+// drawKeepers gives each source a tool.
+func drawKeepers(seed uint64) map[simapi.Source]keeper {
+	r := rand.New(rand.NewPCG(seed, 4))
+	kept := map[simapi.Source]keeper{}
+	for _, src := range sources() {
+		kept[src] = keepers()[r.IntN(len(keepers()))]
+	}
+	return kept
+}
+
+// hand is who writes to a source now: mostly the tool that keeps it.
+func (u *users) hand(src simapi.Source) keeper {
+	if u.h.rand.IntN(4) > 0 {
+		return u.keepers[src]
+	}
+	return keepers()[u.h.rand.IntN(len(keepers()))]
+}
+
+// save writes to a source as a tool does.
+func (u *users) save(src simapi.Source, by keeper, edit func(obj simapi.Object)) bool {
+	old, err := u.h.server.Get(src.Resource, inShop(src.Name))
+	if err != nil {
+		return false
+	}
+	u.h.count("manager: " + by.manager)
+	change := func(obj simapi.Object) {
+		edit(obj)
+		u.remember(obj, by)
+	}
+	if !by.applies {
+		_, err = u.h.server.Edit(src.Resource, inShop(src.Name), by.manager, change)
+		return err == nil
+	}
+	// What it applies is the whole of what it wants, in which labels and annotations of others are not.
+	config := old.DeepCopyObject().(simapi.Object)
+	change(config)
+	config.SetLabels(only(config.GetLabels(), by.label, selectLabel))
+	config.SetAnnotations(only(config.GetAnnotations(), reload.DefaultNames().Match, reload.DefaultNames().Ignore))
+	_, err = u.h.server.Apply(config, by.manager, true)
+	return err == nil
+}
+
+func only(values map[string]string, keys ...string) map[string]string {
+	kept := map[string]string{}
+	for _, key := range keys {
+		if value, ok := values[key]; ok {
+			kept[key] = value
+		}
+	}
+	return kept
+}
+
+// make creates a source by the tool that keeps it.
+func (u *users) make(src simapi.Source, obj simapi.Object) bool {
+	by := u.keepers[src]
+	u.remember(obj, by)
+	if by.applies {
+		_, err := u.h.server.Apply(obj, by.manager, false)
+		return err == nil
+	}
+	_, err := u.h.server.Create(obj, by.manager)
+	return err == nil
+}
+
+func (u *users) remember(obj simapi.Object, by keeper) {
+	if by.remembers != "" {
+		u.annotate(obj, by.remembers, "everything as of "+u.value())
+	}
+}
+
+func (u *users) annotate(obj simapi.Object, key, value string) {
+	annotations := annotationsOf(obj)
+	if value == "" {
+		delete(annotations, key)
+	} else {
+		annotations[key] = value
+	}
+	obj.SetAnnotations(annotations)
+}
+
+func (u *users) label(obj simapi.Object, key, value string) {
+	labels := map[string]string{}
+	maps.Copy(labels, obj.GetLabels())
+	if value == "" {
+		delete(labels, key)
+	} else {
+		labels[key] = value
+	}
+	obj.SetLabels(labels)
+}
+
+func (u *users) touchAs(obj simapi.Object, by keeper) {
+	if by.label != "" {
+		u.label(obj, by.label, u.value())
+	}
+	if by.annotation != "" {
+		u.annotate(obj, by.annotation, u.value())
+	}
+}
+
+// touch writes metadata and no data, mostly as the manager that owns data, too.
+func (u *users) touch(src simapi.Source) bool {
+	by := u.hand(src)
+	if u.h.rand.IntN(4) == 0 {
+		by = keeper{manager: "kubectl-label", label: "touched"}
+	}
+	return u.save(src, by, func(obj simapi.Object) { u.touchAs(obj, by) })
+}
+
+// editAndTouch is a release: data and labels in one write.
+func (u *users) editAndTouch(src simapi.Source) bool {
+	by := u.hand(src)
+	return u.save(src, by, func(obj simapi.Object) {
+		content := data(obj)
+		content["a"] = u.value()
+		setData(obj, content)
+		u.touchAs(obj, by)
+	})
+}
+
+// swap deletes a source, makes it with other content and puts back what it was, all within moments.
+func (u *users) swap(src simapi.Source) bool {
+	old, err := u.h.server.Get(src.Resource, inShop(src.Name))
+	if err != nil {
+		return false
+	}
+	content := data(old)
+	moment := func() {
+		u.h.elapse(time.Duration(u.h.rand.IntN(900)) * time.Millisecond)
+		for range u.h.rand.IntN(4) {
+			u.h.stepPods()
+		}
+	}
+	_ = u.deleteSource(src)
+	moment()
+	if !u.createSource(src) {
+		return false
+	}
+	moment()
+	return u.save(src, u.hand(src), func(obj simapi.Object) { setData(obj, content) })
+}
+
+// dress gives a new source what it says about whom it concerns.
+func (u *users) dress(obj simapi.Object) {
+	if u.h.policies && u.h.rand.IntN(4) > 0 {
+		u.annotate(obj, reload.DefaultNames().Match, "true")
+	}
+	if u.h.selector && u.h.rand.IntN(4) > 0 {
+		u.label(obj, selectLabel, selectValue)
+	}
+}
+
+// annotateSource changes what a source says about whom it concerns.
+func (u *users) annotateSource(src simapi.Source) bool {
+	key := []string{reload.DefaultNames().Match, reload.DefaultNames().Ignore}[u.h.rand.IntN(2)]
+	value := []string{"true", "", "false"}[u.h.rand.IntN(3)]
+	return u.save(src, u.hand(src), func(obj simapi.Object) { u.annotate(obj, key, value) })
+}
+
+func (u *users) selectOrNot(src simapi.Source) bool {
+	return u.save(src, u.hand(src), func(obj simapi.Object) {
+		value := selectValue
+		if obj.GetLabels()[selectLabel] == selectValue {
+			value = ""
+		}
+		u.label(obj, selectLabel, value)
+	})
+}
+
+// forgetManagers is what a client does that wants smaller objects.
+func (u *users) forgetManagers(src simapi.Source) bool {
+	return u.h.server.ForgetManagers(src.Resource, inShop(src.Name), "kubectl-patch") == nil
+}

@@ -1,0 +1,88 @@
+package controller
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// asks are the ways in which a workload can say what it wants to be rolled for.
+func asks() []map[string]string {
+	names := reload.DefaultNames()
+	return []map[string]string{
+		{},
+		{names.Auto: "true"},
+		{names.Auto: "false"},
+		{names.Auto: "false", names.SecretAuto: "true"},
+		{names.ConfigMapAuto: "true"},
+		{names.ConfigMapAuto: "false"},
+		{names.SecretAuto: "true", names.ConfigMap: "routes"},
+		{names.ConfigMap: "set.*, rout[ae]s", names.Secret: "(token|cert)"},
+		{names.ConfigMap: "settings, [broken", names.Secret: "tok"},
+		{names.Search: "true"},
+		{names.Search: "true", names.Secret: "cert"},
+		{names.Search: "yes", names.Auto: "true"},
+		{names.Auto: "true", names.ConfigMapExclude: "settings"},
+		{names.Auto: "true", names.SecretExclude: "cert, tok.*"},
+		{names.ConfigMap: ".*", names.Secret: ".*", names.ConfigMapExclude: "routes"},
+	}
+}
+
+// askOtherwise replaces all that a workload asks for.
+func (u *users) askOtherwise(w workload) bool {
+	asked := asks()[u.h.rand.IntN(len(asks()))]
+	return u.edit(w, func(obj simapi.Object) {
+		annotations := annotationsOf(obj)
+		for _, way := range asks() {
+			for key := range way {
+				delete(annotations, key)
+			}
+		}
+		maps.Copy(annotations, asked)
+		obj.SetAnnotations(annotations)
+	})
+}
+
+// asksFor reads the annotations of a workload and of a source as their documentation says. A source that is named counts
+// whether it is referred to or not.
+func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, refers bool) bool {
+	names, annotations, s := reload.DefaultNames(), obj.GetAnnotations(), o.sources[src]
+	list, auto, without := names.ConfigMap, names.ConfigMapAuto, names.ConfigMapExclude
+	if src.Resource == "secrets" {
+		list, auto, without = names.Secret, names.SecretAuto, names.SecretExclude
+	}
+	_, general := annotations[names.Auto]
+	_, typed := annotations[auto]
+	switch {
+	case s.ignored, o.h.selector && !s.selected, slices.Contains(entries(annotations[without]), src.Name):
+		return false
+	case slices.ContainsFunc(entries(annotations[list]), func(entry string) bool { return fits(entry, src.Name) }):
+		return true
+	case !refers:
+		return false
+	default:
+		return annotations[names.Search] == "true" && s.matches ||
+			annotations[names.Auto] == "true" || annotations[auto] == "true" ||
+			o.all && !general && !typed
+	}
+}
+
+func entries(list string) []string {
+	return strings.Split(strings.ReplaceAll(list, " ", ""), ",")
+}
+
+// fits tells whether an expression is about the whole of a name.
+func fits(entry, name string) bool {
+	if entry == name {
+		return true
+	}
+	if entry == "" || regexp.QuoteMeta(entry) == entry {
+		return false
+	}
+	expression, err := regexp.Compile("^(?:" + entry + ")$")
+	return err == nil && expression.MatchString(name)
+}

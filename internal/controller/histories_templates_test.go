@@ -1,0 +1,56 @@
+package controller
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// optional is what a new reference says of whether pods wait for the source.
+func (u *users) optional() *bool {
+	if !u.h.optional {
+		return nil
+	}
+	return new(u.h.rand.IntN(2) == 0)
+}
+
+// refer adds a reference, the ConfigMaps by volumes and the Secrets by the environment.
+func refer(t *corev1.PodTemplateSpec, src simapi.Source, optional *bool) {
+	if src.Resource == "secrets" {
+		t.Spec.Containers[0].EnvFrom = append(t.Spec.Containers[0].EnvFrom, corev1.EnvFromSource{
+			SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: src.Name}, Optional: optional},
+		})
+		return
+	}
+	t.Spec.Volumes = append(t.Spec.Volumes, corev1.Volume{Name: src.Name, VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: src.Name}, Optional: optional},
+	}})
+	t.Spec.Containers[1].VolumeMounts = append(t.Spec.Containers[1].VolumeMounts, corev1.VolumeMount{Name: src.Name, MountPath: "/" + src.Name})
+}
+
+// leave takes a reference away.
+func leave(t *corev1.PodTemplateSpec, src simapi.Source) {
+	app, side := &t.Spec.Containers[0], &t.Spec.Containers[1]
+	if src.Resource == "secrets" {
+		app.EnvFrom = slices.DeleteFunc(app.EnvFrom, func(e corev1.EnvFromSource) bool { return e.SecretRef.Name == src.Name })
+		return
+	}
+	t.Spec.Volumes = slices.DeleteFunc(t.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == src.Name })
+	side.VolumeMounts = slices.DeleteFunc(side.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == src.Name })
+}
+
+func templateOf(obj simapi.Object) *corev1.PodTemplateSpec {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		return &o.Spec.Template
+	case *appsv1.StatefulSet:
+		return &o.Spec.Template
+	case *appsv1.DaemonSet:
+		return &o.Spec.Template
+	default:
+		return nil
+	}
+}

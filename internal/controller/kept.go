@@ -1,0 +1,52 @@
+package controller
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// othersRollout is a rollout of somebody else that was recorded as what brings new data to the pods of a workload.
+type othersRollout struct {
+	uid     types.UID
+	changed []reload.SourceKey
+}
+
+// recorded reports the pods that a rollout of somebody else leaves with the previous data, as soon as the status of the workload
+// is about the new template. The ledger names the data from now on, so that this is once for each.
+func (c *Controller) recorded(w *reload.Workload, d reload.Decision) {
+	if len(d.OthersRollout) == 0 {
+		return
+	}
+	c.mu.Lock()
+	c.others[w.Key] = othersRollout{w.UID, d.OthersRollout}
+	c.mu.Unlock()
+	c.reportKept(w.Key) // the watch may have brought the status before
+}
+
+// reportKept is for each version of a workload that the watch brings.
+func (c *Controller) reportKept(key reload.WorkloadKey) {
+	c.mu.Lock()
+	others, ok := c.others[key]
+	if !ok {
+		c.mu.Unlock()
+		return
+	}
+	w, there := c.state.Workload(key)
+	if there && w.UID == others.uid && c.isBehind(&w) {
+		c.mu.Unlock()
+		return
+	}
+	var kept reload.Outcome
+	observed := true
+	if there && w.UID == others.uid {
+		kept, observed = w.KeptOnPurpose(others.changed)
+	}
+	if observed {
+		delete(c.others, key)
+	}
+	c.mu.Unlock()
+	if kept.Cause != "" {
+		c.report.NotRolled(&w, kept)
+	}
+}

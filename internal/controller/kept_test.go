@@ -1,0 +1,107 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// newRelease is a stage on which somebody edits the ConfigMap and then the template of the Deployment, so that there is nothing to
+// reload.
+func newRelease(t *testing.T, change func(*appsv1.Deployment)) *road {
+	t.Helper()
+	r := &road{stage: newStage(t)}
+	r.report = told{stageReport{stage: r.stage}, &r.lines}
+	r.add("web", true, "")
+	r.status(3, 3, 3)
+	r.play(time.Minute)
+	r.release("2", change)
+	return r
+}
+
+func (r *road) release(value string, change func(*appsv1.Deployment)) {
+	r.Helper()
+	r.edit("web", value)
+	r.change(func(d *appsv1.Deployment) {
+		d.Spec.Template.Spec.Containers[0].Image = "web:" + value
+		change(d)
+	})
+	r.play(2 * time.Second)
+	if r.marked != 0 {
+		r.Fatal("it was reloaded, and a record was to come")
+	}
+}
+
+func pause(d *appsv1.Deployment) { d.Spec.Paused = true }
+
+func TestPodsThatSomebodyElsesRolloutLeavesOnPurposeAreReportedOnce(t *testing.T) {
+	r := newRelease(t, pause)
+	r.want(0) // the status is about the template before
+	r.status(3, 0, 3)
+	r.play(time.Second)
+	r.want(0, "not rolled: paused, 3 of 3")
+	for i := range int32(20) {
+		r.status(3, 0, i%3)
+		r.play(time.Hour)
+	}
+	r.want(0, "not rolled: paused, 3 of 3")
+
+	// A start finds the data in the ledger.
+	again := &road{stage: newStage(t)}
+	again.report, again.server = told{stageReport{stage: again.stage}, &again.lines}, r.server
+	source, err := r.server.Get("configmaps", inShop("web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.configMaps().put(source, false)
+	again.deployments().put(again.stands(), false)
+	again.resume()
+	again.play(time.Hour)
+	again.want(0)
+
+	// Other data is other news.
+	r.release("3", pause)
+	r.status(3, 0, 3)
+	r.play(time.Second)
+	r.want(0, "not rolled: paused, 3 of 3", "not rolled: paused, 3 of 3")
+}
+
+func TestWhatSomebodyElsesRolloutReplacesIsNotReported(t *testing.T) {
+	for about, happens := range map[string]func(*road){
+		"it goes on": func(r *road) { r.status(4, 1, 3) },
+		"it is paused when no pod is left with the previous data": func(r *road) {
+			r.status(3, 3, 3)
+			r.change(pause)
+			r.status(3, 3, 3)
+		},
+		"the Deployment is deleted": func(r *road) {
+			r.dropped(reload.WorkloadKey{Kind: "Deployment", Namespace: namespace, Name: "web"})
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			r := newRelease(t, func(*appsv1.Deployment) {})
+			happens(r)
+			r.play(time.Hour)
+			r.want(0)
+			if len(r.others) != 0 {
+				t.Errorf("%d are still waited for", len(r.others))
+			}
+		})
+	}
+}
+
+func TestARecordWhoseAnswerIsLostReportsThePodsThatAreKept(t *testing.T) {
+	r := newRelease(t, pause)
+	r.status(3, 0, 3)
+	r.play(time.Minute)
+	api := &lossy{stage: r.stage, loses: true}
+	r.api = api
+	r.release("3", pause)
+	api.loses = false
+	r.status(3, 0, 3)
+	r.play(time.Minute)
+	r.want(0, "not rolled: paused, 3 of 3", "not rolled: paused, 3 of 3")
+}

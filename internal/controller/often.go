@@ -1,0 +1,116 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+const (
+	// manyReloads within oftenWithin are reported, and again after that time while they last.
+	manyReloads = 10
+	oftenWithin = time.Hour
+	// maxCulprits bounds the sources that are kept of one reload.
+	maxCulprits = 8
+)
+
+// Often says that a workload was reloaded so many times within so short a time, and which source changed in most of these reloads.
+type Often struct {
+	Reloads int
+	Within  time.Duration
+	Source  reload.SourceKey
+	Changes int
+}
+
+// reloadCounts are the latest reloads by workload. Nothing of it is dropped when a workload goes: a Job is deleted and made again
+// by each of its reloads. What is older than an hour goes instead, so that it is bounded by how many workloads are reloaded.
+type reloadCounts struct {
+	clock clock.PassiveClock
+
+	mu    sync.Mutex
+	of    map[reload.WorkloadKey]*reloadCount
+	swept time.Time
+}
+
+type reloadCount struct {
+	reloads  []pastReload // the newest manyReloads at most, in order
+	reported time.Time
+}
+
+type pastReload struct {
+	at      time.Time
+	sources []reload.SourceKey
+}
+
+func newReloadCounts(c clock.PassiveClock) *reloadCounts {
+	return &reloadCounts{clock: c, of: map[reload.WorkloadKey]*reloadCount{}, swept: c.Now()}
+}
+
+// add counts a reload, and reports whether the workload was reloaded so often that its users should know.
+func (r *reloadCounts) add(key reload.WorkloadKey, changes []reload.Concern) (Often, bool) {
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sweep(now)
+	count := r.of[key]
+	if count == nil {
+		count = &reloadCount{}
+		r.of[key] = count
+	}
+	count.add(now, changes)
+	first := count.reloads[0].at
+	if len(count.reloads) < manyReloads || now.Sub(first) >= oftenWithin || !count.reported.IsZero() && now.Sub(count.reported) < oftenWithin {
+		return Often{}, false
+	}
+	count.reported = now
+	often := Often{Reloads: len(count.reloads), Within: now.Sub(first)}
+	often.Source, often.Changes = count.culprit()
+	return often, true
+}
+
+func (r *reloadCounts) sweep(now time.Time) {
+	if now.Sub(r.swept) < oftenWithin {
+		return
+	}
+	r.swept = now
+	for key, count := range r.of {
+		if now.Sub(count.reloads[len(count.reloads)-1].at) >= oftenWithin {
+			delete(r.of, key)
+		}
+	}
+}
+
+func (c *reloadCount) add(now time.Time, changes []reload.Concern) {
+	past := pastReload{at: now}
+	for _, change := range changes[max(len(changes)-maxCulprits, 0):] {
+		past.sources = append(past.sources, change.Source.Key)
+	}
+	if len(c.reloads) == manyReloads {
+		c.reloads = append(c.reloads[:0], c.reloads[1:]...)
+	}
+	c.reloads = append(c.reloads, past)
+}
+
+// culprit is the source that changed in most of the reloads, of several the one that changed last.
+func (c *reloadCount) culprit() (most reload.SourceKey, changes int) {
+	times := map[reload.SourceKey]int{}
+	for _, past := range c.reloads {
+		for _, src := range past.sources {
+			if times[src]++; times[src] >= changes {
+				most, changes = src, times[src]
+			}
+		}
+	}
+	return most, changes
+}
+
+// reloaded reports a reload, and a workload that is reloaded again and again.
+func (c *Controller) reloaded(w *reload.Workload, d reload.Decision, took time.Duration) {
+	c.report.Reloaded(w, d, took)
+	if often, is := c.often.add(w.Key, d.Changes); is {
+		c.report.ReloadedOften(w, often)
+	}
+}

@@ -1,0 +1,39 @@
+package inspect
+
+import "time"
+
+// keepsPrevious reports whether pods of the workload are older than the data of one of its sources, and counts them for each. No mark
+// tells them from the others where a rollout of somebody else has brought the data.
+func (e *Evaluation) keepsPrevious(a *Answer) bool {
+	if a.Pods == nil {
+		_, _ = e.list(a) // without permission to list Pods, nothing is known of their age
+	}
+	if a.Pods == nil || a.unlisted() {
+		return false
+	}
+	own := a.Pods.of(&a.Workload)
+	keeps := false
+	for i := range a.Sources {
+		src := &a.Sources[i]
+		if !src.Verdict.Concerned || src.Unread || src.Absent || src.Unselected || src.Ignored {
+			continue
+		}
+		since := a.dataSince(src)
+		src.Older = 0
+		for j := range own {
+			if !own[j].Created.After(since) {
+				src.Older++
+			}
+		}
+		keeps = keeps || src.Older > 0
+	}
+	return keeps
+}
+
+// dataSince is when a source got its data. A later write of its object has not changed the data if the ledger names it.
+func (a *Answer) dataSince(src *Source) time.Time {
+	if known := time.Unix(a.Ledger.DataTime, 0); src.Content == AsInLedger && a.Ledger.DataTime > 0 && known.Before(src.Written) {
+		return known
+	}
+	return src.Written
+}

@@ -1,0 +1,25 @@
+package inspect
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// unlisted reports whether the workload has pods although its selector finds none. Nothing is known of such pods: they are neither
+// up to date nor out of date.
+func (a *Answer) unlisted() bool {
+	return a.Pods != nil && a.Pods.Count == 0 && a.Workload.MayHavePods()
+}
+
+// doubtUnlisted notes that pods were asked for an answer and not found.
+func (a *Answer) doubtUnlisted() {
+	if !a.unlisted() {
+		return
+	}
+	status := "its status does not count pods"
+	if n := int64(a.Workload.Progress.Total); n > 0 {
+		status = "its status counts " + counted(n, "pod")
+	}
+	a.doubt(fmt.Sprintf("%s, and no pod has the labels %s", status, metav1.FormatLabelSelector(a.Workload.Selector)))
+}

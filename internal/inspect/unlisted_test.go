@@ -1,0 +1,38 @@
+package inspect
+
+import (
+	"strings"
+	"testing"
+)
+
+// The status of a Deployment counts three pods, and none has the labels that its selector asks for.
+func TestPodsThatAreNotFoundAreNotUpToDate(t *testing.T) {
+	_, config, _ := strings.Cut(web, "---\n")
+	edited := "# then\n" + instead(t, config, "data: {text: hello}", "data: {text: moin}", `"80", creationTimestamp: "2026-02-01T00:00:00Z"`, `"120", creationTimestamp: "2026-03-01T10:00:00Z"`)
+	none := func(text string) string {
+		return instead(t, text, running, "status: {observedGeneration: 1, replicas: 0, updatedReplicas: 0}", "replicas: 3", "replicas: 0")
+	}
+	for about, tc := range map[string]struct {
+		text string
+		want State
+		why  string
+	}{
+		"a receiver was told of a change":                      {hooked + told + web, Unknown, "its status counts 3 pods, and no pod has the labels app=web"},
+		"a receiver was told, and there are no pods":           {hooked + told + none(web), InStep, ""},
+		"the Secret cannot be compared, and no pods are to be": {strings.ReplaceAll(instead(t, secretive, "replicas: 1\n", "replicas: 0\n"), "replicas: 1, updatedReplicas: 1", "replicas: 0, updatedReplicas: 0"), InStep, ""},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := tell(t, tc.text)
+			s.pods = nil
+			a := s.status(t, "shop").Answers[0]
+			if a.State != tc.want || a.Detail != tc.why {
+				t.Errorf("%s: %q", a.State, a.Detail)
+			}
+		})
+	}
+
+	// Whatever is decided for other data, it is not what pods have that nobody finds.
+	if a := tell(t, web+edited).status(t, "shop").Answers[0]; a.State == InStep || len(a.Unknown) != 1 {
+		t.Errorf("%s: %q, %q", a.State, a.Detail, a.Unknown)
+	}
+}

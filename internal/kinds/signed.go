@@ -1,0 +1,102 @@
+package kinds
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// signedAnnotation is on every Job that Reroll creates. Whoever can create Jobs can write the other
+// annotations of Reroll, too. Without a signature, a forged copy would make the controller delete
+// other Jobs of the namespace, and a forged run would change the ledger of a CronJob.
+const signedAnnotation = "reroll.dev/signed"
+
+// ErrNotSigned means that the key of this installation has not signed what a Job carries.
+var ErrNotSigned = errors.New("its signature is not from this installation")
+
+// Claim is the annotation or label by which a Job says that Reroll created it.
+type Claim string
+
+// The claims.
+const (
+	ClaimsCopy Claim = copyAnnotation
+	ClaimsHeld Claim = heldAnnotation
+	ClaimsRun  Claim = reload.RunLabel
+)
+
+// signed are the texts that the signature of a copy is about: all that is deleted and created
+// because of it. Once it notes a deletion, its own uid belongs to them, so that nobody can put back
+// an old copy.
+func (c *Copy) signed(deletes string) ([]string, error) {
+	spec, err := json.Marshal(c.spec())
+	if err != nil {
+		return nil, fmt.Errorf("encode the copy %s: %w", c.job.Name, err)
+	}
+	var uid types.UID
+	if deletes != "" {
+		uid = c.job.UID
+	}
+	return []string{c.job.Namespace, c.job.Name, string(uid), deletes, c.job.Annotations[copyAnnotation], string(spec)}, nil
+}
+
+// SignedBy reports whether the key has signed the copy with the content that it has now.
+func (c *Copy) SignedBy(key reload.DigestKey) bool {
+	texts, err := c.signed(c.job.Annotations[deletesAnnotation])
+	return err == nil && key.HasSigned(c.job.Annotations[signedAnnotation], "copy", texts...)
+}
+
+// Sign returns the patch that signs a copy as the API server keeps it. Mutating admission webhooks
+// may have changed it, so that the signature it was sent with does not fit.
+func (c *Copy) Sign(key reload.DigestKey) (Patch, error) { return c.patch(key, nil) }
+
+// patch writes annotations on a copy, and the signature that is right with them.
+func (c *Copy) patch(key reload.DigestKey, annotations map[string]string) (Patch, error) {
+	texts, err := c.signed(annotations[deletesAnnotation])
+	if err != nil {
+		return Patch{}, err
+	}
+	all := map[string]string{signedAnnotation: key.Sign("copy", texts...)}
+	maps.Copy(all, annotations)
+	return encode(types.MergePatchType, patchBody{Metadata: patchMeta{UID: c.job.UID, Annotations: all}})
+}
+
+// signHeld is the signature of a Job that takes the place of another one. It has no uid before its
+// ledger is its own.
+func signHeld(key reload.DigestKey, job *batchv1.Job, uid types.UID, ledger string) string {
+	return key.Sign("held", job.Namespace, job.Name, string(uid), ledger)
+}
+
+// heldBy reports whether the key has signed a held Job, with its uid or before it had one.
+func heldBy(key reload.DigestKey, job *batchv1.Job, uid types.UID) bool {
+	return key.HasSigned(job.Annotations[signedAnnotation], "held", job.Namespace, job.Name, string(uid), job.Annotations[reload.LedgerAnnotation])
+}
+
+// HeldSigned reports whether the key has signed a held Job.
+func HeldSigned(job *batchv1.Job, key reload.DigestKey) bool {
+	return heldBy(key, job, job.UID) || heldBy(key, job, "")
+}
+
+// SignRun signs a run before it is created.
+func SignRun(job *batchv1.Job, key reload.DigestKey) {
+	run, _ := ReadRun(job)
+	setAnnotation(&job.ObjectMeta, signedAnnotation, key.Sign("run", run.signed()...))
+}
+
+// signed are the texts that the signature of a run is about: which workload it belongs to and what
+// the ledger of that becomes. When it is let go, neither changes.
+func (r *OwnRun) signed() []string {
+	return []string{r.Of.Namespace, r.Name, string(r.Owner), strconv.FormatInt(r.Counter, 10), r.LedgerText}
+}
+
+// SignedBy returns the run with whether the key has signed it.
+func (r OwnRun) SignedBy(key reload.DigestKey) OwnRun {
+	r.Signed = key.HasSigned(r.signature, "run", r.signed()...)
+	return r
+}

@@ -1,0 +1,70 @@
+package reload
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Whoever may write to a workload may write its ledger. That harms nobody else, and takes no change away from it for good.
+func TestALedgerWithForgedNumbersKeepsNoChangeAway(t *testing.T) {
+	for _, forged := range []string{
+		`"n":9223372036854775807`, `"n":9223372036854775806`, `"n":1099511627776`, `"n":-1`,
+		`"n":1,"w":9223372036854775807`, `"n":1,"w":-1`, `"n":1,"t":9223372036854775807`, `"n":1,"t":-9223372036854775808`,
+		`"n":1,"t":253402300799`, `"n":1,"told":9223372036854775807`, `"n":1,"told":-1`,
+	} {
+		t.Run(forged, func(t *testing.T) {
+			text := fmt.Sprintf(`{"v":1,"uid":"uid-1","key":%q,%s,"cm":{"cm":%q}}`, instance, forged, digestOf("a"))
+			for reloads, content := range []string{"b", "c", "d"} {
+				s := web().source(ConfigMap, "cm", content, 60, int64(200+reloads), SourceSeen{Content: uint64(200 + reloads), Edited: true})
+				s.f.Workload.LedgerText, s.f.Remembered = text, text
+				d := Decide(s.f)
+				if d.Action != Reload {
+					t.Fatalf("change %d: %s, because %s", reloads+1, d.Action, d.Why)
+				}
+				if text = d.Ledger.String(); d.Ledger.Counter < 0 || d.Ledger.Writes < 0 {
+					t.Fatalf("change %d writes %s", reloads+1, text)
+				}
+			}
+			if _, err := ParseLedger(text); err != nil {
+				t.Errorf("after three reloads: %v", err)
+			}
+		})
+	}
+}
+
+func TestARunWithANumberBeyondTheBoundIsNotNoted(t *testing.T) {
+	f := web().f
+	f.Workload.Runs = &Runs{Own: []OwnRun{{Name: "forged", UID: "u-2", Counter: MaxCounter + 1, LedgerText: Ledger{UID: "uid-1", Counter: 1}.String(), Held: true}}}
+	f.Workload.LedgerText = Ledger{UID: "uid-1", Counter: 1}.String()
+	if d := Decide(f); d.Found || d.Ledger.Counter > 1 {
+		t.Errorf("it follows: %+v", d)
+	}
+}
+
+func TestASignatureIsOfOneKeyOnePurposeAndTheseTexts(t *testing.T) {
+	key := func(of string) DigestKey {
+		k, err := NewDigestKey([]byte(strings.Repeat(of, 32)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	signature := key("a").Sign("copy", "ab", "c")
+	if !key("a").HasSigned(signature, "copy", "ab", "c") || len(signature) != 32 {
+		t.Errorf("the signature %q is not its own", signature)
+	}
+	for about, signed := range map[string]bool{
+		"another key":     key("b").HasSigned(signature, "copy", "ab", "c"),
+		"no key":          DigestKey{}.HasSigned(signature, "copy", "ab", "c"),
+		"no key, nothing": DigestKey{}.HasSigned("", "copy", "ab", "c"),
+		"another purpose": key("a").HasSigned(signature, "run", "ab", "c"),
+		"texts that read the same one behind the other": key("a").HasSigned(signature, "copy", "a", "bc"),
+		"a text more":  key("a").HasSigned(signature, "copy", "ab", "c", ""),
+		"no signature": key("a").HasSigned("", "copy", "ab", "c"),
+	} {
+		if signed {
+			t.Errorf("it is one for %s", about)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package reload
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// An object has room for thousands of whatever a user may write. What takes ten times as long for twice as much, takes minutes then.
+func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
+	for name, of := range map[string]func(n int) func(){
+		"references by volumes": func(n int) func() {
+			var spec corev1.PodSpec
+			container := corev1.Container{Name: "app"}
+			for i := range n {
+				volume := fmt.Sprintf("volume-%d", i)
+				spec.Volumes = append(spec.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: volume}}})
+				container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volume})
+			}
+			spec.Containers = []corev1.Container{container}
+			return func() { References(&spec) }
+		},
+		"sources that are not there": func(n int) func() {
+			var f Facts
+			f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().ConfigMap: numberedEntries("named-%d", n)}, nil, DefaultNames())
+			for i := range n {
+				key := LocalKey{Kind: ConfigMap, Name: fmt.Sprintf("named-%05d", i)}
+				f.Workload.References = append(f.Workload.References, Reference{Key: key})
+				f.Spared = append(f.Spared, LocalKey{Kind: ConfigMap, Name: fmt.Sprintf("there-%05d", i)})
+			}
+			return func() { f.Missing(); f.Awaited() }
+		},
+		"a list": func(n int) func() {
+			own := map[string]string{DefaultNames().ConfigMap: numberedEntries("named-%d", n)}
+			return func() { ParsePolicy(own, nil, DefaultNames()) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const little, much, most = 250, 4000, 100 // in proportion it is 16 times, by the square 256 times
+			less, more := of(little), of(much)
+			one, all := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+			for range 20 { // the shortest is how long it takes when nothing else gets in its way
+				one, all = min(one, took(less)), min(all, took(more))
+				if all <= most*one {
+					return
+				}
+			}
+			t.Errorf("%d take %s, and %d take %s", little, one, much, all)
+		})
+	}
+}
+
+func took(what func()) time.Duration {
+	began := time.Now()
+	what()
+	return time.Since(began)
+}
+
+func TestALedgerThatIsNoneOfOursIsNotRead(t *testing.T) {
+	forged := `{"v":1,"uid":"uid-1","n":1,"cm":{` + strings.Repeat(`"a":"00",`, maxLedgerRead/9) + `"b":"00"}}`
+	if _, err := ParseLedger(forged); err == nil || !strings.Contains(err.Error(), "must have at most 65536") {
+		t.Errorf("error %v, must say how long it may be", err)
+	}
+}
+
+func TestKeysBeyondAThousandAreNotComparedWithOurs(t *testing.T) {
+	many := map[string]string{}
+	for i := range 3000 {
+		many[fmt.Sprintf("reloaded.stakater.org/key-%04d", i)] = "x"
+	}
+	many["zreloader.stakater.com/auto"] = "true"
+	_, problems := ReadAnnotations(WorkloadKind{Name: "Deployment"}, many, nil, false, DefaultNames())
+	if len(problems) != 0 {
+		t.Errorf("all of %d keys were compared: %v", len(many), problems)
+	}
+	delete(many, "zreloader.stakater.com/auto")
+	many["areloader.stakater.com/auto"] = "true"
+	if _, problems = ReadAnnotations(WorkloadKind{Name: "Deployment"}, many, nil, false, DefaultNames()); len(problems) != 1 {
+		t.Errorf("of the first ones %v is told", problems)
+	}
+}

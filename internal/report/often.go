@@ -1,0 +1,40 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// ReloadedOften is called for a workload that is reloaded again and again.
+func (r *Report) ReloadedOften(w *reload.Workload, often controller.Often) {
+	r.metrics.often.Inc()
+	r.tell(w, warning, "ReloadedOften", oftenText(w, often))
+}
+
+func oftenText(w *reload.Workload, often controller.Often) string {
+	src := often.Source
+	within := often.Within.Round(time.Second)
+	if within == 0 {
+		within = often.Within.Round(time.Millisecond)
+	}
+	return fmt.Sprintf("Reloaded %d times within %s: %s '%s' changed in %d of these reloads. Most likely this %s, or a program beside it, writes the %s that it uses. "+
+		"To stop: exclude it by the annotation %s: %s on this %s. To reload less often: set %s, such as 10m. "+
+		"See docs/troubleshooting.md#a-workload-is-reloaded-again-and-again",
+		often.Reloads, within, src.Kind, src.Name, often.Changes, w.Key.Kind, src.Kind,
+		excludeAnnotation(src.Kind), src.Name, w.Key.Kind, reload.SettleAnnotation)
+}
+
+func excludeAnnotation(kind reload.SourceKind) string {
+	names := reload.DefaultNames()
+	switch kind {
+	case reload.Secret:
+		return names.SecretExclude
+	case reload.SecretProviderClass:
+		return names.SPCExclude
+	default:
+		return names.ConfigMapExclude
+	}
+}

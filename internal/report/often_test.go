@@ -1,0 +1,51 @@
+package report
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// A user who reads the event knows which source it is, what probably writes it, and what stops it.
+func TestAWorkloadThatIsReloadedAgainAndAgainHasAnEvent(t *testing.T) {
+	for kind, exclude := range map[reload.SourceKind]string{
+		reload.ConfigMap:           "configmaps.exclude.reloader.stakater.com/reload",
+		reload.Secret:              "secrets.exclude.reloader.stakater.com/reload",
+		reload.SecretProviderClass: "secretproviderclasses.exclude.reloader.stakater.com/reload",
+	} {
+		d := newDesk(t, false)
+		d.ReloadedOften(web(), controller.Often{
+			Reloads: 10, Within: 50*time.Second + 3*time.Millisecond, Source: reload.SourceKey{Kind: kind, Namespace: "shop", Name: "state"}, Changes: 9,
+		})
+		want := "Reloaded 10 times within 50s: " + kind.String() + " 'state' changed in 9 of these reloads. Most likely this Deployment, or a program beside it, writes the " + kind.String() +
+			" that it uses. To stop: exclude it by the annotation " + exclude + ": state on this Deployment. To reload less often: set reroll.dev/settle, such as 10m. " +
+			"See docs/troubleshooting.md#a-workload-is-reloaded-again-and-again"
+		events := d.published()
+		if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != "ReloadedOften" || events[0].Note != want {
+			t.Errorf("got %+v\nwant %s", events, want)
+		}
+		if log := d.log.String(); !strings.Contains(log, "level=WARN") || !strings.Contains(log, `workload="Deployment shop/web"`) {
+			t.Errorf("the log says %s", log)
+		}
+		if got := counted(d.metrics.often); got != 1 {
+			t.Errorf("counted %v times", got)
+		}
+	}
+	page, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil || !strings.Contains(string(page), "\n## A workload is reloaded again and again\n") {
+		t.Errorf("the page has no such section: %v", err)
+	}
+}
+
+func TestTheLongestNamesLeaveRoomForTheRemedy(t *testing.T) {
+	w := web()
+	w.Key.Kind = strings.Repeat("k", 63)
+	text := oftenText(w, controller.Often{Reloads: 10, Source: reload.SourceKey{Kind: reload.SecretProviderClass, Name: strings.Repeat("n", 200)}, Changes: 10})
+	if len(text) > maxNote {
+		t.Errorf("%d bytes", len(text))
+	}
+}

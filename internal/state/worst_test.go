@@ -1,0 +1,196 @@
+package state
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+// A namespace user chooses what annotations and pod templates have. These are the worst that are accepted: 250 KiB of
+// annotations, and 1.5 MiB of object.
+
+func numbered(format string, n int) string {
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, format+",", i)
+	}
+	return list.String()
+}
+
+func worstAnnotations() map[string][]string {
+	lists := func(list string) []string {
+		var all []string
+		for _, kind := range []string{"configmap", "secret", "secretproviderclass"} {
+			all = append(all, kind+".reloader.stakater.com/reload", list)
+		}
+		return all
+	}
+	return map[string][]string{
+		"51,201 names in one list":     {byName, numbered("%d", 51201)},
+		"as many names as lists take":  append(lists(numbered("a%d", 5000)), "configmaps.exclude.reloader.stakater.com/reload", numbered("b%d", 5000), "secrets.exclude.reloader.stakater.com/reload", numbered("b%d", 5000)),
+		"names with dots":              lists(numbered("shop.%d", 5000)),
+		"usual expressions":            lists(numbered("shop-%d-.*-config", 200)),
+		"expressions with many states": lists(numbered("[a-z]{60}%d.*", 60)),
+	}
+}
+
+// named is a workload that has such annotations.
+func named(version int, annotations []string) reload.Workload {
+	return deployment("web", "cm", version, annotations...)
+}
+
+// referring is a workload whose template refers to n ConfigMaps.
+func referring(n, version int) reload.Workload {
+	var container corev1.Container
+	for i := range n {
+		container.EnvFrom = append(container.EnvFrom, corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: fmt.Sprintf("cm-%d", i)},
+		}})
+	}
+	meta := &metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web", ResourceVersion: fmt.Sprint(version), Annotations: map[string]string{auto: "true"}}
+	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}
+	return reload.NewWorkload(reload.WorkloadKind{Name: "Deployment"}, meta, nil, template, reload.DefaultNames())
+}
+
+func TestTheWorstAnnotationsKeepLittleMemory(t *testing.T) {
+	for name, annotations := range worstAnnotations() {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			s.PutWorkload(named(1, annotations), live)
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > 4<<20 {
+				t.Errorf("%d bytes are kept, may be %d", kept, 4<<20)
+			}
+			runtime.KeepAlive(s)
+		})
+	}
+}
+
+func TestWhatALargeWorkloadTakesInTheIndexIsBounded(t *testing.T) {
+	large := map[string]reload.Workload{"with 40,000 references": referring(40000, 1)}
+	for name, annotations := range worstAnnotations() {
+		large["with "+name] = named(1, annotations)
+	}
+	for name, w := range large {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(w, live)
+			if n := len(s.index.bySource); n > mostExact {
+				t.Errorf("%d sources are in the index", n)
+			}
+			version := 1
+			allocations := testing.AllocsPerRun(10, func() {
+				version++
+				w.ResourceVersion = fmt.Sprint(version)
+				s.PutWorkload(w, live)
+			})
+			if allocations > 20 {
+				t.Errorf("an event that changes nothing takes %.0f allocations", allocations)
+			}
+		})
+	}
+}
+
+func TestASourceReachesAWorkloadThatNamesTooManyForTheIndex(t *testing.T) {
+	for name, w := range map[string]reload.Workload{
+		"by a list":             named(1, []string{byName, numbered("cm-%d", 5000)}),
+		"by references":         referring(5000, 1),
+		"by a list of patterns": named(1, []string{byName, numbered("cm.%d", 5000)}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(w, live)
+			if got := s.PutSource(configMap("cm-4711", "one", 2), live); len(got) != 1 {
+				t.Errorf("it reaches %v", got)
+			}
+			if got := concerned(s, "web"); len(got) != 1 || got[0] != "cm-4711" {
+				t.Errorf("it is concerned by %v", got)
+			}
+			s.DeleteSource(configMap("cm-4711", "one", 2).Key, reload.Departure{Version: 3})
+			if len(s.gone) != 1 {
+				t.Error("it is not known to be gone")
+			}
+			s.PutWorkload(deployment("web", "", 4), live)
+			if len(s.gone) != 0 || len(s.index.trying) != 0 {
+				t.Error("it is remembered for a workload that does not ask for it any more")
+			}
+		})
+	}
+}
+
+// What users have entries of lists compared with must not keep everybody else waiting.
+func TestSourcesAreJudgedWithoutTheLock(t *testing.T) {
+	s := New(false)
+	s.PutWorkload(named(1, []string{byName, numbered(strings.Repeat("a", 40)+".%04d", 5000)}), live)
+	for i := range 400 {
+		s.PutSource(configMap(fmt.Sprintf("%s-x%03d", strings.Repeat("a", 40), i), "one", i+2), live)
+	}
+	done := make(chan time.Duration)
+	began := time.Now()
+	go func() {
+		concerned(s, "web")
+		done <- time.Since(began)
+	}()
+	var longest time.Duration
+	for {
+		select {
+		case took := <-done:
+			if longest > took/4 {
+				t.Errorf("somebody else waited for %s while the facts took %s", longest, took)
+			}
+			return
+		default:
+			asked := time.Now()
+			s.mu.Lock()
+			longest = max(longest, time.Since(asked))
+			s.mu.Unlock()
+			runtime.Gosched()
+		}
+	}
+}
+
+// BenchmarkWorstAnnotations is how long an event of such a workload takes once it is read: all of it, of which the lock is held
+// for a part. First is the one with which the annotations come.
+func BenchmarkWorstAnnotations(b *testing.B) {
+	for name, annotations := range worstAnnotations() {
+		first := named(1, annotations)
+		clones := slices.Clone(annotations)
+		for i, text := range clones {
+			clones[i] = strings.Clone(text) // as each event brings it
+		}
+		again := named(1, clones)
+		for when, put := range map[string]func(s *State, version int){
+			"first": func(s *State, version int) {
+				w := []reload.Workload{deployment("web", "", version), first}[version%2]
+				w.ResourceVersion = fmt.Sprint(version)
+				s.PutWorkload(w, live)
+			},
+			"again": func(s *State, version int) {
+				w := []reload.Workload{first, again}[version%2]
+				w.ResourceVersion = fmt.Sprint(version)
+				s.PutWorkload(w, live)
+			},
+		} {
+			b.Run(name+", "+when, func(b *testing.B) {
+				s, version := New(false), 0
+				b.ReportAllocs()
+				for b.Loop() {
+					version++
+					put(s, version)
+				}
+			})
+		}
+	}
+}

@@ -199,6 +199,15 @@ What the annotations are called here. The controller takes blanks around a key a
   verbs: [create]
 {{- end -}}
 
+{{/*
+Whether the admission policy about the Jobs of others is made: some text, or none. Where namespaces are selected by their labels,
+another installation may work in the others, and creates such Jobs there.
+*/}}
+{{- define "reroll.jobsPolicy" -}}
+{{- $jobs := not (and .Values.reloader.ignoreJobs .Values.reloader.ignoreCronJobs) }}
+{{- if and $jobs (include "reroll.policy" .) (or (include "reroll.scope" .) (not .Values.reloader.namespaceSelector)) }}true{{ end }}
+{{- end }}
+
 {{/* Whether the admission policy is made: some text, or none. */}}
 {{- define "reroll.policy" -}}
 {{- $set := "auto" }}

@@ -103,7 +103,9 @@ func (d *demo) calm(ctx context.Context, ns *harness.Namespace) error {
 // right to warn of that.
 func (d *demo) warnings() []string {
 	lines := slices.Concat(d.controller.Log.Holding(`"level":"warning"`), d.controller.Log.Holding(`"level":"error"`))
-	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, `"msg":"Reloaded `) && strings.Contains(line, "'marker-") })
+	return slices.DeleteFunc(lines, func(line string) bool {
+		return strings.Contains(line, `"msg":"Reloaded `) && strings.Contains(line, "'marker-")
+	})
 }
 
 // gone is nil when none of these objects of the web server is there.

@@ -33,10 +33,13 @@ MODULES = tools/golangci-lint tools/helm test/promql $(patsubst %/go.mod,%,$(fil
 # Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
 # What takes longest begins first.
 FIRST = ./test/scenarios ./test/faults ./internal/intake
+# These start a Kubernetes, or use what is built for one, or wait for minutes.
+ON_A_CLUSTER = /internal/intake /internal/lease /test/chart /test/cluster /test/demo /test/docs /test/edges /test/faults /test/gitops /test/harness /test/image /test/lease /test/release /test/rights /test/scenarios /test/simapi /test/stage /test/stamp
 APART = ./test/edges ./test/lease ./test/rights ./test/demo ./test/chart ./test/docs
 PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image -e /test/release -e /test/gitops $(patsubst .%,-e %$$,$(APART) $(FIRST)))
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
-TEST = GOGC=400 $(GO) test
+# A run ends with what it cost.
+TEST = GOGC=400 GO='$(GO)' bin/suite
 N = 200
 
 ##@ See it
@@ -103,9 +106,12 @@ dashboard-picture: linux preflight ## docs/dashboard.svg: the panels of the dash
 	@$(GO_SH) run ./test/dashboard/picture
 
 ##@ Check
-.PHONY: test lint verify test-image test-release test-edges test-oldest test-gitops histories mutants
+.PHONY: check test lint verify test-image test-release test-edges test-oldest test-gitops histories mutants
 
-test: linux build cgo lint bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
+check: build cgo lint ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
+	REROLL_BASE=1 REROLL_HISTORIES=150 GOGC=400 $(GO) test -race -timeout 10m $$($(GO) list ./... | grep -v $(patsubst %,-e %$$,$(ON_A_CLUSTER)) $(patsubst %,-e %/,$(ON_A_CLUSTER)))
+
+test: linux build cgo lint suite bin/helm ## Everything that runs anywhere: build, lint, unit tests, scenarios on a real control plane
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients
 	@# All histories once, and some of them below with the race detector, under which they take four times as long. Without
 	@# REROLL_BASE a run draws fresh ones; the failures that are open are listed for this base.
@@ -132,22 +138,22 @@ test-image: image cgo ## Load the image into containerd (Debian: apt-get install
 test-release: preflight bin/helm ## Two clones, without anything from before, make the same release
 	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release
 
-test-edges: linux build cgo bin/helm ## Sizes, numbers and odd moments, the lease between processes, rights taken away, the chart value by value, the pages block by block (minutes)
+test-edges: linux build cgo suite bin/helm ## Sizes, numbers and odd moments, the lease between processes, rights taken away, the chart value by value, the pages block by block (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
 	@cd test/promql && GOWORK=off $(GO_SH) build -o /dev/null .
 	HELM=$(CURDIR)/bin/helm $(TEST) -race -count=1 -timeout 30m $(APART)
 
-test-oldest: linux build cgo ## The scenarios on the oldest Kubernetes that Reroll supports
+test-oldest: linux build cgo suite ## The scenarios on the oldest Kubernetes that Reroll supports
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts
 	THROWAWAY_KUBERNETES=$(OLDEST) $(TEST) -race -count=1 -timeout 1h ./test/scenarios
 
-test-gitops: linux build cgo ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
+test-gitops: linux build cgo suite ## Beside the real Argo CD, Flux, Helm and kubectl, which are built at the first time (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd flux
 	$(TEST) -race -count=1 -timeout 40m ./test/gitops/...
 
 histories: cgo ## Faults and kills drawn at random, between the controller and a real API server (N=200)
 	@# The controller is built with the race detector; what is around it needs no more than the histories of make test.
-	REROLL_REAL_HISTORIES=$(N) $(TEST) -count=1 -timeout 3h -v -run Histories ./test/faults
+	REROLL_REAL_HISTORIES=$(N) GOGC=400 $(GO) test -count=1 -timeout 3h -v -run Histories ./test/faults
 
 mutants: preflight ## Break the engine on purpose, one way at a time: each has to turn a test red
 	$(GO) run ./tools/mutants
@@ -164,7 +170,7 @@ bench-check: linux preflight ## Less of everything; fails when a ratio, a number
 	@bin/bench -check $(BENCH)
 
 ##@ Other
-.PHONY: help clean clean-cache preflight linux cgo
+.PHONY: help clean clean-cache preflight linux cgo suite
 
 clean: ## Remove what was built here
 	rm -rf bin
@@ -183,6 +189,9 @@ linux:
 
 cgo: preflight
 	@cc=$$($(GO) env CC); command -v $${cc%% *} >/dev/null || { echo "The race detector needs a C compiler, and there is no '$$cc'. Debian: apt-get install gcc libc6-dev"; exit 1; }
+
+suite: preflight
+	@$(GO_SH) build -o bin/suite ./tools/suite
 
 # Each is the one tool that its module pins, and built again when that changes.
 tool = $(@F)

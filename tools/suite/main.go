@@ -1,0 +1,152 @@
+// Command suite runs go test as it is asked to, and ends with what the run cost: its slowest tests, and the processor time of
+// each package. What nobody sees grow does grow.
+//
+//	suite [arguments of go test]
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+// asMeter is the first argument of this program where go test calls it in the place of a test binary. The folder that it notes
+// into is no argument: it is another one each time, and go test keeps results by the arguments.
+const (
+	asMeter   = "--as-meter"
+	meterInto = "REROLL_SUITE_METER_INTO"
+)
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == asMeter {
+		os.Exit(meter(os.Getenv(meterInto), os.Args[2], os.Args[3:]))
+	}
+	code, err := run(os.Args[1:], os.Stdout, os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "suite:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// run returns the exit code of go test.
+func run(args []string, out, errs io.Writer) (int, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	measured, err := os.MkdirTemp("", "reroll-suite-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(measured) }()
+
+	// The flag is read as a shell would, in which a path may be quoted.
+	test := exec.Command(cmp.Or(os.Getenv("GO"), "go"), append([]string{"test", "-json", fmt.Sprintf("-exec='%s' %s", self, asMeter)}, args...)...) //nolint:gosec // whoever runs this may run anything
+	test.Env = append(os.Environ(), meterInto+"="+measured)
+	test.Stderr = errs
+	events, err := test.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := test.Start(); err != nil {
+		return 0, err
+	}
+	// An interrupt from the terminal reaches go test as well, and ends it.
+	signal.Ignore(os.Interrupt)
+	report := newReport(out)
+	if err := report.read(events); err != nil {
+		return 0, errors.Join(err, test.Wait())
+	}
+	code := 0
+	if err := test.Wait(); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			return 0, err
+		}
+		code = max(exit.ExitCode(), 1)
+	}
+	used, err := readMeasured(measured)
+	if err != nil {
+		return 0, err
+	}
+	report.summary(used)
+	return code, nil
+}
+
+// meter runs a test binary, notes what it and the processes that it waited for have used, and ends as it did.
+func meter(folder, binary string, args []string) int {
+	cmd := exec.Command(binary, args...) //nolint:gosec // go test has made it
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	// When the time of a test is up, go test sends a signal to what it has started.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGQUIT, syscall.SIGTERM, os.Interrupt)
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	go func() {
+		for s := range signals {
+			_ = cmd.Process.Signal(s)
+		}
+	}()
+	err := cmd.Wait()
+	if note := noteUse(folder, cmd.ProcessState); note != nil {
+		fmt.Fprintln(os.Stderr, "note the processor time:", note)
+	}
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if code := cmd.ProcessState.ExitCode(); code >= 0 {
+		return code
+	}
+	return 2 // a signal has ended it
+}
+
+// noteUse leaves a line with the folder in which the tests ran, which names the package, and the milliseconds.
+func noteUse(folder string, state *os.ProcessState) error {
+	wd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(folder, "used"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "%d %s\n", (state.UserTime() + state.SystemTime()).Milliseconds(), wd)
+	return errors.Join(err, file.Close())
+}
+
+// used is the processor time of the tests in a folder.
+type used struct {
+	folder       string
+	milliseconds int64
+}
+
+func readMeasured(folder string) ([]used, error) {
+	text, err := os.ReadFile(filepath.Join(folder, "used"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil // nothing ran: all was cached, or nothing could be built
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []used
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		var u used
+		if _, err := fmt.Sscanf(lines.Text(), "%d %s", &u.milliseconds, &u.folder); err != nil {
+			return nil, fmt.Errorf("read the processor time from %q: %w", lines.Text(), err)
+		}
+		all = append(all, u)
+	}
+	return all, nil
+}

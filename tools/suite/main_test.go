@@ -1,0 +1,108 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == asMeter {
+		os.Exit(meter(os.Getenv(meterInto), os.Args[2], os.Args[3:]))
+	}
+	os.Exit(m.Run())
+}
+
+// tried runs go test on a module with these files.
+func tried(t *testing.T, files map[string]string, args ...string) (out string, code int) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	files["go.mod"] = "module example.test/tried\n\ngo 1.26\n"
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(files[name]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("GOFLAGS", "")
+	t.Setenv("GOWORK", "off")
+	var text strings.Builder
+	code, err := run(append(args, "./..."), &text, &text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text.String(), code
+}
+
+const passing = `package a
+
+import "testing"
+
+func TestQuiet(t *testing.T) { t.Log("of no interest") }
+
+func TestBusy(t *testing.T) {
+	t.Run("hand", func(t *testing.T) {
+		for sum := 0; sum < 5e8; sum++ {
+		}
+	})
+}
+`
+
+func TestASuiteThatPassesEndsWithItsCost(t *testing.T) {
+	out, code := tried(t, map[string]string{"a/a_test.go": passing})
+	if code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	for _, want := range []string{`^ok  \texample.test/tried/a\t`, `(?m)^The slowest tests:\n +\d+\.\ds  example.test/tried/a TestBusy/hand\n`, `(?m)^ +\d+\.\ds  all together$`} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("nothing like %q in:\n%s", want, out)
+		}
+	}
+	for _, never := range []string{"of no interest", "TestBusy\n", "=== RUN", "PASS"} {
+		if strings.Contains(out, never) {
+			t.Errorf("%q in:\n%s", never, out)
+		}
+	}
+}
+
+func TestASuiteThatFailsShowsWhatFailed(t *testing.T) {
+	fails := func(body string) string {
+		return "package b\n\nimport \"testing\"\n\nfunc TestGood(t *testing.T) { t.Log(\"of no interest\") }\n\nfunc TestBad(t *testing.T) {\n" + body + "\n}\n"
+	}
+	for name, c := range map[string]struct {
+		code  string
+		args  []string
+		wants []string
+	}{
+		"a test":                   {fails(`t.Error("this is wrong")`), nil, []string{"--- FAIL: TestBad", "this is wrong", "FAIL\texample.test/tried/b"}},
+		"a subtest":                {fails(`t.Run("part", func(t *testing.T) { t.Error("this is wrong") })`), nil, []string{"--- FAIL: TestBad/part", "this is wrong"}},
+		"a panic":                  {fails(`panic("out of order")`), nil, []string{"panic: out of order", "FAIL\texample.test/tried/b"}},
+		"a compilation":            {fails(`noSuchThing()`), nil, []string{"undefined: noSuchThing", "[build failed]"}},
+		"a test that hangs":        {fails(`select {}`), []string{"-timeout=2s"}, []string{"panic: test timed out after 2s", "TestBad"}},
+		"a process that is killed": {fails("syscall.Kill(os.Getpid(), syscall.SIGKILL)\nselect {}"), nil, []string{"FAIL\texample.test/tried/b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if strings.Contains(c.code, "syscall") {
+				c.code = strings.Replace(c.code, "import \"testing\"", "import (\n\"os\"\n\"syscall\"\n\"testing\"\n)", 1)
+			}
+			out, code := tried(t, map[string]string{"a/a_test.go": passing, "b/b_test.go": c.code}, c.args...)
+			if code == 0 {
+				t.Errorf("exit code 0")
+			}
+			for _, want := range append(c.wants, "ok  \texample.test/tried/a") {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is not in:\n%s", want, out)
+				}
+			}
+			if strings.Contains(out, "of no interest") && name != "a panic" && name != "a test that hangs" {
+				t.Errorf("what passed is shown:\n%s", out)
+			}
+		})
+	}
+}

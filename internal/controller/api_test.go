@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
@@ -28,5 +29,24 @@ func TestAnUnknownGroupIsAnErrorThatNamesIt(t *testing.T) {
 		if err := request(); err == nil || !strings.Contains(err.Error(), `"networking.k8s.io"`) {
 			t.Errorf("%s: error %v, must name the group", what, err)
 		}
+	}
+}
+
+// A request without a selector lists all pods of the namespace.
+func TestAWorkloadWithoutLabelsHasNoPodsOfOthers(t *testing.T) {
+	another := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "another", Labels: map[string]string{"app": "another"}}}
+	c := Client{Interface: fake.NewClientset(another)}
+	for about, selector := range map[string]*metav1.LabelSelector{"unset": nil, "empty": {}, "without labels": {MatchLabels: map[string]string{}}} {
+		w := &reload.Workload{Key: reload.WorkloadKey{Kind: "Pool", Namespace: "shop", Name: "web"}, Custom: true, Selector: selector}
+		if pods, err := c.Pods(t.Context(), w); err != nil || pods.Count != 0 {
+			t.Errorf("%s: %d pods, %v", about, pods.Count, err)
+		}
+		if pods, err := c.Running(t.Context(), w, reload.DefaultNames()); err != nil || len(pods) != 0 {
+			t.Errorf("%s: %d pods run, %v", about, len(pods), err)
+		}
+	}
+	named := &reload.Workload{Key: reload.WorkloadKey{Kind: "Pool", Namespace: "shop", Name: "web"}, Selector: &metav1.LabelSelector{MatchLabels: another.Labels}}
+	if pods, err := c.Pods(t.Context(), named); err != nil || pods.Count != 1 {
+		t.Errorf("by its labels: %d pods, %v", pods.Count, err)
 	}
 }

@@ -89,7 +89,7 @@ func (c *Controller) askAfter(ctx context.Context, w *reload.Workload, f *follow
 		}
 	}
 	o := f.Judge(w, pods)
-	ended := o.Converged(w) || f.resumed && o.Old == 0
+	ended := o.Converged(w) || f.resumed && o.Old == 0 && !o.NotFound
 	c.mu.Lock()
 	now := c.clock.Now()
 	late, resumed := f.asksLate(w, now), f.resumed

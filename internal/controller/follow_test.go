@@ -141,6 +141,22 @@ func TestTheStatusAloneProvesNothing(t *testing.T) {
 	r.want(2, "rolled 3 pods after 1m1s")
 }
 
+// The status counts pods, and the selector finds none. They may be from before the reload.
+func TestPodsThatAreNotFoundAreNoEnd(t *testing.T) {
+	r := newRoad(t)
+	r.pods(0, 0)
+	r.status(3, 3, 3)
+	r.play(9 * time.Minute)
+	r.want(1)
+	r.play(2 * time.Minute)
+	r.want(2, "not rolled: pods-not-found, 0 of 0")
+	r.pods(0, 3)
+	r.play(time.Hour)
+	if last := r.lines[len(r.lines)-1]; r.Following() != 0 || last[:len("rolled 3 pods")] != "rolled 3 pods" {
+		t.Errorf("%d are followed, told was %q", r.Following(), r.lines)
+	}
+}
+
 func TestAReloadThatIsStuckIsToldOnceAfterItsDeadline(t *testing.T) {
 	r := newRoad(t)
 	r.status(4, 1, 3)

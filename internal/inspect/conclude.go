@@ -167,10 +167,10 @@ func (e *Evaluation) outcome(a *Answer) (o reload.Outcome, behind bool) {
 		return o, e.keepsPrevious(a) // a rollout of somebody else has brought the data, or nothing but another image
 	}
 	o = pursuit.Judge(w, a.Pods.of(w))
-	if a.unlisted() && o.Cause == reload.CauseMissing {
-		o.Cause = "" // they are there, and not found
+	if o.Cause == reload.CauseNotFound {
+		o.Cause = "" // the answer says so of all that depends on the pods
 	}
-	return o, o.Old > 0 || a.unlisted()
+	return o, o.Old > 0 || o.NotFound
 }
 
 // of are the pods that the workload has made.

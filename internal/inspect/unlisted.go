@@ -1,11 +1,5 @@
 package inspect
 
-import (
-	"fmt"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
-
 // unlisted reports whether the workload has pods although its selector finds none. Nothing is known of such pods: they are neither
 // up to date nor out of date.
 func (a *Answer) unlisted() bool {
@@ -21,5 +15,5 @@ func (a *Answer) doubtUnlisted() {
 	if n := int64(a.Workload.Progress.Total); n > 0 {
 		status = "its status counts " + counted(n, "pod")
 	}
-	a.doubt(fmt.Sprintf("%s, and no pod has the labels %s", status, metav1.FormatLabelSelector(a.Workload.Selector)))
+	a.doubt(status + ", and " + a.Workload.WhyNotFound())
 }

@@ -82,6 +82,9 @@ func selectorOf(obj *unstructured.Unstructured, template *corev1.PodTemplateSpec
 	if s := o.Spec.Selector; err == nil && s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
 		return s, false
 	}
+	if len(template.Labels) == 0 {
+		return nil, true // an empty selector would find all pods of the namespace
+	}
 	return &metav1.LabelSelector{MatchLabels: template.Labels}, true
 }
 

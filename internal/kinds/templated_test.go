@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -115,6 +116,13 @@ func TestHowThePodsOfACustomKindAreFound(t *testing.T) {
 		p, err := templatedParts(objectOf(t, head+selector+tail), specTemplate())
 		if got := metav1.FormatLabelSelector(p.Selector); err != nil || got != want {
 			t.Errorf("%s: %s, %v", selector, got, err)
+		}
+	}
+	const bare = "template: {spec: {containers: [{name: app}]}}}}"
+	for _, selector := range []string{"", "selector: {}, ", "selector: {matchLabels: {}}, "} {
+		p, err := templatedParts(objectOf(t, head+selector+bare), specTemplate())
+		if found, wrong := metav1.LabelSelectorAsSelector(p.Selector); err != nil || wrong != nil || found.Matches(labels.Set{"of": "another"}) || !p.SelectorGuessed {
+			t.Errorf("without labels, %q: %v finds pods of others (%v, %v)", selector, p.Selector, err, wrong)
 		}
 	}
 	p, err := knativeService().Parts(objectOf(t, head+tail))

@@ -27,6 +27,7 @@ const (
 	CauseReadiness     Cause = "readiness"
 	CauseOrdered       Cause = "orderedready"
 	CausePartition     Cause = "partition"
+	CauseNotFound      Cause = "pods-not-found"
 	CauseMissing       Cause = "pods-missing"
 	CauseReverted      Cause = "reverted"
 	CauseUnknown       Cause = "unknown"
@@ -36,7 +37,7 @@ const (
 func Causes() []Cause {
 	return []Cause{
 		CauseHeld, CausePaused, CausePausing, CauseAborted, CauseOnDelete, CauseQuota, CauseRefused, CauseImagePull,
-		CauseCrashLoop, CauseCannotStart, CauseUnschedulable, CauseReadiness, CauseOrdered, CausePartition, CauseMissing, CauseReverted, CauseUnknown,
+		CauseCrashLoop, CauseCannotStart, CauseUnschedulable, CauseReadiness, CauseOrdered, CausePartition, CauseNotFound, CauseMissing, CauseReverted, CauseUnknown,
 	}
 }
 
@@ -80,6 +81,8 @@ type Outcome struct {
 	Changed []SourceKey
 	// Old of All pods were started before the reload, and Wanted are to be.
 	Old, All, Wanted int
+	// NotFound reports that the workload has pods, or may have, and that none was found. They may be from before the reload.
+	NotFound bool
 	// Pod is the one that shows the cause, if one does, and New tells that it was
 	// started after the reload.
 	Pod string
@@ -92,7 +95,7 @@ type Outcome struct {
 // Converged tells that a reload has come to its end: the workload has pods of its
 // template, if it is to have any, and none of them is from before the reload.
 func (o *Outcome) Converged(w *Workload) bool {
-	return w.AtRest && o.Old == 0 && w.Progress.Populated()
+	return w.AtRest && o.Old == 0 && !o.NotFound && w.Progress.Populated()
 }
 
 // Standing is what the object alone tells of a reload: a cause that somebody has
@@ -111,7 +114,8 @@ func (p *Pursuit) Judge(w *Workload, pods []RunningPod) Outcome {
 			o.Old++
 		}
 	}
-	if o.Old > 0 || o.All == 0 && o.Wanted > 0 {
+	o.NotFound = o.All == 0 && w.MayHavePods()
+	if o.Old > 0 || o.NotFound || o.All == 0 && o.Wanted > 0 {
 		p.explain(w, pods, &o)
 	}
 	return o
@@ -144,6 +148,8 @@ func (p *Pursuit) explain(w *Workload, pods []RunningPod, o *Outcome) {
 		o.Cause = CauseOnDelete
 	case progress.Refused != "":
 		o.Cause, o.Trouble = refusal(progress.Refused)
+	case o.NotFound:
+		o.Cause = CauseNotFound
 	case pod != nil:
 		o.Pod, o.New, o.Trouble = pod.Name, !p.older(w, pod), pod.Trouble
 		o.Cause = cause

@@ -145,8 +145,13 @@ func TestEachCauseIsTold(t *testing.T) {
 		"a pod beyond the partition fails": {
 			progress: func(p *Progress) { p.Partition = 1 }, pods: newPod(notReady), cause: CauseReadiness, old: 2, pod: "web-new",
 			trouble: Trouble{Cause: CauseReadiness, Container: "app", Image: "web:1.0"}},
-		"pods are not there":      {pods: newPod()[:2], cause: CauseMissing, old: 2},
-		"nothing shows a reason":  {pods: newPod(), cause: CauseUnknown, old: 2},
+		"pods are not there":     {pods: newPod()[:2], cause: CauseMissing, old: 2},
+		"nothing shows a reason": {pods: newPod(), cause: CauseUnknown, old: 2},
+		"none is found":          {cause: CauseNotFound},
+		"no pods are made": {
+			progress: func(p *Progress) { p.Total, p.Updated, p.Available = 0, 0, 0 }, cause: CauseMissing},
+		"none is to be there": {
+			progress: func(p *Progress) { p.Wanted, p.Total, p.Updated, p.Available = 0, 0, 0, 0 }, cause: ""},
 		"all of them are younger": {pods: newPod()[2:], cause: ""},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -249,6 +254,7 @@ func TestAReloadHasConverged(t *testing.T) {
 		want   bool
 	}{
 		"all pods are new":                               {want: true},
+		"it may have pods, and none is found":            {change: func(w *Workload) { w.Progress, w.SelectorGuessed = Progress{Observed: true, Untold: true}, true }},
 		"the status says more is to come":                {change: func(w *Workload) { w.AtRest = false }},
 		"an old one runs, whatever the status":           {old: 1},
 		"all old ones are gone, and no new one is there": {change: func(w *Workload) { w.Progress.Updated, w.Progress.Total = 0, 0 }},
@@ -260,7 +266,12 @@ func TestAReloadHasConverged(t *testing.T) {
 			if tc.change != nil {
 				tc.change(w)
 			}
-			if o := (Outcome{Old: tc.old}); o.Converged(w) != tc.want {
+			pods := newPod()[2-tc.old:]
+			if w.Progress.Total == 0 {
+				pods = nil
+			}
+			p, _ := Pursue(w)
+			if o := p.Judge(w, pods); o.Converged(w) != tc.want {
 				t.Errorf("converged: %t", !tc.want)
 			}
 		})

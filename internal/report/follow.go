@@ -49,7 +49,10 @@ func rolledText(o reload.Outcome, took time.Duration) phrase {
 
 func notRolledText(w *reload.Workload, o reload.Outcome) phrase {
 	state := say("%s of %s pods still run %s", o.Old, o.All, content("the old", o.Changed))
-	if o.Old == 0 {
+	switch {
+	case o.NotFound:
+		state = say("it is unknown whether its pods run with %s", content("the present", o.Changed))
+	case o.Old == 0:
 		state = say("%s of %s pods run with %s", o.All, o.Wanted, content("the present", o.Changed))
 	}
 	return say("%s: %s. See docs/following.md#%s", state, because(w, o), o.Cause)
@@ -88,6 +91,8 @@ func because(w *reload.Workload, o reload.Outcome) phrase {
 		return say("a quota leaves no room for a new pod (%s)", detail(o.Message))
 	case reload.CauseRefused:
 		return say("new pods are refused (%s)", detail(o.Message))
+	case reload.CauseNotFound:
+		return say("%s", detail(w.WhyNotFound()))
 	case reload.CauseMissing:
 		return say("the others are not there, and why is in the events of this %s", w.Key.Kind)
 	case reload.CauseUnknown:

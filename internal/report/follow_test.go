@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -49,12 +51,13 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 			"container app of the pod web-7d is not ready (CrashLoopBackOff), and an OrderedReady StatefulSet waits for it before it replaces any"},
 		{reload.Outcome{Cause: reload.CauseOrdered}, "the pod web-7d is not ready (it runs), and an OrderedReady StatefulSet waits for it before it replaces any"},
 		{reload.Outcome{Cause: reload.CauseMissing}, "the others are not there, and why is in the events of this Deployment"},
+		{reload.Outcome{Cause: reload.CauseNotFound}, "no pod has the labels app=web"},
 		{reload.Outcome{Cause: reload.CauseUnknown}, "no pod shows why"},
 	} {
 		t.Run(string(tc.outcome.Cause), func(t *testing.T) {
 			d := newDesk(t, false)
 			w := web()
-			w.Progress.Partition = 2
+			w.Progress.Partition, w.Selector = 2, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 			o := tc.outcome
 			o.Changed, o.Old, o.All, o.Wanted, o.Pod = cfg(), 2, 3, 3, "web-7d"
 			d.NotRolled(w, o)
@@ -78,6 +81,15 @@ func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
 		Cause: reload.CauseQuota, Changed: cfg("a", "b"), All: 0, Wanted: 3, Trouble: reload.Trouble{Message: strings.Repeat("é", 5000)},
 	}).String()
 	if !strings.HasPrefix(text, "0 of 3 pods run with the present 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/following.md#quota") {
+		t.Errorf("got %s", text)
+	}
+}
+
+func TestOfPodsThatAreNotFoundNothingIsClaimed(t *testing.T) {
+	text := notRolledText(web(), reload.Outcome{Cause: reload.CauseNotFound, Changed: cfg(), NotFound: true, Wanted: 3}).String()
+	want := "it is unknown whether its pods run with the present 'cfg': neither its selector nor its pod template says which labels its pods have. " +
+		"See docs/following.md#pods-not-found"
+	if text != want {
 		t.Errorf("got %s", text)
 	}
 }

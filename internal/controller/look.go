@@ -101,7 +101,7 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	facts.Strategy, facts.OnRevert, facts.SecretMarks = c.opts.Strategy, c.opts.OnRevert, c.opts.SecretMarks
 	facts.OnCreate, facts.OnDelete, facts.Unread = c.opts.ReloadOnCreate, c.opts.ReloadOnDelete, c.opts.IgnoredSources
 	facts.Quiet, facts.TellsOnly = c.settle(&facts.Workload), c.opts.Receiver != nil
-	facts.Waited = c.waited(facts.Workload.Key)
+	facts.Waited, facts.Now = c.waited(facts.Workload.Key), c.clock.Now()
 	c.addRuns(&facts.Workload)
 	d := reload.Decide(*facts)
 	if d.Action == reload.AskPods {

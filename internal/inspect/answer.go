@@ -215,7 +215,7 @@ func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, slices.Clone(s.Ignored.Sources)
 	f.TellsOnly = s.Webhook != nil
 	f.Quiet, f.Key, f.Instance = s.quiet(&f.Workload), s.Key, s.Key.ID()
-	f.Installed, f.Coverage = s.Installed, s.Coverage
+	f.Installed, f.Coverage, f.Now = s.Installed, s.Coverage, e.now
 	if s.Controller == "" && a.Ledger.There {
 		f.Installed = time.Time{} // whoever has written the ledger was there before
 	}

@@ -70,6 +70,8 @@ type Facts struct {
 	SelectedAt time.Time
 	// Pods are nil as long as they were not asked for.
 	Pods *Pods
+	// Now is the time by the clock of the controller; zero where no time is too late.
+	Now time.Time
 	// Waited tells that a rollout that is under way was waited for long enough.
 	Waited bool
 }
@@ -318,7 +320,7 @@ func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 // other content is a change.
 func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 	next := Ledger{
-		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: known.DataTime,
+		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: f.dataTime(known),
 		Marks: known.Marks, Step: known.Step, Run: known.Run, Told: known.Told, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
 	}
 	for key, digest := range known.Entries {

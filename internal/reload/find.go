@@ -103,7 +103,7 @@ func (f *Facts) kept(c *Concern, base base) finding {
 		return outlived
 	case c.wasAway() && (pods.missed(c, f.Seen) || f.unlisted(pods)):
 		return changed
-	case c.wasAway() && c.Source.DataTime.Unix() > base.ledger.DataTime:
+	case c.wasAway() && c.Source.DataTime.Unix() > f.dataTime(base.ledger):
 		return recorded // the ledger has to know the time of its coming back
 	default:
 		return same
@@ -174,7 +174,7 @@ func (f *Facts) mayHaveChanged(c *Concern, base base, sameCount bool) finding {
 		return recorded // we would have seen it change
 	case f.Seen.Compared:
 		return f.compared(c, base)
-	case !edited(c), c.Source.DataTime.Unix() <= base.ledger.DataTime && !sameCount:
+	case !edited(c), c.Source.DataTime.Unix() <= f.dataTime(base.ledger) && !sameCount:
 		return recorded
 	default:
 		return f.compared(c, base)
@@ -192,7 +192,7 @@ func (f *Facts) underOtherKey(c *Concern, base base) finding {
 	switch {
 	case c.Seen.Content != 0:
 		return f.asked(c)
-	case c.Source.EditedAt <= base.ledger.DataTime:
+	case c.Source.EditedAt <= f.dataTime(base.ledger):
 		return undecided // mostly whoever wrote the ledger has compared this content; keys that were taken away since show nothing
 	default:
 		return f.asked(c.asEdited())

@@ -33,6 +33,47 @@ func TestALedgerWithForgedNumbersKeepsNoChangeAway(t *testing.T) {
 	}
 }
 
+// Of these changes nobody knows more than the time. A ledger that claims to be from the future must not be newer than them.
+func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
+	const long = 600 // so many that one digest stands for all
+	later := func(seconds int64) func(*Facts) {
+		return func(f *Facts) {
+			l, err := readLedger(f.Workload.LedgerText, &f.Workload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.DataTime, f.Now = at(1000).Unix()+seconds, at(1000)
+			f.Workload.LedgerText = l.String()
+		}
+	}
+	edited := func(kind SourceKind) *situation {
+		return crowded(kind, instance, long).with(func(f *Facts) { f.Concerns = f.Concerns[:long-1] }).seventh("two", SourceSeen{Version: 150})
+	}
+	lost := func() *situation {
+		return web().ledger(otherKeyWithSecret).source(Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80})
+	}
+	const forged, ahead = 3600, 300 // the clock of the API server may be ahead of ours
+	for about, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"its key was lost":                      {lost().with(later(forged)), AskPods},
+		"its key was lost, the clocks differ":   {lost().with(later(ahead)), Record},
+		"one digest for all":                    {edited(ConfigMap).with(later(forged)), AskPods},
+		"one digest for all, the clocks differ": {edited(ConfigMap).with(later(ahead)), Record},
+	} {
+		t.Run(about, func(t *testing.T) {
+			d := Decide(tc.when.f)
+			if d.Action != tc.want {
+				t.Fatalf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+			if d = Decide(tc.when.pods(1, 70).f); d.Action == Nothing || tc.want == AskPods && (d.Action != Reload || d.Ledger.DataTime > at(1000).Unix()) {
+				t.Errorf("an older pod runs: %s, and the ledger has %d: %s", d.Action, d.Ledger.DataTime, d.Why)
+			}
+		})
+	}
+}
+
 func TestARunWithANumberBeyondTheBoundIsNotNoted(t *testing.T) {
 	f := web().f
 	f.Workload.Runs = &Runs{Own: []OwnRun{{Name: "forged", UID: "u-2", Counter: MaxCounter + 1, LedgerText: Ledger{UID: "uid-1", Counter: 1}.String(), Held: true}}}

@@ -176,7 +176,9 @@ func (h *history) followsWhatRests() bool {
 
 // hides tells that the status of a workload counts pods, and that no list of pods has them. Whether one is left from before
 // a reload shows nowhere in the API then, so the reload is followed until they are found.
-func (h *history) hides(w *reload.Workload) bool { return h.blind == w.Key.Name && w.Progress.Total > 0 }
+func (h *history) hides(w *reload.Workload) bool {
+	return h.blind == w.Key.Name && w.Progress.Total > 0
+}
 
 // countsReplicas tells whether the status of a workload counts pods.
 func countsReplicas(obj simapi.Object) bool {

@@ -261,22 +261,6 @@ func (f *Facts) asked(c *Concern) finding {
 	return changed
 }
 
-// reloaderMark returns the mark that Reloader has left for a source, if it
-// stands where Reloader would put it today and can be about no other source.
-//
-// Where that is follows from the strategy alone: Reloader does not tell kinds
-// apart, and a mark of the other form is from before it was set up like this.
-func (f *Facts) reloaderMark(c *Concern) (string, bool) {
-	var mark string
-	var ok bool
-	if f.Strategy == StrategyAnnotations {
-		mark, ok = f.Workload.Marks.standingAnnotation(c.Source.Key)
-	} else {
-		mark, ok = f.standingVariable(c)
-	}
-	return mark, ok && mark != DeleteMarker
-}
-
 func (f *Facts) standingVariable(c *Concern) (string, bool) {
 	container, ok := MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule == RuleNamed)
 	if !ok {
@@ -300,7 +284,7 @@ func (f *Facts) standingVariable(c *Concern) (string, bool) {
 // mark tells what the pods have. One that does not fit is a change that was
 // missed, if pods from before it are still there.
 func (f *Facts) marked(c *Concern, mark string) finding {
-	if f.Key.IsReloaderMark(&c.Source, mark) || mark == MarkHash(c.Source, SecretMarksKeyed) {
+	if f.fits(c, mark) {
 		return recorded
 	}
 	switch f.order(c) {

@@ -53,3 +53,38 @@ func (f *Facts) showsReloader(c *Concern) bool {
 	mark, ok := f.Workload.Marks.standingAnnotation(c.Source.Key)
 	return ok && f.Key.IsReloaderMark(&c.Source, mark)
 }
+
+// reloaderMark returns the mark that Reloader has left for a source, if it
+// stands where Reloader would put it today and can be about no other source.
+//
+// Where that is follows from the strategy alone: Reloader does not tell kinds
+// apart, and a mark of the other form is from before it was set up like this.
+// But a reload by one form leaves the mark of the other form as it was. If the
+// two do not agree, the pods have what the later one shows.
+func (f *Facts) reloaderMark(c *Concern) (string, bool) {
+	annotation, annotated := f.Workload.Marks.standingAnnotation(c.Source.Key)
+	variable, set := f.standingVariable(c)
+	mark, ok := variable, set
+	if f.Strategy == StrategyAnnotations {
+		mark, ok = annotation, annotated
+	}
+	if set && annotated && annotation != variable && !(f.fits(c, annotation) && f.fits(c, variable)) {
+		mark, ok = annotation, f.isAnnotatedLater(EnvVarName(c.Source.Key))
+	}
+	return mark, ok && mark != DeleteMarker
+}
+
+// fits reports whether a mark is one of the present content.
+func (f *Facts) fits(c *Concern, mark string) bool {
+	return f.Key.IsReloaderMark(&c.Source, mark) || mark == MarkHash(c.Source, SecretMarksKeyed)
+}
+
+// isAnnotatedLater reports whether the annotation was provably written later than a variable. A field manager has one time for
+// all that it owns, so this shows only if the variable is Reloader's and the annotation ours. The annotation has the time of
+// our clock.
+func (f *Facts) isAnnotatedLater(variable string) bool {
+	marks := &f.Workload.Marks
+	from, err := ParseReloadedFrom(marks.ReloadedFrom)
+	return err == nil && marks.Writers[variable] == reloaderManager && marks.Writers[DefaultNames().LastReloadedFrom] == "" &&
+		!marks.ByReloader.IsZero() && time.Unix(from.ObservedAt, 0).After(marks.ByReloader.Add(clocksDiffer))
+}

@@ -133,6 +133,55 @@ func TestReloadersMarkIsLookedForWhereItsStrategyPutsIt(t *testing.T) {
 	}
 }
 
+// A reload by an annotation leaves the variable of an earlier reload as it was, and the other way around.
+func TestOfTwoMarksTheLaterOneCounts(t *testing.T) {
+	hashOf := func(content string) string {
+		var s Source
+		copy(s.Reloader[:], "sha1 of "+content)
+		return MarkHash(s, SecretMarksSHA1)
+	}
+	marked := func(variable, annotation string, observed int64) *situation {
+		return web().cm("two", 40).pods(1, 39).mark(variable).with(func(f *Facts) {
+			f.Workload.Marks.ReloadedFrom = ReloadedFrom{Source: SourceKey{ConfigMap, "shop", "cm"}, Hash: annotation, ObservedAt: observed}.JSON()
+		})
+	}
+	byReloader := func(f *Facts) {
+		f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": reloaderManager}
+		f.Workload.Marks.ByReloader = at(1000)
+	}
+	alsoAnnotated := func(f *Facts) { f.Workload.Marks.Writers[DefaultNames().LastReloadedFrom] = reloaderManager }
+	byAnnotations := func(f *Facts) { f.Strategy = StrategyAnnotations }
+	edited := func(f *Facts) { // provably, so that it is reloaded unless a mark shows that the pods have it
+		f.Installed, f.Concerns[0].Source.EditedAt = at(1), 40
+	}
+	one, two := hashOf("one"), hashOf("two")
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"they agree, and fit":                    {marked(two, two, 0).with(edited), Record},
+		"they agree, and do not fit":             {marked(one, one, 0), Reload},
+		"the variable fits":                      {marked(two, one, 0).with(edited), Reload},
+		"the variable does not fit":              {marked(one, two, 0), Record},
+		"the annotation fits":                    {marked(one, two, 0).with(byAnnotations).with(edited), Reload},
+		"the annotation does not fit":            {marked(two, one, 0).with(byAnnotations), Record},
+		"the annotation is later, and fits":      {marked(one, two, 2000).with(byReloader).with(edited), Record},
+		"the annotation is later, and fits not":  {marked(two, one, 2000).with(byReloader), Reload},
+		"it is later by less than clocks differ": {marked(two, one, 1500).with(byReloader), Record},
+		"the variable may be as late":            {marked(two, one, 2000).with(byReloader).with(alsoAnnotated), Record},
+		"the annotation is about another source": {marked(one, two, 0).with(func(f *Facts) {
+			f.Workload.Marks.ReloadedFrom = ReloadedFrom{Source: SourceKey{ConfigMap, "shop", "other"}, Hash: two}.JSON()
+		}), Reload},
+		"the annotation tells of a later deletion": {marked(one, DeleteMarker, 2000).with(byReloader).with(edited), Reload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := Decide(tc.when.f); d.Action != tc.want {
+				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+		})
+	}
+}
+
 func TestWhoTookTheAnnotationBack(t *testing.T) {
 	by := func(step Step, strategy StrategyChoice, writers map[string]string) string {
 		return Decide(reverted(step).pods(2, 60).with(func(f *Facts) {

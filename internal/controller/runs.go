@@ -251,8 +251,11 @@ func (c *Controller) putRun(obj runtime.Object) (kinds.OwnRun, bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known, there := c.runs[r.Of][r.Name]; there && known.UID == r.UID && known.After(&r) {
-		return known, true // the answer to a write of ours was quicker than the watch
+	if known, there := c.runs[r.Of][r.Name]; there && known.UID == r.UID {
+		if known.After(&r) {
+			return known, true // the answer to a write of ours was quicker than the watch
+		}
+		r.Since = max(r.Since, known.Since)
 	}
 	if c.runs[r.Of] == nil {
 		c.runs[r.Of] = map[string]kinds.OwnRun{}

@@ -143,26 +143,30 @@ func TestARunBeginsWhenItIsLetGo(t *testing.T) {
 	for about, tc := range map[string]struct {
 		change func(*batchv1.Job)
 		want   int
+		since  uint64
 	}{
-		"made": {func(*batchv1.Job) {}, 0},
+		"made": {func(*batchv1.Job) {}, 0, 40},
 		"let go, and not begun yet": {func(o *batchv1.Job) {
 			o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "reroll", Time: minute(7)}}
-		}, 7},
+		}, 7, 40},
 		"begun": {func(o *batchv1.Job) {
 			o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "reroll", Time: minute(7)}}
 			o.Status.StartTime = minute(8)
-		}, 8},
+		}, 8, 0},
 		"written by somebody else": {func(o *batchv1.Job) {
 			o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "reroll"}, {Manager: "kubectl", Time: minute(9)}}
-		}, 0},
+		}, 0, 40},
+		"ended before it began": {func(o *batchv1.Job) {
+			o.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+		}, 0, 0},
 	} {
 		o := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
-			Name: "run", CreationTimestamp: *minute(0), Labels: map[string]string{reload.RunLabel: "1"},
+			Name: "run", ResourceVersion: "40", CreationTimestamp: *minute(0), Labels: map[string]string{reload.RunLabel: "1"},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "CronJob", Name: "report", UID: "u-1", Controller: &isController}},
 		}}
 		tc.change(o)
-		if r, ok := ReadRun(o); !ok || !r.Begun.Equal(minute(tc.want).Time) {
-			t.Errorf("%s: it has begun at %s, want %s", about, r.Begun, minute(tc.want))
+		if r, ok := ReadRun(o); !ok || !r.Begun.Equal(minute(tc.want).Time) || r.Since != tc.since {
+			t.Errorf("%s: it has begun at %s, after version %d; want %s, %d", about, r.Begun, r.Since, minute(tc.want), tc.since)
 		}
 	}
 }
@@ -171,15 +175,15 @@ func TestTheRunsThatWeHaveMade(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	of := &reload.Runs{Alone: true, Beside: []string{"scheduled", "held"}, Last: at}
 	own := []OwnRun{
-		{Signed: true, Name: "held", Owner: "u-1", UID: "h", Begun: at.Add(3 * time.Hour), Counter: 5, Held: true},
+		{Signed: true, Name: "held", Owner: "u-1", UID: "h", Begun: at.Add(3 * time.Hour), Since: 9, Counter: 5, Held: true},
 		{Signed: true, Name: "runs", Owner: "u-1", Begun: at.Add(time.Hour), Counter: 4},
-		{Signed: true, Name: "ended", Owner: "u-1", Begun: at.Add(2 * time.Hour), Counter: 3, Ended: true},
-		{Name: "forged, running", Owner: "u-1", Begun: at.Add(9 * time.Hour), Counter: 9},
+		{Signed: true, Name: "ended", Owner: "u-1", Begun: at.Add(2 * time.Hour), Since: 7, Counter: 3, Ended: true},
+		{Name: "forged, running", Owner: "u-1", Begun: at.Add(9 * time.Hour), Since: 8, Counter: 9},
 		{Name: "forged, held", Owner: "u-1", Begun: at.Add(9 * time.Hour), Counter: 9, Held: true},
 		{Signed: true, Name: "of the one before", Owner: "u-0", Begun: at.Add(9 * time.Hour), Counter: 9, Held: true},
 	}
 	all := WithOwn(of, "u-1", slices.Values(own))
-	if len(all.Own) != 3 || all.Own[2].UID != "h" || !all.Own[2].Held || strings.Join(all.Beside, " ") != "scheduled runs forged, running" || !all.Last.Equal(at.Add(2*time.Hour)) {
+	if len(all.Own) != 3 || all.Own[2].UID != "h" || !all.Own[2].Held || strings.Join(all.Beside, " ") != "scheduled runs forged, running" || !all.Last.Equal(at.Add(2*time.Hour)) || all.Since != 7 {
 		t.Errorf("%+v", all)
 	}
 	if len(of.Beside) != 2 || of.Own != nil {

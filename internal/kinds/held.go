@@ -41,6 +41,8 @@ type OwnRun struct {
 	UID   types.UID
 	// Begun is when its pods could read their sources first, at the earliest.
 	Begun time.Time
+	// Since is the newest version of the API server in which the Job was seen not to have begun, 0 if it was not.
+	Since uint64
 	// Counter is that of the reload in the ledger.
 	Counter int64
 	// LedgerText is that ledger.
@@ -114,9 +116,13 @@ func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 		return OwnRun{}, false
 	}
 	_, held := job.Annotations[heldAnnotation]
+	var since uint64
+	if job.Status.StartTime == nil && !Ended(job) {
+		since, _ = strconv.ParseUint(job.ResourceVersion, 10, 64) // one that is no number proves nothing
+	}
 	return OwnRun{
 		Of:    reload.WorkloadKey{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
-		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: letGoAt(job), Counter: counter,
+		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: letGoAt(job), Since: since, Counter: counter,
 		LedgerText: job.Annotations[reload.LedgerAnnotation], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job),
 		keeps: held && staysSuspended(job), waits: !held && unbegun(job), signature: job.Annotations[signedAnnotation],
 	}, true
@@ -193,8 +199,11 @@ func WithOwn(of *reload.Runs, owner types.UID, own iter.Seq[OwnRun]) *reload.Run
 		if r.Held {
 			continue
 		}
-		if !r.waits && r.Signed && r.Begun.After(all.Last) {
-			all.Last = r.Begun
+		if !r.waits && r.Signed {
+			all.Since = max(all.Since, r.Since)
+			if r.Begun.After(all.Last) {
+				all.Last = r.Begun
+			}
 		}
 		if all.Alone && !r.Ended {
 			all.Beside = append(all.Beside, r.Name)

@@ -27,6 +27,9 @@ type Runs struct {
 	// Last is when the latest run began. Of what has never run it is when the
 	// workload was made.
 	Last time.Time
+	// Since is a version of the API server after which a run of ours began, 0 if none is known. What was written before it, that
+	// run has read.
+	Since uint64
 	// Own are the runs that we have made.
 	Own []OwnRun
 }
@@ -98,11 +101,16 @@ func (r *Runs) pods() *Pods {
 }
 
 // rollouts is what was seen of the pods' beginning. Another template begins no run,
-// so of what runs and ends it says nothing.
+// so of what runs and ends it says nothing. What begins one is the release of a Job.
 func (f *Facts) rollouts() WorkloadSeen {
 	seen := f.Seen
-	if f.Workload.Runs != nil && !f.Workload.Runs.Once {
-		seen.Template, seen.Since = 0, 0
+	r := f.Workload.Runs
+	if r == nil || r.Once {
+		return seen
+	}
+	seen.Template, seen.Since, seen.Returned = r.Since, 0, false
+	if f.TellsOnly {
+		seen.Template = 0 // a receiver is told of what changed after a Job was made, also if that Job has read it
 	}
 	return seen
 }

@@ -180,3 +180,30 @@ func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 		t.Errorf("with a time: %s (%s)", d.Action, d.Why)
 	}
 }
+
+// Times are whole seconds, and a kubelet needs some. The order of versions tells for sure what a run of ours has read.
+func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
+	known := Ledger{UID: "u", Counter: 3, Entries: map[LocalKey]Digest{source.Key.Local(): {1}}, DataTime: at.Unix()}
+	for about, tc := range map[string]struct {
+		since uint64
+		want  Action
+	}{
+		"it began after it":        {9, Record},
+		"it may have begun before": {7, Reload},
+		"nobody saw when it began": {0, Reload},
+	} {
+		t.Run(about, func(t *testing.T) {
+			d := Decide(Facts{
+				Workload: Workload{UID: "u", LedgerText: known.String(), AtRest: true, References: []Reference{{Key: source.Key.Local()}},
+					Runs: &Runs{Last: source.DataTime.Add(time.Second), Since: tc.since}},
+				Seen:     WorkloadSeen{Template: 12, Since: 2, Compared: true, Returned: true},
+				Concerns: []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+			})
+			if d.Action != tc.want {
+				t.Errorf("%s (%s)", d.Action, d.Why)
+			}
+		})
+	}
+}

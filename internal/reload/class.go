@@ -58,8 +58,6 @@ type Class struct {
 	// first is when the first report was made.
 	first   time.Time
 	version uint64
-	// makingUp tells that the past is put together from what stands there.
-	makingUp bool
 
 	defined bool
 	// uid and definition, a resource version, are those of the object of the class.
@@ -134,13 +132,12 @@ func (c *Class) Restore(reports []ClassReport) []Source {
 	slices.SortFunc(reports, func(a, b ClassReport) int {
 		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
 	})
-	c.makingUp = len(c.objects) == 0
-	defer func() { c.makingUp = false }()
+	fromNothing := len(c.objects) == 0
 	var all []Source
 	for _, r := range reports {
 		all = append(all, c.put(r, false)...)
 	}
-	if c.makingUp && len(all) > 0 {
+	if fromNothing && len(all) > 0 {
 		all = all[len(all)-1:]
 	}
 	return all
@@ -210,7 +207,7 @@ func (c *Class) start(r ClassReport, started bool) (turned []string) {
 			if !started && c.rotate(id, r.Written) {
 				turned = append(turned, id)
 			}
-		case !started && (at < 0 || r.Written.After(c.objects[id][last].written)), at < 0 && c.countsAsContent(id):
+		case last < 0, !started && (at < 0 || r.Written.After(c.objects[id][last].written)):
 			at = c.turn(id, turn{version, r.Written, !started})
 			turned = append(turned, id)
 		case at < 0:
@@ -219,14 +216,6 @@ func (c *Class) start(r ClassReport, started bool) (turned []string) {
 		m.at[id] = at
 	}
 	return turned
-}
-
-// countsAsContent tells that what a pod starts with is taken for the content of the
-// class: if nothing else is, and also while nothing but what stands there tells of
-// the past.
-func (c *Class) countsAsContent(id string) bool {
-	turns := c.objects[id]
-	return len(turns) == 0 || c.makingUp && !slices.ContainsFunc(turns, func(t turn) bool { return t.rotated })
 }
 
 // rewrite takes in what a pod reports that has reported before.

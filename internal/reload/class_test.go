@@ -183,6 +183,36 @@ func TestTheObjectOfAClassIsKnownBeforeAnyPodReports(t *testing.T) {
 	}
 }
 
+// Pods that started with different versions do not show whether the store has rotated meanwhile. If the newest counted as the
+// content, a ledger would say that all pods have it, and the rotation of an older one would be no change when a controller
+// starts again after it.
+func TestPodsOfDifferentVersionsAreNoRotationYet(t *testing.T) {
+	d := newDriver()
+	restored := func() (*reload.Class, reload.Source) {
+		var standing []reload.ClassReport
+		for _, report := range d.pods {
+			standing = append(standing, report)
+		}
+		class := reload.NewClass(vault)
+		class.Restore(standing)
+		src, _ := class.Source()
+		return class, src
+	}
+	seen := reload.NewClass(vault)
+	turns(seen, d.mount("a", "1"), d.mount("b", "2"))
+	class, before := restored()
+	if live, _ := seen.Source(); before.Digest != live.Digest || !before.Started["a"] || !before.Started["b"] || before.EditedAt != 0 {
+		t.Errorf("after a restart it is %+v, and was %+v", before, live)
+	}
+	rotation := d.rotate("a", "2")
+	if got := turns(class, rotation); !slices.Equal(got, []string{content("2")}) {
+		t.Errorf("a rotation that is seen is %q", got)
+	}
+	if _, after := restored(); after.Digest == before.Digest || after.Started["a"] || !after.Started["b"] {
+		t.Errorf("after a rotation that nobody saw it is %+v", after)
+	}
+}
+
 // Each pod goes through the same versions at a pace of its own, and pods come and go. However their reports mix, each
 // rotation is one turn. Who sees no more than what stands there comes to the same content, unless the last to be written
 // was a pod that lags behind: nothing tells that from going back.

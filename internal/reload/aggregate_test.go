@@ -101,8 +101,12 @@ func TestALedgerThatFollowsOnOthers(t *testing.T) {
 		"that of another instance":               {text(Ledger{Instance: "other", Counter: 4}), []string{first}, false},
 		"one that a newer version has written":   {`{"v":99,"uid":"uid-1"}`, []string{first}, false},
 	} {
-		w := Workload{UID: "uid-1", LedgerText: tc.standing}
-		if got := w.LedgerFollows(tc.others...); got != tc.want {
+		w := Workload{UID: "uid-1"}
+		var others []LedgerRank
+		for _, text := range tc.others {
+			others = append(others, w.LedgerRank(text))
+		}
+		if got := w.LedgerRank(tc.standing).Follows(others...); got != tc.want {
 			t.Errorf("%s: got %t", about, got)
 		}
 	}

@@ -204,7 +204,7 @@ func (f *Facts) underOtherKey(c *Concern, base base) finding {
 // content, because it is new to them together with the reference to it.
 func (f *Facts) unrecorded(c *Concern, base base) finding {
 	if errors.Is(base.err, errNoLedger) {
-		if mark, ok := f.reloaderMark(c); ok {
+		if mark, ok := f.latestMark(c); ok {
 			return f.marked(c, mark)
 		}
 	}

@@ -115,26 +115,6 @@ func (t *ledgerText) entriesOf(kind SourceKind) *map[string]Digest {
 	return new(map[string]Digest)
 }
 
-// olderThan tells that another one was written later.
-func (l *Ledger) olderThan(other Ledger) bool {
-	return l.Counter < other.Counter || l.Counter == other.Counter && l.Writes < other.Writes
-}
-
-// follows tells that whoever wrote it knew another one, or may have.
-func (l *Ledger) follows(other Ledger) bool {
-	return !l.olderThan(other) && l.Instance == other.Instance
-}
-
-// LedgerFollows tells that the ledger on the object was written after others of
-// it, whose texts are given. One that was taken away or set back was not.
-func (w *Workload) LedgerFollows(others ...string) bool {
-	standing, err := readLedger(w.LedgerText, w)
-	return err == nil && !slices.ContainsFunc(others, func(text string) bool {
-		other, err := readLedger(text, w)
-		return err == nil && !standing.follows(other)
-	})
-}
-
 // ParseLedger reads the text of a ledger. An error that is not ErrNewerFormat
 // means that the text is damaged and worth nothing. The maps of the result can
 // be written to.

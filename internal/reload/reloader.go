@@ -59,15 +59,27 @@ func (f *Facts) showsReloader(c *Concern) bool {
 //
 // Where that is follows from the strategy alone: Reloader does not tell kinds
 // apart, and a mark of the other form is from before it was set up like this.
-// But a reload by one form leaves the mark of the other form as it was. If the
-// two do not agree, the pods have what the later one shows.
 func (f *Facts) reloaderMark(c *Concern) (string, bool) {
-	annotation, annotated := f.Workload.Marks.standingAnnotation(c.Source.Key)
-	variable, set := f.standingVariable(c)
-	mark, ok := variable, set
+	var mark string
+	var ok bool
 	if f.Strategy == StrategyAnnotations {
-		mark, ok = annotation, annotated
+		mark, ok = f.Workload.Marks.standingAnnotation(c.Source.Key)
+	} else {
+		mark, ok = f.standingVariable(c)
 	}
+	return mark, ok && mark != DeleteMarker
+}
+
+// latestMark is reloaderMark if that shows what the pods have. A reload by one
+// form leaves the mark of the other form as it was. If the two do not agree, the
+// pods have what the later one shows.
+func (f *Facts) latestMark(c *Concern) (string, bool) {
+	mark, ok := f.reloaderMark(c)
+	annotation, annotated := f.Workload.Marks.standingAnnotation(c.Source.Key)
+	if !annotated {
+		return mark, ok
+	}
+	variable, set := f.standingVariable(c)
 	if set && annotated && annotation != variable && !(f.fits(c, annotation) && f.fits(c, variable)) {
 		mark, ok = annotation, f.isAnnotatedLater(EnvVarName(c.Source.Key))
 	}

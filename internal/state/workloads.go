@@ -21,6 +21,7 @@ type workload struct {
 	own *own
 	// remembered is the text of the ledger that we wrote or accepted last.
 	remembered string
+	ranks      ranks
 	// left are the sources that have had another content since the workload was compared with them.
 	left map[reload.LocalKey]reload.Left
 	// compared tells that it was compared at all, by us or by another instance whose ledger was seen to come.
@@ -54,21 +55,21 @@ const maxRecent = 128
 // write of ours.
 func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 	defer s.forgetGone()
-	revision := w.Revision()
+	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.putWorkload(w, revision, live)
+	return s.putWorkload(w, revision, rank, live)
 }
 
 // PutAnswer stores what a write of ours was answered with. It is live, and it brings nothing back: the watch may have told
 // meanwhile that the workload was deleted, and would not tell again.
 func (s *State) PutAnswer(w reload.Workload) {
 	defer s.forgetGone()
-	revision := w.Revision()
+	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {
-		s.putWorkload(w, revision, true)
+		s.putWorkload(w, revision, rank, true)
 		now := s.workloads[w.Key]
 		now.answered = max(now.answered, VersionOf(w.ResourceVersion))
 	}
@@ -93,7 +94,7 @@ func (s *State) GoneBack(key reload.WorkloadKey) {
 	}
 }
 
-func (s *State) putWorkload(w reload.Workload, revision reload.Digest, live bool) bool {
+func (s *State) putWorkload(w reload.Workload, revision reload.Digest, rank reload.LedgerRank, live bool) bool {
 	version := VersionOf(w.ResourceVersion)
 	known, ok := s.workloads[w.Key]
 	same := ok && known.UID == w.UID
@@ -103,15 +104,16 @@ func (s *State) putWorkload(w reload.Workload, revision reload.Digest, live bool
 	itself := s.ownOf(&w)
 	w = s.lent(w)
 	next := &workload{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
+	next.ranks.standing = rank
 	if same {
-		next.remembered, next.answered = known.remembered, known.answered
+		next.remembered, next.ranks.remembered, next.answered = known.remembered, known.ranks.remembered, known.answered
 		next.left, next.compared, next.sending = known.left, known.compared, known.sending
 		unselected := s.leftUnselected(known)
 		switch {
 		case known.LedgerText == w.LedgerText:
 		case w.LedgerText != "" && known.sending.text == w.LedgerText:
 			next.compare(s, known.sending.versions)
-		case w.LedgerFollows(known.LedgerText, known.remembered):
+		case rank.Follows(known.ranks.standing, known.ranks.remembered):
 			// Another instance has written it, and so has compared what was there before.
 			next.compared, next.left = true, maps.Clone(known.left)
 			maps.DeleteFunc(next.left, func(_ reload.LocalKey, l reload.Left) bool { return l.Version <= version })
@@ -298,15 +300,6 @@ func (w *workload) leave(key reload.LocalKey, left reload.Left) {
 		w.left = map[reload.LocalKey]reload.Left{}
 	}
 	w.left[key] = left
-}
-
-// Remember keeps the text of the ledger that we wrote or accepted, as long as the workload is the same object.
-func (s *State) Remember(w *reload.Workload, ledger string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {
-		known.remembered = ledger
-	}
 }
 
 // DeleteWorkload forgets a workload.

@@ -165,8 +165,7 @@ func (f *Facts) gone(key LocalKey, base base, t *tally) {
 
 // isAbsent tells whether a source does not exist, as far as was looked.
 func (f *Facts) isAbsent(key LocalKey) bool {
-	return !key.Kind.Reported() && !slices.Contains(f.Unread, key.Kind) && !slices.Contains(f.Spared, key) && !slices.Contains(f.Unselected, key) &&
-		!slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.Source.Key.Local() == key })
+	return !key.Kind.Reported() && !slices.Contains(f.Unread, key.Kind) && !f.exists(key)
 }
 
 // absent are the sources with an entry in a ledger that do not exist.

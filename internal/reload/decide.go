@@ -74,6 +74,8 @@ type Facts struct {
 	Now time.Time
 	// Waited tells that a rollout that is under way was waited for long enough.
 	Waited bool
+
+	lookups *lookups
 }
 
 // Action is what a decision leads to.
@@ -160,6 +162,7 @@ type Decision struct {
 // were last rolled with. It does not matter which event led to the question, or
 // how many were missed before.
 func Decide(f Facts) Decision {
+	f.lookups = nil // what they were made of may have changed
 	d := f.withOthersRollout(f.decide())
 	d.BesideReloader = f.besideReloader()
 	return d

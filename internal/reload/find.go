@@ -267,17 +267,8 @@ func (f *Facts) standingVariable(c *Concern) (string, bool) {
 		return "", false
 	}
 	variable := EnvVarName(c.Source.Key)
-	mark, ok := f.Workload.Marks.standing(container, variable)
-	if !ok {
-		return "", false // asked first: to compare all names with each other takes a minute where there are thousands
-	}
-	for i := range f.Concerns {
-		other := f.Concerns[i].Source.Key
-		if other != c.Source.Key && EnvVarName(other) == variable {
-			return "", false
-		}
-	}
-	return mark, true
+	mark, ok := f.mark(container, variable)
+	return mark, ok && !f.shares(c.Source.Key, variable)
 }
 
 // marked is for a workload that another controller has rolled before us. Its

@@ -13,16 +13,6 @@ import (
 // name starts like one of theirs.
 const FieldManager = "reroll"
 
-// standing returns the value of a variable in a container.
-func (m Marks) standing(container, variable string) (string, bool) {
-	for _, env := range m.Env {
-		if env.Container == container && env.Variable == variable {
-			return env.Value, true
-		}
-	}
-	return "", false
-}
-
 // standingAnnotation returns the hash in the annotation, if it is about a source.
 // It names the source of the latest reload and no other.
 func (m Marks) standingAnnotation(src SourceKey) (string, bool) {
@@ -36,16 +26,22 @@ func (m Marks) standingAnnotation(src SourceKey) (string, bool) {
 // with returns the marks as a reload leaves them.
 func (m Marks) with(marking Marking) Marks {
 	next := Marks{Env: slices.Clone(m.Env), ReloadedFrom: cmp.Or(marking.ReloadedFrom, m.ReloadedFrom), Rolled: cmp.Or(marking.Rolled, m.Rolled), RestartAt: cmp.Or(marking.RestartAt, m.RestartAt)}
+	removed, at := map[markPlace]bool{}, map[markPlace]int{}
 	for _, mark := range marking.Removed {
-		next.Env = slices.DeleteFunc(next.Env, func(e EnvMark) bool { return e.Container == mark.Container && e.Variable == mark.Variable })
+		removed[mark.place()] = true
+	}
+	next.Env = slices.DeleteFunc(next.Env, func(e EnvMark) bool { return removed[e.place()] })
+	for i, mark := range slices.Backward(next.Env) {
+		at[mark.place()] = i
 	}
 	for _, mark := range marking.Env {
-		i := slices.IndexFunc(next.Env, func(e EnvMark) bool { return e.Container == mark.Container && e.Variable == mark.Variable })
-		if i < 0 {
+		i, there := at[mark.place()]
+		if !there {
+			at[mark.place()] = len(next.Env)
 			next.Env = append(next.Env, mark)
-		} else {
-			next.Env[i].Value = mark.Value
+			continue
 		}
+		next.Env[i].Value = mark.Value
 	}
 	return next
 }

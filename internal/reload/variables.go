@@ -2,7 +2,6 @@ package reload
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -12,6 +11,7 @@ type variables struct{}
 
 func (variables) mark(d *Decision, w *Workload, secrets SecretMarks, _ time.Time) Marking {
 	var m Marking
+	written := map[markPlace]bool{}
 	for _, c := range d.Changes {
 		if c.Deleted {
 			continue
@@ -22,32 +22,34 @@ func (variables) mark(d *Decision, w *Workload, secrets SecretMarks, _ time.Time
 			continue
 		}
 		mark := EnvMark{Container: container, Variable: EnvVarName(c.Source.Key), Value: MarkHash(c.Source, secrets)}
-		if !hasVariable(m.Env, mark) {
+		if !written[mark.place()] {
 			// Where two sources share the variable, the first one's value stays.
 			m.Env = append(m.Env, mark)
+			written[mark.place()] = true
 		}
 	}
-	m.Removed = variablesOfGone(d, w, m.Env)
+	m.Removed = variablesOfGone(d, w, written)
 	return m
 }
 
 // variablesOfGone are the variables of sources that are gone.
-func variablesOfGone(d *Decision, w *Workload, written []EnvMark) []EnvMark {
+func variablesOfGone(d *Decision, w *Workload, written map[markPlace]bool) []EnvMark {
 	var marks []EnvMark
+	var places map[markPlace]string
 	for _, c := range d.Changes {
+		if !c.Deleted {
+			continue
+		}
+		if places == nil {
+			places = w.Marks.places()
+		}
 		container, ok := MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == RuleNamed)
 		mark := EnvMark{Container: container, Variable: EnvVarName(c.Source.Key)}
-		if _, stands := w.Marks.standing(mark.Container, mark.Variable); c.Deleted && ok && stands && !hasVariable(written, mark) {
+		if _, stands := places[mark.place()]; ok && stands && !written[mark.place()] {
 			marks = append(marks, mark)
 		}
 	}
 	return marks
-}
-
-func hasVariable(marks []EnvMark, mark EnvMark) bool {
-	return slices.ContainsFunc(marks, func(m EnvMark) bool {
-		return m.Container == mark.Container && m.Variable == mark.Variable
-	})
 }
 
 func (variables) against(w *Workload, changes []Concern) string {

@@ -34,6 +34,36 @@ func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
 			}
 			return func() { f.Missing(); f.Awaited() }
 		},
+		"marks of Reloader, without a ledger": func(n int) func() {
+			f := manyMarked(n).f
+			f.Workload.LedgerText = ""
+			return func() { Decide(f) }
+		},
+		"sources that are gone": func(n int) func() {
+			f := manyMarked(n).with(onDelete).f
+			f.Gone = map[LocalKey]Departure{}
+			for i := range n {
+				key := LocalKey{Kind: ConfigMap, Name: fmt.Sprintf("was-there-%05d", i)}
+				f.Workload.References = append(f.Workload.References, Reference{Key: key})
+				f.Gone[key] = Departure{Version: 20}
+			}
+			f.Workload.LedgerText = ""
+			return func() { Decide(f) }
+		},
+		"a reload for all": func(n int) func() {
+			s := manyMarked(n)
+			d := Decision{Changes: s.f.Concerns, Ledger: Ledger{UID: "uid-1"}}
+			return func() { d.Mark(&s.f.Workload, WorkloadSeen{}, SecretMarksKeyed, at(100)) }
+		},
+		"a reload for all that were deleted": func(n int) func() {
+			s := manyMarked(n)
+			d := Decision{Ledger: Ledger{UID: "uid-1"}}
+			for _, c := range s.f.Concerns {
+				c.Deleted = true
+				d.Changes = append(d.Changes, c)
+			}
+			return func() { d.Mark(&s.f.Workload, WorkloadSeen{}, SecretMarksKeyed, at(100)) }
+		},
 		"a list": func(n int) func() {
 			own := map[string]string{DefaultNames().ConfigMap: numberedEntries("named-%d", n)}
 			return func() { ParsePolicy(own, nil, DefaultNames()) }
@@ -52,6 +82,20 @@ func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
 			t.Errorf("%d take %s, and %d take %s", little, one, much, all)
 		})
 	}
+}
+
+// manyMarked is web with n sources, each of which has a mark that does not fit, and whose ledger has room for them.
+func manyMarked(n int) *situation {
+	s := web()
+	for i := range n {
+		name := fmt.Sprintf("there-%05d", i)
+		s.source(ConfigMap, name, "two", 10, 55, SourceSeen{Version: 55})
+		c := &s.f.Concerns[i]
+		c.Verdict, c.Uses = Verdict{Concerned: true, Rule: RuleAuto}, []Use{{Container: "app", How: UseEnvFrom}}
+		s.f.Workload.References = append(s.f.Workload.References, Reference{Key: c.Source.Key.Local()})
+		s.f.Workload.Marks.Env = append(s.f.Workload.Marks.Env, EnvMark{"app", EnvVarName(c.Source.Key), "0"})
+	}
+	return s.ledger(nil)
 }
 
 func took(what func()) time.Duration {
@@ -81,5 +125,23 @@ func TestKeysBeyondAThousandAreNotComparedWithOurs(t *testing.T) {
 	many["areloader.stakater.com/auto"] = "true"
 	if _, problems = ReadAnnotations(WorkloadKind{Name: "Deployment"}, many, nil, false, DefaultNames()); len(problems) != 1 {
 		t.Errorf("of the first ones %v is told", problems)
+	}
+}
+
+// BenchmarkManySources is what a workload with 4,000 sources takes: a decision, and the ledger, which has no room for all.
+func BenchmarkManySources(b *testing.B) {
+	marked := manyMarked(4000).f
+	marked.Workload.LedgerText = ""
+	d := Decide(marked)
+	for name, what := range map[string]func(){
+		"decision without a ledger": func() { Decide(marked) },
+		"ledger, bounded":           func() { d.Ledger.Bounded() },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				what()
+			}
+		})
 	}
 }

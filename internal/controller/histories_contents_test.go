@@ -30,6 +30,10 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	content := simapi.ContentOf(e.Object)
 	c := change{version: e.Version, content: content}
 	shown, proven := shownTime(e.Object)
+	if o.h.traced {
+		o.h.say("… by %s, annotated %v, labeled %v; it shows %s, which proves an edit: %t", e.Manager,
+			words(e.Object.GetAnnotations()), words(e.Object.GetLabels()), clockTime(shown), proven)
+	}
 	if !s.exists {
 		s.created, s.made, c.deleted = e.Object.GetCreationTimestamp().Time, e.Version, s.deleted
 		s.comings = append(s.comings, e.Version)

@@ -94,6 +94,7 @@ func newHistoryOf(d draws, seed uint64, steps int) *history {
 const allSteps = 22
 
 func (h *history) run() error {
+	h.say("drawn: %s", strings.Join(h.names(), ", "))
 	h.users.settleIn()
 	for range h.steps {
 		h.alive(h.userStep)

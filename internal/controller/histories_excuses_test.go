@@ -39,6 +39,8 @@ const (
 	podsNotFound excuse = "pods not found"
 	// installedThen: the change was made in the second of the installation, just before it.
 	installedThen excuse = "in the second of the installation"
+	// allThen: the change was made in the second since which all workloads are opted in, just before that. Both times are whole seconds.
+	allThen excuse = "in the second of opting all in"
 	// clocksApart: two API servers have noted when the source was changed and since when the workload was covered.
 	clocksApart excuse = "two clocks, about the same time"
 	// inOneWrite: one write changed the data and had the source concern the workload, which may have used it for another reason.
@@ -100,6 +102,7 @@ func bounds() []struct {
 		{podsNotFound, 60},
 		{optedInUnseen, 35},
 		{installedThen, 222},
+		{allThen, 10},
 		{clocksApart, 3},
 		{inOneWrite, 8},
 		{seemsEdited, 6},

@@ -119,16 +119,14 @@ func (o *oracle) started(all bool) {
 	clear(o.gone)
 	clear(o.goneAt)
 	o.startedAt = o.h.server.Version()
-	if all && o.allFrom == 0 {
+	if all == (o.allFrom > 0) {
+		return
+	}
+	o.all, o.allFrom = false, 0
+	if all {
 		o.allFrom = o.startedAt
 	}
-	if !all && o.all {
-		o.all = false
-		o.coverAll(turn{o.startedAt, byStart}, o.startedAt)
-	}
-	if !all {
-		o.allFrom = 0
-	}
+	o.coverAll(turn{o.startedAt, byStart}, o.startedAt)
 }
 
 // sees notes that the controller that runs has seen everything once.
@@ -205,31 +203,27 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 		}
 	}
 	for src := range w.covered {
+		shown := o.sources[src].datedAt(l.known[src])
 		switch {
-		case w.unreadable[src] && (o.sources[src].datedAt(l.known[src]).proven && l.older(o.sources[src].dateAt(l.known[src])) || o.sources[src].made > o.keyLostAt):
+		case w.unreadable[src] && (shown.proven && l.older(shown.date) || o.sources[src].made > o.keyLostAt):
 			return "", o.excused(unreadable)
 		case o.madeAgain(w, src, l):
 			return "", o.excused(madeAgain)
 		case o.seemsEdited(src, l):
 			return "", o.excused(seemsEdited)
-		case o.mayHaveReturned(w) && !o.sources[src].datedAt(l.known[src]).proven && l.older(o.sources[src].dateAt(l.known[src])):
+		case o.mayHaveReturned(w) && !shown.proven && l.older(shown.date):
 			return "", o.excused(templateReturned) // a label has moved the time, and nothing tells when the data were edited
-		case o.h.skewed && o.sources[src].datedAt(l.known[src]).proven && l.older(o.sources[src].dateAt(l.known[src])) && o.aboutThen(src):
+		case o.h.skewed && shown.proven && l.older(shown.date) && o.aboutThen(shown.date):
 			return "", o.excused(clocksApart)
 		}
 	}
 	return strings.Join(why, "; "), false
 }
 
-// aboutThen tells that a source was changed at about the time from which the workload was covered: each of the two may be noted by
-// the other clock.
-func (o *oracle) aboutThen(src simapi.Source) bool {
-	changed := o.sources[src].changes
-	if len(changed) == 0 {
-		return false
-	}
-	apart := changed[len(changed)-1].date.Sub(o.h.coverage.AllSince).Abs()
-	return apart <= clockSkew+time.Second
+// aboutThen tells that the data of a source seem to be edited at about the time from which all workloads are opted in: each of the
+// two may be noted by the other clock.
+func (o *oracle) aboutThen(edited time.Time) bool {
+	return edited.Sub(o.h.coverage.AllSince).Abs() <= clockSkew+time.Second
 }
 
 // seemsEdited tells that the API shows an edit of the data which there never was, where there is nothing but the age of pods.
@@ -264,6 +258,8 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		return "", true // between the start of a controller that opts everything in and when it had seen everything
 	case o.doubtful(w, l, src, c, horizon):
 		return "", true
+	case w.began[src].by == byStart && c.proven && c.date.Equal(o.h.coverage.AllSince) && l.older(c.date):
+		return "", o.excused(allThen)
 	case !o.beforeUs(c) && o.mayHaveReturned(w) && (c.version > w.first[src] || !o.widened(w, l, src, c) && (c.date.IsZero() || l.older(shown))):
 		return "", o.excused(templateReturned)
 	case w.began[src].by == bySource && w.began[src].version == c.version:

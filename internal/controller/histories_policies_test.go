@@ -48,8 +48,8 @@ func (u *users) askOtherwise(w workload) bool {
 }
 
 // asksFor reads the annotations of a workload and of a source as their documentation says. A source that is named counts
-// whether it is referred to or not.
-func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, refers bool) bool {
+// whether it is referred to or not. All tells whether everything is opted in.
+func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, all bool) bool {
 	names, annotations, s := reload.DefaultNames(), obj.GetAnnotations(), o.sources[src]
 	list, auto, without := names.ConfigMap, names.ConfigMapAuto, names.ConfigMapExclude
 	if src.Resource == "secrets" {
@@ -57,6 +57,7 @@ func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, refers bool) bool
 	}
 	_, general := annotations[names.Auto]
 	_, typed := annotations[auto]
+	refers := slices.Contains(simapi.Refers(obj), src)
 	switch {
 	case s.ignored, o.h.selector && !s.selected, slices.Contains(entries(annotations[without]), src.Name):
 		return false
@@ -67,7 +68,7 @@ func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, refers bool) bool
 	default:
 		return annotations[names.Search] == "true" && s.matches ||
 			annotations[names.Auto] == "true" || annotations[auto] == "true" ||
-			o.all && !general && !typed
+			all && !general && !typed
 	}
 }
 

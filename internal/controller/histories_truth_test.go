@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -63,6 +64,8 @@ type workloadTruth struct {
 	// covered is since when a source is, and first since when it has been apart from lapses: what changed in a lapse
 	// may be acted upon, and need not.
 	covered, first map[simapi.Source]uint64
+	// may is since when a source is covered, or would be if the controller that is to opt everything in had seen everything.
+	may map[simapi.Source]turn
 	// adopted is from when on the controller has had time to note the content of a source since the cover began.
 	adopted map[simapi.Source]uint64
 	// began is how first began, and ended is how the cover of what is not covered any more ended.
@@ -157,7 +160,7 @@ func (o *oracle) workload(e simapi.Event) {
 	if w == nil {
 		w = &workloadTruth{
 			uid: uid, name: e.Object.GetName(), created: e.Version, foreign: e.Version,
-			began: map[simapi.Source]turn{}, ended: map[simapi.Source]turn{},
+			may: map[simapi.Source]turn{}, began: map[simapi.Source]turn{}, ended: map[simapi.Source]turn{},
 			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 			unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: e.Object.GetCreationTimestamp().Time,
 		}
@@ -176,8 +179,10 @@ func (o *oracle) workload(e simapi.Event) {
 		w.returned = slices.ContainsFunc(w.recent, func(t *corev1.PodTemplateSpec) bool {
 			return equality.Semantic.DeepEqual(t, templateOf(e.Object))
 		})
-	default:
+	case e.Old != nil && maps.Equal(e.Old.GetAnnotations(), e.Object.GetAnnotations()):
 		o.h.say("user: writes %s at %d", w.name, e.Version)
+	default:
+		o.h.say("user: writes %s at %d, which is annotated %v now", w.name, e.Version, words(e.Object.GetAnnotations()))
 	}
 	if e.Old != nil && e.Manager != reload.FieldManager && changesLedger(e) {
 		o.h.say("user: changes the ledger of %s", w.name)
@@ -200,10 +205,15 @@ func (o *oracle) coverAll(at turn, from uint64) {
 }
 
 func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64) {
-	refers := simapi.Refers(obj)
 	for _, src := range sources() {
+		asks := o.asksFor(obj, src, o.all)
+		if !asks && (o.allFrom == 0 || !o.asksFor(obj, src, true)) {
+			delete(w.may, src)
+		} else if _, might := w.may[src]; !might {
+			w.may[src] = at
+		}
 		switch _, was := w.covered[src]; {
-		case !o.asksFor(obj, src, slices.Contains(refers, src)):
+		case !asks:
 			if was {
 				w.ended[src] = at
 			}
@@ -213,7 +223,7 @@ func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64
 		case !was:
 			w.covered[src] = from
 			if _, before := w.first[src]; !before {
-				w.first[src], w.began[src] = at.version, at
+				w.first[src], w.began[src] = w.may[src].version, w.may[src]
 			}
 		}
 	}
@@ -292,4 +302,15 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 			w.noted = date
 		}
 	}
+}
+
+// words are annotations or labels as a trace shows them.
+func words(values map[string]string) []string {
+	var words []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if key != reload.LedgerAnnotation {
+			words = append(words, key+"="+values[key])
+		}
+	}
+	return words
 }

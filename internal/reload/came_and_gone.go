@@ -103,7 +103,7 @@ func (f *Facts) findDeparted(base base, t *tally) {
 			t.depart(&c, Digest{}) // like no content that it can come back with
 			t.recorded++
 			continue
-		case recorded:
+		case recorded, unproven:
 			t.depart(&c, c.Source.Digest)
 		}
 		t.add(c, found)
@@ -148,11 +148,16 @@ func (f *Facts) departed() []Concern {
 func (f *Facts) gone(key LocalKey, base base, t *tally) {
 	reference, refers := f.Workload.Reference(key)
 	src := key.In(f.Workload.Key.Namespace)
-	// Its own annotations are gone with it. That it has an entry tells that they were right.
-	verdict := f.Workload.Policy.Judge(src, SourceAnnotations{Match: true}, refers, f.AutoReloadAll)
-	seen := f.Gone[key].Version
+	left := f.Gone[key]
+	// If nobody saw it go, its own annotations are gone with it. That it has an entry tells that they were right.
+	annotations := SourceAnnotations{Match: true}
+	if left.Source.Key == src {
+		annotations = left.Source.Annotations
+	}
+	verdict := f.Workload.Policy.Judge(src, annotations, refers, f.AutoReloadAll)
+	seen := left.Version
 	switch {
-	case !verdict.Concerned, f.Gone[key].Unselected, seen == 0 && !base.ledger.OnDelete:
+	case !verdict.Concerned, left.Unselected, seen == 0 && !base.ledger.OnDelete:
 		t.noted = true // nobody asked for a roll when it was deleted
 	case seen != 0 && f.Seen.Template > seen && !f.Seen.Returned:
 		t.gone = append(t.gone, key)

@@ -96,6 +96,13 @@ func TestASourceThatIsDeleted(t *testing.T) {
 	seen := func(version uint64) func(*Facts) {
 		return func(f *Facts) { f.Gone = map[LocalKey]Departure{cmKey: {Version: version}} }
 	}
+	// Seen to be deleted, with what its annotations said by then.
+	departed := func(annotations SourceAnnotations) func(*Facts) {
+		return func(f *Facts) {
+			left := Source{Key: cmKey.In("shop"), Digest: digestOf("one"), Annotations: annotations}
+			f.Gone = map[LocalKey]Departure{cmKey: {Version: 130, Source: left}}
+		}
+	}
 	policy := func(annotations map[string]string) func(*Facts) {
 		return func(f *Facts) { f.Workload.Policy, _ = ParsePolicy(annotations, nil, DefaultNames()) }
 	}
@@ -129,6 +136,9 @@ func TestASourceThatIsDeleted(t *testing.T) {
 		"it is excluded":                              {web().with(onDelete).ledger(armed).with(policy(map[string]string{names.Auto: "true", names.ConfigMapExclude: "cm"})), Record, after{true, true}},
 		"all are opted in":                            {web().with(onDelete).ledger(armed).with(policy(nil)).with(func(f *Facts) { f.AutoReloadAll = true }), Reload, after{}},
 		"it is searched, and matched when it existed": {web().with(onDelete).ledger(armed).with(policy(map[string]string{names.Search: "true"})), Reload, after{}},
+		"it is searched, and was not matched then":    {web().with(onDelete).ledger(armed).with(departed(SourceAnnotations{})).with(policy(map[string]string{names.Search: "true"})), Record, after{true, true}},
+		"it is searched, and was matched then":        {web().with(onDelete).ledger(armed).with(departed(SourceAnnotations{Match: true})).with(policy(map[string]string{names.Search: "true"})), Reload, after{}},
+		"it was told not to matter, just before":      {web().with(onDelete).ledger(armed).with(departed(SourceAnnotations{Ignore: true})), Record, after{true, true}},
 		"the workload does not refer to it any more":  {web().with(onDelete).ledger(armed).with(func(f *Facts) { f.Workload.References = nil }), Nothing, after{}},
 		"a Secret under a lost key":                   {web().with(onDelete).ledger(armed).ledgerOf(func(l *Ledger) { l.Instance, l.Entries = "lost", map[LocalKey]Digest{{Secret, "sec"}: digestOf("x")} }), Reload, after{}},
 		"the ledger was taken away":                   {web().with(onDelete).remembered(armed), Reload, after{}},
@@ -180,11 +190,16 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 		want Action
 		then Digest
 	}{
-		"its pods were started before the edit":            {deleted(edited), Record, unknown},
-		"or after it":                                      {deleted(edited).with(func(f *Facts) { f.Seen.Template = 125 }), Record, digestOf("one")},
-		"the pods have to be asked":                        {deleted(unseen), AskPods, none},
-		"one is older":                                     {deleted(unseen).pods(1, 110), Record, unknown},
-		"all are younger":                                  {deleted(unseen).pods(1, 126), Record, digestOf("one")},
+		"its pods were started before the edit": {deleted(edited), Record, unknown},
+		"or after it":                           {deleted(edited).with(func(f *Facts) { f.Seen.Template = 125 }), Record, digestOf("one")},
+		"the pods have to be asked":             {deleted(unseen), AskPods, none},
+		"one is older":                          {deleted(unseen).pods(1, 110), Record, unknown},
+		"all are younger":                       {deleted(unseen).pods(1, 126), Record, digestOf("one")},
+		"one is older, and a label may be all that was written": {deleted(unseen).pods(1, 110).with(func(f *Facts) {
+			left := f.Gone[cmKey]
+			left.Source.EditedAt = 0
+			f.Gone[cmKey] = left
+		}), Record, digestOf("one")},
 		"somebody has rolled the workload since":           {deleted(edited).with(func(f *Facts) { f.Seen.Template = 131 }), Nothing, none},
 		"its template may have come back since":            {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.AtRest = 131, true, true }).pods(1, 110), Record, unknown},
 		"the workload came to ask for it later":            {deleted(edited).with(func(f *Facts) { f.Seen.Policy = 131 }), Nothing, none},

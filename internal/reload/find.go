@@ -99,7 +99,7 @@ func (f *Facts) kept(c *Concern, base base) finding {
 		return waiting
 	case pods == nil:
 		return asking
-	case base.doubted && pods.older(c.writtenBy(base.ledger.DataTime), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c)) && !f.beforeUs(c):
+	case base.doubted && pods.older(c.writtenBy(base.ledger.DataTime), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c)) && !f.beforeUs(c) && !f.beforeAll(c, base):
 		return outlived
 	case c.wasAway() && (pods.missed(c, f.Seen) || f.unlisted(pods)):
 		return changed
@@ -163,6 +163,12 @@ func (f *Facts) compared(c *Concern, base base) finding {
 // not have it was nobody's to act upon.
 func (f *Facts) beforeUs(c *Concern) bool {
 	return c.Seen.Content == 0 && c.Source.DataTime.Before(f.Installed)
+}
+
+// beforeAll tells that a content was there before all workloads were opted in, for
+// one that was not opted in otherwise, and that we have never rolled.
+func (f *Facts) beforeAll(c *Concern, base base) bool {
+	return c.Verdict.Rule == RuleAutoAll && base.ledger.Counter == 0 && c.Seen.Content == 0 && c.Source.DataTime.Before(f.Coverage.AllSince)
 }
 
 // mayHaveChanged is for a source of which the ledger knows no more than that

@@ -17,6 +17,13 @@ func reverted(step Step) *situation {
 	})
 }
 
+// optedInSince is a workload that we have never rolled, and that is opted in with all others since a second.
+func optedInSince(second int64) *situation {
+	return reverted(0).ledgerOf(func(l *Ledger) { l.Counter = 0 }).with(func(f *Facts) {
+		f.AutoReloadAll, f.Coverage.AllSince, f.Concerns[0].Verdict.Rule = true, at(second), RuleAutoAll
+	})
+}
+
 func TestATemplateThatCameBack(t *testing.T) {
 	underWay := func(f *Facts) { f.Workload.AtRest = false }
 	unobserved := func(f *Facts) { f.Workload.Unobserved = true }
@@ -24,17 +31,20 @@ func TestATemplateThatCameBack(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"the end of the rollout is awaited":                     {reverted(0).with(underWay), AwaitRest},
-		"but not for ever":                                      {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), AskPods},
-		"then the pods are asked":                               {reverted(0), AskPods},
-		"its status may be about the template before":           {reverted(0).with(unobserved), AwaitRest},
-		"that is not waited for without an end either":          {reverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), AskPods},
-		"nobody saw the template change, so it may be long ago": {reverted(0).with(unobserved).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
-		"all are younger: somebody rolled it":                   {reverted(0).pods(2, 61), Nothing},
-		"one is older":                                          {reverted(0).pods(2, 60), Reload},
-		"there are none":                                        {reverted(0).pods(0, 0), Nothing},
-		"every mark was taken away":                             {reverted(StepAnnotation).pods(2, 60), Nothing},
-		"the marks of the latest reload stand: it did roll":     {reverted(0).mark("x"), Nothing},
+		"the end of the rollout is awaited":                             {reverted(0).with(underWay), AwaitRest},
+		"but not for ever":                                              {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), AskPods},
+		"then the pods are asked":                                       {reverted(0), AskPods},
+		"its status may be about the template before":                   {reverted(0).with(unobserved), AwaitRest},
+		"that is not waited for without an end either":                  {reverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), AskPods},
+		"nobody saw the template change, so it may be long ago":         {reverted(0).with(unobserved).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
+		"all are younger: somebody rolled it":                           {reverted(0).pods(2, 61), Nothing},
+		"one is older":                                                  {reverted(0).pods(2, 60), Reload},
+		"there are none":                                                {reverted(0).pods(0, 0), Nothing},
+		"every mark was taken away":                                     {reverted(StepAnnotation).pods(2, 60), Nothing},
+		"all are opted in since after the edit, and we never rolled it": {optedInSince(61).pods(2, 60), Nothing},
+		"all were opted in by then":                                     {optedInSince(60).pods(2, 60), Reload},
+		"it may have been rolled for the edit, opted in by itself":      {optedInSince(61).ledgerOf(func(l *Ledger) { l.Counter = 1 }).pods(2, 60), Reload},
+		"the marks of the latest reload stand: it did roll":             {reverted(0).mark("x"), Nothing},
 		"the time of the restart was taken away, which no template shows": {reverted(StepRestartFirst).with(func(f *Facts) {
 			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy.rollout = false, true, RolloutRestart
 		}), AskPods},

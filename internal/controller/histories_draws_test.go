@@ -29,6 +29,8 @@ type draws struct {
 	forgotten bool
 	// skewed tells that there are two API servers, whose clocks are clockSkew apart.
 	skewed bool
+	// below tells that workloads ask on their pod templates, too.
+	below bool
 	// blind is a workload of which no pod is found, as where a selector had to be guessed.
 	blind string
 }
@@ -58,6 +60,7 @@ func drawAll(r *rand.Rand) draws {
 	if r.IntN(12) == 0 {
 		d.blind = workloads()[r.IntN(len(workloads()))].name
 	}
+	d.below = r.IntN(6) == 0
 	return d
 }
 
@@ -99,6 +102,7 @@ func (d draws) table() map[string]bool {
 		"managers forgotten":           d.forgotten,
 		"two clocks":                   d.skewed,
 		"pods not found":               d.blind != "",
+		"asked on templates":           d.below,
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
@@ -36,30 +38,49 @@ func asks() []map[string]string {
 func (u *users) askOtherwise(w workload) bool {
 	asked := asks()[u.h.rand.IntN(len(asks()))]
 	return u.edit(w, func(obj simapi.Object) {
-		annotations := annotationsOf(obj)
+		on := u.where(obj)
+		annotations := annotationsOf(on)
 		for _, way := range asks() {
 			for key := range way {
 				delete(annotations, key)
 			}
 		}
 		maps.Copy(annotations, asked)
-		obj.SetAnnotations(annotations)
+		on.SetAnnotations(annotations)
 	})
+}
+
+// below draws whether a workload asks on its pod template.
+func (u *users) below() bool { return u.h.below && u.h.rand.IntN(2) == 0 }
+
+// where draws what a user annotates who wants a workload to be rolled. Who annotates its pod template has rolled it already.
+func (u *users) where(obj simapi.Object) metav1.Object {
+	if u.below() {
+		return templateOf(obj)
+	}
+	return obj
 }
 
 // asksFor reads the annotations of a workload and of a source as their documentation says. A source that is named counts
 // whether it is referred to or not. All tells whether everything is opted in.
 func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, all bool) bool {
-	names, annotations, s := reload.DefaultNames(), obj.GetAnnotations(), o.sources[src]
+	names, s := reload.DefaultNames(), o.sources[src]
 	list, auto, without := names.ConfigMap, names.ConfigMapAuto, names.ConfigMapExclude
 	if src.Resource == "secrets" {
 		list, auto, without = names.Secret, names.SecretAuto, names.SecretExclude
+	}
+	annotations, excluded := obj.GetAnnotations(), obj.GetAnnotations()
+	if !hasOne(annotations, list, names.Search, names.Auto, auto) {
+		annotations = templateOf(obj).Annotations // they count where the workload says nothing
+	}
+	if !hasOne(excluded, without) {
+		excluded = templateOf(obj).Annotations
 	}
 	_, general := annotations[names.Auto]
 	_, typed := annotations[auto]
 	refers := slices.Contains(simapi.Refers(obj), src)
 	switch {
-	case s.ignored, o.h.selector && !s.selected, slices.Contains(entries(annotations[without]), src.Name):
+	case s.ignored, o.h.selector && !s.selected, slices.Contains(entries(excluded[without]), src.Name):
 		return false
 	case slices.ContainsFunc(entries(annotations[list]), func(entry string) bool { return fits(entry, src.Name) }):
 		return true
@@ -70,6 +91,13 @@ func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, all bool) bool {
 			annotations[names.Auto] == "true" || annotations[auto] == "true" ||
 			all && !general && !typed
 	}
+}
+
+func hasOne(annotations map[string]string, keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool {
+		_, has := annotations[key]
+		return has
+	})
 }
 
 func entries(list string) []string {

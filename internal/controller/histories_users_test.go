@@ -165,10 +165,13 @@ func (h *history) workloads() []simapi.Object {
 
 func (u *users) createWorkload(w workload) bool {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: w.name, Annotations: maps.Clone(w.annotations)}
+	var below map[string]string
 	if saved := u.saved[w.name]; saved != nil && u.h.rand.IntN(2) == 0 {
 		meta.Annotations = maps.Clone(saved)
 	} else if (u.h.optInLate || u.h.all != allNever) && u.h.rand.IntN(2) == 0 {
 		meta.Annotations = map[string]string{}
+	} else if u.below() {
+		meta.Annotations, below = map[string]string{}, meta.Annotations
 	}
 	if w.resource == "deployments" && u.h.pauses {
 		meta.Annotations[reload.DefaultNames().PausePeriod] = "20s"
@@ -178,7 +181,7 @@ func (u *users) createWorkload(w workload) bool {
 	}
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": w.name}}
 	template := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": w.name}},
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": w.name}, Annotations: below},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app:" + u.value()}, {Name: "side", Image: "side:1"}}},
 	}
 	for _, i := range w.sources {
@@ -292,7 +295,7 @@ func (u *users) writeStatus(w workload) bool {
 	})
 }
 
-func annotationsOf(obj simapi.Object) map[string]string {
+func annotationsOf(obj metav1.Object) map[string]string {
 	annotations := map[string]string{}
 	maps.Copy(annotations, obj.GetAnnotations())
 	return annotations
@@ -300,7 +303,8 @@ func annotationsOf(obj simapi.Object) map[string]string {
 
 func (u *users) opt(w workload) bool {
 	return u.edit(w, func(obj simapi.Object) {
-		annotations := annotationsOf(obj)
+		on := u.where(obj)
+		annotations := annotationsOf(on)
 		for key, value := range w.annotations {
 			if _, in := annotations[key]; in {
 				delete(annotations, key)
@@ -308,7 +312,7 @@ func (u *users) opt(w workload) bool {
 				annotations[key] = value
 			}
 		}
-		obj.SetAnnotations(annotations)
+		on.SetAnnotations(annotations)
 	})
 }
 

@@ -132,6 +132,9 @@ func fieldsOf(obj Object) (map[string]string, bool) {
 		fields["type"] = string(o.Type)
 	case *appsv1.Deployment, *appsv1.StatefulSet, *appsv1.DaemonSet:
 		fields["spec/."] = "" // whoever changes it: what is asked are the annotations
+		if t, ok := template(obj); ok {
+			within("template", t.Annotations)
+		}
 	default:
 		return nil, false
 	}
@@ -188,8 +191,11 @@ func treeOf(fields map[string]bool) string {
 	for path := range fields {
 		within, key, nested := strings.Cut(path, "/")
 		in := top
-		if within == "labels" || within == "annotations" {
+		switch within {
+		case "labels", "annotations":
 			in = child(in, "metadata")
+		case "template":
+			in, within = child(child(child(in, "spec"), "template"), "metadata"), "annotations"
 		}
 		switch {
 		case !nested:

@@ -46,6 +46,9 @@ func run(ctx context.Context, only string) (survived int, err error) {
 		}
 		overlays = append(overlays, overlay)
 	}
+	if err := unbroken(ctx, only); err != nil {
+		return 0, err
+	}
 	for i, m := range mutations() {
 		if !strings.Contains(m.what, only) {
 			continue
@@ -63,6 +66,24 @@ func run(ctx context.Context, only string) (survived int, err error) {
 		fmt.Printf("%-6s %4.0fs  %-34s %s\n", verdict, time.Since(began).Seconds(), m.file, m.what)
 	}
 	return survived, nil
+}
+
+// unbroken holds that the histories are green without a mutation: otherwise each of them seems to be noticed.
+func unbroken(ctx context.Context, only string) error {
+	most := 0
+	for _, m := range mutations() {
+		if strings.Contains(m.what, only) && m.tests == histories {
+			most = max(most, cmp.Or(m.histories, usual))
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	red, err := mutation{what: "the code as it is", in: controller, tests: histories, histories: most}.test(ctx, "")
+	if err == nil && red {
+		err = fmt.Errorf("the histories are red without any mutation: REROLL_BASE=0 REROLL_HISTORIES=%d", most)
+	}
+	return err
 }
 
 // overlay writes the mutated file and the file that tells the go command to use it in the place of the real one.

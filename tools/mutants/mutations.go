@@ -20,7 +20,7 @@ const (
 )
 
 func mutations() []mutation {
-	return []mutation{
+	return append(drawn(), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",
@@ -113,14 +113,14 @@ func mutations() []mutation {
 		},
 		{
 			what: "a write that failed counts as the one with which a ledger was put back",
-			file: "internal/controller/look.go",
+			file: "internal/controller/restore.go",
 			from: "	last, ok := c.restored[w.Key]\n", to: "	last, ok := c.restored[w.Key]\n	c.restored[w.Key] = restored{at: now}\n",
 			in: controller, tests: "ALedgerThatCould",
 		},
 		{
 			what: "an answer brings a workload back that was deleted meanwhile",
 			file: "internal/state/workloads.go",
-			from: "	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {\n		s.putWorkload(w, true)", to: "	{\n		s.putWorkload(w, true)",
+			from: "	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {\n		s.putWorkload(w, revision, true)", to: "	{\n		s.putWorkload(w, revision, true)",
 			in: known, tests: "AnAnswer",
 		},
 		{
@@ -240,7 +240,7 @@ func mutations() []mutation {
 		{
 			what: "what was known when a workload was compared is not noted",
 			file: "internal/state/workloads.go",
-			from: "	known.seen.ComparedAt = f.Version\n	if f.Pods", to: "	if f.Pods",
+			from: "	known.seen.ComparedAt, known.seen.Earlier = f.Version, nil\n	if f.Pods", to: "	known.seen.Earlier = nil\n	if f.Pods",
 			in: controller, tests: "AboutASecond",
 		},
 		{
@@ -279,5 +279,5 @@ func mutations() []mutation {
 			from: "	if c.clock.Since(since) < watchTakes {", to: "	if c.clock.Since(since) >= 0 {",
 			in: controller, tests: "SetBackBehind",
 		},
-	}
+	}...)
 }

@@ -1,0 +1,134 @@
+package main
+
+// drawn are mutations that only histories notice in which something is drawn: see histories_draws_test.go. Each of its draws has one
+// here, or above.
+func drawn() []mutation {
+	return []mutation{
+		{
+			what: "everything opted in: since when it is does not matter",
+			file: "internal/reload/coverage.go",
+			from: "		asked = all\n", to: "		asked = f.Installed\n",
+			in: controller, tests: histories,
+		},
+		{
+			what: "everything opted in: a template that came back has to bring what was edited before",
+			file: "internal/reload/find.go",
+			from: "c.Source.DataTime.Before(f.Coverage.AllSince)", to: "c.Source.DataTime.Before(f.Installed)",
+			in: core, tests: "^TestATemplateThatCameBack$",
+		},
+		{
+			what: "opted in late: since when a workload asks does not matter",
+			file: "internal/reload/coverage.go",
+			from: "	asked := f.Workload.AskedAt\n", to: "	asked := f.Installed\n",
+			in: controller, tests: histories,
+		},
+		{
+			what: "opted in late: what was seen to change before a workload asked is acted upon",
+			file: "internal/reload/coverage.go",
+			from: "	return f.Seen.Policy\n", to: "	return 0\n",
+			in: controller, tests: histories,
+		},
+		{
+			what: "all ways to ask: an expression names nothing",
+			file: "internal/reload/entries.go",
+			from: "		if l.entries[at].pattern.matches(name) {", to: "		if l.entries[at].pattern == nil {",
+			in: controller, tests: histories,
+		},
+		{
+			what: "all ways to ask: who searches finds what does not match",
+			file: "internal/reload/judge.go",
+			from: "refers && policy.search && ann.Match:", to: "refers && policy.search:",
+			in: controller, tests: histories,
+		},
+		{
+			what: "all ways to ask: what is excluded concerns the workload",
+			file: "internal/reload/judge.go",
+			from: "	case policy.excluded.has(src.Name):", to: "	case policy.excluded.has(src.Namespace):",
+			in: controller, tests: histories,
+		},
+		{
+			what: "all ways to ask: a source that is to be ignored concerns workloads",
+			file: "internal/reload/judge.go",
+			from: "	case ann.Ignore:", to: "	case ann.Ignore && ann.Match && refers && src.Name == \"\":",
+			in: controller, tests: histories,
+		},
+		{
+			what: "all ways to ask: who begins to search asks for nothing new",
+			file: "internal/reload/policy.go",
+			from: "now.search && !before.search || ", to: "",
+			in: controller, tests: histories,
+		},
+		{
+			what: "sources selected: one that is not concerns workloads",
+			file: "internal/state/state.go",
+			from: "		if src.Annotations.Unselected {\n			f.Unselected", to: "		if src.Annotations.Unselected && src.Key.Name == \"\" {\n			f.Unselected",
+			in: controller, tests: histories,
+		},
+		{
+			what: "sources selected: the ledger forgets one that is not",
+			file: "internal/state/state.go",
+			from: "			f.Unselected = append(f.Unselected, src.Key.Local())", to: "			f.Spared = append(f.Spared, src.Key.Local())",
+			in: controller, tests: histories,
+		},
+		{
+			what: "optional references: pods that run without a source are waiting for it",
+			file: "internal/state/workloads.go",
+			from: "	if next.seen.Ready == 0 &&", to: "	if next.seen.Ready == 1 &&",
+			in: controller, tests: histories,
+		},
+		{
+			what: "managers forgotten: data that claims to be much older than the ledger is",
+			file: "internal/reload/find.go",
+			from: "	if unseen && c.Source.DataTime.Unix() <= base.ledger.DataTime", to: "	if unseen && c.Source.DataTime.Unix() == base.ledger.DataTime",
+			in: controller, tests: histories,
+		},
+		{
+			what: "two clocks: pods that started right after a change have it by the clock of another API server",
+			file: "internal/reload/evidence.go",
+			from: "const startLag = 5 * time.Second", to: "const startLag = time.Second",
+			in: controller, tests: histories,
+		},
+		{
+			what: "pods not found: an empty list of pods is believed",
+			file: "internal/reload/evidence.go",
+			from: "return pods.Count == 0 && f.Workload.MayHavePods()", to: "return pods.Count < 0 && f.Workload.MayHavePods()",
+			in: controller, tests: histories,
+		},
+		{
+			what: "managers of labels: who owns them beside the data proves an edit",
+			file: "internal/reload/source.go",
+			from: "		default:\n			alone = false", to: "		default:\n			alone = alone && owns",
+			in: controller, tests: histories,
+		},
+		{
+			what: "pauses: one whose time somebody took away is nobody's",
+			file: "internal/reload/pause.go",
+			from: "!p.Others && (p.Noted || p.Own)", to: "!p.Others && p.Noted",
+			in: controller, tests: histories,
+		},
+		{
+			what: "pauses: one that begins in the year 2199 is waited for",
+			file: "internal/reload/pause.go",
+			from: "	case since.After(now.Add(clockSkew)):", to: "	case since.After(now.Add(clockSkew)) && !set:",
+			in: controller, tests: histories,
+		},
+		{
+			what: "asked on templates: what they say is not read",
+			file: "internal/reload/policy.go",
+			from: "		k = below\n", to: "		k.search = below.search\n",
+			in: controller, tests: histories,
+		},
+		{
+			what: "on delete: what a source said before it was deleted does not matter",
+			file: "internal/reload/came_and_gone.go",
+			from: "		annotations = left.Source.Annotations\n", to: "		annotations.Ignore = false\n",
+			in: core, tests: "^TestASourceThatIsDeleted$",
+		},
+		{
+			what: "on create: what was labeled and deleted before the first ledger is new when it is made again",
+			file: "internal/reload/came_and_gone.go",
+			from: "		case recorded, unproven:", to: "		case recorded:",
+			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
+		},
+	}
+}

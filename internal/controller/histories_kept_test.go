@@ -29,6 +29,14 @@ func (s script) shown() {
 	}
 }
 
+// shownAll brings all of one resource to the controller.
+func (s script) shownAll(resource string) {
+	f := s.feeds[slices.IndexFunc(s.feeds, func(f *simFeed) bool { return f.resource == resource })]
+	for s.deliver(f) {
+		continue
+	}
+}
+
 func (s script) edit(src simapi.Source, manager string) { s.put(src, manager, s.users.value()) }
 
 func (s script) put(src simapi.Source, manager, value string) {
@@ -135,6 +143,34 @@ func keptHistories() map[string]struct {
 			s.shown()
 			s.put(settings, "kubectl-edit", earlier["a"])
 			s.users.save(settings, keeper{manager: "kubectl-edit"}, func(obj simapi.Object) { setData(obj, earlier) })
+		}},
+		"a source is edited, and then a workload opts in, which arrives first": {draws{}, func(s script) {
+			s.again("web", nil)
+			s.rest()
+			s.edit(settings, "kubectl-edit")
+			s.ask("web", auto)
+			s.shownAll("deployments")
+			s.elapse(longestSettle)
+			s.lookAtAll()
+		}},
+		"a source is deleted, and the workload begins to search before it is quiet": {draws{onDelete: true}, func(s script) {
+			s.rest()
+			s.users.deleteSource(settings)
+			s.shown()
+			s.ask("web", map[string]string{names.Search: "true"})
+		}},
+		"a label is written on a source, which is deleted before its workload is adopted, and made again": {draws{onCreate: true}, func(s script) {
+			s.start()
+			s.shown()
+			s.stop()
+			s.elapse(longestSettle)
+			by := s.users.keepers[settings]
+			s.users.save(settings, by, func(obj simapi.Object) { s.users.touchAs(obj, by) })
+			s.start()
+			s.shown()
+			s.users.deleteSource(settings)
+			s.rest()
+			s.users.makeAgain(settings)
 		}},
 		"no pod is found of a workload whose source is edited while the controller is away": {draws{blind: "web"}, func(s script) {
 			s.rest()

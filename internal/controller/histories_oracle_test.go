@@ -213,6 +213,10 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			return "", o.excused(seemsEdited)
 		case o.mayHaveReturned(w) && !shown.proven && l.older(shown.date):
 			return "", o.excused(templateReturned) // a label has moved the time, and nothing tells when the data were edited
+		case shown.proven && l.older(shown.date) && shown.date.Equal(o.installedIn):
+			return "", o.excused(installedThen)
+		case w.began[src].by == byStart && shown.proven && l.older(shown.date) && shown.date.Equal(o.h.coverage.AllSince):
+			return "", o.excused(allThen)
 		case o.h.skewed && shown.proven && l.older(shown.date) && o.aboutThen(shown.date):
 			return "", o.excused(clocksApart)
 		}
@@ -258,8 +262,6 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		return "", true // between the start of a controller that opts everything in and when it had seen everything
 	case o.doubtful(w, l, src, c, horizon):
 		return "", true
-	case w.began[src].by == byStart && c.proven && c.date.Equal(o.h.coverage.AllSince) && l.older(c.date):
-		return "", o.excused(allThen)
 	case !o.beforeUs(c) && o.mayHaveReturned(w) && (c.version > w.first[src] || !o.widened(w, l, src, c) && (c.date.IsZero() || l.older(shown))):
 		return "", o.excused(templateReturned)
 	case w.began[src].by == bySource && w.began[src].version == c.version:

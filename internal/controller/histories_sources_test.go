@@ -122,16 +122,21 @@ func (u *users) createAgain() bool {
 		if _, err := u.h.server.Get(src.Resource, inShop(src.Name)); err == nil {
 			continue
 		}
-		earlier := u.before[src]
 		if u.h.rand.IntN(2) == 0 {
 			return u.createSource(src)
 		}
-		obj := earlier[len(earlier)-1].DeepCopyObject().(simapi.Object)
-		obj.SetResourceVersion("")
-		obj.SetManagedFields(nil)
-		return u.make(src, obj)
+		return u.makeAgain(src)
 	}
 	return false
+}
+
+// makeAgain brings a source back as it was.
+func (u *users) makeAgain(src simapi.Source) bool {
+	earlier := u.before[src]
+	obj := earlier[len(earlier)-1].DeepCopyObject().(simapi.Object)
+	obj.SetResourceVersion("")
+	obj.SetManagedFields(nil)
+	return u.make(src, obj)
 }
 
 func (u *users) createSource(src simapi.Source) bool {

@@ -48,6 +48,20 @@ func (f *Facts) askedIn(c *Concern) uint64 {
 	return f.Seen.Policy
 }
 
+// Adopts is the version from which a workload without a ledger asks for all that it asks for; 0 if it asked for something before
+// that, or nobody saw it begin. What the ledger is about to say of sources may be older than that: their watch may lag behind.
+func (f *Facts) Adopts() uint64 {
+	if f.Workload.LedgerText != "" || f.Remembered != "" || f.Seen.Earlier != nil && f.Seen.Earlier.OptedIn(f.AutoReloadAll) {
+		return 0
+	}
+	return f.Seen.Policy
+}
+
+// beforeAdoption reports whether data became what they are before the workload, which had no ledger by then, asked for anything.
+func (f *Facts) beforeAdoption(c *Concern) bool {
+	return c.Seen.Content != 0 && c.Seen.Content < f.Seen.Adopted
+}
+
 // askedSince returns the earliest time at which the workload provably asked for a source, and this installation covered both. It
 // returns false if nothing proves one.
 func (f *Facts) askedSince(c *Concern) (since time.Time, known bool) {

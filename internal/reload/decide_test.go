@@ -127,6 +127,8 @@ func TestDecide(t *testing.T) {
 		"the content differs, and the template was changed before":     {web().ledger(nil).cmSeen("two", 120).with(func(f *Facts) { f.Seen.Template = 119 }), Reload},
 		"the content differs, a template change was seen, the content only in a snapshot before": {
 			web().ledger(nil).cm("two", 120).with(func(f *Facts) { f.Seen.Template = 121 }), Record},
+		"the content changed before the workload asked for anything, and arrived after its first ledger":     {web().ledger(nil).cmSeen("two", 120).with(func(f *Facts) { f.Seen.Adopted = 121 }), Record},
+		"the content changed after the workload had asked for something, and arrived after its first ledger": {web().ledger(nil).cmSeen("two", 120).with(func(f *Facts) { f.Seen.Adopted = 119 }), Reload},
 
 		// After a restart.
 		"the content differs and nothing was seen: the pods are asked": {web().ledger(nil).cm("two", 120), AskPods},

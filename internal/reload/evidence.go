@@ -77,6 +77,8 @@ type WorkloadSeen struct {
 	// nil if it was not or if nothing is known of that.
 	Policy  uint64
 	Earlier *Policy
+	// Adopted is the version from which it asked for all that its first ledger names, 0 if that is not known.
+	Adopted uint64
 	// Ready is the version in which pods of it were first seen to be available, 0 if they never were.
 	Ready uint64
 	// Since is the version from which nothing about it was missed. Its template

@@ -143,6 +143,9 @@ func otherKey(kind SourceKind, base base, f *Facts) bool {
 // compared is for content that differs from the ledger: a change, unless
 // somebody else has rolled the workload since.
 func (f *Facts) compared(c *Concern, base base) finding {
+	if f.beforeAdoption(c) {
+		return recorded
+	}
 	switch f.order(c) {
 	case fresh:
 		return recorded

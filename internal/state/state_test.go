@@ -334,3 +334,53 @@ func TestWhatWasKnownWhenAWorkloadWasCompared(t *testing.T) {
 		})
 	}
 }
+
+func TestFromWhenAWorkloadAskedForAllThatItsFirstLedgerNames(t *testing.T) {
+	web := func(version int, annotations ...string) reload.Workload {
+		return deployment("web", "cm", version, annotations...)
+	}
+	adopt := func(s *State) {
+		f, _ := s.Facts(web(0).Key)
+		s.Sending(&f, "ours")
+	}
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want uint64
+	}{
+		"it began before our eyes": {func(s *State) { s.PutWorkload(web(6, auto, "true"), live); adopt(s) }, 6},
+		"it was made before our eyes": {func(s *State) {
+			again := web(6, auto, "true")
+			again.UID = "another"
+			s.PutWorkload(again, live)
+			adopt(s)
+		}, 6},
+		"nobody saw it begin": {func(s *State) { s.PutWorkload(web(6, auto, "true"), inASnap); adopt(s) }, 0},
+		"it asked for something else then": {func(s *State) {
+			s.PutWorkload(web(6, "configmap.reloader.stakater.com/reload", "other"), inASnap)
+			s.PutWorkload(web(7, auto, "true"), live)
+			adopt(s)
+		}, 0},
+		"it has a ledger": {func(s *State) { s.PutWorkload(web(6, auto, "true", reload.LedgerAnnotation, "ours"), live); adopt(s) }, 0},
+		"it had one": {func(s *State) {
+			s.PutWorkload(web(6, auto, "true"), live)
+			w := web(6)
+			s.Remember(&w, "ours")
+			adopt(s)
+		}, 0},
+		"there was a gap since": {func(s *State) {
+			s.PutWorkload(web(6, auto, "true"), live)
+			adopt(s)
+			s.PutWorkload(web(7, auto, "true"), inASnap)
+		}, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(web(1), live)
+			s.PutSource(configMap("cm", "one", 5), live)
+			tc.puts(s)
+			if f, _ := s.Facts(web(0).Key); f.Seen.Adopted != tc.want {
+				t.Errorf("got %d, want %d", f.Seen.Adopted, tc.want)
+			}
+		})
+	}
+}

@@ -141,7 +141,7 @@ func (s *State) putWorkload(w reload.Workload, revision reload.Digest, rank relo
 		}
 	}
 	if same {
-		next.seen.ComparedAt, next.seen.Ready = known.seen.ComparedAt, known.seen.Ready
+		next.seen.ComparedAt, next.seen.Adopted, next.seen.Ready = known.seen.ComparedAt, known.seen.Adopted, known.seen.Ready
 	}
 	if next.seen.Ready == 0 && w.Progress.Observed && w.Progress.Available > 0 {
 		next.seen.Ready = version
@@ -229,7 +229,7 @@ func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 	}
 	before := known.sending
 	known.sending = sending{text: ledger, versions: versions}
-	known.seen.ComparedAt = f.Version // whether the write takes effect or not
+	known.seen.ComparedAt, known.seen.Adopted = f.Version, max(known.seen.Adopted, f.Adopts()) // whether the write takes effect or not
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

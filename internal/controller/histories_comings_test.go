@@ -115,10 +115,25 @@ func (o *oracle) judgeComings(w *workloadTruth) {
 		case o.h.onDelete && !s.exists && s.deleted > covered && w.adopted[src] > 0 && w.adopted[src] < s.deleted && rolled < s.deleted:
 			o.fail("%s was last rolled at %d, and not for the deletion of %s at %d", w.name, rolled, src, s.deleted)
 		case o.h.onCreate && s.exists && (!w.named[src] || w.unnamed[src] >= s.made) && w.tampered == 0 && s.made > max(covered, o.lastGap, o.installedAt) &&
-			(s.created.After(w.made.Add(longestSettle)) || s.withoutIt[w.uid]) && rolled < s.made:
+			(s.created.After(w.made.Add(longestSettle)) || s.withoutIt[w.uid]) && rolled < s.made && !o.allHave(w, src):
 			o.fail("%s was last rolled at %d, and not for the creation of %s at %d", w.name, rolled, src, s.made)
 		}
 	}
+}
+
+// allHave tells whether there is nothing that a rollout for a creation could bring to any pod.
+func (o *oracle) allHave(w *workloadTruth, src simapi.Source) bool {
+	for _, obj := range o.h.workloads() {
+		if obj.GetUID() != w.uid {
+			continue
+		}
+		for _, pod := range o.h.pods.Of(obj) {
+			if content, _ := o.h.pods.Content(pod); content[src] != o.sources[src].content {
+				return false
+			}
+		}
+	}
+	return o.excused(broughtAlready)
 }
 
 // shortestSettle is the quiet period, and longestSettle that of workloads that a tool manages.

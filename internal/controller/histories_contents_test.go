@@ -129,3 +129,66 @@ func (s *sourceTruth) datedAt(version uint64) dated {
 	}
 	return dated{}
 }
+
+// cameAfter is the content that the source was first made with after a version; empty if it was not made since.
+func (s *sourceTruth) cameAfter(version uint64) string {
+	coming := slices.IndexFunc(s.comings, func(v uint64) bool { return v > version })
+	if coming < 0 {
+		return ""
+	}
+	content := s.first
+	for _, c := range s.changes {
+		if c.version <= s.comings[coming] {
+			content = c.content
+		}
+	}
+	return content
+}
+
+// noteShown notes what the API shows when the controller writes.
+func (o *oracle) noteShown(w *workloadTruth, l *look, obj simapi.Object) {
+	for src := range w.covered {
+		if w.wrote[src] == 0 || w.forgotten[src] {
+			w.askedShown[src] = o.coverShown(obj)
+		}
+		if date := o.sources[src].dateAt(l.known[src]); date.After(w.noted) && l.asked && !l.older(date) {
+			w.labeled[src] = l.known[src]
+		}
+	}
+}
+
+// coverShown is since when a workload is covered as the API shows it: a manager has one time for all that it owns.
+func (o *oracle) coverShown(obj simapi.Object) (since time.Time) {
+	for _, m := range obj.GetManagedFields() {
+		for _, way := range asks() {
+			for key := range way {
+				if m.Time != nil && m.Time.After(since) && strings.Contains(m.FieldsV1.GetRawString(), `"f:`+key+`"`) {
+					since = m.Time.Time
+				}
+			}
+		}
+	}
+	if all := o.h.coverage.AllSince; o.all && (since.IsZero() || all.Before(since)) {
+		since = all
+	}
+	for _, at := range []time.Time{o.installedIn, o.h.coverage.Since} {
+		if at.After(since) {
+			since = at
+		}
+	}
+	return since
+}
+
+// shown notes what the running controller is shown of a source.
+func (o *oracle) shown(src simapi.Source, version uint64) {
+	s := o.sources[src]
+	if s == nil {
+		return // it is a workload
+	}
+	if o.firstShown[src] == 0 {
+		o.firstShown[src] = version
+	}
+	if date := s.dateAt(version); date.After(o.newestShown[src]) {
+		o.newestShown[src] = date
+	}
+}

@@ -59,6 +59,8 @@ const (
 	sourceGone excuse = "source gone"
 	// startedWithout: the pod does without the source, which was made later. That is no change but with --reload-on-create.
 	startedWithout excuse = "started without an optional source"
+	// broughtAlready: the source was made, and all pods have it: they waited for it, or have had it from before it was deleted.
+	broughtAlready excuse = "made, and all pods have it"
 	// beforeInstalled: nobody asked to act upon changes from before the installation.
 	beforeInstalled excuse = "before the installation"
 	// beforeCover: nobody asked to act upon changes from before the workload asked for the source.
@@ -75,6 +77,14 @@ const (
 	keyLostUnseen excuse = "key lost, no later time"
 	// notAdopted: there was no ledger yet when it changed unseen, and the API shows nothing of it.
 	notAdopted excuse = "not adopted, shows nothing"
+	// shownBefore: there was no ledger yet when it changed unseen, and the API shows a later time for the request, or for the
+	// settings: whoever writes the annotations that ask has one time for all of its annotations, and two servers have two clocks.
+	shownBefore excuse = "not adopted, shown before the cover"
+	// labeledUnseen: only keys were lost, unseen, after a label had moved the time past what the ledger knows, and pods are younger
+	// than that. A value that was written before the pods were made looks the same.
+	labeledUnseen excuse = "only keys lost, label seen"
+	// deletedUnasked: when the workload began to ask, the source was not there, so that what it was is nobody's to compare with.
+	deletedUnasked excuse = "deleted before the cover"
 	// notProven: there was no ledger yet when it changed unseen, and who owns the data owns labels or annotations, too: the
 	// time may be that of a label.
 	notProven excuse = "not adopted, proves nothing"
@@ -118,6 +128,10 @@ func bounds() []struct {
 		{keyLostUnseen, 54},
 		{notAdopted, 119},
 		{notProven, 165},
+		{shownBefore, 6},
+		{labeledUnseen, 0.5},
+		{deletedUnasked, 13},
+		{broughtAlready, 1},
 	}
 }
 

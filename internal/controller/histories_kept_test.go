@@ -37,6 +37,22 @@ func (s script) shownAll(resource string) {
 	}
 }
 
+// evictAll replaces all pods of a workload.
+func (s script) evictAll(name string) {
+	s.elapse(2 * longestSettle)
+	for _, obj := range s.workloads() {
+		if obj.GetName() != name {
+			continue
+		}
+		for _, pod := range s.pods.Of(obj) {
+			s.pods.Evict(pod)
+		}
+	}
+	for range 60 {
+		s.stepPods()
+	}
+}
+
 func (s script) edit(src simapi.Source, manager string) { s.put(src, manager, s.users.value()) }
 
 func (s script) put(src simapi.Source, manager, value string) {
@@ -177,6 +193,37 @@ func keptHistories() map[string]struct {
 			s.stop()
 			s.elapse(longestSettle)
 			s.edit(settings, "kubectl-edit")
+		}},
+		"a rollout is undone in the middle, and no pod of the workload is found": {draws{blind: "web"}, func(s script) {
+			s.rest()
+			s.elapse(longestSettle)
+			s.edit(settings, "kubectl-edit")
+			s.shown()
+			s.elapse(longestSettle)
+			s.lookAtAll()
+			s.users.undo("web")
+		}},
+		"a source without field managers is edited, and a template comes back in the middle of a rollout": {draws{}, func(s script) {
+			s.users.forgetManagers(settings)
+			s.evictAll("web") // its pods are younger than the source
+			s.rest()
+			s.edit(settings, "kubectl-edit")
+			s.users.editTemplate(workloads()[0])
+			s.users.undo("web")
+		}},
+		"a source is edited, and somebody drops its field managers before the workload is adopted": {draws{}, func(s script) {
+			s.start()
+			for !s.synced() {
+				s.restless()
+			}
+			s.stop()
+			s.elapse(longestSettle)
+			s.edit(settings, "kubectl-edit")
+			s.start()
+			for !s.synced() {
+				s.restless()
+			}
+			s.users.forgetManagers(settings)
 		}},
 		"a workload is made, its pods run, and a moment later comes a source that it names": {draws{onCreate: true}, func(s script) {
 			s.users.deleteSource(settings)

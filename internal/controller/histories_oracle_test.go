@@ -48,6 +48,9 @@ type oracle struct {
 	gone  map[simapi.Source]uint64
 	// goneAt is when the running controller was shown a deletion.
 	goneAt map[simapi.Source]time.Time
+	// firstShown is the first version of a source that it was shown, and newestShown the newest time for its content.
+	firstShown  map[simapi.Source]uint64
+	newestShown map[simapi.Source]time.Time
 
 	// installedAt is when the digest key was first made, and installedIn the second in which.
 	installedAt uint64
@@ -64,6 +67,8 @@ type oracle struct {
 	allFrom uint64
 	// podMade is the version in which a pod was made.
 	podMade map[types.UID]uint64
+	// pardoned are, by pod and source, the contents that it does not have for want of anybody who could know.
+	pardoned map[types.UID]map[simapi.Source]string
 
 	// since is the version of the last rest, and steps are what users have done since then.
 	since uint64
@@ -80,6 +85,7 @@ func newOracle(h *history) *oracle {
 		gone:      map[simapi.Source]uint64{},
 		goneAt:    map[simapi.Source]time.Time{},
 		podMade:   map[types.UID]uint64{},
+		pardoned:  map[types.UID]map[simapi.Source]string{},
 	}
 }
 
@@ -118,6 +124,7 @@ func (o *oracle) started(all bool) {
 	clear(o.live)
 	clear(o.gone)
 	clear(o.goneAt)
+	o.firstShown, o.newestShown = map[simapi.Source]uint64{}, map[simapi.Source]time.Time{}
 	o.startedAt = o.h.server.Version()
 	if all == (o.allFrom > 0) {
 		return
@@ -145,6 +152,7 @@ func (o *oracle) delivered(resource, name string, version uint64, gone bool) {
 		o.gone[src], o.goneAt[src] = version, o.h.server.Now()
 	} else {
 		o.known[src] = version
+		o.shown(src, version)
 	}
 }
 

@@ -97,6 +97,11 @@ type workloadTruth struct {
 	unnamed map[simapi.Source]uint64
 	// made is when it was created.
 	made time.Time
+	// askedShown is, by source, since when it was covered as the API showed it when the controller wrote without a ledger.
+	askedShown map[simapi.Source]time.Time
+	// labeled is, by source, the version of it that the controller was shown when it wrote, if the time of that was later than all it
+	// had noted before, and earlier than that of the pods.
+	labeled map[simapi.Source]uint64
 	// forgotten are the sources of which the ledger may not tell any more what was carried. Who saw it happen must know;
 	// who starts later cannot.
 	forgotten map[simapi.Source]bool
@@ -163,6 +168,7 @@ func (o *oracle) workload(e simapi.Event) {
 			may: map[simapi.Source]turn{}, began: map[simapi.Source]turn{}, ended: map[simapi.Source]turn{},
 			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 			unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: e.Object.GetCreationTimestamp().Time,
+			askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{},
 		}
 		o.workloads[uid] = w
 	}
@@ -292,6 +298,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 		o.h.say("ledger of %s lands at %d", w.name, e.Version)
 	}
 	w.note(l)
+	o.noteShown(w, l, e.Old)
 	for src := range w.covered {
 		w.wrote[src] = l.known[src]
 		if _, known := l.known[src]; known {

@@ -99,7 +99,7 @@ func (f *Facts) kept(c *Concern, base base) finding {
 		return waiting
 	case pods == nil:
 		return asking
-	case base.doubted && pods.older(c.writtenBy(base.ledger.DataTime), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c)) && !f.beforeUs(c) && !f.beforeAll(c, base):
+	case base.doubted && f.mayBeOlder(c, pods, base) && !f.beforeUs(c) && !f.beforeAll(c, base):
 		return outlived
 	case c.wasAway() && (pods.missed(c, f.Seen) || f.unlisted(pods)):
 		return changed
@@ -108,6 +108,14 @@ func (f *Facts) kept(c *Concern, base base) finding {
 	default:
 		return same
 	}
+}
+
+// mayBeOlder reports whether a pod may be from before the data that the ledger has.
+func (f *Facts) mayBeOlder(c *Concern, pods *Pods, base base) bool {
+	if f.unlisted(pods) {
+		return edited(c)
+	}
+	return pods.older(c.writtenBy(base.ledger.DataTime), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c))
 }
 
 // doubted tells that the pods may not be those that the ledger is about.
@@ -258,8 +266,8 @@ func (f *Facts) asked(c *Concern) finding {
 	case pods == nil:
 		return asking
 	}
-	if f.Workload.Runs != nil && c.Seen.Edited && !c.Source.DataTime.After(c.Source.Created) {
-		c.Seen.Timeless = true // of an object without field managers no edit has a time
+	if c.Seen.Edited && c.Source.Untracked {
+		c.Seen.Timeless = true
 	}
 	if f.unlisted(pods) {
 		return changed

@@ -17,11 +17,21 @@ type Revert struct {
 	// manages it, as far as that tells; either is probably who did it.
 	Owner string
 	Tool  Tool
-	// Old of All pods may not have the content.
+	// Old of All pods may not have the content. Both are 0 if no pods were found where there are some.
 	Old, All int
 	// Final tells that every strategy was taken back, and nothing is written any
 	// more until the content changes again.
 	Final bool
+}
+
+// OldPods says how many pods may not have the content.
+func (r *Revert) OldPods() string { return oldPods(r.Old, r.All) }
+
+func oldPods(old, all int) string {
+	if all == 0 {
+		return "an unknown number of pods"
+	}
+	return fmt.Sprintf("%d of %d pods", old, all)
 }
 
 // By names who did it, and no more surely than it is known.
@@ -72,8 +82,8 @@ func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
 	last := &t.outlived[len(t.outlived)-1]
 	d := Decision{
 		Action: Reload, Changes: t.outlived, Ledger: next, Restores: base.restore,
-		Why: fmt.Sprintf("its pod template came back in the middle of a rollout, and %d of %d pods are older than %s",
-			f.Pods.older(last, f.Seen), f.Pods.Count, last.Source.Key),
+		Why: fmt.Sprintf("its pod template came back in the middle of a rollout, and %s are older than %s",
+			oldPods(f.Pods.older(last, f.Seen), f.Pods.Count), last.Source.Key),
 	}
 	d.Ledger.Counter++
 	if base.ledger.Marks.IsZero() {

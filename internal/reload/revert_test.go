@@ -27,6 +27,8 @@ func optedInSince(second int64) *situation {
 func TestATemplateThatCameBack(t *testing.T) {
 	underWay := func(f *Facts) { f.Workload.AtRest = false }
 	unobserved := func(f *Facts) { f.Workload.Unobserved = true }
+	untracked := func(f *Facts) { f.Concerns[0].Source.DataTime, f.Concerns[0].Source.Untracked = at(10), true }
+	counted := func(f *Facts) { f.Workload.Progress.Total = 2 }
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
@@ -45,6 +47,8 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"all were opted in by then":                                     {optedInSince(60).pods(2, 60), Reload},
 		"it may have been rolled for the edit, opted in by itself":      {optedInSince(61).ledgerOf(func(l *Ledger) { l.Counter = 1 }).pods(2, 60), Reload},
 		"the marks of the latest reload stand: it did roll":             {reverted(0).mark("x"), Nothing},
+		"there are some, and none of them was found":                    {reverted(0).with(counted).pods(0, 0), Reload},
+		"nothing came back, and none of them was found":                 {reverted(0).with(counted).mark("x").pods(0, 0), Nothing},
 		"the time of the restart was taken away, which no template shows": {reverted(StepRestartFirst).with(func(f *Facts) {
 			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy.rollout = false, true, RolloutRestart
 		}), AskPods},
@@ -60,6 +64,8 @@ func TestATemplateThatCameBack(t *testing.T) {
 			web().ledger(nil).cmSeen("two", 130).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), Reload},
 		"a change before it is not certain": {
 			web().ledger(nil).cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
+		"a change before it has no time, as nobody tracks the fields": {
+			web().ledger(nil).cmSeen("two", 110).with(untracked).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.AtRest = 120, true, true }).pods(1, 70), Reload},
 		"a source without an entry": {
 			web().cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
 		"a thousand sources under one digest": {

@@ -165,7 +165,7 @@ func TestAChangeUnderAWorkloadThatRunsAndEnds(t *testing.T) {
 // The API server notes no times about an object that was made without any field that somebody owns.
 func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at}
+	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at, Untracked: true}
 	facts := Facts{
 		Workload:  Workload{UID: "u", AtRest: true, Runs: &Runs{Last: at.Add(time.Hour)}, References: []Reference{{Key: source.Key.Local()}}},
 		Seen:      WorkloadSeen{Since: 2},
@@ -175,7 +175,7 @@ func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 	if d := Decide(facts); d.Action != Reload {
 		t.Errorf("%s (%s)", d.Action, d.Why)
 	}
-	facts.Concerns[0].Source.DataTime = at.Add(time.Minute)
+	facts.Concerns[0].Source.DataTime, facts.Concerns[0].Source.Untracked = at.Add(time.Minute), false
 	if d := Decide(facts); d.Action != Record {
 		t.Errorf("with a time: %s (%s)", d.Action, d.Why)
 	}

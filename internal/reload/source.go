@@ -100,6 +100,9 @@ type Source struct {
 	// EditedAt is when the data were last provably edited, in seconds since 1970: the time of a field manager that owns nothing
 	// beside the data. It is 0 if nothing proves an edit.
 	EditedAt int64
+	// Untracked tells that the object has no field managers, so that no edit has a time: somebody dropped them, and the API server
+	// notes none until something is applied.
+	Untracked bool
 	// Started are the pods that report what they have of a SecretProviderClass, by
 	// name, with whether they started with the present content.
 	Started map[string]bool
@@ -169,6 +172,7 @@ func fromMeta(kind SourceKind, meta *metav1.ObjectMeta, names Names) Source {
 		ResourceVersion: meta.ResourceVersion,
 		DataTime:        written,
 		EditedAt:        edited,
+		Untracked:       len(meta.ManagedFields) == 0,
 		Created:         meta.CreationTimestamp.Time,
 		Annotations: SourceAnnotations{
 			Match:  meta.Annotations[names.Match] == "true",

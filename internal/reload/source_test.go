@@ -144,8 +144,12 @@ func TestDataTime(t *testing.T) {
 			for _, m := range tc.managers {
 				cm.ManagedFields = append(cm.ManagedFields, metav1.ManagedFieldsEntry{Time: m.time, FieldsV1: metav1.NewFieldsV1(m.fields)})
 			}
-			if got, want := fromConfigMap(cm).DataTime, at(tc.want).Time; !got.Equal(want) {
-				t.Errorf("got %v, want %v", got, want)
+			got := fromConfigMap(cm)
+			if want := at(tc.want).Time; !got.DataTime.Equal(want) {
+				t.Errorf("got %v, want %v", got.DataTime, want)
+			}
+			if want := len(tc.managers) == 0; got.Untracked != want {
+				t.Errorf("untracked is %t, want %t", got.Untracked, want)
 			}
 		})
 	}

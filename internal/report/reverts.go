@@ -37,11 +37,11 @@ func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
 	switch revertReason(d) {
 	case notRolled:
 		r.metrics.notRolled(reload.CauseReverted)
-		r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %s of %s pods still run the old *%s*",
-			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), v.Old, v.All, v.Source.Name)})
+		r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %s still run the old *%s*",
+			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), ours(v.OldPods()), v.Source.Name)})
 	case reverted:
-		r.alerts.add(alert{failed: true, text: say("Reloader rolled *%s* of type *%s* in namespace *%s* again: %s removed the mark, and %s of %s pods still ran the old *%s*",
-			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), v.Old, v.All, v.Source.Name)})
+		r.alerts.add(alert{failed: true, text: say("Reloader rolled *%s* of type *%s* in namespace *%s* again: %s removed the mark, and %s still ran the old *%s*",
+			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), ours(v.OldPods()), v.Source.Name)})
 	}
 }
 
@@ -86,18 +86,18 @@ func revertText(w *reload.Workload, d reload.Decision) string {
 	case d.Action == reload.Record:
 		return besideReloader
 	case d.Action == reload.Reload && d.Ledger.Step == reload.StepRestart:
-		return fmt.Sprintf("Rolled again: %s removed the mark, and %d of %d pods still ran the old '%s'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted",
-			v.By(), v.Old, v.All, v.Source.Name)
+		return fmt.Sprintf("Rolled again: %s removed the mark, and %s still ran the old '%s'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted",
+			v.By(), v.OldPods(), v.Source.Name)
 	case d.Action == reload.Reload:
-		text := fmt.Sprintf("Rolled again: %s removed the mark, and %d of %d pods still ran the old '%s'. This time the mark is an annotation of the pod template, which most tools leave alone",
-			v.By(), v.Old, v.All, v.Source.Name)
+		text := fmt.Sprintf("Rolled again: %s removed the mark, and %s still ran the old '%s'. This time the mark is an annotation of the pod template, which most tools leave alone",
+			v.By(), v.OldPods(), v.Source.Name)
 		if _, tool := suspects(v); tool == reload.ArgoCD && !w.Custom {
 			text += ". Against Replace=true, " + pasteRule(w)
 		}
 		return text + ", see docs/gitops.md#reverted"
 	default:
-		return fmt.Sprintf("Not rolled: %s removed every mark; %d of %d pods still run the old '%s'. %s",
-			v.By(), v.Old, v.All, v.Source.Name, remedy(w, v))
+		return fmt.Sprintf("Not rolled: %s removed every mark; %s still run the old '%s'. %s",
+			v.By(), v.OldPods(), v.Source.Name, remedy(w, v))
 	}
 }
 

@@ -356,3 +356,29 @@ func TestWhenPodsWereFirstAvailable(t *testing.T) {
 		t.Errorf("they count from version %d on, want 6", f.Seen.Ready)
 	}
 }
+
+func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
+	edited := written("ab", 6, 60)
+	edited.Untracked = false
+	another := written("ab", 7, 0)
+	another.UID = "another"
+	for name, tc := range map[string]struct {
+		then   reload.Source
+		second int64
+	}{
+		"somebody drops them":               {written("ab", 7, 0), 60},
+		"the data differ":                   {written("a", 7, 0), 0},
+		"it is another object of that name": {another, 0},
+		"the time is a later one":           {written("ab", 7, 70), 70},
+	} {
+		for _, watched := range []bool{live, inASnap} {
+			s := New(false)
+			s.PutSource(edited, inASnap)
+			s.PutSource(tc.then, watched)
+			got, _ := s.Source(edited.Key)
+			if got.DataTime.Unix() != tc.second || got.EditedAt != tc.second || got.Untracked == (tc.second == 60) {
+				t.Errorf("%s, live %t: %d, %d, untracked %t", name, watched, got.DataTime.Unix(), got.EditedAt, got.Untracked)
+			}
+		}
+	}
+}

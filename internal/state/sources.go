@@ -40,6 +40,10 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 		return nil
 	}
 	differs := !ok || known.Digest != src.Digest
+	if !differs && known.UID == src.UID && src.DataTime.Before(known.DataTime) {
+		// Its field managers were dropped, and what they have shown remains true.
+		src.DataTime, src.EditedAt, src.Untracked = known.DataTime, known.EditedAt, known.Untracked
+	}
 	next := source{Source: src, seen: reload.SourceSeen{Version: version}}
 	switch {
 	case ok && differs:

@@ -225,6 +225,32 @@ func keptHistories() map[string]struct {
 			}
 			s.users.forgetManagers(settings)
 		}},
+		"a source that a workload names is edited, and comes to match before the workload is adopted": {draws{}, func(s script) {
+			s.start()
+			for !s.synced() {
+				s.restless()
+			}
+			s.elapse(longestSettle)
+			s.edit(settings, "kubectl-edit")
+			s.users.save(settings, keeper{manager: "kubectl-annotate"}, func(obj simapi.Object) { s.users.annotate(obj, names.Match, "true") })
+		}},
+		"a pod starts without an optional source, which is created with other content and becomes what it was": {draws{}, func(s script) {
+			web := workloads()[0]
+			s.users.edit(web, func(obj simapi.Object) {
+				leave(templateOf(obj), settings)
+				refer(templateOf(obj), settings, new(true))
+			})
+			s.rest()
+			earlier, _ := s.server.Get("configmaps", inShop("settings"))
+			s.users.deleteSource(settings)
+			obj, _ := s.server.Get("deployments", inShop("web"))
+			s.pods.Evict(s.pods.Of(obj)[0])
+			for range 10 {
+				s.pods.Step(obj)
+			}
+			s.users.createSource(settings)
+			s.users.save(settings, keeper{manager: "kubectl-edit"}, func(obj simapi.Object) { setData(obj, data(earlier)) })
+		}},
 		"a workload is made, its pods run, and a moment later comes a source that it names": {draws{onCreate: true}, func(s script) {
 			s.users.deleteSource(settings)
 			s.rest()

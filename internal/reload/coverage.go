@@ -35,7 +35,13 @@ func (f *Facts) unseenEdit(c *Concern) finding {
 }
 
 // coveredIn is the version in which a source came to concern the workload, as far as somebody saw it.
-func (f *Facts) coveredIn(c *Concern) uint64 { return max(f.askedIn(c), c.Seen.Annotations) }
+func (f *Facts) coveredIn(c *Concern) uint64 {
+	covered := max(f.askedIn(c), c.Seen.Annotations)
+	if c.Seen.Matched > covered && !f.Workload.Judge(c.Source.Key, SourceAnnotations{}, f.AutoReloadAll).Concerned {
+		return c.Seen.Matched // it concerns the workload for no other reason
+	}
+	return covered
+}
 
 // askedIn is the version in which the workload came to ask for a source. Other words for the same are not new.
 func (f *Facts) askedIn(c *Concern) uint64 {

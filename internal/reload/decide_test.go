@@ -109,6 +109,9 @@ func (s *situation) with(change func(*Facts)) *situation {
 }
 
 func TestDecide(t *testing.T) {
+	named := func(f *Facts) {
+		f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().ConfigMap: "cm"}, nil, DefaultNames())
+	}
 	reloaderMark := func(content string) string {
 		var src Source
 		copy(src.Reloader[:], "sha1 of "+content)
@@ -152,7 +155,9 @@ func TestDecide(t *testing.T) {
 		"no ledger, edited after the installation, younger pods":       {web().cm("two", 80).pods(1, 90), Record},
 		"opted in after the edit was seen":                             {web().cmSeen("two", 120).with(func(f *Facts) { f.Seen.Policy = 130 }), Record},
 		"opted in before the edit was seen":                            {web().cmSeen("two", 120).with(func(f *Facts) { f.Seen.Policy = 110 }), Reload},
-		"the source came to match after its content was there":         {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Annotations: 130, Version: 130}), Record},
+		"the source came to match after its content was there":         {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Matched: 130, Version: 130}), Record},
+		"the source ceased to be ignored after its content was there":  {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Annotations: 130, Version: 130}), Record},
+		"the source came to match, and the workload names it":          {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Matched: 130, Version: 130}).with(named), Reload},
 		"a reference is new to the ledger":                             {web().ledger(nil).cm("one", 60).source(Secret, "sec", "s", 10, 20, SourceSeen{Version: 20}), Record},
 		"a reference is new, and its source was edited after the roll": {web().ledger(nil).cm("one", 60).source(Secret, "sec", "s", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).with(func(f *Facts) { f.Seen.Template = 120 }), Reload},
 

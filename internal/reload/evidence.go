@@ -22,8 +22,9 @@ type SourceSeen struct {
 	Timeless bool
 	// Created is the version in which it was made.
 	Created uint64
-	// Annotations is the version in which the annotations became what they are.
-	Annotations uint64
+	// Annotations is the version in which it was created, or ceased to be ignored or unselected, and Matched the one in which it came
+	// to match searches.
+	Annotations, Matched uint64
 	// Version is that of the object: its content cannot be newer. Bound is an earlier one of which that is true as well, if
 	// nothing but labels and annotations were seen to change since.
 	Version, Bound uint64

@@ -382,3 +382,27 @@ func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
 		}
 	}
 }
+
+func TestPodsMayHaveStartedWhileASourceDidNotExist(t *testing.T) {
+	for name, tc := range map[string]struct {
+		optional bool
+		want     reload.Left
+	}{
+		"the reference is optional": {true, reload.Left{Version: 8, Noted: true}},
+		"pods wait for the source":  {false, reload.Left{Version: 9, Time: time.Unix(90, 0), Noted: true}},
+	} {
+		s := New(false)
+		web := deployment("web", "cm", 5, auto, "true")
+		web.References[0].Uses[0].Optional = tc.optional
+		s.PutSource(written("ab", 4, 40), inASnap)
+		s.PutWorkload(web, inASnap)
+		f, _ := s.Facts(web.Key)
+		s.Compared(&f)
+		s.DeleteSource(written("ab", 8, 40).Key, reload.Departure{Version: 8})
+		s.PutSource(written("xy", 9, 90), live)
+		s.PutSource(written("ab", 10, 100), live)
+		if f, _ := s.Facts(web.Key); f.Concerns[0].Left != tc.want {
+			t.Errorf("%s: left %+v, want %+v", name, f.Concerns[0].Left, tc.want)
+		}
+	}
+}

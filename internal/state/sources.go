@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -53,6 +54,10 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	}
 	if live {
 		next.seen.Content, next.seen.Annotations = version, version
+		next.seen.Matched = version
+		if ok && (known.Annotations.Match || !src.Annotations.Match) {
+			next.seen.Matched = known.seen.Matched
+		}
 		next.seen.Edited = ok && (differs || known.seen.Edited)
 		if !differs {
 			next.seen.Content = known.seen.Content
@@ -60,7 +65,7 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 				next.seen.Bound = cmp.Or(known.seen.Bound, known.seen.Version)
 			}
 		}
-		if ok && known.Annotations == src.Annotations {
+		if ok && !admits(known.Annotations, src.Annotations) {
 			next.seen.Annotations = known.seen.Annotations
 		}
 	}
@@ -90,6 +95,11 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 		s.noteMade(concerned, next, known, live)
 	}
 	return concerned
+}
+
+// admits reports whether a source may concern workloads that it did not concern before, whatever they ask for.
+func admits(before, now reload.SourceAnnotations) bool {
+	return before.Ignore && !now.Ignore || before.Unselected && !now.Unselected
 }
 
 // noteMade tells workloads that were compared while a source did not exist that it does, or that it was recreated unseen: a pod
@@ -128,6 +138,8 @@ func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before source, liv
 		case ok:
 		case !w.compared:
 			left.Version = 1 // it may have left before we started
+		case live && noted && before.departure != nil && w.doesWithout(key):
+			left.Version = before.departure.Version // pods may have started while it did not exist
 		case live && noted:
 			left.Version, left.Time = now.seen.Version, now.DataTime
 		default:
@@ -136,6 +148,12 @@ func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before source, liv
 		left.Noted = noted
 		w.leave(key, left)
 	}
+}
+
+// doesWithout reports whether pods of a workload start also if a source that they refer to does not exist.
+func (w *workload) doesWithout(key reload.LocalKey) bool {
+	ref, refers := w.Reference(key)
+	return refers && !slices.ContainsFunc(ref.Uses, func(u reload.Use) bool { return !u.Optional })
 }
 
 // Source returns what is kept of a source.

@@ -19,6 +19,11 @@ func configMap(name, content string, version int) reload.Source {
 	}, reload.DefaultNames())
 }
 
+func says(src reload.Source, annotations reload.SourceAnnotations) reload.Source {
+	src.Annotations = annotations
+	return src
+}
+
 // deployment refers to a ConfigMap by an environment variable and carries annotations, given as key, value, ….
 func deployment(name, refersTo string, version int, annotations ...string) reload.Workload {
 	meta := &metav1.ObjectMeta{
@@ -159,7 +164,7 @@ func TestWhatIsSeenOfASource(t *testing.T) {
 			reload.SourceSeen{Version: 7}},
 		"it appeared": {
 			func(s *State) { s.PutSource(configMap("cm", "one", 7), live) },
-			reload.SourceSeen{Content: 7, Created: 7, Annotations: 7, Version: 7}},
+			reload.SourceSeen{Content: 7, Created: 7, Annotations: 7, Matched: 7, Version: 7}},
 		"it was edited": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "one", 7), inASnap)
@@ -178,7 +183,23 @@ func TestWhatIsSeenOfASource(t *testing.T) {
 				s.PutSource(configMap("cm", "two", 8), live)
 				s.PutSource(configMap("cm", "two", 8), inASnap)
 			},
-			reload.SourceSeen{Content: 8, Created: 8, Annotations: 8, Version: 8}},
+			reload.SourceSeen{Content: 8, Created: 8, Annotations: 8, Matched: 8, Version: 8}},
+		"it came to match": {
+			func(s *State) {
+				s.PutSource(configMap("cm", "one", 7), inASnap)
+				s.PutSource(says(configMap("cm", "one", 8), reload.SourceAnnotations{Match: true}), live)
+				s.PutSource(says(configMap("cm", "one", 9), reload.SourceAnnotations{Match: true}), live)
+			},
+			reload.SourceSeen{Matched: 8, Version: 9, Bound: 7}},
+		"it was ignored, and is no longer": {
+			func(s *State) {
+				s.PutSource(configMap("cm", "one", 7), inASnap)
+				s.PutSource(says(configMap("cm", "one", 8), reload.SourceAnnotations{Ignore: true}), live)
+				s.PutSource(configMap("cm", "one", 9), live)
+				s.PutSource(says(configMap("cm", "one", 10), reload.SourceAnnotations{Match: true}), live)
+				s.PutSource(configMap("cm", "one", 11), live)
+			},
+			reload.SourceSeen{Annotations: 9, Matched: 10, Version: 11, Bound: 7}},
 		"a label was seen to change, and its content is older than that": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "one", 7), inASnap)

@@ -40,10 +40,12 @@ type classes struct {
 	known map[reload.SourceKey]*reload.Class
 	// reports tell of which class an object speaks, by its name.
 	reports map[types.NamespacedName]reload.SourceKey
+	// crowded are the classes of which more is mounted than is kept, once that was logged.
+	crowded map[reload.SourceKey]bool
 }
 
 func newClasses() *classes {
-	return &classes{known: map[reload.SourceKey]*reload.Class{}, reports: map[types.NamespacedName]reload.SourceKey{}}
+	return &classes{known: map[reload.SourceKey]*reload.Class{}, reports: map[types.NamespacedName]reload.SourceKey{}, crowded: map[reload.SourceKey]bool{}}
 }
 
 func (cs *classes) of(key reload.SourceKey) *reload.Class {
@@ -159,10 +161,13 @@ func (c *Controller) reports(namespace string) *sink {
 			if !ok {
 				return
 			}
-			r := classReport(o)
+			r, crowded := classReport(o)
 			name := types.NamespacedName{Namespace: o.GetNamespace(), Name: r.Name}
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
+			if known := c.classes.known[r.Class]; crowded || known != nil && known.Crowded() {
+				c.tellCrowded(name, r.Class)
+			}
 			if known, ok := c.classes.reports[name]; ok && known != r.Class {
 				del(name)
 			}
@@ -206,6 +211,15 @@ func (c *Controller) reports(namespace string) *sink {
 	}
 }
 
+// tellCrowded logs once that not all objects of a class are kept apart. Whoever holds c.classes.mu calls it.
+func (c *Controller) tellCrowded(status types.NamespacedName, class reload.SourceKey) {
+	if !c.classes.crowded[class] {
+		c.classes.crowded[class] = true
+		c.log.Warn("a SecretProviderClassPodStatus lists too many objects, or too long ones; some are compared as one",
+			"namespace", status.Namespace, "name", status.Name, "class", class.Name)
+	}
+}
+
 // putClass stores what has become of a class, at least who has started with it.
 func (c *Controller) putClass(class *reload.Class, turns []reload.Source, live bool) {
 	if len(turns) == 0 {
@@ -226,13 +240,14 @@ func (c *Controller) putClass(class *reload.Class, turns []reload.Source, live b
 func (c *Controller) dropUnknown(key reload.SourceKey) {
 	if class, ok := c.classes.known[key]; ok && class.Unknown() {
 		delete(c.classes.known, key)
+		delete(c.classes.crowded, key)
 		c.state.DeleteSource(key, reload.Departure{})
 	}
 }
 
 // classReport reads what is needed of a status. What somebody has written where something else is looked for counts as
 // nothing.
-func classReport(o *unstructured.Unstructured) reload.ClassReport {
+func classReport(o *unstructured.Unstructured) (report reload.ClassReport, crowded bool) {
 	text := func(field string) string {
 		value, _, _ := unstructured.NestedString(o.Object, "status", field)
 		return value
@@ -257,7 +272,8 @@ func classReport(o *unstructured.Unstructured) reload.ClassReport {
 			r.Objects[id] = version
 		}
 	}
-	return r
+	crowded = r.Bound()
+	return r, crowded
 }
 
 // written is when what a pod has mounted was noted last.

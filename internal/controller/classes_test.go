@@ -47,7 +47,7 @@ func TestAReportThatIsWrittenOtherwise(t *testing.T) {
 				return o
 			}
 			o := read(tc.text)
-			if r := classReport(o); r.Class.Name != tc.class || !maps.Equal(r.Objects, tc.objects) {
+			if r, _ := classReport(o); r.Class.Name != tc.class || !maps.Equal(r.Objects, tc.objects) {
 				t.Errorf("it is of %q, and has %v", r.Class.Name, r.Objects)
 			}
 			// From a snapshot and from the watch, over what was right before, and gone.

@@ -149,6 +149,7 @@ func (c *Class) Put(r ClassReport) []Source { return c.put(r, true) }
 
 // put also takes one in of which nobody saw how it came to be what it is.
 func (c *Class) put(r ClassReport, seen bool) []Source {
+	r = c.bounded(r)
 	known, ok := c.reports[r.Name]
 	// The first of a pod may be written over that of a pod of the same name.
 	first := seen && ok && known.Owner != "" && r.Owner != "" && known.Owner != r.Owner

@@ -135,7 +135,7 @@ type Report interface {
 	NotSigned(w *reload.Workload, by kinds.Claim)
 	// StaysHeld is called for a Job that was to take the place of another one, and of which nobody can tell whether it did.
 	StaysHeld(w *reload.Workload)
-	// CameLate is called for a Job of another workload that stays held: that one has had another Job for the change.
+	// CameLate is called for a Job of another workload that stays held: that one has had another Job for the change, or is opted out.
 	CameLate(w *reload.Workload, of reload.WorkloadKey)
 	// BesideReloader is called when Reloader rolls a workload, too.
 	BesideReloader(w *reload.Workload)

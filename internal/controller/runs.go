@@ -163,7 +163,7 @@ func (c *Controller) release(ctx context.Context, w *reload.Workload) error {
 	return nil
 }
 
-// tellLate tells once of each Job that stays held because another one was made in its place.
+// tellLate tells once of each Job that stays held because another one was made in its place, or nobody asks for it any more.
 func (c *Controller) tellLate(facts *reload.Facts) {
 	for _, run := range facts.Late() {
 		if !c.leads() {

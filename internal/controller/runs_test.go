@@ -195,6 +195,41 @@ func TestARunThatComesLateIsToldOnce(t *testing.T) {
 	}
 }
 
+// Nobody asks any more for what it was made for. It does not begin either when the CronJob is opted in again for other changes.
+func TestAHeldJobOfACronJobThatIsOptedOutDoesNotBegin(t *testing.T) {
+	s := newJobStage(t)
+	s.cronJob("report", func(*batchv1.CronJob) {})
+	s.writes = nil
+	s.leads = func() bool { return len(s.writes) < 2 }
+	s.edit("load", "2")
+	s.play(time.Minute)
+	held := s.jobNames()[0]
+	s.leads = func() bool { return true }
+	opt := func(in string) {
+		o, err := s.server.Edit("cronjobs", inShop("report"), "kubectl", func(o simapi.Object) {
+			o.GetAnnotations()["reloader.stakater.com/auto"] = in
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.workloads(s.kinds["CronJob"], "").put(o, true)
+		s.play(time.Minute)
+	}
+	for range 2 {
+		opt("false")
+		opt("true")
+	}
+	if job := s.jobNamed(held); !*job.Spec.Suspend || len(s.jobNames()) != 1 {
+		t.Errorf("it begins: %v", s.writes)
+	}
+	s.heard("it is opted out twice", "report reloaded", held+" of report came late", "report watching 1", "report watching 1")
+	s.edit("load", "3")
+	s.play(time.Minute)
+	if names := s.jobNames(); len(names) != 2 {
+		t.Errorf("the next change makes %v", names)
+	}
+}
+
 // Every look asks twice whether there are Jobs to let go. That must cost nothing where there are none.
 func TestAWorkloadThatMakesNoJobsIsReleasedWithoutFacts(t *testing.T) {
 	c := &Controller{} // without a state that facts could come from

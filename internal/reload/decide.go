@@ -187,6 +187,7 @@ func (f *Facts) decide() Decision {
 		}
 	}
 	f.findGone(base, &tally)
+	f.disown(base, &tally)
 	slices.SortStableFunc(tally.changes, laterLast)
 	slices.SortStableFunc(tally.outlived, laterLast)
 
@@ -208,7 +209,7 @@ func (f *Facts) decide() Decision {
 		return f.outlived(&tally, base, next)
 	case tally.waiting > 0:
 		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may be one that came back; whether pods are older than the content of %d of its sources is to be seen when its rollout has ended", tally.waiting)}
-	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || base.restore:
+	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided, Unproven: tally.unproven}
 	default:
 		return Decision{Why: "its sources have the content that its pods were last rolled with"}
@@ -229,6 +230,8 @@ type tally struct {
 	departedTime int64
 	// noted tells that what the ledger says of deletions is not what it has to.
 	noted bool
+	// disowned tells that a run waits that is not to begin any more.
+	disowned bool
 }
 
 func (t *tally) add(c Concern, found finding) {
@@ -261,6 +264,8 @@ func (t *tally) recordSentence(base base) string {
 		return base.err.Error() + "; the present content is what its pods have"
 	case t.recorded > 0:
 		return fmt.Sprintf("the content of %d of its sources is what its pods have, and is not in its ledger yet", t.recorded)
+	case t.disowned:
+		return "it is opted out, and a Job that was made for it is not to begin any more"
 	case t.dropped == 0:
 		return "which of its sources are not there is not in its ledger yet"
 	default:
@@ -325,6 +330,9 @@ func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 	next := Ledger{
 		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: f.dataTime(known),
 		Marks: known.Marks, Step: known.Step, Run: known.Run, Told: known.Told, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
+	}
+	if !f.owesRuns() {
+		next.Run = ""
 	}
 	for key, digest := range known.Entries {
 		if key.Kind.keyed() && known.Instance != f.Instance {

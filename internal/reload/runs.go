@@ -163,7 +163,7 @@ func (f *Facts) note(changes []Concern, run OwnRun, ledger Ledger) Decision {
 // one was made.
 func (f *Facts) Release() (OwnRun, bool) {
 	r := f.Workload.Runs
-	if r == nil || r.Suspended || len(r.Beside) > 0 {
+	if r == nil || r.Suspended || len(r.Beside) > 0 || !f.owesRuns() {
 		return OwnRun{}, false
 	}
 	known := f.known()
@@ -174,8 +174,20 @@ func (f *Facts) Release() (OwnRun, bool) {
 	return r.Own[i], true
 }
 
+// owesRuns reports whether a run that was made is still to begin. Nobody wants one of a workload that is opted out meanwhile.
+func (f *Facts) owesRuns() bool {
+	return f.Workload.Runs == nil || f.Workload.Runs.Once || f.Workload.Policy.OptedIn(f.AutoReloadAll)
+}
+
+// disown notes that the ledger has to forget a run that waits and is not owed any more. Without that, the run would begin when
+// the workload is opted in again, long after the change.
+func (f *Facts) disown(base base, t *tally) {
+	t.disowned = f.Workload.Runs.holds() && base.ledger.Run != "" && !f.owesRuns()
+}
+
 // Late are the runs that wait and are not let go any more: the ledger tells of
-// another one that was made for what they were made for, or of a later one.
+// another one that was made for what they were made for, or of a later one, or
+// the workload was opted out.
 func (f *Facts) Late() []OwnRun {
 	known := f.known()
 	if f.Workload.Runs == nil || known.err != nil {

@@ -21,21 +21,23 @@ func begun(run OwnRun) OwnRun {
 
 func TestWhichHeldRunBegins(t *testing.T) {
 	for about, tc := range map[string]struct {
-		ledger Ledger
-		runs   Runs
-		want   bool
+		ledger   Ledger
+		runs     Runs
+		want     bool
+		optedOut bool
 	}{
-		"the ledger tells of it":                          {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{}, true},
-		"the user wants no run now":                       {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{Suspended: true}, false},
-		"another run has come before it":                  {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{Alone: true, Beside: []string{"other"}}, false},
-		"the ledger does not tell of it yet":              {Ledger{UID: "u", Counter: 2, Run: "before"}, Runs{}, false},
-		"it has landed late, when another one was made":   {Ledger{UID: "u", Counter: 3, Run: "other"}, Runs{}, false},
-		"the ledger is that of another object":            {Ledger{UID: "copied", Counter: 3, Run: "job"}, Runs{}, false},
-		"the ledger has come to tell of one, made before": {Ledger{UID: "u", Counter: 3}, Runs{}, false},
+		"the ledger tells of it":                          {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{}, true, false},
+		"the user wants no run now":                       {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{Suspended: true}, false, false},
+		"another run has come before it":                  {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{Alone: true, Beside: []string{"other"}}, false, false},
+		"the ledger does not tell of it yet":              {Ledger{UID: "u", Counter: 2, Run: "before"}, Runs{}, false, false},
+		"it has landed late, when another one was made":   {Ledger{UID: "u", Counter: 3, Run: "other"}, Runs{}, false, false},
+		"the ledger is that of another object":            {Ledger{UID: "copied", Counter: 3, Run: "job"}, Runs{}, false, false},
+		"the ledger has come to tell of one, made before": {Ledger{UID: "u", Counter: 3}, Runs{}, false, false},
+		"the workload is opted out":                       {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{}, false, true},
 	} {
 		t.Run(about, func(t *testing.T) {
 			tc.runs.Own = []OwnRun{held(3, "job", 1)}
-			f := Facts{Workload: Workload{UID: "u", LedgerText: tc.ledger.String(), Runs: &tc.runs}}
+			f := Facts{Workload: Workload{UID: "u", LedgerText: tc.ledger.String(), Runs: &tc.runs}, AutoReloadAll: !tc.optedOut}
 			if run, ok := f.Release(); ok != tc.want || ok && run.UID != "job" {
 				t.Errorf("%v, %v", run, ok)
 			}
@@ -46,7 +48,7 @@ func TestWhichHeldRunBegins(t *testing.T) {
 	if run, ok := before.Release(); ok {
 		t.Errorf("%v begins once more", run)
 	}
-	f := Facts{Workload: Workload{UID: "u", Runs: &Runs{Own: []OwnRun{held(3, "job", 1)}}}, Remembered: noted.String()}
+	f := Facts{Workload: Workload{UID: "u", Runs: &Runs{Own: []OwnRun{held(3, "job", 1)}}}, Remembered: noted.String(), AutoReloadAll: true}
 	if _, ok := f.Release(); !ok {
 		t.Error("the ledger was taken away, and nobody remembered")
 	}
@@ -100,7 +102,7 @@ func TestAHeldRunIsNoted(t *testing.T) {
 	if told.Action != Record || !told.Found || len(told.Changes) != 0 || told.Ledger.Run != "job" {
 		t.Errorf("somebody else is told of changes: %s with %v (%s)", told.Action, told.Ledger, told.Why)
 	}
-	// Nobody is opted in any more. What was made is owed all the same.
+	// Nobody is opted in any more. What was made is noted all the same.
 	if d := Decide(Facts{Workload: Workload{UID: "u", Runs: &Runs{Own: []OwnRun{held(3, "job", 2)}}}}); d.Action != Record || !d.Found {
 		t.Errorf("%s (%s)", d.Action, d.Why)
 	}

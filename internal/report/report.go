@@ -116,10 +116,10 @@ func (r *Report) StaysHeld(w *reload.Workload) {
 		"Delete it if so; else let it run: "+letRun, w.Key.Name, w.Key.Namespace))
 }
 
-// CameLate is called for a Job of another workload that stays held: that one has had another Job for the change.
+// CameLate is called for a Job of another workload that stays held: that one has had another Job for the change, or is opted out.
 func (r *Report) CameLate(w *reload.Workload, of reload.WorkloadKey) {
-	r.tell(w, warning, "StaysHeld", fmt.Sprintf("This Job was made for %s %s and is held by its annotation reroll.dev/held. It came late: another one was made for the same change, "+
-		"so this one is not let go. Delete it: kubectl delete job %s --namespace %s", of.Kind, of.Name, w.Key.Name, w.Key.Namespace))
+	r.tell(w, warning, "StaysHeld", fmt.Sprintf("This Job was made for %s %s and is held by its annotation reroll.dev/held. Reroll does not unsuspend it any more, because another Job was made "+
+		"for the same change, or because the %s was opted out. Delete it: kubectl delete job %s --namespace %s", of.Kind, of.Name, of.Kind, w.Key.Name, w.Key.Namespace))
 }
 
 // WithoutTemplate is called for the first object of a kind that has no pod template at the path of its kind, which a user may

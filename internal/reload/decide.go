@@ -3,7 +3,6 @@ package reload
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
@@ -321,53 +320,4 @@ func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 	if !same {
 		t.recorded++ // also if all that is known is that one is not there any more
 	}
-}
-
-// ledger is the one for the present content. Entries of sources that do not
-// exist stay as long as the workload refers to them: one that comes back with
-// other content is a change.
-func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
-	next := Ledger{
-		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: f.dataTime(known),
-		Marks: known.Marks, Step: known.Step, Run: known.Run, Told: known.Told, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
-	}
-	if !f.owesRuns() {
-		next.Run = ""
-	}
-	for key, digest := range known.Entries {
-		if key.Kind.keyed() && known.Instance != f.Instance {
-			continue
-		}
-		if _, refers := f.Workload.Reference(key); refers || f.Workload.Policy.Names(key) {
-			next.Entries[key] = digest
-		}
-	}
-	for _, key := range slices.Concat(f.Spared, gone) {
-		delete(next.Entries, key)
-	}
-	next.OnDelete, next.Gone = f.OnDelete, f.absent(next)
-	for _, c := range f.Concerns {
-		if digest, ok := known.Entries[c.Source.Key.Local()]; ok && digest != c.Source.Digest {
-			next.Marks = Digest{} // the pods got this one from somebody else, under the same marks
-		}
-		next.Entries[c.Source.Key.Local()] = c.Source.Digest
-		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
-	}
-	// One digest for all is compared with what exists.
-	exists := entriesOf(f.Concerns)
-	for kind := range next.Bounded().Aggregates {
-		maps.DeleteFunc(next.Entries, func(key LocalKey, _ Digest) bool {
-			_, is := exists[key]
-			return key.Kind == kind && !is
-		})
-	}
-	return next
-}
-
-func entriesOf(concerns []Concern) map[LocalKey]Digest {
-	entries := make(map[LocalKey]Digest, len(concerns))
-	for _, c := range concerns {
-		entries[c.Source.Key.Local()] = c.Source.Digest
-	}
-	return entries
 }

@@ -192,12 +192,12 @@ func (c Client) Running(ctx context.Context, w *reload.Workload, names reload.Na
 
 // eachPod reads the pods that the workload's selector finds, page by page.
 func (c Client) eachPod(ctx context.Context, w *reload.Workload, take func(*corev1.Pod)) error {
-	selector, err := w.PodSelector()
-	switch {
-	case err != nil:
-		return fmt.Errorf("read the selector of %s: %w", w.Key, err)
-	case selector == nil:
+	if !w.Selects() {
 		return nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
+	if err != nil {
+		return fmt.Errorf("read the selector of %s: %w", w.Key, err)
 	}
 	opts := metav1.ListOptions{LabelSelector: selector.String(), Limit: podPage}
 	for {

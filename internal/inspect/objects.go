@@ -224,8 +224,11 @@ type Pods func(namespace string) ([]Pod, error)
 
 // podsOf are those that the selector of a workload finds.
 func podsOf(w *reload.Workload, in Pods) ([]Pod, error) {
-	selector, err := w.PodSelector()
-	if err != nil || selector == nil {
+	if !w.Selects() {
+		return nil, nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
+	if err != nil {
 		return nil, err
 	}
 	all, err := in(w.Key.Namespace)

@@ -80,7 +80,8 @@ func (f *Facts) latestMark(c *Concern) (string, bool) {
 		return mark, ok
 	}
 	variable, set := f.standingVariable(c)
-	if set && annotated && annotation != variable && !(f.fits(c, annotation) && f.fits(c, variable)) {
+	agree := annotation == variable || f.fits(c, annotation) && f.fits(c, variable)
+	if set && !agree {
 		mark, ok = annotation, f.isAnnotatedLater(EnvVarName(c.Source.Key))
 	}
 	return mark, ok && mark != DeleteMarker

@@ -82,6 +82,9 @@ func (w *workloadTruth) miss(l *look) {
 func (w *workloadTruth) note(l *look) {
 	for src, since := range w.covered {
 		version, known := l.known[src]
+		if w.began[src].by == byStart {
+			since = min(since, w.began[src].version) // it may act from its start
+		}
 		switch {
 		case known:
 			if !w.named[src] {

@@ -105,10 +105,10 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 	shows := !c.date.IsZero() && s.made < c.version && !c.instant && !c.date.After(o.newestShown[src])
 	lost := o.keyLostAt >= c.version || o.keyless // until the next rest, ledgers may still be those under the lost key
 	switch {
-	case c.deleted > 0 && c.deleted <= o.lastGap && !adopted:
-		return o.excused(deletedUnseen)
 	case c.deleted > 0 && c.deleted <= w.covered[src]:
 		return o.excused(deletedUnasked)
+	case c.deleted > 0 && c.deleted <= o.lastGap && !adopted:
+		return o.excused(deletedUnseen)
 	case c.version > o.lastGap:
 		return false
 	case w.overwritten[src] == c.version:

@@ -251,6 +251,27 @@ func keptHistories() map[string]struct {
 			s.users.createSource(settings)
 			s.users.save(settings, keeper{manager: "kubectl-edit"}, func(obj simapi.Object) { setData(obj, data(earlier)) })
 		}},
+		"a source is edited between two requests of a workload, and the second is for another source": {draws{}, func(s script) {
+			s.again("web", nil)
+			s.rest()
+			s.elapse(longestSettle)
+			s.ask("web", map[string]string{names.ConfigMap: "settings"})
+			s.shown()
+			s.edit(settings, "kubectl-edit")
+			s.shown()
+			s.ask("web", map[string]string{names.ConfigMap: "settings, more"})
+			s.shown()
+		}},
+		"a source without field managers is edited, and the rollout of that is undone in the middle": {draws{}, func(s script) {
+			s.users.forgetManagers(settings)
+			s.evictAll("web")
+			s.rest()
+			s.edit(settings, "kubectl-edit")
+			s.shown()
+			s.elapse(longestSettle)
+			s.lookAtAll()
+			s.users.undo("web")
+		}},
 		"a workload is made, its pods run, and a moment later comes a source that it names": {draws{onCreate: true}, func(s script) {
 			s.users.deleteSource(settings)
 			s.rest()

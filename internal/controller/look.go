@@ -149,6 +149,9 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		return errLater // the watch tells when it has ended
 	}
 	c.rested(w.Key)
+	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {
+		d.Action = reload.Nothing // which is reported all the same
+	}
 	switch {
 	case d.Action == reload.Nothing:
 		c.supposeNothing(w.Key)

@@ -67,7 +67,7 @@ func (c *Controller) lookOf(d reload.Decision, err error, result Result) Look {
 	case d.Action == reload.Reload && c.opts.DryRun:
 		l.Skipped = SkippedDryRun
 	case d.Action == reload.Reload:
-	case d.Action == reload.Nothing && d.Reverted != nil:
+	case d.Reverted != nil && d.Reverted.Final:
 		l.Skipped = SkippedReverted
 	default:
 		l.Skipped = SkippedUnchanged

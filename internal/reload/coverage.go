@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,13 +46,16 @@ func (f *Facts) coveredIn(c *Concern) uint64 {
 
 // askedIn is the version in which the workload came to ask for a source. Other words for the same are not new.
 func (f *Facts) askedIn(c *Concern) uint64 {
-	if earlier := f.Seen.Earlier; earlier != nil {
-		_, refers := f.Workload.Reference(c.Source.Key.Local())
-		if earlier.Judge(c.Source.Key, c.Source.Annotations, refers, f.AutoReloadAll).Concerned {
-			return 0
+	if f.Seen.Earlier == nil {
+		return f.Seen.Policy
+	}
+	_, refers := f.Workload.Reference(c.Source.Key.Local())
+	for _, step := range slices.Backward(f.Seen.Widened) {
+		if !step.Before.Judge(c.Source.Key, c.Source.Annotations, refers, f.AutoReloadAll).Concerned {
+			return step.Version
 		}
 	}
-	return f.Seen.Policy
+	return 0
 }
 
 // Adopts is the version from which a workload without a ledger asks for all that it asks for; 0 if it asked for something before

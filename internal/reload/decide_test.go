@@ -109,6 +109,11 @@ func (s *situation) with(change func(*Facts)) *situation {
 }
 
 func TestDecide(t *testing.T) {
+	widened := func(f *Facts) {
+		cm, _ := ParsePolicy(map[string]string{DefaultNames().ConfigMap: "cm"}, nil, DefaultNames())
+		f.Seen.Policy, f.Seen.Earlier = 130, &Policy{}
+		f.Seen.Widened = []Widening{{Version: 110}, {Version: 130, Before: cm}}
+	}
 	named := func(f *Facts) {
 		f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().ConfigMap: "cm"}, nil, DefaultNames())
 	}
@@ -155,6 +160,8 @@ func TestDecide(t *testing.T) {
 		"no ledger, edited after the installation, younger pods":       {web().cm("two", 80).pods(1, 90), Record},
 		"opted in after the edit was seen":                             {web().cmSeen("two", 120).with(func(f *Facts) { f.Seen.Policy = 130 }), Record},
 		"opted in before the edit was seen":                            {web().cmSeen("two", 120).with(func(f *Facts) { f.Seen.Policy = 110 }), Reload},
+		"opted in before the edit was seen, and for more after it":     {web().cmSeen("two", 120).with(widened), Reload},
+		"opted in for it after the edit was seen, for others before":   {web().cmSeen("two", 105).with(widened), Record},
 		"the source came to match after its content was there":         {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Matched: 130, Version: 130}), Record},
 		"the source ceased to be ignored after its content was there":  {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Annotations: 130, Version: 130}), Record},
 		"the source came to match, and the workload names it":          {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Matched: 130, Version: 130}).with(named), Reload},

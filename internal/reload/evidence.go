@@ -80,6 +80,8 @@ type WorkloadSeen struct {
 	Earlier *Policy
 	// Adopted is the version from which it asked for all that its first ledger names, 0 if that is not known.
 	Adopted uint64
+	// Widened is how it came to ask for more since then, step by step.
+	Widened []Widening
 	// Ready is the version in which pods of it were first seen to be available, 0 if they never were.
 	Ready uint64
 	// Since is the version from which nothing about it was missed. Its template
@@ -93,7 +95,20 @@ func (w *WorkloadSeen) Widen(version uint64, before Policy) {
 	if w.Earlier == nil {
 		w.Earlier = &before
 	}
+	if len(w.Widened) == maxWidened {
+		w.Widened = w.Widened[1:]
+	}
+	w.Widened = append(slices.Clone(w.Widened), Widening{Version: version, Before: before})
 }
+
+// Widening is a version from which a workload asks for more, and what it asked for until then.
+type Widening struct {
+	Version uint64
+	Before  Policy
+}
+
+// maxWidened is more than a workload that waits for its first ledger is edited. Past it a source counts as asked for before.
+const maxWidened = 16
 
 // MayHavePods tells whether pods of a revision may be there already. A workload
 // that gets such a template keeps them.

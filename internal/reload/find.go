@@ -266,9 +266,6 @@ func (f *Facts) asked(c *Concern) finding {
 	case pods == nil:
 		return asking
 	}
-	if c.Seen.Edited && c.Source.Untracked {
-		c.Seen.Timeless = true
-	}
 	if f.unlisted(pods) {
 		return changed
 	}

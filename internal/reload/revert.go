@@ -101,7 +101,10 @@ func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
 		d.Reverted.Writer = reloaderManager
 		d.Why = "Reloader marks it too"
 	case !again:
-		d.Action, d.Reverted.Final = Nothing, true
+		d.Action, d.Reverted.Final, d.Ledger.Counter = Nothing, true, base.ledger.Counter
+		if base.restore {
+			d.Action = Record // whoever starts next has to know what its pods lack
+		}
 		d.Why = d.Reverted.By() + " took every mark away; nothing more is written until the content changes again"
 	default:
 		d.Ledger.Step = step

@@ -27,7 +27,6 @@ func optedInSince(second int64) *situation {
 func TestATemplateThatCameBack(t *testing.T) {
 	underWay := func(f *Facts) { f.Workload.AtRest = false }
 	unobserved := func(f *Facts) { f.Workload.Unobserved = true }
-	untracked := func(f *Facts) { f.Concerns[0].Source.DataTime, f.Concerns[0].Source.Untracked = at(10), true }
 	counted := func(f *Facts) { f.Workload.Progress.Total = 2 }
 	for name, tc := range map[string]struct {
 		when *situation
@@ -49,6 +48,7 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"the marks of the latest reload stand: it did roll":             {reverted(0).mark("x"), Nothing},
 		"there are some, and none of them was found":                    {reverted(0).with(counted).pods(0, 0), Reload},
 		"nothing came back, and none of them was found":                 {reverted(0).with(counted).mark("x").pods(0, 0), Nothing},
+		"every mark was taken away, and the ledger with them":           {reverted(StepAnnotation).forgotten().pods(2, 60), Record},
 		"the time of the restart was taken away, which no template shows": {reverted(StepRestartFirst).with(func(f *Facts) {
 			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy.rollout = false, true, RolloutRestart
 		}), AskPods},
@@ -64,8 +64,6 @@ func TestATemplateThatCameBack(t *testing.T) {
 			web().ledger(nil).cmSeen("two", 130).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), Reload},
 		"a change before it is not certain": {
 			web().ledger(nil).cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
-		"a change before it has no time, as nobody tracks the fields": {
-			web().ledger(nil).cmSeen("two", 110).with(untracked).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.AtRest = 120, true, true }).pods(1, 70), Reload},
 		"a source without an entry": {
 			web().cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
 		"a thousand sources under one digest": {
@@ -80,6 +78,12 @@ func TestATemplateThatCameBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// forgotten is what was written last, and stands there no more.
+func (s *situation) forgotten() *situation {
+	s.f.Remembered, s.f.Workload.LedgerText = s.f.Workload.LedgerText, ""
+	return s
 }
 
 // ledgerOf changes the ledger that stands on the object.

@@ -167,17 +167,17 @@ func TestAChangeUnderAWorkloadThatRunsAndEnds(t *testing.T) {
 // The API server notes no times about an object that was made without any field that somebody owns.
 func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at, Untracked: true}
+	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at}
 	facts := Facts{
 		Workload:  Workload{UID: "u", AtRest: true, Runs: &Runs{Last: at.Add(time.Hour)}, References: []Reference{{Key: source.Key.Local()}}},
 		Seen:      WorkloadSeen{Since: 2},
-		Concerns:  []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+		Concerns:  []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
 		Installed: at,
 	}
 	if d := Decide(facts); d.Action != Reload {
 		t.Errorf("%s (%s)", d.Action, d.Why)
 	}
-	facts.Concerns[0].Source.DataTime, facts.Concerns[0].Source.Untracked = at.Add(time.Minute), false
+	facts.Concerns[0].Source.DataTime, facts.Concerns[0].Seen.Timeless = at.Add(time.Minute), false
 	if d := Decide(facts); d.Action != Record {
 		t.Errorf("with a time: %s (%s)", d.Action, d.Why)
 	}

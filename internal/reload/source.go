@@ -100,8 +100,8 @@ type Source struct {
 	// EditedAt is when the data were last provably edited, in seconds since 1970: the time of a field manager that owns nothing
 	// beside the data. It is 0 if nothing proves an edit.
 	EditedAt int64
-	// Untracked tells that the object has no field managers, so that no edit has a time: somebody dropped them, and the API server
-	// notes none until something is applied.
+	// Untracked tells that the object has no field managers, so that no edit has a time: it was created without any field, or
+	// somebody dropped them. Then the API server notes none until something is applied.
 	Untracked bool
 	// Started are the pods that report what they have of a SecretProviderClass, by
 	// name, with whether they started with the present content.

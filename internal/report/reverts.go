@@ -70,10 +70,10 @@ func (r *Report) MarkDropped(w *reload.Workload) {
 }
 
 func revertReason(d reload.Decision) string {
-	switch d.Action {
-	case reload.Reload:
+	switch {
+	case d.Action == reload.Reload:
 		return reverted
-	case reload.Record:
+	case d.Action == reload.Record && !d.Reverted.Final:
 		return otherController
 	default:
 		return notRolled
@@ -83,7 +83,7 @@ func revertReason(d reload.Decision) string {
 func revertText(w *reload.Workload, d reload.Decision) string {
 	v := d.Reverted
 	switch {
-	case d.Action == reload.Record:
+	case d.Action == reload.Record && !v.Final:
 		return besideReloader
 	case d.Action == reload.Reload && d.Ledger.Step == reload.StepRestart:
 		return fmt.Sprintf("Rolled again: %s removed the mark, and %s still ran the old '%s'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted",

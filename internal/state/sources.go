@@ -48,7 +48,7 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	next := source{Source: src, seen: reload.SourceSeen{Version: version}}
 	switch {
 	case ok && differs:
-		next.seen.Timeless = src.OnlyLost(&known.Source)
+		next.seen.Timeless = timeless(&src, &known.Source)
 	case ok:
 		next.seen.Timeless = known.seen.Timeless
 	}
@@ -97,6 +97,11 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 	return concerned
 }
 
+// timeless reports whether the API server noted no time for a change: all it did was to take keys away, or nobody tracks fields.
+func timeless(now, before *reload.Source) bool {
+	return now.Untracked && now.UID == before.UID || now.OnlyLost(before)
+}
+
 // admits reports whether a source may concern workloads that it did not concern before, whatever they ask for.
 func admits(before, now reload.SourceAnnotations) bool {
 	return before.Ignore && !now.Ignore || before.Unselected && !now.Unselected
@@ -130,7 +135,7 @@ func (s *State) noteMade(concerned []reload.WorkloadKey, now, before source, liv
 // compared with it: what came after cannot be told apart.
 func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before source, live bool) {
 	key := now.Key.Local()
-	noted := !now.OnlyLost(&before.Source)
+	noted := !timeless(&now.Source, &before.Source)
 	for _, concern := range concerned {
 		w := s.workloads[concern]
 		left, ok := w.left[key]

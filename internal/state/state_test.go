@@ -13,10 +13,12 @@ import (
 )
 
 func configMap(name, content string, version int) reload.Source {
-	return reload.FromConfigMap(&corev1.ConfigMap{
+	src := reload.FromConfigMap(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: strconv.Itoa(version)},
 		Data:       map[string]string{"text": content},
 	}, reload.DefaultNames())
+	src.Untracked = false
+	return src
 }
 
 func says(src reload.Source, annotations reload.SourceAnnotations) reload.Source {
@@ -172,6 +174,14 @@ func TestWhatIsSeenOfASource(t *testing.T) {
 				s.PutSource(configMap("cm", "two", 9), live)
 			},
 			reload.SourceSeen{Content: 8, Edited: true, Version: 9}},
+		"it was edited, and nobody tracks its fields": {
+			func(s *State) {
+				s.PutSource(configMap("cm", "one", 7), inASnap)
+				edited := configMap("cm", "two", 8)
+				edited.Untracked = true
+				s.PutSource(edited, live)
+			},
+			reload.SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}},
 		"after a gap nothing is known but when it was made": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "two", 8), live)
@@ -269,7 +279,7 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 			s := New(false)
 			tc.puts(s)
 			f, _ := s.Facts(key)
-			f.Seen.Recent, f.Seen.Whole, f.Seen.Earlier = nil, false, nil
+			f.Seen.Recent, f.Seen.Whole, f.Seen.Earlier, f.Seen.Widened = nil, false, nil, nil
 			if !reflect.DeepEqual(f.Seen, tc.want) {
 				t.Errorf("got %+v, want %+v", f.Seen, tc.want)
 			}
@@ -403,5 +413,29 @@ func TestFromWhenAWorkloadAskedForAllThatItsFirstLedgerNames(t *testing.T) {
 				t.Errorf("got %d, want %d", f.Seen.Adopted, tc.want)
 			}
 		})
+	}
+}
+
+func TestHowAWorkloadCameToAskForMore(t *testing.T) {
+	s := New(false)
+	web := func(version int, list string) reload.Workload { return deployment("web", "", version, byName, list) }
+	s.PutWorkload(web(1, "a"), inASnap)
+	list := "a"
+	for n := range 40 {
+		list += ",b-" + strconv.Itoa(n)
+		s.PutWorkload(web(n+2, list), live)
+		s.PutWorkload(web(n+2, list), live)
+	}
+	f, _ := s.Facts(web(0, "").Key)
+	var versions []uint64
+	for _, step := range f.Seen.Widened {
+		versions = append(versions, step.Version)
+	}
+	if len(versions) != 16 || versions[0] != 26 || versions[15] != 41 || f.Seen.Policy != 41 {
+		t.Errorf("widened in %v, want the latest 16 versions up to 41", versions)
+	}
+	s.Compared(&f)
+	if f, _ := s.Facts(web(0, "").Key); f.Seen.Widened != nil || f.Seen.Policy != 41 {
+		t.Errorf("compared, and widened in %v", f.Seen.Widened)
 	}
 }

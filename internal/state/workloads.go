@@ -210,7 +210,7 @@ func (s *State) Compared(f *reload.Facts) {
 		return
 	}
 	known.compare(s, versions)
-	known.seen.ComparedAt, known.seen.Earlier = f.Version, nil
+	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil
 	if f.Pods != nil && known.revision == revision {
 		known.seen.Returned, known.seen.Trusted = false, marks
 	}

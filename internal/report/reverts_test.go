@@ -39,6 +39,10 @@ func TestARevertIsToldWithWhatHelps(t *testing.T) {
 			`Not rolled: the field manager "kustomize-controller" removed every mark; 2 of 2 pods still run the old 'cfg'. Take the annotations of Reroll's mark out of what Flux applies, see docs/gitops.md#flux`},
 		"an operator": {reload.Nothing, reload.StepVariables, func(v *reload.Revert) { v.Owner, v.Tool = `Kafka "events"`, reload.Helm }, "NotRolled",
 			`Not rolled: the operator of Kafka "events" (probably) removed every mark; 2 of 2 pods still run the old 'cfg'. What Kafka "events" declares is all that stays: set an annotation on its pods there, see docs/gitops.md#operators`},
+		"the ledger went with the last mark, and is put back": {reload.Record, reload.StepAnnotation, func(v *reload.Revert) { v.Final = true }, "NotRolled",
+			"Not rolled: somebody removed every mark; 2 of 2 pods still run the old 'cfg'. Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted"},
+		"no pods were found": {reload.Reload, reload.StepAnnotation, func(v *reload.Revert) { v.Old, v.All = 0, 0 }, "Reverted",
+			"Rolled again: somebody removed the mark, and an unknown number of pods still ran the old 'cfg'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted"},
 		"nobody knows": {reload.Nothing, reload.StepAnnotation, func(*reload.Revert) {}, "NotRolled",
 			"Not rolled: somebody removed every mark; 2 of 2 pods still run the old 'cfg'. Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted"},
 	} {

@@ -61,7 +61,7 @@ func (f *Facts) askedIn(c *Concern) uint64 {
 // Adopts is the version from which a workload without a ledger asks for all that it asks for; 0 if it asked for something before
 // that, or nobody saw it begin. What the ledger is about to say of sources may be older than that: their watch may lag behind.
 func (f *Facts) Adopts() uint64 {
-	if f.Workload.LedgerText != "" || f.Remembered != "" || f.Seen.Earlier != nil && f.Seen.Earlier.OptedIn(f.AutoReloadAll) {
+	if f.Workload.LedgerText != "" || f.Remembered != "" || f.Seen.Earlier != nil && f.Seen.Earlier.OptedIn(f.AutoReloadAll) || len(f.Seen.Widened) > 1 {
 		return 0
 	}
 	return f.Seen.Policy

@@ -391,6 +391,11 @@ func TestFromWhenAWorkloadAskedForAllThatItsFirstLedgerNames(t *testing.T) {
 			s.PutWorkload(web(7, auto, "true"), live)
 			adopt(s)
 		}, 0},
+		"it began before our eyes, and asked for more then": {func(s *State) {
+			s.PutWorkload(web(6, "configmap.reloader.stakater.com/reload", "cm"), live)
+			s.PutWorkload(web(7, "configmap.reloader.stakater.com/reload", "cm, other"), live)
+			adopt(s)
+		}, 0},
 		"it has a ledger": {func(s *State) { s.PutWorkload(web(6, auto, "true", reload.LedgerAnnotation, "ours"), live); adopt(s) }, 0},
 		"it had one": {func(s *State) {
 			s.PutWorkload(web(6, auto, "true"), live)

@@ -38,6 +38,20 @@ func (o *oracle) wentAway(w *workloadTruth, src simapi.Source, l *look) bool {
 	return o.later(w, src, l, deleted)
 }
 
+// mayHaveMatched tells whether a source that concerns a workload no more would have done so if it had matched searches when it was
+// deleted, which nobody saw who runs now.
+func (o *oracle) mayHaveMatched(src simapi.Source, l *look) bool {
+	s := o.sources[src]
+	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
+	if _, known := l.known[src]; known || err != nil || !o.h.onDelete || s.deleted == 0 || s.deleted > l.live[src.Resource] {
+		return false
+	}
+	said := *s
+	defer func() { *s = said }()
+	s.matches = true
+	return o.asksFor(obj, src, o.all)
+}
+
 // cameUp tells whether a rollout of ours may be for the creation of a source.
 func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 	version, known := l.known[src]

@@ -31,6 +31,8 @@ type draws struct {
 	skewed bool
 	// below tells that workloads ask on their pod templates, too.
 	below bool
+	// inNamespace tells that controllers look at the namespaces alone that have the label.
+	inNamespace bool
 	// blind is a workload of which no pod is found, as where a selector had to be guessed.
 	blind string
 }
@@ -61,6 +63,7 @@ func drawAll(r *rand.Rand) draws {
 		d.blind = workloads()[r.IntN(len(workloads()))].name
 	}
 	d.below = r.IntN(6) == 0
+	d.inNamespace = r.IntN(6) == 0
 	return d
 }
 
@@ -103,17 +106,18 @@ func (d draws) table() map[string]bool {
 		"two clocks":                   d.skewed,
 		"pods not found":               d.blind != "",
 		"asked on templates":           d.below,
+		"namespace selected":           d.inNamespace,
 	}
 }
 
-// Sources have this label where controllers select them.
+// Sources, and the namespace, have this label where controllers select them.
 const (
 	selectLabel = "reload"
 	selectValue = "yes"
 )
 
-func (d draws) sourceSelector() labels.Selector {
-	if !d.selector {
+func selector(drawn bool) labels.Selector {
+	if !drawn {
 		return nil
 	}
 	return labels.SelectorFromSet(labels.Set{selectLabel: selectValue})

@@ -182,7 +182,7 @@ func (h *history) start() {
 		Names:     reload.DefaultNames(),
 
 		ReloadOnCreate: h.onCreate, ReloadOnDelete: h.onDelete,
-		AutoReloadAll: h.optsInAll(), SourceSelector: h.sourceSelector(),
+		AutoReloadAll: h.optsInAll(), SourceSelector: selector(h.selector), NamespaceSelector: selector(h.inNamespace),
 		LoadKey: h.loadKey,
 	}
 	opts.LoadCoverage = func(context.Context) (reload.Coverage, error) { return h.covered(opts.AutoReloadAll), nil }
@@ -199,7 +199,11 @@ func (h *history) start() {
 	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h})
 	h.feeds, h.resumed = nil, false
 	h.oracle.started(opts.AutoReloadAll)
-	h.watch(h.c.workloadFeeds())
+	feeds := h.c.workloadFeeds()
+	if h.inNamespace {
+		feeds = append(feeds, h.c.namespaceFeeds()...)
+	}
+	h.watch(feeds)
 }
 
 // something lets one thing happen that is nobody's intention.

@@ -29,6 +29,9 @@ const (
 	changedInLapse excuse = "changed in a lapse"
 	// sentBefore: the reload was on its way when the source said that it concerns nobody, or when all were no longer opted in.
 	sentBefore excuse = "sent before the cover ended"
+	// saysNoMore: a source was deleted while nobody watched, and what its annotations said by then is gone with it. It may have
+	// concerned a workload that searches.
+	saysNoMore excuse = "deleted unseen, may have matched"
 	// cameBackUnseen: a source was deleted and made again, and nobody saw what it was before.
 	cameBackUnseen excuse = "came back unseen"
 	// showsNoTime: the API shows no time for a content that the ledger does not have, so that it may be later than any rollout.
@@ -106,6 +109,7 @@ func bounds() []struct {
 		{templateReturned, 130},
 		{changedInLapse, 79},
 		{sentBefore, 19},
+		{saysNoMore, 3},
 		{cameBackUnseen, 4},
 		{showsNoTime, 103},
 		{podsOlder, 77},

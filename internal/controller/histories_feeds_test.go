@@ -92,7 +92,7 @@ func (h *history) deliverSnapshot(f *simFeed) {
 	if len(f.snapshot) > 0 {
 		obj := f.snapshot[0]
 		f.snapshot = f.snapshot[1:]
-		f.names[inShop(obj.GetName())] = struct{}{}
+		f.names[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = struct{}{}
 		h.say("%s: %s at %s is in the snapshot", f.resource, obj.GetName(), obj.GetResourceVersion())
 		h.oracle.delivered(f.resource, obj.GetName(), versionOf(obj), false)
 		f.Sink.Put(watch.Added, obj, false)

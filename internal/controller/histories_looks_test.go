@@ -33,6 +33,12 @@ type look struct {
 	wrote bool
 }
 
+// older tells whether the controller was shown a pod that may have been started before a content was there, or could not
+// be shown any of those that there are.
+func (l *look) older(date time.Time) bool {
+	return l.blind || l.asked && l.pods.Count > 0 && !l.pods.Oldest.After(date.Add(startLag))
+}
+
 // lookAtAll takes the workloads that are due, as many workers do at once, in an order that does not depend on that of
 // a map.
 func (h *history) lookAtAll() bool {

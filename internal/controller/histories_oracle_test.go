@@ -61,6 +61,8 @@ type oracle struct {
 	keyLostAt uint64
 	keyless   bool
 
+	// unselected tells that controllers do not look at the namespace.
+	unselected bool
 	// all tells that everything is opted in, and allFrom since which version controllers start that are to opt everything in; 0 if the
 	// last one was not.
 	all     bool
@@ -159,6 +161,9 @@ func (o *oracle) delivered(resource, name string, version uint64, gone bool) {
 // whole notes that a snapshot is complete, and so what is gone.
 func (o *oracle) whole(resource string, version uint64, names map[types.NamespacedName]struct{}) {
 	o.live[resource] = version
+	if resource == shop.Resource {
+		return // it is never deleted
+	}
 	for _, src := range sources() {
 		if _, ok := names[inShop(src.Name)]; src.Resource == resource && !ok {
 			o.gone[src] = version
@@ -190,8 +195,11 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 	var why []string
 	for _, src := range sources() {
 		if _, covered := w.covered[src]; !covered {
-			if ended, was := w.ended[src]; was && (ended.by == bySource && l.known[src] < ended.version || ended.by == byStart && l.life != o.h.life) {
+			if ended, was := w.ended[src]; was && (ended.by == bySource && l.known[src] < ended.version || ended.by == byNamespace && l.known[shop] < ended.version || ended.by == byStart && l.life != o.h.life) {
 				return "", o.excused(sentBefore)
+			}
+			if o.mayHaveMatched(src, l) {
+				return "", o.excused(saysNoMore)
 			}
 			continue
 		}
@@ -298,6 +306,10 @@ func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change)
 		if began.version > l.live[src.Resource] {
 			return true
 		}
+	case byNamespace:
+		if began.version > l.live[shop.Resource] {
+			return true
+		}
 	case byWorkload:
 	}
 	return !o.sources[src].datedAt(l.known[src]).proven
@@ -336,12 +348,6 @@ func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change
 	default:
 		return o.excused(podsOlder)
 	}
-}
-
-// older tells whether the controller was shown a pod that may have been started before a content was there, or could not
-// be shown any of those that there are.
-func (l *look) older(date time.Time) bool {
-	return l.blind || l.asked && l.pods.Count > 0 && !l.pods.Oldest.After(date.Add(startLag))
 }
 
 // startLag is the age by which a pod must be younger than a content to have it for sure.

@@ -80,7 +80,7 @@ func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, all bool) bool {
 	_, typed := annotations[auto]
 	refers := slices.Contains(simapi.Refers(obj), src)
 	switch {
-	case s.ignored, o.h.selector && !s.selected, slices.Contains(entries(excluded[without]), src.Name):
+	case s.ignored, o.unselected, o.h.selector && !s.selected, slices.Contains(entries(excluded[without]), src.Name):
 		return false
 	case slices.ContainsFunc(entries(annotations[list]), func(entry string) bool { return fits(entry, src.Name) }):
 		return true

@@ -127,6 +127,7 @@ const (
 	byWorkload turnBy = iota
 	bySource
 	byStart
+	byNamespace
 )
 
 // undone tells that somebody else rolled it after we did.
@@ -145,6 +146,8 @@ func (o *oracle) observe(e simapi.Event) {
 	switch resource := simapi.ResourceOf(e.Object); resource {
 	case "configmaps", "secrets":
 		o.source(simapi.Source{Resource: resource, Name: e.Object.GetName()}, e)
+	case "namespaces":
+		o.namespace(e)
 	case "deployments", "statefulsets", "daemonsets":
 		o.workload(e)
 	case "pods":

@@ -70,6 +70,9 @@ func workloads() []workload {
 // nobody acted upon.
 func (u *users) settleIn() {
 	h := u.h
+	if h.inNamespace {
+		u.createNamespace()
+	}
 	for _, src := range sources() {
 		u.createSource(src)
 	}
@@ -93,6 +96,7 @@ func (h *history) userStep() {
 		comeAndGo = 4 // that is what these histories are about
 	}
 	pauses, policies, selector, forgotten := weight(h.pauses), weight(h.policies), weight(h.selector), weight(h.forgotten)
+	inNamespace := weight(h.inNamespace)
 	steps := []struct {
 		name   string
 		weight int
@@ -107,6 +111,7 @@ func (h *history) userStep() {
 		{"swap a source for a moment", 3, func() bool { return u.swap(u.source()) }},
 		{"say of a source whom it concerns", 5 * policies, func() bool { return u.annotateSource(u.source()) }},
 		{"select a source or not", 6 * selector, func() bool { return u.selectOrNot(u.source()) }},
+		{"select the namespace or not", 6 * inNamespace, u.selectNamespace},
 		{"forget the managers of a source", 8 * forgotten, func() bool { return u.forgetManagers(u.source()) }},
 		{"ask in another way", 6 * policies, func() bool { return u.askOtherwise(u.workload()) }},
 		{"delete a source", 3 * comeAndGo, func() bool { return u.deleteSource(u.source()) }},

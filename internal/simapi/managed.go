@@ -135,6 +135,7 @@ func fieldsOf(obj Object) (map[string]string, bool) {
 		if t, ok := template(obj); ok {
 			within("template", t.Annotations)
 		}
+	case *corev1.Namespace:
 	default:
 		return nil, false
 	}

@@ -243,6 +243,8 @@ func ResourceOf(obj Object) string {
 		return "configmaps"
 	case *corev1.Secret:
 		return "secrets"
+	case *corev1.Namespace:
+		return "namespaces"
 	case *corev1.Pod:
 		return "pods"
 	case *appsv1.Deployment:

@@ -20,12 +20,12 @@ func drawn() []mutation {
 			what: "opted in late: since when a workload asks does not matter",
 			file: "internal/reload/coverage.go",
 			from: "	asked := f.Workload.AskedAt\n", to: "	asked := f.Installed\n",
-			in: controller, tests: histories,
+			in: core, tests: "^TestAnEditThatNobodySawCountsOnlyIfItWasCovered$",
 		},
 		{
 			what: "opted in late: what was seen to change before a workload asked is acted upon",
 			file: "internal/reload/coverage.go",
-			from: "	return f.Seen.Policy\n", to: "	return 0\n",
+			from: "	return f.Seen.Policy\n}\n\n// Adopts", to: "	return 0\n}\n\n// Adopts",
 			in: controller, tests: histories,
 		},
 		{
@@ -113,10 +113,34 @@ func drawn() []mutation {
 			in: controller, tests: histories,
 		},
 		{
+			what: "namespace selected: workloads of one that is not are looked at",
+			file: "internal/controller/selectors.go",
+			from: "c.opts.NamespaceSelector == nil || c.state.Selected(namespace)", to: "c.opts.NamespaceSelector == nil || namespace != \"\"",
+			in: controller, tests: histories,
+		},
+		{
+			what: "namespace selected: what was seen to change before is acted upon",
+			file: "internal/state/state.go",
+			from: "		if in.version > f.Seen.Policy {", to: "		if in.version > f.Seen.Policy && in.version == 0 {",
+			in: controller, tests: histories,
+		},
+		{
+			what: "namespace selected: since when it is does not matter",
+			file: "internal/reload/coverage.go",
+			from: "f.Coverage.Since, f.SelectedAt}", to: "f.Coverage.Since}",
+			in: core, tests: "^TestAnEditThatNobodySawCountsOnlyIfItWasCovered$",
+		},
+		{
 			what: "asked on templates: what they say is not read",
 			file: "internal/reload/policy.go",
 			from: "		k = below\n", to: "		k.search = below.search\n",
 			in: controller, tests: histories,
+		},
+		{
+			what: "opted in late: what was edited before, and arrives after the first ledger, is acted upon",
+			file: "internal/reload/find.go",
+			from: "	if f.beforeAdoption(c) {", to: "	if f.beforeAdoption(c) && c.Seen.Content == 0 {",
+			in: core, tests: "^TestDecide$",
 		},
 		{
 			what: "on delete: what a source said before it was deleted does not matter",

@@ -197,6 +197,7 @@ func (h *history) start() {
 		log = slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog}))
 	}
 	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h})
+	h.c.acting.Store(true) // one acts at a time
 	h.feeds, h.resumed = nil, false
 	h.oracle.started(opts.AutoReloadAll)
 	feeds := h.c.workloadFeeds()

@@ -293,7 +293,8 @@ func (o *oracle) beforeUs(c change) bool {
 }
 
 // widened tells that a change was made before the workload first asked for the source, and that who looks can know that: it saw
-// it happen, or it began by itself to ask for everything, or nothing proves that the data was edited since the installation.
+// it happen, or it began by itself to ask for everything, or nothing proves that the data was edited since the installation, and
+// it did not see the edit.
 func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change) bool {
 	began := w.began[src]
 	if c.version > began.version || c.version == began.version && began.by == bySource {
@@ -311,8 +312,11 @@ func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change)
 			return true
 		}
 	case byWorkload:
+		if began.version > l.live[plural(l.key.Kind)] && c.version > l.live[src.Resource] {
+			return true
+		}
 	}
-	return !o.sources[src].datedAt(l.known[src]).proven
+	return !o.sources[src].datedAt(l.known[src]).proven && c.version <= l.live[src.Resource]
 }
 
 // mayHaveReturned tells whether the last rollout by somebody else brought a template back of which there are pods from
@@ -339,8 +343,8 @@ func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change
 	switch {
 	case !l.older(s.dateAt(l.known[src])):
 		return false
-	case !s.datedAt(l.known[src]).proven && (w.wrote[src] == 0 || w.forgotten[src]):
-		return false // without a ledger there is only the time, which may be that of a label
+	case !s.datedAt(l.known[src]).proven && (w.wrote[src] == 0 || w.forgotten[src]) && c.version <= l.live[src.Resource]:
+		return false // without a ledger, of what nobody saw there is only the time, which may be that of a label
 	case l.pods.Count == 0:
 		return o.excused(podsNotFound)
 	case c.version <= w.first[src]:

@@ -74,7 +74,7 @@ func drawn() []mutation {
 			what: "optional references: pods that run without a source are waiting for it",
 			file: "internal/state/workloads.go",
 			from: "	if next.seen.Ready == 0 &&", to: "	if next.seen.Ready == 1 &&",
-			in: controller, tests: histories,
+			in: controller, tests: "^TestKeptHistories$",
 		},
 		{
 			what: "managers forgotten: data that claims to be much older than the ledger is",

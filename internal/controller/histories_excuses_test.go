@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 )
 
 // excuse is a reason for which the oracle takes something that its rules forbid. Each use is counted, and more uses than its
@@ -168,4 +169,10 @@ func excuseLine(histories uint64, counts map[string]int) string {
 		cells = append(cells, fmt.Sprintf("%s %d (of %d)", b.excuse, counts["excuse: "+string(b.excuse)], mostOf(b.most, histories)))
 	}
 	return strings.Join(cells, ", ")
+}
+
+// aboutThen tells that the data of a source seem to be edited at about the time from which all workloads are opted in: each of the
+// two may be noted by the other clock.
+func (o *oracle) aboutThen(edited time.Time) bool {
+	return edited.Sub(o.h.coverage.AllSince).Abs() <= clockSkew+time.Second
 }

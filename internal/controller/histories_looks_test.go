@@ -199,3 +199,6 @@ func countsReplicas(obj simapi.Object) bool {
 		return false
 	}
 }
+
+// startLag is the age by which a pod must be younger than a content to have it for sure.
+const startLag = 5 * time.Second

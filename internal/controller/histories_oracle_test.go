@@ -240,12 +240,6 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 	return strings.Join(why, "; "), false
 }
 
-// aboutThen tells that the data of a source seem to be edited at about the time from which all workloads are opted in: each of the
-// two may be noted by the other clock.
-func (o *oracle) aboutThen(edited time.Time) bool {
-	return edited.Sub(o.h.coverage.AllSince).Abs() <= clockSkew+time.Second
-}
-
 // seemsEdited tells that the API shows an edit of the data which there never was, where there is nothing but the age of pods.
 func (o *oracle) seemsEdited(src simapi.Source, l *look) bool {
 	_, known := l.known[src]
@@ -353,6 +347,3 @@ func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change
 		return o.excused(podsOlder)
 	}
 }
-
-// startLag is the age by which a pod must be younger than a content to have it for sure.
-const startLag = 5 * time.Second

@@ -83,12 +83,6 @@ func drawn() []mutation {
 			in: controller, tests: histories,
 		},
 		{
-			what: "two clocks: pods that started right after a change have it by the clock of another API server",
-			file: "internal/reload/evidence.go",
-			from: "const startLag = 5 * time.Second", to: "const startLag = time.Second",
-			in: controller, tests: histories,
-		},
-		{
 			what: "pods not found: an empty list of pods is believed",
 			file: "internal/reload/evidence.go",
 			from: "return pods.Count == 0 && f.Workload.MayHavePods()", to: "return pods.Count < 0 && f.Workload.MayHavePods()",

@@ -60,7 +60,7 @@ func mutations() []mutation {
 		{
 			what: "a content that is other than the ledger's and claims to be no newer is taken for old",
 			file: "internal/reload/find.go",
-			from: "		c.Seen.Timeless = true\n", to: "",
+			from: "!c.Source.Key.Kind.Reported() {\n		c.Seen.Timeless = true\n", to: "!c.Source.Key.Kind.Reported() {\n",
 			in: controller, tests: histories,
 		},
 		{
@@ -120,7 +120,7 @@ func mutations() []mutation {
 		{
 			what: "an answer brings a workload back that was deleted meanwhile",
 			file: "internal/state/workloads.go",
-			from: "	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {\n		s.putWorkload(w, revision, true)", to: "	{\n		s.putWorkload(w, revision, true)",
+			from: "	if known, ok := s.workloads[w.Key]; ok && known.UID == w.UID {\n		s.putWorkload(w, revision, rank, true)", to: "	{\n		s.putWorkload(w, revision, rank, true)",
 			in: known, tests: "AnAnswer",
 		},
 		{
@@ -155,7 +155,7 @@ func mutations() []mutation {
 		},
 		{
 			what: "a ledger that was set back is believed",
-			file: "internal/reload/ledger.go",
+			file: "internal/reload/ledger_rank.go",
 			from: "return !l.olderThan(other) &&", to: "return",
 			in: core, tests: "^Test",
 		},
@@ -216,7 +216,7 @@ func mutations() []mutation {
 		{
 			what: "after a reload the status is taken for proof",
 			file: "internal/reload/converge.go",
-			from: "return w.AtRest && o.Old == 0 && w.Progress.Populated()", to: "return w.AtRest && w.Progress.Populated()",
+			from: "return w.AtRest && o.Old == 0 && !o.NotFound", to: "return w.AtRest && !o.NotFound",
 			in: core, tests: "^TestAReloadHasConverged$",
 		},
 		{
@@ -258,7 +258,7 @@ func mutations() []mutation {
 		{
 			what: "a ledger that was taken away or set back counts as a comparison",
 			file: "internal/state/workloads.go",
-			from: "		case w.LedgerFollows(known.LedgerText, known.remembered):", to: "		default:",
+			from: "		case rank.Follows(known.ranks.standing, known.ranks.remembered):", to: "		default:",
 			in: known, tests: "WhenAContentLeft",
 		},
 		{

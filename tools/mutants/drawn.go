@@ -1,7 +1,6 @@
 package main
 
-// drawn are mutations that only histories notice in which something is drawn: see histories_draws_test.go. Each of its draws has one
-// here, or above.
+// drawn are mutations that matter where something is drawn in the histories: see histories_draws_test.go.
 func drawn() []mutation {
 	return []mutation{
 		{

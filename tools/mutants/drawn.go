@@ -64,12 +64,6 @@ func drawn() []mutation {
 			in: controller, tests: histories,
 		},
 		{
-			what: "sources selected: the ledger forgets one that is not",
-			file: "internal/state/state.go",
-			from: "			f.Unselected = append(f.Unselected, src.Key.Local())", to: "			f.Spared = append(f.Spared, src.Key.Local())",
-			in: controller, tests: histories,
-		},
-		{
 			what: "optional references: pods that run without a source are waiting for it",
 			file: "internal/state/workloads.go",
 			from: "	if next.seen.Ready == 0 &&", to: "	if next.seen.Ready == 1 &&",
@@ -125,8 +119,8 @@ func drawn() []mutation {
 		},
 		{
 			what: "asked on templates: what they say is not read",
-			file: "internal/reload/policy.go",
-			from: "		k = below\n", to: "		k.search = below.search\n",
+			file: "internal/reload/annotations.go",
+			from: "	if !from.hasAny(opting...) {", to: "	if !from.hasAny(opting...) && from.inTemplate {",
 			in: controller, tests: histories,
 		},
 		{

@@ -109,7 +109,7 @@ func bounds() []struct {
 		{rolloutUndone, 83},
 		{templateReturned, 130},
 		{changedInLapse, 79},
-		{sentBefore, 19},
+		{sentBefore, 30},
 		{saysNoMore, 3},
 		{cameBackUnseen, 4},
 		{showsNoTime, 103},
@@ -171,8 +171,9 @@ func excuseLine(histories uint64, counts map[string]int) string {
 	return strings.Join(cells, ", ")
 }
 
-// aboutThen tells that the data of a source seem to be edited at about the time from which all workloads are opted in: each of the
-// two may be noted by the other clock.
+// aboutThen tells that the data of a source seem to be edited at about the time of the installation, or at that from which all
+// workloads are opted in: each of the two may be noted by the other clock.
 func (o *oracle) aboutThen(edited time.Time) bool {
-	return edited.Sub(o.h.coverage.AllSince).Abs() <= clockSkew+time.Second
+	about := func(t time.Time) bool { return edited.Sub(t).Abs() <= clockSkew+time.Second }
+	return about(o.installedIn) || about(o.h.coverage.AllSince)
 }

@@ -172,7 +172,8 @@ func TestDecide(t *testing.T) {
 		"no ledger, a mark that fits":                              {web().mark(reloaderMark("two")).cm("two", 80), Record},
 		"no ledger, a mark that does not fit, pods unknown":        {web().mark(reloaderMark("one")).cm("two", 40), AskPods},
 		"no ledger, a mark that does not fit, an older pod":        {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 39), Reload},
-		"no ledger, a mark that does not fit, younger pods":        {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 41), Record},
+		"no ledger, a mark that does not fit, younger pods":        {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 46), Record},
+		"no ledger, a mark that does not fit, pods hardly younger": {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 45), Reload},
 		"no ledger, a mark that two sources share":                 {web().mark(reloaderMark("one")).cm("two", 40).source(ConfigMap, "CM", "x", 10, 20, SourceSeen{Version: 20}).pods(1, 39), Record},
 		"a ledger copied from another object, mark does not count": {web().ledger(func(l *Ledger) { l.UID = "other" }).mark(reloaderMark("one")).cm("two", 40).pods(1, 39), Record},
 

@@ -301,9 +301,7 @@ func (f *Facts) marked(c *Concern, mark string) finding {
 	switch pods := f.podsOf(c); {
 	case pods == nil:
 		return asking
-	case c.Source.Key.Kind.Reported() && pods.older(c, f.Seen) > 0:
-		return changed
-	case !c.Source.Key.Kind.Reported() && pods.Count > 0 && !pods.Oldest.After(c.Source.DataTime):
+	case pods.older(c, f.Seen) > 0, f.unlisted(pods):
 		return changed
 	default:
 		return recorded

@@ -113,7 +113,7 @@ func TestReloadersMarkIsLookedForWhereItsStrategyPutsIt(t *testing.T) {
 		want Action
 	}{
 		"the annotation does not fit":                {changed().with(annotation("cm", "shop", hash)), Reload},
-		"it does not fit, the pods are younger":      {web().cm("two", 40).pods(1, 41).with(annotation("cm", "shop", hash)), Record},
+		"it does not fit, the pods are younger":      {web().cm("two", 40).pods(1, 46).with(annotation("cm", "shop", hash)), Record},
 		"it fits":                                    {web().cm("one", 40).pods(1, 39).with(annotation("cm", "shop", hash)), Record},
 		"it is about another source":                 {changed().with(annotation("other", "shop", hash)), Record},
 		"it is about another namespace":              {changed().with(annotation("cm", "elsewhere", hash)), Record},

@@ -24,7 +24,7 @@ func drawn() []mutation {
 		{
 			what: "opted in late: what was seen to change before a workload asked is acted upon",
 			file: "internal/reload/coverage.go",
-			from: "	return f.Seen.Policy\n}\n\n// Adopts", to: "	return 0\n}\n\n// Adopts",
+			from: "		return f.Seen.Policy\n	}", to: "		return 0\n	}",
 			in: controller, tests: histories,
 		},
 		{

@@ -89,7 +89,7 @@ func mutations() []mutation {
 		},
 		{
 			what: "the entry of a deleted source is dropped",
-			file: "internal/reload/decide.go",
+			file: "internal/reload/next_ledger.go",
 			from: "refers := f.Workload.Reference(key); refers ||", to: "refers := f.Workload.Reference(key); refers && false ||",
 			in: controller, tests: histories,
 		},
@@ -167,7 +167,7 @@ func mutations() []mutation {
 		},
 		{
 			what: "a reload does not write down what it was for",
-			file: "internal/reload/decide.go",
+			file: "internal/reload/next_ledger.go",
 			from: "		next.Entries[c.Source.Key.Local()] = c.Source.Digest\n", to: "		next.Entries[c.Source.Key.Local()] = known.Entries[c.Source.Key.Local()]\n",
 			in: controller, tests: histories,
 		},
@@ -240,7 +240,7 @@ func mutations() []mutation {
 		{
 			what: "what was known when a workload was compared is not noted",
 			file: "internal/state/workloads.go",
-			from: "	known.seen.ComparedAt, known.seen.Earlier = f.Version, nil\n	if f.Pods", to: "	known.seen.Earlier = nil\n	if f.Pods",
+			from: "	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil\n	if f.Pods", to: "	known.seen.Earlier, known.seen.Widened = nil, nil\n	if f.Pods",
 			in: controller, tests: "AboutASecond",
 		},
 		{

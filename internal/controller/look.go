@@ -116,6 +116,10 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		facts.Pods = &pods
 		d = reload.Decide(*facts)
 	}
+	d, err := c.afterScheduled(ctx, facts, d)
+	if err != nil {
+		return d, err
+	}
 	if wait := facts.DepartedFor(d, c.clock.Now()); wait > 0 {
 		c.queue.later(facts.Workload.Key, wait) // it was looked at early, for another reason
 		return d, errLater

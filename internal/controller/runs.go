@@ -133,6 +133,28 @@ func (c *Controller) runsBeside(ctx context.Context, w *reload.Workload) error {
 	return nil
 }
 
+// afterScheduled decides on a reload again when it is known when the latest run of the schedule began. If another Job has kept that
+// waiting, the status of the workload has the time for which it was due, which may be earlier than a change that it has read.
+func (c *Controller) afterScheduled(ctx context.Context, facts *reload.Facts, d reload.Decision) (reload.Decision, error) {
+	w := &facts.Workload
+	if d.Action != reload.Reload || w.Runs == nil || !w.Runs.Alone {
+		return d, nil
+	}
+	jobs, err := c.jobsOf(ctx, w)
+	if err != nil {
+		return d, err
+	}
+	for _, job := range jobs {
+		if _, own := kinds.ReadRun(job); own {
+			continue // whose release is known
+		}
+		if begun, ok := kinds.Begun(job); ok && begun.After(w.Runs.Last) {
+			w.Runs.Last = begun
+		}
+	}
+	return reload.Decide(*facts), nil
+}
+
 // release lets the held Jobs of a workload go that are to begin now. Hardly any workload makes Jobs, so what is known of its
 // sources is gathered for those alone.
 func (c *Controller) release(ctx context.Context, w *reload.Workload) error {

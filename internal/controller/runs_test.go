@@ -51,6 +51,44 @@ func TestNoRunIsMadeBesideOneThatOnlyTheServerKnows(t *testing.T) {
 	}
 }
 
+// The schedule was due before the change, and its run had to wait for another one, so that it began after the change.
+func TestARunOfTheScheduleThatHadToWaitHasTheChange(t *testing.T) {
+	s := newJobStage(t)
+	s.cronJob("report", func(o *batchv1.CronJob) { o.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent })
+	of, err := s.server.Get("cronjobs", inShop("report"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := func(name string) {
+		isController := true
+		if _, err := s.server.Create(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "batch/v1", Kind: "CronJob", Name: "report", UID: of.GetUID(), Controller: &isController},
+		}}}, "kube-controller-manager"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end := func(name string) {
+		if _, err := s.server.Edit("jobs", inShop(name), "kube-controller-manager", func(o simapi.Object) {
+			o.(*batchv1.Job).Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job("report-28")
+	s.writes = nil
+	s.server.Advance(time.Minute)
+	s.edit("load", "2")
+	s.play(time.Minute)
+	end("report-28")
+	s.server.Advance(time.Minute)
+	job("report-29")
+	end("report-29")
+	s.play(10 * time.Minute)
+	if len(s.writes) != 1 {
+		t.Errorf("written beside the ledger: %v", s.writes)
+	}
+}
+
 // An instance before this one has ended between the ledger and the last write.
 func TestADryRunLetsNoJobGo(t *testing.T) {
 	s := newJobStage(t)

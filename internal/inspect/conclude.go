@@ -109,6 +109,8 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		a.Detail = fmt.Sprintf("by %s: %d of %d pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
 	case d.Action == reload.Reload:
 		e.pending(f, a)
+	case d.Action == reload.AwaitRun && w.Runs.Begun:
+		a.State, a.Detail = Waiting, "for it to be resumed: "+d.Why
 	case d.Action == reload.AwaitRun:
 		a.State, a.Detail = Waiting, "for its Job to end: "+d.Why
 	case d.Action == reload.AskPods:

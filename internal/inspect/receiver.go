@@ -71,7 +71,7 @@ func (x *Explanation) nextTold(quiet time.Duration) string {
 		return fmt.Sprintf("the receiver is told when its sources were quiet for %s, %s at most", quiet, max(quiet, x.Settings.SettleMax))
 	case d.Action == reload.Reload:
 		return "as soon as the controller acts, the receiver is told, and again until it takes the message"
-	case d.Action == reload.AwaitRun:
+	case d.Action == reload.AwaitRun && !x.Workload.Runs.Begun:
 		return "when that Job has ended, the receiver is told"
 	case x.toldBefore():
 		return "nothing by the controller: what follows is up to the receiver, which has taken the message"

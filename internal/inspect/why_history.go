@@ -68,6 +68,8 @@ func (x *Explanation) next() string {
 		return "as soon as the controller acts, it is rolled"
 	case d.Action == reload.Reload:
 		return fmt.Sprintf("it is rolled when its sources were quiet for %s, %s at most", quiet, max(quiet, x.Settings.SettleMax))
+	case d.Action == reload.AwaitRun && x.Workload.Runs.Begun:
+		return "when it is resumed, it is made again; if its pods end before, it has the present content when it runs"
 	case d.Action == reload.AwaitRun:
 		return "when that Job has ended, another one is made"
 	case d.Action == reload.AwaitRest:

@@ -144,6 +144,9 @@ func letGoAt(job *batchv1.Job) time.Time {
 	return at
 }
 
+// Begun returns when the pods of a Job could read their sources first, and false if they cannot yet.
+func Begun(job *batchv1.Job) (time.Time, bool) { return beginOf(job), !unbegun(job) }
+
 // unbegun tells that a Job is suspended and was so since it was made.
 func unbegun(job *batchv1.Job) bool { return suspends(job) && job.Status.StartTime == nil }
 

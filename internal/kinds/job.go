@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,7 +16,7 @@ func job() Kind {
 	k.Adapter = jobAdapter{builtIn[*batchv1.Job]{k.Name, func(o *batchv1.Job) Parts {
 		return Parts{
 			Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template, AtRest: true,
-			Runs:      &reload.Runs{Suspended: suspends(o), Once: true, Last: letGoAt(o)},
+			Runs:      &reload.Runs{Suspended: suspends(o) && !hasBegun(o), Begun: suspends(o) && hasBegun(o), Once: true, Last: letGoAt(o)},
 			LeftAlone: leftAlone(o), Ended: Ended(o),
 		}
 	}}}
@@ -27,13 +28,27 @@ type jobAdapter struct{ builtIn[*batchv1.Job] }
 
 func suspends(o *batchv1.Job) bool { return o.Spec.Suspend != nil && *o.Spec.Suspend }
 
-// beginOf is when it was made, or resumed later: its pods are no older.
+// hasBegun reports whether a Job has pods that stay what they are when it is resumed. Kubernetes ends those of a suspended Job only
+// when its controller comes to it, and one that is about to end may still succeed. What has succeeded does not run again.
+func hasBegun(o *batchv1.Job) bool {
+	return o.Status.Active > 0 || o.Status.Succeeded > 0 || Ended(o) || o.Status.Terminating != nil && *o.Status.Terminating > 0
+}
+
+// beginOf is when it was made, or resumed later: its pods are no older. Of one that was suspended and of which some have succeeded, it is
+// not known whether they did before.
 func beginOf(o *batchv1.Job) time.Time {
 	begin := o.CreationTimestamp.Time
+	if o.Status.Succeeded > 0 && resumed(o) {
+		return begin
+	}
 	if at := o.Status.StartTime; at != nil && at.After(begin) {
 		begin = at.Time
 	}
 	return begin
+}
+
+func resumed(o *batchv1.Job) bool {
+	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }
 
 // leftAlone is why a Job is made again by somebody else, or is to run once at a certain time.

@@ -89,7 +89,8 @@ const (
 	// AwaitRest means that the age of the pods decides, once the rollout that is
 	// under way has ended.
 	AwaitRest
-	// AwaitRun means that another run of the workload has to end first.
+	// AwaitRun means that another run of the workload has to end first, or
+	// that one is suspended that has begun.
 	AwaitRun
 	// Record writes the ledger and leaves the pod template alone.
 	Record

@@ -17,6 +17,9 @@ const RunLabel = "reroll.dev/run"
 type Runs struct {
 	// Suspended tells that the user wants no run now.
 	Suspended bool
+	// Begun tells that the user has suspended it and that resuming it begins nothing
+	// anew: pods are left, some of them have succeeded, or all has ended.
+	Begun bool
 	// Once tells that the workload itself is the only run: it is made anew for
 	// another one, and so is its template.
 	Once bool
@@ -63,7 +66,7 @@ func (r *Runs) Equal(other *Runs) bool {
 	if r == nil || other == nil {
 		return r == other
 	}
-	return r.Suspended == other.Suspended && r.Alone == other.Alone && len(r.Beside) == len(other.Beside)
+	return r.Suspended == other.Suspended && r.Begun == other.Begun && r.Alone == other.Alone && len(r.Beside) == len(other.Beside)
 }
 
 // Resumes reports whether a workload that was suspended begins to run with another state of it.
@@ -78,17 +81,26 @@ func (r *Runs) holds() bool {
 
 // podsOf are the pods that tell whether they have a content, nil if they are to be
 // asked for. Of what runs and ends it is enough to know when, but for content of
-// which the pods themselves say what they have.
+// which the pods themselves say what they have, and for content that was another
+// one meanwhile: a pod that takes the place of a lost one begins later than its run.
 func (f *Facts) podsOf(c *Concern) *Pods {
 	switch r := f.Workload.Runs; {
 	case r == nil:
 		return f.Pods
-	case !r.Once || !c.Source.Key.Kind.Reported():
+	case !r.Once:
 		return r.pods()
-	case f.Pods == nil || f.Pods.report(c):
+	case c.Source.Key.Kind.Reported() && (f.Pods == nil || f.Pods.report(c)):
 		return f.Pods
-	default:
+	case c.Source.Key.Kind.Reported() || !c.wasAway():
 		return r.pods()
+	case f.Pods == nil:
+		return nil
+	default:
+		p := r.pods()
+		for _, pod := range f.Pods.all {
+			p.Add(pod)
+		}
+		return p
 	}
 }
 
@@ -120,6 +132,8 @@ func (f *Facts) runs(changes []Concern, base base, next Ledger) Decision {
 	switch r := f.Workload.Runs; {
 	case r.Suspended:
 		return Decision{Action: Record, Why: changedSentence(changes) + "; it is suspended, and has the present content when it runs", Ledger: next, Restores: base.restore}
+	case r.Begun:
+		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; it is suspended, and its pods have begun with what there was before", Changes: changes}
 	case len(r.Beside) > 0:
 		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; the end of Job " + r.Beside[0] + " is awaited, beside which it must not run", Changes: changes}
 	default:

@@ -137,6 +137,7 @@ func TestAChangeUnderAWorkloadThatRunsAndEnds(t *testing.T) {
 		"it has run with the content":                                      {Runs{Last: source.DataTime.Add(time.Minute)}, Record, 3},
 		"it has run since, and the API server noted no time of the change": {Runs{Last: at.Add(2 * time.Hour)}, Reload, 4},
 		"it is suspended":                                                  {Runs{Last: at, Suspended: true}, Record, 3},
+		"it is suspended, and had begun":                                   {Runs{Last: at, Begun: true}, AwaitRun, 0},
 		"a run is under way, and no other may be beside":                   {Runs{Last: at, Alone: true, Beside: []string{"report-1"}}, AwaitRun, 0},
 		"none is under way":                                                {Runs{Last: at, Alone: true}, Reload, 4},
 	} {
@@ -207,5 +208,37 @@ func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 				t.Errorf("%s (%s)", d.Action, d.Why)
 			}
 		})
+	}
+}
+
+// A pod that takes the place of a lost one begins later than its Job, and may have read what was there for a moment.
+func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "load"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour + 2*time.Second)}
+	known := Ledger{UID: "u", Counter: 3, Entries: map[LocalKey]Digest{source.Key.Local(): {2}}, DataTime: at.Unix()}
+	f := Facts{
+		Workload: Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &Runs{Once: true, Last: at.Add(time.Minute)}, References: []Reference{{Key: source.Key.Local()}}},
+		Concerns: []Concern{{
+			Source: source, Seen: SourceSeen{Content: 9, Edited: true, Version: 9}, Left: Left{Version: 8, Time: at.Add(time.Hour), Noted: true},
+			Verdict: Verdict{Concerned: true, Rule: RuleAuto},
+		}},
+		Seen: WorkloadSeen{Template: 5, Since: 5, Compared: true}, Installed: at,
+	}
+	if d := Decide(f); d.Action != AskPods {
+		t.Fatalf("%s (%s), want its pods to be asked", d.Action, d.Why)
+	}
+	for about, tc := range map[string]struct {
+		created time.Time
+		want    Action
+	}{
+		"all are from before":     {at.Add(time.Minute), Record},
+		"one began in between":    {at.Add(time.Hour + time.Second), Reload},
+		"one began when it ended": {at.Add(2 * time.Hour), Record},
+	} {
+		f.Pods = &Pods{}
+		f.Pods.Add(StartedPod{Name: "load-1", Created: tc.created, Started: tc.created})
+		if d := Decide(f); d.Action != tc.want {
+			t.Errorf("%s: %s (%s), want %s", about, d.Action, d.Why, tc.want)
+		}
 	}
 }

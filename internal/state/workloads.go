@@ -136,8 +136,11 @@ func (s *State) putWorkload(w reload.Workload, revision reload.Digest, rank relo
 		case known.Runs.Resumes(w.Runs):
 			next.seen.Template = version // no pod of it has read anything before
 		}
-		if w.Policy.Widens(known.Policy, s.autoReloadAll) {
+		switch {
+		case w.Policy.Widens(known.Policy, s.autoReloadAll):
 			next.seen.Widen(version, known.Policy)
+		case !known.AskedAt.IsZero() && known.AskedAt.Before(w.AskedAt):
+			next.AskedAt = known.AskedAt // whoever wrote the annotations has written something else
 		}
 	}
 	if same {

@@ -1,0 +1,27 @@
+package state
+
+import (
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func TestAWorkloadAsksSinceItWasFirstSeenToAsk(t *testing.T) {
+	// Whoever owns its annotations has written something else, which moves the one time that all of these fields have.
+	s := New(false)
+	asks := func(version int, second int64, entries string) reload.Workload {
+		w := deployment("web", "cm", version, byName, entries)
+		w.AskedAt = time.Unix(second, 0)
+		return w
+	}
+	s.PutWorkload(asks(5, 50, "cm"), live)
+	s.PutWorkload(asks(6, 60, "cm"), live)
+	if f, _ := s.Facts(asks(0, 0, "cm").Key); !f.Workload.AskedAt.Equal(time.Unix(50, 0)) {
+		t.Errorf("it has asked since %s, want %s", f.Workload.AskedAt, time.Unix(50, 0))
+	}
+	s.PutWorkload(asks(7, 70, "cm,other"), live)
+	if f, _ := s.Facts(asks(0, 0, "cm").Key); !f.Workload.AskedAt.Equal(time.Unix(70, 0)) {
+		t.Errorf("it has asked for more since %s, want %s", f.Workload.AskedAt, time.Unix(70, 0))
+	}
+}

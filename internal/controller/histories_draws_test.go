@@ -35,6 +35,8 @@ type draws struct {
 	inNamespace bool
 	// blind is a workload of which no pod is found, as where a selector had to be guessed.
 	blind string
+	// kind is what the history is about instead of Deployments, StatefulSets and DaemonSets. Those are histories of their own.
+	kind string
 }
 
 type optInAll uint8

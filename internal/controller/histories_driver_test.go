@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -175,8 +174,7 @@ func (h *history) start() {
 	skew := []time.Duration{0, -90 * time.Minute, 90 * time.Minute}[h.rand.IntN(3)]
 	h.clock.SetTime(h.server.Now().Add(skew))
 	opts := Options{
-		// The simulated server has no custom kinds, and no Jobs.
-		Kinds:  slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return k.Custom || k.Name == "CronJob" || k.Name == "Job" }),
+		Kinds:  h.watched(),
 		Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
 		AdoptRate: []float64{0.5, 20, 1000}[h.rand.IntN(3)],
 		Names:     reload.DefaultNames(),
@@ -233,6 +231,9 @@ func (h *history) something() {
 }
 
 func (h *history) stepPods() {
+	if h.kind != "" && h.stepRuns() {
+		return
+	}
 	workloads := h.workloads()
 	if len(workloads) == 0 || !h.pods.Step(workloads[h.rand.IntN(len(workloads))]) {
 		h.pods.Clean()

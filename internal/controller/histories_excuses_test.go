@@ -94,6 +94,26 @@ const (
 	notProven excuse = "not adopted, proves nothing"
 )
 
+// Why Jobs may be otherwise than they are to be.
+const (
+	// leftToUsers: a copy, or a Job that is held, can only be gone on with by its user, who was told of it: a request to make it came late,
+	// or the digest key that has signed it is lost.
+	leftToUsers excuse = "left to users"
+	// deletedByBoth: the user deleted a Job that the controller was about to delete, too. Nobody can tell who did.
+	deletedByBoth excuse = "deleted by both"
+	// madeSince: a source that the pods wait for was made again, with another content than there was, after the Job began.
+	madeSince excuse = "made again since"
+	// askedLater: a Job without a ledger seems to ask since its user wrote it last, which was after the change.
+	askedLater excuse = "seems to ask since later"
+	// beganSoon: a run of the schedule has begun so soon after the change that its pods may have what there was before.
+	beganSoon excuse = "a run began soon after"
+	// backMeanwhile: a pod of a run has started while the content was away for a moment. When a run began is all that a CronJob tells,
+	// and the next one reads what there is.
+	backMeanwhile excuse = "started while it was away"
+	// statusBehind: the Job was resumed when its status still counted pods that were gone. One of those could have stayed.
+	statusBehind excuse = "status behind the pods"
+)
+
 // bounds are how often each may be used in a thousand histories: what was measured, and half as much again.
 func bounds() []struct {
 	excuse excuse
@@ -138,6 +158,15 @@ func bounds() []struct {
 		{deletedUnasked, 13},
 		{broughtAlready, 1},
 	}
+}
+
+// excuses are all there are.
+func excuses() []excuse {
+	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind}
+	for _, b := range bounds() {
+		all = append(all, b.excuse)
+	}
+	return all
 }
 
 // excused counts the use of one, and is true.

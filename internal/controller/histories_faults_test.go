@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
 // The faults between the controller and the API server.
@@ -70,14 +70,17 @@ type killed struct{}
 // proxy is the API of one controller.
 type proxy struct{ h *history }
 
-// opener only tells which resource a feed is about: the history brings the events itself.
+// opener only tells which resource a feed is about: the history brings the events itself. Jobs are listed, too.
 type opener struct {
 	intake.Opener
 	resource string
+	jobs     jobLister
 }
 
 // Open implements API.
-func (p proxy) Open(w Watched) intake.Opener { return opener{resource: w.Resource.Resource} }
+func (p proxy) Open(w Watched) intake.Opener {
+	return opener{resource: w.Resource.Resource, jobs: jobLister{p.h, w.FieldSelector}}
+}
 
 // Pods implements API.
 func (p proxy) Pods(_ context.Context, w *reload.Workload) (reload.Pods, error) {
@@ -123,27 +126,18 @@ func (p proxy) Running(_ context.Context, w *reload.Workload, names reload.Names
 	return pods, nil
 }
 
-// Get implements API.
-func (p proxy) Get(context.Context, kinds.Kind, reload.WorkloadKey) (runtime.Object, error) {
-	return nil, errNoRuns
-}
-
-// Create implements API.
-func (p proxy) Create(context.Context, kinds.Kind, string, runtime.Object) (runtime.Object, error) {
-	return nil, errNoRuns
-}
-
-// Delete implements API.
-func (p proxy) Delete(context.Context, kinds.Kind, reload.WorkloadKey, metav1.DeleteOptions) error {
-	return errNoRuns
-}
-
-var errNoRuns = errors.New("the simulated server has no Jobs")
-
 // Patch implements API.
 func (p proxy) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
 	h := p.h
-	w := &write{look: h.look(), resource: kind.Resource.Resource, name: inShop(key.Name), body: patch.Body}
+	resource, name := kind.Resource.Resource, inShop(key.Name)
+	return h.send(&write{verb: "patch", resource: resource, name: name, body: patch.Body, do: func() (runtime.Object, error) {
+		return h.server.Patch(resource, name, patch.Body, reload.FieldManager)
+	}})
+}
+
+// send has a request meet what may happen to one on its way.
+func (h *history) send(w *write) (runtime.Object, error) {
+	w.look = h.look()
 	h.killHere(killedAfterDecide, 40)
 	h.delay()
 	switch {
@@ -152,7 +146,7 @@ func (p proxy) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey,
 	case h.fault(throttled, 15):
 		return nil, apierrors.NewTooManyRequests("the proxy wants a pause", 1)
 	case h.fault(falseConflict, 25):
-		return nil, apierrors.NewConflict(schema.GroupResource{Resource: w.resource}, key.Name, errors.New("the proxy says so"))
+		return nil, apierrors.NewConflict(schema.GroupResource{Resource: w.resource}, w.name.Name, errors.New("the proxy says so"))
 	case h.fault(timedOut, 20):
 		return nil, apierrors.NewTimeoutError("the proxy drops it", 1)
 	case h.fault(landsLate, 15):
@@ -172,22 +166,24 @@ func (p proxy) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey,
 // write is a request on its way.
 type write struct {
 	look     *look
+	verb     string
 	resource string
 	name     types.NamespacedName
 	body     []byte
+	do       func() (runtime.Object, error)
 }
 
 // land lets a request take effect.
 func (h *history) land(w *write) (runtime.Object, error) {
 	h.landing = w
-	obj, err := h.server.Patch(w.resource, w.name, w.body, reload.FieldManager)
+	obj, err := w.do()
 	h.landing = nil
 	if err != nil {
-		h.say("patch of %s refused: %v", w.name.Name, err)
+		h.say("%s of %s refused: %v", w.verb, w.name.Name, err)
 		return nil, err
 	}
 	if bytes.Contains(w.body, []byte(`"template"`)) {
-		h.reloaded[obj.GetAnnotations()[reload.LedgerAnnotation]] = versionOf(obj)
+		h.reloaded[obj.(simapi.Object).GetAnnotations()[reload.LedgerAnnotation]] = versionOf(obj.(simapi.Object))
 	}
 	return obj, nil
 }
@@ -202,7 +198,7 @@ func (h *history) landLate() {
 	if w.look.life != h.life {
 		h.count(landsAfterKill)
 	}
-	h.say("late patch of %s lands", w.name.Name)
+	h.say("late %s of %s lands", w.verb, w.name.Name)
 	_, _ = h.land(w)
 }
 

@@ -10,6 +10,15 @@ import (
 
 // atRest judges the pods.
 func (o *oracle) atRest() {
+	switch o.h.kind {
+	case "":
+	case cronJobKind:
+		o.cronJobsAtRest()
+		return
+	default:
+		o.jobsAtRest()
+		return
+	}
 	for _, obj := range o.h.workloads() {
 		w := o.workloads[obj.GetUID()]
 		o.judgeSingle(w, obj)

@@ -16,6 +16,8 @@ import (
 type look struct {
 	life int
 	key  reload.WorkloadKey
+	// at is the version of the server when it began.
+	at uint64
 	// known is, by source, the version of the object that had been delivered.
 	known map[simapi.Source]uint64
 	// live is, by resource, from which version on nothing has been missed.
@@ -148,10 +150,10 @@ func (h *history) restless() bool {
 	if slices.ContainsFunc(h.feeds, h.deliver) {
 		return true
 	}
-	if h.lookAtAll() || h.pods.Clean() {
+	if h.lookAtAll() || h.pods.Clean() || h.users.cleanUp() {
 		return true
 	}
-	if slices.ContainsFunc(h.workloads(), h.pods.Step) {
+	if slices.ContainsFunc(h.workloads(), h.pods.Step) || slices.ContainsFunc(h.jobs(), h.pods.StepJob) || h.stepCronJobs() {
 		h.elapse(100 * time.Millisecond)
 		return true
 	}

@@ -36,11 +36,11 @@ import (
 //     workload that covers it was rolled exactly once, through every fault and kill.
 //  4. Nothing is left paused: see histories_pauses_test.go.
 type oracle struct {
-	h   *history
-	err error
-
+	h         *history
+	err       error
 	sources   map[simapi.Source]*sourceTruth
 	workloads map[types.UID]*workloadTruth
+	runsTruth
 
 	// known and live go into each look: what the running controller has been shown.
 	known map[simapi.Source]uint64
@@ -82,6 +82,7 @@ func newOracle(h *history) *oracle {
 		h:         h,
 		sources:   map[simapi.Source]*sourceTruth{},
 		workloads: map[types.UID]*workloadTruth{},
+		runsTruth: newRunsTruth(),
 		known:     map[simapi.Source]uint64{},
 		live:      map[string]uint64{},
 		gone:      map[simapi.Source]uint64{},
@@ -106,7 +107,7 @@ func (o *oracle) installed() { o.installedAt, o.installedIn = o.h.server.Version
 // keyLost makes what was noted of Secrets unreadable.
 func (o *oracle) keyLost() {
 	o.keyLostAt, o.keyless = o.h.server.Version(), true
-	for _, w := range o.workloads {
+	for _, w := range o.truths() {
 		for _, src := range sources() {
 			if src.Resource == "secrets" {
 				delete(w.adopted, src)
@@ -178,7 +179,7 @@ func (o *oracle) whole(resource string, version uint64, names map[types.Namespac
 }
 
 func (o *oracle) look(key reload.WorkloadKey) *look {
-	l := &look{life: o.h.life, key: key, known: maps.Clone(o.known), live: maps.Clone(o.live), gone: maps.Clone(o.gone), departed: map[simapi.Source]uint64{}, onDelete: o.h.onDelete}
+	l := &look{life: o.h.life, key: key, at: o.h.server.Version(), known: maps.Clone(o.known), live: maps.Clone(o.live), gone: maps.Clone(o.gone), departed: map[simapi.Source]uint64{}, onDelete: o.h.onDelete}
 	for src := range o.goneAt {
 		l.departed[src] = o.gone[src]
 	}

@@ -20,13 +20,7 @@ import (
 // else is drawn; what has failed once is kept in TestKeptHistories.
 func TestHistories(t *testing.T) {
 	if seed, ok := numberOf(t, "REROLL_SEED"); ok {
-		h := newHistory(seed, allSteps)
-		h.traced = true
-		err := h.run()
-		fmt.Println(h.trace.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		replay(t, newHistory(seed, allSteps))
 		return
 	}
 	count := uint64(full)
@@ -37,15 +31,15 @@ func TestHistories(t *testing.T) {
 	if !ok {
 		base = rand.Uint64N(1 << 40)
 	}
-	counts, failed := runHistories(base, count)
+	counts, failed := runHistories(base, count, newHistory)
 	fmt.Print(table(base, count, counts))
-	failed = withoutOpen(t, base, count, failed)
+	failed = withoutOpen(t, openHistories(), base, count, failed)
 	for i, f := range failed {
 		if i >= mostShown {
 			t.Errorf("history %d fails: %v; %s", f.seed, f.err, f.drawn())
 			continue
 		}
-		t.Errorf("%s\nREROLL_SEED=%d go test ./internal/controller -run 'TestHistories$' replays it in full.", explain(f), f.seed)
+		t.Errorf("%s\nREROLL_SEED=%d go test ./internal/controller -run 'TestHistories$' replays it in full.", explain(f, newHistory), f.seed)
 	}
 	if t.Failed() {
 		t.Errorf("REROLL_BASE=%d REROLL_HISTORIES=%d go test ./internal/controller -run 'TestHistories$' draws all of these again.", base, count)
@@ -55,6 +49,17 @@ func TestHistories(t *testing.T) {
 	}
 	if count >= enoughToProve {
 		checkDraws(t, counts)
+	}
+}
+
+// replay runs one history with a trace.
+func replay(t *testing.T, h *history) {
+	t.Helper()
+	h.traced = true
+	err := h.run()
+	fmt.Println(h.trace.String())
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -107,7 +112,7 @@ func (f failure) drawn() string {
 }
 
 // runHistories draws histories on every processor. They share nothing.
-func runHistories(base, count uint64) (map[string]int, []failure) {
+func runHistories(base, count uint64, draw func(seed uint64, steps int) *history) (map[string]int, []failure) {
 	var (
 		mu     sync.Mutex
 		next   uint64
@@ -126,7 +131,7 @@ func runHistories(base, count uint64) (map[string]int, []failure) {
 				if enough {
 					return
 				}
-				h := newHistory(base+seed, allSteps)
+				h := draw(base+seed, allSteps)
 				err := h.run()
 				mu.Lock()
 				for name, n := range h.counts {
@@ -145,9 +150,9 @@ func runHistories(base, count uint64) (map[string]int, []failure) {
 }
 
 // explain replays a history with as few steps as still fail.
-func explain(f failure) string {
+func explain(f failure, draw func(seed uint64, steps int) *history) string {
 	for steps := 1; ; steps++ {
-		h := newHistory(f.seed, steps)
+		h := draw(f.seed, steps)
 		h.traced = true
 		err := h.run()
 		if err == nil && steps < allSteps {

@@ -95,8 +95,9 @@ type workloadTruth struct {
 	missed map[simapi.Source]uint64
 	// unnamed are, for sources that were not there before, the versions with which the controller wrote first.
 	unnamed map[simapi.Source]uint64
-	// made is when it was created.
-	made time.Time
+	// made is when it was created, and written the version in which a user wrote it last, where that matters.
+	made    time.Time
+	written uint64
 	// askedShown is, by source, since when it was covered as the API showed it when the controller wrote without a ledger.
 	askedShown map[simapi.Source]time.Time
 	// labeled is, by source, the version of it that the controller was shown when it wrote, if the time of that was later than all it
@@ -150,10 +151,31 @@ func (o *oracle) observe(e simapi.Event) {
 		o.namespace(e)
 	case "deployments", "statefulsets", "daemonsets":
 		o.workload(e)
+	case "jobs":
+		if o.h.kind == cronJobKind {
+			o.cronRun(e)
+		} else {
+			o.job(e)
+		}
+	case "cronjobs":
+		o.cronJob(e)
 	case "pods":
 		if e.Type == watch.Added {
 			o.podMade[e.Object.GetUID()] = e.Version
+		} else if o.h.kind == cronJobKind {
+			o.podOfRun(e.Object.(*corev1.Pod), e.Version)
 		}
+	}
+}
+
+// newTruth is what is known of a workload that was just created.
+func newTruth(obj simapi.Object, version uint64) *workloadTruth {
+	return &workloadTruth{
+		uid: obj.GetUID(), name: obj.GetName(), created: version, foreign: version,
+		may: map[simapi.Source]turn{}, began: map[simapi.Source]turn{}, ended: map[simapi.Source]turn{},
+		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
+		unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: obj.GetCreationTimestamp().Time,
+		askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{},
 	}
 }
 
@@ -166,13 +188,7 @@ func (o *oracle) workload(e simapi.Event) {
 	}
 	w := o.workloads[uid]
 	if w == nil {
-		w = &workloadTruth{
-			uid: uid, name: e.Object.GetName(), created: e.Version, foreign: e.Version,
-			may: map[simapi.Source]turn{}, began: map[simapi.Source]turn{}, ended: map[simapi.Source]turn{},
-			covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
-			unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: e.Object.GetCreationTimestamp().Time,
-			askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{},
-		}
+		w = newTruth(e.Object, e.Version)
 		o.workloads[uid] = w
 	}
 	rolled := e.Old != nil && e.Old.GetGeneration() != e.Object.GetGeneration() && !equality.Semantic.DeepEqual(templateOf(e.Old), templateOf(e.Object))

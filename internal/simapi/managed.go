@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -130,12 +132,14 @@ func fieldsOf(obj Object) (map[string]string, bool) {
 	case *corev1.Secret:
 		within("data", texts(o.Data))
 		fields["type"] = string(o.Type)
-	case *appsv1.Deployment, *appsv1.StatefulSet, *appsv1.DaemonSet:
+	case *appsv1.Deployment, *appsv1.StatefulSet, *appsv1.DaemonSet, *batchv1.CronJob:
 		fields["spec/."] = "" // whoever changes it: what is asked are the annotations
 		if t, ok := template(obj); ok {
 			within("template", t.Annotations)
 		}
 	case *corev1.Namespace:
+	case *batchv1.Job:
+		fields["spec/."], fields["spec/suspend"] = "", strconv.FormatBool(o.Spec.Suspend != nil && *o.Spec.Suspend)
 	default:
 		return nil, false
 	}

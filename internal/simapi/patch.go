@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Patch is a strategic merge patch. A version in it is a condition, and so is a uid.
+// Patch is a strategic merge patch, which without lists is what a JSON merge patch is. A version in it is a condition, and so is a
+// uid.
 func (s *Server) Patch(resource string, name types.NamespacedName, body []byte, manager string) (Object, error) {
 	old, err := s.Get(resource, name)
 	if err != nil {
@@ -37,6 +38,9 @@ func (s *Server) Patch(resource string, name types.NamespacedName, body []byte, 
 		return nil, apierrors.NewInvalid(gvk.GroupKind(), name.Name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "uid"), next.GetUID(), "field is immutable"),
 		})
+	}
+	if err := immutable(old, next); err != nil {
+		return nil, err
 	}
 	return s.replace(old, next, manager), nil
 }

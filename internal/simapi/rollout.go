@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -163,21 +164,27 @@ func paused(w Object) bool {
 	return ok && d.Spec.Paused
 }
 
-// Clean removes one pod whose workload is gone, and returns false if there is none.
+// Clean removes one pod or Job whose workload is gone, and returns false if there is none.
 func (p *Pods) Clean() bool {
-	for _, obj := range p.server.List("pods") {
+	for _, obj := range slices.Concat(p.server.List("pods"), p.server.List("jobs")) {
+		if len(obj.GetOwnerReferences()) == 0 {
+			continue
+		}
 		owner := obj.GetOwnerReferences()[0]
 		w, err := p.server.Get(plural(owner.Kind), types.NamespacedName{Namespace: obj.GetNamespace(), Name: owner.Name})
 		if err != nil || w.GetUID() != owner.UID {
-			_ = p.server.Delete("pods", nameOf(obj))
-			return true
+			return p.server.Delete(ResourceOf(obj), nameOf(obj)) == nil
 		}
 	}
 	return false
 }
 
-// Evict ends one pod, as a node that is drained does.
-func (p *Pods) Evict(pod *corev1.Pod) { p.end(pod) }
+// Evict ends one pod, as a node that is drained does. One that has run to its end is left there.
+func (p *Pods) Evict(pod *corev1.Pod) {
+	if !Over(pod) {
+		p.end(pod)
+	}
+}
 
 func (p *Pods) end(pod *corev1.Pod) {
 	now := p.server.second()
@@ -185,6 +192,13 @@ func (p *Pods) end(pod *corev1.Pod) {
 }
 
 func (p *Pods) create(w Object, revision string) {
+	if made, ok := p.make(w, revision); ok && p.start(w, made) {
+		p.server.editStatus(made, "kubelet", p.run)
+	}
+}
+
+// make makes a pod, which has not started.
+func (p *Pods) make(w Object, revision string) (*corev1.Pod, bool) {
 	t, _ := template(w)
 	p.names++
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -201,9 +215,10 @@ func (p *Pods) create(w Object, revision string) {
 	}
 	pod.Labels[revisionLabel] = revision
 	made, err := p.server.Create(pod, "kube-controller-manager")
-	if err == nil && p.start(w, made.(*corev1.Pod)) {
-		p.server.editStatus(made, "kubelet", p.run)
+	if err != nil {
+		return nil, false
 	}
+	return made.(*corev1.Pod), true
 }
 
 // run is what the status of a pod shows whose container has started.
@@ -314,6 +329,8 @@ func kindOf(w Object) string {
 		return "Deployment"
 	case *appsv1.StatefulSet:
 		return "StatefulSet"
+	case *batchv1.Job:
+		return "Job"
 	default:
 		return "DaemonSet"
 	}

@@ -130,6 +130,7 @@ func (s *Server) make(next Object) {
 	if _, ok := template(next); ok {
 		next.SetGeneration(1)
 	}
+	setDefaults(next)
 }
 
 // Update replaces an object. An object that names a version or a uid is refused where the one standing has another.
@@ -142,7 +143,7 @@ func (s *Server) Update(obj Object, manager string) (Object, error) {
 	if obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
 		return nil, apierrors.NewConflict(groupResource(resource), name.Name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s", obj.GetUID(), old.GetUID())) //nolint:staticcheck // the server's own words
 	}
-	if err := sameVersion(obj.GetResourceVersion(), old); err != nil {
+	if err := cmp.Or(sameVersion(obj.GetResourceVersion(), old), immutable(old, obj)); err != nil {
 		return nil, err
 	}
 	return s.replace(old, clone(obj), manager), nil
@@ -223,6 +224,10 @@ func raisesGeneration(old, next Object) bool {
 		return !equality.Semantic.DeepEqual(o.Spec, next.(*appsv1.StatefulSet).Spec)
 	case *appsv1.DaemonSet:
 		return !equality.Semantic.DeepEqual(o.Spec, next.(*appsv1.DaemonSet).Spec)
+	case *batchv1.Job:
+		return !equality.Semantic.DeepEqual(o.Spec, next.(*batchv1.Job).Spec)
+	case *batchv1.CronJob:
+		return !equality.Semantic.DeepEqual(o.Spec, next.(*batchv1.CronJob).Spec)
 	default:
 		return false
 	}
@@ -282,6 +287,10 @@ func template(obj Object) (*corev1.PodTemplateSpec, bool) {
 		return &o.Spec.Template, true
 	case *appsv1.DaemonSet:
 		return &o.Spec.Template, true
+	case *batchv1.Job:
+		return &o.Spec.Template, true
+	case *batchv1.CronJob:
+		return &o.Spec.JobTemplate.Spec.Template, true
 	default:
 		return nil, false
 	}

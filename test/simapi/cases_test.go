@@ -9,6 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,6 +30,12 @@ type server interface {
 	forgetManagers(ctx context.Context, resource, name, manager string) (simapi.Object, error)
 	get(ctx context.Context, resource, name string) (simapi.Object, error)
 	remove(ctx context.Context, resource, name string) error
+	delete(ctx context.Context, resource, name string, opts metav1.DeleteOptions) error
+	// settle waits until an object is so, and returns it, or the error that it is gone with.
+	settle(ctx context.Context, resource, name string, is func(simapi.Object) bool) (simapi.Object, error)
+	// pods are those of a Job that are not about to end, and finish has one of them succeed.
+	pods(ctx context.Context, job string) ([]*corev1.Pod, error)
+	finish(ctx context.Context, pod *corev1.Pod) error
 	// events returns the next n events of a resource after a version, or fewer with the error that ended it.
 	events(ctx context.Context, resource, version string, n int) ([]watch.Event, error)
 	// wait lets the clock of the server go on.
@@ -95,6 +102,9 @@ func cases() map[string]struct {
 		"a watch goes on after a version, in order":    {watchOrder, []string{"ADDED MODIFIED DELETED", "versions rise: true", "from the middle: MODIFIED DELETED", "a deletion has a version of its own: true"}},
 		"versions of all resources are of one order":   {oneOrder, []string{"rises across resources: true"}},
 		"an object that is made again has another uid": {madeAgain, []string{"other uid: true", "exists: 409 exists"}},
+	}
+	for name, c := range jobCases() {
+		all[name] = one(c)
 	}
 	for name, c := range managerCases() {
 		all[name] = one{func(ctx context.Context, s server, o *outcome) error { return managers(ctx, s, o, c.steps) }, c.want}
@@ -258,7 +268,7 @@ func generations(ctx context.Context, s server, o *outcome) error {
 func TestInMemory(t *testing.T) {
 	for name, c := range cases() {
 		t.Run(name, func(t *testing.T) {
-			check(t, c.want, c.run, inMemory{simapi.New(time.Now())})
+			check(t, c.want, c.run, newInMemory())
 		})
 	}
 }

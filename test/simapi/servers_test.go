@@ -57,7 +57,15 @@ func TestRealServer(t *testing.T) {
 }
 
 // inMemory is the API in memory.
-type inMemory struct{ *simapi.Server }
+type inMemory struct {
+	*simapi.Server
+	making *simapi.Pods
+}
+
+func newInMemory() inMemory {
+	s := simapi.New(time.Now())
+	return inMemory{s, simapi.NewPods(s, 0)}
+}
 
 func (s inMemory) create(_ context.Context, obj simapi.Object, manager string) (simapi.Object, error) {
 	return s.Create(obj, manager)
@@ -122,8 +130,11 @@ type realServer struct {
 }
 
 func (s realServer) rest(resource string) rest.Interface {
-	if strings.HasSuffix(resource, "sets") || resource == "deployments" {
+	switch {
+	case strings.HasSuffix(resource, "sets") || resource == "deployments":
 		return s.client.AppsV1().RESTClient()
+	case strings.HasSuffix(resource, "jobs"):
+		return s.client.BatchV1().RESTClient()
 	}
 	return s.client.CoreV1().RESTClient()
 }

@@ -1,0 +1,325 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// What the oracle knows of CronJobs.
+//
+// Words: a run is a Job that a CronJob owns. Those of the schedule begin when they are made, and ours when they are let go.
+//
+//  1. No change is lost. At rest, a pod of a run has started after each change, or with the content that there is again, unless the
+//     CronJob was suspended since, or a user has deleted a run.
+//  2. Nothing runs without a change. Each run of ours has a change that the controller had been shown, that no earlier one of ours
+//     was made for, and that is later than the latest run of the schedule that there was when it was decided on. Only across a gap,
+//     or where the two are no more than startLag apart, may that run be later.
+//  3. At rest no run is held, but while its CronJob is suspended or asks for nothing.
+
+const cronJobKind = "CronJob"
+
+// cronTruth is what is known of a CronJob.
+type cronTruth struct {
+	*workloadTruth
+	// scheduled are the versions in which runs of the schedule began, and at when.
+	scheduled []dated
+	// started is, by source, the version in which a pod last started, and had the content that it started with.
+	started map[simapi.Source]uint64
+	had     map[simapi.Source]string
+	// excepted is the version in which it was last suspended, or a run of it deleted.
+	excepted uint64
+}
+
+// ownRun is a run of ours: the look in which it was decided on, and what its CronJob covered, and had noted, when it was made.
+type ownRun struct {
+	look    *look
+	covered map[simapi.Source]uint64
+	noted   time.Time
+}
+
+// cronJobs are the CronJobs that there are in the beginning.
+func cronJobs() []workload {
+	names := reload.DefaultNames()
+	return []workload{
+		{"cronjobs", "report", []int{0, 2}, map[string]string{names.Auto: "true"}},
+		{"cronjobs", "backup", []int{0, 1, 3}, map[string]string{names.ConfigMap: "settings, routes", names.Secret: "cert"}},
+	}
+}
+
+func (u *users) cronJob() workload { return cronJobs()[u.h.rand.IntN(len(cronJobs()))] }
+
+// cronJobSteps are what users do who have CronJobs.
+func (u *users) cronJobSteps() []step {
+	return append(u.sourceSteps(), []step{
+		{"let a while go by", 12, func() bool { u.h.elapse(time.Duration(1+u.h.rand.IntN(40)) * time.Second); return true }},
+		{"suspend a CronJob or not", 10, func() bool { return u.suspendCronJob(u.cronJob()) }},
+		{"forbid it to run beside itself or not", 4, func() bool { return u.forbid(u.cronJob()) }},
+		{"end a run", 10, func() bool { return u.endRun() }},
+		{"delete a run", 4, func() bool { return u.deleteRun() }},
+		{"delete a CronJob", 2, func() bool { w := u.cronJob(); return u.h.server.Delete(w.resource, inShop(w.name)) == nil }},
+		{"create a CronJob again", 8, func() bool { return u.createCronJobAgain() }},
+		{"opt out or in", 4, func() bool { return u.opt(u.cronJob()) }},
+		{"label a CronJob", 4, func() bool { return u.labelJob(u.cronJob()) }},
+		{"take the ledger away", 3, func() bool { return u.wipe(u.cronJob()) }},
+	}...)
+}
+
+func (u *users) createCronJobAgain() bool {
+	for _, w := range cronJobs() {
+		if _, err := u.h.server.Get(w.resource, inShop(w.name)); err != nil {
+			return u.createCronJob(w)
+		}
+	}
+	return false
+}
+
+func (u *users) createCronJob(w workload) bool {
+	template := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": w.name}},
+		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{
+			{Name: "app", Image: "app:" + u.value()}, {Name: "side", Image: "side:1"},
+		}},
+	}
+	for _, i := range w.sources {
+		refer(&template, sources()[i], nil)
+	}
+	policy := []batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent}[u.h.rand.IntN(2)]
+	_, err := u.h.server.Create(&batchv1.CronJob{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: w.name, Annotations: maps.Clone(w.annotations)},
+		Spec: batchv1.CronJobSpec{
+			Schedule: "* * * * *", ConcurrencyPolicy: policy, JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template}},
+		},
+	}, u.manager())
+	return err == nil
+}
+
+func (u *users) suspendCronJob(w workload) bool {
+	return u.edit(w, func(obj simapi.Object) {
+		c := obj.(*batchv1.CronJob)
+		c.Spec.Suspend = new(!*c.Spec.Suspend)
+	})
+}
+
+func (u *users) forbid(w workload) bool {
+	return u.edit(w, func(obj simapi.Object) {
+		c := obj.(*batchv1.CronJob)
+		if c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent {
+			c.Spec.ConcurrencyPolicy = batchv1.AllowConcurrent
+			return
+		}
+		c.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent
+	})
+}
+
+// endRun has a pod of a run do what it was made for.
+func (u *users) endRun() bool {
+	for _, obj := range u.h.server.List("pods") {
+		if u.h.pods.Finish(obj.(*corev1.Pod)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (u *users) deleteRun() bool {
+	jobs := u.h.jobs()
+	if len(jobs) == 0 {
+		return false
+	}
+	job := jobs[u.h.rand.IntN(len(jobs))]
+	if c := u.h.oracle.crons[ownerOf(job)]; c != nil {
+		c.excepted = u.h.server.Version() + 1
+	}
+	return u.h.server.Delete("jobs", inShop(job.Name)) == nil
+}
+
+// ownerOf is the uid of what owns an object.
+func ownerOf(obj simapi.Object) types.UID {
+	if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
+		return owner.UID
+	}
+	return ""
+}
+
+// cronJob takes every write of a CronJob.
+func (o *oracle) cronJob(e simapi.Event) {
+	obj := e.Object.(*batchv1.CronJob)
+	o.h.say("%s: %s CronJob %s at %d, suspended %t, %s, %d active", e.Manager, e.Type, obj.Name, e.Version, *obj.Spec.Suspend, obj.Spec.ConcurrencyPolicy, len(obj.Status.Active))
+	if e.Type == watch.Deleted {
+		delete(o.crons, obj.UID)
+		return
+	}
+	c := o.crons[obj.UID]
+	if c == nil {
+		c = &cronTruth{workloadTruth: newTruth(obj, e.Version), started: map[simapi.Source]uint64{}, had: map[simapi.Source]string{}}
+		o.crons[obj.UID] = c
+	}
+	old, before := e.Old.(*batchv1.CronJob)
+	if *obj.Spec.Suspend || before && *old.Spec.Suspend {
+		c.excepted = e.Version
+	}
+	if e.Manager != reload.FieldManager && e.Manager != "kube-controller-manager" {
+		c.written = e.Version
+	}
+	switch {
+	case e.Manager == reload.FieldManager && changesLedger(e):
+		o.ours(c.workloadTruth, e, false)
+	case changesLedger(e):
+		c.tampered++
+		clear(c.adopted)
+		c.forget(sources()...)
+	}
+	o.cover(c.workloadTruth, obj, turn{e.Version, byWorkload}, e.Version)
+}
+
+// cronRun takes every write of a run.
+func (o *oracle) cronRun(e simapi.Event) {
+	job := e.Object.(*batchv1.Job)
+	o.h.say("%s: %s run %s at %d, suspended %t, held %t, ended %t", e.Manager, e.Type, job.Name, e.Version, *job.Spec.Suspend, isHeld(job), simapi.Over(job))
+	c := o.crons[ownerOf(job)]
+	if c == nil || e.Type == watch.Deleted {
+		return
+	}
+	_, own := job.Labels[reload.RunLabel]
+	old, before := e.Old.(*batchv1.Job)
+	switch {
+	case !before && own:
+		o.own[job.UID] = ownRun{o.h.landing.look, maps.Clone(c.covered), c.noted}
+	case !before:
+		c.scheduled = append(c.scheduled, dated{version: e.Version, date: o.h.server.Now()})
+	case own && *old.Spec.Suspend && !*job.Spec.Suspend:
+		o.judgeOwnRun(c, job, e.Version)
+	}
+}
+
+// judgeOwnRun holds when a run of ours begins.
+func (o *oracle) judgeOwnRun(c *cronTruth, job *batchv1.Job, version uint64) {
+	o.h.count("reloads")
+	run := o.own[job.UID]
+	l := run.look
+	if !o.mayRunNow(c, run) {
+		o.fail("run %s of %s begins at %d, decided on at %d, without a change since the latest run", job.Name, c.name, version, l.at)
+	}
+	for src := range run.covered {
+		c.carried[src] = max(c.carried[src], l.known[src])
+	}
+	c.reloads = append(c.reloads, version)
+}
+
+func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
+	var last dated
+	l := run.look
+	for _, begun := range c.scheduled {
+		if begun.version <= l.at {
+			last = begun
+		}
+	}
+	for src, ended := range c.ended {
+		if _, covered := run.covered[src]; !covered && ended.version > l.at {
+			return o.excused(sentBefore)
+		}
+	}
+	latest := map[simapi.Source]change{}
+	for src, since := range run.covered {
+		for _, ch := range o.sources[src].changes {
+			if ch.version <= l.known[src] {
+				latest[src] = ch
+			}
+		}
+		if ch := latest[src]; ch.version > c.carried[src] && ch.version > last.version && ch.version > since {
+			return true
+		}
+	}
+	for src, ch := range latest {
+		shown := o.sources[src].dateAt(l.known[src])
+		soon := ch.date.IsZero() || shown.Before(ch.date) || !last.date.After(shown.Add(startLag+clockSkew))
+		switch {
+		case ch.version == 0:
+		case c.forgotten[src] && o.lastGap >= c.carried[src]:
+			return o.excused(ledgerGone)
+		case ch.version <= c.carried[src]:
+		case ch.version <= run.covered[src] && o.lastGap >= c.first[src]:
+			return o.excused(changedInLapse)
+		case ch.version > run.covered[src] && !shown.After(run.noted):
+			return o.excused(showsNoTime) // and so it may be later than any run
+		case ch.version > run.covered[src] && soon:
+			return o.excused(beganSoon)
+		}
+	}
+	return false
+}
+
+// podOfRun notes with what a pod has started.
+func (o *oracle) podOfRun(pod *corev1.Pod, version uint64) {
+	content, started := o.h.pods.Content(pod)
+	job, err := o.h.server.Get("jobs", inShop(pod.OwnerReferences[0].Name))
+	if !started || err != nil {
+		return
+	}
+	if c := o.crons[ownerOf(job)]; c != nil && c.started != nil && !o.begun[pod.UID] {
+		o.begun[pod.UID] = true
+		for src, had := range content {
+			c.started[src], c.had[src] = version, had
+		}
+	}
+}
+
+// cronJobsAtRest judges what there is when everything has come to its end.
+func (o *oracle) cronJobsAtRest() {
+	for _, job := range o.h.jobs() {
+		if slices.ContainsFunc(o.h.jobs(), func(other *batchv1.Job) bool {
+			return other.UID != job.UID && ownerOf(other) == ownerOf(job) && !isHeld(other) && !simapi.Over(other)
+		}) {
+			continue // it waits for that one, which waits for a source
+		}
+		if owner, err := o.h.server.Get("cronjobs", inShop(job.OwnerReferences[0].Name)); err == nil && isHeld(job) && !*owner.(*batchv1.CronJob).Spec.Suspend && len(o.crons[owner.GetUID()].covered) > 0 {
+			o.fail("at rest, run %s is held, and nobody was told of it", job.Name)
+		}
+	}
+	for _, obj := range o.h.server.List("cronjobs") {
+		c := o.crons[obj.GetUID()]
+		waits := false
+		for src, needed := range simapi.Needs(obj) {
+			waits = waits || needed && !o.sources[src].exists
+		}
+		if waits {
+			o.excused(podWaits)
+			continue
+		}
+		for src := range c.covered {
+			o.judgeCronJob(c, src)
+			if s := o.sources[src]; c.adopted[src] == 0 && s.exists && c.tampered < 2 {
+				c.adopted[src] = o.h.server.Version() + 1
+			}
+		}
+	}
+	o.since, o.steps, o.keyless = o.h.server.Version(), 0, false
+}
+
+func (o *oracle) judgeCronJob(c *cronTruth, src simapi.Source) {
+	s := o.sources[src]
+	if len(s.changes) == 0 || !s.exists {
+		return
+	}
+	last := s.changes[len(s.changes)-1]
+	away, back := s.away()
+	switch {
+	case away > 0 && away < c.started[src] && c.started[src] < back:
+		o.excused(backMeanwhile)
+	case c.started[src] > last.version, c.excepted > last.version, c.had[src] == s.content:
+	case c.started[src] == 0 && last.version <= c.created:
+	case o.undetectable(c.workloadTruth, src, c.uid), o.askedLater(c.workloadTruth, src):
+	default:
+		o.fail("at rest, no run of %s has begun since the change of %s at %d, but at %d", c.name, src, last.version, c.started[src])
+	}
+}

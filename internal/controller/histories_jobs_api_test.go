@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// jobLister lists Jobs as they are.
+type jobLister struct {
+	h      *history
+	fields string
+}
+
+// List implements intake.Opener.
+func (o opener) List(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	h := o.jobs.h
+	h.delay()
+	if h.fault(refused, 40) {
+		return nil, apierrors.NewInternalError(errors.New("the proxy refuses it"))
+	}
+	name, byName := strings.CutPrefix(o.jobs.fields, "metadata.name=")
+	list := &batchv1.JobList{}
+	for _, job := range h.jobs() {
+		if !byName || job.Name == name {
+			list.Items = append(list.Items, *job.DeepCopy())
+		}
+	}
+	h.delay()
+	return list, nil
+}
+
+// Get implements API.
+func (p proxy) Get(_ context.Context, kind kinds.Kind, key reload.WorkloadKey) (runtime.Object, error) {
+	p.h.delay()
+	if p.h.fault(refused, 40) {
+		return nil, apierrors.NewInternalError(errors.New("the proxy refuses it"))
+	}
+	return p.h.server.Get(kind.Resource.Resource, inShop(key.Name))
+}
+
+// Create implements API.
+func (p proxy) Create(_ context.Context, kind kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
+	made := obj.DeepCopyObject().(simapi.Object)
+	return p.h.send(&write{verb: "creation", resource: kind.Resource.Resource, name: inShop(made.GetName()), do: func() (runtime.Object, error) {
+		return p.h.server.Create(made, reload.FieldManager)
+	}})
+}
+
+// Delete implements API.
+func (p proxy) Delete(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, opts metav1.DeleteOptions) error {
+	resource, name := kind.Resource.Resource, inShop(key.Name)
+	_, err := p.h.send(&write{verb: "deletion", resource: resource, name: name, do: func() (runtime.Object, error) {
+		return nil, p.h.server.Remove(resource, name, opts)
+	}})
+	return err
+}
+
+// jobs are all Jobs there are.
+func (h *history) jobs() []*batchv1.Job {
+	list := h.server.List("jobs")
+	jobs := make([]*batchv1.Job, len(list))
+	for i, obj := range list {
+		jobs[i] = obj.(*batchv1.Job)
+	}
+	return jobs
+}
+
+// StaysHeld implements Report.
+func (r historyReport) StaysHeld(w *reload.Workload) { r.h.toldOf(w) }
+
+// NotSigned implements Report.
+func (r historyReport) NotSigned(w *reload.Workload, _ kinds.Claim) { r.h.toldOf(w) }
+
+// CameLate implements Report.
+func (r historyReport) CameLate(w *reload.Workload, _ reload.WorkloadKey) { r.h.toldOf(w) }
+
+// toldOf notes that somebody was told of a Job with which only its user can go on.
+func (h *history) toldOf(w *reload.Workload) {
+	h.say("it is told that only its user can go on with %s", w.Key)
+	h.oracle.odd[w.UID] = true
+}

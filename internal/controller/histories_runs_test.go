@@ -1,0 +1,174 @@
+package controller
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+)
+
+// TestJobHistories draws histories of Jobs, as TestHistories draws those of workloads whose pods are there all the time. A seed is
+// another history here than there.
+func TestJobHistories(t *testing.T) {
+	testKind(t, "TestJobHistories", kinds.Jobs().Name, jobBounds(), nil)
+}
+
+// TestCronJobHistories draws those of CronJobs.
+func TestCronJobHistories(t *testing.T) {
+	testKind(t, "TestCronJobHistories", cronJobKind, cronJobBounds(), openCronJobHistories())
+}
+
+// cronJobBounds are how often each excuse may be used in a thousand histories of CronJobs.
+func cronJobBounds() map[excuse]float64 {
+	return map[excuse]float64{
+		leftToUsers:       97,
+		backMeanwhile:     184,
+		askedLater:        2,
+		beganSoon:         320,
+		ledgerGone:        1,
+		changedInLapse:    6,
+		sentBefore:        2,
+		showsNoTime:       37,
+		podWaits:          1600,
+		beforeInstalled:   48,
+		beforeCover:       48,
+		backBeforeSeen:    10,
+		deletedUnseen:     4,
+		overwrittenUnseen: 11,
+		keyLostUnseen:     6,
+		notAdopted:        16,
+		shownBefore:       1,
+		notProven:         33,
+	}
+}
+
+// jobBounds are how often each excuse may be used in a thousand histories of Jobs: what was measured, and half as much again.
+func jobBounds() map[excuse]float64 {
+	return map[excuse]float64{
+		leftToUsers:       64,
+		deletedByBoth:     92,
+		madeSince:         1,
+		askedLater:        2,
+		statusBehind:      69,
+		changedInLapse:    6,
+		showsNoTime:       1,
+		podsOlder:         44,
+		podWaits:          1088,
+		beforeInstalled:   1788,
+		beforeCover:       90,
+		backBeforeSeen:    28,
+		deletedUnseen:     6,
+		overwrittenUnseen: 17,
+		keyLostUnseen:     13,
+		notAdopted:        18,
+		notProven:         56,
+	}
+}
+
+// runsTruth is what the oracle knows of what runs and ends.
+type runsTruth struct {
+	// jobs are by name, and runs by the uid of the Job: see histories_jobs_truth_test.go.
+	jobs map[string]*jobTruth
+	runs map[types.UID]*runTruth
+	// crons, their own runs, and the pods of runs that have started are by uid: see histories_cronjobs_test.go.
+	crons map[types.UID]*cronTruth
+	own   map[types.UID]ownRun
+	begun map[types.UID]bool
+	// odd are the Jobs that users were told of.
+	odd map[types.UID]bool
+}
+
+func newRunsTruth() runsTruth {
+	return runsTruth{
+		jobs: map[string]*jobTruth{}, runs: map[types.UID]*runTruth{},
+		crons: map[types.UID]*cronTruth{}, own: map[types.UID]ownRun{}, begun: map[types.UID]bool{}, odd: map[types.UID]bool{},
+	}
+}
+
+// ofKind returns what makes the histories of a kind.
+func ofKind(kind string) func(seed uint64, steps int) *history {
+	return func(seed uint64, steps int) *history {
+		r := rand.New(rand.NewPCG(seed, 5))
+		return newHistoryOf(draws{kind: kind, forgotten: r.IntN(6) == 0, skewed: r.IntN(5) == 0}, seed, steps)
+	}
+}
+
+// watched are the kinds that the controllers watch. The simulated server has no custom ones.
+func (h *history) watched() []kinds.Kind {
+	return slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool {
+		runs := k.Name == "CronJob" || k.Name == "Job"
+		return k.Custom || h.kind == "" && runs || h.kind != "" && k.Name != h.kind
+	})
+}
+
+// stepRuns does the next thing there is to do for a Job or a CronJob that is drawn.
+func (h *history) stepRuns() bool {
+	if jobs := h.jobs(); len(jobs) > 0 && h.pods.StepJob(jobs[h.rand.IntN(len(jobs))]) {
+		return true
+	}
+	crons := h.server.List("cronjobs")
+	return len(crons) > 0 && h.pods.StepCronJob(crons[h.rand.IntN(len(crons))].(*batchv1.CronJob))
+}
+
+// stepCronJobs does one thing for a CronJob, or ends one of its runs, and returns false when nothing is left to do.
+func (h *history) stepCronJobs() bool {
+	for _, obj := range h.server.List("cronjobs") {
+		if h.pods.StepCronJob(obj.(*batchv1.CronJob)) {
+			return true
+		}
+	}
+	return h.kind == cronJobKind && h.users.endRun()
+}
+
+func testKind(t *testing.T, name, kind string, bounds map[excuse]float64, open map[uint64]string) {
+	t.Helper()
+	draw := ofKind(kind)
+	if seed, ok := numberOf(t, "REROLL_SEED"); ok {
+		replay(t, draw(seed, allSteps))
+		return
+	}
+	count := uint64(full * 3 / 8)
+	if n, ok := numberOf(t, "REROLL_HISTORIES"); ok {
+		count = n
+	}
+	base, ok := numberOf(t, "REROLL_BASE")
+	if !ok {
+		base = rand.Uint64N(1 << 40)
+	}
+	counts, failed := runHistories(base, count, draw)
+	fmt.Print(table(base, count, counts))
+	failed = withoutOpen(t, open, base, count, failed)
+	for i, f := range failed {
+		if i >= mostShown {
+			t.Errorf("history %d fails: %v", f.seed, f.err)
+			continue
+		}
+		t.Errorf("%s\nREROLL_SEED=%d go test ./internal/controller -run '%s$' replays it in full.", explain(f, draw), f.seed, name)
+	}
+	if t.Failed() {
+		t.Errorf("REROLL_BASE=%d REROLL_HISTORIES=%d go test ./internal/controller -run '%s$' draws all of these again.", base, count, name)
+		return
+	}
+	for _, e := range excuses() {
+		used, most := counts["excuse: "+string(e)], 0
+		if perThousand, ok := bounds[e]; ok {
+			most = mostOf(perThousand, count)
+		}
+		if used > most {
+			t.Errorf("the oracle excused %d things by %q, must be %d at most in %d histories", used, e, most, count)
+		}
+	}
+	if count < enoughToProve*3/8 {
+		return
+	}
+	for _, name := range append(faultNames(), killNames()...) {
+		if least := 100; counts[name] < least && name != killedResumed && name != podsRefused && name != killedAskingPods {
+			t.Errorf("%q came %d times, must come %d times at least to prove anything", name, counts[name], least)
+		}
+	}
+}

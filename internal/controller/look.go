@@ -129,17 +129,6 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	return d, nil
 }
 
-// errOtherVersion means that a test in a patch failed, or that the result was refused: the answer is the same for both.
-const errOtherVersion = sentinel("it may be another version by now")
-
-// errLater means that the workload was put back into the queue.
-const errLater = sentinel("it was put back into the queue")
-
-type sentinel string
-
-// Error returns the message.
-func (e sentinel) Error() string { return string(e) }
-
 // leadAgain is how soon is looked again at a workload that may not be written now, because the lease could not be renewed.
 const leadAgain = time.Second
 

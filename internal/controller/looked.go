@@ -74,3 +74,15 @@ func (c *Controller) lookOf(d reload.Decision, err error, result Result) Look {
 	}
 	return l
 }
+
+const (
+	// errOtherVersion means that a test in a patch failed, or that the result was refused: the answer is the same for both.
+	errOtherVersion = sentinel("it may be another version by now")
+	// errLater means that the workload was put back into the queue.
+	errLater = sentinel("it was put back into the queue")
+)
+
+type sentinel string
+
+// Error returns the message.
+func (e sentinel) Error() string { return string(e) }

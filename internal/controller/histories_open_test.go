@@ -15,11 +15,15 @@ func openHistories() map[uint64]string {
 	return map[uint64]string{}
 }
 
+// openJobHistories are those of TestJobHistories.
+func openJobHistories() map[uint64]string {
+	return map[uint64]string{3552: "a Job is made again without a change since it began"}
+}
+
 // openCronJobHistories are those of TestCronJobHistories.
 func openCronJobHistories() map[uint64]string {
 	return map[uint64]string{
 		683:  "a run of ours without a change since the latest run",
-		819:  "no run has begun since a change",
 		1011: "a run of ours without a change since the latest run",
 		1662: "a run of ours without a change since the latest run",
 		1700: "a run of ours without a change since the latest run",

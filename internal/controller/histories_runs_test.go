@@ -15,7 +15,7 @@ import (
 // TestJobHistories draws histories of Jobs, as TestHistories draws those of workloads whose pods are there all the time. A seed is
 // another history here than there.
 func TestJobHistories(t *testing.T) {
-	testKind(t, "TestJobHistories", kinds.Jobs().Name, jobBounds(), nil)
+	testKind(t, "TestJobHistories", kinds.Jobs().Name, jobBounds(), openJobHistories())
 }
 
 // TestCronJobHistories draws those of CronJobs.

@@ -44,6 +44,7 @@ func cronJobBounds() map[excuse]float64 {
 		notAdopted:        16,
 		shownBefore:       1,
 		notProven:         33,
+		deletedUnasked:    3,
 	}
 }
 
@@ -67,6 +68,8 @@ func jobBounds() map[excuse]float64 {
 		keyLostUnseen:     13,
 		notAdopted:        18,
 		notProven:         56,
+		shownBefore:       4,
+		deletedUnasked:    1,
 	}
 }
 

@@ -116,7 +116,7 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		facts.Pods = &pods
 		d = reload.Decide(*facts)
 	}
-	d, err := c.afterScheduled(ctx, facts, d)
+	d, err := c.withBegin(ctx, facts, d)
 	if err != nil {
 		return d, err
 	}

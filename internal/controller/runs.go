@@ -133,21 +133,17 @@ func (c *Controller) runsBeside(ctx context.Context, w *reload.Workload) error {
 	return nil
 }
 
-// afterScheduled decides on a reload again when it is known when the latest run of the schedule began. If another Job has kept that
-// waiting, the status of the workload has the time for which it was due, which may be earlier than a change that it has read.
-func (c *Controller) afterScheduled(ctx context.Context, facts *reload.Facts, d reload.Decision) (reload.Decision, error) {
-	w := &facts.Workload
-	if d.Action != reload.Reload || w.Runs == nil || !w.Runs.Alone {
+// withBegin decides again, where that matters, when it is known when the latest run of the schedule began.
+func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reload.Decision) (reload.Decision, error) {
+	if !facts.NeedsBegin(d) {
 		return d, nil
 	}
+	w := &facts.Workload
 	jobs, err := c.jobsOf(ctx, w)
 	if err != nil {
 		return d, err
 	}
-	for _, job := range jobs {
-		if _, own := kinds.ReadRun(job); own {
-			continue // whose release is known
-		}
+	for _, job := range jobs { // also one of ours that nobody can verify, because the key that signed it is lost
 		if begun, ok := kinds.Begun(job); ok && begun.After(w.Runs.Last) {
 			w.Runs.Last = begun
 		}

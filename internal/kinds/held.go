@@ -116,16 +116,21 @@ func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 		return OwnRun{}, false
 	}
 	_, held := job.Annotations[heldAnnotation]
-	var since uint64
-	if job.Status.StartTime == nil && !Ended(job) {
-		since, _ = strconv.ParseUint(job.ResourceVersion, 10, 64) // one that is no number proves nothing
-	}
 	return OwnRun{
 		Of:    reload.WorkloadKey{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
-		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: letGoAt(job), Since: since, Counter: counter,
+		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: letGoAt(job), Since: unbegunIn(job), Counter: counter,
 		LedgerText: job.Annotations[reload.LedgerAnnotation], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job),
 		keeps: held && staysSuspended(job), waits: !held && unbegun(job), signature: job.Annotations[signedAnnotation],
 	}, true
+}
+
+// unbegunIn returns the version of a Job if Kubernetes has not begun it by then, else 0: its pods read what was written before.
+func unbegunIn(job *batchv1.Job) uint64 {
+	if job.Status.StartTime != nil || hasBegun(job) {
+		return 0
+	}
+	version, _ := strconv.ParseUint(job.ResourceVersion, 10, 64) // one that is no number proves nothing
+	return version
 }
 
 // letGoAt is when a run of ours was resumed, by the status. Until Kubernetes has noted it there, it is when we have written last,

@@ -30,8 +30,7 @@ type Runs struct {
 	// Last is when the latest run began. Of what has never run it is when the
 	// workload was made.
 	Last time.Time
-	// Since is a version of the API server after which a run of ours began, 0 if none is known. What was written before it, that
-	// run has read.
+	// Since is a version of the API server after which a run began, 0 if none is known. What was written before it, that run has read.
 	Since uint64
 	// Own are the runs that we have made.
 	Own []OwnRun
@@ -117,7 +116,11 @@ func (r *Runs) pods() *Pods {
 func (f *Facts) rollouts() WorkloadSeen {
 	seen := f.Seen
 	r := f.Workload.Runs
-	if r == nil || r.Once {
+	switch {
+	case r == nil || r.Once && (f.TellsOnly || r.Since <= seen.Template):
+		return seen
+	case r.Once:
+		seen.Template, seen.Returned = r.Since, false // it was suspended, or had only been made
 		return seen
 	}
 	seen.Template, seen.Since, seen.Returned = r.Since, 0, false
@@ -142,6 +145,17 @@ func (f *Facts) runs(changes []Concern, base base, next Ledger) Decision {
 		next.Marks, next.Run = Digest{}, ""
 		return Decision{Action: Reload, Why: changedSentence(changes), Changes: changes, Ledger: next, Restores: base.restore}
 	}
+}
+
+// NeedsBegin reports whether a decision depends on when the latest run of the schedule began. The status has the time for which that
+// run was due: Kubernetes may have made it later, because it had to wait for another one or because its controller did. Such a run
+// has read a change that seems to be later, and may have read data that were away only for a while.
+func (f *Facts) NeedsBegin(d Decision) bool {
+	r := f.Workload.Runs
+	if r == nil || r.Once {
+		return false
+	}
+	return d.Action == Reload || d.Action == AwaitRun || slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.wasAway() })
 }
 
 // unnoted is the latest run that was made, if the ledger does not tell of it:

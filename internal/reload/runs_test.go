@@ -189,19 +189,26 @@ func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
 	known := Ledger{UID: "u", Counter: 3, Entries: map[LocalKey]Digest{source.Key.Local(): {1}}, DataTime: at.Unix()}
+	seen := WorkloadSeen{Template: 12, Since: 2, Compared: true, Returned: true}
 	for about, tc := range map[string]struct {
+		once  bool
 		since uint64
+		seen  WorkloadSeen
 		want  Action
 	}{
-		"it began after it":        {9, Record},
-		"it may have begun before": {7, Reload},
-		"nobody saw when it began": {0, Reload},
+		"it began after it":                          {false, 9, seen, Record},
+		"it may have begun before":                   {false, 7, seen, Reload},
+		"nobody saw when it began":                   {false, 0, seen, Reload},
+		"the Job itself began after it, unseen":      {true, 9, WorkloadSeen{Since: 2}, Record},
+		"the Job itself may have begun before":       {true, 7, WorkloadSeen{Since: 2}, Reload},
+		"the Job itself was seen to begin after it":  {true, 0, WorkloadSeen{Template: 9, Since: 2}, Record},
+		"the Job itself was seen to begin before it": {true, 0, WorkloadSeen{Template: 7, Since: 2}, Reload},
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := Decide(Facts{
 				Workload: Workload{UID: "u", LedgerText: known.String(), AtRest: true, References: []Reference{{Key: source.Key.Local()}},
-					Runs: &Runs{Last: source.DataTime.Add(time.Second), Since: tc.since}},
-				Seen:     WorkloadSeen{Template: 12, Since: 2, Compared: true, Returned: true},
+					Runs: &Runs{Once: tc.once, Last: source.DataTime.Add(time.Second), Since: tc.since}},
+				Seen:     tc.seen,
 				Concerns: []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
 			})
 			if d.Action != tc.want {
@@ -239,6 +246,29 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 		f.Pods.Add(StartedPod{Name: "load-1", Created: tc.created, Started: tc.created})
 		if d := Decide(f); d.Action != tc.want {
 			t.Errorf("%s: %s (%s), want %s", about, d.Action, d.Why, tc.want)
+		}
+	}
+}
+
+func TestWhenItMattersWhenTheScheduleHasRun(t *testing.T) {
+	away := []Concern{{Left: Left{Version: 8}}}
+	for about, tc := range map[string]struct {
+		runs     *Runs
+		concerns []Concern
+		action   Action
+		want     bool
+	}{
+		"a run is to be made":                      {&Runs{}, nil, Reload, true},
+		"a run is to be made after another one":    {&Runs{}, nil, AwaitRun, true},
+		"nothing is to be done":                    {&Runs{}, nil, Nothing, false},
+		"nothing, and data were away for a while":  {&Runs{}, away, Nothing, true},
+		"a ledger, and data were away for a while": {&Runs{}, away, Record, true},
+		"a Job is to be made again":                {&Runs{Once: true}, away, Reload, false},
+		"a workload is to be rolled":               {nil, away, Reload, false},
+	} {
+		f := Facts{Workload: Workload{Runs: tc.runs}, Concerns: tc.concerns}
+		if f.NeedsBegin(Decision{Action: tc.action}) != tc.want {
+			t.Errorf("%s: want %t", about, tc.want)
 		}
 	}
 }

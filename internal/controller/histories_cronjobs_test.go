@@ -19,8 +19,8 @@ import (
 //
 // Words: a run is a Job that a CronJob owns. Those of the schedule begin when they are made, and ours when they are let go.
 //
-//  1. No change is lost. At rest, a pod of a run has started after each change, or with the content that there is again, unless the
-//     CronJob was suspended since, or a user has deleted a run.
+//  1. No change is lost. At rest, a pod of a run has started after each change, or with the content that there is again. Excepted is a
+//     content that there was, since the last pod started, when nothing was owed: see histories_spared_test.go.
 //  2. Nothing runs without a change. Each run of ours has a change that the controller had been shown, that no earlier one of ours
 //     was made for, and that is later than the latest run of the schedule that there was when it was decided on. Only across a gap,
 //     or where the two are no more than startLag apart, may that run be later.
@@ -33,11 +33,11 @@ type cronTruth struct {
 	*workloadTruth
 	// scheduled are the versions in which runs of the schedule began, and at when.
 	scheduled []dated
-	// started is, by source, the version in which a pod last started, and had the content that it started with.
-	started map[simapi.Source]uint64
-	had     map[simapi.Source]string
-	// excepted is the version in which it was last suspended, or a run of it deleted.
-	excepted uint64
+	// started is, by source, the version in which a pod last started, had the content that it started with, and begun the version in
+	// which the run of that pod began.
+	started, begun map[simapi.Source]uint64
+	had            map[simapi.Source]string
+	spared         []span
 }
 
 // ownRun is a run of ours: the look in which it was decided on, and what its CronJob covered, and had noted, when it was made.
@@ -138,7 +138,7 @@ func (u *users) deleteRun() bool {
 	}
 	job := jobs[u.h.rand.IntN(len(jobs))]
 	if c := u.h.oracle.crons[ownerOf(job)]; c != nil {
-		c.excepted = u.h.server.Version() + 1
+		c.spare(u.h.server.Version()+1, u.h.server.Version()+1)
 	}
 	return u.h.server.Delete("jobs", inShop(job.Name)) == nil
 }
@@ -161,13 +161,11 @@ func (o *oracle) cronJob(e simapi.Event) {
 	}
 	c := o.crons[obj.UID]
 	if c == nil {
-		c = &cronTruth{workloadTruth: newTruth(obj, e.Version), started: map[simapi.Source]uint64{}, had: map[simapi.Source]string{}}
+		c = newCronTruth(obj, e.Version)
 		o.crons[obj.UID] = c
 	}
 	old, before := e.Old.(*batchv1.CronJob)
-	if *obj.Spec.Suspend || before && *old.Spec.Suspend {
-		c.excepted = e.Version
-	}
+	c.suspended(before && *old.Spec.Suspend, *obj.Spec.Suspend, e.Version)
 	if e.Manager != reload.FieldManager && e.Manager != "kube-controller-manager" {
 		c.written = e.Version
 	}
@@ -197,7 +195,9 @@ func (o *oracle) cronRun(e simapi.Event) {
 		o.own[job.UID] = ownRun{o.h.landing.look, maps.Clone(c.covered), c.noted}
 	case !before:
 		c.scheduled = append(c.scheduled, dated{version: e.Version, date: o.h.server.Now()})
+		o.began[job.UID] = e.Version
 	case own && *old.Spec.Suspend && !*job.Spec.Suspend:
+		o.began[job.UID] = e.Version
 		o.judgeOwnRun(c, job, e.Version)
 	}
 }
@@ -266,10 +266,10 @@ func (o *oracle) podOfRun(pod *corev1.Pod, version uint64) {
 	if !started || err != nil {
 		return
 	}
-	if c := o.crons[ownerOf(job)]; c != nil && c.started != nil && !o.begun[pod.UID] {
-		o.begun[pod.UID] = true
+	if c := o.crons[ownerOf(job)]; c != nil && !o.podsBegun[pod.UID] {
+		o.podsBegun[pod.UID] = true
 		for src, had := range content {
-			c.started[src], c.had[src] = version, had
+			c.started[src], c.had[src], c.begun[src] = version, had, o.began[job.GetUID()]
 		}
 	}
 }
@@ -314,10 +314,9 @@ func (o *oracle) judgeCronJob(c *cronTruth, src simapi.Source) {
 	last := s.changes[len(s.changes)-1]
 	away, back := s.away()
 	switch {
-	case away > 0 && away < c.started[src] && c.started[src] < back:
+	case c.started[src] > last.version, c.had[src] == s.content, c.owesNothing(s, c.started[src]):
+	case away > 0 && c.begun[src] < away && away < c.started[src] && c.started[src] < back:
 		o.excused(backMeanwhile)
-	case c.started[src] > last.version, c.excepted > last.version, c.had[src] == s.content:
-	case c.started[src] == 0 && last.version <= c.created:
 	case o.undetectable(c.workloadTruth, src, c.uid), o.askedLater(c.workloadTruth, src):
 	default:
 		o.fail("at rest, no run of %s has begun since the change of %s at %d, but at %d", c.name, src, last.version, c.started[src])

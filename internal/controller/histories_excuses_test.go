@@ -107,8 +107,8 @@ const (
 	askedLater excuse = "seems to ask since later"
 	// beganSoon: a run of the schedule has begun so soon after the change that its pods may have what there was before.
 	beganSoon excuse = "a run began soon after"
-	// backMeanwhile: a pod of a run has started while the content was away for a moment. When a run began is all that a CronJob tells,
-	// and the next one reads what there is.
+	// backMeanwhile: the content was away for a moment after a run had begun, and a pod of it has started then. A CronJob and its Jobs
+	// tell when a run began. When its pods have started only they tell, which may be gone by then, and the next run reads what there is.
 	backMeanwhile excuse = "started while it was away"
 	// statusBehind: the Job was resumed when its status still counted pods that were gone. One of those could have stayed.
 	statusBehind excuse = "status behind the pods"

@@ -153,7 +153,7 @@ func (u *users) cleanUp() bool {
 		}
 		u.h.oracle.excused(leftToUsers)
 		if c := u.h.oracle.crons[ownerOf(job)]; c != nil {
-			c.excepted = u.h.server.Version() + 1
+			c.spare(u.h.server.Version()+1, u.h.server.Version()+1)
 		}
 		name := job.Name
 		if of := copyOf(job); of != "" {

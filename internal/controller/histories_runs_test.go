@@ -78,10 +78,11 @@ type runsTruth struct {
 	// jobs are by name, and runs by the uid of the Job: see histories_jobs_truth_test.go.
 	jobs map[string]*jobTruth
 	runs map[types.UID]*runTruth
-	// crons, their own runs, and the pods of runs that have started are by uid: see histories_cronjobs_test.go.
-	crons map[types.UID]*cronTruth
-	own   map[types.UID]ownRun
-	begun map[types.UID]bool
+	// crons, their own runs, when runs began, and the pods of runs that have started are by uid: see histories_cronjobs_test.go.
+	crons     map[types.UID]*cronTruth
+	own       map[types.UID]ownRun
+	began     map[types.UID]uint64
+	podsBegun map[types.UID]bool
 	// odd are the Jobs that users were told of.
 	odd map[types.UID]bool
 }
@@ -89,7 +90,7 @@ type runsTruth struct {
 func newRunsTruth() runsTruth {
 	return runsTruth{
 		jobs: map[string]*jobTruth{}, runs: map[types.UID]*runTruth{},
-		crons: map[types.UID]*cronTruth{}, own: map[types.UID]ownRun{}, begun: map[types.UID]bool{}, odd: map[types.UID]bool{},
+		crons: map[types.UID]*cronTruth{}, own: map[types.UID]ownRun{}, began: map[types.UID]uint64{}, podsBegun: map[types.UID]bool{}, odd: map[types.UID]bool{},
 	}
 }
 

@@ -81,6 +81,8 @@ type classMember struct {
 	ClassReport
 	// at is which turn of each object the pod has.
 	at map[string]int
+	// without are the objects that the class had for a while when the pod started without them.
+	without map[string]bool
 	// started tells that it has all of them since it started.
 	started bool
 }
@@ -198,8 +200,9 @@ func (c *Class) put(r ClassReport, seen bool) []Source {
 
 // start takes in the first report of a pod.
 func (c *Class) start(r ClassReport, started bool) (turned []string) {
-	m := &classMember{ClassReport: r, at: map[string]int{}, started: started}
+	m := &classMember{ClassReport: r, at: map[string]int{}, without: map[string]bool{}, started: started}
 	c.reports[r.Name] = m
+	turned = c.startWithout(m)
 	for _, id := range slices.Sorted(maps.Keys(r.Objects)) {
 		version, last := r.Objects[id], len(c.objects[id])-1
 		at := c.latest(id, version)
@@ -219,6 +222,26 @@ func (c *Class) start(r ClassReport, started bool) (turned []string) {
 	return turned
 }
 
+// startWithout takes in which objects of the class the first report of a pod does not
+// name. The class has lost them if that was written again, and later. A pod that has
+// started soon after an object was added may be given it yet.
+func (c *Class) startWithout(m *classMember) (turned []string) {
+	for _, id := range slices.Sorted(maps.Keys(c.objects)) {
+		turns := c.objects[id]
+		_, named := m.Objects[id]
+		last := turns[len(turns)-1]
+		switch {
+		case named || last.version == "":
+		case m.started:
+			m.without[id] = m.Created.After(turns[0].written.Add(startLag))
+		case m.Written.After(last.written):
+			m.at[id] = c.turn(id, turn{"", m.Written, true})
+			turned = append(turned, id)
+		}
+	}
+	return turned
+}
+
 // rewrite takes in what a pod reports that has reported before.
 func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
 	had := m.Objects
@@ -232,7 +255,11 @@ func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
 		}
 		m.started = false
 		at, reported := m.at[id]
-		if !reported {
+		switch {
+		case m.without[id]:
+			at = len(c.objects[id]) - 1 // it counted as one that never has it
+			delete(m.without, id)
+		case !reported:
 			at = -1
 		}
 		next, last := c.next(id, version, at), len(c.objects[id])-1
@@ -285,6 +312,11 @@ func (c *Class) latest(id, version string) int {
 // turn begins a version, and returns which turn that is.
 func (c *Class) turn(id string, t turn) int {
 	c.objects[id] = append(c.objects[id], t)
+	if t.version == "" {
+		for _, m := range c.reports {
+			delete(m.without, id) // who has none may be given the next
+		}
+	}
 	if len(c.objects[id]) > mostTurns {
 		c.objects[id] = slices.Delete(c.objects[id], 0, 1)
 		for _, m := range c.reports {

@@ -54,10 +54,13 @@ func (c *Class) Source() (Source, bool) {
 
 // isPresent tells that pods have not been given anything that this one has not.
 func (c *Class) isPresent(m *classMember) bool {
-	for id, at := range m.at {
-		turns := c.objects[id]
-		if turns[len(turns)-1].version == m.Objects[id] {
+	for id, turns := range c.objects {
+		if turns[len(turns)-1].version == m.Objects[id] || m.without[id] {
 			continue
+		}
+		at, known := m.at[id]
+		if !known {
+			at = -1 // the class has it since the pod started
 		}
 		if slices.ContainsFunc(turns[at+1:], func(t turn) bool { return t.rotated }) {
 			return false

@@ -119,6 +119,20 @@ func TestWhatAClassComesToBe(t *testing.T) {
 		"an object is added and taken away": {func(d *driver) []reload.ClassReport {
 			return []reload.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.rotate("a", "1", "x"), d.rotate("b", "1", "x"), d.rotate("a", "1"), d.rotate("b", "1")}
 		}, []string{content("1"), content("1", "x"), content("1")}, nil},
+		"an object is added, and a pod is not given it yet": {func(d *driver) []reload.ClassReport {
+			return []reload.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.rotate("a", "1", "x")}
+		}, []string{content("1"), content("1", "x")}, map[string]bool{"a": false, "b": false}},
+		"a pod starts with an object that is added, and one that runs is given it": {func(d *driver) []reload.ClassReport {
+			return []reload.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.mount("c", "1", "x"), d.rotate("a", "1", "x")}
+		}, []string{content("1"), content("1", "x"), content("1"), content("1", "x")}, map[string]bool{"a": false, "b": false, "c": true}},
+		"a pod starts without an object, and is given it": {func(d *driver) []reload.ClassReport {
+			return []reload.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1"), d.rotate("b", "1", "x")}
+		}, []string{content("1", "x"), content("1"), content("1", "x")}, map[string]bool{"a": true, "b": false}},
+		"an object is taken away, a pod starts, and it is added again": {func(d *driver) []reload.ClassReport {
+			return []reload.ClassReport{
+				d.mount("a", "1", "x"), d.mount("b", "1"), d.rotate("a", "1"), d.rotate("a", "1", "y"),
+			}
+		}, []string{content("1", "x"), content("1"), content("1", "y")}, map[string]bool{"a": false, "b": false}},
 		"pods mount other objects of one class": {func(d *driver) []reload.ClassReport {
 			return []reload.ClassReport{d.mount("a", "1"), d.mount("b", "", "x"), d.rotate("a", "2"), d.mount("c", "2"), d.mount("d", "", "x")}
 		}, []string{content("1"), content("1", "x"), content("2", "x")}, map[string]bool{"a": false, "b": true, "c": true, "d": true}},
@@ -180,6 +194,22 @@ func TestTheObjectOfAClassIsKnownBeforeAnyPodReports(t *testing.T) {
 	class.Undefine()
 	if got := class.Definition(); got.UID != "" || got.ResourceVersion != "" || len(got.Problems) != 0 {
 		t.Errorf("after it is gone it is %+v", got)
+	}
+}
+
+// What a class has lost while nobody watched, a pod shows that was given less. One that is left from before does not bring it back.
+func TestAnObjectThatWasTakenAwayUnseen(t *testing.T) {
+	d := newDriver()
+	older, newer := d.mount("a", "1", "x"), d.mount("b", "1", "x")
+	newer = d.rotate("b", "1")
+	class := reload.NewClass(vault)
+	class.Restore([]reload.ClassReport{older, newer})
+	src, _ := class.Source()
+	if got := hex.EncodeToString(src.Reloader[:3]); got != content("1") {
+		t.Errorf("the content is %s, want %s", got, content("1"))
+	}
+	if src.Started["a"] || src.Started["b"] {
+		t.Errorf("these count as started with it: %v", src.Started)
 	}
 }
 

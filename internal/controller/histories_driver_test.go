@@ -30,6 +30,7 @@ type history struct {
 
 	server *simapi.Server
 	pods   *simapi.Pods
+	driver *simapi.Driver // where the history is about classes
 	oracle *oracle
 	users  users
 
@@ -83,6 +84,7 @@ func newHistoryOf(d draws, seed uint64, steps int) *history {
 		h.server.Skew(func() time.Duration { return time.Duration(clocks.IntN(2)) * clockSkew })
 	}
 	h.pods = simapi.NewPods(h.server, 2)
+	h.driver = newDriver(h)
 	h.oracle = newOracle(h)
 	h.server.Observe(h.oracle.observe)
 	h.users = newUsers(h)
@@ -174,7 +176,7 @@ func (h *history) start() {
 	skew := []time.Duration{0, -90 * time.Minute, 90 * time.Minute}[h.rand.IntN(3)]
 	h.clock.SetTime(h.server.Now().Add(skew))
 	opts := Options{
-		Kinds:  h.watched(),
+		Kinds: h.watched(), Classes: h.driver != nil,
 		Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
 		AdoptRate: []float64{0.5, 20, 1000}[h.rand.IntN(3)],
 		Names:     reload.DefaultNames(),
@@ -231,7 +233,7 @@ func (h *history) something() {
 }
 
 func (h *history) stepPods() {
-	if h.kind != "" && h.stepRuns() {
+	if h.driver != nil && h.stepDriver() || h.kind != "" && h.stepRuns() {
 		return
 	}
 	workloads := h.workloads()

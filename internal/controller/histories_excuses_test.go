@@ -51,6 +51,14 @@ const (
 	inOneWrite excuse = "data and cover in one write"
 	// seemsEdited: the time of a label is left with who owns data alone, and there is no ledger to compare with.
 	seemsEdited excuse = "metadata seems to be data"
+	// onlyNamed: the workload names a class without mounting it, so that its pods report nothing, and other pods have started with
+	// another turn than the ledger has.
+	onlyNamed excuse = "only named, pods start with another turn"
+	// writtenLate: the driver wrote the status of one pod after that of another one to which it had given a later turn. Nothing tells
+	// that from going back.
+	writtenLate excuse = "status written late"
+	// notReported: a pod was found of which no status had arrived, so that only its age told, and it may be older than a rotation.
+	notReported excuse = "pods not reported yet"
 	// optedInUnseen: the workload began to ask while nobody watched, and the data was provably edited after the installation.
 	optedInUnseen excuse = "opted in unseen"
 )
@@ -162,7 +170,7 @@ func bounds() []struct {
 
 // excuses are all there are.
 func excuses() []excuse {
-	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind}
+	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, writtenLate}
 	for _, b := range bounds() {
 		all = append(all, b.excuse)
 	}

@@ -100,6 +100,7 @@ func (p proxy) Pods(_ context.Context, w *reload.Workload) (reload.Pods, error) 
 	}
 	h.look().asked = true
 	h.look().pods = pods
+	h.oracle.classesAsked(h.look())
 	h.say("pods of %s: %d, oldest %s", w.Key.Name, pods.Count, clockTime(pods.Oldest))
 	h.killHere(killedAskingPods, 20)
 	h.delay()

@@ -31,7 +31,7 @@ type simFeed struct {
 // watch opens feeds in the order of their resources, whatever the controller's own order is.
 func (h *history) watch(feeds []feed) {
 	for _, f := range feeds {
-		h.feeds = append(h.feeds, &simFeed{feed: f, resource: f.Open.(opener).resource})
+		h.feeds = append(h.feeds, &simFeed{feed: f, resource: resourceOf(f)})
 	}
 	slices.SortFunc(h.feeds, func(a, b *simFeed) int { return cmp.Compare(a.resource, b.resource) })
 	for _, f := range h.feeds {
@@ -56,6 +56,7 @@ func (h *history) takeSnapshot(f *simFeed) {
 	f.watcher = nil
 	h.say("snapshot of %s at %d, now is %d", f.resource, f.version, h.server.Version())
 	h.oracle.gap()
+	h.oracle.classes.cut(f.resource, h.life)
 }
 
 // deliver hands the next thing of a feed over, and returns false if there is none.
@@ -74,6 +75,7 @@ func (h *history) deliver(f *simFeed) bool {
 	}
 	h.say("%s: %s %s at %d arrives", f.resource, e.Type, e.Object.GetName(), e.Version)
 	h.oracle.delivered(f.resource, e.Object.GetName(), e.Version, e.Type == watch.Deleted)
+	h.oracle.classes.delivered(e.Version, true)
 	f.last = max(f.last, e.Version)
 	if e.Type == watch.Deleted {
 		f.Sink.Delete(e.Object)
@@ -95,6 +97,7 @@ func (h *history) deliverSnapshot(f *simFeed) {
 		f.names[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = struct{}{}
 		h.say("%s: %s at %s is in the snapshot", f.resource, obj.GetName(), obj.GetResourceVersion())
 		h.oracle.delivered(f.resource, obj.GetName(), versionOf(obj), false)
+		h.oracle.classes.delivered(versionOf(obj), false)
 		f.Sink.Put(watch.Added, obj, false)
 		return
 	}
@@ -102,6 +105,7 @@ func (h *history) deliverSnapshot(f *simFeed) {
 	f.Sink.Whole(f.names)
 	f.taking, f.whole = false, true
 	h.oracle.whole(f.resource, f.version, f.names)
+	h.oracle.classes.whole(f.resource, f.version)
 	f.last = max(f.last, f.version)
 	watcher, err := h.server.Watch(f.resource, f.version)
 	if err != nil {
@@ -123,7 +127,7 @@ func (h *history) proceed() {
 	case h.c.installed.IsZero():
 		h.c.key, h.c.installed, _ = h.c.opts.LoadKey(context.Background()) // it never fails here
 		h.c.coverage, _ = h.c.opts.LoadCoverage(context.Background())      // nor does that
-		h.watch(h.c.sourceFeeds())
+		h.watch(append(h.c.sourceFeeds(), h.c.classFeeds()...))
 	case !h.resumed:
 		h.resumed = true
 		h.oracle.sees()

@@ -11,7 +11,7 @@ import (
 // atRest judges the pods.
 func (o *oracle) atRest() {
 	switch o.h.kind {
-	case "":
+	case "", classKind:
 	case cronJobKind:
 		o.cronJobsAtRest()
 		return
@@ -28,6 +28,7 @@ func (o *oracle) atRest() {
 		for src, needed := range simapi.Needs(obj) {
 			waits = waits || needed && !o.sources[src].exists
 		}
+		waits = waits || o.waitsForClass(obj)
 		if waits {
 			o.excused(podWaits)
 			continue
@@ -37,7 +38,9 @@ func (o *oracle) atRest() {
 				o.judgePods(w, obj, src)
 			}
 		}
+		o.judgeClasses(w, obj)
 	}
+	o.adoptClasses()
 	for _, obj := range o.h.workloads() {
 		w := o.workloads[obj.GetUID()]
 		for src := range w.covered {

@@ -30,6 +30,7 @@ type look struct {
 
 	asked bool
 	pods  reload.Pods
+	classLook
 	// blind tells that no pods were found where the status counts some.
 	blind bool
 	wrote bool
@@ -99,6 +100,7 @@ func (h *history) lookAfterAll() bool {
 
 func (h *history) lookAt(key reload.WorkloadKey) {
 	l := h.oracle.look(key)
+	l.classLook = h.oracle.classes.look(h.life)
 	h.looks = append(h.looks, l)
 	h.say("look at %s", key)
 	h.killHere(killedBeforeDecide, 120)
@@ -153,7 +155,7 @@ func (h *history) restless() bool {
 	if h.lookAtAll() || h.pods.Clean() || h.users.cleanUp() {
 		return true
 	}
-	if slices.ContainsFunc(h.workloads(), h.pods.Step) || slices.ContainsFunc(h.jobs(), h.pods.StepJob) || h.stepCronJobs() {
+	if slices.ContainsFunc(h.workloads(), h.pods.Step) || h.driver != nil && h.stepAllDriver() || slices.ContainsFunc(h.jobs(), h.pods.StepJob) || h.stepCronJobs() {
 		h.elapse(100 * time.Millisecond)
 		return true
 	}

@@ -66,8 +66,11 @@ func (u *users) where(obj simapi.Object) metav1.Object {
 func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, all bool) bool {
 	names, s := reload.DefaultNames(), o.sources[src]
 	list, auto, without := names.ConfigMap, names.ConfigMapAuto, names.ConfigMapExclude
-	if src.Resource == "secrets" {
+	switch src.Resource {
+	case "secrets":
 		list, auto, without = names.Secret, names.SecretAuto, names.SecretExclude
+	case simapi.ClassResource:
+		list, auto, without = names.SecretProviderClass, names.SPCAuto, names.SPCExclude
 	}
 	annotations, excluded := obj.GetAnnotations(), obj.GetAnnotations()
 	if !hasOne(annotations, list, names.Search, names.Auto, auto) {
@@ -78,7 +81,7 @@ func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, all bool) bool {
 	}
 	_, general := annotations[names.Auto]
 	_, typed := annotations[auto]
-	refers := slices.Contains(simapi.Refers(obj), src)
+	refers := slices.Contains(append(simapi.Refers(obj), mounted(obj)...), src)
 	switch {
 	case s.ignored, o.unselected, o.h.selector && !s.selected, slices.Contains(entries(excluded[without]), src.Name):
 		return false

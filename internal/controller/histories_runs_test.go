@@ -85,12 +85,15 @@ type runsTruth struct {
 	podsBegun map[types.UID]bool
 	// odd are the Jobs that users were told of.
 	odd map[types.UID]bool
+	// classes are in histories_classes_truth_test.go.
+	classes *classesTruth
 }
 
 func newRunsTruth() runsTruth {
 	return runsTruth{
 		jobs: map[string]*jobTruth{}, runs: map[types.UID]*runTruth{},
 		crons: map[types.UID]*cronTruth{}, own: map[types.UID]ownRun{}, began: map[types.UID]uint64{}, podsBegun: map[types.UID]bool{}, odd: map[types.UID]bool{},
+		classes: newClassesTruth(),
 	}
 }
 
@@ -98,7 +101,11 @@ func newRunsTruth() runsTruth {
 func ofKind(kind string) func(seed uint64, steps int) *history {
 	return func(seed uint64, steps int) *history {
 		r := rand.New(rand.NewPCG(seed, 5))
-		return newHistoryOf(draws{kind: kind, forgotten: r.IntN(6) == 0, skewed: r.IntN(5) == 0}, seed, steps)
+		d := draws{kind: kind, forgotten: r.IntN(6) == 0, skewed: r.IntN(5) == 0}
+		if kind == classKind {
+			d.onCreate, d.onDelete = r.IntN(4) == 0, r.IntN(4) == 0
+		}
+		return newHistoryOf(d, seed, steps)
 	}
 }
 
@@ -106,7 +113,8 @@ func ofKind(kind string) func(seed uint64, steps int) *history {
 func (h *history) watched() []kinds.Kind {
 	return slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool {
 		runs := k.Name == "CronJob" || k.Name == "Job"
-		return k.Custom || h.kind == "" && runs || h.kind != "" && k.Name != h.kind
+		mixed := h.kind == "" || h.kind == classKind
+		return k.Custom || mixed && runs || !mixed && k.Name != h.kind
 	})
 }
 
@@ -137,6 +145,9 @@ func testKind(t *testing.T, name, kind string, bounds map[excuse]float64, open m
 		return
 	}
 	count := uint64(full * 3 / 8)
+	if kind == classKind {
+		count = full / 125 // the bounds and what is open are of no more than these
+	}
 	if n, ok := numberOf(t, "REROLL_HISTORIES"); ok {
 		count = n
 	}

@@ -52,6 +52,8 @@ func (h *history) userStep() {
 	steps := h.users.steps()
 	switch h.kind {
 	case "":
+	case classKind:
+		steps = h.users.classSteps()
 	case cronJobKind:
 		steps = h.users.cronJobSteps()
 	default:

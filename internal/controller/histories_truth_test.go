@@ -149,6 +149,8 @@ func (o *oracle) observe(e simapi.Event) {
 		o.source(simapi.Source{Resource: resource, Name: e.Object.GetName()}, e)
 	case "namespaces":
 		o.namespace(e)
+	case simapi.ClassResource, simapi.StatusResource:
+		o.class(resource, e)
 	case "deployments", "statefulsets", "daemonsets":
 		o.workload(e)
 	case "jobs":
@@ -252,6 +254,7 @@ func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64
 			}
 		}
 	}
+	o.coverClasses(w, obj, from)
 }
 
 // tellsRest reads a status as its documentation says.
@@ -303,7 +306,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	if rolled {
 		o.h.count("reloads")
 		o.h.say("reload of %s lands at %d", w.name, e.Version)
-		why, ok := o.reason(w, l)
+		why, ok := o.why(w, l)
 		if !ok {
 			o.fail("%s was rolled at version %d without a change since its last rollout: %s", w.name, e.Version, why)
 		}
@@ -316,6 +319,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	} else {
 		o.h.say("ledger of %s lands at %d", w.name, e.Version)
 	}
+	o.carryClasses(w, l, rolled)
 	w.note(l)
 	o.noteShown(w, l, e.Old)
 	for src := range w.covered {

@@ -27,11 +27,14 @@ type users struct {
 	saved map[string]map[string]string
 	// keepers are the tools that sources are kept with.
 	keepers map[simapi.Source]keeper
+	// stored are what the provider of a class had before.
+	stored map[string]map[string]string
 }
 
 func newUsers(h *history) users {
 	return users{
 		h: h, before: map[simapi.Source][]simapi.Object{}, saved: map[string]map[string]string{}, keepers: drawKeepers(h.seed),
+		stored: map[string]map[string]string{},
 	}
 }
 
@@ -81,6 +84,8 @@ func (u *users) settleIn() {
 		for _, w := range workloads() {
 			u.createWorkload(w)
 		}
+	case classKind:
+		u.settleClasses()
 	case cronJobKind:
 		for _, w := range cronJobs() {
 			u.createCronJob(w)
@@ -133,6 +138,7 @@ func (u *users) createWorkload(w workload) bool {
 	for _, i := range w.sources {
 		refer(&template, sources()[i], u.optional())
 	}
+	mountClasses(&template, w.name)
 	replicas := new(int32(1 + u.h.rand.IntN(3)))
 	var obj simapi.Object
 	switch w.resource {

@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // owners are the managers of the fields of one source.
@@ -138,6 +139,8 @@ func fieldsOf(obj Object) (map[string]string, bool) {
 			within("template", t.Annotations)
 		}
 	case *corev1.Namespace:
+	case *unstructured.Unstructured:
+		fields = customFields(o)
 	case *batchv1.Job:
 		fields["spec/."], fields["spec/suspend"] = "", strconv.FormatBool(o.Spec.Suspend != nil && *o.Spec.Suspend)
 	default:

@@ -35,6 +35,8 @@ type Pods struct {
 	revisions map[types.UID][]revision
 	started   map[types.UID]map[Source]string
 	names     int
+	// driver mounts what pods wait for; nil where nothing is.
+	driver *Driver
 }
 
 type numbered struct {
@@ -200,10 +202,9 @@ func (p *Pods) create(w Object, revision string) {
 // make makes a pod, which has not started.
 func (p *Pods) make(w Object, revision string) (*corev1.Pod, bool) {
 	t, _ := template(w)
-	p.names++
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: w.GetNamespace(),
-		Name:      fmt.Sprintf("%s-%05d", w.GetName(), p.names),
+		Name:      p.name(w),
 		Labels:    maps.Clone(t.Labels), Annotations: maps.Clone(t.Annotations),
 		OwnerReferences: []metav1.OwnerReference{{
 			Kind: kindOf(w), Name: w.GetName(), UID: w.GetUID(), Controller: new(true),
@@ -234,6 +235,9 @@ func (p *Pods) run(obj Object) {
 // start gives a pod the content of its sources, if all of them exist that it cannot do without. It may only be called
 // while the workload still has the template that the pod was made of.
 func (p *Pods) start(w Object, pod *corev1.Pod) bool {
+	if p.driver != nil && !p.driver.hasMounted(pod) {
+		return false
+	}
 	content := map[Source]string{}
 	for src, needed := range Needs(w) {
 		obj, err := p.server.Get(src.Resource, types.NamespacedName{Namespace: pod.Namespace, Name: src.Name})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -127,7 +129,8 @@ func (s *Server) make(next Object) {
 	s.uids++
 	next.SetUID(types.UID(fmt.Sprintf("uid-%06d", s.uids)))
 	next.SetCreationTimestamp(s.second())
-	if _, ok := template(next); ok {
+	_, custom := next.(*unstructured.Unstructured)
+	if _, ok := template(next); ok || custom {
 		next.SetGeneration(1)
 	}
 	setDefaults(next)
@@ -228,6 +231,9 @@ func raisesGeneration(old, next Object) bool {
 		return !equality.Semantic.DeepEqual(o.Spec, next.(*batchv1.Job).Spec)
 	case *batchv1.CronJob:
 		return !equality.Semantic.DeepEqual(o.Spec, next.(*batchv1.CronJob).Spec)
+	case *unstructured.Unstructured: // those that there are have no subresource for their status
+		n := next.(*unstructured.Unstructured)
+		return !equality.Semantic.DeepEqual(o.Object["spec"], n.Object["spec"]) || !equality.Semantic.DeepEqual(o.Object["status"], n.Object["status"])
 	default:
 		return false
 	}
@@ -243,7 +249,9 @@ func sameVersion(wanted string, obj Object) error {
 
 // ResourceOf is the plural name of an object's kind.
 func ResourceOf(obj Object) string {
-	switch obj.(type) {
+	switch o := obj.(type) {
+	case *unstructured.Unstructured:
+		return strings.ToLower(o.GetKind()) + "es"
 	case *corev1.ConfigMap:
 		return "configmaps"
 	case *corev1.Secret:
@@ -273,6 +281,8 @@ func groupResource(resource string) schema.GroupResource {
 		return schema.GroupResource{Group: appsv1.GroupName, Resource: resource}
 	case "cronjobs", "jobs":
 		return schema.GroupResource{Group: batchv1.GroupName, Resource: resource}
+	case ClassResource, StatusResource:
+		return schema.GroupResource{Group: ClassGroup, Resource: resource}
 	default:
 		return schema.GroupResource{Resource: resource}
 	}

@@ -1,0 +1,180 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/simapi"
+)
+
+// why finds what a rollout of ours may be for.
+func (o *oracle) why(w *workloadTruth, l *look) (string, bool) {
+	if o.h.driver != nil && o.forClass(w, l) {
+		return "", true
+	}
+	why, ok := o.reason(w, l)
+	return why, ok || o.h.driver != nil && o.mayBeForClass(w, l)
+}
+
+// forClass tells whether it is for a rotation.
+func (o *oracle) forClass(w *workloadTruth, l *look) bool {
+	for name, c := range o.classes.covers[w.uid] {
+		r := latestRotation(l.shown[name])
+		if c.covered && l.stale[name] && r.turn > c.carried && r.version > max(w.lastRolled(), c.since, o.installedAt) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeForClass tells whether it can rightly be taken to be for one.
+func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
+	return slices.ContainsFunc(classNames(), func(name string) bool {
+		c := o.classes.covers[w.uid][name]
+		switch r := latestRotation(l.shown[name]); {
+		case c == nil:
+			return false
+		case !c.covered:
+			return c.ended > l.at && o.excused(sentBefore)
+		case !slices.Contains(classesOf(w.name), name):
+			return l.newest[name] > c.carried && o.excused(onlyNamed)
+		case l.late[name] > 0 && w.reloadsSince(l.late[name]) < 2:
+			return o.excused(writtenLate)
+		default:
+			return r.turn >= 0 && o.mayBeForRotation(w, l, name, c, r)
+		}
+	})
+}
+
+// mayBeForRotation tells that of the latest rotation that the controller was shown.
+func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *classCover, r rotation) bool {
+	stale := l.stale[name]
+	switch {
+	case r.turn > c.carried && l.asked && l.pods.Count == 0:
+		return o.excused(podsNotFound)
+	case !stale && !l.untold[name]:
+		return false
+	case r.turn <= c.carried && (c.lapsed || c.tampered < w.tampered):
+		return o.excused(ledgerGone)
+	case r.turn <= c.carried:
+		return w.undone() && o.mayHaveReturned(w) && o.excused(rolloutUndone)
+	case !stale:
+		return o.excused(notReported)
+	case r.version <= o.installedAt && !r.date.Before(o.installedIn):
+		return o.excused(installedThen)
+	case o.h.skewed && r.version <= max(o.installedAt, c.since):
+		return o.excused(clocksApart)
+	case r.version <= max(o.installedAt, c.first):
+		return false
+	case r.version <= c.since:
+		return o.excused(changedInLapse)
+	case o.mayHaveReturned(w):
+		return o.excused(templateReturned)
+	default:
+		unordered := r.version <= l.liveAt || w.lastRolled() <= l.live[plural(l.key.Kind)]
+		return unordered && o.excused(podsOlder)
+	}
+}
+
+// waitsForClass tells whether pods of a workload may wait for a class that does not exist.
+func (o *oracle) waitsForClass(obj simapi.Object) bool {
+	return slices.ContainsFunc(mounted(obj), func(src simapi.Source) bool { return !o.sources[src].exists })
+}
+
+// judgeClasses judges the pods of a workload at rest.
+func (o *oracle) judgeClasses(w *workloadTruth, obj simapi.Object) {
+	for name, c := range o.classes.covers[w.uid] {
+		last := latestRotation(o.classes.rotations[name])
+		if !c.covered || last.turn < 0 {
+			continue
+		}
+		o.judgeSingleRotation(w, obj, name)
+		for _, pod := range o.h.pods.Of(obj) {
+			if !o.hasTurn(pod, name, last) && !o.neverAsked(w, c, pod, name) {
+				given, _ := o.h.driver.Given(pod.UID, name)
+				o.fail("at rest, pod %s of %s has started with turn %d of %s, and the rotation at %d was to turn %d", pod.Name, w.name, given.Started, name, last.version, last.turn)
+			}
+		}
+	}
+}
+
+// hasTurn tells whether a pod has started with what a rotation has brought.
+func (o *oracle) hasTurn(pod *corev1.Pod, name string, r rotation) bool {
+	given, mounted := o.h.driver.Given(pod.UID, name)
+	if !mounted {
+		return o.podMade[pod.UID] > r.version || pod.CreationTimestamp.After(r.date.Add(startLag))
+	}
+	return given.Started >= r.turn || maps.Equal(o.h.driver.Turn(name, given.Started), o.h.driver.Turn(name, r.turn))
+}
+
+// neverAsked is true for a pod with another turn than there is for want of anybody who asked to act upon that, or could know.
+func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, name string) bool {
+	all := o.classes.rotations[name]
+	last := latestRotation(all)
+	src := simapi.Source{Resource: simapi.ClassResource, Name: name}
+	content := o.h.driver.Turn(name, last.turn)
+	cameBack := slices.ContainsFunc(all[:len(all)-1], func(r rotation) bool { return maps.Equal(o.h.driver.Turn(name, r.turn), content) })
+	adopted := c.adopted > 0 && c.adopted <= last.version
+	switch {
+	case w.undone() && (o.h.annotations || w.again):
+		return o.excused(nothingToTry)
+	case last.version <= o.installedAt:
+		return o.excused(beforeInstalled)
+	case last.version <= c.since:
+		return o.excused(beforeCover)
+	case o.pardoned[pod.UID][src] != "", cameBack && last.version <= o.lastGap:
+		o.pardonedOf(pod.UID)[src] = "came back"
+		return o.excused(backBeforeSeen)
+	case !adopted && last.version <= o.lastGap:
+		return o.excused(notAdopted)
+	default:
+		return false
+	}
+}
+
+func (o *oracle) pardonedOf(pod types.UID) map[simapi.Source]string {
+	if o.pardoned[pod] == nil {
+		o.pardoned[pod] = map[simapi.Source]string{}
+	}
+	return o.pardoned[pod]
+}
+
+// judgeSingleRotation holds where users did one thing only since the last rest, and a class was rotated once.
+func (o *oracle) judgeSingleRotation(w *workloadTruth, obj simapi.Object, name string) {
+	all, c := o.classes.rotations[name], o.classes.covers[w.uid][name]
+	since := slices.IndexFunc(all, func(r rotation) bool { return r.version > o.since })
+	if o.steps != 1 || since < 0 || since != len(all)-1 || c.adopted == 0 || c.adopted > all[since].version || o.classes.late[name] > o.since || w.foreign > o.since || len(o.h.pods.Of(obj)) == 0 {
+		return
+	}
+	o.h.count("single rotations")
+	if reloads := w.reloadsSince(o.since); reloads != 1 {
+		o.fail("%s was rolled %d times for the only rotation, that of %s at %d", w.name, reloads, name, all[since].version)
+	}
+}
+
+// reloadsSince is how often we have rolled it after a version.
+func (w *workloadTruth) reloadsSince(version uint64) int {
+	first := slices.IndexFunc(w.reloads, func(v uint64) bool { return v > version })
+	if first < 0 {
+		return 0
+	}
+	return len(w.reloads) - first
+}
+
+// adoptClasses notes at rest that the controller has had time to note what it was shown.
+func (o *oracle) adoptClasses() {
+	reported := map[string]bool{}
+	for _, t := range o.h.server.List(simapi.StatusResource) {
+		reported[classOfStatus(t)] = true
+	}
+	for uid, covers := range o.classes.covers {
+		for name, c := range covers {
+			if w := o.workloads[uid]; w != nil && c.covered && reported[name] && c.adopted == 0 && w.tampered < 2 {
+				c.adopted = o.h.server.Version() + 1
+			}
+		}
+	}
+}

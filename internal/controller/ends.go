@@ -95,7 +95,7 @@ func (c *Controller) askAfter(ctx context.Context, w *reload.Workload, f *follow
 	late, resumed := f.asksLate(w, now), f.resumed
 	f.atRest, f.resumed = w.AtRest, false
 	if late {
-		f.late, f.asked[w.Progress.Shows()] = now.Sub(f.forward), true
+		f.late, f.asked[reload.Shows(&w.Progress)] = now.Sub(f.forward), true
 	}
 	took := now.Sub(f.since)
 	o.Told = len(f.told) > 0

@@ -106,7 +106,7 @@ func (c *Controller) followUp(key reload.WorkloadKey) {
 // moves tells that its time begins again: the rollout has come farther, nobody holds it any more, or there is another
 // template, with which the pods may come up that did not before.
 func (f *followed) moves(w *reload.Workload) bool {
-	settled, revision := w.Progress.Settled(), w.Revision()
+	settled, revision := reload.Settled(&w.Progress), w.Revision()
 	released, another := f.settled && !settled, f.revision != revision
 	f.settled, f.revision = settled, revision
 	return f.best.Reach(&w.Progress) || released || another
@@ -114,11 +114,11 @@ func (f *followed) moves(w *reload.Workload) bool {
 
 // due is after which time there is something to ask or to tell, and below 0 if nothing is before the status changes.
 func (f *followed) due(w *reload.Workload, now time.Time) time.Duration {
-	cause, _ := w.Progress.Purpose()
+	cause, _ := reload.Purpose(&w.Progress)
 	switch {
 	case f.resumed, f.asksAtRest(w), f.asksLate(w, now), cause != "" && !f.told[cause]:
 		return 0
-	case w.Progress.Settled():
+	case reload.Settled(&w.Progress):
 		return -1
 	default:
 		return max(f.left(w, now), 0)
@@ -137,10 +137,10 @@ func (f *followed) asksAtRest(w *reload.Workload) bool {
 
 // asksLate tells that the deadline has passed, and that the pods may show why, or that the status has come to show it since.
 func (f *followed) asksLate(w *reload.Workload, now time.Time) bool {
-	if w.Progress.Settled() {
+	if reload.Settled(&w.Progress) {
 		return false
 	}
-	shows := w.Progress.Shows()
+	shows := reload.Shows(&w.Progress)
 	return f.left(w, now) <= 0 || f.late > 0 && shows != "" && !f.told[shows] && !f.asked[shows]
 }
 

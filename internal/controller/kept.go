@@ -40,7 +40,7 @@ func (c *Controller) reportKept(key reload.WorkloadKey) {
 	var kept reload.Outcome
 	observed := true
 	if there && w.UID == others.uid {
-		kept, observed = w.KeptOnPurpose(others.changed)
+		kept, observed = reload.KeptOnPurpose(&w, others.changed)
 	}
 	if observed {
 		delete(c.others, key)

@@ -133,7 +133,7 @@ func (e *Evaluation) underWay(a *Answer) {
 	w := &a.Workload
 	a.State, a.Detail = Rolling, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
 	outcome, behind := e.outcome(a)
-	purpose, _ := w.Progress.Purpose()
+	purpose, _ := reload.Purpose(&w.Progress)
 	if purpose != "" {
 		outcome.Cause = purpose
 		behind = behind || purpose != reload.CauseHeld && e.keepsPrevious(a)

@@ -12,8 +12,8 @@ import (
 // Nothing it finds wrong keeps it from reading the rest.
 func ParsePolicy(own, template map[string]string, names Names) (Policy, []Problem) {
 	r := policyReader{
-		own:      annotations{values: own},
-		template: annotations{values: template, inTemplate: true},
+		own:      written{values: own},
+		template: written{values: template, inTemplate: true},
 		names:    names,
 	}
 	var policy Policy
@@ -25,39 +25,16 @@ func ParsePolicy(own, template map[string]string, names Names) (Policy, []Proble
 	return policy, r.problems
 }
 
-// ReadAnnotations reads those of a workload and of its pod template, with all that
-// is wrong with them: as NewWorkload does, for who has no object.
-func ReadAnnotations(kind WorkloadKind, own, template map[string]string, all bool, names Names) (Policy, []Problem) {
-	policy, refused := ParsePolicy(own, template, names)
-	problems := problemsOf(kind, own, template, refused, names)
-	if all {
-		problems = append(problems, searchesIfAll(policy, own, template, names)...)
-	}
-	return policy, problems
-}
-
-type annotations struct {
-	values     map[string]string
-	inTemplate bool
-}
-
-func (a annotations) hasAny(keys ...string) bool {
-	return slices.ContainsFunc(keys, func(key string) bool {
-		_, ok := a.values[key]
-		return ok
-	})
-}
-
 // policyReader gathers the problems on the way.
 type policyReader struct {
-	own, template annotations
+	own, template written
 	names         Names
 	problems      []Problem
 }
 
 // refuse drops repetitions: each kind of source reads "auto" and "search" anew,
 // because each decides for itself whether the pod template has a say.
-func (r *policyReader) refuse(from annotations, key, value, format string, args ...any) {
+func (r *policyReader) refuse(from written, key, value, format string, args ...any) {
 	problem := Problem{Annotation: key, InTemplate: from.inTemplate, Value: strings.Clone(shortened(value)), Message: fmt.Sprintf(format, args...)}
 	if !slices.Contains(r.problems, problem) {
 		r.problems = append(r.problems, problem)
@@ -65,7 +42,7 @@ func (r *policyReader) refuse(from annotations, key, value, format string, args 
 }
 
 func (r *policyReader) kind(kind SourceKind) kindPolicy {
-	keys := r.names.of(kind)
+	keys := kind.keys(&r.names)
 	from := r.own
 	opting := r.names.opting(keys)
 	if !from.hasAny(opting...) {
@@ -85,7 +62,7 @@ func (r *policyReader) kind(kind SourceKind) kindPolicy {
 
 // preferred is for the annotations that do not decide whether a workload is
 // opted in: each of them is looked for on its own.
-func (r *policyReader) preferred(key string) annotations {
+func (r *policyReader) preferred(key string) written {
 	if r.own.hasAny(key) {
 		return r.own
 	}
@@ -96,7 +73,7 @@ func (r *policyReader) preferred(key string) annotations {
 // for tens of thousands of mistakes.
 const maxListProblems = 10
 
-func (r *policyReader) entries(from annotations, key string) *nameList {
+func (r *policyReader) entries(from written, key string) *nameList {
 	value := from.values[key]
 	if value == "" {
 		return nil
@@ -174,14 +151,14 @@ func (e *refusedEntries) past(text string) {
 	}
 }
 
-func (e *refusedEntries) add(r *policyReader, from annotations, key, text, why string) {
+func (e *refusedEntries) add(r *policyReader, from written, key, text, why string) {
 	if e.count++; e.count <= maxListProblems {
 		r.refuse(from, key, text, "%s", why)
 	}
 	e.last = text
 }
 
-func (e *refusedEntries) end(r *policyReader, from annotations, key string) {
+func (e *refusedEntries) end(r *policyReader, from written, key string) {
 	if e.count > maxListProblems {
 		r.refuse(from, key, e.last, "refused like %d other entries of the list, of which only the first %d are reported", e.count-1, maxListProblems)
 	}
@@ -191,7 +168,7 @@ func (e *refusedEntries) end(r *policyReader, from annotations, key string) {
 	}
 }
 
-func (r *policyReader) search(from annotations) bool {
+func (r *policyReader) search(from written) bool {
 	value, ok := from.values[r.names.Search]
 	if ok && value != "true" && value != "false" {
 		r.refuse(from, r.names.Search, value, `counts as false; only "true" turns it on`)
@@ -202,7 +179,7 @@ func (r *policyReader) search(from annotations) bool {
 // toggle takes an empty value for none, although it is not a boolean: that is
 // what a template renders for an option nobody has set, and Reloader rolls such
 // a workload when all are opted in. See ADR 7.
-func (r *policyReader) toggle(from annotations, key string) toggle {
+func (r *policyReader) toggle(from written, key string) toggle {
 	value, ok := from.values[key]
 	if !ok {
 		return unset

@@ -101,7 +101,7 @@ func (o *Outcome) Converged(w *Workload) bool {
 // Standing is what the object alone tells of a reload: a cause that somebody has
 // set on purpose, or none.
 func (p *Pursuit) Standing(w *Workload) Outcome {
-	cause, old := w.Progress.Purpose()
+	cause, old := Purpose(&w.Progress)
 	return Outcome{Cause: cause, Changed: p.Changed, Old: old, All: int(w.Progress.Total), Wanted: int(w.Progress.Wanted)}
 }
 

@@ -189,8 +189,8 @@ func TestWhatStandsInTheObjectNeedsNoTime(t *testing.T) {
 		"nothing":                           {Progress{Observed: true, Total: 3, Updated: 1, Pausing: true, Refused: "quota"}, "", 0, false},
 	} {
 		t.Run(about, func(t *testing.T) {
-			if cause, old := tc.progress.Purpose(); cause != tc.cause || old != tc.old || tc.progress.Settled() != tc.settled {
-				t.Errorf("cause %q, %d old, settled %t", cause, old, tc.progress.Settled())
+			if cause, old := Purpose(&tc.progress); cause != tc.cause || old != tc.old || Settled(&tc.progress) != tc.settled {
+				t.Errorf("cause %q, %d old, settled %t", cause, old, Settled(&tc.progress))
 			}
 		})
 	}

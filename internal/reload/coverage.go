@@ -101,9 +101,6 @@ func (f *Facts) askedBefore(c *Concern, base base) bool {
 	return !c.Source.Created.Before(asked)
 }
 
-// editedSince reports whether the data were provably edited at a time or later.
-func (s *Source) editedSince(t time.Time) bool { return s.EditedAt != 0 && s.EditedAt >= t.Unix() }
-
 // writtenBy is the source with the time of a ledger that has its data, if that is earlier: what was written later changed none of
 // them.
 func (c *Concern) writtenBy(ledger int64) *Concern {

@@ -94,9 +94,9 @@ func TestWhatFieldManagersProve(t *testing.T) {
 		"a manager from before it was there again": {[]entry{{data, 5}}, 10, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			meta := &metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(10))}
+			meta := &metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Unix(10, 0))}
 			for _, e := range tc.entries {
-				when := metav1.NewTime(at(e.second))
+				when := metav1.NewTime(time.Unix(e.second, 0))
 				meta.ManagedFields = append(meta.ManagedFields, metav1.ManagedFieldsEntry{Manager: "m", Time: &when, FieldsV1: metav1.NewFieldsV1(e.fields)})
 			}
 			written, edited := dataTimes(meta, DefaultNames())
@@ -109,8 +109,8 @@ func TestWhatFieldManagersProve(t *testing.T) {
 
 func TestWhenAWorkloadAsked(t *testing.T) {
 	when := func(second int64) *metav1.Time {
-		at := metav1.NewTime(at(second))
-		return &at
+		t := metav1.NewTime(time.Unix(second, 0))
+		return &t
 	}
 	own := metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:reloader.stakater.com/auto":{}}}}`)
 	below := metav1.NewFieldsV1(`{"f:spec":{"f:template":{"f:metadata":{"f:annotations":{"f:reloader.stakater.com/search":{}}}}}}`)
@@ -118,10 +118,10 @@ func TestWhenAWorkloadAsked(t *testing.T) {
 		{Manager: "reroll", Time: when(90), FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:reroll.dev/ledger":{}}}}`)},
 		{Manager: "kubectl", Time: when(20), FieldsV1: own}, {Manager: "helm", Time: when(30), FieldsV1: below}, {Manager: "none"},
 	}}
-	if got := askedAt(meta, nil, DefaultNames()); !got.Equal(at(20)) {
+	if got := askedAt(meta, nil, DefaultNames()); !got.Equal(time.Unix(20, 0)) {
 		t.Errorf("by its own annotation at %v", got)
 	}
-	if got := askedAt(meta, map[string]string{"reloader.stakater.com/search": "true"}, DefaultNames()); !got.Equal(at(30)) {
+	if got := askedAt(meta, map[string]string{"reloader.stakater.com/search": "true"}, DefaultNames()); !got.Equal(time.Unix(30, 0)) {
 		t.Errorf("by that of its pod template at %v", got)
 	}
 	if got := askedAt(&metav1.ObjectMeta{ManagedFields: meta.ManagedFields}, nil, DefaultNames()); !got.IsZero() {

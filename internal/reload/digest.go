@@ -119,14 +119,14 @@ func (k DigestKey) LogValue() slog.Value {
 // of returns the key of one Secret. Equal content of two Secrets must not have
 // equal digests: whoever may create a Secret and read what a rollout of it
 // left behind could otherwise try out the content of all others.
-func (k DigestKey) of(src SourceKey) []byte {
+func (k DigestKey) of(namespace, name string) []byte {
 	if k.newMAC == nil {
 		return nil
 	}
 	e := newEncoder(k.newMAC())
 	e.begin('i')
-	e.text(src.Namespace)
-	e.text(src.Name)
+	e.text(namespace)
+	e.text(name)
 	return e.Sum(nil)
 }
 
@@ -134,23 +134,16 @@ func (k DigestKey) of(src SourceKey) []byte {
 // compared with it, which takes no more than a MAC, and the SHA-1 of a Secret can be guessed at
 // offline by everybody who reads a profile or a dump of the memory. A user who asked for marks
 // with the SHA-1 has it in the pod templates anyway.
-func (k DigestKey) kept(src SourceKey, sum [sha1.Size]byte) [sha1.Size]byte {
-	if !src.Kind.keyed() || k.newMAC == nil || k.sha1 {
+func (k DigestKey) kept(namespace, name string, sum [sha1.Size]byte) [sha1.Size]byte {
+	if k.newMAC == nil || k.sha1 {
 		return sum
 	}
 	e := newEncoder(k.newMAC())
 	e.begin('r')
-	e.text(src.Namespace)
-	e.text(src.Name)
+	e.text(namespace)
+	e.text(name)
 	e.Write(sum[:])
 	return [sha1.Size]byte(e.Sum(nil)[:sha1.Size])
-}
-
-// IsReloaderMark reports whether a mark is what Reloader writes for the present data of a source
-// that was read with this key.
-func (k DigestKey) IsReloaderMark(src *Source, mark string) bool {
-	sum, err := hex.DecodeString(mark)
-	return err == nil && len(sum) == sha1.Size && hex.EncodeToString(sum) == mark && k.kept(src.Key, [sha1.Size]byte(sum)) == src.Reloader
 }
 
 // The two places where a ConfigMap keeps values. A value that moves from one to

@@ -112,7 +112,7 @@ func BenchmarkNames(b *testing.B) {
 	for name, list := range worstLists() {
 		b.Run(name, func(b *testing.B) {
 			policy, _ := ParsePolicy(map[string]string{names.ConfigMap: list}, nil, names)
-			key := LocalKey{Kind: ConfigMap, Name: strings.Repeat("a", maxObjectName)}
+			key := LocalKey{Kind: ConfigMap, Name: strings.Repeat("a", 253)}
 			b.ReportAllocs()
 			for b.Loop() {
 				policy.Names(key)

@@ -106,10 +106,35 @@ type ledgerText struct {
 	All       map[string]*Total   `json:"all,omitempty"`
 }
 
+// kindInText is how a ledger writes down a kind of source.
+type kindInText struct {
+	kind SourceKind
+	// short stands for the kind, and entries are where its digests are.
+	short   string
+	entries func(*ledgerText) *map[string]Digest
+}
+
+func kindsInText() [kindsOfSource]kindInText {
+	return [...]kindInText{
+		{ConfigMap, "cm", func(t *ledgerText) *map[string]Digest { return &t.ConfigMap }},
+		{Secret, "secret", func(t *ledgerText) *map[string]Digest { return &t.Secret }},
+		{SecretProviderClass, "spc", func(t *ledgerText) *map[string]Digest { return &t.SPC }},
+	}
+}
+
+func inText(kind SourceKind) (kindInText, bool) {
+	for _, t := range kindsInText() {
+		if t.kind == kind {
+			return t, true
+		}
+	}
+	return kindInText{}, false
+}
+
 // entriesOf returns where the entries of a kind stand. For what is no kind of
 // source they stand nowhere and get lost.
 func (t *ledgerText) entriesOf(kind SourceKind) *map[string]Digest {
-	if traits, ok := kind.traits(); ok {
+	if traits, ok := inText(kind); ok {
 		return traits.entries(t)
 	}
 	return new(map[string]Digest)
@@ -161,7 +186,7 @@ func ParseLedger(s string) (Ledger, error) {
 		Aggregates: map[SourceKind]Total{},
 		OnDelete:   text.OnDelete,
 	}
-	for _, t := range sourceTable() {
+	for _, t := range kindsInText() {
 		entries, all := *t.entries(&text), text.All[t.short]
 		if len(entries) > 0 && all != nil {
 			return Ledger{}, fmt.Errorf("ledger has entries of kind %s and one for all of them, must have either", t.kind)
@@ -280,7 +305,7 @@ func (l Ledger) text() string {
 		(*entries)[key.Name] = digest
 	}
 	for kind, total := range l.Aggregates {
-		t, ok := kind.traits()
+		t, ok := inText(kind)
 		if !ok || len(*t.entries(&text)) > 0 {
 			continue // entries tell more
 		}
@@ -290,7 +315,7 @@ func (l Ledger) text() string {
 		text.All[t.short] = &total
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(l.Gone), compareLocalKeys) {
-		t, known := key.Kind.traits()
+		t, known := inText(key.Kind)
 		if _, ok := l.Entries[key]; !ok || !known {
 			continue // of one digest for all nothing can be gone
 		}

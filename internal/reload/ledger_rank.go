@@ -26,6 +26,10 @@ func (w *Workload) LedgerRank(text string) LedgerRank {
 	if err != nil {
 		return LedgerRank{}
 	}
+	return l.rank()
+}
+
+func (l *Ledger) rank() LedgerRank {
 	return LedgerRank{counter: l.Counter, writes: l.Writes, instance: l.Instance, read: true}
 }
 

@@ -1,6 +1,7 @@
 package reload_test
 
 import (
+	"bytes"
 	"encoding/hex"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 )
@@ -103,9 +105,15 @@ func TestMarkContainer(t *testing.T) {
 }
 
 func TestMarkHash(t *testing.T) {
-	cm := fromConfigMap(configMap(map[string]string{"key": "value"}))
-	keyed := reload.FromSecret(secret(map[string][]byte{"key": []byte("value")}), digestKey(t, 1), reload.DefaultNames())
-	shown := reload.FromSecret(secret(map[string][]byte{"key": []byte("value")}), digestKey(t, 1).Showing(reload.SecretMarksSHA1), reload.DefaultNames())
+	meta := metav1.ObjectMeta{Namespace: "shop", Name: "web"}
+	secret := &corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"key": []byte("value")}}
+	key, err := reload.NewDigestKey(bytes.Repeat([]byte{1}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cm := reload.FromConfigMap(&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"key": "value"}}, reload.DefaultNames())
+	keyed := reload.FromSecret(secret, key, reload.DefaultNames())
+	shown := reload.FromSecret(secret, key.Showing(reload.SecretMarksSHA1), reload.DefaultNames())
 	spc := reload.Source{Key: reload.SourceKey{Kind: reload.SecretProviderClass}, Reloader: cm.Reloader}
 	const reloader = "dc30e0faa89a70dec1033016a2309bbeb9efcbd0"
 

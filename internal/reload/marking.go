@@ -27,7 +27,7 @@ type Marking struct {
 // decision. Where it changes the template, it always makes one that no pod is
 // of: that is what makes the pods roll.
 func (d *Decision) Mark(w *Workload, seen WorkloadSeen, secrets SecretMarks, now time.Time) Marking {
-	m := d.Ledger.Step.strategy().mark(d, w, secrets, now)
+	m := strategyOf(d.Ledger.Step).mark(d, w, secrets, now)
 	if w.Runs != nil {
 		return m // the pods of a run are new anyway, and the workload keeps its template
 	}

@@ -63,25 +63,25 @@ type kindNames struct {
 	named, exclude, auto string
 }
 
-func (n Names) of(kind SourceKind) kindNames {
-	t, ok := kind.traits()
-	if !ok {
-		return kindNames{}
-	}
-	return t.keys(&n)
+func (n *Names) ofConfigMap() kindNames {
+	return kindNames{n.ConfigMap, n.ConfigMapExclude, n.ConfigMapAuto}
 }
 
-func (n Names) ofKinds() []kindNames {
-	var all []kindNames
-	for _, kind := range SourceKinds() {
-		all = append(all, n.of(kind))
-	}
-	return all
+func (n *Names) ofSecret() kindNames {
+	return kindNames{n.Secret, n.SecretExclude, n.SecretAuto}
+}
+
+func (n *Names) ofProviderClass() kindNames {
+	return kindNames{n.SecretProviderClass, n.SPCExclude, n.SPCAuto}
+}
+
+func (n *Names) ofKinds() []kindNames {
+	return []kindNames{n.ofConfigMap(), n.ofSecret(), n.ofProviderClass()}
 }
 
 // opting are the keys that say which sources of a kind concern a workload. Those of
 // the pod template count where the workload has none of them.
-func (n Names) opting(kind kindNames) []string {
+func (n *Names) opting(kind kindNames) []string {
 	return []string{kind.named, n.Search, n.Auto, kind.auto}
 }
 

@@ -103,7 +103,7 @@ func mayKeep(p *Progress) bool {
 // that. A pause-period ends by itself, and so does a pause that is a step of a
 // rollout: pods that wait there are on their way.
 func keptOnPurpose(p *Progress) bool {
-	cause, _ := p.Purpose()
+	cause, _ := Purpose(p)
 	return cause != "" && cause != CauseHeld && !p.Pausing
 }
 
@@ -111,11 +111,11 @@ func keptOnPurpose(p *Progress) bool {
 // rollout that somebody else has begun; its cause is empty if there are none. The
 // status of the workload tells, as soon as it is about the present template:
 // observed is false until then.
-func (w *Workload) KeptOnPurpose(changed []SourceKey) (kept Outcome, observed bool) {
+func KeptOnPurpose(w *Workload, changed []SourceKey) (kept Outcome, observed bool) {
 	p := &w.Progress
 	if !p.Observed || !keptOnPurpose(p) {
 		return Outcome{}, p.Observed
 	}
-	cause, old := p.Purpose()
+	cause, old := Purpose(p)
 	return Outcome{Cause: cause, Changed: changed, Old: old, All: int(p.Total), Wanted: int(p.Wanted)}, true
 }

@@ -166,7 +166,7 @@ func TestPodsThatAreKeptOnPurpose(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := Workload{Progress: tt.progress}
-			kept, observed := w.KeptOnPurpose([]SourceKey{{ConfigMap, "shop", "cm"}})
+			kept, observed := KeptOnPurpose(&w, []SourceKey{{ConfigMap, "shop", "cm"}})
 			if kept.Cause != tt.cause || kept.Old != tt.old || observed != tt.observed {
 				t.Errorf("%q, %d old, observed %v", kept.Cause, kept.Old, observed)
 			}

@@ -233,8 +233,21 @@ func (p Policy) entryTexts(kind SourceKind, wanted func(namedEntry) bool) []stri
 	return texts
 }
 
+// searchesForNothingIfAll reports whether it searches, and finds nothing by that which would not count anyhow where all workloads
+// are opted in.
+func (p Policy) searchesForNothingIfAll() bool {
+	searches := false
+	for _, kind := range p.kinds {
+		if kind.search && (kind.auto == on || kind.optedIn(true) == 0) {
+			return false
+		}
+		searches = searches || kind.search
+	}
+	return searches
+}
+
 func (p Policy) of(kind SourceKind) kindPolicy {
-	if _, ok := kind.traits(); !ok {
+	if !kind.known() {
 		// What is no source concerns nobody, even if all are opted in.
 		return kindPolicy{auto: off}
 	}

@@ -67,7 +67,7 @@ func (p *Progress) kept() int32 { return min(p.Partition, p.Total) }
 // Purpose is the cause that stands in the object itself for pods that stay as
 // they are, with how many those are. There is none before the status is about
 // what the object asks for now, or while all pods are of the present template.
-func (p *Progress) Purpose() (cause Cause, old int) {
+func Purpose(p *Progress) (cause Cause, old int) {
 	switch {
 	case !p.Observed, p.old() == 0:
 		return "", 0
@@ -85,7 +85,7 @@ func (p *Progress) Purpose() (cause Cause, old int) {
 }
 
 // Shows is the cause that the status tells of a rollout that does not go on, or none.
-func (p *Progress) Shows() Cause {
+func Shows(p *Progress) Cause {
 	switch {
 	case !p.Observed:
 		return ""
@@ -103,8 +103,8 @@ func (p *Progress) Shows() Cause {
 
 // Settled tells that no other pods are left than those that stay on purpose, so
 // that there is nothing to be read in them.
-func (p *Progress) Settled() bool {
-	cause, old := p.Purpose()
+func Settled(p *Progress) bool {
+	cause, old := Purpose(p)
 	return cause != "" && int(p.old()) <= old
 }
 

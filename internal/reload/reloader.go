@@ -47,11 +47,11 @@ func (f *Facts) leftToReloader() bool {
 // showsReloader tells that the mark of a source, of either form, is what
 // Reloader writes for its content. It may be ours.
 func (f *Facts) showsReloader(c *Concern) bool {
-	if mark, ok := f.standingVariable(c); ok && f.Key.IsReloaderMark(&c.Source, mark) {
+	if mark, ok := f.standingVariable(c); ok && c.Source.IsReloaderMark(f.Key, mark) {
 		return true
 	}
 	mark, ok := f.Workload.Marks.standingAnnotation(c.Source.Key)
-	return ok && f.Key.IsReloaderMark(&c.Source, mark)
+	return ok && c.Source.IsReloaderMark(f.Key, mark)
 }
 
 // reloaderMark returns the mark that Reloader has left for a source, if it
@@ -89,7 +89,7 @@ func (f *Facts) latestMark(c *Concern) (string, bool) {
 
 // fits reports whether a mark is one of the present content.
 func (f *Facts) fits(c *Concern, mark string) bool {
-	return f.Key.IsReloaderMark(&c.Source, mark) || mark == MarkHash(c.Source, SecretMarksKeyed)
+	return c.Source.IsReloaderMark(f.Key, mark) || mark == MarkHash(c.Source, SecretMarksKeyed)
 }
 
 // isAnnotatedLater reports whether the annotation was provably written later than a variable. A field manager has one time for

@@ -114,8 +114,8 @@ func TestPodsThatReloaderHasRestarted(t *testing.T) {
 
 func TestWhenReloaderWrote(t *testing.T) {
 	entry := func(manager string, second int64, raw string) metav1.ManagedFieldsEntry {
-		time := metav1.NewTime(at(second))
-		return metav1.ManagedFieldsEntry{Manager: manager, Time: &time, FieldsV1: metav1.NewFieldsV1(raw)}
+		when := metav1.NewTime(time.Unix(second, 0))
+		return metav1.ManagedFieldsEntry{Manager: manager, Time: &when, FieldsV1: metav1.NewFieldsV1(raw)}
 	}
 	const mark = `{"k:{\"name\":\"STAKATER_CM_CONFIGMAP\"}":{}}`
 	for name, tc := range map[string]struct {
@@ -132,7 +132,7 @@ func TestWhenReloaderWrote(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var want time.Time
 			if tc.want != 0 {
-				want = at(tc.want)
+				want = time.Unix(tc.want, 0)
 			}
 			if got := byReloader(tc.fields, DefaultNames()); !got.Equal(want) {
 				t.Errorf("got %s, want %s", got, want)

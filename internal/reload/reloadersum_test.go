@@ -83,7 +83,7 @@ func TestAMarkOfReloaderIsRecognised(t *testing.T) {
 		"no digits":                        {one, reload.FromSecret(s, one, names), "from-git", false},
 		"none":                             {one, reload.FromSecret(s, one, names), "", false},
 	} {
-		if got := tc.key.IsReloaderMark(&tc.src, tc.mark); got != tc.want {
+		if got := tc.src.IsReloaderMark(tc.key, tc.mark); got != tc.want {
 			t.Errorf("%s: %t", about, got)
 		}
 	}

@@ -79,3 +79,11 @@ func TestAPolicyOverAnotherTakesItsPlaceOneByOne(t *testing.T) {
 		})
 	}
 }
+
+// restarted is the policy of a workload whose pods are restarted.
+func restarted() Policy {
+	policy, _ := ParsePolicy(map[string]string{
+		"reloader.stakater.com/auto": "true", "reloader.stakater.com/rollout-strategy": "restart",
+	}, nil, DefaultNames())
+	return policy
+}

@@ -135,5 +135,5 @@ func (f *Facts) writer(src SourceKey, step Step) string {
 // showsReloaders tells that the mark of a source is what only Reloader writes.
 func (f *Facts) showsReloaders(c *Concern) bool {
 	mark, ok := f.reloaderMark(c)
-	return ok && f.Key.IsReloaderMark(&c.Source, mark) && mark != MarkHash(c.Source, f.SecretMarks)
+	return ok && c.Source.IsReloaderMark(f.Key, mark) && mark != MarkHash(c.Source, f.SecretMarks)
 }

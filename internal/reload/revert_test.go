@@ -50,7 +50,7 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"nothing came back, and none of them was found":                 {reverted(0).with(counted).mark("x").pods(0, 0), Nothing},
 		"every mark was taken away, and the ledger with them":           {reverted(StepAnnotation).forgotten().pods(2, 60), Record},
 		"the time of the restart was taken away, which no template shows": {reverted(StepRestartFirst).with(func(f *Facts) {
-			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy.rollout = false, true, RolloutRestart
+			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy = false, true, restarted()
 		}), AskPods},
 		"the time of the restart stands": {reverted(StepRestartFirst).with(func(f *Facts) {
 			f.Workload.Marks.RestartAt = "2026-03-01T12:00:00Z"

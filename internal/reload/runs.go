@@ -87,15 +87,15 @@ func (f *Facts) podsOf(c *Concern) *Pods {
 	case r == nil:
 		return f.Pods
 	case !r.Once:
-		return r.pods()
+		return podsOfLatest(r)
 	case c.Source.Key.Kind.Reported() && (f.Pods == nil || f.Pods.report(c)):
 		return f.Pods
 	case c.Source.Key.Kind.Reported() || !c.wasAway():
-		return r.pods()
+		return podsOfLatest(r)
 	case f.Pods == nil:
 		return nil
 	default:
-		p := r.pods()
+		p := podsOfLatest(r)
 		for _, pod := range f.Pods.all {
 			p.Add(pod)
 		}
@@ -103,9 +103,9 @@ func (f *Facts) podsOf(c *Concern) *Pods {
 	}
 }
 
-// pods are those of the latest run. Whatever runs later reads the content of then
+// podsOfLatest are those of the latest run. Whatever runs later reads the content of then
 // by itself.
-func (r *Runs) pods() *Pods {
+func podsOfLatest(r *Runs) *Pods {
 	p := &Pods{}
 	p.Add(StartedPod{Created: r.Last, Started: r.Last})
 	return p

@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/hmac"
+	"crypto/sha1"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -84,7 +86,7 @@ type Source struct {
 	Digest Digest
 	// Reloader is the SHA-1 that Reloader computes for the same data. For a Secret
 	// it is a MAC of that, unless the user asked for marks with the SHA-1: see
-	// DigestKey.IsReloaderMark.
+	// IsReloaderMark.
 	Reloader [20]byte
 	// Keys are sorted by name.
 	Keys []KeyDigest
@@ -126,6 +128,20 @@ func (s *Source) OnlyLost(before *Source) bool {
 	return true
 }
 
+// IsReloaderMark reports whether a mark is what Reloader writes for the present data of the source. It
+// was read with the key.
+func (s *Source) IsReloaderMark(key DigestKey, mark string) bool {
+	raw, err := hex.DecodeString(mark)
+	if err != nil || len(raw) != sha1.Size || hex.EncodeToString(raw) != mark {
+		return false
+	}
+	sum := [sha1.Size]byte(raw)
+	if s.Key.Kind.keyed() {
+		sum = key.kept(s.Key.Namespace, s.Key.Name, sum)
+	}
+	return sum == s.Reloader
+}
+
 // FromConfigMap returns what is kept of a ConfigMap. The result shares no
 // memory with the values of cm.
 func FromConfigMap(cm *corev1.ConfigMap, names Names) Source {
@@ -159,8 +175,8 @@ func FromSecret(s *corev1.Secret, key DigestKey, names Names) Source {
 		items = append(items, item{section: textSection, key: key, raw: value})
 	}
 	src := fromMeta(Secret, &s.ObjectMeta, names)
-	src.Digest, src.Keys = newEncoder(hmac.New(sha256.New, key.of(src.Key))).content(items)
-	src.Reloader = key.kept(src.Key, reloaderSum(items))
+	src.Digest, src.Keys = newEncoder(hmac.New(sha256.New, key.of(src.Key.Namespace, src.Key.Name))).content(items)
+	src.Reloader = key.kept(src.Key.Namespace, src.Key.Name, reloaderSum(items))
 	return src
 }
 
@@ -287,3 +303,6 @@ type passedOver struct{}
 
 // UnmarshalJSON keeps nothing.
 func (*passedOver) UnmarshalJSON([]byte) error { return nil }
+
+// editedSince reports whether the data were provably edited at a time or later.
+func (s *Source) editedSince(t time.Time) bool { return s.EditedAt != 0 && s.EditedAt >= t.Unix() }

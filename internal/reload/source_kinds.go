@@ -31,29 +31,22 @@ type sourceTraits struct {
 	reported bool
 	// keys are the annotations about it.
 	keys func(*Names) kindNames
-	// short stands for it in the text of a ledger.
-	short string
-	// entries are its own there.
-	entries func(*ledgerText) *map[string]Digest
 }
 
 // sourceTable is where a kind is added.
 func sourceTable() [kindsOfSource]sourceTraits {
 	return [...]sourceTraits{
 		{
-			kind: ConfigMap, name: "ConfigMap", apiVersion: "v1", short: "cm",
-			keys:    func(n *Names) kindNames { return kindNames{n.ConfigMap, n.ConfigMapExclude, n.ConfigMapAuto} },
-			entries: func(t *ledgerText) *map[string]Digest { return &t.ConfigMap },
+			kind: ConfigMap, name: "ConfigMap", apiVersion: "v1",
+			keys: (*Names).ofConfigMap,
 		},
 		{
-			kind: Secret, name: "Secret", apiVersion: "v1", short: "secret", keyed: true,
-			keys:    func(n *Names) kindNames { return kindNames{n.Secret, n.SecretExclude, n.SecretAuto} },
-			entries: func(t *ledgerText) *map[string]Digest { return &t.Secret },
+			kind: Secret, name: "Secret", apiVersion: "v1", keyed: true,
+			keys: (*Names).ofSecret,
 		},
 		{
-			kind: SecretProviderClass, name: "SecretProviderClass", apiVersion: "secrets-store.csi.x-k8s.io/v1", short: "spc", reported: true,
-			keys:    func(n *Names) kindNames { return kindNames{n.SecretProviderClass, n.SPCExclude, n.SPCAuto} },
-			entries: func(t *ledgerText) *map[string]Digest { return &t.SPC },
+			kind: SecretProviderClass, name: "SecretProviderClass", apiVersion: "secrets-store.csi.x-k8s.io/v1", reported: true,
+			keys: (*Names).ofProviderClass,
 		},
 	}
 }
@@ -75,6 +68,18 @@ func SourceKinds() [kindsOfSource]SourceKind {
 		kinds[i] = t.kind
 	}
 	return kinds
+}
+
+// known reports whether it is one of the kinds of source.
+func (k SourceKind) known() bool { return k >= 1 && int(k) <= kindsOfSource }
+
+// keys are the annotations about it; none for what is no kind of source.
+func (k SourceKind) keys(names *Names) kindNames {
+	t, ok := k.traits()
+	if !ok {
+		return kindNames{}
+	}
+	return t.keys(names)
 }
 
 // String returns the name of the kind as manifests spell it.

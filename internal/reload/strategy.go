@@ -58,9 +58,9 @@ const (
 	lastStep = StepRestartFirst
 )
 
-// strategy is the one behind a step.
-func (s Step) strategy() strategy {
-	switch s {
+// strategyOf is the one behind a step.
+func strategyOf(step Step) strategy {
+	switch step {
 	case StepVariables:
 		return variables{}
 	case StepAnnotation, StepAnnotationFirst:

@@ -44,7 +44,7 @@ func TestStrategies(t *testing.T) {
 
 func TestAnotherStrategyRollsNothing(t *testing.T) {
 	for _, strategy := range []StrategyChoice{StrategyAuto, StrategyEnvVars, StrategyAnnotations} {
-		for step := StepVariables; step <= lastStep; step++ {
+		for step := StepVariables; step <= StepRestartFirst; step++ {
 			for _, secrets := range []SecretMarks{SecretMarksKeyed, SecretMarksSHA1} {
 				for _, custom := range []bool{false, true} {
 					s := web().mark("x").ledger(nil).cm("one", 60).with(func(f *Facts) {
@@ -79,7 +79,7 @@ func TestTheLadderGoesOnFromTheStrategy(t *testing.T) {
 		"the annotation, with a restart to come":          {reverted(StepAnnotation).with(restarting), false, StepRestart},
 		"the annotation, of a kind without restarts":      {reverted(StepAnnotation).with(restarting).with(func(f *Facts) { f.Workload.Restartable = false }), true, 0},
 		"the restart":          {reverted(StepRestart).with(restarting), true, 0},
-		"a restart of its own": {reverted(StepRestartFirst).with(restarting).with(func(f *Facts) { f.Workload.Policy.rollout = RolloutRestart }), true, 0},
+		"a restart of its own": {reverted(StepRestartFirst).with(restarting).with(func(f *Facts) { f.Workload.Policy = restarted() }), true, 0},
 		"a variable, where the annotation will not stay": {reverted(StepVariables).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), true, 0},
 		"the same, with a restart to come":               {reverted(StepVariables).with(restarting).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), false, StepRestart},
 		"an operator took it":                            {reverted(StepVariables).with(func(f *Facts) { f.Workload.Owner = `Shop "a"` }), true, 0},

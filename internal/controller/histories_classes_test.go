@@ -50,9 +50,9 @@ func classBounds() map[excuse]float64 {
 func classNames() []string { return []string{"vault", "tls"} }
 
 // classWorkloads are the workloads that there are in the beginning.
-func classWorkloads() []workload {
+func classWorkloads() []drawnWorkload {
 	names := reload.DefaultNames()
-	return []workload{
+	return []drawnWorkload{
 		{"deployments", "till", []int{0}, map[string]string{names.Auto: "true"}},
 		{"deployments", "bank", []int{1, 3}, map[string]string{names.SecretProviderClass: "vault, tls", names.ConfigMap: "routes"}},
 		{"statefulsets", "safe", []int{2}, map[string]string{names.SPCAuto: "true"}},
@@ -120,7 +120,7 @@ func (h *history) stepAllDriver() bool {
 
 func (u *users) className() string { return classNames()[u.h.rand.IntN(len(classNames()))] }
 
-func (u *users) classWorkload() workload {
+func (u *users) classWorkload() drawnWorkload {
 	return classWorkloads()[u.h.rand.IntN(len(classWorkloads()))]
 }
 
@@ -205,7 +205,7 @@ func (u *users) rotateAndEditSource() bool {
 	return u.editSource(u.source()) && u.rotate(u.className())
 }
 
-func (u *users) rotateAndEdit(name string, w workload) bool {
+func (u *users) rotateAndEdit(name string, w drawnWorkload) bool {
 	if u.h.rand.IntN(2) == 0 {
 		u.rotate(name)
 		u.moments()
@@ -255,7 +255,7 @@ func (u *users) annotateClass(name string) bool {
 }
 
 // askForClasses replaces what a workload says about classes.
-func (u *users) askForClasses(w workload) bool {
+func (u *users) askForClasses(w drawnWorkload) bool {
 	names := reload.DefaultNames()
 	ways := []map[string]string{
 		{}, {names.SPCAuto: "true"}, {names.SPCAuto: "false"}, {names.SecretProviderClass: "vault"}, {names.SecretProviderClass: "vau.*, tls"},

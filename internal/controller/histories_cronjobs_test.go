@@ -48,15 +48,15 @@ type ownRun struct {
 }
 
 // cronJobs are the CronJobs that there are in the beginning.
-func cronJobs() []workload {
+func cronJobs() []drawnWorkload {
 	names := reload.DefaultNames()
-	return []workload{
+	return []drawnWorkload{
 		{"cronjobs", "report", []int{0, 2}, map[string]string{names.Auto: "true"}},
 		{"cronjobs", "backup", []int{0, 1, 3}, map[string]string{names.ConfigMap: "settings, routes", names.Secret: "cert"}},
 	}
 }
 
-func (u *users) cronJob() workload { return cronJobs()[u.h.rand.IntN(len(cronJobs()))] }
+func (u *users) cronJob() drawnWorkload { return cronJobs()[u.h.rand.IntN(len(cronJobs()))] }
 
 // cronJobSteps are what users do who have CronJobs.
 func (u *users) cronJobSteps() []step {
@@ -83,7 +83,7 @@ func (u *users) createCronJobAgain() bool {
 	return false
 }
 
-func (u *users) createCronJob(w workload) bool {
+func (u *users) createCronJob(w drawnWorkload) bool {
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": w.name}},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{
@@ -103,14 +103,14 @@ func (u *users) createCronJob(w workload) bool {
 	return err == nil
 }
 
-func (u *users) suspendCronJob(w workload) bool {
+func (u *users) suspendCronJob(w drawnWorkload) bool {
 	return u.edit(w, func(obj simapi.Object) {
 		c := obj.(*batchv1.CronJob)
 		c.Spec.Suspend = new(!*c.Spec.Suspend)
 	})
 }
 
-func (u *users) forbid(w workload) bool {
+func (u *users) forbid(w drawnWorkload) bool {
 	return u.edit(w, func(obj simapi.Object) {
 		c := obj.(*batchv1.CronJob)
 		if c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent {

@@ -13,15 +13,15 @@ import (
 )
 
 // jobs are the Jobs of users that there are in the beginning.
-func jobs() []workload {
+func jobs() []drawnWorkload {
 	names := reload.DefaultNames()
-	return []workload{
+	return []drawnWorkload{
 		{"jobs", "load", []int{0, 2}, map[string]string{names.Auto: "true"}},
 		{"jobs", "migrate", []int{0, 1, 3}, map[string]string{names.ConfigMap: "settings, routes", names.Secret: "cert"}},
 	}
 }
 
-func (u *users) job() workload { return jobs()[u.h.rand.IntN(len(jobs()))] }
+func (u *users) job() drawnWorkload { return jobs()[u.h.rand.IntN(len(jobs()))] }
 
 // sourceSteps are what users do to sources that runs read.
 func (u *users) sourceSteps() []step {
@@ -65,7 +65,7 @@ func (u *users) createJobAgain() bool {
 	return false
 }
 
-func (u *users) createJob(w workload) bool {
+func (u *users) createJob(w drawnWorkload) bool {
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": w.name}},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{
@@ -84,7 +84,7 @@ func (u *users) createJob(w workload) bool {
 }
 
 // editSourceOf edits what a Job refers to, within moments.
-func (u *users) editSourceOf(w workload) bool {
+func (u *users) editSourceOf(w drawnWorkload) bool {
 	u.moments()
 	return u.editSource(sources()[w.sources[u.h.rand.IntN(len(w.sources))]])
 }
@@ -97,12 +97,12 @@ func (u *users) moments() {
 	}
 }
 
-func (u *users) suspendJob(w workload, suspend bool) bool {
+func (u *users) suspendJob(w drawnWorkload, suspend bool) bool {
 	return u.edit(w, func(obj simapi.Object) { obj.(*batchv1.Job).Spec.Suspend = &suspend })
 }
 
 // suspendForAMoment edits a source of a Job while that is suspended, which may be too short for its pods to end.
-func (u *users) suspendForAMoment(w workload) bool {
+func (u *users) suspendForAMoment(w drawnWorkload) bool {
 	if !u.suspendJob(w, true) {
 		return false
 	}
@@ -114,7 +114,7 @@ func (u *users) suspendForAMoment(w workload) bool {
 }
 
 // endJob has the pods of a Job do what they were made for.
-func (u *users) endJob(w workload) bool {
+func (u *users) endJob(w drawnWorkload) bool {
 	obj, err := u.h.server.Get(w.resource, inShop(w.name))
 	if err != nil {
 		return false
@@ -126,7 +126,7 @@ func (u *users) endJob(w workload) bool {
 	return did
 }
 
-func (u *users) deleteJob(w workload) bool {
+func (u *users) deleteJob(w drawnWorkload) bool {
 	u.h.oracle.deletesJob(w.name)
 	opts := metav1.DeleteOptions{}
 	if u.h.rand.IntN(2) == 0 {
@@ -136,12 +136,12 @@ func (u *users) deleteJob(w workload) bool {
 }
 
 // wipeJob leaves a Job alone that is held: who takes its ledger away takes it over.
-func (u *users) wipeJob(w workload) bool {
+func (u *users) wipeJob(w drawnWorkload) bool {
 	obj, err := u.h.server.Get(w.resource, inShop(w.name))
 	return err == nil && !isHeld(obj.(*batchv1.Job)) && u.wipe(w)
 }
 
-func (u *users) labelJob(w workload) bool {
+func (u *users) labelJob(w drawnWorkload) bool {
 	return u.edit(w, func(obj simapi.Object) { u.label(obj, "touched", u.value()) })
 }
 

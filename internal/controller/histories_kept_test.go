@@ -69,7 +69,7 @@ func (s script) touch(src simapi.Source, manager string) {
 
 // again makes a workload anew, which asks for no more than this.
 func (s script) again(name string, annotations map[string]string) {
-	w := workloads()[slices.IndexFunc(workloads(), func(w workload) bool { return w.name == name })]
+	w := workloads()[slices.IndexFunc(workloads(), func(w drawnWorkload) bool { return w.name == name })]
 	_ = s.server.Delete(w.resource, inShop(name))
 	w.annotations = annotations
 	s.users.createWorkload(w)
@@ -80,7 +80,7 @@ func (s script) again(name string, annotations map[string]string) {
 
 // ask replaces all annotations that a workload asks with.
 func (s script) ask(name string, annotations map[string]string) {
-	w := workloads()[slices.IndexFunc(workloads(), func(w workload) bool { return w.name == name })]
+	w := workloads()[slices.IndexFunc(workloads(), func(w drawnWorkload) bool { return w.name == name })]
 	s.users.edit(w, func(obj simapi.Object) {
 		kept := map[string]string{}
 		if ledger, ok := obj.GetAnnotations()[reload.LedgerAnnotation]; ok {

@@ -14,10 +14,10 @@ import (
 // have done to the annotations meanwhile and whatever died when. A reload pauses what asks for it, in the same
 // write; and as long as nobody touched the pause, no controller ends it before its time.
 
-func (u *users) deployment() workload { return workloads()[u.h.rand.IntN(2)] }
+func (u *users) deployment() drawnWorkload { return workloads()[u.h.rand.IntN(2)] }
 
 // askForPauses writes a period that counts, one that is none, or takes it away.
-func (u *users) askForPauses(w workload) bool {
+func (u *users) askForPauses(w drawnWorkload) bool {
 	period := []string{"2s", "20s", "20s", "3m", "soon", "-1s", ""}[u.h.rand.IntN(7)]
 	return u.edit(w, func(obj simapi.Object) {
 		annotations := annotationsOf(obj)
@@ -30,7 +30,7 @@ func (u *users) askForPauses(w workload) bool {
 }
 
 // spoilPause writes something else for since when it is.
-func (u *users) spoilPause(w workload) bool {
+func (u *users) spoilPause(w drawnWorkload) bool {
 	since := []string{"yesterday", "", "2199-01-01T00:00:00Z", "2001-01-01T00:00:00Z"}[u.h.rand.IntN(4)]
 	return u.edit(w, func(obj simapi.Object) {
 		annotations := maps.Clone(obj.GetAnnotations())
@@ -42,7 +42,7 @@ func (u *users) spoilPause(w workload) bool {
 }
 
 // endPause is what a tool does that knows of no pause.
-func (u *users) endPause(w workload) bool {
+func (u *users) endPause(w drawnWorkload) bool {
 	return u.edit(w, func(obj simapi.Object) { obj.(*appsv1.Deployment).Spec.Paused = false })
 }
 

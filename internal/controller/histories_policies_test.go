@@ -35,7 +35,7 @@ func asks() []map[string]string {
 }
 
 // askOtherwise replaces all that a workload asks for.
-func (u *users) askOtherwise(w workload) bool {
+func (u *users) askOtherwise(w drawnWorkload) bool {
 	asked := asks()[u.h.rand.IntN(len(asks()))]
 	return u.edit(w, func(obj simapi.Object) {
 		on := u.where(obj)

@@ -52,16 +52,16 @@ func versionOf(obj metav1.Object) uint64 {
 }
 
 // workload says where one begins.
-type workload struct {
+type drawnWorkload struct {
 	resource, name string
 	sources        []int
 	annotations    map[string]string
 }
 
-func workloads() []workload {
+func workloads() []drawnWorkload {
 	names := reload.DefaultNames()
 	auto := map[string]string{names.Auto: "true"}
-	return []workload{
+	return []drawnWorkload{
 		{"deployments", "web", []int{0, 2}, auto},
 		{"deployments", "api", []int{0, 1, 3}, map[string]string{names.ConfigMap: "settings, routes", names.Secret: "cert"}},
 		{"statefulsets", "db", []int{1, 2}, auto},
@@ -104,7 +104,7 @@ func (u *users) settleIn() {
 	h.oracle.installed()
 }
 
-func (u *users) workload() workload { return workloads()[u.h.rand.IntN(len(workloads()))] }
+func (u *users) workload() drawnWorkload { return workloads()[u.h.rand.IntN(len(workloads()))] }
 
 func (u *users) manager() string {
 	return []string{"kubectl-edit", "helm", "terraform"}[u.h.rand.IntN(3)]
@@ -114,7 +114,7 @@ func (h *history) workloads() []simapi.Object {
 	return slices.Concat(h.server.List("deployments"), h.server.List("statefulsets"), h.server.List("daemonsets"))
 }
 
-func (u *users) createWorkload(w workload) bool {
+func (u *users) createWorkload(w drawnWorkload) bool {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: w.name, Annotations: maps.Clone(w.annotations)}
 	var below map[string]string
 	if saved := u.saved[w.name]; saved != nil && u.h.rand.IntN(2) == 0 {
@@ -153,13 +153,13 @@ func (u *users) createWorkload(w workload) bool {
 	return err == nil
 }
 
-func (u *users) edit(w workload, edit func(obj simapi.Object)) bool {
+func (u *users) edit(w drawnWorkload, edit func(obj simapi.Object)) bool {
 	before := u.h.server.Version()
 	_, err := u.h.server.Edit(w.resource, inShop(w.name), u.manager(), edit)
 	return err == nil && u.h.server.Version() > before
 }
 
-func (u *users) editTemplate(w workload) bool {
+func (u *users) editTemplate(w drawnWorkload) bool {
 	image := "app:" + u.value()
 	if u.h.rand.IntN(4) == 0 {
 		image = "app:stable" // a template that may have been there before
@@ -167,7 +167,7 @@ func (u *users) editTemplate(w workload) bool {
 	return u.edit(w, func(obj simapi.Object) { templateOf(obj).Spec.Containers[0].Image = image })
 }
 
-func (u *users) changeReferences(w workload) bool {
+func (u *users) changeReferences(w drawnWorkload) bool {
 	src, optional := u.source(), u.optional()
 	return u.edit(w, func(obj simapi.Object) {
 		refers := simapi.Refers(obj)
@@ -182,7 +182,7 @@ func (u *users) changeReferences(w workload) bool {
 
 // unrefer takes the reference of a workload to a source away.
 func (u *users) unrefer(name string, src simapi.Source) bool {
-	w := workloads()[slices.IndexFunc(workloads(), func(w workload) bool { return w.name == name })]
+	w := workloads()[slices.IndexFunc(workloads(), func(w drawnWorkload) bool { return w.name == name })]
 	return u.edit(w, func(obj simapi.Object) { leave(templateOf(obj), src) })
 }
 
@@ -191,7 +191,7 @@ func (u *users) undo(name string) bool {
 }
 
 // editBoth is what a release does: source and workload come together, in either order.
-func (u *users) editBoth(w workload) bool {
+func (u *users) editBoth(w drawnWorkload) bool {
 	obj, err := u.h.server.Get(w.resource, inShop(w.name))
 	if err != nil {
 		return false
@@ -207,7 +207,7 @@ func (u *users) editBoth(w workload) bool {
 	return second() || did
 }
 
-func (u *users) scale(w workload) bool {
+func (u *users) scale(w drawnWorkload) bool {
 	replicas := int32(u.h.rand.IntN(4))
 	return u.edit(w, func(obj simapi.Object) {
 		switch o := obj.(type) {
@@ -219,7 +219,7 @@ func (u *users) scale(w workload) bool {
 	})
 }
 
-func (u *users) evict(w workload) bool {
+func (u *users) evict(w drawnWorkload) bool {
 	obj, err := u.h.server.Get(w.resource, inShop(w.name))
 	if err != nil {
 		return false
@@ -232,7 +232,7 @@ func (u *users) evict(w workload) bool {
 	return true
 }
 
-func (u *users) writeStatus(w workload) bool {
+func (u *users) writeStatus(w drawnWorkload) bool {
 	u.values++
 	noise := int32(u.values)
 	return u.edit(w, func(obj simapi.Object) {
@@ -253,7 +253,7 @@ func annotationsOf(obj metav1.Object) map[string]string {
 	return annotations
 }
 
-func (u *users) opt(w workload) bool {
+func (u *users) opt(w drawnWorkload) bool {
 	return u.edit(w, func(obj simapi.Object) {
 		on := u.where(obj)
 		annotations := annotationsOf(on)
@@ -268,7 +268,7 @@ func (u *users) opt(w workload) bool {
 	})
 }
 
-func (u *users) wipe(w workload) bool {
+func (u *users) wipe(w drawnWorkload) bool {
 	return u.edit(w, func(obj simapi.Object) {
 		annotations := maps.Clone(obj.GetAnnotations())
 		delete(annotations, reload.LedgerAnnotation)
@@ -276,7 +276,7 @@ func (u *users) wipe(w workload) bool {
 	})
 }
 
-func (u *users) deleteWorkload(w workload) bool {
+func (u *users) deleteWorkload(w drawnWorkload) bool {
 	if obj, err := u.h.server.Get(w.resource, inShop(w.name)); err == nil {
 		u.saved[w.name] = obj.GetAnnotations()
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 // sources are all of a stream. Of one Secret there can be several: what it is made of, and what is merged into it.
-type sources map[reload.SourceKey][]*source
+type sources map[reload.SourceKey][]*manifestSource
 
 // gather refuses to choose between two that are the same object and not alike.
-func gather(documents []*document, read [][]*source) (sources, error) {
+func gather(documents []*document, read [][]*manifestSource) (sources, error) {
 	type definition struct {
 		key          reload.SourceKey
 		kind, object string
 	}
-	all, defined := sources{}, map[definition]*source{}
+	all, defined := sources{}, map[definition]*manifestSource{}
 	var failed []error
 	for i := range documents {
 		for _, src := range read[i] {

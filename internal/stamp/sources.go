@@ -14,7 +14,7 @@ import (
 )
 
 // source is an object that carries configuration, or from which one is made in the cluster.
-type source struct {
+type manifestSource struct {
 	// key is that of the ConfigMap or Secret, and kind that of the object here.
 	key  reload.SourceKey
 	kind string
@@ -36,7 +36,7 @@ const (
 )
 
 // sourceOf returns nil for an object that is none.
-func (o *Options) sourceOf(obj *object) (*source, error) {
+func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 	meta := metav1.ObjectMeta{Namespace: obj.ns, Name: obj.name, Annotations: texts(get(obj.node, "metadata", "annotations"))}
 	named := obj.String()
 	if obj.generated { // nothing can refer to it by what it will be called
@@ -87,7 +87,7 @@ func (o *Options) sourceOf(obj *object) (*source, error) {
 	default:
 		return nil, nil
 	}
-	return &source{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, told: toldOf(obj, nil, read.Problems), line: obj.node.Line}, nil
+	return &manifestSource{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, told: toldOf(obj, nil, read.Problems), line: obj.node.Line}, nil
 }
 
 func (o *Options) secretOf(meta metav1.ObjectMeta) reload.Source {
@@ -96,7 +96,7 @@ func (o *Options) secretOf(meta metav1.ObjectMeta) reload.Source {
 
 // standIn stands for the Secret or ConfigMap that will be made. Its spec tells all that can be told of the content: the order and the
 // style in which it is written do not count.
-func standIn(obj *object, named string, made reload.Source) (*source, error) {
+func standIn(obj *object, named string, made reload.Source) (*manifestSource, error) {
 	spec := get(obj.node, "spec")
 	if spec == nil {
 		return nil, wrong(obj.node, "%s has no spec", obj)
@@ -110,7 +110,7 @@ func standIn(obj *object, named string, made reload.Source) (*source, error) {
 		return nil, wrong(spec, "the spec of %s cannot be read: %v", obj, err)
 	}
 	sum := sha256.Sum256(canonical)
-	return &source{key: made.Key, kind: obj.kind, object: named, digest: reload.Digest(sum[:len(reload.Digest{})]), annotations: made.Annotations, line: obj.node.Line}, nil
+	return &manifestSource{key: made.Key, kind: obj.kind, object: named, digest: reload.Digest(sum[:len(reload.Digest{})]), annotations: made.Annotations, line: obj.node.Line}, nil
 }
 
 // stringsIn reads what the API server takes as texts. Numbers and booleans are refused there, and so is what is no mapping.

@@ -91,7 +91,7 @@ type Result struct {
 
 // Stamp stamps everything, or fails with all mistakes that there are. A second call is not possible.
 func (s *Stream) Stamp() (*Result, error) {
-	read := make([][]*source, len(s.documents))
+	read := make([][]*manifestSource, len(s.documents))
 	failed := s.each(func(i int, d *document) (err error) {
 		if read[i], err = s.options.read(d); err != nil && d.list != nil {
 			d.list.failed.Store(true)
@@ -128,7 +128,7 @@ func (s *Stream) Stamp() (*Result, error) {
 }
 
 // rejoin reads lists as a whole of which a part could not be read by itself.
-func (s *Stream) rejoin(read [][]*source, failed []error) {
+func (s *Stream) rejoin(read [][]*manifestSource, failed []error) {
 	for i, d := range s.documents {
 		if d.list == nil || !d.list.failed.Load() {
 			continue
@@ -162,7 +162,7 @@ func (s *Stream) each(work func(i int, d *document) error) []error {
 }
 
 // read notes what matters of a document, and keeps nothing else of it but its text.
-func (o *Options) read(d *document) ([]*source, error) {
+func (o *Options) read(d *document) ([]*manifestSource, error) {
 	if d.shell {
 		return nil, nil // it was read before its list was parted
 	}
@@ -176,7 +176,7 @@ func (o *Options) read(d *document) ([]*source, error) {
 	}
 	d.nameOrigin(objects)
 	edit := sync.OnceValue(func() *editor { return newEditor(d.text, t).know(objects) })
-	var sources []*source
+	var sources []*manifestSource
 	for i, obj := range objects {
 		src, err := o.sourceOf(obj)
 		if err != nil {

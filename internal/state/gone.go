@@ -12,7 +12,7 @@ import (
 const mostGone = 4096
 
 // keepGone keeps a deleted source for when it comes back.
-func (s *State) keepGone(src source) {
+func (s *State) keepGone(src sourceRecord) {
 	s.gone[src.Key] = src
 	if len(s.gone) <= mostGone {
 		return
@@ -23,7 +23,7 @@ func (s *State) keepGone(src source) {
 	}
 	slices.Sort(departed)
 	middle := departed[len(departed)/2]
-	maps.DeleteFunc(s.gone, func(key reload.SourceKey, gone source) bool {
+	maps.DeleteFunc(s.gone, func(key reload.SourceKey, gone sourceRecord) bool {
 		return gone.departure.Version < middle && key != src.Key
 	})
 }
@@ -72,7 +72,7 @@ func covered(by []asking, key reload.SourceKey) bool {
 }
 
 // unlink takes a workload out of the index before it is changed or forgotten, and notes how it was for forgetGone.
-func (s *State) unlink(w *workload) {
+func (s *State) unlink(w *workloadRecord) {
 	s.index.unlink(w.Key, w.links)
 	if len(s.gone) > 0 {
 		s.unlinked = append(s.unlinked, unlinked{asking{w.Policy, w.References}, w.Key.Namespace, w.links})
@@ -126,7 +126,7 @@ func (s *State) lost() (map[reload.SourceKey]*lostSource, map[string][]asking) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all, trying := map[reload.SourceKey]*lostSource{}, map[string][]asking{}
-	of := func(key reload.SourceKey, gone source) *lostSource {
+	of := func(key reload.SourceKey, gone sourceRecord) *lostSource {
 		if all[key] == nil {
 			all[key] = &lostSource{departure: gone.departure}
 		}

@@ -49,7 +49,7 @@ func (l links) equal(other links) bool {
 }
 
 // relinked reports whether a workload may be concerned by other sources than before.
-func relinked(before, now *workload) bool {
+func relinked(before, now *workloadRecord) bool {
 	switch {
 	case !before.links.equal(now.links):
 		return true
@@ -69,14 +69,14 @@ type index struct {
 	// trying are, by namespace, the workloads that each source may concern.
 	trying map[string]keys
 	// sources are, by namespace, those that exist: what these workloads try.
-	sources map[string]map[reload.LocalKey]*source
+	sources map[string]map[reload.LocalKey]*sourceRecord
 }
 
 func newIndex() index {
 	return index{
 		bySource: map[reload.SourceKey]keys{},
 		trying:   map[string]keys{},
-		sources:  map[string]map[reload.LocalKey]*source{},
+		sources:  map[string]map[reload.LocalKey]*sourceRecord{},
 	}
 }
 
@@ -98,10 +98,10 @@ func (x *index) unlink(w reload.WorkloadKey, l links) {
 	}
 }
 
-func (x *index) addSource(src *source) {
+func (x *index) addSource(src *sourceRecord) {
 	of := x.sources[src.Key.Namespace]
 	if of == nil {
-		of = map[reload.LocalKey]*source{}
+		of = map[reload.LocalKey]*sourceRecord{}
 		x.sources[src.Key.Namespace] = of
 	}
 	of[src.Key.Local()] = src
@@ -138,7 +138,7 @@ func (x *index) links(key reload.SourceKey, w reload.WorkloadKey) bool {
 }
 
 // sourcesFor are the sources that exist and may concern a workload.
-func (x *index) sourcesFor(w *workload) []gathered {
+func (x *index) sourcesFor(w *workloadRecord) []gathered {
 	there := x.sources[w.Key.Namespace]
 	if !w.links.tries {
 		found := make([]gathered, 0, len(w.links.exact))

@@ -11,7 +11,7 @@ import (
 )
 
 // source is one with what was seen of it.
-type source struct {
+type sourceRecord struct {
 	reload.Source
 	seen reload.SourceSeen
 	// changed is the version of the latest event in which the content was another one than before.
@@ -45,7 +45,7 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 		// Its field managers were dropped, and what they have shown remains true.
 		src.DataTime, src.EditedAt, src.Untracked = known.DataTime, known.EditedAt, known.Untracked
 	}
-	next := source{Source: src, seen: reload.SourceSeen{Version: version}}
+	next := sourceRecord{Source: src, seen: reload.SourceSeen{Version: version}}
 	switch {
 	case ok && differs:
 		next.seen.Timeless = timeless(&src, &known.Source)
@@ -109,7 +109,7 @@ func admits(before, now reload.SourceAnnotations) bool {
 
 // noteMade tells workloads that were compared while a source did not exist that it does, or that it was recreated unseen: a pod
 // that waited for it starts with what it was created with, and not with what it becomes next.
-func (s *State) noteMade(concerned []reload.WorkloadKey, now, before source, live bool) {
+func (s *State) noteMade(concerned []reload.WorkloadKey, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	for _, concern := range concerned {
 		w := s.workloads[concern]
@@ -133,7 +133,7 @@ func (s *State) noteMade(concerned []reload.WorkloadKey, now, before source, liv
 
 // noteLeft tells workloads that a source has had another content than before. Only the first time counts until they are
 // compared with it: what came after cannot be told apart.
-func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before source, live bool) {
+func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	noted := !timeless(&now.Source, &before.Source)
 	for _, concern := range concerned {
@@ -156,7 +156,7 @@ func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before source, liv
 }
 
 // doesWithout reports whether pods of a workload start also if a source that they refer to does not exist.
-func (w *workload) doesWithout(key reload.LocalKey) bool {
+func (w *workloadRecord) doesWithout(key reload.LocalKey) bool {
 	ref, refers := w.Reference(key)
 	return refers && !slices.ContainsFunc(ref.Uses, func(u reload.Use) bool { return !u.Optional })
 }
@@ -169,10 +169,10 @@ func (s *State) Source(key reload.SourceKey) (reload.Source, bool) {
 	return src.Source, ok
 }
 
-func (s *State) known(key reload.SourceKey) (source, bool) {
+func (s *State) known(key reload.SourceKey) (sourceRecord, bool) {
 	src, ok := s.sources[key]
 	if !ok {
-		return source{}, false
+		return sourceRecord{}, false
 	}
 	return *src, true
 }

@@ -14,14 +14,14 @@ type State struct {
 	autoReloadAll bool
 
 	mu      sync.RWMutex
-	sources map[reload.SourceKey]*source
+	sources map[reload.SourceKey]*sourceRecord
 	// newest is the newest version that a source has come in.
 	newest uint64
 	// gone are sources that were deleted, for when they come back.
-	gone map[reload.SourceKey]source
+	gone map[reload.SourceKey]sourceRecord
 	// unlinked are workloads as they were before sources that are gone stopped to concern them, maybe.
 	unlinked  []unlinked
-	workloads map[reload.WorkloadKey]*workload
+	workloads map[reload.WorkloadKey]*workloadRecord
 	// borrowers are workloads whose template another one lends, and lenders those that do.
 	borrowers map[reload.WorkloadKey]reload.Workload
 	lenders   map[reload.WorkloadKey]keys
@@ -38,9 +38,9 @@ type State struct {
 func New(autoReloadAll bool) *State {
 	return &State{
 		autoReloadAll: autoReloadAll,
-		gone:          map[reload.SourceKey]source{},
-		sources:       map[reload.SourceKey]*source{},
-		workloads:     map[reload.WorkloadKey]*workload{},
+		gone:          map[reload.SourceKey]sourceRecord{},
+		sources:       map[reload.SourceKey]*sourceRecord{},
+		workloads:     map[reload.WorkloadKey]*workloadRecord{},
 		borrowers:     map[reload.WorkloadKey]reload.Workload{},
 		lenders:       map[reload.WorkloadKey]keys{},
 		children:      map[reload.WorkloadKey]keys{},
@@ -58,7 +58,7 @@ func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
 		return reload.Facts{}, false
 	}
 	for _, it := range found {
-		src := it.source
+		src := it.sourceRecord
 		if src.Annotations.Unselected {
 			f.Unselected = append(f.Unselected, src.Key.Local()) // what the ledger says of it stays
 			continue
@@ -77,7 +77,7 @@ func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
 
 // gathered is a source that may concern a workload. Sources are never changed, but replaced.
 type gathered struct {
-	*source
+	*sourceRecord
 	left reload.Left
 }
 
@@ -104,7 +104,7 @@ func (s *State) gather(key reload.WorkloadKey) (reload.Facts, []gathered, bool) 
 // departures are the sources a workload may have been concerned by and that were seen to be deleted.
 func (s *State) departures(namespace string, l links) map[reload.LocalKey]reload.Departure {
 	var gone map[reload.LocalKey]reload.Departure
-	note := func(key reload.SourceKey, src source) {
+	note := func(key reload.SourceKey, src sourceRecord) {
 		if gone == nil {
 			gone = map[reload.LocalKey]reload.Departure{}
 		}

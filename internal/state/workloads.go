@@ -12,7 +12,7 @@ import (
 )
 
 // workload is one with what was seen of it.
-type workload struct {
+type workloadRecord struct {
 	reload.Workload
 	seen     reload.WorkloadSeen
 	revision reload.Digest
@@ -103,7 +103,7 @@ func (s *State) putWorkload(w reload.Workload, revision reload.Digest, rank relo
 	}
 	itself := s.ownOf(&w)
 	w = s.lent(w)
-	next := &workload{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
+	next := &workloadRecord{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
 	next.ranks.standing = rank
 	if same {
 		next.remembered, next.ranks.remembered, next.answered = known.remembered, known.ranks.remembered, known.answered
@@ -174,7 +174,7 @@ func (s *State) putWorkload(w reload.Workload, revision reload.Digest, rank relo
 
 // relink brings the index up to what a workload asks for now, and reports whether that may be other sources than before. Most
 // events change nothing of it.
-func (s *State) relink(known, next *workload) bool {
+func (s *State) relink(known, next *workloadRecord) bool {
 	if known != nil && !relinked(known, next) {
 		return false
 	}
@@ -186,14 +186,14 @@ func (s *State) relink(known, next *workload) bool {
 }
 
 // changeTemplate notes that the pod template is another one from a version on.
-func (w *workload) changeTemplate(revision reload.Digest, version uint64) {
+func (w *workloadRecord) changeTemplate(revision reload.Digest, version uint64) {
 	w.seen.Template = version
 	w.seen.Returned = w.seen.MayHavePods(revision)
 	w.mayHave(revision)
 }
 
 // mayHave notes a revision that pods may be of.
-func (w *workload) mayHave(revision reload.Digest) {
+func (w *workloadRecord) mayHave(revision reload.Digest) {
 	if !slices.Contains(w.seen.Recent, revision) {
 		w.seen.Recent = append(slices.Clone(w.seen.Recent), revision)
 	}
@@ -257,7 +257,7 @@ func versionsOf(f *reload.Facts) map[reload.LocalKey]uint64 {
 
 // compare forgets what left before the versions that the workload was compared with. What changed since then, changed
 // at some time after them. Nothing is known yet of a source that did not exist then.
-func (w *workload) compare(s *State, versions map[reload.LocalKey]uint64) {
+func (w *workloadRecord) compare(s *State, versions map[reload.LocalKey]uint64) {
 	w.compared = true
 	left := s.leftUnselected(w)
 	for key, before := range w.left {
@@ -285,7 +285,7 @@ func (w *workload) compare(s *State, versions map[reload.LocalKey]uint64) {
 }
 
 // leftUnselected are those that a comparison leaves out, and that count when they are selected again.
-func (s *State) leftUnselected(w *workload) map[reload.LocalKey]reload.Left {
+func (s *State) leftUnselected(w *workloadRecord) map[reload.LocalKey]reload.Left {
 	var kept map[reload.LocalKey]reload.Left
 	for key, left := range w.left {
 		if src, ok := s.sources[key.In(w.Key.Namespace)]; ok && src.Annotations.Unselected {
@@ -298,7 +298,7 @@ func (s *State) leftUnselected(w *workload) map[reload.LocalKey]reload.Left {
 	return kept
 }
 
-func (w *workload) leave(key reload.LocalKey, left reload.Left) {
+func (w *workloadRecord) leave(key reload.LocalKey, left reload.Left) {
 	if w.left == nil {
 		w.left = map[reload.LocalKey]reload.Left{}
 	}

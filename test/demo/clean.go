@@ -38,7 +38,7 @@ func (d *demo) clean() error {
 // lookAround says how to go on by hand.
 func (d *demo) lookAround(existingContext string) {
 	kubectl := "kubectl -n " + d.namespace.Name
-	edit := harness.Ref{Kind: "configmap", Name: source}
+	edit := harness.Ref{Kind: "configmap", Name: greeting}
 	fmt.Println("\nEverything is left running. What Reroll counts, and whether it is ready:")
 	if d.controller != nil {
 		fmt.Printf("  curl -s http://%s/metrics | grep ^reloader_\n  curl -s http://%s/readyz\n", d.controller.Address(), d.controller.Address())

@@ -263,7 +263,7 @@ func editWhenMarked(ctx context.Context, client *kubernetes.Clientset) error {
 			return errors.New("it is not marked yet")
 		}
 		cms := client.CoreV1().ConfigMaps(list.Items[0].Namespace)
-		cm, err := cms.Get(ctx, source, metav1.GetOptions{})
+		cm, err := cms.Get(ctx, greeting, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

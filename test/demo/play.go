@@ -20,7 +20,7 @@ import (
 const (
 	optedIn  = "web"
 	optedOut = "web-not-opted-in"
-	source   = "greeting"
+	greeting = "greeting"
 	key      = "text"
 	newValue = "good morning"
 )
@@ -121,7 +121,7 @@ func (d *demo) apply(ctx context.Context) error {
 	if err := d.namespace.Apply(ctx, string(manifest)); err != nil {
 		return err
 	}
-	d.story.Tell("apply", "%s: %s, %s, ConfigMap %s", filepath.Base(filepath.Dir(d.example)), optedIn, optedOut, source)
+	d.story.Tell("apply", "%s: %s, %s, ConfigMap %s", filepath.Base(filepath.Dir(d.example)), optedIn, optedOut, greeting)
 	d.story.Expect("all pods to be ready")
 	for _, name := range []string{optedIn, optedOut} {
 		if err := d.namespace.AwaitReady(ctx, deployment(name)); err != nil {
@@ -156,14 +156,14 @@ func (d *demo) edit(ctx context.Context) error {
 		return err
 	}
 	defer pods.stop()
-	before, err := d.client.CoreV1().ConfigMaps(d.namespace.Name).Get(ctx, source, metav1.GetOptions{})
+	before, err := d.client.CoreV1().ConfigMaps(d.namespace.Name).Get(ctx, greeting, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	if err := d.namespace.Edit(ctx, harness.Ref{Kind: "configmap", Name: source}, key+"="+newValue); err != nil {
+	if err := d.namespace.Edit(ctx, harness.Ref{Kind: "configmap", Name: greeting}, key+"="+newValue); err != nil {
 		return err
 	}
-	d.story.Tell("edit", "ConfigMap %s: %s is now %q, was %q", source, key, newValue, before.Data[key])
+	d.story.Tell("edit", "ConfigMap %s: %s is now %q, was %q", greeting, key, newValue, before.Data[key])
 	d.story.Tell("expected", "%s rolls once, %s not at all", optedIn, optedOut)
 	if err := d.awaitDecided(ctx, optedIn+" to roll once", func(ctx context.Context) error {
 		w, err := d.workload(ctx, optedIn)
@@ -201,7 +201,7 @@ func (d *demo) edit(ctx context.Context) error {
 // explain says why the one is concerned and the other is not, by the rules of the controller itself, and what was
 // written, as the API server tells it.
 func (d *demo) explain(ctx context.Context) error {
-	cm, err := d.client.CoreV1().ConfigMaps(d.namespace.Name).Get(ctx, source, metav1.GetOptions{})
+	cm, err := d.client.CoreV1().ConfigMaps(d.namespace.Name).Get(ctx, greeting, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (d *demo) explain(ctx context.Context) error {
 		verdict := w.Judge(src.Key, src.Annotations, false)
 		reference, _ := w.Reference(src.Key.Local())
 		if len(reference.Uses) == 0 {
-			return fmt.Errorf("expected was that Deployment %s uses ConfigMap %s", name, source)
+			return fmt.Errorf("expected was that Deployment %s uses ConfigMap %s", name, greeting)
 		}
 		about := "why"
 		if !verdict.Concerned {

@@ -21,7 +21,7 @@ metadata: {name: settings, annotations: {argocd.argoproj.io/sync-wave: "0"}}
 data: {greeting: GREETING}
 `
 
-const workload = `
+const workloadYAML = `
 apiVersion: API
 kind: KIND
 metadata:
@@ -62,11 +62,11 @@ const (
 func greeting(text string) string { return strings.ReplaceAll(settings, "GREETING", text) }
 
 func rolloutOf(strategy string) string {
-	return strings.NewReplacer("API", "argoproj.io/v1alpha1", "KIND", "Rollout", "STRATEGY", strategy).Replace(workload)
+	return strings.NewReplacer("API", "argoproj.io/v1alpha1", "KIND", "Rollout", "STRATEGY", strategy).Replace(workloadYAML)
 }
 
 func deploymentOf() string {
-	return strings.NewReplacer("API", "apps/v1", "KIND", "Deployment", "STRATEGY\n", "").Replace(workload)
+	return strings.NewReplacer("API", "apps/v1", "KIND", "Deployment", "STRATEGY\n", "").Replace(workloadYAML)
 }
 
 // delivery is one way to change what pods run with.

@@ -14,7 +14,7 @@ const (
 	example = "examples/checksum"
 )
 
-var digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var plainDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // The example takes the library chart as its README says, and gets another checksum for other data alone.
 func TestTheLibraryChartSumsUpData(t *testing.T) {
@@ -31,7 +31,7 @@ func TestTheLibraryChartSumsUpData(t *testing.T) {
 			return u.checksum(u.run(helm(u.Clients), args...))
 		}
 		before := of()
-		if !digest.MatchString(before) || reload.IsStamp(before) {
+		if !plainDigest.MatchString(before) || reload.IsStamp(before) {
 			t.Errorf("the checksum of the example is %q", before)
 		}
 		if got := of("page="); got != reload.NoConfigData {
@@ -44,7 +44,7 @@ func TestTheLibraryChartSumsUpData(t *testing.T) {
 		for _, values := range [][]string{{"page=Goodbye"}, {"password=a"}, {"password=b"}, {"page=", "password=a"}} {
 			about := strings.Join(values, " ")
 			got := of(values...)
-			if seen[got] != "" || !digest.MatchString(got) {
+			if seen[got] != "" || !plainDigest.MatchString(got) {
 				t.Errorf("%s: it is %q, as of %s", about, got, seen[got])
 			}
 			seen[got] = about
@@ -115,7 +115,7 @@ func TestTheLibraryChartReadsManifests(t *testing.T) {
 			got, err := of(tc.text)
 			if err != nil {
 				t.Errorf("%s: %v", about, err)
-			} else if (got == before) != tc.same || !digest.MatchString(got) {
+			} else if (got == before) != tc.same || !plainDigest.MatchString(got) {
 				t.Errorf("%s: it is %s, and was %s", about, got, before)
 			}
 		}

@@ -30,7 +30,7 @@ const (
 )
 
 // annotations are said of the fields of reload.Names.
-func annotations() map[string]annotation {
+func described() map[string]annotation {
 	return map[string]annotation{
 		"ConfigMap":           {onWorkload, "By users: names of ConfigMaps that roll it, or regular expressions, with commas between them"},
 		"Secret":              {onWorkload, "By users: the same for Secrets"},
@@ -68,7 +68,7 @@ type row struct {
 
 func annotationTable(flags *pflag.FlagSet) (string, error) {
 	names := reflect.ValueOf(reload.DefaultNames())
-	said := annotations()
+	said := described()
 	var rows []row
 	for i := range names.NumField() {
 		field := names.Type().Field(i).Name

@@ -16,9 +16,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // bare writes the PATCHes of reloads and does nothing else: it knows beforehand what to write where. It is the limit
@@ -76,13 +78,13 @@ func (s *stage) addBare(ctx context.Context, names []string, source func(name st
 
 // write is one PATCH that is ready to be sent.
 type write struct {
-	key   reload.WorkloadKey
+	key   workload.Key
 	patch kinds.Patch
 }
 
 // prepare makes the PATCHes that the controller would send for another content of a source, each as long as the one
 // that it last sent to the original.
-func (b *bare) prepare(names []string, source func(name string) string) ([]write, error) {
+func (b *bare) prepare(names []string, src func(name string) string) ([]write, error) {
 	sum := sha1.Sum(fmt.Append(nil, b.round.Add(1)))
 	mark := hex.EncodeToString(sum[:])
 	var writes []write
@@ -95,19 +97,19 @@ func (b *bare) prepare(names []string, source func(name string) string) ([]write
 		if err != nil {
 			return nil, err
 		}
-		w, err := b.kind.Read(twin, reload.DefaultNames())
+		w, err := b.kind.Read(twin, annotations.DefaultNames())
 		if err != nil {
 			return nil, err
 		}
-		ledger := original.Annotations[reload.LedgerAnnotation]
+		ledger := original.Annotations[annotations.Ledger]
 		if ledger == "" {
 			return nil, fmt.Errorf("deployment %s has no ledger, so the size of its PATCH is not known", name)
 		}
-		patch, err := b.kind.Patch(&w, likeLedger(ledger, string(original.UID), string(twin.UID), mark), &reload.Marking{Env: []reload.EnvMark{{
+		patch, err := b.kind.Patch(&w, likeLedger(ledger, string(original.UID), string(twin.UID), mark), &workload.Marking{Env: []workload.EnvMark{{
 			Container: w.Containers[0],
-			Variable:  reload.EnvVarName(reload.SourceKey{Kind: reload.ConfigMap, Namespace: twin.Namespace, Name: source(name)}),
+			Variable:  workload.EnvVarName(source.Key{Kind: source.ConfigMap, Namespace: twin.Namespace, Name: src(name)}),
 			Value:     mark,
-		}}}, reload.DefaultNames())
+		}}}, annotations.DefaultNames())
 		if err != nil {
 			return nil, err
 		}

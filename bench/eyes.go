@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
 // eyes see every Deployment of a namespace, and when its pod template changes. Whoever has changed it, and however it
@@ -87,7 +87,7 @@ func (e *eyes) see(event watch.Event, at time.Time) {
 	case !equality.Semantic.DeepEqual(before.Spec.Template, d.Spec.Template):
 		version, _ := strconv.ParseUint(d.ResourceVersion, 10, 64) // one that is no number is older than all
 		e.rollouts[d.Name] = append(e.rollouts[d.Name], rollout{at: at, version: version})
-	case before.Annotations[reload.LedgerAnnotation] != d.Annotations[reload.LedgerAnnotation]:
+	case before.Annotations[annotations.Ledger] != d.Annotations[annotations.Ledger]:
 		e.noted++
 	}
 	e.now[d.Name] = d

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
 func newEyes() *eyes {
@@ -83,7 +83,7 @@ func TestARolloutIsAnotherPodTemplate(t *testing.T) {
 	noting := func(of func(*appsv1.Deployment)) func(*appsv1.Deployment) {
 		return func(d *appsv1.Deployment) {
 			of(d)
-			d.Annotations = map[string]string{reload.LedgerAnnotation: "{}"}
+			d.Annotations = map[string]string{annotations.Ledger: "{}"}
 		}
 	}
 	e.at(4, watch.Modified, "c", noting(image("1")))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
 )
@@ -108,7 +108,7 @@ func (s *stage) adopted(ctx context.Context) error {
 	}
 	return s.eyes.await(ctx, "every workload to be adopted", func() bool {
 		for _, d := range s.eyes.now {
-			if d.Annotations[reload.LedgerAnnotation] == "" {
+			if d.Annotations[annotations.Ledger] == "" {
 				return false
 			}
 		}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/lease"
 	"github.com/reroll-dev/reroll/internal/metainfo"
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rights"
 )
 
@@ -125,7 +125,7 @@ func ready(guard *rights.Guard, ctl *controller.Controller) error {
 // keyAgain is how soon is tried again to read the key after a refusal. Rights may come later than the controller.
 const keyAgain = 5 * time.Second
 
-func loadKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool, c clock.Clock, log *slog.Logger) (reload.DigestKey, time.Time, error) {
+func loadKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool, c clock.Clock, log *slog.Logger) (digest.Key, time.Time, error) {
 	told := false
 	for {
 		key, made, err := controller.LoadDigestKey(ctx, client, namespace, dryRun)

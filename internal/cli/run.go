@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,13 +23,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 
-	"github.com/spf13/cobra"
-
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/report"
 	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/server"
@@ -97,7 +96,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		Classes:            cfg.CSI,
 		NamespacesToIgnore: cfg.Selectors.NamespacesToIgnore, NamespaceSelector: cfg.Selectors.Namespaces, SourceSelector: cfg.Selectors.Resources,
 		Kinds: cfg.Kinds, Custom: usesOfCustom(cfg), Receiver: receiver,
-		LoadKey: func(ctx context.Context) (reload.DigestKey, time.Time, error) {
+		LoadKey: func(ctx context.Context) (digest.Key, time.Time, error) {
 			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
 		},
 		LoadCoverage: loadCoverage(client, cfg, clock.RealClock{}, log, covered),

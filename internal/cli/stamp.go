@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/stamp"
 )
 
@@ -166,7 +166,7 @@ func (s *stamping) prepare(files []string) error {
 	if err != nil {
 		err = errors.Unwrap(err)
 	} else {
-		s.options.Key, err = reload.NewDigestKey(random)
+		s.options.Key, err = digest.NewKey(random)
 	}
 	if err != nil {
 		return exitError{fmt.Sprintf("--key-file=%s: %v", s.keyFile, err), codeUnreadable}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 // Config is what the controller is told at start.
@@ -40,7 +40,7 @@ type Config struct {
 	// ReloadOnCreate and ReloadOnDelete tell whether a ConfigMap or Secret that is made or deleted counts as changed.
 	ReloadOnCreate, ReloadOnDelete bool
 	// Names are the keys of the annotations, some of them renamed.
-	Names     reload.Names
+	Names     annotations.Names
 	Ignored   Ignored
 	Selectors Selectors
 	// CSI tells that what a CSI driver mounts is watched.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 const (
@@ -19,7 +19,7 @@ type Ignored struct {
 	// Resources and Workloads are as they were given.
 	Resources, Workloads []string
 	// Sources are the kinds of source that are not even read. Validate sets it.
-	Sources []reload.SourceKind
+	Sources []source.Kind
 	// Kinds are the kinds of workload that are left alone. Validate sets it.
 	Kinds []string
 }
@@ -31,7 +31,7 @@ func (i *Ignored) bindFlags(flags *pflag.FlagSet) {
 
 // validate calls refuse for every mistake, and warn for what is no reason to refuse to start.
 func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
-	kinds := map[string]reload.SourceKind{"configmaps": reload.ConfigMap, "secrets": reload.Secret}
+	kinds := map[string]source.Kind{"configmaps": source.ConfigMap, "secrets": source.Secret}
 	i.Sources = nil
 	for _, given := range i.Resources {
 		name := strings.ToLower(strings.TrimSpace(given))

@@ -5,18 +5,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 func TestIgnoredKinds(t *testing.T) {
-	configMaps, secrets := []reload.SourceKind{reload.ConfigMap}, []reload.SourceKind{reload.Secret}
+	configMaps, secrets := []source.Kind{source.ConfigMap}, []source.Kind{source.Secret}
 	const (
 		both    = "--resources-to-ignore has both configmaps and secrets: nothing would be left that could roll a workload"
 		unknown = "--resources-to-ignore=pods: must be configmaps or secrets"
 		strange = "--ignored-workload-types=deployments is not known and counts for nothing"
 	)
 	for args, tc := range map[string]struct {
-		sources         []reload.SourceKind
+		sources         []source.Kind
 		refused, warned []string
 	}{
 		"":                                 {},

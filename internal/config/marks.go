@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -10,7 +11,7 @@ import (
 type Marks struct {
 	Strategy reload.StrategyChoice
 	OnRevert reload.OnRevert
-	Secrets  reload.SecretMarks
+	Secrets  digest.SecretMarks
 
 	strategy, onRevert, secrets string
 }
@@ -43,9 +44,9 @@ func (m *Marks) validate(refuse func(format string, args ...any)) {
 	}
 	switch m.secrets {
 	case "keyed":
-		m.Secrets = reload.SecretMarksKeyed
+		m.Secrets = digest.SecretMarksKeyed
 	case "sha1":
-		m.Secrets = reload.SecretMarksSHA1
+		m.Secrets = digest.SecretMarksSHA1
 	default:
 		refuse("--secret-marks=%s: must be keyed or sha1", m.secrets)
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"testing"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -10,15 +11,15 @@ func TestHowReloadsAreMarked(t *testing.T) {
 	for about, tc := range map[string]struct {
 		args     []string
 		strategy reload.StrategyChoice
-		secrets  reload.SecretMarks
+		secrets  digest.SecretMarks
 	}{
-		"nothing given": {nil, reload.StrategyAuto, reload.SecretMarksKeyed},
-		"empty":         {[]string{"--reload-strategy="}, reload.StrategyAuto, reload.SecretMarksKeyed},
-		"default":       {[]string{"--reload-strategy=default"}, reload.StrategyAuto, reload.SecretMarksKeyed},
-		"auto":          {[]string{"--reload-strategy=auto"}, reload.StrategyAuto, reload.SecretMarksKeyed},
-		"env-vars":      {[]string{"--reload-strategy", "env-vars"}, reload.StrategyEnvVars, reload.SecretMarksKeyed},
-		"annotations":   {[]string{"--reload-strategy=annotations", "--secret-marks=keyed"}, reload.StrategyAnnotations, reload.SecretMarksKeyed},
-		"sha1":          {[]string{"--secret-marks=sha1"}, reload.StrategyAuto, reload.SecretMarksSHA1},
+		"nothing given": {nil, reload.StrategyAuto, digest.SecretMarksKeyed},
+		"empty":         {[]string{"--reload-strategy="}, reload.StrategyAuto, digest.SecretMarksKeyed},
+		"default":       {[]string{"--reload-strategy=default"}, reload.StrategyAuto, digest.SecretMarksKeyed},
+		"auto":          {[]string{"--reload-strategy=auto"}, reload.StrategyAuto, digest.SecretMarksKeyed},
+		"env-vars":      {[]string{"--reload-strategy", "env-vars"}, reload.StrategyEnvVars, digest.SecretMarksKeyed},
+		"annotations":   {[]string{"--reload-strategy=annotations", "--secret-marks=keyed"}, reload.StrategyAnnotations, digest.SecretMarksKeyed},
+		"sha1":          {[]string{"--secret-marks=sha1"}, reload.StrategyAuto, digest.SecretMarksSHA1},
 	} {
 		t.Run(about, func(t *testing.T) {
 			cfg, err := parse(t, nil, tc.args...)

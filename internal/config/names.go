@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
 // nameFlag is a flag that renames an annotation.
@@ -16,7 +16,7 @@ type nameFlag struct {
 	usage string
 }
 
-func nameFlags(n *reload.Names) []nameFlag {
+func nameFlags(n *annotations.Names) []nameFlag {
 	return []nameFlag{
 		{"configmap-annotation", &n.ConfigMap, "annotation of a workload with the names of ConfigMaps that roll it"},
 		{"secret-annotation", &n.Secret, "annotation of a workload with the names of Secrets that roll it"},
@@ -31,15 +31,15 @@ func nameFlags(n *reload.Names) []nameFlag {
 	}
 }
 
-func bindNames(n *reload.Names, flags *pflag.FlagSet) {
-	*n = reload.DefaultNames()
+func bindNames(n *annotations.Names, flags *pflag.FlagSet) {
+	*n = annotations.DefaultNames()
 	for _, f := range nameFlags(n) {
 		flags.StringVar(f.value, f.name, *f.value, f.usage)
 	}
 }
 
 // validateNames calls refuse for every mistake.
-func validateNames(n *reload.Names, refuse func(format string, args ...any)) {
+func validateNames(n *annotations.Names, refuse func(format string, args ...any)) {
 	taken := map[string]string{}
 	for _, key := range fixedNames(n) {
 		taken[key] = "the controller has a use of its own for it that cannot be renamed"
@@ -65,15 +65,15 @@ func validateNames(n *reload.Names, refuse func(format string, args ...any)) {
 }
 
 // fixedNames are the keys that no flag may take.
-func fixedNames(n *reload.Names) []string {
+func fixedNames(n *annotations.Names) []string {
 	return []string{
-		reload.LedgerAnnotation, reload.RolledAnnotation, reload.SettleAnnotation,
+		annotations.Ledger, annotations.Rolled, annotations.Settle,
 		n.LastReloadedFrom, n.RolloutStrategy, n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.SecretProviderClass, n.SPCAuto,
 	}
 }
 
 func defaultOf(flag string) string {
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	for _, f := range nameFlags(&names) {
 		if f.name == flag {
 			return *f.value

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
 func TestAnnotationsKeepTheirNamesUnlessRenamed(t *testing.T) {
@@ -14,30 +14,30 @@ func TestAnnotationsKeepTheirNamesUnlessRenamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(reload.DefaultNames(), cfg.Names); diff != "" {
+	if diff := cmp.Diff(annotations.DefaultNames(), cfg.Names); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestEveryFlagRenamesItsAnnotation(t *testing.T) {
-	for flag, name := range map[string]func(*reload.Names) *string{
-		"configmap-annotation":             func(n *reload.Names) *string { return &n.ConfigMap },
-		"secret-annotation":                func(n *reload.Names) *string { return &n.Secret },
-		"auto-annotation":                  func(n *reload.Names) *string { return &n.Auto },
-		"configmap-auto-annotation":        func(n *reload.Names) *string { return &n.ConfigMapAuto },
-		"secret-auto-annotation":           func(n *reload.Names) *string { return &n.SecretAuto },
-		"auto-search-annotation":           func(n *reload.Names) *string { return &n.Search },
-		"search-match-annotation":          func(n *reload.Names) *string { return &n.Match },
-		"ignore-annotation":                func(n *reload.Names) *string { return &n.Ignore },
-		"pause-deployment-annotation":      func(n *reload.Names) *string { return &n.PausePeriod },
-		"pause-deployment-time-annotation": func(n *reload.Names) *string { return &n.PausedAt },
+	for flag, name := range map[string]func(*annotations.Names) *string{
+		"configmap-annotation":             func(n *annotations.Names) *string { return &n.ConfigMap },
+		"secret-annotation":                func(n *annotations.Names) *string { return &n.Secret },
+		"auto-annotation":                  func(n *annotations.Names) *string { return &n.Auto },
+		"configmap-auto-annotation":        func(n *annotations.Names) *string { return &n.ConfigMapAuto },
+		"secret-auto-annotation":           func(n *annotations.Names) *string { return &n.SecretAuto },
+		"auto-search-annotation":           func(n *annotations.Names) *string { return &n.Search },
+		"search-match-annotation":          func(n *annotations.Names) *string { return &n.Match },
+		"ignore-annotation":                func(n *annotations.Names) *string { return &n.Ignore },
+		"pause-deployment-annotation":      func(n *annotations.Names) *string { return &n.PausePeriod },
+		"pause-deployment-time-annotation": func(n *annotations.Names) *string { return &n.PausedAt },
 	} {
 		t.Run(flag, func(t *testing.T) {
 			cfg, err := parse(t, nil, "--"+flag, " Example.org/Reload ")
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := reload.DefaultNames()
+			want := annotations.DefaultNames()
 			*name(&want) = "Example.org/Reload"
 			if diff := cmp.Diff(want, cfg.Names); diff != "" {
 				t.Error(diff)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
@@ -52,7 +53,7 @@ func TestWhatIsWrittenDownIsTaken(t *testing.T) {
 	if got := Beyond(own); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if c.Settle != 3*time.Second || c.SettleMax != 4*time.Minute || c.SettleGitOps != 0 || c.Marks.OnRevert != reload.OnRevertRestart || c.Marks.Secrets != reload.SecretMarksSHA1 {
+	if c.Settle != 3*time.Second || c.SettleMax != 4*time.Minute || c.SettleGitOps != 0 || c.Marks.OnRevert != reload.OnRevertRestart || c.Marks.Secrets != digest.SecretMarksSHA1 {
 		t.Errorf("got %+v", c)
 	}
 	if !slices.Equal(c.Ignored.Kinds, []string{"CronJob"}) {

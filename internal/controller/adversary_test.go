@@ -18,9 +18,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // stage is a controller on the API in memory, whose requests are counted, may be refused and take their time.
@@ -35,7 +39,7 @@ type stage struct {
 
 	asked, patched, failed int
 	askedAfter             int
-	running                []reload.RunningPod
+	running                []rollout.Pod
 	// requests is held by each: some come at the same time.
 	requests sync.Mutex
 	// oldPods are from before everything that changes.
@@ -57,14 +61,14 @@ type stageReport struct {
 }
 
 // Failed implements Report.
-func (r stageReport) Failed(*reload.Workload, reload.Decision, error, time.Duration, bool) {
+func (r stageReport) Failed(*workload.Workload, reload.Decision, error, time.Duration, bool) {
 	r.requests.Lock()
 	defer r.requests.Unlock()
 	r.failed++
 }
 
 // Pods implements API: all pods are young, unless they are all old.
-func (s *stage) Pods(context.Context, *reload.Workload) (reload.Pods, error) {
+func (s *stage) Pods(context.Context, *workload.Workload) (reload.Pods, error) {
 	s.requests.Lock()
 	defer s.requests.Unlock()
 	s.asked++
@@ -83,7 +87,7 @@ func (s *stage) Pods(context.Context, *reload.Workload) (reload.Pods, error) {
 }
 
 // Running implements API: those that the test has put there.
-func (s *stage) Running(context.Context, *reload.Workload, reload.Names) ([]reload.RunningPod, error) {
+func (s *stage) Running(context.Context, *workload.Workload, annotations.Names) ([]rollout.Pod, error) {
 	s.askedAfter++
 	s.clock.Step(s.takes)
 	if s.refuses != nil {
@@ -93,7 +97,7 @@ func (s *stage) Running(context.Context, *reload.Workload, reload.Names) ([]relo
 }
 
 // Patch implements API.
-func (s *stage) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+func (s *stage) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	s.requests.Lock()
 	defer s.requests.Unlock()
 	s.patched++
@@ -105,14 +109,14 @@ func (s *stage) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey
 	if s.refuses != nil {
 		return nil, s.refuses
 	}
-	return s.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, reload.FieldManager)
+	return s.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, workload.FieldManager)
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}}
-	s.Controller = New(Options{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 20, Names: reload.DefaultNames()},
+	s.Controller = New(Options{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 20, Names: annotations.DefaultNames()},
 		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s})
 	s.installed = now.Add(-time.Hour)
 	return s
@@ -160,7 +164,7 @@ func (s *stage) letGo(wait *time.Duration) bool {
 // add makes a ConfigMap and a Deployment that uses it, both of one name.
 func (s *stage) add(name string, live bool, mark string) {
 	s.Helper()
-	source, err := s.server.Create(&corev1.ConfigMap{
+	src, err := s.server.Create(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"v": "1"},
 	}, "kubectl")
 	if err != nil {
@@ -170,14 +174,14 @@ func (s *stage) add(name string, live bool, mark string) {
 	d.Name = name
 	d.Spec.Template.Spec.Containers[0].EnvFrom[0].ConfigMapRef.Name = name
 	if mark != "" {
-		variable := reload.EnvVarName(reload.SourceKey{Kind: reload.ConfigMap, Name: name})
+		variable := workload.EnvVarName(source.Key{Kind: source.ConfigMap, Name: name})
 		d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: variable, Value: mark}}
 	}
 	made, err := s.server.Create(d, "kubectl")
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.configMaps().put(source, live)
+	s.configMaps().put(src, live)
 	s.deployments().put(made, live)
 }
 
@@ -235,7 +239,7 @@ func TestALedgerThatIsSetBackForEverIsNotFoughtOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := obj.GetAnnotations()[reload.LedgerAnnotation]
+	kept := obj.GetAnnotations()[annotations.Ledger]
 	// It comes to use a second source, which is noted and rolls nothing, so that the count of reloads stays.
 	s.add("two", true, "")
 	s.change(func(d *appsv1.Deployment) {
@@ -247,7 +251,7 @@ func TestALedgerThatIsSetBackForEverIsNotFoughtOver(t *testing.T) {
 	before := s.patched
 	setBack := func(times int, every time.Duration) {
 		for range times {
-			s.change(func(d *appsv1.Deployment) { d.Annotations[reload.LedgerAnnotation] = kept })
+			s.change(func(d *appsv1.Deployment) { d.Annotations[annotations.Ledger] = kept })
 			s.play(every)
 		}
 	}
@@ -350,7 +354,7 @@ func TestALedgerThatCouldNotBePutBackIsTriedAgainSoon(t *testing.T) {
 	s.play(time.Minute)
 	take := func() {
 		taken, err := s.server.Edit("deployments", inShop("web"), "kubectl", func(obj simapi.Object) {
-			obj.SetAnnotations(map[string]string{reload.DefaultNames().Auto: "true"})
+			obj.SetAnnotations(map[string]string{annotations.DefaultNames().Auto: "true"})
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -362,7 +366,7 @@ func TestALedgerThatCouldNotBePutBackIsTriedAgainSoon(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return obj.GetAnnotations()[reload.LedgerAnnotation] != ""
+		return obj.GetAnnotations()[annotations.Ledger] != ""
 	}
 	if !standing() {
 		t.Fatal("it has no ledger to take away")

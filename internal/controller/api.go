@@ -16,9 +16,12 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // API is all that the controller asks of an API server.
@@ -26,16 +29,16 @@ type API interface {
 	// Open returns how the objects of a resource are brought.
 	Open(Watched) intake.Opener
 	// Patch changes a workload and returns what it is then.
-	Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error)
+	Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error)
 	// Get and Create are for workloads whose reload is not a patch.
-	Get(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey) (runtime.Object, error)
+	Get(ctx context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error)
 	Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error)
 	// Delete removes one of the objects that Create makes.
-	Delete(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, opts metav1.DeleteOptions) error
+	Delete(ctx context.Context, kind kinds.Kind, key workload.Key, opts metav1.DeleteOptions) error
 	// Pods returns the pods of a workload.
-	Pods(ctx context.Context, w *reload.Workload) (reload.Pods, error)
+	Pods(ctx context.Context, w *workload.Workload) (reload.Pods, error)
 	// Running returns what they have of a reload, and what keeps them from being ready.
-	Running(ctx context.Context, w *reload.Workload, names reload.Names) ([]reload.RunningPod, error)
+	Running(ctx context.Context, w *workload.Workload, names annotations.Names) ([]rollout.Pod, error)
 }
 
 // Watched is a resource, in one namespace or in all.
@@ -117,14 +120,14 @@ func (c Client) group(name string) (rest.Interface, error) {
 }
 
 // Patch sends one request.
-func (c Client) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+func (c Client) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	client, plural, err := c.of(kind, key.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	return client.Patch(patch.Type).
 		Namespace(key.Namespace).Resource(plural).Name(key.Name).
-		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: reload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
+		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: workload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(patch.Body).Do(ctx).Get()
 }
 
@@ -138,7 +141,7 @@ func (c Client) of(kind kinds.Kind, namespace string) (rest.Interface, string, e
 }
 
 // Get reads one object, as it is and not as it was.
-func (c Client) Get(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey) (runtime.Object, error) {
+func (c Client) Get(ctx context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error) {
 	client, err := c.group(kind.Resource.Group)
 	if err != nil {
 		return nil, err
@@ -153,12 +156,12 @@ func (c Client) Create(ctx context.Context, kind kinds.Kind, namespace string, o
 		return nil, err
 	}
 	return client.Post().Namespace(namespace).Resource(kind.Resource.Resource).
-		SpecificallyVersionedParams(&metav1.CreateOptions{FieldManager: reload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
+		SpecificallyVersionedParams(&metav1.CreateOptions{FieldManager: workload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(obj).Do(ctx).Get()
 }
 
 // Delete sends one request.
-func (c Client) Delete(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, opts metav1.DeleteOptions) error {
+func (c Client) Delete(ctx context.Context, kind kinds.Kind, key workload.Key, opts metav1.DeleteOptions) error {
 	client, err := c.group(kind.Resource.Group)
 	if err != nil {
 		return err
@@ -171,7 +174,7 @@ const podPage = 500
 
 // Pods lists the pods that the workload's selector finds. A pod of another owner among them can make the answer older
 // than it is, never younger.
-func (c Client) Pods(ctx context.Context, w *reload.Workload) (reload.Pods, error) {
+func (c Client) Pods(ctx context.Context, w *workload.Workload) (reload.Pods, error) {
 	var pods reload.Pods
 	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
 		pods.Add(reload.ReadStart(pod))
@@ -180,18 +183,18 @@ func (c Client) Pods(ctx context.Context, w *reload.Workload) (reload.Pods, erro
 }
 
 // Running leaves pods of other owners out: they never get the content by a rollout of this one.
-func (c Client) Running(ctx context.Context, w *reload.Workload, names reload.Names) ([]reload.RunningPod, error) {
-	var pods []reload.RunningPod
+func (c Client) Running(ctx context.Context, w *workload.Workload, names annotations.Names) ([]rollout.Pod, error) {
+	var pods []rollout.Pod
 	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
 		if w.MadeBy(pod) {
-			pods = append(pods, reload.ReadPod(pod, names))
+			pods = append(pods, rollout.ReadPod(pod, names))
 		}
 	})
 	return pods, err
 }
 
 // eachPod reads the pods that the workload's selector finds, page by page.
-func (c Client) eachPod(ctx context.Context, w *reload.Workload, take func(*corev1.Pod)) error {
+func (c Client) eachPod(ctx context.Context, w *workload.Workload, take func(*corev1.Pod)) error {
 	if !w.Selects() {
 		return nil
 	}

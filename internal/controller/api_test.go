@@ -9,14 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func TestAnUnknownGroupIsAnErrorThatNamesIt(t *testing.T) {
 	c := Client{Interface: fake.NewClientset()}
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}}
-	key := reload.WorkloadKey{Kind: "Ingress", Namespace: "shop", Name: "web"}
+	key := workload.Key{Kind: "Ingress", Namespace: "shop", Name: "web"}
 	opener := c.Open(Watched{Resource: kind.Resource})
 	for what, request := range map[string]func() error{
 		"watch":  func() error { _, err := opener.Watch(t.Context(), metav1.ListOptions{}); return err },
@@ -37,15 +38,15 @@ func TestAWorkloadWithoutLabelsHasNoPodsOfOthers(t *testing.T) {
 	another := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "another", Labels: map[string]string{"app": "another"}}}
 	c := Client{Interface: fake.NewClientset(another)}
 	for about, selector := range map[string]*metav1.LabelSelector{"unset": nil, "empty": {}, "without labels": {MatchLabels: map[string]string{}}} {
-		w := &reload.Workload{Key: reload.WorkloadKey{Kind: "Pool", Namespace: "shop", Name: "web"}, Custom: true, Selector: selector}
+		w := &workload.Workload{Key: workload.Key{Kind: "Pool", Namespace: "shop", Name: "web"}, Custom: true, Selector: selector}
 		if pods, err := c.Pods(t.Context(), w); err != nil || pods.Count != 0 {
 			t.Errorf("%s: %d pods, %v", about, pods.Count, err)
 		}
-		if pods, err := c.Running(t.Context(), w, reload.DefaultNames()); err != nil || len(pods) != 0 {
+		if pods, err := c.Running(t.Context(), w, annotations.DefaultNames()); err != nil || len(pods) != 0 {
 			t.Errorf("%s: %d pods run, %v", about, len(pods), err)
 		}
 	}
-	named := &reload.Workload{Key: reload.WorkloadKey{Kind: "Pool", Namespace: "shop", Name: "web"}, Selector: &metav1.LabelSelector{MatchLabels: another.Labels}}
+	named := &workload.Workload{Key: workload.Key{Kind: "Pool", Namespace: "shop", Name: "web"}, Selector: &metav1.LabelSelector{MatchLabels: another.Labels}}
 	if pods, err := c.Pods(t.Context(), named); err != nil || pods.Count != 1 {
 		t.Errorf("by its labels: %d pods, %v", pods.Count, err)
 	}

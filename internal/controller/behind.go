@@ -3,7 +3,7 @@ package controller
 import (
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // watchTakes is how long after a snapshot the watch may need for what is newer. If it has not come by then, it never will: the
@@ -14,14 +14,14 @@ const watchTakes = 30 * time.Second
 const watchAgain = time.Second
 
 // behind tells that what is known of a workload is from before our latest write, so that nothing follows from it yet.
-func (c *Controller) behind(w *reload.Workload) bool {
+func (c *Controller) behind(w *workload.Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.isBehind(w)
 }
 
 // isBehind is that for who holds the lock.
-func (c *Controller) isBehind(w *reload.Workload) bool {
+func (c *Controller) isBehind(w *workload.Workload) bool {
 	if !c.state.Behind(w) {
 		delete(c.setBack, w.Key)
 		return false

@@ -1,9 +1,9 @@
 package controller
 
-import "github.com/reroll-dev/reroll/internal/reload"
+import "github.com/reroll-dev/reroll/internal/workload"
 
 // putBorrower takes a workload whose pod template another object has. That object is rolled in its place.
-func (c *Controller) putBorrower(w reload.Workload, live, tells bool) {
+func (c *Controller) putBorrower(w workload.Workload, live, tells bool) {
 	before, known := c.state.Borrower(w.Key)
 	known = known && before.UID == w.UID
 	if _, rolled := c.kinds[w.Borrows.Kind]; !rolled && (!tells || !c.acting.Load()) && (!known || *before.Borrows != *w.Borrows) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
@@ -31,7 +31,7 @@ func (c *Controller) putBorrower(w reload.Workload, live, tells bool) {
 }
 
 // lenders asks for a look at those whose borrowers have changed.
-func (c *Controller) lenders(keys []reload.WorkloadKey, live bool) {
+func (c *Controller) lenders(keys []workload.Key, live bool) {
 	for _, key := range keys {
 		c.enqueue(key, live)
 	}

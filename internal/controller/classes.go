@@ -13,6 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rights"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 )
 
@@ -20,7 +21,7 @@ import (
 // all of those of a class together are the source.
 
 func classGroup() schema.GroupVersion {
-	return schema.FromAPIVersionAndKind(reload.SecretProviderClass.APIVersion(), "").GroupVersion()
+	return schema.FromAPIVersionAndKind(source.SecretProviderClass.APIVersion(), "").GroupVersion()
 }
 
 const (
@@ -37,21 +38,21 @@ func ClassRights() []rights.Right {
 // classes are those of which anything is known.
 type classes struct {
 	mu    sync.Mutex
-	known map[reload.SourceKey]*reload.Class
+	known map[source.Key]*source.Class
 	// reports tell of which class an object speaks, by its name.
-	reports map[types.NamespacedName]reload.SourceKey
+	reports map[types.NamespacedName]source.Key
 	// crowded are the classes of which more is mounted than is kept, once that was logged.
-	crowded map[reload.SourceKey]bool
+	crowded map[source.Key]bool
 }
 
 func newClasses() *classes {
-	return &classes{known: map[reload.SourceKey]*reload.Class{}, reports: map[types.NamespacedName]reload.SourceKey{}, crowded: map[reload.SourceKey]bool{}}
+	return &classes{known: map[source.Key]*source.Class{}, reports: map[types.NamespacedName]source.Key{}, crowded: map[source.Key]bool{}}
 }
 
-func (cs *classes) of(key reload.SourceKey) *reload.Class {
+func (cs *classes) of(key source.Key) *source.Class {
 	class, ok := cs.known[key]
 	if !ok {
-		class = reload.NewClass(key)
+		class = source.NewClass(key)
 		cs.known[key] = class
 	}
 	return class
@@ -86,27 +87,27 @@ func (c *Controller) classFeed(kind, resource, namespace string, shared *everywh
 
 // definitions take the objects of the classes, which say whom they concern.
 func (c *Controller) definitions(namespace string) *sink {
-	gone := func(key reload.SourceKey) {
+	gone := func(key source.Key) {
 		if class, ok := c.classes.known[key]; ok && class.Undefine() {
 			c.putClass(class, nil, false)
 		}
 		c.dropUnknown(key)
 	}
-	keyOf := func(name types.NamespacedName) reload.SourceKey {
-		return reload.SourceKey{Kind: reload.SecretProviderClass, Namespace: name.Namespace, Name: name.Name}
+	keyOf := func(name types.NamespacedName) source.Key {
+		return source.Key{Kind: source.SecretProviderClass, Namespace: name.Namespace, Name: name.Name}
 	}
 	s := &sink{
 		del: func(name types.NamespacedName, _ string) {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
-			c.unsaySources(reload.SecretProviderClass, is(name))
+			c.unsaySources(source.SecretProviderClass, is(name))
 			gone(keyOf(name))
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
 			absent := absentFrom(namespace, named)
-			c.unsaySources(reload.SecretProviderClass, absent)
+			c.unsaySources(source.SecretProviderClass, absent)
 			for key := range c.classes.known {
 				if absent(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}) {
 					gone(key)
@@ -141,7 +142,7 @@ func (c *Controller) definitions(namespace string) *sink {
 // reports take what the driver tells of pods.
 func (c *Controller) reports(namespace string) *sink {
 	// A snapshot comes in any order, and what it says of the past follows from the order in which it was written.
-	restored := map[types.NamespacedName]reload.ClassReport{}
+	restored := map[types.NamespacedName]source.ClassReport{}
 	del := func(name types.NamespacedName) {
 		delete(restored, name)
 		key, ok := c.classes.reports[name]
@@ -190,7 +191,7 @@ func (c *Controller) reports(namespace string) *sink {
 		keep: func(named map[types.NamespacedName]struct{}) {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
-			byClass := map[reload.SourceKey][]reload.ClassReport{}
+			byClass := map[source.Key][]source.ClassReport{}
 			for name, r := range restored {
 				if _, ok := named[name]; ok {
 					byClass[r.Class] = append(byClass[r.Class], r)
@@ -212,7 +213,7 @@ func (c *Controller) reports(namespace string) *sink {
 }
 
 // tellCrowded logs once that not all objects of a class are kept apart. Whoever holds c.classes.mu calls it.
-func (c *Controller) tellCrowded(status types.NamespacedName, class reload.SourceKey) {
+func (c *Controller) tellCrowded(status types.NamespacedName, class source.Key) {
 	if !c.classes.crowded[class] {
 		c.classes.crowded[class] = true
 		c.log.Warn("a SecretProviderClassPodStatus lists too many objects, or too long ones; some are compared as one",
@@ -221,13 +222,13 @@ func (c *Controller) tellCrowded(status types.NamespacedName, class reload.Sourc
 }
 
 // putClass stores what has become of a class, at least who has started with it.
-func (c *Controller) putClass(class *reload.Class, turns []reload.Source, live bool) {
+func (c *Controller) putClass(class *source.Class, turns []source.Source, live bool) {
 	if len(turns) == 0 {
 		src, ok := class.Source()
 		if !ok {
 			return
 		}
-		turns = []reload.Source{src}
+		turns = []source.Source{src}
 	}
 	for _, src := range turns {
 		for _, key := range c.state.PutSource(src, live) {
@@ -237,7 +238,7 @@ func (c *Controller) putClass(class *reload.Class, turns []reload.Source, live b
 }
 
 // dropUnknown forgets a class of which nothing is left. The ledgers tell what it was, should it come back.
-func (c *Controller) dropUnknown(key reload.SourceKey) {
+func (c *Controller) dropUnknown(key source.Key) {
 	if class, ok := c.classes.known[key]; ok && class.Unknown() {
 		delete(c.classes.known, key)
 		delete(c.classes.crowded, key)
@@ -247,14 +248,14 @@ func (c *Controller) dropUnknown(key reload.SourceKey) {
 
 // classReport reads what is needed of a status. What somebody has written where something else is looked for counts as
 // nothing.
-func classReport(o *unstructured.Unstructured) (report reload.ClassReport, crowded bool) {
+func classReport(o *unstructured.Unstructured) (report source.ClassReport, crowded bool) {
 	text := func(field string) string {
 		value, _, _ := unstructured.NestedString(o.Object, "status", field)
 		return value
 	}
-	r := reload.ClassReport{
+	r := source.ClassReport{
 		Name: o.GetName(), Pod: text("podName"), Version: state.VersionOf(o.GetResourceVersion()),
-		Class:   reload.SourceKey{Kind: reload.SecretProviderClass, Namespace: o.GetNamespace(), Name: text("secretProviderClassName")},
+		Class:   source.Key{Kind: source.SecretProviderClass, Namespace: o.GetNamespace(), Name: text("secretProviderClassName")},
 		Created: o.GetCreationTimestamp().Time, Written: written(o), Again: o.GetGeneration() > 1, Objects: map[string]string{},
 	}
 	for _, owner := range o.GetOwnerReferences() {
@@ -280,7 +281,7 @@ func classReport(o *unstructured.Unstructured) (report reload.ClassReport, crowd
 func written(o *unstructured.Unstructured) time.Time {
 	newest := o.GetCreationTimestamp().Time
 	for _, manager := range o.GetManagedFields() {
-		if manager.Time != nil && manager.Time.After(newest) && reload.OwnsReport(manager.FieldsV1) {
+		if manager.Time != nil && manager.Time.After(newest) && source.OwnsReport(manager.FieldsV1) {
 			newest = manager.Time.Time
 		}
 	}

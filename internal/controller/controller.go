@@ -15,9 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Options are what a controller is told at start.
@@ -34,16 +40,16 @@ type Options struct {
 	// AdoptRate is how many ledgers a second are written for workloads that are not reloaded.
 	AdoptRate float64
 	DryRun    bool
-	Names     reload.Names
+	Names     annotations.Names
 	// Strategy is how reloads are marked, and SecretMarks what the marks of Secrets show.
 	Strategy    reload.StrategyChoice
 	OnRevert    reload.OnRevert
-	SecretMarks reload.SecretMarks
+	SecretMarks digest.SecretMarks
 	// ReloadOnCreate and ReloadOnDelete tell whether a workload is reloaded when a source of it is made, or deleted.
 	ReloadOnCreate, ReloadOnDelete bool
 	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
 	// rolls when they are read again but what has changed.
-	IgnoredSources []reload.SourceKind
+	IgnoredSources []source.Kind
 	// Kinds are those of workload that there are.
 	Kinds kinds.Set
 	// Classes tells that SecretProviderClasses are sources, too.
@@ -61,7 +67,7 @@ type Options struct {
 	Receiver Receiver
 	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
 	// It returns when that was made, too.
-	LoadKey func(context.Context) (reload.DigestKey, time.Time, error)
+	LoadKey func(context.Context) (digest.Key, time.Time, error)
 	// LoadCoverage is asked once since when the present settings hold, when this is the instance that writes. Nil means that
 	// nothing tells.
 	LoadCoverage func(context.Context) (reload.Coverage, error)
@@ -88,59 +94,59 @@ type Report interface {
 	// Looked is called after each look.
 	Looked(Look)
 	// Reloaded is called after a reload was written, or would have been in a dry run.
-	Reloaded(w *reload.Workload, d reload.Decision, took time.Duration)
+	Reloaded(w *workload.Workload, d reload.Decision, took time.Duration)
 	// ReloadedOften is called for a workload that is reloaded again and again, at most once an hour.
-	ReloadedOften(w *reload.Workload, often Often)
+	ReloadedOften(w *workload.Workload, often Often)
 	// Rolled is called when no pod from before a reload is left.
-	Rolled(w *reload.Workload, o reload.Outcome, took time.Duration)
+	Rolled(w *workload.Workload, o rollout.Outcome, took time.Duration)
 	// NotRolled is called when pods from before a reload are left for a reason that is known, or for too long. It may still
 	// come to its end. It is called as well when a rollout of somebody else leaves pods with the previous data on purpose.
-	NotRolled(w *reload.Workload, o reload.Outcome)
+	NotRolled(w *workload.Workload, o rollout.Outcome)
 	// Reverted is called when somebody took our mark away and pods from before the content are left.
-	Reverted(w *reload.Workload, d reload.Decision)
+	Reverted(w *workload.Workload, d reload.Decision)
 	// Paused is called after a reload that holds the workload still, with how long, and Resumed when such a pause has ended.
-	Paused(w *reload.Workload, period time.Duration)
-	Resumed(w *reload.Workload, end reload.PauseEnd)
+	Paused(w *workload.Workload, period time.Duration)
+	Resumed(w *workload.Workload, end workload.PauseEnd)
 	// PausedAgain is called when somebody puts a pause of ours back that has ended.
-	PausedAgain(w *reload.Workload)
+	PausedAgain(w *workload.Workload)
 	// MayNotStay is called after a reload when something speaks against every way to mark the workload.
-	MayNotStay(w *reload.Workload, doubt string)
+	MayNotStay(w *workload.Workload, doubt string)
 	// MarkDropped is called after a reload of which the API server has kept nothing but the ledger.
-	MarkDropped(w *reload.Workload)
+	MarkDropped(w *workload.Workload)
 	// Watching is called when a workload was opted in, with the sources that concern it.
-	Watching(w *reload.Workload, concerns []reload.Concern)
+	Watching(w *workload.Workload, concerns []reload.Concern)
 	// Missing is called when such a workload names sources that do not exist, or by an expression that fits none.
-	Missing(w *reload.Workload, named []reload.NamedSource)
+	Missing(w *workload.Workload, named []policy.NamedSource)
 	// Misused is called when somebody has written annotations that are wrong or do nothing.
-	Misused(w *reload.Workload, problems []reload.Problem)
+	Misused(w *workload.Workload, problems []annotations.Problem)
 	// MisusedSource is called when somebody has written such annotations on a source.
-	MisusedSource(src *reload.Source, problems []reload.Problem)
+	MisusedSource(src *source.Source, problems []annotations.Problem)
 	// LedgerTaken is called when a ledger was taken away or set back again, so soon that it is kept in memory alone.
-	LedgerTaken(w *reload.Workload, lastWritten time.Time)
+	LedgerTaken(w *workload.Workload, lastWritten time.Time)
 	// WithoutTemplate is called for the first object of a kind that has no pod template at the path of its kind, which a user may
 	// have given.
-	WithoutTemplate(w *reload.Workload, path string, given bool)
+	WithoutTemplate(w *workload.Workload, path string, given bool)
 	// Undecided is called when nothing could tell whether some Secrets of a workload changed.
-	Undecided(w *reload.Workload, secrets int)
+	Undecided(w *workload.Workload, secrets int)
 	// Unproven is called when sources were written after Pods started, nobody saw it, and nothing shows whether their data
 	// changed.
-	Unproven(w *reload.Workload, sources []reload.SourceKey)
+	Unproven(w *workload.Workload, sources []source.Key)
 	// TooNew is called when a ledger cannot be read because a newer version of this program has written it.
-	TooNew(w *reload.Workload)
+	TooNew(w *workload.Workload)
 	// UnreadableCopy is called for the copy of a Job that was to be made again, of which nobody can tell what it is the copy of.
-	UnreadableCopy(w *reload.Workload, why error)
+	UnreadableCopy(w *workload.Workload, why error)
 	// LeftToOwner is called when a workload was opted in that is left to the one that makes it, and that one is not.
-	LeftToOwner(w *reload.Workload, owner reload.WorkloadKey)
+	LeftToOwner(w *workload.Workload, owner workload.Key)
 	// NotSigned is called for a Job that says that we have made it, by this annotation or label, and has no signature of ours.
-	NotSigned(w *reload.Workload, by kinds.Claim)
+	NotSigned(w *workload.Workload, by kinds.Claim)
 	// StaysHeld is called for a Job that was to take the place of another one, and of which nobody can tell whether it did.
-	StaysHeld(w *reload.Workload)
+	StaysHeld(w *workload.Workload)
 	// CameLate is called for a Job of another workload that stays held: that one has had another Job for the change, or is opted out.
-	CameLate(w *reload.Workload, of reload.WorkloadKey)
+	CameLate(w *workload.Workload, of workload.Key)
 	// BesideReloader is called when Reloader rolls a workload, too.
-	BesideReloader(w *reload.Workload)
+	BesideReloader(w *workload.Workload)
 	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
-	Failed(w *reload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool)
+	Failed(w *workload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool)
 }
 
 // workers is how many workloads are written at the same time. A write waits for the API server nearly all of its time,
@@ -170,7 +176,7 @@ type Controller struct {
 	// often finds workloads that are reloaded again and again.
 	often *reloadCounts
 
-	key       reload.DigestKey
+	key       digest.Key
 	installed time.Time
 	coverage  reload.Coverage
 	synced    chan struct{}
@@ -179,49 +185,49 @@ type Controller struct {
 	mu sync.Mutex
 	// conflicted are the workloads that had been changed by others when we wrote. They are looked at again when the
 	// watch brings the newer version.
-	conflicted map[reload.WorkloadKey]struct{}
+	conflicted map[workload.Key]struct{}
 	// supposed are, in a dry run, the ledgers that would have been written.
-	supposed map[reload.WorkloadKey]string
+	supposed map[workload.Key]string
 	// restored is when a ledger was put back that somebody had taken away.
-	restored map[reload.WorkloadKey]restored
+	restored map[workload.Key]restored
 	// awaiting is since when the end of a rollout is waited for.
-	awaiting map[reload.WorkloadKey]time.Time
+	awaiting map[workload.Key]time.Time
 	// setBack is since when workloads are known as they were before our latest write.
-	setBack map[reload.WorkloadKey]time.Time
+	setBack map[workload.Key]time.Time
 	// following are the reloads that have not come to their end.
-	following map[reload.WorkloadKey]*followed
+	following map[workload.Key]*followed
 	// others are the rollouts of others that may leave pods with the previous data, until the status tells.
-	others map[reload.WorkloadKey]othersRollout
+	others map[workload.Key]othersRollout
 	// tooNew are the workloads of which was told that their ledger cannot be read.
-	tooNew map[reload.WorkloadKey]types.UID
+	tooNew map[workload.Key]types.UID
 	// besides are the workloads of which was told that Reloader rolls them, too.
-	besides map[reload.WorkloadKey]types.UID
+	besides map[workload.Key]types.UID
 	// paused are the pauses that have ended, by what was noted about them.
-	paused map[reload.WorkloadKey]*ended
+	paused map[workload.Key]*ended
 	// doubted is what was told of the marks of workloads.
-	doubted map[reload.WorkloadKey]doubted
+	doubted map[workload.Key]doubted
 	// newcomers have begun to ask for something while we ran, and nobody has told yet what is watched for them.
-	newcomers map[reload.WorkloadKey]newcomer
+	newcomers map[workload.Key]newcomer
 	// untold is what users are to be told when this instance acts.
 	untold map[subject]untold
 	// turns is when workloads without a ledger may have theirs.
-	turns map[reload.WorkloadKey]time.Time
+	turns map[workload.Key]time.Time
 	// unsure are writes of which no answer came.
-	unsure map[reload.WorkloadKey]sent
+	unsure map[workload.Key]sent
 	// pathless are the kinds that have an object without a pod template, with what tells of the first of those.
 	pathless map[string]func()
 	// accepted are what the receiver was told and no ledger says yet.
-	accepted map[reload.WorkloadKey]accepted
+	accepted map[workload.Key]accepted
 	// few is about the messages to the receiver, and belongs to who sends them.
 	few few
 	// runs are the Jobs that we have made, by what they were made of and by name.
-	runs map[reload.WorkloadKey]map[string]kinds.OwnRun
+	runs map[workload.Key]map[string]kinds.OwnRun
 	// replacing are the Jobs that are being made again.
-	replacing map[reload.WorkloadKey]*replacing
+	replacing map[workload.Key]*replacing
 	// oddJobs are those with which only their users can go on.
-	oddJobs map[reload.WorkloadKey]oddJob
+	oddJobs map[workload.Key]oddJob
 	// late are the runs of which was told that they are not let go.
-	late map[reload.WorkloadKey]types.UID
+	late map[workload.Key]types.UID
 	// acting tells that this is the instance that writes and tells.
 	acting atomic.Bool
 }
@@ -246,7 +252,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		ends:       newQueueFor(c, followers),
 		pauses:     newQueueFor(c, resumers),
 		news:       newQueue(c),
-		accepted:   map[reload.WorkloadKey]accepted{},
+		accepted:   map[workload.Key]accepted{},
 		clock:      c,
 		log:        log,
 		report:     report,
@@ -254,26 +260,26 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		often:      newReloadCounts(c),
 		synced:     make(chan struct{}),
 		leads:      func() bool { return true },
-		conflicted: map[reload.WorkloadKey]struct{}{},
-		supposed:   map[reload.WorkloadKey]string{},
-		restored:   map[reload.WorkloadKey]restored{},
-		awaiting:   map[reload.WorkloadKey]time.Time{},
-		setBack:    map[reload.WorkloadKey]time.Time{},
-		following:  map[reload.WorkloadKey]*followed{},
-		others:     map[reload.WorkloadKey]othersRollout{},
-		tooNew:     map[reload.WorkloadKey]types.UID{},
-		besides:    map[reload.WorkloadKey]types.UID{},
-		paused:     map[reload.WorkloadKey]*ended{},
-		doubted:    map[reload.WorkloadKey]doubted{},
-		newcomers:  map[reload.WorkloadKey]newcomer{},
+		conflicted: map[workload.Key]struct{}{},
+		supposed:   map[workload.Key]string{},
+		restored:   map[workload.Key]restored{},
+		awaiting:   map[workload.Key]time.Time{},
+		setBack:    map[workload.Key]time.Time{},
+		following:  map[workload.Key]*followed{},
+		others:     map[workload.Key]othersRollout{},
+		tooNew:     map[workload.Key]types.UID{},
+		besides:    map[workload.Key]types.UID{},
+		paused:     map[workload.Key]*ended{},
+		doubted:    map[workload.Key]doubted{},
+		newcomers:  map[workload.Key]newcomer{},
 		untold:     map[subject]untold{},
-		turns:      map[reload.WorkloadKey]time.Time{},
-		unsure:     map[reload.WorkloadKey]sent{},
+		turns:      map[workload.Key]time.Time{},
+		unsure:     map[workload.Key]sent{},
 		pathless:   map[string]func(){},
-		replacing:  map[reload.WorkloadKey]*replacing{},
-		late:       map[reload.WorkloadKey]types.UID{},
-		oddJobs:    map[reload.WorkloadKey]oddJob{},
-		runs:       map[reload.WorkloadKey]map[string]kinds.OwnRun{},
+		replacing:  map[workload.Key]*replacing{},
+		late:       map[workload.Key]types.UID{},
+		oddJobs:    map[workload.Key]oddJob{},
+		runs:       map[workload.Key]map[string]kinds.OwnRun{},
 	}
 }
 
@@ -389,7 +395,7 @@ func (c *Controller) work(ctx context.Context, stop <-chan struct{}) {
 
 // enqueue asks for a look at a workload once its sources are quiet. One that has no ledger yet, and of which nothing was
 // seen to change, is only to be adopted, and delays nobody.
-func (c *Controller) enqueue(key reload.WorkloadKey, live bool) {
+func (c *Controller) enqueue(key workload.Key, live bool) {
 	settle := c.opts.Settle
 	w, ok := c.state.Workload(key)
 	if ok {
@@ -403,7 +409,7 @@ func (c *Controller) enqueue(key reload.WorkloadKey, live bool) {
 }
 
 // settle is how long the sources of a workload must have been quiet.
-func (c *Controller) settle(w *reload.Workload) time.Duration {
+func (c *Controller) settle(w *workload.Workload) time.Duration {
 	settle := c.opts.Settle
 	if w.Delivered() {
 		settle = max(settle, c.opts.SettleGitOps)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // copyJob makes the copy, which also shows whether such a Job is admitted. It leaves the rest to the next look.
@@ -48,7 +49,7 @@ func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload
 }
 
 // copiedBefore tells what the name of a copy is taken by, which is no error if it is this one, whose answer was lost.
-func (c *Controller) copiedBefore(ctx context.Context, w *reload.Workload, name string, taken error) error {
+func (c *Controller) copiedBefore(ctx context.Context, w *workload.Workload, name string, taken error) error {
 	found, err := c.jobNamed(ctx, w.Key.Namespace, name)
 	switch {
 	case err != nil:
@@ -81,7 +82,7 @@ func (c *Controller) signKept(ctx context.Context, made runtime.Object) error {
 }
 
 // decidedOn tells that a Job is the one of the decision. What Kubernetes writes about its pods meanwhile does not matter.
-func (c *Controller) decidedOn(kind kinds.Kind, w *reload.Workload, job *batchv1.Job) bool {
+func (c *Controller) decidedOn(kind kinds.Kind, w *workload.Workload, job *batchv1.Job) bool {
 	now, err := c.read(kind, job)
 	return err == nil && now.UID == w.UID && !now.Deleting && now.Generation == w.Generation && now.LedgerText == w.LedgerText && now.Policy.Equal(w.Policy)
 }

@@ -11,8 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/rights"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 const (
@@ -37,14 +38,14 @@ func KeyRights(namespace string, dryRun bool) []rights.Right {
 // LoadDigestKey reads the key that the digests of Secrets are made with, and makes it if there is none. An existing one
 // is never changed. It also returns when the key was made, which is when this installation
 // began; no time for a dry run that found none.
-func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool) (reload.DigestKey, time.Time, error) {
+func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool) (digest.Key, time.Time, error) {
 	secrets := client.CoreV1().Secrets(namespace)
 	secret, err := secrets.Get(ctx, digestKeyName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		random := make([]byte, 32)
 		_, _ = rand.Read(random) // never fails
 		if dryRun {
-			key, err := reload.NewDigestKey(random)
+			key, err := digest.NewKey(random)
 			return key, time.Time{}, err
 		}
 		secret, err = secrets.Create(ctx, &corev1.Secret{
@@ -55,17 +56,17 @@ func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace s
 				},
 			},
 			Data: map[string][]byte{digestKeyItem: random},
-		}, metav1.CreateOptions{FieldManager: reload.FieldManager})
+		}, metav1.CreateOptions{FieldManager: workload.FieldManager})
 		if apierrors.IsAlreadyExists(err) { // by another replica, just now
 			secret, err = secrets.Get(ctx, digestKeyName, metav1.GetOptions{})
 		}
 	}
 	if err != nil {
-		return reload.DigestKey{}, time.Time{}, fmt.Errorf("read or make the digest key, Secret %s/%s: %w", namespace, digestKeyName, err)
+		return digest.Key{}, time.Time{}, fmt.Errorf("read or make the digest key, Secret %s/%s: %w", namespace, digestKeyName, err)
 	}
-	key, err := reload.NewDigestKey(secret.Data[digestKeyItem])
+	key, err := digest.NewKey(secret.Data[digestKeyItem])
 	if err != nil {
-		return reload.DigestKey{}, time.Time{}, fmt.Errorf("the digest key, Secret %s/%s, item %q: %w; delete the Secret to have a new one made",
+		return digest.Key{}, time.Time{}, fmt.Errorf("the digest key, Secret %s/%s, item %q: %w; delete the Secret to have a new one made",
 			namespace, digestKeyName, digestKeyItem, err)
 	}
 	return key, secret.CreationTimestamp.Time, nil

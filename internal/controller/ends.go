@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // followers is how many workloads are asked for their pods at the same time to follow a reload. Nothing waits for the
@@ -22,7 +24,7 @@ func (c *Controller) followAll(ctx context.Context, stop <-chan struct{}) {
 }
 
 // lookAfter tells what has become of a reload, and asks the pods when nothing else can tell.
-func (c *Controller) lookAfter(ctx context.Context, key reload.WorkloadKey) {
+func (c *Controller) lookAfter(ctx context.Context, key workload.Key) {
 	c.mu.Lock()
 	f, ok := c.following[key]
 	c.mu.Unlock()
@@ -56,15 +58,15 @@ func (c *Controller) lookAfter(ctx context.Context, key reload.WorkloadKey) {
 
 // tellPurpose tells of pods that somebody keeps as they are on purpose, which stands in the object and needs no time to
 // show. What holds them for a period that the user asked for is no news.
-func (c *Controller) tellPurpose(w *reload.Workload, f *followed) {
-	if o := f.Standing(w); o.Cause != "" && c.tells(w.Key, f, o.Cause) && o.Cause != reload.CauseHeld {
+func (c *Controller) tellPurpose(w *workload.Workload, f *followed) {
+	if o := f.Standing(w); o.Cause != "" && c.tells(w.Key, f, o.Cause) && o.Cause != rollout.CauseHeld {
 		c.report.NotRolled(w, o)
 	}
 }
 
 // tells notes that a cause is told of a reload, and is false if it was before. Of one that is resumed the instance before has
 // told it.
-func (c *Controller) tells(key reload.WorkloadKey, f *followed, cause reload.Cause) bool {
+func (c *Controller) tells(key workload.Key, f *followed, cause rollout.Cause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.following[key] != f || f.told[cause] {
@@ -74,14 +76,14 @@ func (c *Controller) tells(key reload.WorkloadKey, f *followed, cause reload.Cau
 	return !f.resumed
 }
 
-func (c *Controller) asks(w *reload.Workload, f *followed) bool {
+func (c *Controller) asks(w *workload.Workload, f *followed) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return f.resumed || f.asksAtRest(w) || f.asksLate(w, c.clock.Now())
 }
 
-func (c *Controller) askAfter(ctx context.Context, w *reload.Workload, f *followed) error {
-	var pods []reload.RunningPod
+func (c *Controller) askAfter(ctx context.Context, w *workload.Workload, f *followed) error {
+	var pods []rollout.Pod
 	if !w.Progress.Empty() {
 		var err error
 		if pods, err = c.api.Running(ctx, w, c.opts.Names); err != nil {
@@ -95,7 +97,7 @@ func (c *Controller) askAfter(ctx context.Context, w *reload.Workload, f *follow
 	late, resumed := f.asksLate(w, now), f.resumed
 	f.atRest, f.resumed = w.AtRest, false
 	if late {
-		f.late, f.asked[reload.Shows(&w.Progress)] = now.Sub(f.forward), true
+		f.late, f.asked[rollout.Shows(&w.Progress)] = now.Sub(f.forward), true
 	}
 	took := now.Sub(f.since)
 	o.Told = len(f.told) > 0
@@ -113,7 +115,7 @@ func (c *Controller) askAfter(ctx context.Context, w *reload.Workload, f *follow
 }
 
 // unfollow ends the following of a reload, and returns false if another has taken its place.
-func (c *Controller) unfollow(key reload.WorkloadKey, f *followed) bool {
+func (c *Controller) unfollow(key workload.Key, f *followed) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.following[key] != f {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // feed is what wakes us about one resource, in one namespace or in all.
@@ -133,7 +133,7 @@ func (s *sink) Whole(named map[types.NamespacedName]struct{}) {
 func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 	s := &sink{
 		del: func(name types.NamespacedName, _ string) {
-			key := reload.WorkloadKey{Kind: k.Name, Namespace: name.Namespace, Name: name.Name}
+			key := workload.Key{Kind: k.Name, Namespace: name.Namespace, Name: name.Name}
 			c.dropped(key)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
@@ -171,7 +171,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 }
 
 // putWorkload takes a workload, and tells what its user should know about it if that is news.
-func (c *Controller) putWorkload(w reload.Workload, live, tells bool) {
+func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 	if tells {
 		before, known := c.state.Workload(w.Key)
 		now := c.state.Lent(w)
@@ -202,7 +202,7 @@ func (c *Controller) putWorkload(w reload.Workload, live, tells bool) {
 }
 
 // read returns what is kept of a workload, under the settings.
-func (c *Controller) read(k kinds.Kind, obj runtime.Object) (reload.Workload, error) {
+func (c *Controller) read(k kinds.Kind, obj runtime.Object) (workload.Workload, error) {
 	w, err := k.Read(obj, c.opts.Names)
 	if c.opts.AutoReloadAll {
 		w.OptAllIn()

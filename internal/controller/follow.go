@@ -3,21 +3,24 @@ package controller
 import (
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // followed is a reload on its way to its end. That its write was accepted proves little: what counts is that no pod from
 // before it is left. The status of the workload, which the watch brings anyway, tells when that is worth a request; the
 // pods prove it.
 type followed struct {
-	reload.Pursuit
+	rollout.Pursuit
 	since time.Time
 	// forward is when the rollout has last come farther than ever, or was set going by somebody.
 	forward time.Time
-	best    reload.Best
+	best    rollout.Best
 	// settled tells that all that was left was so on purpose, and revision is the template of then.
 	settled  bool
-	revision reload.Digest
+	revision digest.Digest
 	// atRest tells that the pods were asked since the status came to rest.
 	atRest bool
 	// late is for how long it had not come farther when the pods were last asked why, 0 if they were not.
@@ -25,12 +28,12 @@ type followed struct {
 	// resumed tells that nobody knows yet whether pods from before the reload are left.
 	resumed bool
 	// told are the causes that were told: one each. For each of those that the status shows the pods are asked once, too.
-	told, asked map[reload.Cause]bool
+	told, asked map[rollout.Cause]bool
 }
 
 // follow waits for the end of the rollout that a reload has begun. It takes the place of an earlier one.
-func (c *Controller) follow(w *reload.Workload, d reload.Decision) {
-	p, ok := reload.Pursue(w)
+func (c *Controller) follow(w *workload.Workload, d reload.Decision) {
+	p, ok := rollout.Pursue(w)
 	if !ok {
 		return
 	}
@@ -40,9 +43,9 @@ func (c *Controller) follow(w *reload.Workload, d reload.Decision) {
 	c.pursue(w.Key, p, false)
 }
 
-func (c *Controller) pursue(key reload.WorkloadKey, p reload.Pursuit, resumed bool) {
+func (c *Controller) pursue(key workload.Key, p rollout.Pursuit, resumed bool) {
 	now := c.clock.Now()
-	f := &followed{Pursuit: p, since: now, forward: now, resumed: resumed, told: map[reload.Cause]bool{}, asked: map[reload.Cause]bool{}}
+	f := &followed{Pursuit: p, since: now, forward: now, resumed: resumed, told: map[rollout.Cause]bool{}, asked: map[rollout.Cause]bool{}}
 	c.mu.Lock()
 	c.following[key] = f
 	c.mu.Unlock()
@@ -57,19 +60,19 @@ func (c *Controller) resume() {
 		return
 	}
 	for _, w := range c.state.UnderWay() {
-		if p, ok := reload.Pursue(&w); ok && c.followable(&w) {
+		if p, ok := rollout.Pursue(&w); ok && c.followable(&w) {
 			c.pursue(w.Key, p, true)
 		}
 	}
 }
 
-func (c *Controller) followable(w *reload.Workload) bool {
+func (c *Controller) followable(w *workload.Workload) bool {
 	return !w.Deleting && !c.state.Terminating(w.Key.Namespace) && c.looksAt(w.Key.Namespace)
 }
 
 // followUp looks at what is known of a workload now, which is newer than what the watch brings late, and asks for more when
 // that is worth it. Marks that do not stand any more end it: what follows then is another reload, or that of somebody else.
-func (c *Controller) followUp(key reload.WorkloadKey) {
+func (c *Controller) followUp(key workload.Key) {
 	c.reportKept(key)
 	c.mu.Lock()
 	f, ok := c.following[key]
@@ -105,20 +108,20 @@ func (c *Controller) followUp(key reload.WorkloadKey) {
 
 // moves tells that its time begins again: the rollout has come farther, nobody holds it any more, or there is another
 // template, with which the pods may come up that did not before.
-func (f *followed) moves(w *reload.Workload) bool {
-	settled, revision := reload.Settled(&w.Progress), w.Revision()
+func (f *followed) moves(w *workload.Workload) bool {
+	settled, revision := rollout.Settled(&w.Progress), w.Revision()
 	released, another := f.settled && !settled, f.revision != revision
 	f.settled, f.revision = settled, revision
 	return f.best.Reach(&w.Progress) || released || another
 }
 
 // due is after which time there is something to ask or to tell, and below 0 if nothing is before the status changes.
-func (f *followed) due(w *reload.Workload, now time.Time) time.Duration {
-	cause, _ := reload.Purpose(&w.Progress)
+func (f *followed) due(w *workload.Workload, now time.Time) time.Duration {
+	cause, _ := rollout.Purpose(&w.Progress)
 	switch {
 	case f.resumed, f.asksAtRest(w), f.asksLate(w, now), cause != "" && !f.told[cause]:
 		return 0
-	case reload.Settled(&w.Progress):
+	case rollout.Settled(&w.Progress):
 		return -1
 	default:
 		return max(f.left(w, now), 0)
@@ -127,20 +130,20 @@ func (f *followed) due(w *reload.Workload, now time.Time) time.Duration {
 
 // left is how much of its time is left. Pods that show nothing at the deadline may show it later, so they are asked again,
 // each time after twice as long: that is a dozen lists in a week.
-func (f *followed) left(w *reload.Workload, now time.Time) time.Duration {
+func (f *followed) left(w *workload.Workload, now time.Time) time.Duration {
 	return f.forward.Add(max(w.Progress.Patience(), 2*f.late)).Sub(now)
 }
 
-func (f *followed) asksAtRest(w *reload.Workload) bool {
+func (f *followed) asksAtRest(w *workload.Workload) bool {
 	return w.AtRest && w.Progress.Populated() && !f.atRest
 }
 
 // asksLate tells that the deadline has passed, and that the pods may show why, or that the status has come to show it since.
-func (f *followed) asksLate(w *reload.Workload, now time.Time) bool {
-	if reload.Settled(&w.Progress) {
+func (f *followed) asksLate(w *workload.Workload, now time.Time) bool {
+	if rollout.Settled(&w.Progress) {
 		return false
 	}
-	shows := reload.Shows(&w.Progress)
+	shows := rollout.Shows(&w.Progress)
 	return f.left(w, now) <= 0 || f.late > 0 && shows != "" && !f.told[shows] && !f.asked[shows]
 }
 

@@ -11,8 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // told keeps what is told of the ends of reloads.
@@ -22,12 +24,12 @@ type told struct {
 }
 
 // Rolled implements Report.
-func (r told) Rolled(_ *reload.Workload, o reload.Outcome, took time.Duration) {
+func (r told) Rolled(_ *workload.Workload, o rollout.Outcome, took time.Duration) {
 	*r.lines = append(*r.lines, fmt.Sprintf("rolled %d pods after %s", o.All, took.Round(time.Second)))
 }
 
 // NotRolled implements Report.
-func (r told) NotRolled(_ *reload.Workload, o reload.Outcome) {
+func (r told) NotRolled(_ *workload.Workload, o rollout.Outcome) {
 	*r.lines = append(*r.lines, fmt.Sprintf("not rolled: %s, %d of %d", o.Cause, o.Old, o.All))
 }
 
@@ -91,7 +93,7 @@ func (r *road) pods(old, updated int, troubles ...func(*corev1.Pod)) {
 				trouble(pod)
 			}
 		}
-		r.running = append(r.running, reload.ReadPod(pod, reload.DefaultNames()))
+		r.running = append(r.running, rollout.ReadPod(pod, annotations.DefaultNames()))
 	}
 }
 

@@ -11,13 +11,16 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // NotSigned implements Report.
-func (r jobReport) NotSigned(w *reload.Workload, by kinds.Claim) {
+func (r jobReport) NotSigned(w *workload.Workload, by kinds.Claim) {
 	r.says = append(r.says, w.Key.Name+" is not signed: "+string(by))
 }
 
@@ -41,9 +44,9 @@ func (s *jobStage) jobNamed(name string) *batchv1.Job {
 }
 
 // otherKey is what an installation has that has lost its own.
-func otherKey(t *testing.T) reload.DigestKey {
+func otherKey(t *testing.T) digest.Key {
 	t.Helper()
-	key, err := reload.NewDigestKey([]byte(strings.Repeat("o", 32)))
+	key, err := digest.NewKey([]byte(strings.Repeat("o", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +75,7 @@ func TestAForgedCopyDeletesNoJobAndMakesNone(t *testing.T) {
 				o.Spec.Suspend = new(true)
 				o.Spec.Template.Spec.Containers[0].Image = "evil:1.0"
 				o.Annotations = map[string]string{
-					"reroll.dev/replaces": fmt.Sprintf(`{"name":%q,"uid":%q,"generation":%d,"ledger":%q,"changed":[]}`, of, uid, victim.Generation, reload.Ledger{UID: uid, Counter: 1}.String()),
+					"reroll.dev/replaces": fmt.Sprintf(`{"name":%q,"uid":%q,"generation":%d,"ledger":%q,"changed":[]}`, of, uid, victim.Generation, ledger.Ledger{UID: uid, Counter: 1}.String()),
 					"reroll.dev/deletes":  string(uid),
 				}
 			})
@@ -195,7 +198,7 @@ func TestAForgedHeldJobIsNotLetGo(t *testing.T) {
 	})
 	s.heard("without a ledger", "forged is not signed: reroll.dev/held")
 	s.changeJob("forged", func(o *batchv1.Job) {
-		o.Annotations[reload.LedgerAnnotation] = reload.Ledger{UID: o.UID, Counter: 4}.String()
+		o.Annotations[annotations.Ledger] = ledger.Ledger{UID: o.UID, Counter: 4}.String()
 	})
 	s.play(time.Minute)
 	if len(s.writes) != 0 || !*s.jobNamed("forged").Spec.Suspend {
@@ -224,8 +227,8 @@ func TestAForgedRunPoisonsNoCronJob(t *testing.T) {
 			}
 			s.run("forged", func(o *batchv1.Job) {
 				o.OwnerReferences = ofCronJob(s, "report")
-				o.Labels = map[string]string{reload.RunLabel: tc.counter}
-				o.Annotations = map[string]string{reload.LedgerAnnotation: strings.Replace(before.GetAnnotations()[reload.LedgerAnnotation], `"n":0`, `"n":9`, 1)}
+				o.Labels = map[string]string{workload.RunLabel: tc.counter}
+				o.Annotations = map[string]string{annotations.Ledger: strings.Replace(before.GetAnnotations()[annotations.Ledger], `"n":0`, `"n":9`, 1)}
 				tc.change(o)
 			})
 			s.play(time.Minute)
@@ -233,7 +236,7 @@ func TestAForgedRunPoisonsNoCronJob(t *testing.T) {
 			if err != nil || after.GetResourceVersion() != before.GetResourceVersion() {
 				t.Fatalf("the CronJob was written to: %v, %v", after, err)
 			}
-			key := reload.RunLabel
+			key := workload.RunLabel
 			if tc.counter == "-5" || len(tc.counter) > 10 && len(s.says) > 0 && strings.HasSuffix(s.says[0], "held") {
 				key = "reroll.dev/held" // what has no number is no run
 			}
@@ -250,7 +253,7 @@ func TestAForgedRunPoisonsNoCronJob(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ledger, err := reload.ParseLedger(now.GetAnnotations()[reload.LedgerAnnotation])
+			ledger, err := ledger.Parse(now.GetAnnotations()[annotations.Ledger])
 			if err != nil || ledger.Counter != 3 || len(s.jobNames()) != 4 || s.jobNamed("forged").Generation > 1 {
 				t.Errorf("the ledger is %+v, %v; there are %v", ledger, err, s.jobNames())
 			}

@@ -7,7 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
 // Somebody takes away what the controller writes, within seconds and for hours, and its pods never get younger. One change is
@@ -92,7 +92,7 @@ func (s *stage) takeAway(what taken) {
 	}
 	template := &obj.(*appsv1.Deployment).Spec.Template
 	marked := len(template.Spec.Containers[0].Env) > 0 || len(template.Annotations) > 0
-	noted := obj.GetAnnotations()[reload.LedgerAnnotation] != ""
+	noted := obj.GetAnnotations()[annotations.Ledger] != ""
 	if there := what.marks && marked || what.ledger && noted; !there {
 		return
 	}
@@ -101,7 +101,7 @@ func (s *stage) takeAway(what taken) {
 			d.Spec.Template.Spec.Containers[0].Env, d.Spec.Template.Annotations = nil, nil
 		}
 		if what.ledger {
-			delete(d.Annotations, reload.LedgerAnnotation)
+			delete(d.Annotations, annotations.Ledger)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
@@ -51,7 +51,7 @@ func classNames() []string { return []string{"vault", "tls"} }
 
 // classWorkloads are the workloads that there are in the beginning.
 func classWorkloads() []drawnWorkload {
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	return []drawnWorkload{
 		{"deployments", "till", []int{0}, map[string]string{names.Auto: "true"}},
 		{"deployments", "bank", []int{1, 3}, map[string]string{names.SecretProviderClass: "vault, tls", names.ConfigMap: "routes"}},
@@ -244,7 +244,7 @@ func (u *users) changeClass(name string) bool {
 }
 
 func (u *users) annotateClass(name string) bool {
-	key := []string{reload.DefaultNames().Match, reload.DefaultNames().Ignore}[u.h.rand.IntN(2)]
+	key := []string{annotations.DefaultNames().Match, annotations.DefaultNames().Ignore}[u.h.rand.IntN(2)]
 	return u.editClass(name, func(obj simapi.Object) {
 		value := "true"
 		if obj.GetAnnotations()[key] == value {
@@ -256,7 +256,7 @@ func (u *users) annotateClass(name string) bool {
 
 // askForClasses replaces what a workload says about classes.
 func (u *users) askForClasses(w drawnWorkload) bool {
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	ways := []map[string]string{
 		{}, {names.SPCAuto: "true"}, {names.SPCAuto: "false"}, {names.SecretProviderClass: "vault"}, {names.SecretProviderClass: "vau.*, tls"},
 		{names.Auto: "true", names.SPCExclude: "vault"}, {names.Search: "true"}, {names.SecretProviderClass: "tls", names.Search: "true"},

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
@@ -70,7 +70,7 @@ func (o *oracle) running() map[types.UID]bool {
 
 // sourceSays notes what a source says about whom it concerns.
 func (o *oracle) sourceSays(s *sourceTruth, e simapi.Event) {
-	names, annotations := reload.DefaultNames(), e.Object.GetAnnotations()
+	names, annotations := annotations.DefaultNames(), e.Object.GetAnnotations()
 	matches, ignored := annotations[names.Match] == "true", annotations[names.Ignore] == "true"
 	selected := e.Object.GetLabels()[selectLabel] == selectValue
 	if s.matches == matches && s.ignored == ignored && s.selected == selected {

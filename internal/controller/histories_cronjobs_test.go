@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // What the oracle knows of CronJobs.
@@ -49,7 +50,7 @@ type ownRun struct {
 
 // cronJobs are the CronJobs that there are in the beginning.
 func cronJobs() []drawnWorkload {
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	return []drawnWorkload{
 		{"cronjobs", "report", []int{0, 2}, map[string]string{names.Auto: "true"}},
 		{"cronjobs", "backup", []int{0, 1, 3}, map[string]string{names.ConfigMap: "settings, routes", names.Secret: "cert"}},
@@ -166,11 +167,11 @@ func (o *oracle) cronJob(e simapi.Event) {
 	}
 	old, before := e.Old.(*batchv1.CronJob)
 	c.suspended(before && *old.Spec.Suspend, *obj.Spec.Suspend, e.Version)
-	if e.Manager != reload.FieldManager && e.Manager != "kube-controller-manager" {
+	if e.Manager != workload.FieldManager && e.Manager != "kube-controller-manager" {
 		c.written = e.Version
 	}
 	switch {
-	case e.Manager == reload.FieldManager && changesLedger(e):
+	case e.Manager == workload.FieldManager && changesLedger(e):
 		o.ours(c.workloadTruth, e, false)
 	case changesLedger(e):
 		c.tampered++
@@ -188,7 +189,7 @@ func (o *oracle) cronRun(e simapi.Event) {
 	if c == nil || e.Type == watch.Deleted {
 		return
 	}
-	_, own := job.Labels[reload.RunLabel]
+	_, own := job.Labels[workload.RunLabel]
 	old, before := e.Old.(*batchv1.Job)
 	switch {
 	case !before && own:

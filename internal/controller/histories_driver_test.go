@@ -11,9 +11,15 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // history is one run of users, a cluster and controllers, drawn from a seed. Nothing in it is concurrent: what happens
@@ -53,7 +59,7 @@ type history struct {
 	// annotations tells that one of them has marked by annotations.
 	annotations bool
 
-	key      reload.DigestKey
+	key      digest.Key
 	keyMade  time.Time
 	coverage reload.Coverage
 	keys     int
@@ -135,7 +141,7 @@ func (h *history) die() {
 }
 
 // loadKey returns what is in the cluster, and stays there when a controller ends. A key that is not there is made.
-func (h *history) loadKey(context.Context) (reload.DigestKey, time.Time, error) {
+func (h *history) loadKey(context.Context) (digest.Key, time.Time, error) {
 	if h.keyMade.IsZero() {
 		h.newKey()
 		if h.keys == 1 {
@@ -164,7 +170,7 @@ func (h *history) covered(all bool) reload.Coverage {
 
 func (h *history) newKey() {
 	h.keys++
-	h.key, _ = reload.NewDigestKey([]byte(fmt.Sprintf("%032d", h.keys))) // it is long enough
+	h.key, _ = digest.NewKey([]byte(fmt.Sprintf("%032d", h.keys))) // it is long enough
 	h.keyMade = h.server.Now().Truncate(time.Second)
 	h.say("a new digest key")
 }
@@ -179,7 +185,7 @@ func (h *history) start() {
 		Kinds: h.watched(), Classes: h.driver != nil,
 		Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
 		AdoptRate: []float64{0.5, 20, 1000}[h.rand.IntN(3)],
-		Names:     reload.DefaultNames(),
+		Names:     annotations.DefaultNames(),
 
 		ReloadOnCreate: h.onCreate, ReloadOnDelete: h.onDelete,
 		AutoReloadAll: h.optsInAll(), SourceSelector: selector(h.selector), NamespaceSelector: selector(h.inNamespace),
@@ -190,7 +196,7 @@ func (h *history) start() {
 	marks := rand.New(rand.NewPCG(h.seed, uint64(h.life)))
 	opts.Strategy = []reload.StrategyChoice{reload.StrategyAuto, reload.StrategyEnvVars, reload.StrategyAnnotations}[marks.IntN(3)]
 	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
-	opts.SecretMarks = []reload.SecretMarks{reload.SecretMarksKeyed, reload.SecretMarksSHA1}[marks.IntN(2)]
+	opts.SecretMarks = []digest.SecretMarks{digest.SecretMarksKeyed, digest.SecretMarksSHA1}[marks.IntN(2)]
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {
@@ -268,7 +274,7 @@ type historyReport struct {
 }
 
 // Rolled checks that no pod runs that was made before the reload.
-func (r historyReport) Rolled(w *reload.Workload, _ reload.Outcome, _ time.Duration) {
+func (r historyReport) Rolled(w *workload.Workload, _ rollout.Outcome, _ time.Duration) {
 	r.h.count(toldRolled)
 	r.h.say("%s is told to have rolled", w.Key)
 	obj, err := r.h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name))
@@ -297,49 +303,49 @@ func (noReport) Waited(time.Duration) {}
 
 func (noReport) Looked(Look) {}
 
-func (noReport) Reloaded(*reload.Workload, reload.Decision, time.Duration) {}
+func (noReport) Reloaded(*workload.Workload, reload.Decision, time.Duration) {}
 
-func (noReport) ReloadedOften(*reload.Workload, Often) {}
+func (noReport) ReloadedOften(*workload.Workload, Often) {}
 
-func (noReport) Reverted(*reload.Workload, reload.Decision) {}
-func (noReport) MayNotStay(*reload.Workload, string)        {}
+func (noReport) Reverted(*workload.Workload, reload.Decision) {}
+func (noReport) MayNotStay(*workload.Workload, string)        {}
 
-func (noReport) Paused(*reload.Workload, time.Duration)    {}
-func (noReport) Resumed(*reload.Workload, reload.PauseEnd) {}
-func (noReport) PausedAgain(*reload.Workload)              {}
+func (noReport) Paused(*workload.Workload, time.Duration)      {}
+func (noReport) Resumed(*workload.Workload, workload.PauseEnd) {}
+func (noReport) PausedAgain(*workload.Workload)                {}
 
-func (noReport) Rolled(*reload.Workload, reload.Outcome, time.Duration) {}
+func (noReport) Rolled(*workload.Workload, rollout.Outcome, time.Duration) {}
 
-func (noReport) NotRolled(*reload.Workload, reload.Outcome) {}
+func (noReport) NotRolled(*workload.Workload, rollout.Outcome) {}
 
 // TooNew implements Report.
-func (noReport) TooNew(*reload.Workload) {}
+func (noReport) TooNew(*workload.Workload) {}
 
-func (noReport) BesideReloader(*reload.Workload) {}
+func (noReport) BesideReloader(*workload.Workload) {}
 
-func (noReport) UnreadableCopy(*reload.Workload, error)           {}
-func (noReport) NotSigned(*reload.Workload, kinds.Claim)          {}
-func (noReport) StaysHeld(*reload.Workload)                       {}
-func (noReport) CameLate(*reload.Workload, reload.WorkloadKey)    {}
-func (noReport) LeftToOwner(*reload.Workload, reload.WorkloadKey) {}
+func (noReport) UnreadableCopy(*workload.Workload, error)     {}
+func (noReport) NotSigned(*workload.Workload, kinds.Claim)    {}
+func (noReport) StaysHeld(*workload.Workload)                 {}
+func (noReport) CameLate(*workload.Workload, workload.Key)    {}
+func (noReport) LeftToOwner(*workload.Workload, workload.Key) {}
 
 // Undecided implements Report.
-func (noReport) MarkDropped(*reload.Workload)                   {}
-func (noReport) WithoutTemplate(*reload.Workload, string, bool) {}
-func (noReport) Undecided(*reload.Workload, int)                {}
-func (noReport) Unproven(*reload.Workload, []reload.SourceKey)  {}
+func (noReport) MarkDropped(*workload.Workload)                   {}
+func (noReport) WithoutTemplate(*workload.Workload, string, bool) {}
+func (noReport) Undecided(*workload.Workload, int)                {}
+func (noReport) Unproven(*workload.Workload, []source.Key)        {}
 
-func (noReport) LedgerTaken(*reload.Workload, time.Time) {}
+func (noReport) LedgerTaken(*workload.Workload, time.Time) {}
 
-func (noReport) Watching(*reload.Workload, []reload.Concern) {}
+func (noReport) Watching(*workload.Workload, []reload.Concern) {}
 
-func (noReport) Missing(*reload.Workload, []reload.NamedSource) {}
+func (noReport) Missing(*workload.Workload, []policy.NamedSource) {}
 
-func (noReport) Misused(*reload.Workload, []reload.Problem) {}
+func (noReport) Misused(*workload.Workload, []annotations.Problem) {}
 
-func (noReport) MisusedSource(*reload.Source, []reload.Problem) {}
+func (noReport) MisusedSource(*source.Source, []annotations.Problem) {}
 
-func (noReport) Failed(*reload.Workload, reload.Decision, error, time.Duration, bool) {}
+func (noReport) Failed(*workload.Workload, reload.Decision, error, time.Duration, bool) {}
 
 // plainLog drops what differs from one replay to the next.
 func plainLog(_ []string, a slog.Attr) slog.Attr {

@@ -11,10 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // The faults between the controller and the API server.
@@ -83,7 +86,7 @@ func (p proxy) Open(w Watched) intake.Opener {
 }
 
 // Pods implements API.
-func (p proxy) Pods(_ context.Context, w *reload.Workload) (reload.Pods, error) {
+func (p proxy) Pods(_ context.Context, w *workload.Workload) (reload.Pods, error) {
 	h := p.h
 	h.delay()
 	if h.fault(podsRefused, 8) {
@@ -108,18 +111,18 @@ func (p proxy) Pods(_ context.Context, w *reload.Workload) (reload.Pods, error) 
 }
 
 // Running implements API.
-func (p proxy) Running(_ context.Context, w *reload.Workload, names reload.Names) ([]reload.RunningPod, error) {
+func (p proxy) Running(_ context.Context, w *workload.Workload, names annotations.Names) ([]rollout.Pod, error) {
 	h := p.h
 	h.count(askedAfter)
 	h.delay()
 	if h.fault(podsRefused, 8) {
 		return nil, apierrors.NewInternalError(errors.New("the proxy refuses it"))
 	}
-	var pods []reload.RunningPod
+	var pods []rollout.Pod
 	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
 		for _, pod := range h.pods.Of(obj) {
 			if runs(pod) && w.MadeBy(pod) && h.blind != w.Key.Name {
-				pods = append(pods, reload.ReadPod(pod, names))
+				pods = append(pods, rollout.ReadPod(pod, names))
 			}
 		}
 	}
@@ -128,11 +131,11 @@ func (p proxy) Running(_ context.Context, w *reload.Workload, names reload.Names
 }
 
 // Patch implements API.
-func (p proxy) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+func (p proxy) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	h := p.h
 	resource, name := kind.Resource.Resource, inShop(key.Name)
 	return h.send(&write{verb: "patch", resource: resource, name: name, body: patch.Body, do: func() (runtime.Object, error) {
-		return h.server.Patch(resource, name, patch.Body, reload.FieldManager)
+		return h.server.Patch(resource, name, patch.Body, workload.FieldManager)
 	}})
 }
 
@@ -184,7 +187,7 @@ func (h *history) land(w *write) (runtime.Object, error) {
 		return nil, err
 	}
 	if bytes.Contains(w.body, []byte(`"template"`)) {
-		h.reloaded[obj.(simapi.Object).GetAnnotations()[reload.LedgerAnnotation]] = versionOf(obj.(simapi.Object))
+		h.reloaded[obj.(simapi.Object).GetAnnotations()[annotations.Ledger]] = versionOf(obj.(simapi.Object))
 	}
 	return obj, nil
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // jobLister lists Jobs as they are.
@@ -40,7 +40,7 @@ func (o opener) List(context.Context, metav1.ListOptions) (runtime.Object, error
 }
 
 // Get implements API.
-func (p proxy) Get(_ context.Context, kind kinds.Kind, key reload.WorkloadKey) (runtime.Object, error) {
+func (p proxy) Get(_ context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error) {
 	p.h.delay()
 	if p.h.fault(refused, 40) {
 		return nil, apierrors.NewInternalError(errors.New("the proxy refuses it"))
@@ -52,12 +52,12 @@ func (p proxy) Get(_ context.Context, kind kinds.Kind, key reload.WorkloadKey) (
 func (p proxy) Create(_ context.Context, kind kinds.Kind, _ string, obj runtime.Object) (runtime.Object, error) {
 	made := obj.DeepCopyObject().(simapi.Object)
 	return p.h.send(&write{verb: "creation", resource: kind.Resource.Resource, name: inShop(made.GetName()), do: func() (runtime.Object, error) {
-		return p.h.server.Create(made, reload.FieldManager)
+		return p.h.server.Create(made, workload.FieldManager)
 	}})
 }
 
 // Delete implements API.
-func (p proxy) Delete(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, opts metav1.DeleteOptions) error {
+func (p proxy) Delete(_ context.Context, kind kinds.Kind, key workload.Key, opts metav1.DeleteOptions) error {
 	resource, name := kind.Resource.Resource, inShop(key.Name)
 	_, err := p.h.send(&write{verb: "deletion", resource: resource, name: name, do: func() (runtime.Object, error) {
 		return nil, p.h.server.Remove(resource, name, opts)
@@ -76,16 +76,16 @@ func (h *history) jobs() []*batchv1.Job {
 }
 
 // StaysHeld implements Report.
-func (r historyReport) StaysHeld(w *reload.Workload) { r.h.toldOf(w) }
+func (r historyReport) StaysHeld(w *workload.Workload) { r.h.toldOf(w) }
 
 // NotSigned implements Report.
-func (r historyReport) NotSigned(w *reload.Workload, _ kinds.Claim) { r.h.toldOf(w) }
+func (r historyReport) NotSigned(w *workload.Workload, _ kinds.Claim) { r.h.toldOf(w) }
 
 // CameLate implements Report.
-func (r historyReport) CameLate(w *reload.Workload, _ reload.WorkloadKey) { r.h.toldOf(w) }
+func (r historyReport) CameLate(w *workload.Workload, _ workload.Key) { r.h.toldOf(w) }
 
 // toldOf notes that somebody was told of a Job with which only its user can go on.
-func (h *history) toldOf(w *reload.Workload) {
+func (h *history) toldOf(w *workload.Workload) {
 	h.say("it is told that only its user can go on with %s", w.Key)
 	h.oracle.odd[w.UID] = true
 }

@@ -9,8 +9,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // What the oracle knows of Jobs.
@@ -103,7 +103,7 @@ func (o *oracle) job(e simapi.Event) {
 // run takes a write of a Job that is no copy.
 func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 	r := o.runs[job.UID]
-	ours := e.Manager == reload.FieldManager
+	ours := e.Manager == workload.FieldManager
 	if r == nil {
 		r = &runTruth{workloadTruth: newTruth(job, e.Version)}
 		o.runs[job.UID] = r

@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
 // jobs are the Jobs of users that there are in the beginning.
 func jobs() []drawnWorkload {
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	return []drawnWorkload{
 		{"jobs", "load", []int{0, 2}, map[string]string{names.Auto: "true"}},
 		{"jobs", "migrate", []int{0, 1, 3}, map[string]string{names.ConfigMap: "settings, routes", names.Secret: "cert"}},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
@@ -79,14 +79,14 @@ func (s script) again(name string, annotations map[string]string) {
 }
 
 // ask replaces all annotations that a workload asks with.
-func (s script) ask(name string, annotations map[string]string) {
+func (s script) ask(name string, ann map[string]string) {
 	w := workloads()[slices.IndexFunc(workloads(), func(w drawnWorkload) bool { return w.name == name })]
 	s.users.edit(w, func(obj simapi.Object) {
 		kept := map[string]string{}
-		if ledger, ok := obj.GetAnnotations()[reload.LedgerAnnotation]; ok {
-			kept[reload.LedgerAnnotation] = ledger
+		if ledger, ok := obj.GetAnnotations()[annotations.Ledger]; ok {
+			kept[annotations.Ledger] = ledger
 		}
-		maps.Copy(kept, annotations)
+		maps.Copy(kept, ann)
 		obj.SetAnnotations(kept)
 	})
 }
@@ -97,7 +97,7 @@ func keptHistories() map[string]struct {
 	play  func(s script)
 } {
 	settings := simapi.Source{Resource: "configmaps", Name: "settings"}
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	auto := map[string]string{names.Auto: "true"}
 	type kept = struct {
 		draws draws

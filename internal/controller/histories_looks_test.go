@@ -10,12 +10,13 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // look is one look of a controller at a workload: what it knew when it began.
 type look struct {
 	life int
-	key  reload.WorkloadKey
+	key  workload.Key
 	// at is the version of the server when it began.
 	at uint64
 	// known is, by source, the version of the object that had been delivered.
@@ -48,7 +49,7 @@ func (h *history) lookAtAll() bool {
 	if !h.synced() {
 		return false
 	}
-	var due []reload.WorkloadKey
+	var due []workload.Key
 	for {
 		key, _, ok := h.c.queue.pop()
 		if !ok {
@@ -56,7 +57,7 @@ func (h *history) lookAtAll() bool {
 		}
 		due = append(due, key)
 	}
-	slices.SortFunc(due, func(a, b reload.WorkloadKey) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(due, func(a, b workload.Key) int { return strings.Compare(a.String(), b.String()) })
 	h.rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	c := h.c
 	for _, key := range due {
@@ -98,7 +99,7 @@ func (h *history) lookAfterAll() bool {
 	}
 }
 
-func (h *history) lookAt(key reload.WorkloadKey) {
+func (h *history) lookAt(key workload.Key) {
 	l := h.oracle.look(key)
 	l.classLook = h.oracle.classes.look(h.life)
 	h.looks = append(h.looks, l)
@@ -186,7 +187,7 @@ func (h *history) followsWhatRests() bool {
 
 // hides tells that the status of a workload counts pods, and that no list of pods has them. Whether one is left from before
 // a reload shows nowhere in the API then, so the reload is followed until they are found.
-func (h *history) hides(w *reload.Workload) bool {
+func (h *history) hides(w *workload.Workload) bool {
 	return h.blind == w.Key.Name && w.Progress.Total > 0
 }
 

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
@@ -69,7 +69,7 @@ func (u *users) save(src simapi.Source, by keeper, edit func(obj simapi.Object))
 	config := old.DeepCopyObject().(simapi.Object)
 	change(config)
 	config.SetLabels(only(config.GetLabels(), by.label, selectLabel))
-	config.SetAnnotations(only(config.GetAnnotations(), reload.DefaultNames().Match, reload.DefaultNames().Ignore))
+	config.SetAnnotations(only(config.GetAnnotations(), annotations.DefaultNames().Match, annotations.DefaultNames().Ignore))
 	_, err = u.h.server.Apply(config, by.manager, true)
 	return err == nil
 }
@@ -177,7 +177,7 @@ func (u *users) swap(src simapi.Source) bool {
 // dress gives a new source what it says about whom it concerns.
 func (u *users) dress(obj simapi.Object) {
 	if u.h.policies && u.h.rand.IntN(4) > 0 {
-		u.annotate(obj, reload.DefaultNames().Match, "true")
+		u.annotate(obj, annotations.DefaultNames().Match, "true")
 	}
 	if u.h.selector && u.h.rand.IntN(4) > 0 {
 		u.label(obj, selectLabel, selectValue)
@@ -186,7 +186,7 @@ func (u *users) dress(obj simapi.Object) {
 
 // annotateSource changes what a source says about whom it concerns.
 func (u *users) annotateSource(src simapi.Source) bool {
-	key := []string{reload.DefaultNames().Match, reload.DefaultNames().Ignore}[u.h.rand.IntN(2)]
+	key := []string{annotations.DefaultNames().Match, annotations.DefaultNames().Ignore}[u.h.rand.IntN(2)]
 	value := []string{"true", "", "false"}[u.h.rand.IntN(3)]
 	return u.save(src, u.hand(src), func(obj simapi.Object) { u.annotate(obj, key, value) })
 }

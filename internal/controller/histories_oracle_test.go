@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // oracle judges a history by what the API server was told and by what pods were started with. It calls nothing of
@@ -178,7 +178,7 @@ func (o *oracle) whole(resource string, version uint64, names map[types.Namespac
 	}
 }
 
-func (o *oracle) look(key reload.WorkloadKey) *look {
+func (o *oracle) look(key workload.Key) *look {
 	l := &look{life: o.h.life, key: key, at: o.h.server.Version(), known: maps.Clone(o.known), live: maps.Clone(o.live), gone: maps.Clone(o.gone), departed: map[simapi.Source]uint64{}, onDelete: o.h.onDelete}
 	for src := range o.goneAt {
 		l.departed[src] = o.gone[src]

@@ -6,7 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
@@ -20,12 +20,12 @@ func (u *users) deployment() drawnWorkload { return workloads()[u.h.rand.IntN(2)
 func (u *users) askForPauses(w drawnWorkload) bool {
 	period := []string{"2s", "20s", "20s", "3m", "soon", "-1s", ""}[u.h.rand.IntN(7)]
 	return u.edit(w, func(obj simapi.Object) {
-		annotations := annotationsOf(obj)
-		annotations[reload.DefaultNames().PausePeriod] = period
+		ann := annotationsOf(obj)
+		ann[annotations.DefaultNames().PausePeriod] = period
 		if period == "" {
-			delete(annotations, reload.DefaultNames().PausePeriod)
+			delete(ann, annotations.DefaultNames().PausePeriod)
 		}
-		obj.SetAnnotations(annotations)
+		obj.SetAnnotations(ann)
 	})
 }
 
@@ -33,10 +33,10 @@ func (u *users) askForPauses(w drawnWorkload) bool {
 func (u *users) spoilPause(w drawnWorkload) bool {
 	since := []string{"yesterday", "", "2199-01-01T00:00:00Z", "2001-01-01T00:00:00Z"}[u.h.rand.IntN(4)]
 	return u.edit(w, func(obj simapi.Object) {
-		annotations := maps.Clone(obj.GetAnnotations())
-		if _, paused := annotations[reload.DefaultNames().PausedAt]; paused {
-			annotations[reload.DefaultNames().PausedAt] = since
-			obj.SetAnnotations(annotations)
+		ann := maps.Clone(obj.GetAnnotations())
+		if _, paused := ann[annotations.DefaultNames().PausedAt]; paused {
+			ann[annotations.DefaultNames().PausedAt] = since
+			obj.SetAnnotations(ann)
 		}
 	})
 }
@@ -47,12 +47,12 @@ func (u *users) endPause(w drawnWorkload) bool {
 }
 
 func changesLedger(e simapi.Event) bool {
-	return e.Old != nil && e.Old.GetAnnotations()[reload.LedgerAnnotation] != e.Object.GetAnnotations()[reload.LedgerAnnotation]
+	return e.Old != nil && e.Old.GetAnnotations()[annotations.Ledger] != e.Object.GetAnnotations()[annotations.Ledger]
 }
 
 // pauseOf is whether something is paused, and what it says about it.
 func pauseOf(obj simapi.Object) (paused bool, since, period string) {
-	names, annotations := reload.DefaultNames(), obj.GetAnnotations()
+	names, annotations := annotations.DefaultNames(), obj.GetAnnotations()
 	if d, ok := obj.(*appsv1.Deployment); ok {
 		paused = d.Spec.Paused
 	}

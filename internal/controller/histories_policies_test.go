@@ -8,13 +8,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
 // asks are the ways in which a workload can say what it wants to be rolled for.
 func asks() []map[string]string {
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	return []map[string]string{
 		{},
 		{names.Auto: "true"},
@@ -64,7 +64,7 @@ func (u *users) where(obj simapi.Object) metav1.Object {
 // asksFor reads the annotations of a workload and of a source as their documentation says. A source that is named counts
 // whether it is referred to or not. All tells whether everything is opted in.
 func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, all bool) bool {
-	names, s := reload.DefaultNames(), o.sources[src]
+	names, s := annotations.DefaultNames(), o.sources[src]
 	list, auto, without := names.ConfigMap, names.ConfigMapAuto, names.ConfigMapExclude
 	switch src.Resource {
 	case "secrets":

@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 type sourceTruth struct {
@@ -195,9 +196,9 @@ func (o *oracle) workload(e simapi.Event) {
 	}
 	rolled := e.Old != nil && e.Old.GetGeneration() != e.Object.GetGeneration() && !equality.Semantic.DeepEqual(templateOf(e.Old), templateOf(e.Object))
 	switch {
-	case e.Manager == reload.FieldManager && !rolled && !changesLedger(e):
+	case e.Manager == workload.FieldManager && !rolled && !changesLedger(e):
 		o.resumed(w, e)
-	case e.Manager == reload.FieldManager:
+	case e.Manager == workload.FieldManager:
 		o.ours(w, e, rolled)
 		o.heldStill(w, e, rolled)
 	case rolled:
@@ -211,7 +212,7 @@ func (o *oracle) workload(e simapi.Event) {
 	default:
 		o.h.say("user: writes %s at %d, which is annotated %v now", w.name, e.Version, words(e.Object.GetAnnotations()))
 	}
-	if e.Old != nil && e.Manager != reload.FieldManager && changesLedger(e) {
+	if e.Old != nil && e.Manager != workload.FieldManager && changesLedger(e) {
 		o.h.say("user: changes the ledger of %s", w.name)
 		w.tampered++
 		clear(w.adopted)
@@ -338,7 +339,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 func words(values map[string]string) []string {
 	var words []string
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if key != reload.LedgerAnnotation {
+		if key != annotations.Ledger {
 			words = append(words, key+"="+values[key])
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
@@ -59,7 +59,7 @@ type drawnWorkload struct {
 }
 
 func workloads() []drawnWorkload {
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	auto := map[string]string{names.Auto: "true"}
 	return []drawnWorkload{
 		{"deployments", "web", []int{0, 2}, auto},
@@ -125,7 +125,7 @@ func (u *users) createWorkload(w drawnWorkload) bool {
 		meta.Annotations, below = map[string]string{}, meta.Annotations
 	}
 	if w.resource == "deployments" && u.h.pauses {
-		meta.Annotations[reload.DefaultNames().PausePeriod] = "20s"
+		meta.Annotations[annotations.DefaultNames().PausePeriod] = "20s"
 	}
 	if u.h.rand.IntN(8) == 0 {
 		meta.Labels = map[string]string{"app.kubernetes.io/managed-by": "Helm"}
@@ -270,9 +270,9 @@ func (u *users) opt(w drawnWorkload) bool {
 
 func (u *users) wipe(w drawnWorkload) bool {
 	return u.edit(w, func(obj simapi.Object) {
-		annotations := maps.Clone(obj.GetAnnotations())
-		delete(annotations, reload.LedgerAnnotation)
-		obj.SetAnnotations(annotations)
+		ann := maps.Clone(obj.GetAnnotations())
+		delete(ann, annotations.Ledger)
+		obj.SetAnnotations(ann)
 	})
 }
 

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func jobKey(namespace, name string) reload.WorkloadKey {
-	return reload.WorkloadKey{Kind: kinds.Jobs().Name, Namespace: namespace, Name: name}
+func jobKey(namespace, name string) workload.Key {
+	return workload.Key{Kind: kinds.Jobs().Name, Namespace: namespace, Name: name}
 }
 
 // jobNamed reads a Job as it is and not as it was; nil if there is none. It asks for a list, so that no right to get is needed.
@@ -27,7 +27,7 @@ func (c *Controller) jobNamed(ctx context.Context, namespace, name string) (*bat
 }
 
 // jobsOf reads the Jobs that a workload has made, or that were made of it.
-func (c *Controller) jobsOf(ctx context.Context, w *reload.Workload) ([]*batchv1.Job, error) {
+func (c *Controller) jobsOf(ctx context.Context, w *workload.Workload) ([]*batchv1.Job, error) {
 	var own []*batchv1.Job
 	err := c.eachJob(ctx, w.Key.Namespace, "", func(job *batchv1.Job) {
 		if madeBy(job, w) {
@@ -40,7 +40,7 @@ func (c *Controller) jobsOf(ctx context.Context, w *reload.Workload) ([]*batchv1
 	return own, nil
 }
 
-func madeBy(job *batchv1.Job, w *reload.Workload) bool {
+func madeBy(job *batchv1.Job, w *workload.Workload) bool {
 	owner := metav1.GetControllerOfNoCopy(job)
 	return owner != nil && owner.UID == w.UID
 }
@@ -66,7 +66,7 @@ func (c *Controller) eachJob(ctx context.Context, namespace, fieldSelector strin
 	}
 }
 
-func (c *Controller) patchJob(ctx context.Context, key reload.WorkloadKey, by func() (kinds.Patch, error)) error {
+func (c *Controller) patchJob(ctx context.Context, key workload.Key, by func() (kinds.Patch, error)) error {
 	patch, err := by()
 	if err != nil {
 		return err

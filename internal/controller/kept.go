@@ -4,17 +4,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // othersRollout is a rollout of somebody else that was recorded as what brings new data to the pods of a workload.
 type othersRollout struct {
 	uid     types.UID
-	changed []reload.SourceKey
+	changed []source.Key
 }
 
 // recorded reports the pods that a rollout of somebody else leaves with the previous data, as soon as the status of the workload
 // is about the new template. The ledger names the data from now on, so that this is once for each.
-func (c *Controller) recorded(w *reload.Workload, d reload.Decision) {
+func (c *Controller) recorded(w *workload.Workload, d reload.Decision) {
 	if len(d.OthersRollout) == 0 {
 		return
 	}
@@ -25,7 +28,7 @@ func (c *Controller) recorded(w *reload.Workload, d reload.Decision) {
 }
 
 // reportKept is for each version of a workload that the watch brings.
-func (c *Controller) reportKept(key reload.WorkloadKey) {
+func (c *Controller) reportKept(key workload.Key) {
 	c.mu.Lock()
 	others, ok := c.others[key]
 	if !ok {
@@ -37,10 +40,10 @@ func (c *Controller) reportKept(key reload.WorkloadKey) {
 		c.mu.Unlock()
 		return
 	}
-	var kept reload.Outcome
+	var kept rollout.Outcome
 	observed := true
 	if there && w.UID == others.uid {
-		kept, observed = reload.KeptOnPurpose(&w, others.changed)
+		kept, observed = rollout.KeptOnPurpose(&w, others.changed)
 	}
 	if observed {
 		delete(c.others, key)

@@ -6,7 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // newRelease is a stage on which somebody edits the ConfigMap and then the template of the Deployment, so that there is nothing to
@@ -78,7 +78,7 @@ func TestWhatSomebodyElsesRolloutReplacesIsNotReported(t *testing.T) {
 			r.status(3, 3, 3)
 		},
 		"the Deployment is deleted": func(r *road) {
-			r.dropped(reload.WorkloadKey{Kind: "Deployment", Namespace: namespace, Name: "web"})
+			r.dropped(workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"})
 		},
 	} {
 		t.Run(about, func(t *testing.T) {

@@ -11,22 +11,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // A JSON Patch that meets another version is not answered with a conflict: one of its tests fails.
 func TestAListPatchThatMeetsAnotherVersionIsNoFailureAtFirst(t *testing.T) {
 	s := newStage(t)
 	s.opts.Strategy = reload.StrategyEnvVars
-	source, err := s.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Data: map[string]string{"v": "1"}}, "kubectl")
+	src, err := s.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Data: map[string]string{"v": "1"}}, "kubectl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ledger := reload.Ledger{UID: "u-1", Instance: s.key.ID(), Counter: 1, Entries: map[reload.LocalKey]reload.Digest{{Kind: reload.ConfigMap, Name: "web"}: {1}}}
+	ledger := ledger.Ledger{UID: "u-1", Instance: s.key.ID(), Counter: 1, Entries: map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "web"}: {1}}}
 	rollout := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
 		"metadata": map[string]any{"namespace": namespace, "name": "web", "uid": "u-1", "resourceVersion": "1", "annotations": map[string]any{
-			reload.DefaultNames().Auto: "true", reload.LedgerAnnotation: ledger.String(),
+			annotations.DefaultNames().Auto: "true", annotations.Ledger: ledger.String(),
 		}},
 		"spec": map[string]any{
 			"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
@@ -36,7 +40,7 @@ func TestAListPatchThatMeetsAnotherVersionIsNoFailureAtFirst(t *testing.T) {
 		},
 	}}
 	s.workloads(s.kinds["Rollout"], "").put(rollout, false)
-	s.configMaps().put(source, true)
+	s.configMaps().put(src, true)
 	s.edit("web", "2")
 	s.refuses = apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", schema.GroupResource{Resource: "rollouts"}, "web", "testing value failed", 0, false)
 	s.play(3 * time.Second)

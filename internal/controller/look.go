@@ -11,10 +11,11 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // look reads a workload from the state, decides, writes at most once, and reports.
-func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
+func (c *Controller) look(ctx context.Context, key workload.Key) {
 	if c.goOn(ctx, key) || c.leaveOdd(key) {
 		return
 	}
@@ -86,7 +87,7 @@ func (c *Controller) look(ctx context.Context, key reload.WorkloadKey) {
 const patience = 5
 
 // exists tells whether a workload is still there as far as the watch has told.
-func (c *Controller) exists(w *reload.Workload) bool {
+func (c *Controller) exists(w *workload.Workload) bool {
 	now, ok := c.state.Workload(w.Key)
 	return ok && now.UID == w.UID
 }
@@ -257,7 +258,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 
 func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decision) (patch kinds.Patch, ledger string, err error) {
 	w := &facts.Workload
-	var marking *reload.Marking
+	var marking *workload.Marking
 	if d.Action == reload.Reload && w.Runs == nil {
 		m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
 		marking = &m
@@ -269,7 +270,7 @@ func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decisi
 
 // mayAdopt keeps the first ledgers of a large cluster from being written all at once. One that has to wait goes back to
 // the queue, so that it delays nobody.
-func (c *Controller) mayAdopt(key reload.WorkloadKey) bool {
+func (c *Controller) mayAdopt(key workload.Key) bool {
 	now := c.clock.Now()
 	c.mu.Lock()
 	turn, ok := c.turns[key]
@@ -287,7 +288,7 @@ func (c *Controller) mayAdopt(key reload.WorkloadKey) bool {
 }
 
 // forget drops what is kept about a workload that is gone.
-func (c *Controller) forget(key reload.WorkloadKey) {
+func (c *Controller) forget(key workload.Key) {
 	c.queue.succeeded(key)
 	c.unwait(key)
 	c.mu.Lock()
@@ -310,7 +311,7 @@ func (c *Controller) forget(key reload.WorkloadKey) {
 }
 
 // decideAgain waits for the version that the API server has already, and the state not yet.
-func (c *Controller) decideAgain(w *reload.Workload) {
+func (c *Controller) decideAgain(w *workload.Workload) {
 	c.mu.Lock()
 	c.conflicted[w.Key] = struct{}{}
 	c.mu.Unlock()
@@ -322,14 +323,14 @@ func (c *Controller) decideAgain(w *reload.Workload) {
 	}
 }
 
-func (c *Controller) supposeNothing(key reload.WorkloadKey) {
+func (c *Controller) supposeNothing(key workload.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.supposed, key)
 }
 
 // suppose reports what a dry run does not write, once.
-func (c *Controller) suppose(w *reload.Workload, d reload.Decision) {
+func (c *Controller) suppose(w *workload.Workload, d reload.Decision) {
 	text := d.Ledger.String()
 	c.mu.Lock()
 	known := c.supposed[w.Key] == text

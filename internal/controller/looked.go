@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Look is what came of looking at a workload.
@@ -53,7 +54,7 @@ func SkipReasons() []Skipped {
 	return []Skipped{SkippedUnchanged, SkippedGone, SkippedLeft, SkippedReverted, SkippedDryRun}
 }
 
-func (c *Controller) looked(key reload.WorkloadKey, began time.Time, l Look) {
+func (c *Controller) looked(key workload.Key, began time.Time, l Look) {
 	l.Kind, l.Took = key.Kind, c.clock.Since(began)
 	c.report.Looked(l)
 }

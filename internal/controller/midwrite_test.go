@@ -13,9 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // midWrite is an API on which something happens between a decision and its write.
@@ -27,11 +29,11 @@ type midWrite struct {
 }
 
 // Patch implements API.
-func (m *midWrite) Patch(_ context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+func (m *midWrite) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	happens := m.happens
 	m.happens = func() {}
 	happens()
-	obj, err := m.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, reload.FieldManager)
+	obj, err := m.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, workload.FieldManager)
 	m.answers = append(m.answers, err)
 	return obj, err
 }
@@ -69,7 +71,7 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 			clock := clocktesting.NewFakeClock(now)
 			server := simapi.New(now)
 			api := &midWrite{server: server}
-			c := New(Options{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 1000, Names: reload.DefaultNames()},
+			c := New(Options{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 1000, Names: annotations.DefaultNames()},
 				api, clock, slog.New(slog.DiscardHandler), noReport{})
 			c.installed = now
 			kind := c.kinds["Deployment"]
@@ -139,7 +141,7 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ledger, err := reload.ParseLedger(obj.GetAnnotations()[reload.LedgerAnnotation])
+			ledger, err := ledger.Parse(obj.GetAnnotations()[annotations.Ledger])
 			if err != nil || ledger.UID != second.GetUID() || ledger.Counter != 0 {
 				t.Errorf("the ledger of the new one is %+v, %v", ledger, err)
 			}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 )
 
@@ -73,7 +73,7 @@ func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, news bool) {
 
 // labelled is the newest time of a manager of the labels of a namespace, which it has not written later.
 func labelled(ns *metav1.ObjectMeta) time.Time {
-	if at := reload.LastWrite(ns, "labels"); at.After(ns.CreationTimestamp.Time) {
+	if at := source.LastWrite(ns, "labels"); at.After(ns.CreationTimestamp.Time) {
 		return at
 	}
 	return ns.CreationTimestamp.Time

@@ -7,20 +7,20 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // oddJob is a Job with which only its user can go on. That is told once, and nothing is written on it: a ledger would be taken
 // for the word that lets it go.
 type oddJob struct {
-	w reload.Workload
+	w workload.Workload
 	// unreadable is why it is a copy that cannot be read or is not ours; nil of one that is held and that nothing lets go.
 	unreadable error
 	told       bool
 }
 
-func odd(key reload.WorkloadKey, job *batchv1.Job) oddJob {
-	return oddJob{w: reload.Workload{
+func odd(key workload.Key, job *batchv1.Job) oddJob {
+	return oddJob{w: workload.Workload{
 		Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: job.UID, ResourceVersion: job.ResourceVersion,
 	}}
 }
@@ -40,7 +40,7 @@ func (c *Controller) unreadable(job *batchv1.Job, why error) {
 }
 
 // leaveOdd tells of a copy with which nothing is done. It returns false for Jobs that are to be decided on.
-func (c *Controller) leaveOdd(key reload.WorkloadKey) bool {
+func (c *Controller) leaveOdd(key workload.Key) bool {
 	began := c.clock.Now()
 	c.mu.Lock()
 	o, ok := c.oddJobs[key]
@@ -69,7 +69,7 @@ func (c *Controller) leaveOdd(key reload.WorkloadKey) bool {
 }
 
 // tellHeld tells of a Job that is held although nothing of ours is missing.
-func (c *Controller) tellHeld(key reload.WorkloadKey, job *batchv1.Job) {
+func (c *Controller) tellHeld(key workload.Key, job *batchv1.Job) {
 	o := odd(key, job)
 	o.told = true
 	c.mu.Lock()
@@ -86,7 +86,7 @@ func (c *Controller) tellHeld(key reload.WorkloadKey, job *batchv1.Job) {
 }
 
 // plain has a Job decided on that may have been odd before.
-func (c *Controller) plain(key reload.WorkloadKey) {
+func (c *Controller) plain(key workload.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.oddJobs[key]; ok {
@@ -96,8 +96,8 @@ func (c *Controller) plain(key reload.WorkloadKey) {
 }
 
 // dropOdd forgets Jobs that are gone.
-func (c *Controller) dropOdd(gone func(reload.WorkloadKey) bool) {
+func (c *Controller) dropOdd(gone func(workload.Key) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.oddJobs, func(key reload.WorkloadKey, _ oddJob) bool { return gone(key) })
+	maps.DeleteFunc(c.oddJobs, func(key workload.Key, _ oddJob) bool { return gone(key) })
 }

@@ -7,6 +7,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 type Often struct {
 	Reloads int
 	Within  time.Duration
-	Source  reload.SourceKey
+	Source  source.Key
 	Changes int
 }
 
@@ -31,7 +33,7 @@ type reloadCounts struct {
 	clock clock.PassiveClock
 
 	mu    sync.Mutex
-	of    map[reload.WorkloadKey]*reloadCount
+	of    map[workload.Key]*reloadCount
 	swept time.Time
 }
 
@@ -42,15 +44,15 @@ type reloadCount struct {
 
 type pastReload struct {
 	at      time.Time
-	sources []reload.SourceKey
+	sources []source.Key
 }
 
 func newReloadCounts(c clock.PassiveClock) *reloadCounts {
-	return &reloadCounts{clock: c, of: map[reload.WorkloadKey]*reloadCount{}, swept: c.Now()}
+	return &reloadCounts{clock: c, of: map[workload.Key]*reloadCount{}, swept: c.Now()}
 }
 
 // add counts a reload, and reports whether the workload was reloaded so often that its users should know.
-func (r *reloadCounts) add(key reload.WorkloadKey, changes []reload.Concern) (Often, bool) {
+func (r *reloadCounts) add(key workload.Key, changes []reload.Concern) (Often, bool) {
 	now := r.clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,8 +97,8 @@ func (c *reloadCount) add(now time.Time, changes []reload.Concern) {
 }
 
 // culprit is the source that changed in most of the reloads, of several the one that changed last.
-func (c *reloadCount) culprit() (most reload.SourceKey, changes int) {
-	times := map[reload.SourceKey]int{}
+func (c *reloadCount) culprit() (most source.Key, changes int) {
+	times := map[source.Key]int{}
 	for _, past := range c.reloads {
 		for _, src := range past.sources {
 			if times[src]++; times[src] >= changes {
@@ -108,7 +110,7 @@ func (c *reloadCount) culprit() (most reload.SourceKey, changes int) {
 }
 
 // reloaded reports a reload, and a workload that is reloaded again and again.
-func (c *Controller) reloaded(w *reload.Workload, d reload.Decision, took time.Duration) {
+func (c *Controller) reloaded(w *workload.Workload, d reload.Decision, took time.Duration) {
 	c.report.Reloaded(w, d, took)
 	if often, is := c.often.add(w.Key, d.Changes); is {
 		c.report.ReloadedOften(w, often)

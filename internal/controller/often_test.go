@@ -9,12 +9,14 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func changesOf(names ...string) []reload.Concern {
 	var all []reload.Concern
 	for _, name := range names {
-		all = append(all, reload.Concern{Source: reload.Source{Key: reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: name}}})
+		all = append(all, reload.Concern{Source: source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: name}}})
 	}
 	return all
 }
@@ -22,7 +24,7 @@ func changesOf(names ...string) []reload.Concern {
 func TestAWorkloadThatIsReloadedAgainAndAgainIsReportedOnceAnHour(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	counts := newReloadCounts(clock)
-	web, other := reload.WorkloadKey{Kind: "Deployment", Name: "web"}, reload.WorkloadKey{Kind: "Deployment", Name: "other"}
+	web, other := workload.Key{Kind: "Deployment", Name: "web"}, workload.Key{Kind: "Deployment", Name: "other"}
 	began := clock.Now()
 	var reported []time.Duration
 	for range 4 * 60 {
@@ -51,7 +53,7 @@ func TestTenReloadsInMoreThanAnHourAreNotOften(t *testing.T) {
 	counts := newReloadCounts(clock)
 	for range 30 {
 		clock.SetTime(clock.Now().Add(oftenWithin / 9))
-		if often, is := counts.add(reload.WorkloadKey{Kind: "Deployment", Name: "web"}, changesOf("a")); is {
+		if often, is := counts.add(workload.Key{Kind: "Deployment", Name: "web"}, changesOf("a")); is {
 			t.Fatalf("reported %+v", often)
 		}
 	}
@@ -64,7 +66,7 @@ func TestTheSourceThatChangedMostIsNamed(t *testing.T) {
 		if i%3 == 0 {
 			names = []string{"settings"}
 		}
-		if often, is := counts.add(reload.WorkloadKey{Kind: "Job", Name: "load"}, changesOf(names...)); is && (often.Source.Name != "settings" || often.Changes != 10) {
+		if often, is := counts.add(workload.Key{Kind: "Job", Name: "load"}, changesOf(names...)); is && (often.Source.Name != "settings" || often.Changes != 10) {
 			t.Errorf("reported %+v", often)
 		}
 	}
@@ -72,7 +74,7 @@ func TestTheSourceThatChangedMostIsNamed(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprint("source-", i)
 	}
-	key := reload.WorkloadKey{Kind: "Job", Name: "many"}
+	key := workload.Key{Kind: "Job", Name: "many"}
 	counts.add(key, changesOf(many...))
 	if got := counts.of[key].reloads[0].sources; len(got) != maxCulprits || got[maxCulprits-1].Name != "source-4999" {
 		t.Errorf("kept of one reload: %v", got)

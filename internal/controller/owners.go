@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // dropped forgets a workload that is gone.
-func (c *Controller) dropped(key reload.WorkloadKey) {
+func (c *Controller) dropped(key workload.Key) {
 	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
 	c.state.DeleteWorkload(key)
 	c.unsayWorkloads(key.Kind, is(name))
@@ -25,7 +25,7 @@ func (c *Controller) dropped(key reload.WorkloadKey) {
 }
 
 // orphans asks for a look at what a workload has made that is gone: nothing rolls it any more in their place.
-func (c *Controller) orphans(key reload.WorkloadKey) {
+func (c *Controller) orphans(key workload.Key) {
 	for _, child := range c.state.Children(key) {
 		c.enqueue(child, false)
 	}
@@ -38,7 +38,7 @@ func (c *Controller) withoutTemplate(k kinds.Kind, obj runtime.Object, path stri
 	if err != nil {
 		return // it would be no object at all
 	}
-	key := reload.WorkloadKey{Kind: k.Name, Namespace: head.GetNamespace(), Name: head.GetName()}
+	key := workload.Key{Kind: k.Name, Namespace: head.GetNamespace(), Name: head.GetName()}
 	c.dropped(key)
 	if !c.looksAt(key.Namespace) {
 		return
@@ -47,7 +47,7 @@ func (c *Controller) withoutTemplate(k kinds.Kind, obj runtime.Object, path stri
 	_, known := c.pathless[k.Name]
 	if !known {
 		c.pathless[k.Name] = sync.OnceFunc(func() {
-			c.report.WithoutTemplate(&reload.Workload{
+			c.report.WithoutTemplate(&workload.Workload{
 				Key: key, APIVersion: k.Resource.GroupVersion().String(), UID: head.GetUID(), ResourceVersion: head.GetResourceVersion(),
 			}, path, k.Asked)
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // A reload may hold its workload still for a while, so that what changes meanwhile is rolled with it. That it ends follows
@@ -26,7 +27,7 @@ type ended struct {
 }
 
 // pauseUp asks for a look at the pause of a workload when that is due.
-func (c *Controller) pauseUp(key reload.WorkloadKey) {
+func (c *Controller) pauseUp(key workload.Key) {
 	w, there := c.state.Workload(key)
 	if !there || !w.Pause.Ours() && !w.Pause.Leftover() {
 		return
@@ -51,7 +52,7 @@ func (c *Controller) resumeAll(ctx context.Context, stop <-chan struct{}) {
 
 // lookAtPause ends the pause of a workload if it is over. Whether the controller is still to look at the workload does not
 // matter: what it has paused it lets go on.
-func (c *Controller) lookAtPause(ctx context.Context, key reload.WorkloadKey) {
+func (c *Controller) lookAtPause(ctx context.Context, key workload.Key) {
 	w, there := c.state.Workload(key)
 	if there && c.behind(&w) {
 		c.pauses.later(key, watchAgain)
@@ -61,7 +62,7 @@ func (c *Controller) lookAtPause(ctx context.Context, key reload.WorkloadKey) {
 		c.pauses.succeeded(key)
 		return
 	}
-	var end reload.PauseEnd
+	var end workload.PauseEnd
 	if w.Pause.Ours() {
 		var left time.Duration
 		if left, end = w.PauseLeft(c.clock.Now(), c.opts.Names); left > 0 {
@@ -92,7 +93,7 @@ func (c *Controller) lookAtPause(ctx context.Context, key reload.WorkloadKey) {
 	}
 }
 
-func (c *Controller) resumeOne(ctx context.Context, w *reload.Workload, end reload.PauseEnd) error {
+func (c *Controller) resumeOne(ctx context.Context, w *workload.Workload, end workload.PauseEnd) error {
 	kind := c.kinds[w.Key.Kind]
 	patch, err := kinds.Resume(w, c.opts.Names)
 	if err != nil {
@@ -118,7 +119,7 @@ func (c *Controller) resumeOne(ctx context.Context, w *reload.Workload, end relo
 }
 
 // pauseBegins forgets how the one before has ended: two of them may begin in the same second.
-func (c *Controller) pauseBegins(key reload.WorkloadKey) {
+func (c *Controller) pauseBegins(key workload.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.paused, key)
@@ -126,7 +127,7 @@ func (c *Controller) pauseBegins(key reload.WorkloadKey) {
 
 // cameBack tells that a pause that we have ended is there again, which a tool does that applies a copy of the object. It is
 // told once, and nobody is fought with.
-func (c *Controller) cameBack(w *reload.Workload) bool {
+func (c *Controller) cameBack(w *workload.Workload) bool {
 	c.mu.Lock()
 	e, ok := c.paused[w.Key]
 	again := ok && e.uid == w.UID && e.since == w.Pause.Since && w.Pause.Noted
@@ -142,7 +143,7 @@ func (c *Controller) cameBack(w *reload.Workload) bool {
 }
 
 // tellPause tells of a reload that holds its workload still.
-func (c *Controller) tellPause(w *reload.Workload) {
+func (c *Controller) tellPause(w *workload.Workload) {
 	now, ok := c.state.Workload(w.Key)
 	if period, set := now.Policy.PausePeriod(); ok && set && !w.Pause.Paused && now.Pause.Ours() {
 		c.report.Paused(w, period)

@@ -12,7 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // pausing keeps what is told of pauses, and of the ends of reloads.
@@ -26,15 +27,15 @@ func (r pausing) say(format string, args ...any) {
 }
 
 // Paused implements Report.
-func (r pausing) Paused(_ *reload.Workload, period time.Duration) { r.say("paused for %s", period) }
+func (r pausing) Paused(_ *workload.Workload, period time.Duration) { r.say("paused for %s", period) }
 
 // Resumed implements Report.
-func (r pausing) Resumed(_ *reload.Workload, end reload.PauseEnd) {
+func (r pausing) Resumed(_ *workload.Workload, end workload.PauseEnd) {
 	r.say("resumed at %s, spoilt %t", r.clock.Now().Format(time.TimeOnly), end.Spoilt)
 }
 
 // PausedAgain implements Report.
-func (r pausing) PausedAgain(*reload.Workload) { r.say("paused again") }
+func (r pausing) PausedAgain(*workload.Workload) { r.say("paused again") }
 
 // held is a Deployment of three pods that a reload at 12:01:01 holds still for ten minutes.
 func held(t *testing.T) *road {
@@ -199,7 +200,7 @@ func TestAPauseThatAToolPutsBackIsNotFoughtOver(t *testing.T) {
 func TestTwoPausesWithinOneSecond(t *testing.T) {
 	r := held(t)
 	r.change(func(d *appsv1.Deployment) {
-		d.Annotations[r.opts.Names.PausePeriod], d.Annotations[reload.SettleAnnotation] = "1ms", "0s"
+		d.Annotations[r.opts.Names.PausePeriod], d.Annotations[annotations.Settle] = "1ms", "0s"
 	})
 	r.play(time.Second)
 	r.clock.SetTime(r.clock.Now().Truncate(time.Second).Add(time.Second))

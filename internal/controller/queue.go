@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // queue holds the workloads that have to be looked at, each until it has been quiet for a while. One that is being
@@ -17,17 +17,17 @@ type queue struct {
 	clock clock.Clock
 
 	mu      sync.Mutex
-	waiting map[reload.WorkloadKey]*item
+	waiting map[workload.Key]*item
 	order   byDue
 	// failing are those whose last look failed. They come when they are due, but only some of them at the same time.
 	failing byDue
 	// behind are those that are only to be adopted: they come when nothing else is due.
 	behind byDue
-	busy   map[reload.WorkloadKey]struct{}
+	busy   map[workload.Key]struct{}
 	// retried are those of the busy ones that were handed out from failing, and mostRetried how many those may be.
-	retried     map[reload.WorkloadKey]struct{}
+	retried     map[workload.Key]struct{}
 	mostRetried int
-	tries       map[reload.WorkloadKey]tries
+	tries       map[workload.Key]tries
 	wake        chan struct{}
 
 	// queued is called for each workload that comes to wait, and waited when it is handed out, with by how much that
@@ -40,7 +40,7 @@ type queue struct {
 
 // item is one workload that waits.
 type item struct {
-	key   reload.WorkloadKey
+	key   workload.Key
 	first time.Time
 	due   time.Time
 	// behind tells that it is only to be adopted.
@@ -53,11 +53,11 @@ type item struct {
 func newQueue(c clock.Clock) *queue {
 	return &queue{
 		clock:       c,
-		waiting:     map[reload.WorkloadKey]*item{},
-		busy:        map[reload.WorkloadKey]struct{}{},
-		retried:     map[reload.WorkloadKey]struct{}{},
+		waiting:     map[workload.Key]*item{},
+		busy:        map[workload.Key]struct{}{},
+		retried:     map[workload.Key]struct{}{},
 		mostRetried: math.MaxInt,
-		tries:       map[reload.WorkloadKey]tries{},
+		tries:       map[workload.Key]tries{},
 		wake:        make(chan struct{}, 1),
 		queued:      func() {},
 		waited:      func(time.Duration) {},
@@ -81,7 +81,7 @@ func (q *queue) begin() {
 
 // add asks for a look at a workload when it has been quiet for settle, but no later than most after the first time it
 // was asked for.
-func (q *queue) add(key reload.WorkloadKey, settle, most time.Duration) {
+func (q *queue) add(key workload.Key, settle, most time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.set(key, settle, most, false)
@@ -89,14 +89,14 @@ func (q *queue) add(key reload.WorkloadKey, settle, most time.Duration) {
 
 // later asks for another look at a workload after a while. One that is due before that stays as it is: what changed meanwhile
 // does not wait for another reason to look.
-func (q *queue) later(key reload.WorkloadKey, wait time.Duration) {
+func (q *queue) later(key workload.Key, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.setLater(key, wait)
 }
 
 // setLater returns how long is waited indeed.
-func (q *queue) setLater(key reload.WorkloadKey, wait time.Duration) time.Duration {
+func (q *queue) setLater(key workload.Key, wait time.Duration) time.Duration {
 	now := q.clock.Now()
 	if it, ok := q.waiting[key]; ok && it.due.Before(now.Add(wait)) {
 		return it.due.Sub(now)
@@ -106,7 +106,7 @@ func (q *queue) setLater(key reload.WorkloadKey, wait time.Duration) time.Durati
 }
 
 // addBehind asks for a look at a workload later on, when nothing else is due. One that waits already stays as it is.
-func (q *queue) addBehind(key reload.WorkloadKey, wait time.Duration) {
+func (q *queue) addBehind(key workload.Key, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if _, ok := q.waiting[key]; !ok {
@@ -114,7 +114,7 @@ func (q *queue) addBehind(key reload.WorkloadKey, wait time.Duration) {
 	}
 }
 
-func (q *queue) set(key reload.WorkloadKey, settle, most time.Duration, behind bool) {
+func (q *queue) set(key workload.Key, settle, most time.Duration, behind bool) {
 	now := q.clock.Now()
 	it, ok := q.waiting[key]
 	if !ok {
@@ -133,7 +133,7 @@ func (q *queue) set(key reload.WorkloadKey, settle, most time.Duration, behind b
 }
 
 // drop takes a workload out, unless it is being looked at: it may have come to wait by that.
-func (q *queue) drop(key reload.WorkloadKey) {
+func (q *queue) drop(key workload.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	it, ok := q.waiting[key]
@@ -180,12 +180,12 @@ func (q *queue) rouse() {
 }
 
 // next hands out the workload that is due first and waits until there is one. It returns false when stop closes.
-func (q *queue) next(stop <-chan struct{}) (reload.WorkloadKey, bool) {
+func (q *queue) next(stop <-chan struct{}) (workload.Key, bool) {
 	for {
 		// Asked first: what is due still when it closes is begun by nobody.
 		select {
 		case <-stop:
-			return reload.WorkloadKey{}, false
+			return workload.Key{}, false
 		default:
 		}
 		key, wait, ok := q.pop()
@@ -210,8 +210,8 @@ func (q *queue) next(stop <-chan struct{}) (reload.WorkloadKey, bool) {
 }
 
 // due hands out more of those that are due, if there are any.
-func (q *queue) due(most int) []reload.WorkloadKey {
-	var keys []reload.WorkloadKey
+func (q *queue) due(most int) []workload.Key {
+	var keys []workload.Key
 	for len(keys) < most {
 		key, _, ok := q.pop()
 		if !ok {
@@ -222,7 +222,7 @@ func (q *queue) due(most int) []reload.WorkloadKey {
 	return keys
 }
 
-func (q *queue) pop() (key reload.WorkloadKey, wait time.Duration, ok bool) {
+func (q *queue) pop() (key workload.Key, wait time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock.Now()
@@ -252,7 +252,7 @@ func (q *queue) ahead() *byDue {
 }
 
 // take hands out what is first in a heap.
-func (q *queue) take(h *byDue) reload.WorkloadKey {
+func (q *queue) take(h *byDue) workload.Key {
 	it := (*h)[0]
 	heap.Pop(h)
 	delete(q.waiting, it.key)
@@ -272,7 +272,7 @@ func (q *queue) take(h *byDue) reload.WorkloadKey {
 }
 
 // done says that a workload has been looked at.
-func (q *queue) done(key reload.WorkloadKey) {
+func (q *queue) done(key workload.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.busy, key)

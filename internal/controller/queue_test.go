@@ -7,7 +7,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 const (
@@ -20,8 +20,8 @@ func newTestQueue() (*queue, *clocktesting.FakeClock) {
 	return newQueue(clock), clock
 }
 
-func named(name string) reload.WorkloadKey {
-	return reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: name}
+func named(name string) workload.Key {
+	return workload.Key{Kind: "Deployment", Namespace: "shop", Name: name}
 }
 
 // due takes out everything that is due now, and is done with it at once.

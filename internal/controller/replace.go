@@ -16,6 +16,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // What a Job runs cannot be changed. It is copied, the copy is noted to be about to delete it, it is deleted, made again by the
@@ -38,7 +39,7 @@ const stepsAtOnce = 16
 const stepsAgain = time.Second
 
 // unfinished notes that a Job is being made again, and asks for a look at it.
-func (c *Controller) unfinished(key reload.WorkloadKey, copies ...string) {
+func (c *Controller) unfinished(key workload.Key, copies ...string) {
 	c.mu.Lock()
 	r := c.replacing[key]
 	if r == nil {
@@ -53,14 +54,14 @@ func (c *Controller) unfinished(key reload.WorkloadKey, copies ...string) {
 }
 
 // replaces tells that a Job is being made again: that it asks for something is no news then.
-func (c *Controller) replaces(key reload.WorkloadKey) bool {
+func (c *Controller) replaces(key workload.Key) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.replacing[key] != nil
 }
 
 // goOn does what is missing of a Job that is being made again. It returns false if nothing is, so that it may be decided on.
-func (c *Controller) goOn(ctx context.Context, key reload.WorkloadKey) bool {
+func (c *Controller) goOn(ctx context.Context, key workload.Key) bool {
 	c.mu.Lock()
 	r := c.replacing[key]
 	c.mu.Unlock()
@@ -93,7 +94,7 @@ func (c *Controller) goOn(ctx context.Context, key reload.WorkloadKey) bool {
 }
 
 // replaced notes that nothing is missing of a Job any more.
-func (c *Controller) replaced(key reload.WorkloadKey) {
+func (c *Controller) replaced(key workload.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.replacing, key)
@@ -117,8 +118,8 @@ func (c *Controller) permitted(step kinds.Step, job *batchv1.Job) kinds.Step {
 }
 
 // steps goes from step to step, each by what is there then.
-func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *replacing) (*reload.Workload, error) {
-	w := &reload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String()}
+func (c *Controller) steps(ctx context.Context, key workload.Key, r *replacing) (*workload.Workload, error) {
+	w := &workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String()}
 	var held types.UID
 	for range stepsAtOnce {
 		if !c.leads() {
@@ -173,7 +174,7 @@ func (c *Controller) steps(ctx context.Context, key reload.WorkloadKey, r *repla
 }
 
 // copyOf reads the copy of a Job; nil if there is none any more.
-func (c *Controller) copyOf(ctx context.Context, key reload.WorkloadKey, r *replacing) (*kinds.Copy, error) {
+func (c *Controller) copyOf(ctx context.Context, key workload.Key, r *replacing) (*kinds.Copy, error) {
 	c.mu.Lock()
 	names := slices.Sorted(maps.Keys(r.copies))
 	c.mu.Unlock()
@@ -259,17 +260,17 @@ func (c *Controller) jobs(s *sink, namespace string) *sink {
 	s.del = func(name types.NamespacedName, version string) {
 		runs.del(name, version)
 		del(name, version)
-		c.dropOdd(func(key reload.WorkloadKey) bool { return key == jobKey(name.Namespace, name.Name) })
-		c.wake(func(key reload.WorkloadKey) bool { return key.Namespace == name.Namespace && key.Name == name.Name })
+		c.dropOdd(func(key workload.Key) bool { return key == jobKey(name.Namespace, name.Name) })
+		c.wake(func(key workload.Key) bool { return key.Namespace == name.Namespace && key.Name == name.Name })
 	}
 	s.keep = func(named map[types.NamespacedName]struct{}) {
 		runs.keep(named)
 		keep(named)
 		absent := absentFrom(namespace, named)
-		c.dropOdd(func(key reload.WorkloadKey) bool {
+		c.dropOdd(func(key workload.Key) bool {
 			return absent(types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
 		})
-		c.wake(func(key reload.WorkloadKey) bool { return in(namespace, key.Namespace) })
+		c.wake(func(key workload.Key) bool { return in(namespace, key.Namespace) })
 	}
 	return s
 }
@@ -289,7 +290,7 @@ func (c *Controller) putCopy(job *batchv1.Job) {
 }
 
 // wake asks for a look at Jobs that are being made again: one may be gone now whose end was awaited.
-func (c *Controller) wake(which func(reload.WorkloadKey) bool) {
+func (c *Controller) wake(which func(workload.Key) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key := range c.replacing {

@@ -15,10 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // jobStage is a stage with Jobs. Nothing ends one there, and each write comes back by the watch at once.
@@ -43,32 +45,32 @@ type jobReport struct {
 }
 
 // Failed implements Report.
-func (r jobReport) Failed(_ *reload.Workload, _ reload.Decision, err error, _ time.Duration, _ bool) {
+func (r jobReport) Failed(_ *workload.Workload, _ reload.Decision, err error, _ time.Duration, _ bool) {
 	r.on.failures = append(r.on.failures, err.Error())
 }
 
 // Reloaded implements Report.
-func (r jobReport) Reloaded(w *reload.Workload, _ reload.Decision, _ time.Duration) {
+func (r jobReport) Reloaded(w *workload.Workload, _ reload.Decision, _ time.Duration) {
 	r.says = append(r.says, w.Key.Name+" reloaded")
 }
 
 // ReloadedOften implements Report.
-func (r jobReport) ReloadedOften(w *reload.Workload, often Often) {
+func (r jobReport) ReloadedOften(w *workload.Workload, often Often) {
 	r.says = append(r.says, fmt.Sprintf("%s reloaded %d times for %s", w.Key.Name, often.Reloads, often.Source))
 }
 
 // UnreadableCopy implements Report.
-func (r jobReport) UnreadableCopy(w *reload.Workload, why error) {
+func (r jobReport) UnreadableCopy(w *workload.Workload, why error) {
 	r.says = append(r.says, w.Key.Name+" unreadable: "+why.Error())
 }
 
 // StaysHeld implements Report.
-func (r jobReport) StaysHeld(w *reload.Workload) {
+func (r jobReport) StaysHeld(w *workload.Workload) {
 	r.says = append(r.says, w.Key.Name+" stays held")
 }
 
 // CameLate implements Report.
-func (r jobReport) CameLate(w *reload.Workload, of reload.WorkloadKey) {
+func (r jobReport) CameLate(w *workload.Workload, of workload.Key) {
 	r.says = append(r.says, w.Key.Name+" of "+of.Name+" came late")
 }
 
@@ -131,7 +133,7 @@ func (s *jobStage) Create(_ context.Context, _ kinds.Kind, _ string, obj runtime
 	if s.strips != nil {
 		s.strips(job)
 	}
-	made, err := s.server.Create(job, reload.FieldManager)
+	made, err := s.server.Create(job, workload.FieldManager)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +142,7 @@ func (s *jobStage) Create(_ context.Context, _ kinds.Kind, _ string, obj runtime
 }
 
 // Delete implements API.
-func (s *jobStage) Delete(_ context.Context, _ kinds.Kind, key reload.WorkloadKey, _ metav1.DeleteOptions) error {
+func (s *jobStage) Delete(_ context.Context, _ kinds.Kind, key workload.Key, _ metav1.DeleteOptions) error {
 	s.wrote("delete " + key.Name)
 	if err := s.server.Delete("jobs", inShop(key.Name)); err != nil {
 		return err
@@ -150,7 +152,7 @@ func (s *jobStage) Delete(_ context.Context, _ kinds.Kind, key reload.WorkloadKe
 }
 
 // Patch implements API.
-func (s *jobStage) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+func (s *jobStage) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	s.wrote("patch " + key.Name)
 	obj, err := s.stage.Patch(ctx, kind, key, patch)
 	if err == nil && kind.Name == "Job" {
@@ -160,7 +162,7 @@ func (s *jobStage) Patch(ctx context.Context, kind kinds.Kind, key reload.Worklo
 }
 
 // Get implements API.
-func (s *jobStage) Get(_ context.Context, kind kinds.Kind, key reload.WorkloadKey) (runtime.Object, error) {
+func (s *jobStage) Get(_ context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error) {
 	return s.server.Get(kind.Resource.Resource, inShop(key.Name))
 }
 
@@ -170,7 +172,7 @@ func newJobStage(t *testing.T) *jobStage {
 	t.Helper()
 	s := &jobStage{stage: newStage(t)}
 	s.api, s.report = s, jobReport{stageReport{stage: s.stage}, s}
-	key, err := reload.NewDigestKey([]byte(strings.Repeat("k", 32)))
+	key, err := digest.NewKey([]byte(strings.Repeat("k", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,14 +3,14 @@ package controller
 import (
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // restTakes is how long a rollout is waited for whose end would tell whether pods are stale. Some never end.
 const restTakes = 2 * time.Minute
 
 // awaitRest asks for a look when the rollout of a workload has ended, or has taken too long.
-func (c *Controller) awaitRest(key reload.WorkloadKey) {
+func (c *Controller) awaitRest(key workload.Key) {
 	c.mu.Lock()
 	since, ok := c.awaiting[key]
 	if !ok {
@@ -23,7 +23,7 @@ func (c *Controller) awaitRest(key reload.WorkloadKey) {
 }
 
 // waited tells that the rollout of a workload has taken too long.
-func (c *Controller) waited(key reload.WorkloadKey) bool {
+func (c *Controller) waited(key workload.Key) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	since, ok := c.awaiting[key]
@@ -31,7 +31,7 @@ func (c *Controller) waited(key reload.WorkloadKey) bool {
 }
 
 // awaits tells whether the end of its rollout is a reason to look at a workload.
-func (c *Controller) awaits(key reload.WorkloadKey) bool {
+func (c *Controller) awaits(key workload.Key) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, ok := c.awaiting[key]
@@ -39,7 +39,7 @@ func (c *Controller) awaits(key reload.WorkloadKey) bool {
 }
 
 // rested ends the waiting.
-func (c *Controller) rested(key reload.WorkloadKey) {
+func (c *Controller) rested(key workload.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.awaiting, key)

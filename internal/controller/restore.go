@@ -3,14 +3,14 @@ package controller
 import (
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // restoreEvery is how often a ledger that somebody keeps taking away is put back. In between ours is kept in memory, so
 // that nobody is fought with.
 const restoreEvery = time.Hour
 
-func (c *Controller) mayRestore(w *reload.Workload) bool {
+func (c *Controller) mayRestore(w *workload.Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.clock.Now()

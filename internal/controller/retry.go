@@ -3,7 +3,7 @@ package controller
 import (
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // tries are those in a row that did not succeed.
@@ -14,24 +14,24 @@ type tries struct {
 }
 
 // triesOf is how many looks in a row did not succeed.
-func (q *queue) triesOf(key reload.WorkloadKey) int {
+func (q *queue) triesOf(key workload.Key) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.tries[key].all
 }
 
 // retry asks for another look after a conflict, later each time.
-func (q *queue) retry(key reload.WorkloadKey) { q.again(key, false) }
+func (q *queue) retry(key workload.Key) { q.again(key, false) }
 
 // failed asks for another look after a failure, later each time. It tells when, and how many failures in a row there
 // were before this one.
-func (q *queue) failed(key reload.WorkloadKey) (delay time.Duration, before int) {
+func (q *queue) failed(key workload.Key) (delay time.Duration, before int) {
 	delay, t := q.again(key, true)
 	return delay, t.failed
 }
 
 // again also tells what there was before.
-func (q *queue) again(key reload.WorkloadKey, failed bool) (time.Duration, tries) {
+func (q *queue) again(key workload.Key, failed bool) (time.Duration, tries) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	before := q.tries[key]
@@ -54,7 +54,7 @@ const (
 )
 
 // succeeded lets the next failure start from the shortest delay again.
-func (q *queue) succeeded(key reload.WorkloadKey) {
+func (q *queue) succeeded(key workload.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.tries, key)

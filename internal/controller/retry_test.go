@@ -16,7 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // newFailing is a queue for eight, two of which may look at what fails, and so many that are due and have failed.
@@ -31,7 +31,7 @@ func newFailing(failing int) (*queue, *clocktesting.FakeClock) {
 }
 
 // handedOut are all that may be looked at now, and stay so.
-func handedOut(q *queue) (keys []reload.WorkloadKey, failing int) {
+func handedOut(q *queue) (keys []workload.Key, failing int) {
 	keys = q.due(1000)
 	for _, key := range keys {
 		if strings.HasPrefix(key.Name, "fails") {
@@ -67,7 +67,7 @@ func TestThoseThatFailTakeAQuarterOfTheWorkers(t *testing.T) {
 			t.Fatalf("%v are looked at after %d that failed", all, looked)
 		}
 		looked += failing
-		first = slices.DeleteFunc(all, func(key reload.WorkloadKey) bool { return key == named("busy") })
+		first = slices.DeleteFunc(all, func(key workload.Key) bool { return key == named("busy") })
 		q.done(named("busy"))
 	}
 }
@@ -89,14 +89,14 @@ func TestFewWorkersLookAtThoseThatFailToo(t *testing.T) {
 func TestWhatComesDuringALookCountsByHowThatEnds(t *testing.T) {
 	for about, tc := range map[string]struct {
 		failed int
-		during func(q *queue, key reload.WorkloadKey)
+		during func(q *queue, key workload.Key)
 		out    bool
 	}{
-		"the first failure":        {0, func(q *queue, key reload.WorkloadKey) { q.add(key, 0, 0); q.failed(key) }, false},
-		"a conflict":               {0, func(q *queue, key reload.WorkloadKey) { q.add(key, 0, 0); q.retry(key) }, true},
-		"a success after failures": {3, func(q *queue, key reload.WorkloadKey) { q.add(key, 0, 0); q.succeeded(key) }, true},
-		"a conflict after those":   {3, func(q *queue, key reload.WorkloadKey) { q.add(key, 0, 0); q.retry(key) }, false},
-		"it was to be adopted":     {0, func(q *queue, key reload.WorkloadKey) { q.addBehind(key, 0); q.failed(key) }, false},
+		"the first failure":        {0, func(q *queue, key workload.Key) { q.add(key, 0, 0); q.failed(key) }, false},
+		"a conflict":               {0, func(q *queue, key workload.Key) { q.add(key, 0, 0); q.retry(key) }, true},
+		"a success after failures": {3, func(q *queue, key workload.Key) { q.add(key, 0, 0); q.succeeded(key) }, true},
+		"a conflict after those":   {3, func(q *queue, key workload.Key) { q.add(key, 0, 0); q.retry(key) }, false},
+		"it was to be adopted":     {0, func(q *queue, key workload.Key) { q.addBehind(key, 0); q.failed(key) }, false},
 	} {
 		t.Run(about, func(t *testing.T) {
 			q, _ := newFailing(20)
@@ -130,7 +130,7 @@ func TestOneIsWokenWhenAnotherOfThoseThatFailMayBeLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, _ := newFailing(3)
 		busy, _ := handedOut(q)
-		stop, got := make(chan struct{}), make(chan reload.WorkloadKey, 1)
+		stop, got := make(chan struct{}), make(chan workload.Key, 1)
 		defer close(stop)
 		go func() {
 			key, _ := q.next(stop)
@@ -155,7 +155,7 @@ type deadWebhook struct {
 }
 
 // Patch implements API.
-func (a *deadWebhook) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+func (a *deadWebhook) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	if key.Name != "web" {
 		time.Sleep(10 * time.Second)
 		return nil, errors.New("failed calling webhook: context deadline exceeded")

@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // A run is made in three writes: a Job that is held and carries the ledger, the ledger on the workload, and what lets the
@@ -90,7 +92,7 @@ func whole(sent *batchv1.Job, made runtime.Object) error {
 
 // madeBefore returns errLater if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
 // to be noted. If that cannot be, only its user can go on.
-func (c *Controller) madeBefore(ctx context.Context, w *reload.Workload, sent *batchv1.Job, counter int64) error {
+func (c *Controller) madeBefore(ctx context.Context, w *workload.Workload, sent *batchv1.Job, counter int64) error {
 	name := sent.Name
 	job, err := c.jobNamed(ctx, w.Key.Namespace, name)
 	if err != nil || job == nil {
@@ -106,7 +108,7 @@ func (c *Controller) madeBefore(ctx context.Context, w *reload.Workload, sent *b
 	if !ok || !r.Held || !r.SignedBy(c.key).Signed {
 		return nil // also if it is not signed: what takes the name must not keep the change away
 	}
-	run := reload.OwnRun{Counter: r.Counter, LedgerText: r.LedgerText}
+	run := workload.OwnRun{Counter: r.Counter, LedgerText: r.LedgerText}
 	if err := run.Notable(w, counter); err != nil {
 		return fmt.Errorf("the held Job %s was made for it and cannot begin: %w; delete that Job, and it is made anew", name, err)
 	}
@@ -116,7 +118,7 @@ func (c *Controller) madeBefore(ctx context.Context, w *reload.Workload, sent *b
 
 // runsBeside asks for what the status of a workload tells a moment late, or not at all: that a Job of it is still running,
 // beside which there must not be another one.
-func (c *Controller) runsBeside(ctx context.Context, w *reload.Workload) error {
+func (c *Controller) runsBeside(ctx context.Context, w *workload.Workload) error {
 	if !w.Runs.Alone {
 		return nil
 	}
@@ -153,7 +155,7 @@ func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reloa
 
 // release lets the held Jobs of a workload go that are to begin now. Hardly any workload makes Jobs, so what is known of its
 // sources is gathered for those alone.
-func (c *Controller) release(ctx context.Context, w *reload.Workload) error {
+func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 	if w.Runs == nil {
 		return nil
 	}
@@ -189,13 +191,13 @@ func (c *Controller) tellLate(facts *reload.Facts) {
 		}
 		key := jobKey(facts.Workload.Key.Namespace, run.Name)
 		if c.tellsOnce(key, run.UID) {
-			c.report.CameLate(&reload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, facts.Workload.Key)
+			c.report.CameLate(&workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, facts.Workload.Key)
 		}
 	}
 }
 
 // tellsOnce notes that something is told of a run, and is false if it was before.
-func (c *Controller) tellsOnce(key reload.WorkloadKey, uid types.UID) bool {
+func (c *Controller) tellsOnce(key workload.Key, uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	told := c.late[key] == uid
@@ -205,20 +207,20 @@ func (c *Controller) tellsOnce(key reload.WorkloadKey, uid types.UID) bool {
 
 // tellForged tells once of each Job that says that it was made for a workload, and is not signed. One from before the latest
 // reload could do nothing, and after a key was lost there may be many.
-func (c *Controller) tellForged(w *reload.Workload) {
-	known, _ := reload.ParseLedger(w.LedgerText) // without one, any of them could have become it
+func (c *Controller) tellForged(w *workload.Workload) {
+	known, _ := ledger.Parse(w.LedgerText) // without one, any of them could have become it
 	for _, run := range c.runsOf(w.Key) {
 		if run.Owner != w.UID || run.Signed || !run.Held && run.Counter <= known.Counter {
 			continue
 		}
 		key := jobKey(w.Key.Namespace, run.Name)
 		if c.leads() && c.tellsOnce(key, run.UID) {
-			c.report.NotSigned(&reload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, kinds.ClaimsRun)
+			c.report.NotSigned(&workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, kinds.ClaimsRun)
 		}
 	}
 }
 
-func (c *Controller) releaseOne(ctx context.Context, w *reload.Workload, run reload.OwnRun) error {
+func (c *Controller) releaseOne(ctx context.Context, w *workload.Workload, run workload.OwnRun) error {
 	c.mu.Lock()
 	own := c.runs[w.Key][run.Name]
 	c.mu.Unlock()
@@ -240,7 +242,7 @@ func (c *Controller) releaseOne(ctx context.Context, w *reload.Workload, run rel
 
 // runFeed brings the Jobs that we have made, also those that an instance before this one has left.
 func (c *Controller) runFeed(namespace string) feed {
-	watched := Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, LabelSelector: reload.RunLabel, NewList: kinds.Jobs().NewList}
+	watched := Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, LabelSelector: workload.RunLabel, NewList: kinds.Jobs().NewList}
 	return c.feed(watched, c.runSink(namespace))
 }
 
@@ -316,14 +318,14 @@ func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
 }
 
 // askFor asks for a look at what a Job was made of. On a standby nobody looks, and what is gone already would wait there for ever.
-func (c *Controller) askFor(of reload.WorkloadKey) {
+func (c *Controller) askFor(of workload.Key) {
 	if _, there := c.state.Workload(of); there || c.acting.Load() {
 		c.queue.add(of, 0, 0)
 	}
 }
 
 // addRuns completes what a workload tells of its runs: its status does not name those that we have made.
-func (c *Controller) addRuns(w *reload.Workload) {
+func (c *Controller) addRuns(w *workload.Workload) {
 	if w.Runs == nil {
 		return
 	}
@@ -331,7 +333,7 @@ func (c *Controller) addRuns(w *reload.Workload) {
 }
 
 // runsOf are the Jobs that say that they were made for a workload, with whether it is true.
-func (c *Controller) runsOf(key reload.WorkloadKey) []kinds.OwnRun {
+func (c *Controller) runsOf(key workload.Key) []kinds.OwnRun {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.runs[key]))
 	c.mu.Unlock()

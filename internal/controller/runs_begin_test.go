@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // schedule has the schedule make a run of the CronJob report, which was due when the CronJob was made. Its status may name the run.
@@ -54,7 +54,7 @@ func TestARunOfTheScheduleCountsFromWhenItBegan(t *testing.T) {
 		"due before the change and begun after it":                                   {allow, nil, true, "2", "", 1},
 		"begun after the change, which no status tells yet":                          {allow, nil, false, "2", "", 1},
 		"begun after the change, and still running where none may be beside":         {forbid, nil, true, "2", "", 1},
-		"one of ours, by its label, begun after the change under a lost key":         {allow, map[string]string{reload.RunLabel: "1"}, false, "2", "", 1},
+		"one of ours, by its label, begun after the change under a lost key":         {allow, map[string]string{workload.RunLabel: "1"}, false, "2", "", 1},
 		"begun before the change":                                                    {allow, nil, true, "", "2", 3},
 		"due before the data were away for a while, and begun while they were away":  {allow, nil, true, "2", "1", 3},
 		"begun while the data were away, and still running where none may be beside": {forbid, nil, true, "2", "1", 0},

@@ -11,9 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // A run of the schedule has begun, and neither the status of the CronJob nor the watch of our own Jobs tells of it yet.
@@ -46,7 +47,7 @@ func TestNoRunIsMadeBesideOneThatOnlyTheServerKnows(t *testing.T) {
 	if len(s.writes) != 3 {
 		t.Errorf("written when it has ended: %v", s.writes)
 	}
-	if own := s.runs[reload.WorkloadKey{Kind: "CronJob", Namespace: namespace, Name: "report"}]; len(own) != 1 {
+	if own := s.runs[workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}]; len(own) != 1 {
 		t.Errorf("known: %v", own)
 	}
 }
@@ -128,7 +129,7 @@ func TestAHeldJobThatCannotBeReadIsTold(t *testing.T) {
 			s.play(time.Minute)
 			name := s.jobNames()[0]
 			held, err := s.server.Edit("jobs", inShop(name), "kubectl", func(o simapi.Object) {
-				o.GetAnnotations()[reload.LedgerAnnotation] = ledger
+				o.GetAnnotations()[annotations.Ledger] = ledger
 				kinds.SignRun(o.(*batchv1.Job), s.key)
 			})
 			if err != nil {
@@ -163,9 +164,9 @@ func TestAJobThatTheClusterKeepsOtherwiseIsTold(t *testing.T) {
 		strip func(*batchv1.Job)
 		lost  string
 	}{
-		"without the label":                    {plain, func(o *batchv1.Job) { delete(o.Labels, reload.RunLabel) }, "without its label reroll.dev/run:"},
+		"without the label":                    {plain, func(o *batchv1.Job) { delete(o.Labels, workload.RunLabel) }, "without its label reroll.dev/run:"},
 		"without what holds it":                {plain, func(o *batchv1.Job) { delete(o.Annotations, "reroll.dev/held") }, "without its annotation reroll.dev/held:"},
-		"without its ledger":                   {plain, func(o *batchv1.Job) { delete(o.Annotations, reload.LedgerAnnotation) }, "without its annotation reroll.dev/ledger:"},
+		"without its ledger":                   {plain, func(o *batchv1.Job) { delete(o.Annotations, annotations.Ledger) }, "without its annotation reroll.dev/ledger:"},
 		"without an owner":                     {plain, func(o *batchv1.Job) { o.OwnerReferences = nil }, "without its ownerReference:"},
 		"without anything":                     {plain, func(o *batchv1.Job) { o.Labels, o.Annotations = nil, nil }, "reroll.dev/run, annotation reroll.dev/held, annotation reroll.dev/ledger, annotation reroll.dev/signed:"},
 		"without its signature":                {plain, func(o *batchv1.Job) { delete(o.Annotations, "reroll.dev/signed") }, "without its annotation reroll.dev/signed:"},
@@ -218,7 +219,7 @@ func TestARunThatComesLateIsToldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.jobSink().del(inShop(late.Name), "")
-	landed, err := s.server.Create(late, reload.FieldManager)
+	landed, err := s.server.Create(late, workload.FieldManager)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +272,7 @@ func TestAHeldJobOfACronJobThatIsOptedOutDoesNotBegin(t *testing.T) {
 // Every look asks twice whether there are Jobs to let go. That must cost nothing where there are none.
 func TestAWorkloadThatMakesNoJobsIsReleasedWithoutFacts(t *testing.T) {
 	c := &Controller{} // without a state that facts could come from
-	if err := c.release(t.Context(), &reload.Workload{Key: reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}}); err != nil {
+	if err := c.release(t.Context(), &workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // fieldSelector leaves out the namespaces that are ignored, beside what a resource leaves out anyhow. An object never
@@ -24,7 +24,7 @@ func (c *Controller) fieldSelector(own string) string {
 
 // selected notes whether the selector finds a source. The API server is not asked to leave the others out: with it,
 // losing a label looks like being deleted, and what happens to a source meanwhile would not be seen.
-func (c *Controller) selected(src reload.Source, l map[string]string) reload.Source {
+func (c *Controller) selected(src source.Source, l map[string]string) source.Source {
 	src.Annotations.Unselected = c.opts.SourceSelector != nil && !c.opts.SourceSelector.Matches(labels.Set(l))
 	return src
 }

@@ -9,20 +9,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rights"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // watchedSource is how sources of a kind come.
 type watchedSource struct {
-	kind     reload.SourceKind
+	kind     source.Kind
 	resource schema.GroupVersionResource
 	newList  func() runtime.Object
 	// fieldSelector leaves out what is no source.
 	fieldSelector string
 	// read returns what is kept of an object.
-	read func(obj runtime.Object, key reload.DigestKey, names reload.Names) (reload.Source, bool)
+	read func(obj runtime.Object, key digest.Key, names annotations.Names) (source.Source, bool)
 }
 
 // OrdinarySecrets leaves out what no pod can use as configuration: the history of Helm releases, by far the largest
@@ -33,28 +37,28 @@ const OrdinarySecrets = "type!=helm.sh/release.v1,type!=bootstrap.kubernetes.io/
 func watchedSources() []watchedSource {
 	return []watchedSource{
 		{
-			kind:     reload.ConfigMap,
+			kind:     source.ConfigMap,
 			resource: corev1.SchemeGroupVersion.WithResource("configmaps"),
 			newList:  func() runtime.Object { return &corev1.ConfigMapList{} },
-			read: func(obj runtime.Object, _ reload.DigestKey, names reload.Names) (reload.Source, bool) {
+			read: func(obj runtime.Object, _ digest.Key, names annotations.Names) (source.Source, bool) {
 				cm, ok := obj.(*corev1.ConfigMap)
-				return reload.FromConfigMap(cm, names), ok
+				return source.FromConfigMap(cm, names), ok
 			},
 		},
 		{
-			kind:     reload.Secret,
+			kind:     source.Secret,
 			resource: corev1.SchemeGroupVersion.WithResource("secrets"),
 			newList:  func() runtime.Object { return &corev1.SecretList{} }, fieldSelector: OrdinarySecrets,
-			read: func(obj runtime.Object, key reload.DigestKey, names reload.Names) (reload.Source, bool) {
+			read: func(obj runtime.Object, key digest.Key, names annotations.Names) (source.Source, bool) {
 				secret, ok := obj.(*corev1.Secret)
-				return reload.FromSecret(secret, key, names), ok
+				return source.FromSecret(secret, key, names), ok
 			},
 		},
 	}
 }
 
 // SourceRights are what watching takes, but for the kinds that are ignored.
-func SourceRights(ignored []reload.SourceKind) []rights.Right {
+func SourceRights(ignored []source.Kind) []rights.Right {
 	var all []rights.Right
 	for _, watched := range watchedSources() {
 		if !slices.Contains(ignored, watched.kind) {
@@ -65,7 +69,7 @@ func SourceRights(ignored []reload.SourceKind) []rights.Right {
 }
 
 // reads tells whether sources of a kind are looked at, so that it is known which of them exist.
-func (c *Controller) reads(kind reload.SourceKind) bool {
+func (c *Controller) reads(kind source.Kind) bool {
 	if kind.Reported() {
 		return false // before a pod has mounted it, nobody knows
 	}
@@ -91,7 +95,7 @@ func (c *Controller) sourceFeeds() []feed {
 func (c *Controller) sources(w watchedSource, namespace string) *sink {
 	s := &sink{
 		del: func(name types.NamespacedName, resourceVersion string) {
-			key := reload.SourceKey{Kind: w.kind, Namespace: name.Namespace, Name: name.Name}
+			key := source.Key{Kind: w.kind, Namespace: name.Namespace, Name: name.Name}
 			c.unsaySources(w.kind, is(name))
 			c.lost(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
 		},
@@ -119,7 +123,7 @@ func (c *Controller) sources(w watchedSource, namespace string) *sink {
 }
 
 // lost asks for a look at workloads of which a source was deleted, where that matters.
-func (c *Controller) lost(concerned []reload.WorkloadKey, live bool) {
+func (c *Controller) lost(concerned []workload.Key, live bool) {
 	if !c.opts.ReloadOnDelete {
 		return
 	}

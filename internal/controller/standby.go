@@ -4,14 +4,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // While another instance acts, nothing that waits is looked at. So what waits here for something that is gone goes with it, and
 // not when it is looked at.
 
 // unwait drops what waits for a workload that is gone, unless it is a Job of which a copy is left.
-func (c *Controller) unwait(key reload.WorkloadKey) {
+func (c *Controller) unwait(key workload.Key) {
 	if c.acting.Load() || c.replaces(key) {
 		return
 	}
@@ -25,7 +25,7 @@ func (c *Controller) jobsGone(kind string, gone func(types.NamespacedName) bool)
 	if kind != kinds.Jobs().Name || c.acting.Load() && !c.opts.DryRun {
 		return
 	}
-	var ended []reload.WorkloadKey
+	var ended []workload.Key
 	c.mu.Lock()
 	for key, r := range c.replacing {
 		for name := range r.copies {

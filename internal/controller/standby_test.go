@@ -11,15 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
 // A standby sees all that the instance sees that acts, and looks at nothing. What waits there must not grow with what comes and goes.
 func TestWhatIsGoneLeavesNothingInMemoryOfAStandby(t *testing.T) {
 	s := newStage(t)
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	paused := func(name string) {
 		made, err := s.server.Edit("deployments", inShop(name), "kubectl", func(obj simapi.Object) {
 			d := obj.(*appsv1.Deployment)
@@ -133,7 +134,7 @@ func TestAStandbyForgetsTheJobsThatWereMadeAgain(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
 			jobs := s.jobs(s.workloads(s.kinds[kinds.Jobs().Name], ""), "")
-			ledger := reload.Ledger{UID: "u-load"}.String()
+			ledger := ledger.Ledger{UID: "u-load"}.String()
 			copied := map[string]string{"reroll.dev/replaces": fmt.Sprintf(`{"name":"load","uid":"u-load","ledger":%q,"changed":[]}`, ledger)}
 			jobs.put(job("load", nil), true)
 			jobs.put(job("load-0123456789", copied), true)

@@ -6,35 +6,39 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // What users write while we run is answered where they look, also if the watch was broken just then. What stood there
 // before is not: a restart would tell it all again. Nor does a standby tell anything, before it acts.
 
 // tellWorkload tells what is newly wrong with the annotations of a workload, and notes that it was opted in.
-func (c *Controller) tellWorkload(before *reload.Workload, w *reload.Workload) {
+func (c *Controller) tellWorkload(before *workload.Workload, w *workload.Workload) {
 	c.tellProblems(before, w)
 	c.tellOptedIn(before, w)
 }
 
-func (c *Controller) tellProblems(before *reload.Workload, w *reload.Workload) {
+func (c *Controller) tellProblems(before *workload.Workload, w *workload.Workload) {
 	if !c.looksAt(w.Key.Namespace) {
 		return
 	}
-	var known []reload.Problem
+	var known []annotations.Problem
 	if before != nil {
 		known = before.Problems
 	}
-	c.tellNew(subject{workload: w.Key}, w.UID, w.Problems, known, func(problems []reload.Problem) { c.report.Misused(w, problems) })
+	c.tellNew(subject{workload: w.Key}, w.UID, w.Problems, known, func(problems []annotations.Problem) { c.report.Misused(w, problems) })
 }
 
 // tellSource tells what is newly wrong with the annotations of a source.
-func (c *Controller) tellSource(src *reload.Source) {
+func (c *Controller) tellSource(src *source.Source) {
 	if !c.looksAt(src.Key.Namespace) {
 		return
 	}
-	var known []reload.Problem
+	var known []annotations.Problem
 	if before, ok := c.state.Source(src.Key); ok && before.UID == src.UID {
 		known = before.Problems
 	}
@@ -42,26 +46,26 @@ func (c *Controller) tellSource(src *reload.Source) {
 }
 
 // tellClass does the same of the object of a class, which is there before anybody tells what the class holds.
-func (c *Controller) tellClass(before, now *reload.Source) {
+func (c *Controller) tellClass(before, now *source.Source) {
 	if !c.looksAt(now.Key.Namespace) {
 		return
 	}
-	var known []reload.Problem
+	var known []annotations.Problem
 	if before.UID == now.UID {
 		known = before.Problems
 	}
 	c.tellMisusedSource(now, known)
 }
 
-func (c *Controller) tellMisusedSource(src *reload.Source, known []reload.Problem) {
-	c.tellNew(subject{source: src.Key}, src.UID, src.Problems, known, func(problems []reload.Problem) { c.report.MisusedSource(src, problems) })
+func (c *Controller) tellMisusedSource(src *source.Source, known []annotations.Problem) {
+	c.tellNew(subject{source: src.Key}, src.UID, src.Problems, known, func(problems []annotations.Problem) { c.report.MisusedSource(src, problems) })
 }
 
-func newAmong(problems, known []reload.Problem) []reload.Problem {
-	return slices.DeleteFunc(slices.Clone(problems), func(p reload.Problem) bool { return slices.Contains(known, p) })
+func newAmong(problems, known []annotations.Problem) []annotations.Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p annotations.Problem) bool { return slices.Contains(known, p) })
 }
 
-func (c *Controller) tellOptedIn(before *reload.Workload, w *reload.Workload) {
+func (c *Controller) tellOptedIn(before *workload.Workload, w *workload.Workload) {
 	if !c.looksAt(w.Key.Namespace) || !w.Policy.OptedIn(c.opts.AutoReloadAll) {
 		return
 	}
@@ -71,7 +75,7 @@ func (c *Controller) tellOptedIn(before *reload.Workload, w *reload.Workload) {
 	}
 	n := newcomer{}
 	if wasIn {
-		n = newcomer{wasIn: true, named: map[reload.NamedSource]struct{}{}}
+		n = newcomer{wasIn: true, named: map[policy.NamedSource]struct{}{}}
 		for _, named := range before.Policy.Named() {
 			n.named[named] = struct{}{}
 		}
@@ -88,7 +92,7 @@ func (c *Controller) tellOptedIn(before *reload.Workload, w *reload.Workload) {
 // newcomer is a workload that has begun to ask for something, and what it asked for before.
 type newcomer struct {
 	wasIn bool
-	named map[reload.NamedSource]struct{}
+	named map[policy.NamedSource]struct{}
 	// due is when another instance, if one acts, has told of it.
 	due time.Time
 }
@@ -117,7 +121,7 @@ func (c *Controller) welcome(facts *reload.Facts) {
 		slices.SortFunc(all, reload.CompareConcerns) // whichever of them came first
 		c.report.Watching(&about, all)
 	}
-	missing := slices.DeleteFunc(facts.Missing(), func(named reload.NamedSource) bool {
+	missing := slices.DeleteFunc(facts.Missing(), func(named policy.NamedSource) bool {
 		_, told := n.named[named]
 		return told || !c.reads(named.Kind) // which nobody knows of
 	})
@@ -127,7 +131,7 @@ func (c *Controller) welcome(facts *reload.Facts) {
 }
 
 // tellLeft tells of a workload that was opted in that the one which makes it would have to be.
-func (c *Controller) tellLeft(w *reload.Workload, owner reload.WorkloadKey) {
+func (c *Controller) tellLeft(w *workload.Workload, owner workload.Key) {
 	c.mu.Lock()
 	n, isNew := c.newcomers[w.Key]
 	c.mu.Unlock()
@@ -138,7 +142,7 @@ func (c *Controller) tellLeft(w *reload.Workload, owner reload.WorkloadKey) {
 }
 
 // tellTooNew tells once of a workload that nothing is done for because its ledger cannot be read.
-func (c *Controller) tellTooNew(w *reload.Workload, d reload.Decision) {
+func (c *Controller) tellTooNew(w *workload.Workload, d reload.Decision) {
 	c.mu.Lock()
 	told := c.tooNew[w.Key] == w.UID
 	if d.TooNew {
@@ -153,7 +157,7 @@ func (c *Controller) tellTooNew(w *reload.Workload, d reload.Decision) {
 }
 
 // tellBesideReloader tells once of a workload that another controller rolls it as well.
-func (c *Controller) tellBesideReloader(w *reload.Workload, d reload.Decision) {
+func (c *Controller) tellBesideReloader(w *workload.Workload, d reload.Decision) {
 	if !d.BesideReloader {
 		return
 	}
@@ -167,7 +171,7 @@ func (c *Controller) tellBesideReloader(w *reload.Workload, d reload.Decision) {
 }
 
 // tellDoubt tells once of a workload that the marks of its reloads will probably not stay, and why.
-func (c *Controller) tellDoubt(w *reload.Workload, d reload.Decision) {
+func (c *Controller) tellDoubt(w *workload.Workload, d reload.Decision) {
 	now := doubted{w.UID, d.Doubt}
 	c.mu.Lock()
 	told := c.doubted[w.Key] == now

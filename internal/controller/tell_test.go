@@ -13,31 +13,35 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Watching implements Report.
-func (r stageReport) Watching(w *reload.Workload, concerns []reload.Concern) {
+func (r stageReport) Watching(w *workload.Workload, concerns []reload.Concern) {
 	r.says = append(r.says, fmt.Sprintf("%s watching %d", w.Key.Name, len(concerns)))
 }
 
 // Missing implements Report.
-func (r stageReport) Missing(w *reload.Workload, named []reload.NamedSource) {
+func (r stageReport) Missing(w *workload.Workload, named []policy.NamedSource) {
 	for _, n := range named {
 		r.says = append(r.says, fmt.Sprintf("%s missing %s %s", w.Key.Name, n.Kind, n.Text))
 	}
 }
 
 // Misused implements Report.
-func (r stageReport) Misused(w *reload.Workload, problems []reload.Problem) {
+func (r stageReport) Misused(w *workload.Workload, problems []annotations.Problem) {
 	for _, p := range problems {
 		r.says = append(r.says, fmt.Sprintf("%s misused %s", w.Key.Name, p.Annotation))
 	}
 }
 
 // MisusedSource implements Report.
-func (r stageReport) MisusedSource(src *reload.Source, problems []reload.Problem) {
+func (r stageReport) MisusedSource(src *source.Source, problems []annotations.Problem) {
 	for _, p := range problems {
 		r.says = append(r.says, fmt.Sprintf("%s misused %s", src.Key.Name, p.Annotation))
 	}
@@ -65,17 +69,17 @@ func TestWhatIsNamedAndNotThereIsToldOnce(t *testing.T) {
 	s.play(3 * time.Second)
 	s.heard("opted in", "web watching 1")
 
-	list := reload.DefaultNames().ConfigMap
+	list := annotations.DefaultNames().ConfigMap
 	s.annotate(map[string]string{list: "web, my.config, app-.*"})
 	s.heard("a name and an expression that nothing fits", "web missing ConfigMap my.config", "web missing ConfigMap app-.*")
 	s.annotate(map[string]string{list: "we., my.config, app-.*, other"})
 	s.heard("one more", "web missing ConfigMap other")
-	s.annotate(map[string]string{reload.SettleAnnotation: "2s"})
+	s.annotate(map[string]string{annotations.Settle: "2s"})
 	s.heard("something else")
 
 	// Nobody knows which of these exist.
-	s.opts.IgnoredSources = []reload.SourceKind{reload.Secret}
-	s.annotate(map[string]string{reload.DefaultNames().Secret: "a", reload.DefaultNames().SecretProviderClass: "b"})
+	s.opts.IgnoredSources = []source.Kind{source.Secret}
+	s.annotate(map[string]string{annotations.DefaultNames().Secret: "a", annotations.DefaultNames().SecretProviderClass: "b"})
 	s.heard("of kinds that are not read")
 }
 
@@ -91,7 +95,7 @@ func (s *stage) annotateSource(live bool, annotations map[string]string) {
 
 func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
 	const typo = "reloader.stakater.com/mach"
-	match := reload.DefaultNames().Match
+	match := annotations.DefaultNames().Match
 	s := newStage(t)
 	s.add("web", true, "")
 	s.annotateSource(false, map[string]string{typo: "true"})
@@ -169,15 +173,15 @@ func TestWhatWasWrittenInAGapIsToldAfterItOnce(t *testing.T) {
 	gap()
 	s.heard("a gap in which nothing happened")
 
-	write("deployments", "web", map[string]string{typo: "true", reload.DefaultNames().ConfigMap: "nothing"})
+	write("deployments", "web", map[string]string{typo: "true", annotations.DefaultNames().ConfigMap: "nothing"})
 	write("configmaps", "web", map[string]string{slip: "true"})
 	gap()
 	s.heard("after the gap", "web misused "+slip, "web misused "+typo, "web missing ConfigMap nothing")
 	gap()
 	s.heard("after another gap")
-	write("deployments", "web", map[string]string{reload.SettleAnnotation: "soon"})
+	write("deployments", "web", map[string]string{annotations.Settle: "soon"})
 	gap()
-	s.heard("one more mistake", "web misused "+reload.SettleAnnotation)
+	s.heard("one more mistake", "web misused "+annotations.Settle)
 
 	d := webDeployment()
 	d.Name = "made-in-the-gap"

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // sent is a write of which no answer came, and of which there is something to report.
@@ -26,7 +27,7 @@ func isRefusal(err error) bool {
 }
 
 // notAnswered remembers such a write, which may have taken effect although its answer was an error, or was lost.
-func (c *Controller) notAnswered(key reload.WorkloadKey, ledger string, d reload.Decision) {
+func (c *Controller) notAnswered(key workload.Key, ledger string, d reload.Decision) {
 	if d.Action != reload.Reload && len(d.OthersRollout) == 0 {
 		return // there is nothing to report
 	}
@@ -36,7 +37,7 @@ func (c *Controller) notAnswered(key reload.WorkloadKey, ledger string, d reload
 }
 
 // reportLate reports a write without an answer once its ledger is seen to stand on the workload.
-func (c *Controller) reportLate(w *reload.Workload) {
+func (c *Controller) reportLate(w *workload.Workload) {
 	c.mu.Lock()
 	s, ok := c.unsure[w.Key]
 	stands := ok && s.ledger == w.LedgerText
@@ -54,7 +55,7 @@ func (c *Controller) reportLate(w *reload.Workload) {
 }
 
 // adopted gives up the turn of a workload that has its ledger, and what is not known about an earlier write.
-func (c *Controller) adopted(key reload.WorkloadKey) {
+func (c *Controller) adopted(key workload.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.turns, key)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // lossy is an API of which answers are lost.
@@ -25,7 +26,7 @@ type lossy struct {
 }
 
 // Patch implements API.
-func (a *lossy) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+func (a *lossy) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	obj, err := a.stage.Patch(ctx, kind, key, patch)
 	if err == nil && a.loses {
 		err = errors.New("the connection was closed")
@@ -40,7 +41,7 @@ type reloads struct {
 }
 
 // Reloaded implements Report.
-func (r reloads) Reloaded(_ *reload.Workload, d reload.Decision, _ time.Duration) {
+func (r reloads) Reloaded(_ *workload.Workload, d reload.Decision, _ time.Duration) {
 	*r.counters = append(*r.counters, d.Ledger.Counter)
 }
 

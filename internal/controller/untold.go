@@ -7,7 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Between the first snapshots and the moment in which this instance begins to act, users go on writing. Nobody else may be there
@@ -15,20 +17,20 @@ import (
 
 // subject is a workload or a source that something is to be told about.
 type subject struct {
-	workload reload.WorkloadKey
-	source   reload.SourceKey
+	workload workload.Key
+	source   source.Key
 }
 
 // untold is what is wrong with the annotations of a subject and was not told yet.
 type untold struct {
 	uid types.UID
 	// known is what was wrong before.
-	known []reload.Problem
+	known []annotations.Problem
 	tell  func()
 }
 
 // tellNew tells what is wrong and was not before, at once or when this instance begins to act.
-func (c *Controller) tellNew(about subject, uid types.UID, now, known []reload.Problem, tell func([]reload.Problem)) {
+func (c *Controller) tellNew(about subject, uid types.UID, now, known []annotations.Problem, tell func([]annotations.Problem)) {
 	c.mu.Lock()
 	if u, waits := c.untold[about]; waits && u.uid == uid {
 		known = u.known
@@ -78,10 +80,10 @@ func (c *Controller) unsayWorkloads(kind string, gone func(types.NamespacedName)
 	})
 }
 
-func (c *Controller) unsaySources(kind reload.SourceKind, gone func(types.NamespacedName) bool) {
+func (c *Controller) unsaySources(kind source.Kind, gone func(types.NamespacedName) bool) {
 	c.unsay(func(about subject) bool {
 		of := about.source
-		return of != reload.SourceKey{} && of.Kind == kind && gone(types.NamespacedName{Namespace: of.Namespace, Name: of.Name})
+		return of != source.Key{} && of.Kind == kind && gone(types.NamespacedName{Namespace: of.Namespace, Name: of.Name})
 	})
 }
 
@@ -100,8 +102,8 @@ func (c *Controller) anotherActs() {
 	defer c.mu.Unlock()
 	clear(c.untold)
 	now := c.clock.Now()
-	maps.DeleteFunc(c.newcomers, func(_ reload.WorkloadKey, n newcomer) bool { return !now.Before(n.due) })
+	maps.DeleteFunc(c.newcomers, func(_ workload.Key, n newcomer) bool { return !now.Before(n.due) })
 }
 
 // lookedAt is when a workload that changes now has been looked at by whoever acts.
-func (c *Controller) lookedAt(w *reload.Workload) time.Time { return c.clock.Now().Add(c.settle(w)) }
+func (c *Controller) lookedAt(w *workload.Workload) time.Time { return c.clock.Now().Add(c.settle(w)) }

@@ -8,7 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // begins has the stage act, as Run does when the lease is held.
@@ -101,8 +102,8 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 // A workload that borrows its template is forgotten as a workload, and what is wrong about it is told all the same.
 func TestWhatIsForgottenIsNotUnsaid(t *testing.T) {
 	s := newStage(t)
-	key := reload.WorkloadKey{Kind: "Deployment", Namespace: namespace, Name: "web"}
-	s.tellNew(subject{workload: key}, "u", []reload.Problem{{Annotation: "a"}}, nil, func([]reload.Problem) { s.says = append(s.says, "told") })
+	key := workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"}
+	s.tellNew(subject{workload: key}, "u", []annotations.Problem{{Annotation: "a"}}, nil, func([]annotations.Problem) { s.says = append(s.says, "told") })
 	s.forget(key)
 	s.begins()
 	s.heard("when it acts", "told")

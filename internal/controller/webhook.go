@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Receiver is told of what would be reloaded, where that is somebody else's to do.
@@ -25,7 +26,7 @@ const ErrRefused = sentinel("the receiver refuses the message")
 
 // News are the changes that concern one workload.
 type News struct {
-	Workload reload.Workload
+	Workload workload.Workload
 	Decision reload.Decision
 }
 
@@ -45,7 +46,7 @@ const (
 )
 
 // toReceiver asks for a workload to be told to the receiver.
-func (c *Controller) toReceiver(key reload.WorkloadKey) {
+func (c *Controller) toReceiver(key workload.Key) {
 	c.news.add(key, gatherNews, gatherNewsMax)
 }
 
@@ -75,7 +76,7 @@ func (c *Controller) tellReceiver(writing context.Context, stop <-chan struct{})
 		if !ok {
 			return
 		}
-		keys := append([]reload.WorkloadKey{key}, c.news.due(c.atOnce()-1)...)
+		keys := append([]workload.Key{key}, c.news.due(c.atOnce()-1)...)
 		c.tellOf(writing, sending, stop, keys)
 		for _, key := range keys {
 			c.news.done(key)
@@ -85,7 +86,7 @@ func (c *Controller) tellReceiver(writing context.Context, stop <-chan struct{})
 
 // tellOf sends what is to be said of workloads now, and notes on each that it was taken. After stop nothing is sent any more,
 // and what was taken is noted as long as a message may be on its way.
-func (c *Controller) tellOf(writing, sending context.Context, stop <-chan struct{}, keys []reload.WorkloadKey) {
+func (c *Controller) tellOf(writing, sending context.Context, stop <-chan struct{}, keys []workload.Key) {
 	found := make([]*message, len(keys))
 	someAtATime(len(keys), stop, func(i int) {
 		if t, ok := c.newsOf(sending, keys[i]); ok {
@@ -187,7 +188,7 @@ type message struct {
 }
 
 // newsOf decides anew: it may have waited for long. False means that there is nothing to say, or not now.
-func (c *Controller) newsOf(ctx context.Context, key reload.WorkloadKey) (message, bool) {
+func (c *Controller) newsOf(ctx context.Context, key workload.Key) (message, bool) {
 	facts, ok := c.state.Facts(key)
 	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
 		c.news.succeeded(key)
@@ -237,7 +238,7 @@ func (c *Controller) noteTaken(all []message) {
 
 // untake forgets what the receiver has taken of a workload when something else is decided than to tell of it: the same content is
 // news when it comes again. Where only a run is awaited first, it is the same still.
-func (c *Controller) untake(key reload.WorkloadKey, d reload.Decision) {
+func (c *Controller) untake(key workload.Key, d reload.Decision) {
 	if d.Action == reload.Reload || d.Action == reload.AwaitRun {
 		return
 	}

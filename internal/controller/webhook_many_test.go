@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // slowAPI takes a second for each request, and counts those that are on their way.
@@ -39,13 +40,13 @@ func (a *slowAPI) take(then func()) {
 }
 
 // Pods implements API.
-func (a *slowAPI) Pods(ctx context.Context, w *reload.Workload) (reload.Pods, error) {
+func (a *slowAPI) Pods(ctx context.Context, w *workload.Workload) (reload.Pods, error) {
 	a.take(a.listed)
 	return a.stage.Pods(ctx, w)
 }
 
 // Patch implements API.
-func (a *slowAPI) Patch(ctx context.Context, kind kinds.Kind, key reload.WorkloadKey, patch kinds.Patch) (runtime.Object, error) {
+func (a *slowAPI) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	a.take(a.patched)
 	return a.stage.Patch(ctx, kind, key, patch)
 }

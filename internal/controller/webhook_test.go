@@ -15,8 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // listener takes what it is sent, unless it refuses.
@@ -95,8 +96,8 @@ func TestWhatWasTakenIsNotSentAgainHoweverLateTheLedgerIs(t *testing.T) {
 // toldAt is when the receiver was told of web, as its ledger says.
 func (s *stage) toldAt() int64 {
 	s.Helper()
-	facts, _ := s.state.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
-	ledger, err := reload.ParseLedger(facts.Workload.LedgerText)
+	facts, _ := s.state.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
+	ledger, err := ledger.Parse(facts.Workload.LedgerText)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -6,8 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // State is how a workload stands to its sources.
@@ -42,19 +48,19 @@ func (s State) String() string {
 
 // Answer is what is known about one workload.
 type Answer struct {
-	Workload reload.Workload
+	Workload workload.Workload
 	State    State
 	// Detail is what there is to say about the state, in a phrase.
 	Detail string
 	// Cause is why a rollout has not ended, if that is known.
-	Cause reload.Cause
+	Cause rollout.Cause
 	// Since is when the content was written that pods do not have, or when a receiver was told of it.
 	Since    time.Time
 	Decision reload.Decision
 	Ledger   Ledger
 	Sources  []Source
 	// Missing are the entries of its lists that no source fits.
-	Missing []reload.NamedSource
+	Missing []policy.NamedSource
 	// Unknown are the reasons why something could not be told.
 	Unknown []string
 	// LeftOut says why the controller does not look at it.
@@ -65,7 +71,7 @@ type Answer struct {
 
 // Ledger is the one on the workload.
 type Ledger struct {
-	reload.Ledger
+	ledger.Ledger
 	// There tells that there is one, and Err why it says nothing.
 	There bool
 	Err   error
@@ -81,9 +87,9 @@ type Ages struct {
 
 // Source is one that the workload refers to or names.
 type Source struct {
-	Key     reload.LocalKey
-	Uses    []reload.Use
-	Verdict reload.Verdict
+	Key     source.LocalKey
+	Uses    []workload.Use
+	Verdict policy.Verdict
 	// Unread tells that its kind may not be read, and Absent that there is none of that name.
 	Unread, Absent bool
 	// Near are names that it may be a misspelling of.
@@ -96,7 +102,7 @@ type Source struct {
 	Written, Created time.Time
 	// Older of the pods were started before the content was written; -1 if they were not asked for.
 	Older    int
-	Problems []reload.Problem
+	Problems []annotations.Problem
 }
 
 // Content is how the content of a source stands to the ledger.
@@ -144,8 +150,8 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 
 // OptedIn are the workloads that some source could roll, in a fixed order, also where the controller does not look: nobody
 // rolls them there, and that is not in step.
-func (e *Evaluation) OptedIn() []reload.WorkloadKey {
-	var keys []reload.WorkloadKey
+func (e *Evaluation) OptedIn() []workload.Key {
+	var keys []workload.Key
 	for key, w := range e.objects.workloads {
 		if _, left := e.objects.parentOf(key); left {
 			continue // what there is to say of it is said of the workload that makes it
@@ -159,12 +165,12 @@ func (e *Evaluation) OptedIn() []reload.WorkloadKey {
 	return keys
 }
 
-func compareKeys(a, b reload.WorkloadKey) int {
+func compareKeys(a, b workload.Key) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
 // Of answers about one workload, which has to be there.
-func (e *Evaluation) Of(key reload.WorkloadKey) Answer {
+func (e *Evaluation) Of(key workload.Key) Answer {
 	facts, _ := e.state.Facts(key)
 	e.objects.addRuns(&facts.Workload)
 	s := e.objects.settings
@@ -173,7 +179,7 @@ func (e *Evaluation) Of(key reload.WorkloadKey) Answer {
 	a.readLedger()
 	e.complete(&facts, &a)
 	a.Missing = facts.Missing()
-	a.Missing = slices.DeleteFunc(a.Missing, func(n reload.NamedSource) bool { return e.unread(n.Kind) })
+	a.Missing = slices.DeleteFunc(a.Missing, func(n policy.NamedSource) bool { return e.unread(n.Kind) })
 	a.Sources = e.sources(&facts, &a)
 
 	a.Decision = reload.Decide(facts)
@@ -194,7 +200,7 @@ func (a *Answer) readLedger() {
 		return
 	}
 	a.Ledger.There = true
-	a.Ledger.Ledger, a.Ledger.Err = reload.ParseLedger(a.Workload.LedgerText)
+	a.Ledger.Ledger, a.Ledger.Err = ledger.Parse(a.Workload.LedgerText)
 	if a.Ledger.Err == nil && a.Ledger.UID != a.Workload.UID {
 		a.Ledger.Err = errCopied
 	}
@@ -229,24 +235,24 @@ func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	}
 	f.Instance = a.Ledger.Instance
 	f.Concerns = slices.DeleteFunc(f.Concerns, func(c reload.Concern) bool {
-		_, all := a.Ledger.Aggregates[reload.Secret]
-		return all && c.Source.Key.Kind == reload.Secret
+		_, all := a.Ledger.Aggregates[source.Secret]
+		return all && c.Source.Key.Kind == source.Secret
 	})
 	for i := range f.Concerns {
 		src := &f.Concerns[i].Source
-		if digest, ok := a.Ledger.Entries[src.Key.Local()]; ok && src.Key.Kind == reload.Secret {
+		if digest, ok := a.Ledger.Entries[src.Key.Local()]; ok && src.Key.Kind == source.Secret {
 			src.Digest = digest
 		}
 	}
 }
 
 // unread tells that sources of a kind may not be read, though the controller reads them.
-func (e *Evaluation) unread(kind reload.SourceKind) bool {
-	return e.objects.unread[plural(kind)] != nil && kind != reload.SecretProviderClass && !slices.Contains(e.objects.settings.Ignored.Sources, kind)
+func (e *Evaluation) unread(kind source.Kind) bool {
+	return e.objects.unread[plural(kind)] != nil && kind != source.SecretProviderClass && !slices.Contains(e.objects.settings.Ignored.Sources, kind)
 }
 
 // quiet is how long the sources of a workload have to be.
-func (s *Settings) quiet(w *reload.Workload) time.Duration {
+func (s *Settings) quiet(w *workload.Workload) time.Duration {
 	if own, ok := w.Policy.Settle(); ok {
 		return own
 	}
@@ -289,7 +295,7 @@ func (a *Answer) doubt(why string) {
 
 // sources are all that the workload refers to or names, those that are not there too.
 func (e *Evaluation) sources(f *reload.Facts, a *Answer) []Source {
-	keys := map[reload.LocalKey]struct{}{}
+	keys := map[source.LocalKey]struct{}{}
 	for _, ref := range f.Workload.References {
 		keys[ref.Key] = struct{}{}
 	}
@@ -301,12 +307,12 @@ func (e *Evaluation) sources(f *reload.Facts, a *Answer) []Source {
 	}
 	for _, n := range f.Workload.Policy.Named() {
 		if !n.Expression {
-			keys[reload.LocalKey{Kind: n.Kind, Name: n.Text}] = struct{}{}
+			keys[source.LocalKey{Kind: n.Kind, Name: n.Text}] = struct{}{}
 		}
 	}
 	var all []Source
 	for key := range keys {
-		if key.Kind != reload.SecretProviderClass {
+		if key.Kind != source.SecretProviderClass {
 			all = append(all, e.source(f, a, key))
 		}
 	}
@@ -316,7 +322,7 @@ func (e *Evaluation) sources(f *reload.Facts, a *Answer) []Source {
 	return all
 }
 
-func (e *Evaluation) source(f *reload.Facts, a *Answer, key reload.LocalKey) Source {
+func (e *Evaluation) source(f *reload.Facts, a *Answer, key source.LocalKey) Source {
 	w := &f.Workload
 	s := Source{Key: key, Older: -1, Unread: e.unread(key.Kind), Ignored: slices.Contains(e.objects.settings.Ignored.Sources, key.Kind)}
 	ref, _ := w.Reference(key)
@@ -338,14 +344,14 @@ func (e *Evaluation) source(f *reload.Facts, a *Answer, key reload.LocalKey) Sou
 	return s
 }
 
-func (s *Settings) compare(src *reload.Source, l *Ledger) Content {
+func (s *Settings) compare(src *source.Source, l *Ledger) Content {
 	key := src.Key.Local()
 	digest, ok := l.Entries[key]
 	_, all := l.Aggregates[key.Kind]
 	switch {
 	case !l.There || l.Err != nil || !ok && !all:
 		return NotInLedger
-	case key.Kind == reload.Secret && (s.NoKey != "" || l.Instance != s.Key.ID()):
+	case key.Kind == source.Secret && (s.NoKey != "" || l.Instance != s.Key.ID()):
 		return Keyed
 	case all:
 		return NotCompared

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/report"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // startLag is by how much a pod has to be younger than a content to have it for sure.
@@ -24,7 +27,7 @@ func (e *Evaluation) unseen(a *Answer) {
 func (e *Evaluation) evidence(a *Answer) {
 	for i := range a.Sources {
 		src := &a.Sources[i]
-		if src.Unread && (src.Verdict.Concerned || src.Verdict.Rule == reload.RuleNoMatchAnnotation) {
+		if src.Unread && (src.Verdict.Concerned || src.Verdict.Rule == policy.RuleNoMatchAnnotation) {
 			a.doubt(fmt.Sprintf("%s: you may not read %ss", src.Key, src.Key.Kind))
 			continue
 		}
@@ -133,19 +136,19 @@ func (e *Evaluation) underWay(a *Answer) {
 	w := &a.Workload
 	a.State, a.Detail = Rolling, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
 	outcome, behind := e.outcome(a)
-	purpose, _ := reload.Purpose(&w.Progress)
+	purpose, _ := rollout.Purpose(&w.Progress)
 	if purpose != "" {
 		outcome.Cause = purpose
-		behind = behind || purpose != reload.CauseHeld && e.keepsPrevious(a)
+		behind = behind || purpose != rollout.CauseHeld && e.keepsPrevious(a)
 	}
-	if purpose == reload.CauseHeld {
+	if purpose == rollout.CauseHeld {
 		a.State, a.Cause, a.Detail = Waiting, purpose, "while "+report.Because(w, outcome)
 		return
 	}
-	if behind && (purpose != "" || outcome.Cause == reload.CauseAborted) {
+	if behind && (purpose != "" || outcome.Cause == rollout.CauseAborted) {
 		a.State, a.Detail = Stale, "with "+a.Detail+" pods updated"
 	}
-	if outcome.Cause == "" || outcome.Cause == reload.CauseUnknown {
+	if outcome.Cause == "" || outcome.Cause == rollout.CauseUnknown {
 		return
 	}
 	a.Cause = outcome.Cause
@@ -153,12 +156,12 @@ func (e *Evaluation) underWay(a *Answer) {
 }
 
 // outcome is what has become of the latest reload, as far as its pods may be read, and whether some of them may be from before.
-func (e *Evaluation) outcome(a *Answer) (o reload.Outcome, behind bool) {
+func (e *Evaluation) outcome(a *Answer) (o rollout.Outcome, behind bool) {
 	if a.Ledger.There && a.Ledger.Err == nil && a.Ledger.Counter == 0 {
 		return o, false
 	}
 	w := &a.Workload
-	pursuit, ok := reload.Pursue(w)
+	pursuit, ok := rollout.Pursue(w)
 	if a.Pods == nil {
 		_, _ = e.list(a) // without them no cause is known
 	}
@@ -169,15 +172,15 @@ func (e *Evaluation) outcome(a *Answer) (o reload.Outcome, behind bool) {
 		return o, e.keepsPrevious(a) // a rollout of somebody else has brought the data, or nothing but another image
 	}
 	o = pursuit.Judge(w, a.Pods.of(w))
-	if o.Cause == reload.CauseNotFound {
+	if o.Cause == rollout.CauseNotFound {
 		o.Cause = "" // the answer says so of all that depends on the pods
 	}
 	return o, o.Old > 0 || o.NotFound
 }
 
 // of are the pods that the workload has made.
-func (p *Ages) of(w *reload.Workload) []reload.RunningPod {
-	var own []reload.RunningPod
+func (p *Ages) of(w *workload.Workload) []rollout.Pod {
+	var own []rollout.Pod
 	for i := range p.all {
 		if w.MadeBy(&p.all[i].owners) {
 			own = append(own, p.all[i].running)
@@ -203,7 +206,7 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 }
 
 // longAgo tells that the controller must have acted since.
-func (e *Evaluation) longAgo(t time.Time, w *reload.Workload) bool {
+func (e *Evaluation) longAgo(t time.Time, w *workload.Workload) bool {
 	s := e.objects.settings
 	return e.now.Sub(t) > max(s.SettleMax, s.quiet(w))+grace
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // self is a controller by what it has written down about itself.
@@ -47,7 +48,7 @@ func readSelf(info *corev1.ConfigMap) (self, error) {
 		return s, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", info.Namespace, info.Name, err)
 	}
 	_, told := s.options["settle"] // Reloader has nothing of the kind
-	s.foreign = !told && !slices.ContainsFunc(info.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == reload.FieldManager })
+	s.foreign = !told && !slices.ContainsFunc(info.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == workload.FieldManager })
 	return s, nil
 }
 

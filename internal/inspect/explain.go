@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Explain answers about one workload, by what a user has written, and about one source of it, if any is named.
@@ -50,7 +50,7 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 const reporter = "reroll"
 
 // LastEvent returns the newest event of the controller about a workload; nil without one, or without the right to look.
-func (c *Cluster) LastEvent(ctx context.Context, w *reload.Workload) *LastEvent {
+func (c *Cluster) LastEvent(ctx context.Context, w *workload.Workload) *LastEvent {
 	list, err := c.CoreV1().Events(w.Key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
 		"involvedObject.kind": w.Key.Object(), "involvedObject.name": w.Key.Name, "involvedObject.uid": string(w.UID),
 	}.String()})

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // shortNames are what kubectl takes too.
@@ -16,18 +18,18 @@ func shortNames() map[string]string {
 }
 
 // Workload finds one by what a user has written: deployment/web, deploy/web, or web alone.
-func (o *Objects) Workload(ns, text string) (reload.WorkloadKey, error) {
+func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 	kind, name, err := split(text, o.settings.workloadKinds())
 	if err != nil {
-		return reload.WorkloadKey{}, err
+		return workload.Key{}, err
 	}
-	var found, near []reload.WorkloadKey
+	var found, near []workload.Key
 	for key := range o.workloads {
 		switch {
 		case key.Namespace != ns:
 		case key.Name == name && (kind == "" || key.Kind == kind):
 			found = append(found, key)
-		case key.Name == name || reload.Alike(key.Name, name):
+		case key.Name == name || annotations.Alike(key.Name, name):
 			near = append(near, key)
 		}
 	}
@@ -37,7 +39,7 @@ func (o *Objects) Workload(ns, text string) (reload.WorkloadKey, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return reload.WorkloadKey{}, fmt.Errorf("%s may be %s: say which", name, listed(refs(found), "or"))
+		return workload.Key{}, fmt.Errorf("%s may be %s: say which", name, listed(refs(found), "or"))
 	}
 	for key, err := range o.skipped {
 		if key.Namespace == ns && key.Name == name && (kind == "" || key.Kind == kind) {
@@ -46,17 +48,17 @@ func (o *Objects) Workload(ns, text string) (reload.WorkloadKey, error) {
 	}
 	for _, k := range o.settings.Kinds {
 		if err := o.unread[k.Label()]; err != nil && (kind == "" || kind == k.Name) {
-			return reload.WorkloadKey{}, fmt.Errorf("you may not list %s in namespace %s: %w", k.Label(), ns, err)
+			return workload.Key{}, fmt.Errorf("you may not list %s in namespace %s: %w", k.Label(), ns, err)
 		}
 	}
 	if word, ok := o.settings.workloadKinds().find(name); ok && kind == "" && len(near) == 0 {
-		return reload.WorkloadKey{}, fmt.Errorf("%s is a kind: write %s/NAME", word, name)
+		return workload.Key{}, fmt.Errorf("%s is a kind: write %s/NAME", word, name)
 	}
-	return reload.WorkloadKey{}, fmt.Errorf("namespace %s has no %s%s", ns, cmp.Or(kind, "workload")+" "+name, didYouMean(refs(near)))
+	return workload.Key{}, fmt.Errorf("namespace %s has no %s%s", ns, cmp.Or(kind, "workload")+" "+name, didYouMean(refs(near)))
 }
 
 // Lender is the workload in whose place another one is answered about: the one that it has its pod template from, or itself.
-func (o *Objects) Lender(key reload.WorkloadKey) (reload.WorkloadKey, error) {
+func (o *Objects) Lender(key workload.Key) (workload.Key, error) {
 	lender := o.workloads[key].Borrows
 	if lender == nil {
 		return key, nil
@@ -71,14 +73,14 @@ func (o *Objects) Lender(key reload.WorkloadKey) (reload.WorkloadKey, error) {
 }
 
 // Source finds one in the same way. It need not exist.
-func (o *Objects) Source(ns, text string) (reload.SourceKey, error) {
+func (o *Objects) Source(ns, text string) (source.Key, error) {
 	kind, name, err := split(text, words{"configmap": "ConfigMap", "secret": "Secret"})
 	if err != nil {
-		return reload.SourceKey{}, err
+		return source.Key{}, err
 	}
-	var found []reload.SourceKey
+	var found []source.Key
 	for _, k := range sourceKinds() {
-		key := reload.SourceKey{Kind: k, Namespace: ns, Name: name}
+		key := source.Key{Kind: k, Namespace: ns, Name: name}
 		if kind != "" {
 			if k.String() == kind {
 				return key, nil
@@ -95,14 +97,14 @@ func (o *Objects) Source(ns, text string) (reload.SourceKey, error) {
 	case 0:
 		var near []string
 		for key := range o.sources {
-			if key.Namespace == ns && reload.Alike(key.Name, name) {
+			if key.Namespace == ns && annotations.Alike(key.Name, name) {
 				near = append(near, strings.ToLower(key.Kind.String())+"/"+key.Name)
 			}
 		}
 		slices.Sort(near)
-		return reload.SourceKey{}, fmt.Errorf("namespace %s has no ConfigMap and no Secret %s%s (write configmap/%s or secret/%s to ask about one that is not there)", ns, name, didYouMean(near), name, name)
+		return source.Key{}, fmt.Errorf("namespace %s has no ConfigMap and no Secret %s%s (write configmap/%s or secret/%s to ask about one that is not there)", ns, name, didYouMean(near), name, name)
 	default:
-		return reload.SourceKey{}, fmt.Errorf("%s may be configmap/%s or secret/%s: say which", name, name, name)
+		return source.Key{}, fmt.Errorf("%s may be configmap/%s or secret/%s: say which", name, name, name)
 	}
 }
 
@@ -171,7 +173,7 @@ func split(text string, known words) (kind, name string, err error) {
 	return kind, name, nil
 }
 
-func refs(keys []reload.WorkloadKey) []string {
+func refs(keys []workload.Key) []string {
 	var all []string
 	for _, key := range keys {
 		all = append(all, ref(key))
@@ -180,16 +182,16 @@ func refs(keys []reload.WorkloadKey) []string {
 }
 
 // ref is a workload as a user of kubectl writes it.
-func ref(key reload.WorkloadKey) string { return strings.ToLower(key.Kind) + "/" + key.Name }
+func ref(key workload.Key) string { return strings.ToLower(key.Kind) + "/" + key.Name }
 
 // near are the sources that a name may be a misspelling of.
-func (e *Evaluation) near(key reload.LocalKey, ns string) []string {
+func (e *Evaluation) near(key source.LocalKey, ns string) []string {
 	var names []string
 	for other := range e.objects.sources {
 		if other.Namespace != ns {
 			continue
 		}
-		if other.Kind == key.Kind && reload.Alike(other.Name, key.Name) || other.Name == key.Name {
+		if other.Kind == key.Kind && annotations.Alike(other.Name, key.Name) || other.Name == key.Name {
 			names = append(names, other.Local().String())
 		}
 	}

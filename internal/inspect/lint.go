@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Finding is something that was written and does not do what it was meant to.
@@ -40,7 +42,7 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 			all = append(all, Finding{Object: named(key.Kind.String(), key.Namespace, key.Name), Text: problem.String()})
 		}
 	}
-	used := map[reload.SourceKey]bool{}
+	used := map[source.Key]bool{}
 	for key, w := range o.workloads {
 		all = append(all, e.lint(key, &w, manifests)...)
 		e.use(key, used)
@@ -55,7 +57,7 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 }
 
 // use notes the sources that roll a workload, or that it leaves out by name.
-func (e *Evaluation) use(key reload.WorkloadKey, used map[reload.SourceKey]bool) {
+func (e *Evaluation) use(key workload.Key, used map[source.Key]bool) {
 	facts, ok := e.state.Facts(key)
 	if !ok {
 		return
@@ -65,7 +67,7 @@ func (e *Evaluation) use(key reload.WorkloadKey, used map[reload.SourceKey]bool)
 	}
 	for _, spared := range facts.Spared {
 		src := e.objects.sources[spared.In(key.Namespace)]
-		if facts.Workload.Judge(src.Key, src.Annotations, facts.AutoReloadAll).Rule == reload.RuleExcluded {
+		if facts.Workload.Judge(src.Key, src.Annotations, facts.AutoReloadAll).Rule == policy.RuleExcluded {
 			used[src.Key] = true
 		}
 	}
@@ -73,7 +75,7 @@ func (e *Evaluation) use(key reload.WorkloadKey, used map[reload.SourceKey]bool)
 
 // unsought is for a source that is marked to be found, and that rolls nothing. Who searches may be among other manifests, or
 // of a kind that may not be listed.
-func (o *Objects) unsought(key reload.SourceKey, manifests bool) Finding {
+func (o *Objects) unsought(key source.Key, manifests bool) Finding {
 	where := "in namespace " + key.Namespace
 	if manifests {
 		where = "among these manifests"
@@ -92,7 +94,7 @@ func named(kind, ns, name string) string {
 	return kind + " " + name
 }
 
-func (e *Evaluation) lint(key reload.WorkloadKey, w *reload.Workload, manifests bool) []Finding {
+func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool) []Finding {
 	var all []Finding
 	say := func(note bool, format string, args ...any) {
 		all = append(all, Finding{Object: named(key.Kind, key.Namespace, key.Name), Text: fmt.Sprintf(format, args...), Note: note})
@@ -137,7 +139,7 @@ func (e *Evaluation) lint(key reload.WorkloadKey, w *reload.Workload, manifests 
 }
 
 // idle is for a workload that is opted in for nothing. Where it searches, what is missing may be among other manifests.
-func (x *Explanation) idle(key reload.WorkloadKey, manifests bool) Finding {
+func (x *Explanation) idle(key workload.Key, manifests bool) Finding {
 	f := Finding{Object: named(key.Kind, key.Namespace, key.Name), Text: "it is opted in, and nothing rolls it"}
 	if len(x.Sources) == 0 {
 		f.Text += ": it refers to no ConfigMap or Secret, and names none"
@@ -147,7 +149,7 @@ func (x *Explanation) idle(key reload.WorkloadKey, manifests bool) Finding {
 		if i == 0 {
 			f.Text += fmt.Sprintf(": %s: %s", s.Key, s.Verdict.Rule)
 		}
-		f.Note = f.Note || manifests && s.Absent && s.Verdict.Rule == reload.RuleNoMatchAnnotation
+		f.Note = f.Note || manifests && s.Absent && s.Verdict.Rule == policy.RuleNoMatchAnnotation
 	}
 	return f
 }
@@ -160,6 +162,6 @@ func uses(s *Source) string {
 }
 
 // optional tells that pods start without it.
-func optional(all []reload.Use) bool {
-	return len(all) > 0 && !slices.ContainsFunc(all, func(u reload.Use) bool { return !u.Optional })
+func optional(all []workload.Use) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(u workload.Use) bool { return !u.Optional })
 }

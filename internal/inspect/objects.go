@@ -14,22 +14,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Objects are what was read, and as little of it as is needed: the content of a Secret is digested as it comes.
 type Objects struct {
 	settings   *Settings
-	workloads  map[reload.WorkloadKey]reload.Workload
-	sources    map[reload.SourceKey]reload.Source
+	workloads  map[workload.Key]workload.Workload
+	sources    map[source.Key]source.Source
 	namespaces map[string]namespace
 	// unread are the resources, by their plural, that could not be listed.
 	unread map[string]error
 	// runs are the Jobs that the controller has made of workloads.
 	runs map[types.NamespacedName]kinds.OwnRun
 	// skipped are those that could not be understood.
-	skipped map[reload.WorkloadKey]error
+	skipped map[workload.Key]error
 }
 
 type namespace struct {
@@ -41,8 +45,8 @@ type namespace struct {
 func NewObjects(s *Settings) *Objects {
 	return &Objects{
 		settings:  s,
-		workloads: map[reload.WorkloadKey]reload.Workload{}, sources: map[reload.SourceKey]reload.Source{},
-		namespaces: map[string]namespace{}, unread: map[string]error{}, runs: map[types.NamespacedName]kinds.OwnRun{}, skipped: map[reload.WorkloadKey]error{},
+		workloads: map[workload.Key]workload.Workload{}, sources: map[source.Key]source.Source{},
+		namespaces: map[string]namespace{}, unread: map[string]error{}, runs: map[types.NamespacedName]kinds.OwnRun{}, skipped: map[workload.Key]error{},
 	}
 }
 
@@ -50,9 +54,9 @@ func NewObjects(s *Settings) *Objects {
 func (o *Objects) Put(obj runtime.Object) {
 	switch typed := obj.(type) {
 	case *corev1.ConfigMap:
-		o.putSource(reload.FromConfigMap(typed, o.settings.Names), typed.Labels)
+		o.putSource(source.FromConfigMap(typed, o.settings.Names), typed.Labels)
 	case *corev1.Secret:
-		o.putSource(reload.FromSecret(typed, o.settings.Key, o.settings.Names), typed.Labels)
+		o.putSource(source.FromSecret(typed, o.settings.Key, o.settings.Names), typed.Labels)
 	case *corev1.Namespace:
 		o.namespaces[typed.Name] = namespace{labels: typed.Labels, terminating: typed.Status.Phase == corev1.NamespaceTerminating}
 	case *batchv1.Job:
@@ -67,7 +71,7 @@ func (o *Objects) Put(obj runtime.Object) {
 	}
 }
 
-func (o *Objects) putSource(src reload.Source, l map[string]string) {
+func (o *Objects) putSource(src source.Source, l map[string]string) {
 	selector := o.settings.Selectors.Resources
 	src.Annotations.Unselected = selector != nil && !selector.Matches(labels.Set(l))
 	o.sources[src.Key] = src
@@ -82,7 +86,7 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 	if err != nil {
 		return // it would be no object at all
 	}
-	key := reload.WorkloadKey{Kind: kind.Name, Namespace: head.GetNamespace(), Name: head.GetName()}
+	key := workload.Key{Kind: kind.Name, Namespace: head.GetNamespace(), Name: head.GetName()}
 	w, err := kind.Read(obj, o.settings.Names)
 	if err != nil {
 		delete(o.workloads, key)
@@ -97,7 +101,7 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 }
 
 // addRuns completes what a workload tells of its runs.
-func (o *Objects) addRuns(w *reload.Workload) {
+func (o *Objects) addRuns(w *workload.Workload) {
 	if w.Runs == nil {
 		return
 	}
@@ -141,10 +145,10 @@ func (o *Objects) kindOf(obj runtime.Object) (kinds.Kind, bool) {
 }
 
 // parentOf returns the workload that makes this one, if that is there.
-func (o *Objects) parentOf(key reload.WorkloadKey) (reload.WorkloadKey, bool) {
+func (o *Objects) parentOf(key workload.Key) (workload.Key, bool) {
 	of := o.workloads[key].Parent
 	if of == nil || !o.settings.reads(of.Key.Kind) {
-		return reload.WorkloadKey{}, false
+		return workload.Key{}, false
 	}
 	parent, ok := o.workloads[of.Key]
 	return of.Key, ok && of.Is(parent.UID)
@@ -154,7 +158,7 @@ func (o *Objects) parentOf(key reload.WorkloadKey) (reload.WorkloadKey, bool) {
 func (o *Objects) Delete(resource string, name types.NamespacedName) {
 	for _, kind := range o.settings.Kinds {
 		if kind.Label() == resource {
-			key := reload.WorkloadKey{Kind: kind.Name, Namespace: name.Namespace, Name: name.Name}
+			key := workload.Key{Kind: kind.Name, Namespace: name.Namespace, Name: name.Name}
 			delete(o.workloads, key)
 			delete(o.skipped, key)
 		}
@@ -164,7 +168,7 @@ func (o *Objects) Delete(resource string, name types.NamespacedName) {
 	}
 	for _, kind := range sourceKinds() {
 		if plural(kind) == resource {
-			delete(o.sources, reload.SourceKey{Kind: kind, Namespace: name.Namespace, Name: name.Name})
+			delete(o.sources, source.Key{Kind: kind, Namespace: name.Namespace, Name: name.Name})
 		}
 	}
 }
@@ -192,10 +196,10 @@ func (o *Objects) keep(resource string, name types.NamespacedName, named map[typ
 }
 
 // sourceKinds are those that are read.
-func sourceKinds() []reload.SourceKind { return []reload.SourceKind{reload.ConfigMap, reload.Secret} }
+func sourceKinds() []source.Kind { return []source.Kind{source.ConfigMap, source.Secret} }
 
-func plural(kind reload.SourceKind) string {
-	if kind == reload.Secret {
+func plural(kind source.Kind) string {
+	if kind == source.Secret {
 		return "secrets"
 	}
 	return "configmaps"
@@ -206,16 +210,16 @@ type Pod struct {
 	reload.StartedPod
 	Labels labels.Set
 
-	running reload.RunningPod
+	running rollout.Pod
 	// owners are all that is kept of the object.
 	owners corev1.Pod
 }
 
 // readPod returns what is kept of a pod; false for one that has ended or is about to.
-func readPod(pod *corev1.Pod, names reload.Names) (Pod, bool) {
+func readPod(pod *corev1.Pod, names annotations.Names) (Pod, bool) {
 	return Pod{
 		StartedPod: reload.ReadStart(pod), Labels: pod.Labels,
-		running: reload.ReadPod(pod, names), owners: corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: pod.OwnerReferences}},
+		running: rollout.ReadPod(pod, names), owners: corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: pod.OwnerReferences}},
 	}, pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
@@ -223,7 +227,7 @@ func readPod(pod *corev1.Pod, names reload.Names) (Pod, bool) {
 type Pods func(namespace string) ([]Pod, error)
 
 // podsOf are those that the selector of a workload finds.
-func podsOf(w *reload.Workload, in Pods) ([]Pod, error) {
+func podsOf(w *workload.Workload, in Pods) ([]Pod, error) {
 	if !w.Selects() {
 		return nil, nil
 	}
@@ -251,7 +255,7 @@ func (o *Objects) Unread() []string {
 		if slices.ContainsFunc(o.settings.Kinds, func(k kinds.Kind) bool { return k.Label() == resource && !o.settings.reads(k.Name) }) {
 			continue
 		}
-		if !slices.ContainsFunc(o.settings.Ignored.Sources, func(k reload.SourceKind) bool { return plural(k) == resource }) {
+		if !slices.ContainsFunc(o.settings.Ignored.Sources, func(k source.Kind) bool { return plural(k) == resource }) {
 			all = append(all, resource)
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Plan is what would follow from a change of one source.
 type Plan struct {
 	Settings *Settings
-	Source   reload.SourceKey
+	Source   source.Key
 	// Absent tells that there is none.
 	Absent bool
 	// Rolled are the workloads that would be, or of which a receiver would be told, and Left those that use or name the source and would not be.
@@ -24,7 +25,7 @@ type Plan struct {
 
 // Planned is one workload in a plan.
 type Planned struct {
-	Key reload.WorkloadKey
+	Key workload.Key
 	// Why is the rule, or what keeps it from being rolled.
 	Why  string
 	Pods int64
@@ -65,13 +66,13 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 }
 
 // unreadOfPlan leaves out the other kind of source: none of it can be rolled, or keep anything from it.
-func (o *Objects) unreadOfPlan(key reload.SourceKey) []string {
+func (o *Objects) unreadOfPlan(key source.Key) []string {
 	all := o.Skipped()
 	for _, resource := range o.Unread() {
 		switch resource {
 		case plural(key.Kind):
 			all = append(all, fmt.Sprintf("You may not list %s, and what the annotations and labels of this one say of it counts, too.", resource))
-		case plural(reload.ConfigMap), plural(reload.Secret):
+		case plural(source.ConfigMap), plural(source.Secret):
 		case "namespaces":
 			all = append(all, "You may not list namespaces, and the controller may leave this one out.")
 		default:

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/controller"
-	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 // Cluster is what is asked, with the rights of the caller.
@@ -162,7 +162,7 @@ func (c *Cluster) list(ctx context.Context, watched controller.Watched, each fun
 }
 
 // Running returns the pods, each namespace listed once, when it is first asked for.
-func (c *Cluster) Running(ctx context.Context, names reload.Names) Pods {
+func (c *Cluster) Running(ctx context.Context, names annotations.Names) Pods {
 	var mu sync.Mutex
 	known := map[string]func() ([]Pod, error){}
 	return func(ns string) ([]Pod, error) {
@@ -177,7 +177,7 @@ func (c *Cluster) Running(ctx context.Context, names reload.Names) Pods {
 	}
 }
 
-func (c *Cluster) pods(ctx context.Context, names reload.Names, ns string) ([]Pod, error) {
+func (c *Cluster) pods(ctx context.Context, names annotations.Names, ns string) ([]Pod, error) {
 	var all []Pod
 	watched := controller.Watched{Resource: corev1.SchemeGroupVersion.WithResource("pods"), Namespace: ns, NewList: func() runtime.Object { return &corev1.PodList{} }}
 	err := c.list(ctx, watched, func(obj runtime.Object) {

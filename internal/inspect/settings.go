@@ -14,9 +14,11 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/lease"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Settings are those of the controller that is asked about, as far as they can be told.
@@ -33,7 +35,7 @@ type Settings struct {
 	// Beyond are the flags that differ from the defaults.
 	Beyond []string
 	// Key makes the digests of Secrets, and NoKey says why there is none.
-	Key   reload.DigestKey
+	Key   digest.Key
 	NoKey string
 	// Installed is when the controller came, as far as that shows.
 	Installed time.Time
@@ -137,7 +139,7 @@ func (s *Settings) reads(kind string) bool {
 
 // asksFor tells that a workload is opted in, and not by --auto-reload-all alone where the controller leaves its kind alone: that
 // is as it was asked for.
-func (s *Settings) asksFor(w *reload.Workload) bool {
+func (s *Settings) asksFor(w *workload.Workload) bool {
 	return w.Policy.OptedIn(s.AutoReloadAll && s.reads(w.Key.Kind))
 }
 
@@ -149,7 +151,7 @@ func (s *Settings) unasked(w controller.Watched) bool {
 }
 
 // passesOver says why the controller does not look at a workload, empty if it does.
-func (s *Settings) passesOver(o *Objects, key reload.WorkloadKey) string {
+func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 	if slices.Contains(s.Ignored.Kinds, key.Kind) {
 		return "the controller leaves " + key.Kind + "s alone (--ignored-workload-types)"
 	}

@@ -16,7 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing them")
@@ -95,7 +98,7 @@ func (s *story) settings(t *testing.T) *Settings {
 	}
 	settings.NoKey = s.heads["nokey"]
 	if settings.NoKey == "" {
-		settings.Key, err = reload.NewDigestKey([]byte(strings.Repeat("k", 32)))
+		settings.Key, err = digest.NewKey([]byte(strings.Repeat("k", 32)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +112,7 @@ func (s *story) put(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ledgers := map[reload.WorkloadKey]string{}
+	ledgers := map[workload.Key]string{}
 	for key, w := range s.objects.workloads {
 		ledgers[key] = w.LedgerText
 	}
@@ -142,25 +145,25 @@ func (s *story) adopt(t *testing.T) {
 		if a.Decision.Action == reload.Nothing || a.LeftOut != "" {
 			continue
 		}
-		ledger := a.Decision.Ledger
+		l := a.Decision.Ledger
 		if s.heads["nokey"] != "" {
-			ledger.Instance = "0badcafe"
+			l.Instance = "0badcafe"
 		}
 		if s.heads["marks"] == "gone" {
-			ledger.Marks, ledger.Counter, ledger.Step = reload.Digest{1}, 3, reload.StepAnnotation
+			l.Marks, l.Counter, l.Step = digest.Digest{1}, 3, ledger.StepAnnotation
 		}
 		if told := s.heads["told"]; told != "" {
 			at, err := time.Parse(time.RFC3339, told)
 			if err != nil {
 				t.Fatal(err)
 			}
-			ledger.Told = at.Unix()
+			l.Told = at.Unix()
 		}
 		w := s.objects.workloads[key]
 		if s.heads["marks"] == "standing" {
-			ledger = marked(&w, e, ledger)
+			l = marked(&w, e, l)
 		}
-		w.LedgerText = ledger.String()
+		w.LedgerText = l.String()
 		s.objects.workloads[key] = w
 	}
 }
@@ -205,11 +208,11 @@ func unbounded(t *testing.T, name, got string) {
 }
 
 // marked puts the mark of a reload for a ConfigMap on a workload, and returns the ledger with it.
-func marked(w *reload.Workload, e *Evaluation, ledger reload.Ledger) reload.Ledger {
+func marked(w *workload.Workload, e *Evaluation, ledger ledger.Ledger) ledger.Ledger {
 	facts, _ := e.state.Facts(w.Key)
 	d := reload.Decision{Action: reload.Reload, Changes: facts.Concerns[:1], Ledger: ledger}
 	d.Ledger.Counter = 1
-	m := d.Mark(w, facts.Seen, reload.SecretMarksKeyed, noon)
+	m := d.Mark(w, facts.Seen, digest.SecretMarksKeyed, noon)
 	w.Marks.Env, w.Marks.Rolled = append(w.Marks.Env, m.Env...), m.Rolled
 	return d.Ledger
 }

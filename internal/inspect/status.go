@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Status is how workloads stand, and what kept them from being told.
@@ -38,7 +38,7 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 		if key, err = o.Lender(key); err != nil {
 			return nil, err
 		}
-		keys = []reload.WorkloadKey{key}
+		keys = []workload.Key{key}
 	}
 	for _, key := range keys {
 		s.Answers = append(s.Answers, e.Of(key))

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Explanation is an answer with what else is told about one workload.
@@ -15,7 +16,7 @@ type Explanation struct {
 	// Asked is the one source that was asked about, nil for all.
 	Asked *Source
 	// Borrower is the workload that was asked about, if that has its pod template from this one.
-	Borrower *reload.WorkloadKey
+	Borrower *workload.Key
 	// Last is the newest event of the controller about the workload, nil if there is none or none may be read.
 	Last *LastEvent
 	Now  time.Time
@@ -115,9 +116,9 @@ func (x *Explanation) whyNot(s *Source) string {
 		return fmt.Sprintf("the controller does not read %ss (--resources-to-ignore)", s.Key.Kind)
 	case s.Unselected:
 		return "its labels are not those that the controller looks for (--resource-label-selector)"
-	case s.Verdict.Rule == reload.RuleNotOptedIn && s.Match:
+	case s.Verdict.Rule == policy.RuleNotOptedIn && s.Match:
 		return fmt.Sprintf("%s; that the source matches counts only for a workload with %s: \"true\"", s.Verdict.Rule, x.Settings.Names.Search)
-	case s.Verdict.Rule == reload.RuleNotOptedIn && x.Workload.Policy.OptedIn(false):
+	case s.Verdict.Rule == policy.RuleNotOptedIn && x.Workload.Policy.OptedIn(false):
 		return fmt.Sprintf("%s for %ss", s.Verdict.Rule, s.Key.Kind)
 	case s.Verdict.Entry != "" && s.Verdict.Entry != s.Key.Name:
 		return fmt.Sprintf("%s (%s)", s.Verdict.Rule, s.Verdict.Entry)
@@ -128,7 +129,7 @@ func (x *Explanation) whyNot(s *Source) string {
 
 // word is by what a source rolls the workload.
 func word(s *Source) string {
-	if s.Verdict.Rule == reload.RuleNamed && s.Verdict.Entry != s.Key.Name {
+	if s.Verdict.Rule == policy.RuleNamed && s.Verdict.Entry != s.Key.Name {
 		return fmt.Sprintf("named by %q", s.Verdict.Entry)
 	}
 	return s.Verdict.Rule.String()

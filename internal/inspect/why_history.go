@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // history is what was done, and what happens next.
@@ -98,7 +99,7 @@ func (x *Explanation) next() string {
 }
 
 // resume is how one sets a paused workload going.
-func resume(w *reload.Workload) string {
+func resume(w *workload.Workload) string {
 	key := w.Key
 	switch {
 	case key.Kind == "Rollout":

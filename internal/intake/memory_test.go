@@ -22,7 +22,9 @@ import (
 	"k8s.io/client-go/rest/watch"
 	"k8s.io/utils/clock"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/test/cluster"
 )
 
@@ -88,7 +90,7 @@ func held() uint64 {
 func BenchmarkSecret(b *testing.B) {
 	random := make([]byte, secretSize)
 	_, _ = rand.Read(random)
-	key, err := reload.NewDigestKey(random)
+	key, err := digest.NewKey(random)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -98,11 +100,11 @@ func BenchmarkSecret(b *testing.B) {
 		Data:       map[string][]byte{"user": random[:32], "password": random[32:64], "bundle": random[64:]},
 	}
 	next, size := events(b, corev1.SchemeGroupVersion, secret)
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	b.SetBytes(size)
 	b.ReportAllocs()
 	for b.Loop() {
-		reload.FromSecret(next().(*corev1.Secret), key, names)
+		source.FromSecret(next().(*corev1.Secret), key, names)
 	}
 }
 

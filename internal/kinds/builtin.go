@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // builtIn is the adapter of a kind with a Go type. In a strategic merge its containers and variables merge by name, and
@@ -27,7 +28,7 @@ func (b builtIn[T]) Parts(obj runtime.Object) (Parts, error) {
 }
 
 // Patch writes a ledger and a mark.
-func (b builtIn[T]) Patch(w *reload.Workload, ledger string, m *reload.Marking, names reload.Names) (Patch, error) {
+func (b builtIn[T]) Patch(w *workload.Workload, ledger string, m *workload.Marking, names annotations.Names) (Patch, error) {
 	body := patchBody{Metadata: ledgerMeta(w, ledger)}
 	if m != nil {
 		body.Spec = &patchSpec{Template: mergedTemplate(w, m, names)}
@@ -39,7 +40,7 @@ func (b builtIn[T]) Patch(w *reload.Workload, ledger string, m *reload.Marking, 
 	return encode(types.StrategicMergePatchType, body)
 }
 
-func mergedTemplate(w *reload.Workload, m *reload.Marking, names reload.Names) *patchTemplate {
+func mergedTemplate(w *workload.Workload, m *workload.Marking, names annotations.Names) *patchTemplate {
 	template := &patchTemplate{}
 	if annotations := templateAnnotations(m, names); len(annotations) > 0 {
 		template.Metadata = &patchMeta{Annotations: annotations}

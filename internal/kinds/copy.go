@@ -12,7 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 const (
@@ -25,7 +30,7 @@ const (
 // Copy is a suspended Job that keeps another one while that is deleted and made again.
 type Copy struct {
 	// Of is the Job that it keeps.
-	Of reload.WorkloadKey
+	Of workload.Key
 	replaced
 	job *batchv1.Job
 }
@@ -54,7 +59,7 @@ type changedSource struct {
 }
 
 // CopyJob returns the copy of a Job that is about to be made again, with the mark and a signature.
-func CopyJob(job *batchv1.Job, w *reload.Workload, d *reload.Decision, m *reload.Marking, names reload.Names, key reload.DigestKey) (*batchv1.Job, error) {
+func CopyJob(job *batchv1.Job, w *workload.Workload, d *reload.Decision, m *workload.Marking, names annotations.Names, key digest.Key) (*batchv1.Job, error) {
 	old := replacedBy(job, d.Ledger.String())
 	for i := range d.Changes {
 		key := d.Changes[i].Source.Key
@@ -93,7 +98,7 @@ func replacedBy(job *batchv1.Job, ledger string) replaced {
 			return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents
 		}),
 	}
-	delete(old.Annotations, reload.LedgerAnnotation)
+	delete(old.Annotations, annotations.Ledger)
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
 		old.Selector, old.PodLabels = job.Spec.Selector, job.Spec.Template.Labels
 	} else {
@@ -117,10 +122,10 @@ func ReadCopy(job *batchv1.Job) (*Copy, error) {
 	if c.Name == "" || c.Name == job.Name || c.UID == "" {
 		return nil, errors.New("it names no other Job")
 	}
-	if _, err := reload.ParseLedger(c.Ledger); err != nil {
+	if _, err := ledger.Parse(c.Ledger); err != nil {
 		return nil, err
 	}
-	c.Of = reload.WorkloadKey{Kind: Jobs().Name, Namespace: job.Namespace, Name: c.Name}
+	c.Of = workload.Key{Kind: Jobs().Name, Namespace: job.Namespace, Name: c.Name}
 	return c, nil
 }
 
@@ -131,9 +136,9 @@ func (c *Copy) Object() (types.UID, string) { return c.job.UID, c.job.Name }
 func (c *Copy) Changes() []reload.Concern {
 	var all []reload.Concern
 	for _, changed := range c.Changed {
-		for _, kind := range reload.SourceKinds() {
+		for _, kind := range source.Kinds() {
 			if kind.Type() == changed.Type {
-				all = append(all, reload.Concern{Source: reload.Source{Key: reload.SourceKey{Kind: kind, Namespace: c.Of.Namespace, Name: changed.Name}}})
+				all = append(all, reload.Concern{Source: source.Source{Key: source.Key{Kind: kind, Namespace: c.Of.Namespace, Name: changed.Name}}})
 			}
 		}
 	}
@@ -142,7 +147,7 @@ func (c *Copy) Changes() []reload.Concern {
 
 // Replacement is the Job that takes the place of the one that was copied. It is held: one that ran while the copy is there
 // could end, and be cleaned away, and be made once more of the copy.
-func (c *Copy) Replacement(key reload.DigestKey) *batchv1.Job {
+func (c *Copy) Replacement(key digest.Key) *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: c.job.Namespace, Name: c.Name, Labels: maps.Clone(c.Labels), Annotations: maps.Clone(c.Annotations), Finalizers: c.Finalizers,
@@ -151,7 +156,7 @@ func (c *Copy) Replacement(key reload.DigestKey) *batchv1.Job {
 	}
 	setAnnotation(&job.ObjectMeta, signedAnnotation, signHeld(key, job, "", c.Ledger))
 	setAnnotation(&job.ObjectMeta, heldAnnotation, "true")
-	setAnnotation(&job.ObjectMeta, reload.LedgerAnnotation, c.Ledger)
+	setAnnotation(&job.ObjectMeta, annotations.Ledger, c.Ledger)
 	if c.Suspended {
 		setAnnotation(&job.ObjectMeta, suspendedAnnotation, "true")
 	}
@@ -226,7 +231,7 @@ const (
 
 // Next is the step that is missing, by what is there: the copy, and the Job of the name that it keeps. Either may be nil.
 // Whatever has died between two steps, they tell which was the last. The caller has verified the signature of the copy.
-func Next(c *Copy, job *batchv1.Job, key reload.DigestKey) Step {
+func Next(c *Copy, job *batchv1.Job, key digest.Key) Step {
 	switch {
 	case c == nil && (job == nil || !awaitsGo(job, key)):
 		return Finished
@@ -242,7 +247,7 @@ func Next(c *Copy, job *batchv1.Job, key reload.DigestKey) Step {
 		return NoteDelete
 	case job.UID == c.UID && c.same(job) && job.DeletionTimestamp == nil:
 		return DeleteJob
-	case job.UID != c.UID && job.DeletionTimestamp == nil && IsHeld(job) && job.Annotations[reload.LedgerAnnotation] == c.Ledger && heldBy(key, job, ""):
+	case job.UID != c.UID && job.DeletionTimestamp == nil && IsHeld(job) && job.Annotations[annotations.Ledger] == c.Ledger && heldBy(key, job, ""):
 		return NoteJob
 	default:
 		return DropCopy // noted, or changed or made by somebody else in the meantime, which is judged anew
@@ -263,26 +268,26 @@ func Waits(job *batchv1.Job) bool {
 
 // awaitsGo tells that a held Job was noted. One that was not, and of which there is no copy, has landed late: the Job that
 // it is was made, and may have run.
-func awaitsGo(job *batchv1.Job, key reload.DigestKey) bool {
-	ledger, err := reload.ParseLedger(job.Annotations[reload.LedgerAnnotation])
+func awaitsGo(job *batchv1.Job, key digest.Key) bool {
+	ledger, err := ledger.Parse(job.Annotations[annotations.Ledger])
 	return IsHeld(job) && job.DeletionTimestamp == nil && err == nil && ledger.UID == job.UID && heldBy(key, job, job.UID)
 }
 
 // NoteDelete is the patch by which the copy tells that its Job is about to be deleted.
-func (c *Copy) NoteDelete(key reload.DigestKey) (Patch, error) {
+func (c *Copy) NoteDelete(key digest.Key) (Patch, error) {
 	return c.patch(key, map[string]string{deletesAnnotation: string(c.UID)})
 }
 
 // Note is the patch that makes the ledger on a Job its own.
-func Note(job *batchv1.Job, key reload.DigestKey) (Patch, error) {
-	ledger, err := reload.ParseLedger(job.Annotations[reload.LedgerAnnotation])
+func Note(job *batchv1.Job, key digest.Key) (Patch, error) {
+	ledger, err := ledger.Parse(job.Annotations[annotations.Ledger])
 	if err != nil {
 		return Patch{}, err
 	}
 	ledger.UID = job.UID
 	text := ledger.String()
 	return encode(types.MergePatchType, patchBody{Metadata: patchMeta{UID: job.UID, Annotations: map[string]string{
-		reload.LedgerAnnotation: text, signedAnnotation: signHeld(key, job, job.UID, text),
+		annotations.Ledger: text, signedAnnotation: signHeld(key, job, job.UID, text),
 	}}})
 }
 

@@ -13,7 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // load is a Job as the API server has it, with what that has added.
@@ -26,7 +30,7 @@ func load() *batchv1.Job {
 		},
 		Annotations: map[string]string{
 			"note": "kept", "argocd.argoproj.io/tracking-id": "shop", "meta.helm.sh/release-name": "shop", "reloader.stakater.com/auto": "true",
-			"kubectl.kubernetes.io/last-applied-configuration": "{}", reload.LedgerAnnotation: "old",
+			"kubectl.kubernetes.io/last-applied-configuration": "{}", annotations.Ledger: "old",
 		},
 		Finalizers: []string{"example.com/billing", metav1.FinalizerDeleteDependents},
 	}}
@@ -39,17 +43,17 @@ func load() *batchv1.Job {
 // copied is the copy of a Job as the API server has it.
 func copied(t *testing.T, o *batchv1.Job) (*batchv1.Job, *Copy) {
 	t.Helper()
-	w, err := job().Read(o, reload.DefaultNames())
+	w, err := job().Read(o, annotations.DefaultNames())
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &reload.Decision{
-		Ledger:  reload.Ledger{UID: o.UID, Counter: 4},
-		Changes: []reload.Concern{{Source: reload.Source{Key: reload.SourceKey{Kind: reload.Secret, Namespace: "shop", Name: "db"}}}},
+		Ledger:  ledger.Ledger{UID: o.UID, Counter: 4},
+		Changes: []reload.Concern{{Source: source.Source{Key: source.Key{Kind: source.Secret, Namespace: "shop", Name: "db"}}}},
 	}
-	m := &reload.Marking{Env: []reload.EnvMark{{Container: "app", Variable: "A", Value: "1"}}}
+	m := &workload.Marking{Env: []workload.EnvMark{{Container: "app", Variable: "A", Value: "1"}}}
 	before := o.DeepCopy()
-	made, err := CopyJob(o, &w, d, m, reload.DefaultNames(), testKey())
+	made, err := CopyJob(o, &w, d, m, annotations.DefaultNames(), testKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +105,7 @@ func TestWhatTakesThePlaceOfAJob(t *testing.T) {
 	if next.Labels["team"] != "numbers" || next.Labels["app.kubernetes.io/instance"] != "shop" || next.Labels["job-name"] != "" || next.Labels[batchv1.ControllerUidLabel] != "" {
 		t.Errorf("labels %v", next.Labels)
 	}
-	if next.Annotations["argocd.argoproj.io/tracking-id"] != "shop" || next.Annotations[reload.LedgerAnnotation] != of.Ledger || next.Annotations[copyAnnotation] != "" {
+	if next.Annotations["argocd.argoproj.io/tracking-id"] != "shop" || next.Annotations[annotations.Ledger] != of.Ledger || next.Annotations[copyAnnotation] != "" {
 		t.Errorf("annotations %v", next.Annotations)
 	}
 	if !slices.Equal(next.Finalizers, []string{"example.com/billing"}) {
@@ -149,8 +153,8 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 	next := of.Replacement(testKey())
 	next.UID = "u-2"
 	noted := next.DeepCopy()
-	ledger := reload.Ledger{UID: "u-2", Counter: 4}.String()
-	noted.Annotations[reload.LedgerAnnotation], noted.Annotations[signedAnnotation] = ledger, signHeld(testKey(), noted, "u-2", ledger)
+	l := ledger.Ledger{UID: "u-2", Counter: 4}.String()
+	noted.Annotations[annotations.Ledger], noted.Annotations[signedAnnotation] = l, signHeld(testKey(), noted, "u-2", l)
 	let := noted.DeepCopy()
 	delete(let.Annotations, heldAnnotation)
 	deleting := metav1.Now()
@@ -174,7 +178,7 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		"a Job that nobody makes again":    {nil, old, Finished},
 		"the copy was noted":               {del, old, DeleteJob},
 		"its status was written meanwhile": {del, as(func(o *batchv1.Job) { o.ResourceVersion, o.Status.Active = "8", 1 }), DeleteJob},
-		"its ledger was written meanwhile": {del, as(func(o *batchv1.Job) { o.Annotations[reload.LedgerAnnotation] = "other" }), DeleteJob},
+		"its ledger was written meanwhile": {del, as(func(o *batchv1.Job) { o.Annotations[annotations.Ledger] = "other" }), DeleteJob},
 		"it has ended meanwhile": {del, as(func(o *batchv1.Job) {
 			o.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 		}), DropCopy},
@@ -203,7 +207,7 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		}
 	}
 	patch, err = Note(next, testKey())
-	want := reload.Ledger{UID: "u-2", Counter: 4}.String()
+	want := ledger.Ledger{UID: "u-2", Counter: 4}.String()
 	if err != nil || !strings.Contains(string(patch.Body), `"uid":"u-2"`) || !strings.Contains(string(patch.Body), strings.ReplaceAll(want, `"`, `\"`)) {
 		t.Errorf("noted by %s, %v", patch.Body, err)
 	}
@@ -243,13 +247,13 @@ func unsigned(o *batchv1.Job) *batchv1.Job {
 func runOf(o *batchv1.Job) *batchv1.Job {
 	o = ownedOf(o)
 	isController := true
-	o.OwnerReferences[0].Controller, o.Labels[reload.RunLabel] = &isController, "4"
+	o.OwnerReferences[0].Controller, o.Labels[workload.RunLabel] = &isController, "4"
 	return o
 }
 
 // What a copy, a run and a held Job have in their annotations and labels, anybody may have written.
 func TestWhatIsBrokenIsReadAsThat(t *testing.T) {
-	ledger := reload.Ledger{UID: "u-1", Counter: 4}.String()
+	ledger := ledger.Ledger{UID: "u-1", Counter: 4}.String()
 	for text, want := range map[string]string{
 		"":                           "unexpected end of JSON input",
 		"{":                          "unexpected end of JSON input",
@@ -292,9 +296,9 @@ func TestWhatIsBrokenIsReadAsThat(t *testing.T) {
 		"an owner of which nothing is known": {"4", []metav1.OwnerReference{{Controller: &yes}}, true, false},
 	} {
 		for _, ledger := range []string{"", "{", ledger} {
-			o := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", UID: "j", OwnerReferences: tc.owners, Annotations: map[string]string{heldAnnotation: "no", reload.LedgerAnnotation: ledger}}}
+			o := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", UID: "j", OwnerReferences: tc.owners, Annotations: map[string]string{heldAnnotation: "no", annotations.Ledger: ledger}}}
 			if tc.label != "" {
-				o.Labels = map[string]string{reload.RunLabel: tc.label}
+				o.Labels = map[string]string{workload.RunLabel: tc.label}
 			}
 			if _, run := ReadRun(o); run != tc.run || IsHeld(o) != tc.held {
 				t.Errorf("%s, ledger %q: a run %v, held %v", about, ledger, run, IsHeld(o))
@@ -331,7 +335,7 @@ func TestJobsThatAreLeftAlone(t *testing.T) {
 	} {
 		o := load()
 		tc.change(o)
-		w, err := job().Read(o, reload.DefaultNames())
+		w, err := job().Read(o, annotations.DefaultNames())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,12 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func cronJob() Kind {
 	return Kind{
-		WorkloadKind: reload.WorkloadKind{Name: "CronJob"},
+		Kind: workload.Kind{Name: "CronJob"},
 		Resource:     batchv1.SchemeGroupVersion.WithResource("cronjobs"),
 		NewList:      func() runtime.Object { return &batchv1.CronJobList{} },
 		Adapter: cronJobAdapter{builtIn[*batchv1.CronJob]{"CronJob", func(o *batchv1.CronJob) Parts {
@@ -31,8 +33,8 @@ func cronJob() Kind {
 	}
 }
 
-func runsOf(o *batchv1.CronJob) *reload.Runs {
-	r := &reload.Runs{
+func runsOf(o *batchv1.CronJob) *workload.Runs {
+	r := &workload.Runs{
 		Suspended: o.Spec.Suspend != nil && *o.Spec.Suspend,
 		Alone:     o.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent,
 		Last:      lastRunOf(o),
@@ -61,7 +63,7 @@ type cronJobAdapter struct{ builtIn[*batchv1.CronJob] }
 const instantiate = "cronjob.kubernetes.io/instantiate"
 
 // Run returns a Job as the schedule would make it, with the mark.
-func (a cronJobAdapter) Run(obj runtime.Object, w *reload.Workload, ledger reload.Ledger, m *reload.Marking, names reload.Names) (*batchv1.Job, error) {
+func (a cronJobAdapter) Run(obj runtime.Object, w *workload.Workload, ledger ledger.Ledger, m *workload.Marking, names annotations.Names) (*batchv1.Job, error) {
 	o, ok := obj.(*batchv1.CronJob)
 	if !ok {
 		return nil, fmt.Errorf("a %T came where a %s was asked for", obj, a.kind)
@@ -86,7 +88,7 @@ func (a cronJobAdapter) Run(obj runtime.Object, w *reload.Workload, ledger reloa
 }
 
 // madeName is the same at each try of a reload, so that the second finds what the first has made.
-func madeName(w *reload.Workload, counter int64, spec *batchv1.JobSpec) string {
+func madeName(w *workload.Workload, counter int64, spec *batchv1.JobSpec) string {
 	sum := sha256.Sum256([]byte(string(w.UID) + "/" + strconv.FormatInt(counter, 10)))
 	const digits = 10
 	stem, room := w.Key.Name, validation.DNS1123LabelMaxLength-len("-")-digits-indexOf(spec)

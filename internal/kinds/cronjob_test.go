@@ -10,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func report() *batchv1.CronJob {
@@ -23,19 +25,19 @@ func report() *batchv1.CronJob {
 }
 
 func TestTheJobOfAReload(t *testing.T) {
-	marking := &reload.Marking{
-		Env:          []reload.EnvMark{{Container: "app", Variable: "A", Value: "1"}, {Container: "app", Variable: "B", Value: "2"}},
-		Removed:      []reload.EnvMark{{Container: "app", Variable: "OLD"}},
+	marking := &workload.Marking{
+		Env:          []workload.EnvMark{{Container: "app", Variable: "A", Value: "1"}, {Container: "app", Variable: "B", Value: "2"}},
+		Removed:      []workload.EnvMark{{Container: "app", Variable: "OLD"}},
 		ReloadedFrom: "{}",
 	}
 	o := report()
 	kind := cronJob()
-	w, err := kind.Read(o, reload.DefaultNames())
+	w, err := kind.Read(o, annotations.DefaultNames())
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := func(counter int64) *batchv1.Job {
-		job, err := kind.Adapter.(Runner).Run(o, &w, reload.Ledger{UID: o.UID, Counter: counter}, marking, reload.DefaultNames())
+		job, err := kind.Adapter.(Runner).Run(o, &w, ledger.Ledger{UID: o.UID, Counter: counter}, marking, annotations.DefaultNames())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +63,7 @@ func TestTheJobOfAReload(t *testing.T) {
 
 	job.UID = "u-2"
 	own, ok := ReadRun(job)
-	if !ok || !own.Held || own.Ended || own.Counter != 4 || own.LedgerText != (reload.Ledger{UID: "u-1", Counter: 4}).String() || own.Owner != "u-1" || own.Of != w.Key || !*job.Spec.Suspend {
+	if !ok || !own.Held || own.Ended || own.Counter != 4 || own.LedgerText != (ledger.Ledger{UID: "u-1", Counter: 4}).String() || own.Owner != "u-1" || own.Of != w.Key || !*job.Spec.Suspend {
 		t.Errorf("held as %+v", own)
 	}
 	if patch, err := own.Release(); err != nil || string(patch.Body) != `{"metadata":{"annotations":{"reroll.dev/held":null,"reroll.dev/stays-suspended":null},"uid":"u-2"},"spec":{"suspend":false}}` {
@@ -106,7 +108,7 @@ func TestTheNamesOfJobsLeaveRoomForAnIndex(t *testing.T) {
 		"short enough":                    {long[:40], spec(batchv1.IndexedCompletion, 1000), long[:40]},
 		"where a dot would be at the end": {long[:51] + ".a", &batchv1.JobSpec{}, long[:51]},
 	} {
-		name := madeName(&reload.Workload{Key: reload.WorkloadKey{Name: tc.of}, UID: "u"}, 1, tc.spec)
+		name := madeName(&workload.Workload{Key: workload.Key{Name: tc.of}, UID: "u"}, 1, tc.spec)
 		if stem, _ := strings.CutSuffix(name, "-4f435f2f80"); stem != tc.want {
 			t.Errorf("%s: named %s", about, name)
 		}
@@ -118,8 +120,8 @@ func TestTheRunsOfACronJob(t *testing.T) {
 	o := report()
 	o.CreationTimestamp = metav1.NewTime(at)
 	o.Status.Active = []corev1.ObjectReference{{Name: "report-1"}}
-	read := func() *reload.Runs {
-		w, err := cronJob().Read(o, reload.DefaultNames())
+	read := func() *workload.Runs {
+		w, err := cronJob().Read(o, annotations.DefaultNames())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +163,7 @@ func TestARunBeginsWhenItIsLetGo(t *testing.T) {
 		}, 0, 0},
 	} {
 		o := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
-			Name: "run", ResourceVersion: "40", CreationTimestamp: *minute(0), Labels: map[string]string{reload.RunLabel: "1"},
+			Name: "run", ResourceVersion: "40", CreationTimestamp: *minute(0), Labels: map[string]string{workload.RunLabel: "1"},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "CronJob", Name: "report", UID: "u-1", Controller: &isController}},
 		}}
 		tc.change(o)
@@ -173,7 +175,7 @@ func TestARunBeginsWhenItIsLetGo(t *testing.T) {
 
 func TestTheRunsThatWeHaveMade(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	of := &reload.Runs{Alone: true, Beside: []string{"scheduled", "held"}, Last: at}
+	of := &workload.Runs{Alone: true, Beside: []string{"scheduled", "held"}, Last: at}
 	own := []OwnRun{
 		{Signed: true, Name: "held", Owner: "u-1", UID: "h", Begun: at.Add(3 * time.Hour), Since: 9, Counter: 5, Held: true},
 		{Signed: true, Name: "runs", Owner: "u-1", Begun: at.Add(time.Hour), Counter: 4},

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // custom is the adapter of a kind without a Go type, whose lists nothing merges by name.
@@ -35,7 +36,7 @@ func (c custom) Parts(obj runtime.Object) (Parts, error) {
 }
 
 // Patch writes a ledger and a mark: by a merge as long as there is no list in it.
-func (c custom) Patch(w *reload.Workload, ledger string, m *reload.Marking, names reload.Names) (Patch, error) {
+func (c custom) Patch(w *workload.Workload, ledger string, m *workload.Marking, names annotations.Names) (Patch, error) {
 	body := map[string]any{"metadata": ledgerMeta(w, ledger)}
 	if m != nil {
 		annotations := templateAnnotations(m, names)
@@ -84,14 +85,14 @@ func decode(obj *unstructured.Unstructured, into any, paths ...string) error {
 }
 
 // shapeOf notes what a JSON Patch has to know of an object.
-func shapeOf(obj map[string]any, template ...string) *reload.Shape {
+func shapeOf(obj map[string]any, template ...string) *workload.Shape {
 	at := func(fields ...string) map[string]any {
 		m, _, _ := unstructured.NestedFieldNoCopy(obj, fields...)
 		found, _ := m.(map[string]any)
 		return found
 	}
 	under := func(fields ...string) []string { return slices.Concat(template, fields) }
-	shape := &reload.Shape{
+	shape := &workload.Shape{
 		Template:            template,
 		Annotations:         at("metadata", "annotations") != nil,
 		TemplateMetadata:    at(under("metadata")...) != nil,
@@ -121,7 +122,7 @@ type operation struct {
 
 // listPatch sets variables where a merge would replace whole lists. It changes nothing unless the object is the one, in
 // the version, that the places in the lists were read from.
-func listPatch(w *reload.Workload, ledger string, m *reload.Marking, annotations map[string]string) (Patch, error) {
+func listPatch(w *workload.Workload, ledger string, m *workload.Marking, ann map[string]string) (Patch, error) {
 	if w.Shape == nil {
 		return Patch{}, fmt.Errorf("%s was read without the places of its containers", w.Key)
 	}
@@ -129,13 +130,13 @@ func listPatch(w *reload.Workload, ledger string, m *reload.Marking, annotations
 		{Op: "test", Path: "/metadata/uid", Value: w.UID},
 		{Op: "test", Path: "/metadata/resourceVersion", Value: w.ResourceVersion},
 	}
-	ops = append(ops, setAll("/metadata/annotations", w.Shape.Annotations, map[string]string{reload.LedgerAnnotation: ledger})...)
+	ops = append(ops, setAll("/metadata/annotations", w.Shape.Annotations, map[string]string{annotations.Ledger: ledger})...)
 	template := pointer(w.Shape.Template...)
-	if len(annotations) > 0 {
+	if len(ann) > 0 {
 		if !w.Shape.TemplateMetadata {
 			ops = append(ops, operation{Op: "add", Path: template + "/metadata", Value: map[string]any{}})
 		}
-		ops = append(ops, setAll(template+"/metadata/annotations", w.Shape.TemplateAnnotations, annotations)...)
+		ops = append(ops, setAll(template+"/metadata/annotations", w.Shape.TemplateAnnotations, ann)...)
 	}
 	for i, name := range w.Containers {
 		container := template + "/spec/containers/" + strconv.Itoa(i)
@@ -150,7 +151,7 @@ func listPatch(w *reload.Workload, ledger string, m *reload.Marking, annotations
 }
 
 // listChanges sets and removes variables of one container. There are the names of those that it has, in their order.
-func listChanges(env string, there []string, container string, m *reload.Marking) []operation {
+func listChanges(env string, there []string, container string, m *workload.Marking) []operation {
 	var ops []operation
 	there = slices.Clone(there)
 	for _, mark := range m.Env {

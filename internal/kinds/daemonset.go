@@ -4,19 +4,19 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func daemonSet() Kind {
 	return Kind{
-		WorkloadKind: reload.WorkloadKind{Name: "DaemonSet"},
+		Kind: workload.Kind{Name: "DaemonSet"},
 		Resource:     appsv1.SchemeGroupVersion.WithResource("daemonsets"),
 		NewList:      func() runtime.Object { return &appsv1.DaemonSetList{} },
 		Adapter: builtIn[*appsv1.DaemonSet]{"DaemonSet", func(o *appsv1.DaemonSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
 				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedNumberScheduled == o.Status.CurrentNumberScheduled,
-				Progress: reload.Progress{
+				Progress: workload.Progress{
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   o.Status.DesiredNumberScheduled, Total: o.Status.CurrentNumberScheduled,
 					Updated: o.Status.UpdatedNumberScheduled, Available: o.Status.NumberAvailable,

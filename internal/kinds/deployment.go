@@ -5,19 +5,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func deployment() Kind {
 	return Kind{
-		WorkloadKind: reload.WorkloadKind{Name: "Deployment", Pausable: true},
+		Kind: workload.Kind{Name: "Deployment", Pausable: true},
 		Resource:     appsv1.SchemeGroupVersion.WithResource("deployments"),
 		NewList:      func() runtime.Object { return &appsv1.DeploymentList{} },
 		Adapter: builtIn[*appsv1.Deployment]{"Deployment", func(o *appsv1.Deployment) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
 				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas,
-				Progress: reload.Progress{
+				Progress: workload.Progress{
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Available: o.Status.AvailableReplicas,
 					Deadline: deadline(o.Spec.ProgressDeadlineSeconds), Paused: o.Spec.Paused, Refused: refused(o.Status.Conditions),

@@ -13,13 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Jobs are made, held and let go for other kinds too.
 func Jobs() Kind {
 	return Kind{
-		WorkloadKind: reload.WorkloadKind{Name: "Job"},
+		Kind: workload.Kind{Name: "Job"},
 		Resource:     batchv1.SchemeGroupVersion.WithResource("jobs"),
 		NewList:      func() runtime.Object { return &batchv1.JobList{} },
 	}
@@ -35,7 +37,7 @@ func setAnnotation(meta *metav1.ObjectMeta, key, value string) {
 // OwnRun is a Job that we have made.
 type OwnRun struct {
 	// Of is the workload that it is a run of, and Owner the uid of that.
-	Of    reload.WorkloadKey
+	Of    workload.Key
 	Owner types.UID
 	Name  string
 	UID   types.UID
@@ -69,9 +71,9 @@ func hold(job *batchv1.Job, counter int64, ledger string) {
 	if job.Labels == nil {
 		job.Labels = map[string]string{}
 	}
-	job.Labels[reload.RunLabel] = strconv.FormatInt(counter, 10)
+	job.Labels[workload.RunLabel] = strconv.FormatInt(counter, 10)
 	setAnnotation(&job.ObjectMeta, heldAnnotation, "true")
-	setAnnotation(&job.ObjectMeta, reload.LedgerAnnotation, ledger)
+	setAnnotation(&job.ObjectMeta, annotations.Ledger, ledger)
 	if suspends(job) {
 		setAnnotation(&job.ObjectMeta, suspendedAnnotation, "true")
 	}
@@ -91,7 +93,7 @@ func staysSuspended(job *batchv1.Job) bool {
 	by := job.Spec.ManagedBy
 	return asMade || queued || queuedBefore || by != nil && *by != batchv1.JobControllerName ||
 		slices.ContainsFunc(job.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
-			return f.Manager != reload.FieldManager && ownsSuspend(f.FieldsV1)
+			return f.Manager != workload.FieldManager && ownsSuspend(f.FieldsV1)
 		})
 }
 
@@ -111,15 +113,15 @@ func ownsSuspend(fields *metav1.FieldsV1) bool {
 // ReadRun returns what is kept of a Job that says that we have made it, and false for any other.
 func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	owner := metav1.GetControllerOfNoCopy(job)
-	counter, err := strconv.ParseInt(job.Labels[reload.RunLabel], 10, 64)
-	if owner == nil || err != nil || counter < 1 || counter > reload.MaxCounter {
+	counter, err := strconv.ParseInt(job.Labels[workload.RunLabel], 10, 64)
+	if owner == nil || err != nil || counter < 1 || counter > ledger.MaxCounter {
 		return OwnRun{}, false
 	}
 	_, held := job.Annotations[heldAnnotation]
 	return OwnRun{
-		Of:    reload.WorkloadKey{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
+		Of:    workload.Key{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
 		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: letGoAt(job), Since: unbegunIn(job), Counter: counter,
-		LedgerText: job.Annotations[reload.LedgerAnnotation], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job),
+		LedgerText: job.Annotations[annotations.Ledger], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job),
 		keeps: held && staysSuspended(job), waits: !held && unbegun(job), signature: job.Annotations[signedAnnotation],
 	}, true
 }
@@ -142,7 +144,7 @@ func letGoAt(job *batchv1.Job) time.Time {
 	}
 	for i := range job.ManagedFields {
 		f := &job.ManagedFields[i]
-		if f.Manager == reload.FieldManager && f.Time != nil && f.Time.After(at) {
+		if f.Manager == workload.FieldManager && f.Time != nil && f.Time.After(at) {
 			at = f.Time.Time
 		}
 	}
@@ -159,16 +161,16 @@ func unbegun(job *batchv1.Job) bool { return suspends(job) && job.Status.StartTi
 // is what no release takes away.
 func Lost(sent, kept *batchv1.Job) []string {
 	var lost []string
-	if _, ok := kept.Labels[reload.RunLabel]; !ok {
-		lost = append(lost, "label "+reload.RunLabel)
+	if _, ok := kept.Labels[workload.RunLabel]; !ok {
+		lost = append(lost, "label "+workload.RunLabel)
 	}
 	_, stays := kept.Annotations[suspendedAnnotation]
 	_, stayed := sent.Annotations[suspendedAnnotation]
 	if _, ok := kept.Annotations[heldAnnotation]; !ok && unbegun(kept) && stays == stayed {
 		lost = append(lost, "annotation "+heldAnnotation)
 	}
-	if _, ok := kept.Annotations[reload.LedgerAnnotation]; !ok {
-		lost = append(lost, "annotation "+reload.LedgerAnnotation)
+	if _, ok := kept.Annotations[annotations.Ledger]; !ok {
+		lost = append(lost, "annotation "+annotations.Ledger)
 	}
 	if _, ok := kept.Annotations[signedAnnotation]; !ok {
 		lost = append(lost, "annotation "+signedAnnotation)
@@ -193,7 +195,7 @@ func (r *OwnRun) After(other *OwnRun) bool {
 
 // WithOwn returns the runs of a workload with those that we have made. One that only says so is like any other Job of the
 // workload: it may be running, and nothing follows from what it carries.
-func WithOwn(of *reload.Runs, owner types.UID, own iter.Seq[OwnRun]) *reload.Runs {
+func WithOwn(of *workload.Runs, owner types.UID, own iter.Seq[OwnRun]) *workload.Runs {
 	all := *of
 	all.Beside, all.Own = slices.Clone(of.Beside), nil
 	for r := range own {
@@ -202,7 +204,7 @@ func WithOwn(of *reload.Runs, owner types.UID, own iter.Seq[OwnRun]) *reload.Run
 		}
 		all.Beside = slices.DeleteFunc(all.Beside, func(name string) bool { return name == r.Name })
 		if !r.waits && r.Signed { // it may be one that nothing lets go, for which no ledger is to tell that it was made
-			all.Own = append(all.Own, reload.OwnRun{Name: r.Name, UID: r.UID, Counter: r.Counter, LedgerText: r.LedgerText, Held: r.Held})
+			all.Own = append(all.Own, workload.OwnRun{Name: r.Name, UID: r.UID, Counter: r.Counter, LedgerText: r.LedgerText, Held: r.Held})
 		}
 		if r.Held {
 			continue
@@ -240,7 +242,7 @@ func release(uid types.UID, keeps bool, drops ...string) (Patch, error) {
 }
 
 // markTemplate puts the mark of a reload into a template that is not on the server yet.
-func markTemplate(template *corev1.PodTemplateSpec, m *reload.Marking, names reload.Names) {
+func markTemplate(template *corev1.PodTemplateSpec, m *workload.Marking, names annotations.Names) {
 	for key, value := range templateAnnotations(m, names) {
 		setAnnotation(&template.ObjectMeta, key, value)
 	}

@@ -3,7 +3,8 @@ package kinds
 import (
 	"testing"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func BenchmarkRead(b *testing.B) {
@@ -15,7 +16,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(kind.Name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := kind.Read(objects[kind.Name], reload.DefaultNames()); err != nil {
+				if _, err := kind.Read(objects[kind.Name], annotations.DefaultNames()); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -24,9 +25,9 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkPatch(b *testing.B) {
-	names := reload.DefaultNames()
+	names := annotations.DefaultNames()
 	objects := workloads()
-	marking := &reload.Marking{Env: []reload.EnvMark{{Container: "app", Variable: "STAKATER_WEB_CONFIGMAP", Value: "34daa95e5bb9deb5d8ac5bf8ed5dbb5d5bb0c1a5"}}}
+	marking := &workload.Marking{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_WEB_CONFIGMAP", Value: "34daa95e5bb9deb5d8ac5bf8ed5dbb5d5bb0c1a5"}}}
 	const ledger = `{"v":1,"uid":"u-1","key":"4d7919db","n":1,"t":1795240000,"cm":{"web":"0979016f4f2cf61bc2934fde48d0fc1e"}}`
 	for _, kind := range All() {
 		if kind.Name != "Deployment" {

@@ -7,7 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // job is the kind of Jobs that users have made. What a Job runs cannot be changed: a reload makes it again under its name.
@@ -16,7 +16,7 @@ func job() Kind {
 	k.Adapter = jobAdapter{builtIn[*batchv1.Job]{k.Name, func(o *batchv1.Job) Parts {
 		return Parts{
 			Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template, AtRest: true,
-			Runs:      &reload.Runs{Suspended: suspends(o) && !hasBegun(o), Begun: suspends(o) && hasBegun(o), Once: true, Last: letGoAt(o), Since: unbegunIn(o)},
+			Runs:      &workload.Runs{Suspended: suspends(o) && !hasBegun(o), Begun: suspends(o) && hasBegun(o), Once: true, Last: letGoAt(o), Since: unbegunIn(o)},
 			LeftAlone: leftAlone(o), Ended: Ended(o),
 		}
 	}}}

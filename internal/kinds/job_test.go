@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
 // Kubernetes ends the pods of a suspended Job some time later. If the Job is resumed before, they stay, with what they have read; and
@@ -30,7 +30,7 @@ func TestASuspendedJobThatHasBegun(t *testing.T) {
 	} {
 		o := load()
 		o.Spec.Suspend, o.Status = &tc.suspend, tc.status
-		w, err := job().Read(o, reload.DefaultNames())
+		w, err := job().Read(o, annotations.DefaultNames())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestTheVersionInWhichAJobHadNotBegun(t *testing.T) {
 	} {
 		o := load()
 		o.ResourceVersion, o.Status = "40", tc.status
-		w, err := job().Read(o, reload.DefaultNames())
+		w, err := job().Read(o, annotations.DefaultNames())
 		if err != nil {
 			t.Fatal(err)
 		}

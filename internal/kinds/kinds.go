@@ -12,13 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Kind is one kind of workload. Of a custom one the API server may serve nothing, and it comes as JSON.
 type Kind struct {
 	// Its name is the kind that its objects have, with the group behind it where that alone could be taken for another one.
-	reload.WorkloadKind
+	workload.Kind
 
 	// Resource has no plural where only the API server knows it.
 	Resource schema.GroupVersionResource
@@ -36,7 +39,7 @@ type Kind struct {
 
 // Object is the kind that its objects have.
 func (k Kind) Object() schema.GroupVersionKind {
-	return k.Resource.GroupVersion().WithKind(reload.WorkloadKey{Kind: k.Name}.Object())
+	return k.Resource.GroupVersion().WithKind(workload.Key{Kind: k.Name}.Object())
 }
 
 // Label is the plural of its objects, told from others of that plural; where it is not known, the name.
@@ -56,14 +59,14 @@ type Adapter interface {
 	// Parts returns where things stand in an object.
 	Parts(obj runtime.Object) (Parts, error)
 	// Patch writes a ledger, and whatever a reload writes unless it is nil, in one request.
-	Patch(w *reload.Workload, ledger string, m *reload.Marking, names reload.Names) (Patch, error)
+	Patch(w *workload.Workload, ledger string, m *workload.Marking, names annotations.Names) (Patch, error)
 }
 
 // Runner is what a kind has to answer beyond that if its pods come and go in runs: a reload makes a Job.
 type Runner interface {
 	// Run returns the Job of a reload. It is held until the ledger tells of it: one that ran before could end, and be
 	// cleaned away, and be made again by whoever finds neither.
-	Run(obj runtime.Object, w *reload.Workload, ledger reload.Ledger, m *reload.Marking, names reload.Names) (*batchv1.Job, error)
+	Run(obj runtime.Object, w *workload.Workload, ledger ledger.Ledger, m *workload.Marking, names annotations.Names) (*batchv1.Job, error)
 }
 
 // Parts are the parts of a workload that matter here.
@@ -76,12 +79,12 @@ type Parts struct {
 	// AtRest tells that no rollout is under way, as far as the status tells. Unobserved tells that it names no generation,
 	// so that it may be about the template before.
 	AtRest, Unobserved bool
-	Progress           reload.Progress
+	Progress           workload.Progress
 	// Runs is nil for kinds whose pods are to be there all the time.
-	Runs *reload.Runs
+	Runs *workload.Runs
 	// Borrows names the object of the same namespace whose pod template is used, if that is not the object's own, and
 	// Observed which generation of it.
-	Borrows  *reload.WorkloadKey
+	Borrows  *workload.Key
 	Observed int64
 	// LeftAlone is why nothing may reload it, whatever it asks for. Ended tells that it has run, so that only annotations of
 	// its own make it run again.
@@ -90,7 +93,7 @@ type Parts struct {
 	// RestartAt is what stands in the field that restarts the pods.
 	RestartAt string
 	// Shape is nil for kinds whose lists merge by name.
-	Shape *reload.Shape
+	Shape *workload.Shape
 }
 
 // Set is every kind there is.
@@ -126,12 +129,12 @@ func (s Set) Of(group, kind string) (Kind, bool) {
 }
 
 // Read returns what is kept of an object.
-func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, error) {
+func (k Kind) Read(obj runtime.Object, names annotations.Names) (workload.Workload, error) {
 	parts, err := k.Parts(obj)
 	if err != nil {
-		return reload.Workload{}, err
+		return workload.Workload{}, err
 	}
-	w := reload.NewWorkload(k.WorkloadKind, parts.Meta, parts.Selector, parts.Template, names)
+	w := workload.New(k.Kind, parts.Meta, parts.Selector, parts.Template, names)
 	w.Generation = parts.Meta.Generation
 	if parts.Borrows != nil {
 		w.Borrow(*parts.Borrows, parts.Borrows.Kind == lending, names)
@@ -143,12 +146,12 @@ func (k Kind) Read(obj runtime.Object, names reload.Names) (reload.Workload, err
 	w.Progress, w.Runs = parts.Progress, parts.Runs
 	switch {
 	case parts.LeftAlone != "":
-		w.Policy, w.LeftAlone = reload.NoPolicy(), parts.LeftAlone
+		w.Policy, w.LeftAlone = policy.NoPolicy(), parts.LeftAlone
 	case parts.Ended:
 		w.Policy = w.Policy.ByItself()
 	}
 	if k.Pausable {
-		w.Pause = reload.ReadPause(parts.Meta, parts.Progress.Paused, names)
+		w.Pause = workload.ReadPause(parts.Meta, parts.Progress.Paused, names)
 		w.Progress.Held = w.Pause.Ours()
 	}
 	w.AtRest, w.Unobserved, w.Shape = parts.AtRest, parts.Unobserved, parts.Shape

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func template() corev1.PodTemplateSpec {
@@ -55,11 +56,11 @@ func TestEveryKindIsRead(t *testing.T) {
 	objects := workloads()
 	for _, kind := range All() {
 		t.Run(kind.Name, func(t *testing.T) {
-			w, err := kind.Read(objects[kind.Name], reload.DefaultNames())
+			w, err := kind.Read(objects[kind.Name], annotations.DefaultNames())
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := reload.WorkloadKey{Kind: kind.Name, Namespace: "shop", Name: "web"}
+			want := workload.Key{Kind: kind.Name, Namespace: "shop", Name: "web"}
 			if w.Key != want || w.UID != "u-1" || w.ResourceVersion != "42" {
 				t.Errorf("read as %s, uid %s, version %s", w.Key, w.UID, w.ResourceVersion)
 			}
@@ -73,7 +74,7 @@ func TestEveryKindIsRead(t *testing.T) {
 				if _, plain := obj.(*unstructured.Unstructured); plain && kind.Custom {
 					continue // as what it comes, it is read
 				}
-				if _, err := kind.Read(obj, reload.DefaultNames()); (err == nil) != (other == kind.Name) {
+				if _, err := kind.Read(obj, annotations.DefaultNames()); (err == nil) != (other == kind.Name) {
 					t.Errorf("a %s is read: %v", other, err)
 				}
 			}
@@ -82,7 +83,7 @@ func TestEveryKindIsRead(t *testing.T) {
 	if len(All()) != len(objects) {
 		t.Errorf("%d kinds, and %d are tried", len(All()), len(objects))
 	}
-	_, err := All()[0].Read(&corev1.Pod{}, reload.DefaultNames())
+	_, err := All()[0].Read(&corev1.Pod{}, annotations.DefaultNames())
 	if err == nil || err.Error() != "a *v1.Pod came where a "+All()[0].Name+" was asked for" {
 		t.Errorf("a Pod: %v", err)
 	}
@@ -95,45 +96,45 @@ func builtInKinds() []Kind {
 // What a patch does not name it cannot touch, so these are compared to the byte.
 func TestPatches(t *testing.T) {
 	const head = `{"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{"reroll.dev/ledger":"{\"v\":1}"}}`
-	mark := func(container, variable, value string) reload.EnvMark {
-		return reload.EnvMark{Container: container, Variable: variable, Value: value}
+	mark := func(container, variable, value string) workload.EnvMark {
+		return workload.EnvMark{Container: container, Variable: variable, Value: value}
 	}
 	for about, tc := range map[string]struct {
-		marking *reload.Marking // nil: the ledger alone
+		marking *workload.Marking // nil: the ledger alone
 		want    string
 	}{
 		"the ledger alone": {nil, head + `}`},
 		"one variable": {
-			&reload.Marking{Env: []reload.EnvMark{mark("app", "STAKATER_A_CONFIGMAP", "0a")}},
+			&workload.Marking{Env: []workload.EnvMark{mark("app", "STAKATER_A_CONFIGMAP", "0a")}},
 			head + `,"spec":{"template":{"spec":{"containers":[{"name":"app","env":[{"name":"STAKATER_A_CONFIGMAP","value":"0a"}]}]}}}}`,
 		},
 		"two containers, in the order of the template": {
-			&reload.Marking{Env: []reload.EnvMark{mark("sidecar", "B", "2"), mark("app", "A", "1"), mark("sidecar", "C", "3")}},
+			&workload.Marking{Env: []workload.EnvMark{mark("sidecar", "B", "2"), mark("app", "A", "1"), mark("sidecar", "C", "3")}},
 			head + `,"spec":{"template":{"spec":{"containers":[{"name":"app","env":[{"name":"A","value":"1"}]},{"name":"sidecar","env":[{"name":"B","value":"2"},{"name":"C","value":"3"}]}]}}}}`,
 		},
 		"a variable and what makes it a change": {
-			&reload.Marking{Env: []reload.EnvMark{mark("app", "A", "1")}, Rolled: "7"},
+			&workload.Marking{Env: []workload.EnvMark{mark("app", "A", "1")}, Rolled: "7"},
 			head + `,"spec":{"template":{"metadata":{"annotations":{"reroll.dev/rolled":"7"}},"spec":{"containers":[{"name":"app","env":[{"name":"A","value":"1"}]}]}}}}`,
 		},
 		"one variable goes and one comes": {
-			&reload.Marking{Env: []reload.EnvMark{mark("app", "A", "1")}, Removed: []reload.EnvMark{mark("app", "B", ""), mark("sidecar", "B", "")}},
+			&workload.Marking{Env: []workload.EnvMark{mark("app", "A", "1")}, Removed: []workload.EnvMark{mark("app", "B", ""), mark("sidecar", "B", "")}},
 			head + `,"spec":{"template":{"spec":{"containers":[{"name":"app","env":[{"name":"A","value":"1"},{"name":"B","$patch":"delete"}]},{"name":"sidecar","env":[{"name":"B","$patch":"delete"}]}]}}}}`,
 		},
 		"no variable": {
-			&reload.Marking{Rolled: "7"},
+			&workload.Marking{Rolled: "7"},
 			head + `,"spec":{"template":{"metadata":{"annotations":{"reroll.dev/rolled":"7"}}}}}`,
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
 			for _, kind := range builtInKinds() {
-				w, err := kind.Read(workloads()[kind.Name], reload.DefaultNames())
+				w, err := kind.Read(workloads()[kind.Name], annotations.DefaultNames())
 				if err != nil {
 					t.Fatal(err)
 				}
 				if w.Runs != nil && tc.marking != nil {
 					continue // its template stays as it is
 				}
-				patch, err := kind.Patch(&w, `{"v":1}`, tc.marking, reload.DefaultNames())
+				patch, err := kind.Patch(&w, `{"v":1}`, tc.marking, annotations.DefaultNames())
 				if err != nil || patch.Type != types.StrategicMergePatchType || string(patch.Body) != tc.want {
 					t.Errorf("%s: %s, %v\n got %s\nwant %s", kind.Name, patch.Type, err, patch.Body, tc.want)
 				}
@@ -143,21 +144,21 @@ func TestPatches(t *testing.T) {
 }
 
 func TestPatchesOfAPause(t *testing.T) {
-	w, err := deployment().Read(workloads()["Deployment"], reload.DefaultNames())
+	w, err := deployment().Read(workloads()["Deployment"], annotations.DefaultNames())
 	if err != nil {
 		t.Fatal(err)
 	}
-	patch, err := deployment().Patch(&w, "{}", &reload.Marking{Rolled: "7", PausedAt: "2026-03-01T12:00:00Z"}, reload.DefaultNames())
+	patch, err := deployment().Patch(&w, "{}", &workload.Marking{Rolled: "7", PausedAt: "2026-03-01T12:00:00Z"}, annotations.DefaultNames())
 	const begun = `{"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{"deployment.reloader.stakater.com/paused-at":"2026-03-01T12:00:00Z","reroll.dev/ledger":"{}"}},"spec":{"template":{"metadata":{"annotations":{"reroll.dev/rolled":"7"}}},"paused":true}}`
 	if err != nil || string(patch.Body) != begun {
 		t.Errorf("its begin: %s, %v", patch.Body, err)
 	}
-	for pause, want := range map[reload.Pause]string{
+	for pause, want := range map[workload.Pause]string{
 		{Paused: true, Noted: true}: `{"metadata":{"annotations":{"deployment.reloader.stakater.com/paused-at":null},"resourceVersion":"42","uid":"u-1"},"spec":{"paused":false}}`,
 		{Noted: true}:               `{"metadata":{"annotations":{"deployment.reloader.stakater.com/paused-at":null},"resourceVersion":"42","uid":"u-1"}}`,
 	} {
 		w.Pause = pause
-		patch, err := Resume(&w, reload.DefaultNames())
+		patch, err := Resume(&w, annotations.DefaultNames())
 		if err != nil || patch.Type != types.MergePatchType || string(patch.Body) != want {
 			t.Errorf("its end: %s %s, %v", patch.Type, patch.Body, err)
 		}
@@ -169,7 +170,7 @@ func TestHowFarABuiltInKindHasCome(t *testing.T) {
 	for about, tc := range map[string]struct {
 		kind Kind
 		obj  runtime.Object
-		want reload.Progress
+		want workload.Progress
 	}{
 		"a Deployment": {deployment(), &appsv1.Deployment{
 			ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: new(int32(3)), Paused: true, ProgressDeadlineSeconds: new(int32(60))},
@@ -180,28 +181,28 @@ func TestHowFarABuiltInKindHasCome(t *testing.T) {
 					{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota"},
 				},
 			},
-		}, reload.Progress{Observed: true, Wanted: 3, Total: 4, Updated: 1, Available: 3, Deadline: time.Minute, Paused: true, Refused: "exceeded quota"}},
+		}, workload.Progress{Observed: true, Wanted: 3, Total: 4, Updated: 1, Available: 3, Deadline: time.Minute, Paused: true, Refused: "exceeded quota"}},
 		"a Deployment whose pods are not refused any more": {deployment(), &appsv1.Deployment{
 			ObjectMeta: meta, Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionFalse, Message: "x"}}},
-		}, reload.Progress{Wanted: 1}},
+		}, workload.Progress{Wanted: 1}},
 		"a StatefulSet": {statefulSet(), &appsv1.StatefulSet{
 			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3)), UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
 				Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(2))},
 			}},
 			Status: appsv1.StatefulSetStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 1, AvailableReplicas: 2, UpdateRevision: "web-7"},
-		}, reload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2, Partition: 2, Ordered: true, Revision: "web-7"}},
+		}, workload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2, Partition: 2, Ordered: true, Revision: "web-7"}},
 		"a StatefulSet that waits for deletions": {statefulSet(), &appsv1.StatefulSet{
 			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{
 				PodManagementPolicy: appsv1.ParallelPodManagement, UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 			},
-		}, reload.Progress{Wanted: 1, OnDelete: true}},
+		}, workload.Progress{Wanted: 1, OnDelete: true}},
 		"a DaemonSet": {daemonSet(), &appsv1.DaemonSet{
 			ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}},
 			Status: appsv1.DaemonSetStatus{ObservedGeneration: 2, DesiredNumberScheduled: 5, CurrentNumberScheduled: 4, UpdatedNumberScheduled: 3, NumberAvailable: 2},
-		}, reload.Progress{Observed: true, Wanted: 5, Total: 4, Updated: 3, Available: 2, OnDelete: true}},
+		}, workload.Progress{Observed: true, Wanted: 5, Total: 4, Updated: 3, Available: 2, OnDelete: true}},
 	} {
 		t.Run(about, func(t *testing.T) {
-			w, err := tc.kind.Read(tc.obj, reload.DefaultNames())
+			w, err := tc.kind.Read(tc.obj, annotations.DefaultNames())
 			if err != nil || w.Progress != tc.want {
 				t.Errorf("got %+v, %v", w.Progress, err)
 			}

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // between are kinds of the same group that stand between a workload and its children. Whatever they make has the name of the
@@ -19,7 +19,7 @@ type between struct {
 // parentOf returns the workload that an object was made by, nil if it was made by nothing of these kinds. Those of Kubernetes
 // make no other workload from their template, but Jobs, which are left alone with whoever owns them. An object that is owned by
 // a Deployment was made by a program that runs as one, and nothing else rolls it.
-func (s Set) parentOf(meta *metav1.ObjectMeta) *reload.Parent {
+func (s Set) parentOf(meta *metav1.ObjectMeta) *workload.Parent {
 	owner := metav1.GetControllerOfNoCopy(meta)
 	if owner == nil {
 		return nil
@@ -33,7 +33,7 @@ func (s Set) parentOf(meta *metav1.ObjectMeta) *reload.Parent {
 		if !k.Custom || k.Resource.Group != version.Group {
 			continue
 		}
-		parent := reload.Parent{Key: reload.WorkloadKey{Kind: k.Name, Namespace: meta.Namespace, Name: owner.Name}, UID: owner.UID}
+		parent := workload.Parent{Key: workload.Key{Kind: k.Name, Namespace: meta.Namespace, Name: owner.Name}, UID: owner.UID}
 		if k.Object().Kind == owner.Kind {
 			return &parent
 		}

@@ -6,7 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Patch is one request that changes a workload.
@@ -54,17 +55,17 @@ type patchEnv struct {
 	Delete string `json:"$patch,omitempty"`
 }
 
-func ledgerMeta(w *reload.Workload, ledger string) patchMeta {
+func ledgerMeta(w *workload.Workload, ledger string) patchMeta {
 	return patchMeta{
 		UID:             w.UID,
 		ResourceVersion: w.ResourceVersion,
-		Annotations:     map[string]string{reload.LedgerAnnotation: ledger},
+		Annotations:     map[string]string{annotations.Ledger: ledger},
 	}
 }
 
 // Resume ends a pause of ours and removes what was noted about it. Of a workload that we do not hold the note is all that
 // goes.
-func Resume(w *reload.Workload, names reload.Names) (Patch, error) {
+func Resume(w *workload.Workload, names annotations.Names) (Patch, error) {
 	body := map[string]any{"metadata": map[string]any{
 		"uid": w.UID, "resourceVersion": w.ResourceVersion, "annotations": map[string]any{names.PausedAt: nil},
 	}}
@@ -75,15 +76,15 @@ func Resume(w *reload.Workload, names reload.Names) (Patch, error) {
 }
 
 // templateAnnotations are those that a reload sets on the pod template.
-func templateAnnotations(m *reload.Marking, names reload.Names) map[string]string {
-	annotations := map[string]string{}
+func templateAnnotations(m *workload.Marking, names annotations.Names) map[string]string {
+	ann := map[string]string{}
 	if m.ReloadedFrom != "" {
-		annotations[names.LastReloadedFrom] = m.ReloadedFrom
+		ann[names.LastReloadedFrom] = m.ReloadedFrom
 	}
 	if m.Rolled != "" {
-		annotations[reload.RolledAnnotation] = m.Rolled
+		ann[annotations.Rolled] = m.Rolled
 	}
-	return annotations
+	return ann
 }
 
 func encode(as types.PatchType, body any) (Patch, error) {

@@ -14,12 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func rollout() Kind {
 	return Kind{
-		WorkloadKind: reload.WorkloadKind{Name: "Rollout", Custom: true, Restartable: true},
+		Kind: workload.Kind{Name: "Rollout", Custom: true, Restartable: true},
 		Title:        "Argo Rollouts",
 		Resource:     schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
 		NewList:      func() runtime.Object { return &unstructured.UnstructuredList{} },
@@ -57,9 +58,9 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 		"status.observedGeneration", "status.workloadObservedGeneration", "status.replicas", "status.updatedReplicas", "status.restartedAt"); err != nil {
 		return Parts{}, err
 	}
-	var borrows *reload.WorkloadKey
+	var borrows *workload.Key
 	if ref := o.Spec.WorkloadRef; ref.Name != "" {
-		borrows = &reload.WorkloadKey{Kind: lenderKind(ref.APIVersion, ref.Kind), Namespace: o.Metadata.Namespace, Name: ref.Name}
+		borrows = &workload.Key{Kind: lenderKind(ref.APIVersion, ref.Kind), Namespace: o.Metadata.Namespace, Name: ref.Name}
 	}
 	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // nothing yet is 0
 	seen := o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10)
@@ -85,7 +86,7 @@ const lending = "Deployment"
 
 // rolloutProgress is how far it has come. What cannot be read is not told, and harms nothing else. No number in the status
 // tells of pods that wait for a restart.
-func rolloutProgress(obj map[string]any, observed bool) reload.Progress {
+func rolloutProgress(obj map[string]any, observed bool) workload.Progress {
 	number := func(unset int32, fields ...string) int32 {
 		n, found, err := unstructured.NestedInt64(obj, fields...)
 		if err != nil || !found {
@@ -102,7 +103,7 @@ func rolloutProgress(obj map[string]any, observed bool) reload.Progress {
 		items, _ := found.([]any)
 		return items
 	}
-	p := reload.Progress{
+	p := workload.Progress{
 		Observed: observed, Wanted: number(1, "spec", "replicas"),
 		Total: number(0, "status", "replicas"), Updated: number(0, "status", "updatedReplicas"), Available: number(0, "status", "availableReplicas"),
 		Deadline: time.Duration(number(0, "spec", "progressDeadlineSeconds")) * time.Second,
@@ -130,7 +131,7 @@ func sameTime(asked, done string) bool {
 type rolloutAdapter struct{ custom }
 
 // Patch writes a ledger and a mark, or the time of a restart.
-func (a rolloutAdapter) Patch(w *reload.Workload, ledger string, m *reload.Marking, names reload.Names) (Patch, error) {
+func (a rolloutAdapter) Patch(w *workload.Workload, ledger string, m *workload.Marking, names annotations.Names) (Patch, error) {
 	if m == nil || m.RestartAt == "" {
 		return a.custom.Patch(w, ledger, m, names)
 	}

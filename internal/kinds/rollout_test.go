@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 const rolloutText = `{
@@ -44,9 +45,9 @@ func set(value any, fields ...string) func(map[string]any) {
 	}
 }
 
-func readRollout(t *testing.T, changes ...func(map[string]any)) reload.Workload {
+func readRollout(t *testing.T, changes ...func(map[string]any)) workload.Workload {
 	t.Helper()
-	w, err := rollout().Read(unstructuredRollout(changes...), reload.DefaultNames())
+	w, err := rollout().Read(unstructuredRollout(changes...), annotations.DefaultNames())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestWhatIsNotLookedForCannotMakeARolloutUnreadable(t *testing.T) {
 	if strings.Join(w.Containers, " ") != "app sidecar" {
 		t.Errorf("containers %v", w.Containers)
 	}
-	_, err := rollout().Read(unstructuredRollout(set("no list", "spec", "template", "spec", "containers")), reload.DefaultNames())
+	_, err := rollout().Read(unstructuredRollout(set("no list", "spec", "template", "spec", "containers")), annotations.DefaultNames())
 	if err == nil || !strings.HasPrefix(err.Error(), "read Rollout shop/web: ") {
 		t.Errorf("a template that cannot be read: %v", err)
 	}
@@ -135,7 +136,7 @@ func TestOnlyADeploymentOfAppsLends(t *testing.T) {
 			w, err := kind.Read(unstructuredRollout(
 				set(map[string]any{"reloader.stakater.com/auto": "true"}, "metadata", "annotations"),
 				set(map[string]any{"apiVersion": version, "kind": name, "name": "web"}, "spec", "workloadRef"),
-			), reload.DefaultNames())
+			), annotations.DefaultNames())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +152,7 @@ func TestOnlyADeploymentOfAppsLends(t *testing.T) {
 	}
 }
 
-func problemsOf(w *reload.Workload) string {
+func problemsOf(w *workload.Workload) string {
 	var all []string
 	for _, p := range w.Problems {
 		all = append(all, p.String())
@@ -162,19 +163,19 @@ func problemsOf(w *reload.Workload) string {
 func TestPatchesOfARollout(t *testing.T) {
 	const head = `{"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{"reroll.dev/ledger":"{\"v\":1}"}}`
 	for about, tc := range map[string]struct {
-		marking *reload.Marking // nil: the ledger alone
+		marking *workload.Marking // nil: the ledger alone
 		want    string
 	}{
 		"the ledger alone": {nil, head + `}`},
 		"the annotation": {
-			&reload.Marking{ReloadedFrom: "{}", Rolled: "7"},
+			&workload.Marking{ReloadedFrom: "{}", Rolled: "7"},
 			head + `,"spec":{"template":{"metadata":{"annotations":{"reloader.stakater.com/last-reloaded-from":"{}","reroll.dev/rolled":"7"}}}}}`,
 		},
-		"a restart": {&reload.Marking{RestartAt: "2026-03-01T12:00:00Z"}, head + `,"spec":{"restartAt":"2026-03-01T12:00:00Z"}}`},
+		"a restart": {&workload.Marking{RestartAt: "2026-03-01T12:00:00Z"}, head + `,"spec":{"restartAt":"2026-03-01T12:00:00Z"}}`},
 	} {
 		t.Run(about, func(t *testing.T) {
 			w := readRollout(t)
-			patch, err := rollout().Patch(&w, `{"v":1}`, tc.marking, reload.DefaultNames())
+			patch, err := rollout().Patch(&w, `{"v":1}`, tc.marking, annotations.DefaultNames())
 			if err != nil || patch.Type != types.MergePatchType || string(patch.Body) != tc.want {
 				t.Errorf("%s, %v\n got %s\nwant %s", patch.Type, err, patch.Body, tc.want)
 			}
@@ -184,8 +185,8 @@ func TestPatchesOfARollout(t *testing.T) {
 
 // A merge would replace the list of containers, and with it all that the patch does not name.
 func TestVariablesOfARolloutAreSetEntryByEntry(t *testing.T) {
-	env := []reload.EnvMark{{Container: "sidecar", Variable: "B", Value: "2"}, {Container: "app", Variable: "A", Value: "1"}, {Container: "sidecar", Variable: "C", Value: "3"}}
-	removed := []reload.EnvMark{{Container: "sidecar", Variable: "GONE"}, {Container: "app", Variable: "NEVER"}}
+	env := []workload.EnvMark{{Container: "sidecar", Variable: "B", Value: "2"}, {Container: "app", Variable: "A", Value: "1"}, {Container: "sidecar", Variable: "C", Value: "3"}}
+	removed := []workload.EnvMark{{Container: "sidecar", Variable: "GONE"}, {Container: "app", Variable: "NEVER"}}
 	fence := []string{
 		`{"op":"test","path":"/metadata/uid","value":"u-1"}`,
 		`{"op":"test","path":"/metadata/resourceVersion","value":"42"}`,
@@ -225,7 +226,7 @@ func TestVariablesOfARolloutAreSetEntryByEntry(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			w := readRollout(t, tc.changes...)
-			patch, err := rollout().Patch(&w, `{}`, &reload.Marking{Env: env, Removed: removed, Rolled: tc.rolled}, reload.DefaultNames())
+			patch, err := rollout().Patch(&w, `{}`, &workload.Marking{Env: env, Removed: removed, Rolled: tc.rolled}, annotations.DefaultNames())
 			if err != nil || patch.Type != types.JSONPatchType {
 				t.Fatalf("%s, %v", patch.Type, err)
 			}
@@ -245,14 +246,14 @@ func TestHowFarARolloutHasCome(t *testing.T) {
 		"pauseConditions": []any{map[string]any{"reason": "CanaryPauseStep"}},
 		"conditions":      []any{"odd", map[string]any{"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}},
 	}, "status"), set(int64(3), "spec", "replicas"), set(int64(60), "spec", "progressDeadlineSeconds"), set(true, "spec", "paused"))
-	want := reload.Progress{
+	want := workload.Progress{
 		Observed: true, Wanted: 3, Total: 4, Updated: 1, Available: 3, Deadline: time.Minute,
 		Paused: true, Pausing: true, Aborted: true, Refused: "exceeded quota",
 	}
 	if w.Progress != want {
 		t.Errorf("got %+v", w.Progress)
 	}
-	if got := readRollout(t).Progress; got != (reload.Progress{Wanted: 1}) {
+	if got := readRollout(t).Progress; got != (workload.Progress{Wanted: 1}) {
 		t.Errorf("of a new one %+v", got)
 	}
 }

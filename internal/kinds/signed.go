@@ -10,7 +10,9 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // signedAnnotation is on every Job that Reroll creates. Whoever can create Jobs can write the other
@@ -28,7 +30,7 @@ type Claim string
 const (
 	ClaimsCopy Claim = copyAnnotation
 	ClaimsHeld Claim = heldAnnotation
-	ClaimsRun  Claim = reload.RunLabel
+	ClaimsRun  Claim = workload.RunLabel
 )
 
 // signed are the texts that the signature of a copy is about: all that is deleted and created
@@ -47,17 +49,17 @@ func (c *Copy) signed(deletes string) ([]string, error) {
 }
 
 // SignedBy reports whether the key has signed the copy with the content that it has now.
-func (c *Copy) SignedBy(key reload.DigestKey) bool {
+func (c *Copy) SignedBy(key digest.Key) bool {
 	texts, err := c.signed(c.job.Annotations[deletesAnnotation])
 	return err == nil && key.HasSigned(c.job.Annotations[signedAnnotation], "copy", texts...)
 }
 
 // Sign returns the patch that signs a copy as the API server keeps it. Mutating admission webhooks
 // may have changed it, so that the signature it was sent with does not fit.
-func (c *Copy) Sign(key reload.DigestKey) (Patch, error) { return c.patch(key, nil) }
+func (c *Copy) Sign(key digest.Key) (Patch, error) { return c.patch(key, nil) }
 
 // patch writes annotations on a copy, and the signature that is right with them.
-func (c *Copy) patch(key reload.DigestKey, annotations map[string]string) (Patch, error) {
+func (c *Copy) patch(key digest.Key, annotations map[string]string) (Patch, error) {
 	texts, err := c.signed(annotations[deletesAnnotation])
 	if err != nil {
 		return Patch{}, err
@@ -69,22 +71,22 @@ func (c *Copy) patch(key reload.DigestKey, annotations map[string]string) (Patch
 
 // signHeld is the signature of a Job that takes the place of another one. It has no uid before its
 // ledger is its own.
-func signHeld(key reload.DigestKey, job *batchv1.Job, uid types.UID, ledger string) string {
+func signHeld(key digest.Key, job *batchv1.Job, uid types.UID, ledger string) string {
 	return key.Sign("held", job.Namespace, job.Name, string(uid), ledger)
 }
 
 // heldBy reports whether the key has signed a held Job, with its uid or before it had one.
-func heldBy(key reload.DigestKey, job *batchv1.Job, uid types.UID) bool {
-	return key.HasSigned(job.Annotations[signedAnnotation], "held", job.Namespace, job.Name, string(uid), job.Annotations[reload.LedgerAnnotation])
+func heldBy(key digest.Key, job *batchv1.Job, uid types.UID) bool {
+	return key.HasSigned(job.Annotations[signedAnnotation], "held", job.Namespace, job.Name, string(uid), job.Annotations[annotations.Ledger])
 }
 
 // HeldSigned reports whether the key has signed a held Job.
-func HeldSigned(job *batchv1.Job, key reload.DigestKey) bool {
+func HeldSigned(job *batchv1.Job, key digest.Key) bool {
 	return heldBy(key, job, job.UID) || heldBy(key, job, "")
 }
 
 // SignRun signs a run before it is created.
-func SignRun(job *batchv1.Job, key reload.DigestKey) {
+func SignRun(job *batchv1.Job, key digest.Key) {
 	run, _ := ReadRun(job)
 	setAnnotation(&job.ObjectMeta, signedAnnotation, key.Sign("run", run.signed()...))
 }
@@ -96,7 +98,7 @@ func (r *OwnRun) signed() []string {
 }
 
 // SignedBy returns the run with whether the key has signed it.
-func (r OwnRun) SignedBy(key reload.DigestKey) OwnRun {
+func (r OwnRun) SignedBy(key digest.Key) OwnRun {
 	r.Signed = key.HasSigned(r.signature, "run", r.signed()...)
 	return r
 }

@@ -7,12 +7,15 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // testKey is that of an installation.
-func testKey() reload.DigestKey {
-	key, _ := reload.NewDigestKey([]byte(strings.Repeat("k", 32))) // it is long enough
+func testKey() digest.Key {
+	key, _ := digest.NewKey([]byte(strings.Repeat("k", 32))) // it is long enough
 	return key
 }
 
@@ -52,7 +55,7 @@ func TestTheSignatureOfACopyIsAboutAllThatIsDeletedAndCreated(t *testing.T) {
 			if err != nil || read.SignedBy(testKey()) != tc.signed {
 				t.Errorf("%s: signed %v, %v; want %v", about, err == nil && read.SignedBy(testKey()), err, tc.signed)
 			}
-			if read.SignedBy(reload.DigestKey{}) {
+			if read.SignedBy(digest.Key{}) {
 				t.Errorf("%s: signed by no key", about)
 			}
 		}
@@ -78,7 +81,7 @@ func TestTheSignatureOfACopyIsAboutAllThatIsDeletedAndCreated(t *testing.T) {
 func TestTheSignatureOfARunIsAboutItsWorkloadAndItsLedger(t *testing.T) {
 	yes := true
 	job := runOf(load())
-	job.OwnerReferences[0].Controller, job.Annotations[reload.LedgerAnnotation] = &yes, reload.Ledger{UID: "u-9", Counter: 4}.String()
+	job.OwnerReferences[0].Controller, job.Annotations[annotations.Ledger] = &yes, ledger.Ledger{UID: "u-9", Counter: 4}.String()
 	SignRun(job, testKey())
 	for about, tc := range map[string]struct {
 		change func(*batchv1.Job)
@@ -86,16 +89,16 @@ func TestTheSignatureOfARunIsAboutItsWorkloadAndItsLedger(t *testing.T) {
 	}{
 		"as it was":            {func(*batchv1.Job) {}, true},
 		"let go":               {func(o *batchv1.Job) { delete(o.Annotations, heldAnnotation) }, true},
-		"of another number":    {func(o *batchv1.Job) { o.Labels[reload.RunLabel] = "5" }, false},
+		"of another number":    {func(o *batchv1.Job) { o.Labels[workload.RunLabel] = "5" }, false},
 		"of another owner":     {func(o *batchv1.Job) { o.OwnerReferences[0].UID = "u-8" }, false},
-		"of another ledger":    {func(o *batchv1.Job) { o.Annotations[reload.LedgerAnnotation] = "{}" }, false},
+		"of another ledger":    {func(o *batchv1.Job) { o.Annotations[annotations.Ledger] = "{}" }, false},
 		"of another name":      {func(o *batchv1.Job) { o.Name = "other" }, false},
 		"in another namespace": {func(o *batchv1.Job) { o.Namespace = "bank" }, false},
 		"without a signature":  {func(o *batchv1.Job) { delete(o.Annotations, signedAnnotation) }, false},
 	} {
 		o := job.DeepCopy()
 		tc.change(o)
-		if run, ok := ReadRun(o); !ok || run.SignedBy(testKey()).Signed != tc.signed || run.SignedBy(reload.DigestKey{}).Signed {
+		if run, ok := ReadRun(o); !ok || run.SignedBy(testKey()).Signed != tc.signed || run.SignedBy(digest.Key{}).Signed {
 			t.Errorf("%s: signed %v, want %v", about, run.SignedBy(testKey()).Signed, tc.signed)
 		}
 	}

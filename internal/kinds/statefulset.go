@@ -4,19 +4,19 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func statefulSet() Kind {
 	return Kind{
-		WorkloadKind: reload.WorkloadKind{Name: "StatefulSet"},
+		Kind: workload.Kind{Name: "StatefulSet"},
 		Resource:     appsv1.SchemeGroupVersion.WithResource("statefulsets"),
 		NewList:      func() runtime.Object { return &appsv1.StatefulSetList{} },
 		Adapter: builtIn[*appsv1.StatefulSet]{"StatefulSet", func(o *appsv1.StatefulSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
 				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas,
-				Progress: reload.Progress{
+				Progress: workload.Progress{
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Available: o.Status.AvailableReplicas,
 					OnDelete: o.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType, Partition: partition(&o.Spec.UpdateStrategy),

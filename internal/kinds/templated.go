@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // specTemplate is where nearly every kind has its pod template.
@@ -21,7 +21,7 @@ func specTemplate() []string { return []string{"spec", "template"} }
 func templated(name, title string, resource schema.GroupVersionResource, template []string) Kind {
 	parts := func(obj *unstructured.Unstructured) (Parts, error) { return templatedParts(obj, template) }
 	return Kind{
-		WorkloadKind: reload.WorkloadKind{Name: name, Custom: true},
+		Kind: workload.Kind{Name: name, Custom: true},
 		Title:        title, Resource: resource,
 		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
 		Adapter: custom{name, template, parts},
@@ -93,7 +93,7 @@ const unknown = -1
 
 // statusProgress is how far it has come, as far as its status has the fields that those of Kubernetes have. A status without
 // them tells nothing, and then the pods alone do. Told is whether it names the generation that it is about.
-func statusProgress(obj map[string]any, generation int64) (p reload.Progress, told bool) {
+func statusProgress(obj map[string]any, generation int64) (p workload.Progress, told bool) {
 	number := func(unset int32, parent string, fields ...string) int32 {
 		for _, field := range fields {
 			if n, found, err := unstructured.NestedInt64(obj, parent, field); err == nil && found {
@@ -105,7 +105,7 @@ func statusProgress(obj map[string]any, generation int64) (p reload.Progress, to
 	observed, named, err := unstructured.NestedInt64(obj, "status", "observedGeneration")
 	told = named && err == nil
 	total := number(unknown, "status", "replicas", "currentNumberScheduled")
-	p = reload.Progress{
+	p = workload.Progress{
 		Observed: !told || observed >= generation, Untold: total == unknown,
 		Wanted: number(number(max(total, 0), "status", "desiredNumberScheduled"), "spec", "replicas"),
 		Total:  max(total, 0), Updated: number(max(total, 0), "status", "updatedReplicas", "updatedNumberScheduled"),

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func objectOf(t *testing.T, text string) *unstructured.Unstructured {
@@ -50,20 +51,20 @@ spec:
 
 func TestWhereThePodTemplateOfAnAddedKindIs(t *testing.T) {
 	k := kindOf(t, "example.org/v1/Pool:spec.pods.template")
-	w, err := k.Read(objectOf(t, pool), reload.DefaultNames())
+	w, err := k.Read(objectOf(t, pool), annotations.DefaultNames())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if w.Key.String() != "Pool.example.org shop/web" || w.Key.Object() != "Pool" || w.APIVersion != "example.org/v1" || w.Selector.MatchLabels["app"] != "web" {
 		t.Errorf("%s, %s, %v", w.Key, w.APIVersion, w.Selector)
 	}
-	patch, err := k.Patch(&w, "{}", &reload.Marking{Rolled: "7"}, reload.DefaultNames())
+	patch, err := k.Patch(&w, "{}", &workload.Marking{Rolled: "7"}, annotations.DefaultNames())
 	const want = `{"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{"reroll.dev/ledger":"{}"}},"spec":{"pods":{"template":{"metadata":{"annotations":{"reroll.dev/rolled":"7"}}}}}}`
 	if err != nil || patch.Type != types.MergePatchType || string(patch.Body) != want {
 		t.Errorf("%s %s, %v", patch.Type, patch.Body, err)
 	}
 	// Lists are edited where they stand. The container has no name, so that none can be compared.
-	patch, err = k.Patch(&w, "{}", &reload.Marking{Env: []reload.EnvMark{{Variable: "B", Value: "2"}}}, reload.DefaultNames())
+	patch, err = k.Patch(&w, "{}", &workload.Marking{Env: []workload.EnvMark{{Variable: "B", Value: "2"}}}, annotations.DefaultNames())
 	if err != nil || patch.Type != types.JSONPatchType || !strings.Contains(string(patch.Body), `"path":"/spec/pods/template/spec/containers/0/env/-"`) || strings.Contains(string(patch.Body), "/name") {
 		t.Errorf("%s %s, %v", patch.Type, patch.Body, err)
 	}
@@ -91,13 +92,13 @@ func TestAnObjectWithoutAPodTemplate(t *testing.T) {
 		"containers: text": "{apiVersion: example.org/v1, kind: Pool, metadata: {name: web}, spec: {template: {spec: {containers: many}}}}",
 		"a spec of text":   "{apiVersion: example.org/v1, kind: Pool, metadata: {name: web}, spec: none}",
 	} {
-		_, err := kindOf(t, "example.org/v1/Pool").Read(objectOf(t, text), reload.DefaultNames())
+		_, err := kindOf(t, "example.org/v1/Pool").Read(objectOf(t, text), annotations.DefaultNames())
 		if missing, ok := errors.AsType[NoTemplateError](err); !ok || missing.Path != "spec.template" {
 			t.Errorf("%s: %v", about, err)
 		}
 	}
 	const odd = "{apiVersion: example.org/v1, kind: Pool, metadata: {name: web}, spec: {template: {spec: {containers: [{name: 7}]}}}}"
-	_, err := kindOf(t, "example.org/v1/Pool").Read(objectOf(t, odd), reload.DefaultNames())
+	_, err := kindOf(t, "example.org/v1/Pool").Read(objectOf(t, odd), annotations.DefaultNames())
 	if _, ok := errors.AsType[NoTemplateError](err); err == nil || ok {
 		t.Errorf("a template that cannot be read: %v", err)
 	}
@@ -134,21 +135,21 @@ func TestHowThePodsOfACustomKindAreFound(t *testing.T) {
 func TestHowFarACustomKindHasCome(t *testing.T) {
 	const head, tail = "{apiVersion: x/v1, kind: X, metadata: {name: web, generation: 2}, spec: {template: {spec: {containers: [{name: app}]}}", "}"
 	for status, want := range map[string]struct {
-		progress           reload.Progress
+		progress           workload.Progress
 		atRest, unobserved bool
 	}{
-		"}": {reload.Progress{Observed: true, Untold: true}, true, true},
-		"}, status: {replicas: 2, updatedReplicas: 1}":                          {reload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 1}, false, true},
-		"}, status: {observedGeneration: '2', replicas: 2, updatedReplicas: 2}": {reload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 2}, true, true},
+		"}": {workload.Progress{Observed: true, Untold: true}, true, true},
+		"}, status: {replicas: 2, updatedReplicas: 1}":                          {workload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 1}, false, true},
+		"}, status: {observedGeneration: '2', replicas: 2, updatedReplicas: 2}": {workload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 2}, true, true},
 		", replicas: 3, paused: true}, status: {observedGeneration: 2, replicas: 3, updatedReplicas: 1, availableReplicas: 2}": {
-			reload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2, Paused: true}, false, false,
+			workload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2, Paused: true}, false, false,
 		},
-		"}, status: {observedGeneration: 1, replicas: 2, updatedReplicas: 2}": {reload.Progress{Wanted: 2, Total: 2, Updated: 2}, false, false},
+		"}, status: {observedGeneration: 1, replicas: 2, updatedReplicas: 2}": {workload.Progress{Wanted: 2, Total: 2, Updated: 2}, false, false},
 		"}, status: {observedGeneration: 2, desiredNumberScheduled: 4, currentNumberScheduled: 4, updatedNumberScheduled: 4, numberAvailable: 3}": {
-			reload.Progress{Observed: true, Wanted: 4, Total: 4, Updated: 4, Available: 3}, true, false,
+			workload.Progress{Observed: true, Wanted: 4, Total: 4, Updated: 4, Available: 3}, true, false,
 		},
-		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: Unknown}]}": {reload.Progress{Observed: true, Untold: true}, false, false},
-		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}":  {reload.Progress{Observed: true, Untold: true}, true, false},
+		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: Unknown}]}": {workload.Progress{Observed: true, Untold: true}, false, false},
+		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}":  {workload.Progress{Observed: true, Untold: true}, true, false},
 	} {
 		p, err := templatedParts(objectOf(t, head+status+tail), specTemplate())
 		if err != nil || p.Progress != want.progress || p.AtRest != want.atRest || p.Unobserved != want.unobserved {
@@ -181,18 +182,18 @@ func TestWhatMadeAnObject(t *testing.T) {
 		o := objectOf(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: shop, name: web, labels: {"+labels+"}, ownerReferences: [{apiVersion: "+apiVersion+", kind: "+kind+", name: made, uid: u-9, controller: true}]}}")
 		return &metav1.ObjectMeta{Namespace: o.GetNamespace(), Labels: o.GetLabels(), OwnerReferences: o.GetOwnerReferences()}
 	}
-	key := func(kind, name string) reload.WorkloadKey {
-		return reload.WorkloadKey{Kind: kind, Namespace: "shop", Name: name}
+	key := func(kind, name string) workload.Key {
+		return workload.Key{Kind: kind, Namespace: "shop", Name: name}
 	}
 	for about, tc := range map[string]struct {
 		meta *metav1.ObjectMeta
-		want *reload.Parent
+		want *workload.Parent
 	}{
-		"a CloneSet":                        {owned("apps.kruise.io/v1alpha1", "CloneSet", ""), &reload.Parent{Key: key("CloneSet", "made"), UID: "u-9"}},
-		"another version of it":             {owned("apps.kruise.io/v1beta1", "CloneSet", ""), &reload.Parent{Key: key("CloneSet", "made"), UID: "u-9"}},
+		"a CloneSet":                        {owned("apps.kruise.io/v1alpha1", "CloneSet", ""), &workload.Parent{Key: key("CloneSet", "made"), UID: "u-9"}},
+		"another version of it":             {owned("apps.kruise.io/v1beta1", "CloneSet", ""), &workload.Parent{Key: key("CloneSet", "made"), UID: "u-9"}},
 		"a kind of that name":               {owned("example.org/v1", "CloneSet", ""), nil},
-		"a StatefulSet of OpenKruise":       {owned("apps.kruise.io/v1beta1", "StatefulSet", ""), &reload.Parent{Key: key("StatefulSet.apps.kruise.io", "made"), UID: "u-9"}},
-		"a revision of a Knative Service":   {owned("serving.knative.dev/v1", "Revision", "serving.knative.dev/service: shop"), &reload.Parent{Key: key("Service.serving.knative.dev", "shop")}},
+		"a StatefulSet of OpenKruise":       {owned("apps.kruise.io/v1beta1", "StatefulSet", ""), &workload.Parent{Key: key("StatefulSet.apps.kruise.io", "made"), UID: "u-9"}},
+		"a revision of a Knative Service":   {owned("serving.knative.dev/v1", "Revision", "serving.knative.dev/service: shop"), &workload.Parent{Key: key("Service.serving.knative.dev", "shop")}},
 		"a revision of no Service":          {owned("serving.knative.dev/v1", "Revision", ""), nil},
 		"a kind that nothing is known of":   {owned("example.org/v1", "Database", ""), nil},
 		"nobody":                            {&metav1.ObjectMeta{Namespace: "shop"}, nil},

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // CoverageAnnotation is on the ConfigMap and says since when the controller covers what it covers. It is an annotation because
@@ -53,9 +54,9 @@ func Coverage(ctx context.Context, client kubernetes.Interface, info Info, scope
 	for range 2 {
 		setCoverage(cm, next)
 		if cm.ResourceVersion == "" {
-			cm, err = own.Create(ctx, cm, metav1.CreateOptions{FieldManager: reload.FieldManager})
+			cm, err = own.Create(ctx, cm, metav1.CreateOptions{FieldManager: workload.FieldManager})
 		} else {
-			cm, err = own.Update(ctx, cm, metav1.UpdateOptions{FieldManager: reload.FieldManager})
+			cm, err = own.Update(ctx, cm, metav1.UpdateOptions{FieldManager: workload.FieldManager})
 		}
 		if err != nil {
 			return reload.Coverage{}, fmt.Errorf("write ConfigMap %s/%s: %w", info.Namespace, Name, err)
@@ -124,7 +125,7 @@ func (c coverage) times() reload.Coverage {
 func writtenAt(cm *corev1.ConfigMap) time.Time {
 	newest := cm.CreationTimestamp.Time
 	for i := range cm.ManagedFields {
-		if entry := &cm.ManagedFields[i]; entry.Manager == reload.FieldManager && entry.Time != nil && entry.Time.After(newest) {
+		if entry := &cm.ManagedFields[i]; entry.Manager == workload.FieldManager && entry.Time != nil && entry.Time.After(newest) {
 			newest = entry.Time.Time
 		}
 	}

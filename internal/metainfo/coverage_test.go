@@ -13,6 +13,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func TestSinceWhenSettingsHold(t *testing.T) {
@@ -28,7 +29,7 @@ func TestSinceWhenSettingsHold(t *testing.T) {
 			at := metav1.NewTime(time.Unix(now, 0))
 			kept = written.GetObject().(*corev1.ConfigMap).DeepCopy()
 			kept.ResourceVersion = "1"
-			kept.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: reload.FieldManager, Time: &at}}
+			kept.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: workload.FieldManager, Time: &at}}
 		case kept == nil:
 			return true, nil, apierrors.NewNotFound(action.GetResource().GroupResource(), Name)
 		}

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/internal/buildinfo"
-	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rights"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Name is the ConfigMap.
@@ -60,9 +60,9 @@ func Write(ctx context.Context, client kubernetes.Interface, info Info) error {
 	present, err := own.Get(ctx, Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		_, err = own.Create(ctx, wanted, metav1.CreateOptions{FieldManager: reload.FieldManager})
+		_, err = own.Create(ctx, wanted, metav1.CreateOptions{FieldManager: workload.FieldManager})
 	case err == nil && !complete(present, wanted):
-		_, err = own.Update(ctx, present, metav1.UpdateOptions{FieldManager: reload.FieldManager})
+		_, err = own.Update(ctx, present, metav1.UpdateOptions{FieldManager: workload.FieldManager})
 	}
 	if err != nil {
 		return fmt.Errorf("write ConfigMap %s/%s: %w", info.Namespace, Name, err)

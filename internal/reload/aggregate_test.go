@@ -3,15 +3,22 @@ package reload
 import (
 	"fmt"
 	"testing"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // crowded is web with more sources than its ledger has room for, all of them as the ledger has them.
-func crowded(kind SourceKind, instance string, sources int) *situation {
-	l := Ledger{UID: "uid-1", Instance: instance, Counter: 3, DataTime: 60, Entries: map[LocalKey]Digest{}}
+func crowded(kind source.Kind, instance string, sources int) *situation {
+	l := ledger.Ledger{UID: "uid-1", Instance: instance, Counter: 3, DataTime: 60, Entries: map[source.LocalKey]digest.Digest{}}
 	s := web()
 	for i := range sources {
 		name := fmt.Sprintf("s-%d", i)
-		l.Entries[LocalKey{kind, name}] = digestOf("one")
+		l.Entries[source.LocalKey{Kind: kind, Name: name}] = digestOf("one")
 		s.source(kind, name, "one", 10, 55, SourceSeen{Version: 55})
 	}
 	s.f.Workload.LedgerText = l.String()
@@ -33,18 +40,18 @@ func TestOneDigestForManySources(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"nothing differs": {crowded(ConfigMap, instance, many), Nothing},
-		"one was seen to change": {crowded(ConfigMap, instance, many).seventh("two", edited).with(compared).with(func(f *Facts) {
+		"nothing differs": {crowded(source.ConfigMap, instance, many), Nothing},
+		"one was seen to change": {crowded(source.ConfigMap, instance, many).seventh("two", edited).with(compared).with(func(f *Facts) {
 			f.Concerns[7].Left = Left{Version: 150, Noted: true}
 		}), Reload},
-		"one changed while nobody watched":       {crowded(ConfigMap, instance, many).seventh("two", SourceSeen{Version: 150}), AskPods},
-		"one was made":                           {crowded(ConfigMap, instance, many).source(ConfigMap, "new", "x", 120, 120, appeared).with(compared), Record},
-		"one was made while nobody watched":      {crowded(ConfigMap, instance, many).source(ConfigMap, "new", "x", 120, 120, SourceSeen{Version: 120}), Record},
-		"one was deleted":                        {crowded(ConfigMap, instance, many).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }).with(compared), Record},
-		"one was deleted while nobody watched":   {crowded(ConfigMap, instance, many).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }), Record},
-		"its key was lost":                       {crowded(Secret, "key-0", many), Record},
-		"its key was lost, and one changed":      {crowded(Secret, "key-0", many).seventh("two", edited), Reload},
-		"its key was lost, and one may be newer": {crowded(Secret, "key-0", many).seventh("two", SourceSeen{Version: 150}), AskPods},
+		"one changed while nobody watched":       {crowded(source.ConfigMap, instance, many).seventh("two", SourceSeen{Version: 150}), AskPods},
+		"one was made":                           {crowded(source.ConfigMap, instance, many).source(source.ConfigMap, "new", "x", 120, 120, appeared).with(compared), Record},
+		"one was made while nobody watched":      {crowded(source.ConfigMap, instance, many).source(source.ConfigMap, "new", "x", 120, 120, SourceSeen{Version: 120}), Record},
+		"one was deleted":                        {crowded(source.ConfigMap, instance, many).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }).with(compared), Record},
+		"one was deleted while nobody watched":   {crowded(source.ConfigMap, instance, many).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }), Record},
+		"its key was lost":                       {crowded(source.Secret, "key-0", many), Record},
+		"its key was lost, and one changed":      {crowded(source.Secret, "key-0", many).seventh("two", edited), Reload},
+		"its key was lost, and one may be newer": {crowded(source.Secret, "key-0", many).seventh("two", SourceSeen{Version: 150}), AskPods},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tc.when.f)
@@ -67,21 +74,14 @@ func TestOneDigestForManySources(t *testing.T) {
 	}
 }
 
-func TestALedgerIsOlderByReloadsThenByWrites(t *testing.T) {
-	a, b := Ledger{Counter: 3, Writes: 9}, Ledger{Counter: 3, Writes: 10}
-	if !a.olderThan(b) || b.olderThan(a) || a.olderThan(a) || !b.olderThan(Ledger{Counter: 4}) {
-		t.Error("the order of ledgers is wrong")
-	}
-}
-
 func TestALedgerThatFollowsOnOthers(t *testing.T) {
-	text := func(l Ledger) string {
+	text := func(l ledger.Ledger) string {
 		if l.UID == "" {
 			l.UID = "uid-1"
 		}
 		return l.String()
 	}
-	first, second := text(Ledger{Counter: 3, Writes: 9}), text(Ledger{Counter: 3, Writes: 10})
+	first, second := text(ledger.Ledger{Counter: 3, Writes: 9}), text(ledger.Ledger{Counter: 3, Writes: 10})
 	for about, tc := range map[string]struct {
 		standing string
 		others   []string
@@ -96,13 +96,13 @@ func TestALedgerThatFollowsOnOthers(t *testing.T) {
 		"none, as before":                        {"", []string{""}, false},
 		"what is no ledger":                      {"{", []string{first}, false},
 		"one in place of that":                   {first, []string{"{"}, true},
-		"that of another object":                 {text(Ledger{UID: "other", Counter: 4}), []string{first}, false},
-		"one in place of that of another object": {first, []string{text(Ledger{UID: "other", Counter: 4})}, true},
-		"that of another instance":               {text(Ledger{Instance: "other", Counter: 4}), []string{first}, false},
+		"that of another object":                 {text(ledger.Ledger{UID: "other", Counter: 4}), []string{first}, false},
+		"one in place of that of another object": {first, []string{text(ledger.Ledger{UID: "other", Counter: 4})}, true},
+		"that of another instance":               {text(ledger.Ledger{Instance: "other", Counter: 4}), []string{first}, false},
 		"one that a newer version has written":   {`{"v":99,"uid":"uid-1"}`, []string{first}, false},
 	} {
-		w := Workload{UID: "uid-1"}
-		var others []LedgerRank
+		w := workload.Workload{UID: "uid-1"}
+		var others []ledger.Rank
 		for _, text := range tc.others {
 			others = append(others, w.LedgerRank(text))
 		}
@@ -113,9 +113,11 @@ func TestALedgerThatFollowsOnOthers(t *testing.T) {
 }
 
 func TestTheEntryOfADeletedSourceThatAnExpressionNamesStays(t *testing.T) {
-	s := web().ledger(func(l *Ledger) { l.Entries[LocalKey{ConfigMap, "pat-a"}] = digestOf("A") }).cmSeen("two", 120)
-	s.f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().ConfigMap: "pat-.*"}, nil, DefaultNames())
-	if _, kept := Decide(s.f).Ledger.Entries[LocalKey{ConfigMap, "pat-a"}]; !kept {
+	s := web().ledger(func(l *ledger.Ledger) {
+		l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "pat-a"}] = digestOf("A")
+	}).cmSeen("two", 120)
+	s.f.Workload.Policy, _ = policy.Parse(map[string]string{annotations.DefaultNames().ConfigMap: "pat-.*"}, nil, annotations.DefaultNames())
+	if _, kept := Decide(s.f).Ledger.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "pat-a"}]; !kept {
 		t.Error("it is dropped, and when it comes back with another content nobody knows")
 	}
 }

@@ -5,25 +5,31 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Concern is a source that concerns a workload, with the reason.
 type Concern struct {
-	Source  Source
+	Source  source.Source
 	Seen    SourceSeen
-	Verdict Verdict
+	Verdict policy.Verdict
 	Left    Left
 	// Deleted tells that it is not there any more. Nothing is known of the source
 	// then but its name.
 	Deleted bool
 	// Uses are the places where the pod template refers to the source; none
 	// for a source that the workload only names.
-	Uses []Use
+	Uses []workload.Use
 }
 
 // Facts are all that a decision is made from.
 type Facts struct {
-	Workload Workload
+	Workload workload.Workload
 	Seen     WorkloadSeen
 	// Version is the newest that was known then, of the workload or of any source.
 	Version uint64
@@ -34,11 +40,11 @@ type Facts struct {
 	Concerns []Concern
 	// Spared are the sources that exist, that the workload refers to or names,
 	// and that do not concern it.
-	Spared []LocalKey
+	Spared []source.LocalKey
 	// Unselected are such sources that the controller was told not to look at.
-	Unselected []LocalKey
+	Unselected []source.LocalKey
 	// Gone are the sources that were seen to be deleted.
-	Gone map[LocalKey]Departure
+	Gone map[source.LocalKey]Departure
 	// OnCreate and OnDelete tell whether a source that was made, or deleted, is a
 	// change.
 	OnCreate, OnDelete bool
@@ -46,7 +52,7 @@ type Facts struct {
 	Quiet time.Duration
 	// Unread are the kinds of source that were not looked at: none of them can be
 	// said to be gone.
-	Unread []SourceKind
+	Unread []source.Kind
 	// AutoReloadAll tells that workloads are opted in unless they opt out.
 	AutoReloadAll bool
 	// TellsOnly means that somebody else is told of changes, who acts upon them.
@@ -55,10 +61,10 @@ type Facts struct {
 	Strategy StrategyChoice
 	// OnRevert is what follows when every mark was taken away.
 	OnRevert OnRevert
-	// SecretMarks is what the marks of Secrets show.
-	SecretMarks SecretMarks
-	// Key is the DigestKey that the sources were read with, and Instance its ID.
-	Key      DigestKey
+	// digest.SecretMarks is what the marks of Secrets show.
+	SecretMarks digest.SecretMarks
+	// Key is the digest.Key that the sources were read with, and Instance its ID.
+	Key      digest.Key
 	Instance string
 	// Installed is when that key was made. What changed before was nobody's to
 	// act upon.
@@ -130,7 +136,7 @@ type Decision struct {
 	// one that changed last at the end.
 	Changes []Concern
 	// Ledger is what is to be written, if anything is.
-	Ledger Ledger
+	Ledger ledger.Ledger
 	// Restores tells that the ledger on the object is not ours any more and
 	// that writing would put ours back.
 	Restores bool
@@ -138,12 +144,12 @@ type Decision struct {
 	// every way to mark the workload has something against it.
 	Doubt string
 	// Undecided are Secrets of which nothing can tell whether they changed: the
-	// DigestKey behind the ledger is lost, and they show no later time. They are
+	// digest.Key behind the ledger is lost, and they show no later time. They are
 	// taken for unchanged.
 	Undecided int
 	// Unproven are sources that were written after pods started, and of which nothing shows whether their data changed. They
 	// are taken for unchanged.
-	Unproven []SourceKey
+	Unproven []source.Key
 	// Found tells that it notes a run that was made before. What has changed since
 	// is to be decided on next.
 	Found bool
@@ -155,7 +161,7 @@ type Decision struct {
 	BesideReloader bool
 	// OthersRollout are the sources whose data is recorded because somebody else's
 	// rollout brings it. Workload.KeptOnPurpose returns the pods that do not get it.
-	OthersRollout []SourceKey
+	OthersRollout []source.Key
 }
 
 // Decide compares the content of the sources now with the content that the pods
@@ -171,14 +177,14 @@ func Decide(f Facts) Decision {
 func (f *Facts) decide() Decision {
 	base := f.base()
 	switch {
-	case errors.Is(base.err, ErrNewerFormat):
+	case errors.Is(base.err, ledger.ErrNewerFormat):
 		return Decision{Why: base.err.Error() + "; it is left alone", TooNew: true}
-	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" && len(f.departed()) == 0 || f.Remembered != "" && !f.OnDelete) && !f.Workload.Runs.holds():
+	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" && len(f.departed()) == 0 || f.Remembered != "" && !f.OnDelete) && !f.Workload.Runs.Holds():
 		return Decision{Why: "no source concerns it"}
 	}
 
 	var tally tally
-	for _, kind := range SourceKinds() {
+	for _, kind := range source.Kinds() {
 		f.findKind(kind, base, &tally)
 	}
 	for _, key := range f.Spared {
@@ -221,12 +227,12 @@ type tally struct {
 	changes, outlived                  []Concern
 	asking, waiting, recorded, dropped int
 	undecided                          int
-	unproven                           []SourceKey
+	unproven                           []source.Key
 	// gone are the sources without which the pods run, or will.
-	gone []LocalKey
+	gone []source.LocalKey
 	// departed is what pods have of sources that were deleted before there was a
 	// ledger, and departedTime the newest data time of those.
-	departed     map[LocalKey]Digest
+	departed     map[source.LocalKey]digest.Digest
 	departedTime int64
 	// noted tells that what the ledger says of deletions is not what it has to.
 	noted bool
@@ -293,7 +299,7 @@ func laterLast(a, b Concern) int {
 }
 
 // findKind compares the sources of one kind with the ledger.
-func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
+func (f *Facts) findKind(kind source.Kind, base base, t *tally) {
 	var concerns []Concern
 	for _, c := range f.Concerns {
 		if c.Source.Key.Kind == kind {
@@ -307,7 +313,7 @@ func (f *Facts) findKind(kind SourceKind, base base, t *tally) {
 		}
 		return
 	}
-	same := Aggregate(kind, entriesOf(concerns)) == all.Digest
+	same := ledger.Aggregate(kind, entriesOf(concerns)) == all.Digest
 	for _, c := range concerns {
 		switch {
 		case otherKey(kind, base, f):

@@ -5,9 +5,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// The story of these tests: Deployment web refers to ConfigMap cm and Secret sec. Versions and seconds count up from
+// The story of these tests: Deployment web refers to source.ConfigMap cm and Secret sec. Versions and seconds count up from
 // 100; the installation began at second 50.
 const (
 	instance  = "key-1"
@@ -23,12 +30,12 @@ type situation struct {
 
 func web() *situation {
 	return &situation{Facts{
-		Workload: Workload{
-			Key: WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "uid-1",
+		Workload: workload.Workload{
+			Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "uid-1",
 			Containers: []string{"app"}, AskedAt: at(1),
-			References: []Reference{
-				{Key: LocalKey{ConfigMap, "cm"}, Uses: []Use{{How: UseEnvFrom, Container: "app"}}},
-				{Key: LocalKey{Secret, "sec"}, Uses: []Use{{How: UseEnvFrom, Container: "app"}}},
+			References: []workload.Reference{
+				{Key: source.LocalKey{Kind: source.ConfigMap, Name: "cm"}, Uses: []workload.Use{{How: workload.UseEnvFrom, Container: "app"}}},
+				{Key: source.LocalKey{Kind: source.Secret, Name: "sec"}, Uses: []workload.Use{{How: workload.UseEnvFrom, Container: "app"}}},
 			},
 		},
 		Seen:      WorkloadSeen{Since: 100},
@@ -37,21 +44,21 @@ func web() *situation {
 	}}
 }
 
-func digestOf(text string) Digest {
-	var d Digest
+func digestOf(text string) digest.Digest {
+	var d digest.Digest
 	copy(d[:], text)
 	return d
 }
 
 // source adds one that concerns the workload: made at one second, its content written at another.
-func (s *situation) source(kind SourceKind, name, content string, created, data int64, seen SourceSeen) *situation {
+func (s *situation) source(kind source.Kind, name, content string, created, data int64, seen SourceSeen) *situation {
 	c := Concern{
-		Source: Source{
-			Key: SourceKey{kind, "shop", name}, UID: "uid-" + "source", Digest: digestOf(content),
+		Source: source.Source{
+			Key: source.Key{Kind: kind, Namespace: "shop", Name: name}, UID: "uid-" + "source", Digest: digestOf(content),
 			Created: at(created), DataTime: at(data),
 		},
 		Seen:    seen,
-		Verdict: Verdict{Concerned: true, Rule: RuleAuto},
+		Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto},
 	}
 	if data > created {
 		c.Source.EditedAt = data
@@ -64,18 +71,18 @@ func (s *situation) source(kind SourceKind, name, content string, created, data 
 	return s
 }
 
-// cm is the ConfigMap as a snapshot brings it: nothing is known of when it changed but what it says itself.
+// cm is the source.ConfigMap as a snapshot brings it: nothing is known of when it changed but what it says itself.
 func (s *situation) cm(content string, data int64) *situation {
-	return s.source(ConfigMap, "cm", content, 10, data, SourceSeen{Version: uint64(data)})
+	return s.source(source.ConfigMap, "cm", content, 10, data, SourceSeen{Version: uint64(data)})
 }
 
-// cmSeen is the ConfigMap with its last change seen on the watch.
+// cmSeen is the source.ConfigMap with its last change seen on the watch.
 func (s *situation) cmSeen(content string, version uint64) *situation {
-	return s.source(ConfigMap, "cm", content, 10, int64(version), SourceSeen{Content: version, Edited: true, Annotations: 1, Version: version})
+	return s.source(source.ConfigMap, "cm", content, 10, int64(version), SourceSeen{Content: version, Edited: true, Annotations: 1, Version: version})
 }
 
-func (s *situation) ledger(change func(*Ledger)) *situation {
-	l := Ledger{UID: "uid-1", Instance: instance, Counter: 3, DataTime: 60, Entries: map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("one")}}
+func (s *situation) ledger(change func(*ledger.Ledger)) *situation {
+	l := ledger.Ledger{UID: "uid-1", Instance: instance, Counter: 3, DataTime: 60, Entries: map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "cm"}: digestOf("one")}}
 	if change != nil {
 		change(&l)
 	}
@@ -83,7 +90,7 @@ func (s *situation) ledger(change func(*Ledger)) *situation {
 	return s
 }
 
-func (s *situation) remembered(change func(*Ledger)) *situation {
+func (s *situation) remembered(change func(*ledger.Ledger)) *situation {
 	text := s.f.Workload.LedgerText
 	s.ledger(change)
 	s.f.Remembered, s.f.Workload.LedgerText = s.f.Workload.LedgerText, text
@@ -99,7 +106,7 @@ func (s *situation) pods(count int, oldest int64) *situation {
 }
 
 func (s *situation) mark(value string) *situation {
-	s.f.Workload.Marks.Env = append(s.f.Workload.Marks.Env, EnvMark{"app", "STAKATER_CM_CONFIGMAP", value})
+	s.f.Workload.Marks.Env = append(s.f.Workload.Marks.Env, workload.EnvMark{Container: "app", Variable: "STAKATER_CM_CONFIGMAP", Value: value})
 	return s
 }
 
@@ -110,17 +117,17 @@ func (s *situation) with(change func(*Facts)) *situation {
 
 func TestDecide(t *testing.T) {
 	widened := func(f *Facts) {
-		cm, _ := ParsePolicy(map[string]string{DefaultNames().ConfigMap: "cm"}, nil, DefaultNames())
-		f.Seen.Policy, f.Seen.Earlier = 130, &Policy{}
+		cm, _ := policy.Parse(map[string]string{annotations.DefaultNames().ConfigMap: "cm"}, nil, annotations.DefaultNames())
+		f.Seen.Policy, f.Seen.Earlier = 130, &policy.Policy{}
 		f.Seen.Widened = []Widening{{Version: 110}, {Version: 130, Before: cm}}
 	}
 	named := func(f *Facts) {
-		f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().ConfigMap: "cm"}, nil, DefaultNames())
+		f.Workload.Policy, _ = policy.Parse(map[string]string{annotations.DefaultNames().ConfigMap: "cm"}, nil, annotations.DefaultNames())
 	}
 	reloaderMark := func(content string) string {
-		var src Source
+		var src source.Source
 		copy(src.Reloader[:], "sha1 of "+content)
-		return MarkHash(src, SecretMarksSHA1)
+		return workload.MarkHash(src, digest.SecretMarksSHA1)
 	}
 	for name, tc := range map[string]struct {
 		when *situation
@@ -152,8 +159,8 @@ func TestDecide(t *testing.T) {
 
 		// No ledger.
 		"no ledger, content from before the installation":              {web().cm("two", 40), Record},
-		"no ledger, content never edited":                              {web().source(ConfigMap, "cm", "one", 80, 80, SourceSeen{Version: 80}), Record},
-		"no ledger, the source appeared after the workload":            {web().source(ConfigMap, "cm", "one", 120, 120, SourceSeen{Content: 120, Annotations: 120, Version: 120}), Record},
+		"no ledger, content never edited":                              {web().source(source.ConfigMap, "cm", "one", 80, 80, SourceSeen{Version: 80}), Record},
+		"no ledger, the source appeared after the workload":            {web().source(source.ConfigMap, "cm", "one", 120, 120, SourceSeen{Content: 120, Annotations: 120, Version: 120}), Record},
 		"no ledger, edited before the ledger could be written":         {web().cmSeen("two", 120), Reload},
 		"no ledger, edited after the installation, pods unknown":       {web().cm("two", 80), AskPods},
 		"no ledger, edited after the installation, an older pod":       {web().cm("two", 80).pods(1, 70), Reload},
@@ -162,11 +169,11 @@ func TestDecide(t *testing.T) {
 		"opted in before the edit was seen":                            {web().cmSeen("two", 120).with(func(f *Facts) { f.Seen.Policy = 110 }), Reload},
 		"opted in before the edit was seen, and for more after it":     {web().cmSeen("two", 120).with(widened), Reload},
 		"opted in for it after the edit was seen, for others before":   {web().cmSeen("two", 105).with(widened), Record},
-		"the source came to match after its content was there":         {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Matched: 130, Version: 130}), Record},
-		"the source ceased to be ignored after its content was there":  {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Annotations: 130, Version: 130}), Record},
-		"the source came to match, and the workload names it":          {web().source(ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Matched: 130, Version: 130}).with(named), Reload},
-		"a reference is new to the ledger":                             {web().ledger(nil).cm("one", 60).source(Secret, "sec", "s", 10, 20, SourceSeen{Version: 20}), Record},
-		"a reference is new, and its source was edited after the roll": {web().ledger(nil).cm("one", 60).source(Secret, "sec", "s", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).with(func(f *Facts) { f.Seen.Template = 120 }), Reload},
+		"the source came to match after its content was there":         {web().source(source.ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Matched: 130, Version: 130}), Record},
+		"the source ceased to be ignored after its content was there":  {web().source(source.ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Annotations: 130, Version: 130}), Record},
+		"the source came to match, and the workload names it":          {web().source(source.ConfigMap, "cm", "one", 10, 80, SourceSeen{Content: 120, Edited: true, Matched: 130, Version: 130}).with(named), Reload},
+		"a reference is new to the ledger":                             {web().ledger(nil).cm("one", 60).source(source.Secret, "sec", "s", 10, 20, SourceSeen{Version: 20}), Record},
+		"a reference is new, and its source was edited after the roll": {web().ledger(nil).cm("one", 60).source(source.Secret, "sec", "s", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).with(func(f *Facts) { f.Seen.Template = 120 }), Reload},
 
 		// Marks of Reloader.
 		"no ledger, a mark that fits":                              {web().mark(reloaderMark("two")).cm("two", 80), Record},
@@ -174,27 +181,33 @@ func TestDecide(t *testing.T) {
 		"no ledger, a mark that does not fit, an older pod":        {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 39), Reload},
 		"no ledger, a mark that does not fit, younger pods":        {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 46), Record},
 		"no ledger, a mark that does not fit, pods hardly younger": {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 45), Reload},
-		"no ledger, a mark that two sources share":                 {web().mark(reloaderMark("one")).cm("two", 40).source(ConfigMap, "CM", "x", 10, 20, SourceSeen{Version: 20}).pods(1, 39), Record},
-		"a ledger copied from another object, mark does not count": {web().ledger(func(l *Ledger) { l.UID = "other" }).mark(reloaderMark("one")).cm("two", 40).pods(1, 39), Record},
+		"no ledger, a mark that two sources share":                 {web().mark(reloaderMark("one")).cm("two", 40).source(source.ConfigMap, "CM", "x", 10, 20, SourceSeen{Version: 20}).pods(1, 39), Record},
+		"a ledger copied from another object, mark does not count": {web().ledger(func(l *ledger.Ledger) { l.UID = "other" }).mark(reloaderMark("one")).cm("two", 40).pods(1, 39), Record},
 
 		// Other ledgers.
 		"a ledger of a newer format":           {web().with(func(f *Facts) { f.Workload.LedgerText = `{"v":99}` }).cmSeen("two", 120), Nothing},
 		"a damaged ledger, edited as seen":     {web().with(func(f *Facts) { f.Workload.LedgerText = `{` }).cmSeen("two", 120), Reload},
 		"a damaged ledger, older content":      {web().with(func(f *Facts) { f.Workload.LedgerText = `{` }).cm("two", 40), Record},
-		"another key, ConfigMap unchanged":     {web().ledger(func(l *Ledger) { l.Instance = "key-0" }).cm("one", 60), Nothing},
-		"another key, Secret older than it":    {web().ledger(otherKeyWithSecret).source(Secret, "sec", "s2", 10, 55, SourceSeen{Version: 55}), Record},
-		"another key, Secret written since":    {web().ledger(otherKeyWithSecret).source(Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}), AskPods},
-		"another key, written, older pod":      {web().ledger(otherKeyWithSecret).source(Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}).pods(1, 70), Reload},
-		"another key, Secret seen to change":   {web().ledger(otherKeyWithSecret).source(Secret, "sec", "s2", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}), Reload},
+		"another key, ConfigMap unchanged":     {web().ledger(func(l *ledger.Ledger) { l.Instance = "key-0" }).cm("one", 60), Nothing},
+		"another key, Secret older than it":    {web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 55, SourceSeen{Version: 55}), Record},
+		"another key, Secret written since":    {web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}), AskPods},
+		"another key, written, older pod":      {web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}).pods(1, 70), Reload},
+		"another key, Secret seen to change":   {web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}), Reload},
 		"the ledger was wiped":                 {web().remembered(nil).cm("one", 60), Record},
 		"the ledger was wiped before a change": {web().remembered(nil).cmSeen("two", 120), Reload},
 		"the ledger was set back by an undo": {
-			web().ledger(func(l *Ledger) { l.Counter = 2; l.Entries[LocalKey{ConfigMap, "cm"}] = digestOf("zero") }).remembered(nil).cm("one", 60), Record},
+			web().ledger(func(l *ledger.Ledger) {
+				l.Counter = 2
+				l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "cm"}] = digestOf("zero")
+			}).remembered(nil).cm("one", 60), Record},
 		"a newer ledger than ours was written by another replica": {
-			web().ledger(func(l *Ledger) { l.Counter = 4; l.Entries[LocalKey{ConfigMap, "cm"}] = digestOf("two") }).remembered(nil).cmSeen("two", 120), Nothing},
+			web().ledger(func(l *ledger.Ledger) {
+				l.Counter = 4
+				l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "cm"}] = digestOf("two")
+			}).remembered(nil).cmSeen("two", 120), Nothing},
 
 		// What does not concern it any more.
-		"a source of the ledger is spared now":  {web().ledger(nil).with(func(f *Facts) { f.Spared = []LocalKey{{ConfigMap, "cm"}} }), Record},
+		"a source of the ledger is spared now":  {web().ledger(nil).with(func(f *Facts) { f.Spared = []source.LocalKey{{Kind: source.ConfigMap, Name: "cm"}} }), Record},
 		"a source of the ledger does not exist": {web().ledger(nil), Nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -209,30 +222,32 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func otherKeyWithSecret(l *Ledger) {
+func otherKeyWithSecret(l *ledger.Ledger) {
 	l.Instance = "key-0"
-	l.Entries = map[LocalKey]Digest{{Secret, "sec"}: digestOf("s1")}
+	l.Entries = map[source.LocalKey]digest.Digest{{Kind: source.Secret, Name: "sec"}: digestOf("s1")}
 }
 
 func TestTheLedgerOfADecision(t *testing.T) {
 	for name, tc := range map[string]struct {
 		when *situation
-		want map[LocalKey]Digest
+		want map[source.LocalKey]digest.Digest
 		n    int64
 	}{
 		"a reload raises the counter and takes the content over": {
-			web().ledger(nil).cmSeen("two", 120), map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("two")}, 4},
+			web().ledger(nil).cmSeen("two", 120), map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "cm"}: digestOf("two")}, 4},
 		"recording does not raise it": {
-			web().ledger(nil).cm("one", 60).source(Secret, "sec", "s", 10, 20, SourceSeen{Version: 20}),
-			map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("one"), {Secret, "sec"}: digestOf("s")}, 3},
+			web().ledger(nil).cm("one", 60).source(source.Secret, "sec", "s", 10, 20, SourceSeen{Version: 20}),
+			map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "cm"}: digestOf("one"), {Kind: source.Secret, Name: "sec"}: digestOf("s")}, 3},
 		"a deleted source that is still referred to stays": {
-			web().ledger(nil).source(Secret, "sec", "s", 10, 20, SourceSeen{Version: 20}),
-			map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("one"), {Secret, "sec"}: digestOf("s")}, 3},
+			web().ledger(nil).source(source.Secret, "sec", "s", 10, 20, SourceSeen{Version: 20}),
+			map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "cm"}: digestOf("one"), {Kind: source.Secret, Name: "sec"}: digestOf("s")}, 3},
 		"one that nothing refers to goes": {
-			web().ledger(func(l *Ledger) { l.Entries[LocalKey{ConfigMap, "old"}] = digestOf("o") }).cmSeen("two", 120),
-			map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("two")}, 4},
+			web().ledger(func(l *ledger.Ledger) {
+				l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "old"}] = digestOf("o")
+			}).cmSeen("two", 120),
+			map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "cm"}: digestOf("two")}, 4},
 		"after a wiped ledger the counter goes on from ours": {
-			web().remembered(nil).cmSeen("two", 120), map[LocalKey]Digest{{ConfigMap, "cm"}: digestOf("two")}, 4},
+			web().remembered(nil).cmSeen("two", 120), map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "cm"}: digestOf("two")}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Decide(tc.when.f).Ledger
@@ -248,8 +263,8 @@ func TestTheLedgerOfADecision(t *testing.T) {
 
 func TestSeveralChangesAreOneReloadThatNamesTheLastOneLast(t *testing.T) {
 	d := Decide(web().
-		ledger(func(l *Ledger) { l.Entries[LocalKey{Secret, "sec"}] = digestOf("s1") }).
-		source(Secret, "sec", "s2", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).
+		ledger(func(l *ledger.Ledger) { l.Entries[source.LocalKey{Kind: source.Secret, Name: "sec"}] = digestOf("s1") }).
+		source(source.Secret, "sec", "s2", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).
 		cmSeen("two", 120).f)
 	if d.Action != Reload || len(d.Changes) != 2 {
 		t.Fatalf("decided to %s with %d changes", d.Action, len(d.Changes))
@@ -261,7 +276,7 @@ func TestSeveralChangesAreOneReloadThatNamesTheLastOneLast(t *testing.T) {
 
 func TestEnvMarkingAlwaysChangesTheTemplate(t *testing.T) {
 	decision := Decide(web().ledger(nil).cmSeen("two", 120).f)
-	value := MarkHash(decision.Changes[0].Source, SecretMarksKeyed)
+	value := workload.MarkHash(decision.Changes[0].Source, digest.SecretMarksKeyed)
 	marked := web().mark(value).f.Workload
 	for name, tc := range map[string]struct {
 		standing   string
@@ -279,11 +294,11 @@ func TestEnvMarkingAlwaysChangesTheTemplate(t *testing.T) {
 			if tc.standing != "" {
 				s.mark(tc.standing)
 			}
-			seen := WorkloadSeen{Recent: []Digest{s.f.Workload.Revision()}, Whole: true}
+			seen := WorkloadSeen{Recent: []digest.Digest{s.f.Workload.Revision()}, Whole: true}
 			if tc.seen != nil {
 				tc.seen(&seen)
 			}
-			m := decision.Mark(&s.f.Workload, seen, SecretMarksKeyed, at(200))
+			m := decision.Mark(&s.f.Workload, seen, digest.SecretMarksKeyed, at(200))
 			if len(m.Env) != 1 || m.Env[0].Value != value || m.Env[0].Variable != "STAKATER_CM_CONFIGMAP" {
 				t.Errorf("got the variables %v", m.Env)
 			}
@@ -292,10 +307,10 @@ func TestEnvMarkingAlwaysChangesTheTemplate(t *testing.T) {
 			}
 		})
 	}
-	twice := Decide(web().ledger(func(l *Ledger) { l.Entries[LocalKey{ConfigMap, "CM"}] = digestOf("x") }).
-		cmSeen("two", 120).source(ConfigMap, "CM", "y", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).f)
+	twice := Decide(web().ledger(func(l *ledger.Ledger) { l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "CM"}] = digestOf("x") }).
+		cmSeen("two", 120).source(source.ConfigMap, "CM", "y", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).f)
 	s := web()
-	if m := twice.Mark(&s.f.Workload, WorkloadSeen{Recent: []Digest{s.f.Workload.Revision()}, Whole: true}, SecretMarksKeyed, at(200)); len(m.Env) != 1 || m.Rolled == "" && len(twice.Changes) != 2 {
+	if m := twice.Mark(&s.f.Workload, WorkloadSeen{Recent: []digest.Digest{s.f.Workload.Revision()}, Whole: true}, digest.SecretMarksKeyed, at(200)); len(m.Env) != 1 || m.Rolled == "" && len(twice.Changes) != 2 {
 		t.Errorf("two sources that share a variable: got %+v", m)
 	}
 }

@@ -7,6 +7,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // SourceSeen is what was seen of a source on a watch without a gap. Versions
@@ -62,11 +66,11 @@ type WorkloadSeen struct {
 	Returned bool
 	// Recent are the revisions that pods may be of, the present one among them.
 	// Whole tells that there are no others.
-	Recent []Digest
+	Recent []digest.Digest
 	Whole  bool
 	// Trusted stands for marks with which the pods were asked, so that it is
 	// known what they have.
-	Trusted Digest
+	Trusted digest.Digest
 	// Compared tells that it was compared with its sources before, so that Left
 	// tells of all that changed since.
 	Compared bool
@@ -77,7 +81,7 @@ type WorkloadSeen struct {
 	// that they ask for, and Earlier what they asked for when it was compared last,
 	// nil if it was not or if nothing is known of that.
 	Policy  uint64
-	Earlier *Policy
+	Earlier *policy.Policy
 	// Adopted is the version from which it asked for all that its first ledger names, 0 if that is not known.
 	Adopted uint64
 	// Widened is how it came to ask for more since then, step by step.
@@ -90,7 +94,7 @@ type WorkloadSeen struct {
 }
 
 // Widen notes that the workload asks for more from a version on. Before is what it asked for until then.
-func (w *WorkloadSeen) Widen(version uint64, before Policy) {
+func (w *WorkloadSeen) Widen(version uint64, before policy.Policy) {
 	w.Policy = version
 	if w.Earlier == nil {
 		w.Earlier = &before
@@ -104,7 +108,7 @@ func (w *WorkloadSeen) Widen(version uint64, before Policy) {
 // Widening is a version from which a workload asks for more, and what it asked for until then.
 type Widening struct {
 	Version uint64
-	Before  Policy
+	Before  policy.Policy
 }
 
 // maxWidened is more than a workload that waits for its first ledger is edited. Past it a source counts as asked for before.
@@ -112,7 +116,7 @@ const maxWidened = 16
 
 // MayHavePods tells whether pods of a revision may be there already. A workload
 // that gets such a template keeps them.
-func (w WorkloadSeen) MayHavePods(revision Digest) bool {
+func (w WorkloadSeen) MayHavePods(revision digest.Digest) bool {
 	return !w.Whole || slices.Contains(w.Recent, revision)
 }
 
@@ -209,10 +213,6 @@ func (f *Facts) order(c *Concern) evidence {
 	return found
 }
 
-// startLag is how long after a change a starting pod may still be given the
-// content before it: kubelets learn of changes by a watch of their own.
-const startLag = 5 * time.Second
-
 // lag is by how much a pod must be younger than a content to have it for sure.
 // Where the template is known to be the younger one, its own pods have it, and
 // those that are left from before are older than the content.
@@ -220,17 +220,12 @@ func lag(c *Concern, w WorkloadSeen) time.Duration {
 	if latest := c.Seen.latest(); latest != 0 && w.Template > latest {
 		return 0
 	}
-	return startLag
+	return source.StartLag
 }
 
 // unlisted reports whether the workload has pods, or may have, although a list of its pods came back empty: the selector
 // of some custom kinds can only be guessed. Nothing can be said of such pods.
 func (f *Facts) unlisted(pods *Pods) bool { return pods.Count == 0 && f.Workload.MayHavePods() }
-
-// MayHavePods reports whether the workload has pods by its status, or may have because neither its status nor its selector tells.
-func (w *Workload) MayHavePods() bool {
-	return w.Runs == nil && (w.Progress.Total > 0 || w.Progress.Untold && w.SelectorGuessed)
-}
 
 // report tells that there are pods, and that each of them says whether it has started
 // with a content.
@@ -288,7 +283,7 @@ func (p *StartedPod) ranBefore(version uint64, t time.Time) bool {
 	if p.Started.IsZero() {
 		return false
 	}
-	return p.Version != 0 && p.Version < version || p.Created.Before(t) && p.Started.Add(startLag).Before(t)
+	return p.Version != 0 && p.Version < version || p.Created.Before(t) && p.Started.Add(source.StartLag).Before(t)
 }
 
 // missed tells whether a pod may have been started while a content was away.
@@ -300,7 +295,7 @@ func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 		switch {
 		case pod.Unscheduled, pod.ranBefore(c.Left.Version, c.Left.Time):
 			return false
-		case c.Left.Noted && pod.Created.After(c.Source.DataTime.Add(startLag)):
+		case c.Left.Noted && pod.Created.After(c.Source.DataTime.Add(source.StartLag)):
 			return false
 		default:
 			return true

@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Whoever may write to a workload may write its ledger. That harms nobody else, and takes no change away from it for good.
@@ -16,7 +21,7 @@ func TestALedgerWithForgedNumbersKeepsNoChangeAway(t *testing.T) {
 		t.Run(forged, func(t *testing.T) {
 			text := fmt.Sprintf(`{"v":1,"uid":"uid-1","key":%q,%s,"cm":{"cm":%q}}`, instance, forged, digestOf("a"))
 			for reloads, content := range []string{"b", "c", "d"} {
-				s := web().source(ConfigMap, "cm", content, 60, int64(200+reloads), SourceSeen{Content: uint64(200 + reloads), Edited: true})
+				s := web().source(source.ConfigMap, "cm", content, 60, int64(200+reloads), SourceSeen{Content: uint64(200 + reloads), Edited: true})
 				s.f.Workload.LedgerText, s.f.Remembered = text, text
 				d := Decide(s.f)
 				if d.Action != Reload {
@@ -26,7 +31,7 @@ func TestALedgerWithForgedNumbersKeepsNoChangeAway(t *testing.T) {
 					t.Fatalf("change %d writes %s", reloads+1, text)
 				}
 			}
-			if _, err := ParseLedger(text); err != nil {
+			if _, err := ledger.Parse(text); err != nil {
 				t.Errorf("after three reloads: %v", err)
 			}
 		})
@@ -38,7 +43,7 @@ func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 	const long = 600 // so many that one digest stands for all
 	later := func(seconds int64) func(*Facts) {
 		return func(f *Facts) {
-			l, err := readLedger(f.Workload.LedgerText, &f.Workload)
+			l, err := workload.ReadLedger(f.Workload.LedgerText, &f.Workload)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,11 +51,11 @@ func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 			f.Workload.LedgerText = l.String()
 		}
 	}
-	edited := func(kind SourceKind) *situation {
+	edited := func(kind source.Kind) *situation {
 		return crowded(kind, instance, long).with(func(f *Facts) { f.Concerns = f.Concerns[:long-1] }).seventh("two", SourceSeen{Version: 150})
 	}
 	lost := func() *situation {
-		return web().ledger(otherKeyWithSecret).source(Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80})
+		return web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80})
 	}
 	const forged, ahead = 3600, 300 // the clock of the API server may be ahead of ours
 	for about, tc := range map[string]struct {
@@ -59,8 +64,8 @@ func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 	}{
 		"its key was lost":                      {lost().with(later(forged)), AskPods},
 		"its key was lost, the clocks differ":   {lost().with(later(ahead)), Record},
-		"one digest for all":                    {edited(ConfigMap).with(later(forged)), AskPods},
-		"one digest for all, the clocks differ": {edited(ConfigMap).with(later(ahead)), Record},
+		"one digest for all":                    {edited(source.ConfigMap).with(later(forged)), AskPods},
+		"one digest for all, the clocks differ": {edited(source.ConfigMap).with(later(ahead)), Record},
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := Decide(tc.when.f)
@@ -76,16 +81,16 @@ func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 
 func TestARunWithANumberBeyondTheBoundIsNotNoted(t *testing.T) {
 	f := web().f
-	f.Workload.Runs = &Runs{Own: []OwnRun{{Name: "forged", UID: "u-2", Counter: MaxCounter + 1, LedgerText: Ledger{UID: "uid-1", Counter: 1}.String(), Held: true}}}
-	f.Workload.LedgerText = Ledger{UID: "uid-1", Counter: 1}.String()
+	f.Workload.Runs = &workload.Runs{Own: []workload.OwnRun{{Name: "forged", UID: "u-2", Counter: ledger.MaxCounter + 1, LedgerText: ledger.Ledger{UID: "uid-1", Counter: 1}.String(), Held: true}}}
+	f.Workload.LedgerText = ledger.Ledger{UID: "uid-1", Counter: 1}.String()
 	if d := Decide(f); d.Found || d.Ledger.Counter > 1 {
 		t.Errorf("it follows: %+v", d)
 	}
 }
 
 func TestASignatureIsOfOneKeyOnePurposeAndTheseTexts(t *testing.T) {
-	key := func(of string) DigestKey {
-		k, err := NewDigestKey([]byte(strings.Repeat(of, 32)))
+	key := func(of string) digest.Key {
+		k, err := digest.NewKey([]byte(strings.Repeat(of, 32)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,8 +102,8 @@ func TestASignatureIsOfOneKeyOnePurposeAndTheseTexts(t *testing.T) {
 	}
 	for about, signed := range map[string]bool{
 		"another key":     key("b").HasSigned(signature, "copy", "ab", "c"),
-		"no key":          DigestKey{}.HasSigned(signature, "copy", "ab", "c"),
-		"no key, nothing": DigestKey{}.HasSigned("", "copy", "ab", "c"),
+		"no key":          digest.Key{}.HasSigned(signature, "copy", "ab", "c"),
+		"no key, nothing": digest.Key{}.HasSigned("", "copy", "ab", "c"),
 		"another purpose": key("a").HasSigned(signature, "run", "ab", "c"),
 		"texts that read the same one behind the other": key("a").HasSigned(signature, "copy", "a", "bc"),
 		"a text more":  key("a").HasSigned(signature, "copy", "ab", "c", ""),

@@ -7,9 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// podSpec uses a ConfigMap and a Secret in each of five containers, and ten volumes.
+// podSpec uses a source.ConfigMap and a Secret in each of five containers, and ten volumes.
 func podSpec() corev1.PodSpec {
 	var spec corev1.PodSpec
 	for i := range 5 {
@@ -35,7 +40,7 @@ func BenchmarkReferences(b *testing.B) {
 	spec := podSpec()
 	b.ReportAllocs()
 	for b.Loop() {
-		References(&spec)
+		workload.References(&spec)
 	}
 }
 
@@ -46,10 +51,10 @@ func BenchmarkNewWorkload(b *testing.B) {
 	}
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	template := &corev1.PodTemplateSpec{Spec: podSpec()}
-	names := DefaultNames()
+	names := annotations.DefaultNames()
 	b.ReportAllocs()
 	for b.Loop() {
-		NewWorkload(WorkloadKind{Name: "Deployment"}, meta, selector, template, names)
+		workload.New(workload.Kind{Name: "Deployment"}, meta, selector, template, names)
 	}
 }
 
@@ -94,13 +99,13 @@ func numberedEntries(format string, n int) string {
 
 // BenchmarkParsePolicy is what the worst annotations take at each event of their object.
 func BenchmarkParsePolicy(b *testing.B) {
-	names := DefaultNames()
+	names := annotations.DefaultNames()
 	for name, list := range worstLists() {
 		b.Run(name, func(b *testing.B) {
 			own := map[string]string{names.ConfigMap: list}
 			b.ReportAllocs()
 			for b.Loop() {
-				ParsePolicy(own, nil, names)
+				policy.Parse(own, nil, names)
 			}
 		})
 	}
@@ -108,11 +113,11 @@ func BenchmarkParsePolicy(b *testing.B) {
 
 // BenchmarkNames is what a source of the longest name takes that no entry of such a list matches.
 func BenchmarkNames(b *testing.B) {
-	names := DefaultNames()
+	names := annotations.DefaultNames()
 	for name, list := range worstLists() {
 		b.Run(name, func(b *testing.B) {
-			policy, _ := ParsePolicy(map[string]string{names.ConfigMap: list}, nil, names)
-			key := LocalKey{Kind: ConfigMap, Name: strings.Repeat("a", 253)}
+			policy, _ := policy.Parse(map[string]string{names.ConfigMap: list}, nil, names)
+			key := source.LocalKey{Kind: source.ConfigMap, Name: strings.Repeat("a", 253)}
 			b.ReportAllocs()
 			for b.Loop() {
 				policy.Names(key)

@@ -1,20 +1,26 @@
 package reload
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+)
 
 // Missing are the entries of the workload's lists that no source fits.
-func (f *Facts) Missing() []NamedSource {
+func (f *Facts) Missing() []policy.NamedSource {
 	there := f.existing()
-	byKind := map[SourceKind][]string{}
+	byKind := map[source.Kind][]string{}
 	for key := range there {
 		byKind[key.Kind] = append(byKind[key.Kind], key.Name)
 	}
-	return f.Workload.Policy.named(func(kind SourceKind, entry namedEntry) bool {
-		if entry.pattern == nil {
-			_, exists := there[LocalKey{Kind: kind, Name: entry.text}]
+	return f.Workload.Policy.NamedWhere(func(kind source.Kind, entry annotations.NamedEntry) bool {
+		if entry.Pattern == nil {
+			_, exists := there[source.LocalKey{Kind: kind, Name: entry.Text}]
 			return !exists
 		}
-		return !slices.ContainsFunc(byKind[kind], entry.pattern.matches)
+		return !slices.ContainsFunc(byKind[kind], entry.Pattern.Matches)
 	})
 }
 
@@ -28,8 +34,8 @@ func (f *Facts) Awaited() []Concern {
 			continue
 		}
 		src := ref.Key.In(f.Workload.Key.Namespace)
-		if v := f.Workload.Judge(src, SourceAnnotations{}, f.AutoReloadAll); v.Concerned {
-			awaited = append(awaited, Concern{Source: Source{Key: src}, Verdict: v, Deleted: true, Uses: ref.Uses})
+		if v := f.Workload.Judge(src, source.Annotations{}, f.AutoReloadAll); v.Concerned {
+			awaited = append(awaited, Concern{Source: source.Source{Key: src}, Verdict: v, Deleted: true, Uses: ref.Uses})
 		}
 	}
 	return awaited
@@ -37,12 +43,12 @@ func (f *Facts) Awaited() []Concern {
 
 // CompareConcerns orders them by kind and name.
 func CompareConcerns(a, b Concern) int {
-	return compareLocalKeys(a.Source.Key.Local(), b.Source.Key.Local())
+	return source.CompareLocalKeys(a.Source.Key.Local(), b.Source.Key.Local())
 }
 
-func (f *Facts) existing() map[LocalKey]struct{} {
-	there := make(map[LocalKey]struct{}, len(f.Spared)+len(f.Unselected)+len(f.Concerns))
-	for _, keys := range [][]LocalKey{f.Spared, f.Unselected} {
+func (f *Facts) existing() map[source.LocalKey]struct{} {
+	there := make(map[source.LocalKey]struct{}, len(f.Spared)+len(f.Unselected)+len(f.Concerns))
+	for _, keys := range [][]source.LocalKey{f.Spared, f.Unselected} {
 		for _, key := range keys {
 			there[key] = struct{}{}
 		}

@@ -3,21 +3,25 @@ package reload
 import (
 	"maps"
 	"slices"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // ledger is the one for the present content. Entries of sources that do not
 // exist stay as long as the workload refers to them: one that comes back with
 // other content is a change.
-func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
-	next := Ledger{
+func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledger {
+	next := ledger.Ledger{
 		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: f.dataTime(known),
-		Marks: known.Marks, Step: known.Step, Run: known.Run, Told: known.Told, Writes: known.Writes + 1, Entries: map[LocalKey]Digest{},
+		Marks: known.Marks, Step: known.Step, Run: known.Run, Told: known.Told, Writes: known.Writes + 1, Entries: map[source.LocalKey]digest.Digest{},
 	}
 	if !f.owesRuns() {
 		next.Run = ""
 	}
 	for key, digest := range known.Entries {
-		if key.Kind.keyed() && known.Instance != f.Instance {
+		if key.Kind.Keyed() && known.Instance != f.Instance {
 			continue
 		}
 		if _, refers := f.Workload.Reference(key); refers || f.Workload.Policy.Names(key) {
@@ -29,8 +33,8 @@ func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 	}
 	next.OnDelete, next.Gone = f.OnDelete, f.absent(next)
 	for _, c := range f.Concerns {
-		if digest, ok := known.Entries[c.Source.Key.Local()]; ok && digest != c.Source.Digest {
-			next.Marks = Digest{} // the pods got this one from somebody else, under the same marks
+		if sum, ok := known.Entries[c.Source.Key.Local()]; ok && sum != c.Source.Digest {
+			next.Marks = digest.Digest{} // the pods got this one from somebody else, under the same marks
 		}
 		next.Entries[c.Source.Key.Local()] = c.Source.Digest
 		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
@@ -38,7 +42,7 @@ func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 	// One digest for all is compared with what exists.
 	exists := entriesOf(f.Concerns)
 	for kind := range next.Bounded().Aggregates {
-		maps.DeleteFunc(next.Entries, func(key LocalKey, _ Digest) bool {
+		maps.DeleteFunc(next.Entries, func(key source.LocalKey, _ digest.Digest) bool {
 			_, is := exists[key]
 			return key.Kind == kind && !is
 		})
@@ -46,8 +50,8 @@ func (f *Facts) ledger(known Ledger, gone []LocalKey) Ledger {
 	return next
 }
 
-func entriesOf(concerns []Concern) map[LocalKey]Digest {
-	entries := make(map[LocalKey]Digest, len(concerns))
+func entriesOf(concerns []Concern) map[source.LocalKey]digest.Digest {
+	entries := make(map[source.LocalKey]digest.Digest, len(concerns))
 	for _, c := range concerns {
 		entries[c.Source.Key.Local()] = c.Source.Digest
 	}

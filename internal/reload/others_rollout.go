@@ -3,6 +3,11 @@ package reload
 import (
 	"maps"
 	"slices"
+
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // withOthersRollout adds the sources whose new data is recorded because somebody
@@ -75,12 +80,12 @@ func (f *Facts) isNewData(c *Concern, base base) bool {
 
 // goneBeforeOthers are the sources that were seen to be deleted before somebody
 // else changed the pod template, where that is a change.
-func (f *Facts) goneBeforeOthers(base base, next Ledger) []SourceKey {
+func (f *Facts) goneBeforeOthers(base base, next ledger.Ledger) []source.Key {
 	if !f.OnDelete || base.err != nil || f.Seen.Returned {
 		return nil
 	}
-	var gone []SourceKey
-	for _, key := range slices.SortedFunc(maps.Keys(base.ledger.Entries), compareLocalKeys) {
+	var gone []source.Key
+	for _, key := range slices.SortedFunc(maps.Keys(base.ledger.Entries), source.CompareLocalKeys) {
 		_, refers := f.Workload.Reference(key)
 		_, noted := base.ledger.Gone[key]
 		_, stays := next.Entries[key]
@@ -94,28 +99,7 @@ func (f *Facts) goneBeforeOthers(base base, next Ledger) []SourceKey {
 
 // mayKeep reports whether the workload keeps pods on purpose, or may, as long as
 // its status is about an earlier template.
-func mayKeep(p *Progress) bool {
+func mayKeep(p *workload.Progress) bool {
 	keeps := p.Paused && !p.Held || p.OnDelete || p.Partition > 0
-	return keptOnPurpose(p) || keeps && !p.Observed
-}
-
-// keptOnPurpose reports whether pods stay as they are because somebody wants
-// that. A pause-period ends by itself, and so does a pause that is a step of a
-// rollout: pods that wait there are on their way.
-func keptOnPurpose(p *Progress) bool {
-	cause, _ := Purpose(p)
-	return cause != "" && cause != CauseHeld && !p.Pausing
-}
-
-// KeptOnPurpose returns the pods that keep the previous data of sources after a
-// rollout that somebody else has begun; its cause is empty if there are none. The
-// status of the workload tells, as soon as it is about the present template:
-// observed is false until then.
-func KeptOnPurpose(w *Workload, changed []SourceKey) (kept Outcome, observed bool) {
-	p := &w.Progress
-	if !p.Observed || !keptOnPurpose(p) {
-		return Outcome{}, p.Observed
-	}
-	cause, old := Purpose(p)
-	return Outcome{Cause: cause, Changed: changed, Old: old, All: int(p.Total), Wanted: int(p.Wanted)}, true
+	return rollout.IsKeptOnPurpose(p) || keeps && !p.Observed
 }

@@ -4,18 +4,24 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // ofThree is the progress of a workload with three pods, of which some are of the present template.
-func ofThree(updated int32, change func(*Progress)) Progress {
-	p := Progress{Observed: true, Wanted: 3, Total: 3, Updated: updated, Available: 3}
+func ofThree(updated int32, change func(*workload.Progress)) workload.Progress {
+	p := workload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: updated, Available: 3}
 	if change != nil {
 		change(&p)
 	}
 	return p
 }
 
-func parted(p *Progress) { p.Partition = 1 }
+func parted(p *workload.Progress) { p.Partition = 1 }
 
 // The data of cm changed at version 200 from "one" to "two", and somebody changed the pod template at 210.
 func rolledByOthers() *situation {
@@ -26,11 +32,11 @@ func rolledByOthers() *situation {
 }
 
 func TestSourcesWhoseDataSomebodyElsesRolloutBrings(t *testing.T) {
-	cm := []SourceKey{{ConfigMap, "shop", "cm"}}
+	cm := []source.Key{{Kind: source.ConfigMap, Namespace: "shop", Name: "cm"}}
 	tests := map[string]struct {
 		s      *situation
 		action Action
-		want   []SourceKey
+		want   []source.Key
 	}{
 		"a ConfigMap changed, and then the template": {rolledByOthers(), Record, cm},
 		"nothing changed but the template": {
@@ -43,24 +49,26 @@ func TestSourcesWhoseDataSomebodyElsesRolloutBrings(t *testing.T) {
 			web().cmSeen("two", 200).with(func(f *Facts) { f.Seen.Template = 210; f.Workload.Progress = ofThree(2, parted) }), Record, nil,
 		},
 		"the reference came with the template": {
-			rolledByOthers().ledger(func(l *Ledger) { l.Entries = map[LocalKey]Digest{{Secret, "sec"}: digestOf("s")} }), Record, nil,
+			rolledByOthers().ledger(func(l *ledger.Ledger) {
+				l.Entries = map[source.LocalKey]digest.Digest{{Kind: source.Secret, Name: "sec"}: digestOf("s")}
+			}), Record, nil,
 		},
 		"all pods are younger than the data": {
 			web().cm("two", 200).ledger(nil).pods(3, 300).with(func(f *Facts) { f.Workload.Progress = ofThree(3, nil) }), Record, nil,
 		},
 		"it is a CronJob": {
-			rolledByOthers().with(func(f *Facts) { f.Workload.Runs = &Runs{Last: at(300)} }), Record, nil,
+			rolledByOthers().with(func(f *Facts) { f.Workload.Runs = &workload.Runs{Last: at(300)} }), Record, nil,
 		},
 		"the digests are of a lost key, and the Secret was seen to change": {
-			web().source(Secret, "sec", "two", 10, 200, SourceSeen{Content: 200, Edited: true, Version: 200}).
-				ledger(func(l *Ledger) {
-					l.Instance, l.Entries = "key-0", map[LocalKey]Digest{{Secret, "sec"}: digestOf("s")}
-				}).with(func(f *Facts) { f.Seen.Template = 210 }), Record, []SourceKey{{Secret, "shop", "sec"}},
+			web().source(source.Secret, "sec", "two", 10, 200, SourceSeen{Content: 200, Edited: true, Version: 200}).
+				ledger(func(l *ledger.Ledger) {
+					l.Instance, l.Entries = "key-0", map[source.LocalKey]digest.Digest{{Kind: source.Secret, Name: "sec"}: digestOf("s")}
+				}).with(func(f *Facts) { f.Seen.Template = 210 }), Record, []source.Key{{Kind: source.Secret, Namespace: "shop", Name: "sec"}},
 		},
 		"the digests are of a lost key, and nobody saw the Secret change": {
-			web().source(Secret, "sec", "two", 10, 20, SourceSeen{Version: 200}).
-				ledger(func(l *Ledger) {
-					l.Instance, l.Entries = "key-0", map[LocalKey]Digest{{Secret, "sec"}: digestOf("s")}
+			web().source(source.Secret, "sec", "two", 10, 20, SourceSeen{Version: 200}).
+				ledger(func(l *ledger.Ledger) {
+					l.Instance, l.Entries = "key-0", map[source.LocalKey]digest.Digest{{Kind: source.Secret, Name: "sec"}: digestOf("s")}
 				}).with(func(f *Facts) { f.Seen.Template = 210 }), Record, nil,
 		},
 	}
@@ -78,9 +86,9 @@ func TestSourcesWhoseDataSomebodyElsesRolloutBrings(t *testing.T) {
 }
 
 func TestAnAggregateNamesWhatWasSeenToChangeBeforeSomebodyElsesRollout(t *testing.T) {
-	aggregate := func(l *Ledger) {
-		l.Entries = map[LocalKey]Digest{}
-		l.Aggregates = map[SourceKind]Total{ConfigMap: {Digest: digestOf("all"), Count: 1}}
+	aggregate := func(l *ledger.Ledger) {
+		l.Entries = map[source.LocalKey]digest.Digest{}
+		l.Aggregates = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: digestOf("all"), Count: 1}}
 	}
 	s := rolledByOthers().ledger(aggregate).with(func(f *Facts) { f.Seen.Compared = true })
 	if d := Decide(s.f); d.Action != Record || d.OthersRollout != nil {
@@ -93,9 +101,9 @@ func TestAnAggregateNamesWhatWasSeenToChangeBeforeSomebodyElsesRollout(t *testin
 }
 
 func TestASourceThatWasDeletedBeforeSomebodyElsesRollout(t *testing.T) {
-	s := web().ledger(func(l *Ledger) { l.OnDelete = true }).with(func(f *Facts) {
+	s := web().ledger(func(l *ledger.Ledger) { l.OnDelete = true }).with(func(f *Facts) {
 		f.OnDelete, f.AutoReloadAll = true, true
-		f.Gone = map[LocalKey]Departure{{ConfigMap, "cm"}: {Version: 200}}
+		f.Gone = map[source.LocalKey]Departure{{Kind: source.ConfigMap, Name: "cm"}: {Version: 200}}
 		f.Seen.Template = 210
 		f.Workload.Progress = ofThree(2, parted)
 	})
@@ -146,27 +154,27 @@ func TestPodsThatAreKeptSinceTheControllerWasAwayAreAskedOnce(t *testing.T) {
 
 func TestPodsThatAreKeptOnPurpose(t *testing.T) {
 	tests := map[string]struct {
-		progress Progress
-		cause    Cause
+		progress workload.Progress
+		cause    rollout.Cause
 		old      int
 		observed bool
 	}{
-		"a partition":                           {ofThree(2, parted), CausePartition, 1, true},
-		"a partition, at the beginning":         {ofThree(0, parted), CausePartition, 1, true},
-		"OnDelete":                              {ofThree(0, func(p *Progress) { p.OnDelete = true }), CauseOnDelete, 3, true},
-		"a pause":                               {ofThree(0, func(p *Progress) { p.Paused = true }), CausePaused, 3, true},
-		"a pause-period":                        {ofThree(0, func(p *Progress) { p.Paused, p.Held = true, true }), "", 0, true},
-		"a pause in a step of a canary":         {ofThree(1, func(p *Progress) { p.Paused, p.Pausing = true, true }), "", 0, true},
-		"a step of a canary":                    {ofThree(1, func(p *Progress) { p.Pausing = true }), "", 0, true},
+		"a partition":                           {ofThree(2, parted), rollout.CausePartition, 1, true},
+		"a partition, at the beginning":         {ofThree(0, parted), rollout.CausePartition, 1, true},
+		"OnDelete":                              {ofThree(0, func(p *workload.Progress) { p.OnDelete = true }), rollout.CauseOnDelete, 3, true},
+		"a pause":                               {ofThree(0, func(p *workload.Progress) { p.Paused = true }), rollout.CausePaused, 3, true},
+		"a pause-period":                        {ofThree(0, func(p *workload.Progress) { p.Paused, p.Held = true, true }), "", 0, true},
+		"a pause in a step of a canary":         {ofThree(1, func(p *workload.Progress) { p.Paused, p.Pausing = true, true }), "", 0, true},
+		"a step of a canary":                    {ofThree(1, func(p *workload.Progress) { p.Pausing = true }), "", 0, true},
 		"a rollout that goes on":                {ofThree(1, nil), "", 0, true},
-		"OnDelete, and somebody deleted them":   {ofThree(3, func(p *Progress) { p.OnDelete = true }), "", 0, true},
-		"the status is about an older template": {ofThree(3, func(p *Progress) { p.OnDelete, p.Observed = true, false }), "", 0, false},
-		"there are no pods":                     {Progress{Observed: true, Partition: 1}, "", 0, true},
+		"OnDelete, and somebody deleted them":   {ofThree(3, func(p *workload.Progress) { p.OnDelete = true }), "", 0, true},
+		"the status is about an older template": {ofThree(3, func(p *workload.Progress) { p.OnDelete, p.Observed = true, false }), "", 0, false},
+		"there are no pods":                     {workload.Progress{Observed: true, Partition: 1}, "", 0, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := Workload{Progress: tt.progress}
-			kept, observed := KeptOnPurpose(&w, []SourceKey{{ConfigMap, "shop", "cm"}})
+			w := workload.Workload{Progress: tt.progress}
+			kept, observed := rollout.KeptOnPurpose(&w, []source.Key{{Kind: source.ConfigMap, Namespace: "shop", Name: "cm"}})
 			if kept.Cause != tt.cause || kept.Old != tt.old || observed != tt.observed {
 				t.Errorf("%q, %d old, observed %v", kept.Cause, kept.Old, observed)
 			}

@@ -5,6 +5,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func TestWhosePauseItIs(t *testing.T) {
@@ -33,12 +39,12 @@ func TestWhosePauseItIs(t *testing.T) {
 		"what cannot be read of the owners counts as nobody": {owners: []metav1.ManagedFieldsEntry{owner("kubectl", `"f:spec":`), {Manager: "kubectl"}}, ours: true},
 	} {
 		t.Run(about, func(t *testing.T) {
-			names := DefaultNames()
+			names := annotations.DefaultNames()
 			meta := metav1.ObjectMeta{ManagedFields: tc.owners, Annotations: map[string]string{names.PausedAt: "2026-03-01T12:00:00Z"}}
 			if tc.unnoted {
 				meta.Annotations = nil
 			}
-			p := ReadPause(&meta, !tc.running, names)
+			p := workload.ReadPause(&meta, !tc.running, names)
 			if p.Ours() != tc.ours || p.Leftover() != tc.leftover {
 				t.Errorf("ours %t, leftover %t of %+v", p.Ours(), p.Leftover(), p)
 			}
@@ -47,7 +53,7 @@ func TestWhosePauseItIs(t *testing.T) {
 }
 
 func TestHowLongAPauseIs(t *testing.T) {
-	names := DefaultNames()
+	names := annotations.DefaultNames()
 	now := time.Date(2026, 3, 1, 12, 10, 0, 0, time.UTC)
 	for about, tc := range map[string]struct {
 		period, since string
@@ -70,8 +76,8 @@ func TestHowLongAPauseIs(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			own := map[string]string{names.PausePeriod: tc.period}
-			w := Workload{Pause: Pause{Paused: true, Noted: tc.since != "-", Since: tc.since, Own: true}}
-			w.Policy, _ = ParsePolicy(own, nil, names)
+			w := workload.Workload{Pause: workload.Pause{Paused: true, Noted: tc.since != "-", Since: tc.since, Own: true}}
+			w.Policy, _ = policy.Parse(own, nil, names)
 			left, end := w.PauseLeft(now, names)
 			got := left.String()
 			if end.Spoilt {
@@ -91,11 +97,11 @@ func TestHowLongAPauseIs(t *testing.T) {
 }
 
 func TestWhichReloadsPause(t *testing.T) {
-	names := DefaultNames()
+	names := annotations.DefaultNames()
 	now := time.Date(2026, 3, 1, 12, 10, 0, 0, time.UTC)
 	for about, tc := range map[string]struct {
 		own, template string
-		change        func(*Workload)
+		change        func(*workload.Workload)
 		want          string
 	}{
 		"one with a period":             {own: "5m", want: "2026-03-01T12:10:00Z"},
@@ -103,10 +109,10 @@ func TestWhichReloadsPause(t *testing.T) {
 		"without a period":              {},
 		"with one that is none":         {own: "0s"},
 		"with a wrong one over a right": {own: "x", template: "5m"},
-		"one that pauses already":       {own: "5m", change: func(w *Workload) { w.Pause = Pause{Paused: true, Noted: true} }},
-		"one that a user has paused":    {own: "5m", change: func(w *Workload) { w.Pause = Pause{Paused: true} }},
-		"one whose note is left over":   {own: "5m", change: func(w *Workload) { w.Pause = Pause{Noted: true} }, want: "2026-03-01T12:10:00Z"},
-		"one that cannot be paused":     {own: "5m", change: func(w *Workload) { w.Pausable = false }},
+		"one that pauses already":       {own: "5m", change: func(w *workload.Workload) { w.Pause = workload.Pause{Paused: true, Noted: true} }},
+		"one that a user has paused":    {own: "5m", change: func(w *workload.Workload) { w.Pause = workload.Pause{Paused: true} }},
+		"one whose note is left over":   {own: "5m", change: func(w *workload.Workload) { w.Pause = workload.Pause{Noted: true} }, want: "2026-03-01T12:10:00Z"},
+		"one that cannot be paused":     {own: "5m", change: func(w *workload.Workload) { w.Pausable = false }},
 	} {
 		t.Run(about, func(t *testing.T) {
 			annotations := func(period string) map[string]string {
@@ -115,13 +121,13 @@ func TestWhichReloadsPause(t *testing.T) {
 				}
 				return map[string]string{names.PausePeriod: period}
 			}
-			w := Workload{Pausable: true, Containers: []string{"app"}}
-			w.Policy, _ = ParsePolicy(annotations(tc.own), annotations(tc.template), names)
+			w := workload.Workload{Pausable: true, Containers: []string{"app"}}
+			w.Policy, _ = policy.Parse(annotations(tc.own), annotations(tc.template), names)
 			if tc.change != nil {
 				tc.change(&w)
 			}
-			d := Decision{Action: Reload, Changes: []Concern{{Source: Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "web"}}, Verdict: Verdict{Rule: RuleNamed}}}}
-			if got := d.Mark(&w, WorkloadSeen{}, SecretMarksKeyed, now).PausedAt; got != tc.want {
+			d := Decision{Action: Reload, Changes: []Concern{{Source: source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "web"}}, Verdict: policy.Verdict{Rule: policy.RuleNamed}}}}
+			if got := d.Mark(&w, WorkloadSeen{}, digest.SecretMarksKeyed, now).PausedAt; got != tc.want {
 				t.Errorf("paused at %q, want %q", got, tc.want)
 			}
 		})

@@ -3,20 +3,25 @@ package reload
 import (
 	"cmp"
 	"fmt"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Revert tells that somebody took a mark of ours away, or changed it, and that
 // pods from before the content are left.
 type Revert struct {
 	// Source is the one whose content the old pods do not have.
-	Source SourceKey
+	Source source.Key
 	// Writer is the field manager that owns a mark now. A pure removal leaves no
 	// trace, and then it is empty.
 	Writer string
 	// Owner is the object of an operator that has made this one, and Tool what
 	// manages it, as far as that tells; either is probably who did it.
 	Owner string
-	Tool  Tool
+	Tool  workload.Tool
 	// Old of All pods may not have the content. Both are 0 if no pods were found where there are some.
 	Old, All int
 	// Final tells that every strategy was taken back, and nothing is written any
@@ -41,7 +46,7 @@ func (r *Revert) By() string {
 		return fmt.Sprintf("the field manager %q", r.Writer)
 	case r.Owner != "":
 		return "the operator of " + r.Owner + " (probably)"
-	case r.Tool != NoTool:
+	case r.Tool != workload.NoTool:
 		return string(r.Tool) + " (probably)"
 	default:
 		return "somebody"
@@ -50,7 +55,7 @@ func (r *Revert) By() string {
 
 // RevertNames are the values of Revert.Name.
 func RevertNames() []string {
-	return []string{string(ArgoCD), string(Flux), string(Helm), string(Kubectl), reloaderManager, operator, otherManager, unknownWriter}
+	return []string{string(workload.ArgoCD), string(workload.Flux), string(workload.Helm), string(workload.Kubectl), workload.ReloaderManager, operator, otherManager, unknownWriter}
 }
 
 const (
@@ -64,10 +69,10 @@ const (
 func (r *Revert) Name() string {
 	tool := r.Tool
 	switch {
-	case r.Writer == reloaderManager:
-		return reloaderManager
+	case r.Writer == workload.ReloaderManager:
+		return workload.ReloaderManager
 	case r.Writer != "":
-		if tool = ToolBehind(r.Writer); tool == NoTool {
+		if tool = workload.ToolBehind(r.Writer); tool == workload.NoTool {
 			return otherManager
 		}
 	case r.Owner != "":
@@ -78,7 +83,7 @@ func (r *Revert) Name() string {
 
 // outlived decides on pods that are older than the content although the content
 // is what the workload was last rolled with: their template came back.
-func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
+func (f *Facts) outlived(t *tally, base base, next ledger.Ledger) Decision {
 	last := &t.outlived[len(t.outlived)-1]
 	d := Decision{
 		Action: Reload, Changes: t.outlived, Ledger: next, Restores: base.restore,
@@ -94,11 +99,11 @@ func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
 	d.Reverted.Writer = f.writer(last.Source.Key, base.ledger.Step)
 	step, again := f.down(base.ledger.Step, t.outlived)
 	switch {
-	case d.Reverted.Writer == reloaderManager || f.showsReloaders(last):
+	case d.Reverted.Writer == workload.ReloaderManager || f.showsReloaders(last):
 		// Two controllers that each mark what the other has unmarked would never end.
 		d.Action, d.Changes, d.Ledger.Counter = Record, nil, base.ledger.Counter
-		d.Ledger.Marks = f.Workload.Marks.left(base.ledger.Step)
-		d.Reverted.Writer = reloaderManager
+		d.Ledger.Marks = f.Workload.Marks.Left(base.ledger.Step)
+		d.Reverted.Writer = workload.ReloaderManager
 		d.Why = "Reloader marks it too"
 	case !again:
 		d.Action, d.Reverted.Final, d.Ledger.Counter = Nothing, true, base.ledger.Counter
@@ -115,17 +120,17 @@ func (f *Facts) outlived(t *tally, base base, next Ledger) Decision {
 // writer is the field manager that owns what the latest reload has written for a
 // source. Marks that stand elsewhere may be years old, and prove nothing; but those
 // of Reloader show that it is there, wherever it puts them.
-func (f *Facts) writer(src SourceKey, step Step) string {
+func (f *Facts) writer(src source.Key, step ledger.Step) string {
 	writers := f.Workload.Marks.Writers
-	variable, annotation := writers[EnvVarName(src)], writers[DefaultNames().LastReloadedFrom]
+	variable, annotation := writers[workload.EnvVarName(src)], writers[annotations.DefaultNames().LastReloadedFrom]
 	switch {
-	case step.restarts():
-		return writers[restartField]
-	case step == StepVariables && variable != "":
+	case step.Restarts():
+		return writers[workload.RestartField]
+	case step == ledger.StepVariables && variable != "":
 		return variable
-	case step != StepVariables && annotation != "":
+	case step != ledger.StepVariables && annotation != "":
 		return annotation
-	case f.Strategy != StrategyAnnotations && variable == reloaderManager:
+	case f.Strategy != StrategyAnnotations && variable == workload.ReloaderManager:
 		return variable
 	default:
 		return ""
@@ -135,5 +140,5 @@ func (f *Facts) writer(src SourceKey, step Step) string {
 // showsReloaders tells that the mark of a source is what only Reloader writes.
 func (f *Facts) showsReloaders(c *Concern) bool {
 	mark, ok := f.reloaderMark(c)
-	return ok && c.Source.IsReloaderMark(f.Key, mark) && mark != MarkHash(c.Source, f.SecretMarks)
+	return ok && c.Source.IsReloaderMark(f.Key, mark) && mark != workload.MarkHash(c.Source, f.SecretMarks)
 }

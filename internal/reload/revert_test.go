@@ -4,13 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // reverted is web after a reload for "one" whose mark somebody has taken away in the middle of the rollout.
-func reverted(step Step) *situation {
-	return web().ledger(func(l *Ledger) {
-		l.Marks, l.Step = Marks{Env: []EnvMark{{"app", "STAKATER_CM_CONFIGMAP", "x"}}}.digest(), step
+func reverted(step ledger.Step) *situation {
+	return web().ledger(func(l *ledger.Ledger) {
+		l.Marks, l.Step = workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_CM_CONFIGMAP", Value: "x"}}}.Digest(), step
 	}).cm("one", 60).with(func(f *Facts) {
 		f.Seen.Template, f.Seen.Returned = 120, true
 		f.Workload.AtRest = true
@@ -19,8 +23,8 @@ func reverted(step Step) *situation {
 
 // optedInSince is a workload that we have never rolled, and that is opted in with all others since a second.
 func optedInSince(second int64) *situation {
-	return reverted(0).ledgerOf(func(l *Ledger) { l.Counter = 0 }).with(func(f *Facts) {
-		f.AutoReloadAll, f.Coverage.AllSince, f.Concerns[0].Verdict.Rule = true, at(second), RuleAutoAll
+	return reverted(0).ledgerOf(func(l *ledger.Ledger) { l.Counter = 0 }).with(func(f *Facts) {
+		f.AutoReloadAll, f.Coverage.AllSince, f.Concerns[0].Verdict.Rule = true, at(second), policy.RuleAutoAll
 	})
 }
 
@@ -41,20 +45,22 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"all are younger: somebody rolled it":                           {reverted(0).pods(2, 61), Nothing},
 		"one is older":                                                  {reverted(0).pods(2, 60), Reload},
 		"there are none":                                                {reverted(0).pods(0, 0), Nothing},
-		"every mark was taken away":                                     {reverted(StepAnnotation).pods(2, 60), Nothing},
+		"every mark was taken away":                                     {reverted(ledger.StepAnnotation).pods(2, 60), Nothing},
 		"all are opted in since after the edit, and we never rolled it": {optedInSince(61).pods(2, 60), Nothing},
 		"all were opted in by then":                                     {optedInSince(60).pods(2, 60), Reload},
-		"it may have been rolled for the edit, opted in by itself":      {optedInSince(61).ledgerOf(func(l *Ledger) { l.Counter = 1 }).pods(2, 60), Reload},
+		"it may have been rolled for the edit, opted in by itself":      {optedInSince(61).ledgerOf(func(l *ledger.Ledger) { l.Counter = 1 }).pods(2, 60), Reload},
 		"the marks of the latest reload stand: it did roll":             {reverted(0).mark("x"), Nothing},
 		"there are some, and none of them was found":                    {reverted(0).with(counted).pods(0, 0), Reload},
 		"nothing came back, and none of them was found":                 {reverted(0).with(counted).mark("x").pods(0, 0), Nothing},
-		"every mark was taken away, and the ledger with them":           {reverted(StepAnnotation).forgotten().pods(2, 60), Record},
-		"the time of the restart was taken away, which no template shows": {reverted(StepRestartFirst).with(func(f *Facts) {
+		"every mark was taken away, and the ledger with them":           {reverted(ledger.StepAnnotation).forgotten().pods(2, 60), Record},
+		"the time of the restart was taken away, which no template shows": {reverted(ledger.StepRestartFirst).with(func(f *Facts) {
 			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy = false, true, restarted()
 		}), AskPods},
-		"the time of the restart stands": {reverted(StepRestartFirst).with(func(f *Facts) {
+		"the time of the restart stands": {reverted(ledger.StepRestartFirst).with(func(f *Facts) {
 			f.Workload.Marks.RestartAt = "2026-03-01T12:00:00Z"
-		}).ledgerOf(func(l *Ledger) { l.Marks = Marks{RestartAt: "2026-03-01T12:00:00Z"}.left(StepRestartFirst) }), Nothing},
+		}).ledgerOf(func(l *ledger.Ledger) {
+			l.Marks = workload.Marks{RestartAt: "2026-03-01T12:00:00Z"}.Left(ledger.StepRestartFirst)
+		}), Nothing},
 		"nothing came back":               {reverted(0).with(func(f *Facts) { f.Seen.Returned = false }), Nothing},
 		"nobody saw whether it came back": {reverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
 		"nobody saw it, and the pods were asked before": {reverted(0).with(func(f *Facts) {
@@ -67,8 +73,8 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"a source without an entry": {
 			web().cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
 		"a thousand sources under one digest": {
-			reverted(0).ledgerOf(func(l *Ledger) {
-				l.Aggregates = map[SourceKind]Total{ConfigMap: {Digest: Aggregate(ConfigMap, l.Entries), Count: len(l.Entries)}}
+			reverted(0).ledgerOf(func(l *ledger.Ledger) {
+				l.Aggregates = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: ledger.Aggregate(source.ConfigMap, l.Entries), Count: len(l.Entries)}}
 				l.Entries = nil
 			}).pods(2, 60), Reload},
 	} {
@@ -87,41 +93,41 @@ func (s *situation) forgotten() *situation {
 }
 
 // ledgerOf changes the ledger that stands on the object.
-func (s *situation) ledgerOf(change func(*Ledger)) *situation {
-	l, _ := ParseLedger(s.f.Workload.LedgerText)
+func (s *situation) ledgerOf(change func(*ledger.Ledger)) *situation {
+	l, _ := ledger.Parse(s.f.Workload.LedgerText)
 	change(&l)
 	s.f.Workload.LedgerText = l.String()
 	return s
 }
 
 func TestARevertIsOneStepDownTheLadder(t *testing.T) {
-	s := reverted(StepVariables).pods(2, 60)
+	s := reverted(ledger.StepVariables).pods(2, 60)
 	d := Decide(s.f)
-	if d.Action != Reload || d.Reverted == nil || d.Reverted.Final || d.Ledger.Step != StepAnnotation || d.Ledger.Counter != 4 {
+	if d.Action != Reload || d.Reverted == nil || d.Reverted.Final || d.Ledger.Step != ledger.StepAnnotation || d.Ledger.Counter != 4 {
 		t.Fatalf("got %+v", d)
 	}
-	m := d.Mark(&s.f.Workload, WorkloadSeen{Whole: true}, SecretMarksKeyed, at(200))
+	m := d.Mark(&s.f.Workload, WorkloadSeen{Whole: true}, digest.SecretMarksKeyed, at(200))
 	if len(m.Env) != 0 || !strings.Contains(m.ReloadedFrom, `"name":"cm"`) || !strings.Contains(m.ReloadedFrom, `"containerRefs":["app"]`) {
 		t.Errorf("marked by %+v", m)
 	}
-	s.f.Workload.Marks = s.f.Workload.Marks.with(m)
-	if d.Ledger.Marks != s.f.Workload.Marks.digest() {
+	s.f.Workload.Marks = s.f.Workload.Marks.With(m)
+	if d.Ledger.Marks != s.f.Workload.Marks.Digest() {
 		t.Error("the ledger does not know the marks as they are left")
 	}
 
-	final := Decide(reverted(StepAnnotation).pods(2, 60).f)
+	final := Decide(reverted(ledger.StepAnnotation).pods(2, 60).f)
 	if final.Reverted == nil || !final.Reverted.Final {
 		t.Fatalf("got %+v", final)
 	}
-	next := Decide(reverted(StepAnnotation).with(func(f *Facts) { f.Concerns = nil }).cmSeen("two", 130).f)
-	if next.Action != Reload || next.Ledger.Step != StepAnnotation {
+	next := Decide(reverted(ledger.StepAnnotation).with(func(f *Facts) { f.Concerns = nil }).cmSeen("two", 130).f)
+	if next.Action != Reload || next.Ledger.Step != ledger.StepAnnotation {
 		t.Errorf("the next change: got %+v", next)
 	}
 }
 
 func TestARolloutBySomebodyElseThatIsTakenBackIsNoRevert(t *testing.T) {
-	d := Decide(reverted(0).ledgerOf(func(l *Ledger) { l.Marks = Digest{} }).pods(2, 60).f)
-	if d.Action != Reload || d.Reverted != nil || d.Ledger.Step != StepVariables {
+	d := Decide(reverted(0).ledgerOf(func(l *ledger.Ledger) { l.Marks = digest.Digest{} }).pods(2, 60).f)
+	if d.Action != Reload || d.Reverted != nil || d.Ledger.Step != ledger.StepVariables {
 		t.Errorf("got %+v", d)
 	}
 }
@@ -132,9 +138,9 @@ func TestWhoTookAMarkBackIsNamedNoMoreSurelyThanItIsKnown(t *testing.T) {
 		by, word string
 	}{
 		"a removal leaves no trace":   {func(*Facts) {}, "somebody", "unknown"},
-		"a tool manages the object":   {func(f *Facts) { f.Workload.Tool = ArgoCD }, "Argo CD (probably)", "Argo CD"},
+		"a tool manages the object":   {func(f *Facts) { f.Workload.Tool = workload.ArgoCD }, "Argo CD (probably)", "Argo CD"},
 		"a manager owns the mark now": {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"} }, `the field manager "terraform"`, "other"},
-		"an operator owns the object": {func(f *Facts) { f.Workload.Owner, f.Workload.Tool = `Shop "a"`, Helm }, `the operator of Shop "a" (probably)`, "operator"},
+		"an operator owns the object": {func(f *Facts) { f.Workload.Owner, f.Workload.Tool = `Shop "a"`, workload.Helm }, `the operator of Shop "a" (probably)`, "operator"},
 		"it owns another mark":        {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_OTHER_CONFIGMAP": "terraform"} }, "somebody", "unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,33 +161,11 @@ func TestReloaderBesideUsIsNotMarkedAgainst(t *testing.T) {
 	}
 }
 
-func TestManagersOfMarksAreReadFromTheManagedFields(t *testing.T) {
-	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, FieldsV1: metav1.NewFieldsV1(fields)}
-	}
-	got, applied := markWriters([]metav1.ManagedFieldsEntry{
-		entry("helm", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:env":{"k:{\"name\":\"STAKATER_A_CONFIGMAP\"}":{},"k:{\"name\":\"PLAIN\"}":{},"k:{\"name\":\"STAKATER_B_SECRET\"}":{}}}}}}}}`),
-		entry("reroll", `{"k:{\"name\":\"STAKATER_C_CONFIGMAP\"}":{}}`),
-		entry("argo", `{"f:metadata":{"f:annotations":{"f:reloader.stakater.com/last-reloaded-from":{}}}}`),
-	}, DefaultNames())
-	if applied["STAKATER_A_CONFIGMAP"] != "helm" || applied["reloader.stakater.com/last-reloaded-from"] != "" {
-		t.Errorf("will be written again: %v", applied)
-	}
-	for mark, manager := range map[string]string{
-		"STAKATER_A_CONFIGMAP": "helm", "STAKATER_B_SECRET": "helm", "STAKATER_C_CONFIGMAP": "", "PLAIN": "",
-		"reloader.stakater.com/last-reloaded-from": "argo",
-	} {
-		if got[mark] != manager {
-			t.Errorf("%s is written by %q, want %q", mark, got[mark], manager)
-		}
-	}
-}
-
 func TestContentThatLeftAndCameBack(t *testing.T) {
 	left := func(l Left) func(*Facts) { return func(f *Facts) { f.Concerns[0].Left = l } }
 	// The content was away from version 110 and second 110 on and is back since second 120.
 	away := func() *situation {
-		return web().ledger(nil).source(ConfigMap, "cm", "one", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}).
+		return web().ledger(nil).source(source.ConfigMap, "cm", "one", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}).
 			with(left(Left{Version: 110, Time: at(110), Noted: true}))
 	}
 	started := func(created, started int64, version uint64) func(*Facts) {
@@ -223,28 +207,5 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
 		})
-	}
-}
-
-func TestWhoWillWriteAMarkAgain(t *testing.T) {
-	for about, tc := range map[string]struct {
-		manager   string
-		operation metav1.ManagedFieldsOperationType
-		want      bool
-	}{
-		"kubectl apply":               {"kubectl-client-side-apply", "Update", true},
-		"kubectl apply --server-side": {"kubectl", "Apply", true},
-		"Argo CD":                     {"argocd-controller", "Update", true},
-		"Helm":                        {"helm", "Update", true},
-		"Terraform":                   {"Terraform", "Update", true},
-		"whoever applies":             {"deployer", "Apply", true},
-		"whoever has made it":         {"deployer", "Update", false},
-		"kubectl rollout undo":        {"kubectl-rollout", "Update", false},
-		"kubectl edit":                {"kubectl-edit", "Update", false},
-		"Reloader":                    {"Reloader", "Update", false},
-	} {
-		if got := applies(&metav1.ManagedFieldsEntry{Manager: tc.manager, Operation: tc.operation}); got != tc.want {
-			t.Errorf("%s: %t, want %t", about, got, tc.want)
-		}
 	}
 }

@@ -6,49 +6,55 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func held(counter int64, uid types.UID, entry byte) OwnRun {
-	source := LocalKey{Kind: ConfigMap, Name: "report"}
-	ledger := Ledger{UID: "u", Counter: counter, Entries: map[LocalKey]Digest{source: {entry}}}
-	return OwnRun{Name: "report-1", UID: uid, Counter: counter, LedgerText: ledger.String(), Held: true}
+func held(counter int64, uid types.UID, entry byte) workload.OwnRun {
+	src := source.LocalKey{Kind: source.ConfigMap, Name: "report"}
+	ledger := ledger.Ledger{UID: "u", Counter: counter, Entries: map[source.LocalKey]digest.Digest{src: {entry}}}
+	return workload.OwnRun{Name: "report-1", UID: uid, Counter: counter, LedgerText: ledger.String(), Held: true}
 }
 
-func begun(run OwnRun) OwnRun {
+func begun(run workload.OwnRun) workload.OwnRun {
 	run.Held = false
 	return run
 }
 
 func TestWhichHeldRunBegins(t *testing.T) {
 	for about, tc := range map[string]struct {
-		ledger   Ledger
-		runs     Runs
+		ledger   ledger.Ledger
+		runs     workload.Runs
 		want     bool
 		optedOut bool
 	}{
-		"the ledger tells of it":                          {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{}, true, false},
-		"the user wants no run now":                       {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{Suspended: true}, false, false},
-		"another run has come before it":                  {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{Alone: true, Beside: []string{"other"}}, false, false},
-		"the ledger does not tell of it yet":              {Ledger{UID: "u", Counter: 2, Run: "before"}, Runs{}, false, false},
-		"it has landed late, when another one was made":   {Ledger{UID: "u", Counter: 3, Run: "other"}, Runs{}, false, false},
-		"the ledger is that of another object":            {Ledger{UID: "copied", Counter: 3, Run: "job"}, Runs{}, false, false},
-		"the ledger has come to tell of one, made before": {Ledger{UID: "u", Counter: 3}, Runs{}, false, false},
-		"the workload is opted out":                       {Ledger{UID: "u", Counter: 3, Run: "job"}, Runs{}, false, true},
+		"the ledger tells of it":                          {ledger.Ledger{UID: "u", Counter: 3, Run: "job"}, workload.Runs{}, true, false},
+		"the user wants no run now":                       {ledger.Ledger{UID: "u", Counter: 3, Run: "job"}, workload.Runs{Suspended: true}, false, false},
+		"another run has come before it":                  {ledger.Ledger{UID: "u", Counter: 3, Run: "job"}, workload.Runs{Alone: true, Beside: []string{"other"}}, false, false},
+		"the ledger does not tell of it yet":              {ledger.Ledger{UID: "u", Counter: 2, Run: "before"}, workload.Runs{}, false, false},
+		"it has landed late, when another one was made":   {ledger.Ledger{UID: "u", Counter: 3, Run: "other"}, workload.Runs{}, false, false},
+		"the ledger is that of another object":            {ledger.Ledger{UID: "copied", Counter: 3, Run: "job"}, workload.Runs{}, false, false},
+		"the ledger has come to tell of one, made before": {ledger.Ledger{UID: "u", Counter: 3}, workload.Runs{}, false, false},
+		"the workload is opted out":                       {ledger.Ledger{UID: "u", Counter: 3, Run: "job"}, workload.Runs{}, false, true},
 	} {
 		t.Run(about, func(t *testing.T) {
-			tc.runs.Own = []OwnRun{held(3, "job", 1)}
-			f := Facts{Workload: Workload{UID: "u", LedgerText: tc.ledger.String(), Runs: &tc.runs}, AutoReloadAll: !tc.optedOut}
+			tc.runs.Own = []workload.OwnRun{held(3, "job", 1)}
+			f := Facts{Workload: workload.Workload{UID: "u", LedgerText: tc.ledger.String(), Runs: &tc.runs}, AutoReloadAll: !tc.optedOut}
 			if run, ok := f.Release(); ok != tc.want || ok && run.UID != "job" {
 				t.Errorf("%v, %v", run, ok)
 			}
 		})
 	}
-	noted := Ledger{UID: "u", Counter: 3, Run: "job"}
-	before := Facts{Workload: Workload{UID: "u", LedgerText: noted.String(), Runs: &Runs{Own: []OwnRun{begun(held(3, "job", 1))}}}}
+	noted := ledger.Ledger{UID: "u", Counter: 3, Run: "job"}
+	before := Facts{Workload: workload.Workload{UID: "u", LedgerText: noted.String(), Runs: &workload.Runs{Own: []workload.OwnRun{begun(held(3, "job", 1))}}}}
 	if run, ok := before.Release(); ok {
 		t.Errorf("%v begins once more", run)
 	}
-	f := Facts{Workload: Workload{UID: "u", Runs: &Runs{Own: []OwnRun{held(3, "job", 1)}}}, Remembered: noted.String(), AutoReloadAll: true}
+	f := Facts{Workload: workload.Workload{UID: "u", Runs: &workload.Runs{Own: []workload.OwnRun{held(3, "job", 1)}}}, Remembered: noted.String(), AutoReloadAll: true}
 	if _, ok := f.Release(); !ok {
 		t.Error("the ledger was taken away, and nobody remembered")
 	}
@@ -56,14 +62,14 @@ func TestWhichHeldRunBegins(t *testing.T) {
 
 func TestAHeldRunIsNoted(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour), EditedAt: at.Add(time.Hour).Unix()}
+	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour), EditedAt: at.Add(time.Hour).Unix()}
 	ledger := func(counter int64, entry byte) string {
-		l := Ledger{UID: "u", Counter: counter, Entries: map[LocalKey]Digest{source.Key.Local(): {entry}}, DataTime: at.Unix()}
+		l := ledger.Ledger{UID: "u", Counter: counter, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {entry}}, DataTime: at.Unix()}
 		return l.String()
 	}
 	for about, tc := range map[string]struct {
 		standing string
-		run      OwnRun
+		run      workload.OwnRun
 		want     Action
 		found    bool
 		counter  int64
@@ -77,17 +83,17 @@ func TestAHeldRunIsNoted(t *testing.T) {
 		"it has run, and the ledger was taken away since": {"", begun(held(3, "job", 2)), Record, true, 3, 2},
 		"it is noted": {ledger(3, 2), held(3, "job", 2), Nothing, false, 0, 0},
 		"it is noted, and there is another change":               {ledger(3, 1), held(3, "job", 1), Reload, false, 4, 2},
-		"what it carries is damaged":                             {ledger(2, 2), OwnRun{Counter: 3, Held: true, LedgerText: "{"}, Nothing, false, 0, 0},
-		"what it carries is of an object that had the same name": {ledger(2, 2), OwnRun{Counter: 3, Held: true, LedgerText: `{"v":1,"uid":"x","n":3}`}, Nothing, false, 0, 0},
+		"what it carries is damaged":                             {ledger(2, 2), workload.OwnRun{Counter: 3, Held: true, LedgerText: "{"}, Nothing, false, 0, 0},
+		"what it carries is of an object that had the same name": {ledger(2, 2), workload.OwnRun{Counter: 3, Held: true, LedgerText: `{"v":1,"uid":"x","n":3}`}, Nothing, false, 0, 0},
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := Decide(Facts{
-				Workload: Workload{UID: "u", LedgerText: tc.standing, AtRest: true, AskedAt: at, Runs: &Runs{Last: at, Own: []OwnRun{tc.run}},
-					References: []Reference{{Key: source.Key.Local()}}},
-				Concerns:  []Concern{{Source: source, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+				Workload: workload.Workload{UID: "u", LedgerText: tc.standing, AtRest: true, AskedAt: at, Runs: &workload.Runs{Last: at, Own: []workload.OwnRun{tc.run}},
+					References: []workload.Reference{{Key: src.Key.Local()}}},
+				Concerns:  []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 				Installed: at,
 			})
-			if d.Action != tc.want || d.Found != tc.found || d.Ledger.Counter != tc.counter || d.Ledger.Entries[source.Key.Local()] != (Digest{tc.entry}) {
+			if d.Action != tc.want || d.Found != tc.found || d.Ledger.Counter != tc.counter || d.Ledger.Entries[src.Key.Local()] != (digest.Digest{tc.entry}) {
 				t.Fatalf("%s with %v (%s), found %v", d.Action, d.Ledger, d.Why, d.Found)
 			}
 			if tc.found != (d.Ledger.Run == "job") {
@@ -96,14 +102,14 @@ func TestAHeldRunIsNoted(t *testing.T) {
 		})
 	}
 	told := Decide(Facts{
-		Workload: Workload{UID: "u", LedgerText: ledger(2, 1), Runs: &Runs{Last: at, Own: []OwnRun{held(3, "job", 2)}}, References: []Reference{{Key: source.Key.Local()}}},
-		Concerns: []Concern{{Source: source, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}}, Installed: at, TellsOnly: true,
+		Workload: workload.Workload{UID: "u", LedgerText: ledger(2, 1), Runs: &workload.Runs{Last: at, Own: []workload.OwnRun{held(3, "job", 2)}}, References: []workload.Reference{{Key: src.Key.Local()}}},
+		Concerns: []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}}, Installed: at, TellsOnly: true,
 	})
 	if told.Action != Record || !told.Found || len(told.Changes) != 0 || told.Ledger.Run != "job" {
 		t.Errorf("somebody else is told of changes: %s with %v (%s)", told.Action, told.Ledger, told.Why)
 	}
 	// Nobody is opted in any more. What was made is noted all the same.
-	if d := Decide(Facts{Workload: Workload{UID: "u", Runs: &Runs{Own: []OwnRun{held(3, "job", 2)}}}}); d.Action != Record || !d.Found {
+	if d := Decide(Facts{Workload: workload.Workload{UID: "u", Runs: &workload.Runs{Own: []workload.OwnRun{held(3, "job", 2)}}}}); d.Action != Record || !d.Found {
 		t.Errorf("%s (%s)", d.Action, d.Why)
 	}
 }
@@ -111,12 +117,12 @@ func TestAHeldRunIsNoted(t *testing.T) {
 // The template of such a workload begins no run, so that it is newer than the content proves nothing.
 func TestAnotherTemplateIsNoRun(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
-	known := Ledger{UID: "u", Counter: 3, Entries: map[LocalKey]Digest{source.Key.Local(): {1}}, DataTime: at.Unix()}
+	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
+	known := ledger.Ledger{UID: "u", Counter: 3, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {1}}, DataTime: at.Unix()}
 	d := Decide(Facts{
-		Workload: Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &Runs{Last: at}, References: []Reference{{Key: source.Key.Local()}}},
+		Workload: workload.Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &workload.Runs{Last: at}, References: []workload.Reference{{Key: src.Key.Local()}}},
 		Seen:     WorkloadSeen{Template: 9, Since: 2, Compared: true},
-		Concerns: []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+		Concerns: []Concern{{Source: src, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 	})
 	if d.Action != Reload {
 		t.Errorf("%s (%s)", d.Action, d.Why)
@@ -125,31 +131,31 @@ func TestAnotherTemplateIsNoRun(t *testing.T) {
 
 func TestAChangeUnderAWorkloadThatRunsAndEnds(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
-	known := Ledger{UID: "u", Counter: 3, Entries: map[LocalKey]Digest{source.Key.Local(): {1}}, DataTime: at.Unix()}
+	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
+	known := ledger.Ledger{UID: "u", Counter: 3, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {1}}, DataTime: at.Unix()}
 	for about, tc := range map[string]struct {
-		runs    Runs
+		runs    workload.Runs
 		want    Action
 		counter int64
 	}{
-		"it has last run before the change":                                {Runs{Last: at}, Reload, 4},
-		"it has last run a second after it":                                {Runs{Last: source.DataTime.Add(time.Second)}, Reload, 4},
-		"it has run with the content":                                      {Runs{Last: source.DataTime.Add(time.Minute)}, Record, 3},
-		"it has run since, and the API server noted no time of the change": {Runs{Last: at.Add(2 * time.Hour)}, Reload, 4},
-		"it is suspended":                                                  {Runs{Last: at, Suspended: true}, Record, 3},
-		"it is suspended, and had begun":                                   {Runs{Last: at, Begun: true}, AwaitRun, 0},
-		"a run is under way, and no other may be beside":                   {Runs{Last: at, Alone: true, Beside: []string{"report-1"}}, AwaitRun, 0},
-		"none is under way":                                                {Runs{Last: at, Alone: true}, Reload, 4},
+		"it has last run before the change":                                {workload.Runs{Last: at}, Reload, 4},
+		"it has last run a second after it":                                {workload.Runs{Last: src.DataTime.Add(time.Second)}, Reload, 4},
+		"it has run with the content":                                      {workload.Runs{Last: src.DataTime.Add(time.Minute)}, Record, 3},
+		"it has run since, and the API server noted no time of the change": {workload.Runs{Last: at.Add(2 * time.Hour)}, Reload, 4},
+		"it is suspended":                                                  {workload.Runs{Last: at, Suspended: true}, Record, 3},
+		"it is suspended, and had begun":                                   {workload.Runs{Last: at, Begun: true}, AwaitRun, 0},
+		"a run is under way, and no other may be beside":                   {workload.Runs{Last: at, Alone: true, Beside: []string{"report-1"}}, AwaitRun, 0},
+		"none is under way":                                                {workload.Runs{Last: at, Alone: true}, Reload, 4},
 	} {
 		t.Run(about, func(t *testing.T) {
 			known := known
 			var seen SourceSeen
 			if strings.HasSuffix(about, "noted no time of the change") {
-				known.DataTime, seen = source.DataTime.Unix(), SourceSeen{Content: 8, Edited: true, Version: 8}
+				known.DataTime, seen = src.DataTime.Unix(), SourceSeen{Content: 8, Edited: true, Version: 8}
 			}
 			d := Decide(Facts{
-				Workload:  Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &tc.runs, References: []Reference{{Key: source.Key.Local()}}},
-				Concerns:  []Concern{{Source: source, Seen: seen, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+				Workload:  workload.Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &tc.runs, References: []workload.Reference{{Key: src.Key.Local()}}},
+				Concerns:  []Concern{{Source: src, Seen: seen, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 				Installed: at,
 			})
 			if d.Action != tc.want || d.Ledger.Counter != tc.counter {
@@ -158,7 +164,7 @@ func TestAChangeUnderAWorkloadThatRunsAndEnds(t *testing.T) {
 			if tc.want == AwaitRun {
 				return
 			}
-			if now := d.Ledger.Entries[source.Key.Local()]; now != source.Digest || !d.Ledger.Marks.IsZero() {
+			if now := d.Ledger.Entries[src.Key.Local()]; now != src.Digest || !d.Ledger.Marks.IsZero() {
 				t.Errorf("the ledger has %v, and marks %v", now, d.Ledger.Marks)
 			}
 		})
@@ -168,11 +174,11 @@ func TestAChangeUnderAWorkloadThatRunsAndEnds(t *testing.T) {
 // The API server notes no times about an object that was made without any field that somebody owns.
 func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at}
+	source := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at}
 	facts := Facts{
-		Workload:  Workload{UID: "u", AtRest: true, Runs: &Runs{Last: at.Add(time.Hour)}, References: []Reference{{Key: source.Key.Local()}}},
+		Workload:  workload.Workload{UID: "u", AtRest: true, Runs: &workload.Runs{Last: at.Add(time.Hour)}, References: []workload.Reference{{Key: source.Key.Local()}}},
 		Seen:      WorkloadSeen{Since: 2},
-		Concerns:  []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+		Concerns:  []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 		Installed: at,
 	}
 	if d := Decide(facts); d.Action != Reload {
@@ -187,8 +193,8 @@ func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 // Times are whole seconds, and a kubelet needs some. The order of versions tells for sure what a run of ours has read.
 func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "report"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
-	known := Ledger{UID: "u", Counter: 3, Entries: map[LocalKey]Digest{source.Key.Local(): {1}}, DataTime: at.Unix()}
+	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
+	known := ledger.Ledger{UID: "u", Counter: 3, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {1}}, DataTime: at.Unix()}
 	seen := WorkloadSeen{Template: 12, Since: 2, Compared: true, Returned: true}
 	for about, tc := range map[string]struct {
 		once  bool
@@ -206,10 +212,10 @@ func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := Decide(Facts{
-				Workload: Workload{UID: "u", LedgerText: known.String(), AtRest: true, References: []Reference{{Key: source.Key.Local()}},
-					Runs: &Runs{Once: tc.once, Last: source.DataTime.Add(time.Second), Since: tc.since}},
+				Workload: workload.Workload{UID: "u", LedgerText: known.String(), AtRest: true, References: []workload.Reference{{Key: src.Key.Local()}},
+					Runs: &workload.Runs{Once: tc.once, Last: src.DataTime.Add(time.Second), Since: tc.since}},
 				Seen:     tc.seen,
-				Concerns: []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: Verdict{Concerned: true, Rule: RuleAuto}}},
+				Concerns: []Concern{{Source: src, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 			})
 			if d.Action != tc.want {
 				t.Errorf("%s (%s)", d.Action, d.Why)
@@ -221,13 +227,13 @@ func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 // A pod that takes the place of a lost one begins later than its Job, and may have read what was there for a moment.
 func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	source := Source{Key: SourceKey{Kind: ConfigMap, Namespace: "shop", Name: "load"}, Digest: Digest{2}, Created: at, DataTime: at.Add(time.Hour + 2*time.Second)}
-	known := Ledger{UID: "u", Counter: 3, Entries: map[LocalKey]Digest{source.Key.Local(): {2}}, DataTime: at.Unix()}
+	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "load"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour + 2*time.Second)}
+	known := ledger.Ledger{UID: "u", Counter: 3, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {2}}, DataTime: at.Unix()}
 	f := Facts{
-		Workload: Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &Runs{Once: true, Last: at.Add(time.Minute)}, References: []Reference{{Key: source.Key.Local()}}},
+		Workload: workload.Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &workload.Runs{Once: true, Last: at.Add(time.Minute)}, References: []workload.Reference{{Key: src.Key.Local()}}},
 		Concerns: []Concern{{
-			Source: source, Seen: SourceSeen{Content: 9, Edited: true, Version: 9}, Left: Left{Version: 8, Time: at.Add(time.Hour), Noted: true},
-			Verdict: Verdict{Concerned: true, Rule: RuleAuto},
+			Source: src, Seen: SourceSeen{Content: 9, Edited: true, Version: 9}, Left: Left{Version: 8, Time: at.Add(time.Hour), Noted: true},
+			Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto},
 		}},
 		Seen: WorkloadSeen{Template: 5, Since: 5, Compared: true}, Installed: at,
 	}
@@ -253,20 +259,20 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 func TestWhenItMattersWhenTheScheduleHasRun(t *testing.T) {
 	away := []Concern{{Left: Left{Version: 8}}}
 	for about, tc := range map[string]struct {
-		runs     *Runs
+		runs     *workload.Runs
 		concerns []Concern
 		action   Action
 		want     bool
 	}{
-		"a run is to be made":                      {&Runs{}, nil, Reload, true},
-		"a run is to be made after another one":    {&Runs{}, nil, AwaitRun, true},
-		"nothing is to be done":                    {&Runs{}, nil, Nothing, false},
-		"nothing, and data were away for a while":  {&Runs{}, away, Nothing, true},
-		"a ledger, and data were away for a while": {&Runs{}, away, Record, true},
-		"a Job is to be made again":                {&Runs{Once: true}, away, Reload, false},
+		"a run is to be made":                      {&workload.Runs{}, nil, Reload, true},
+		"a run is to be made after another one":    {&workload.Runs{}, nil, AwaitRun, true},
+		"nothing is to be done":                    {&workload.Runs{}, nil, Nothing, false},
+		"nothing, and data were away for a while":  {&workload.Runs{}, away, Nothing, true},
+		"a ledger, and data were away for a while": {&workload.Runs{}, away, Record, true},
+		"a Job is to be made again":                {&workload.Runs{Once: true}, away, Reload, false},
 		"a workload is to be rolled":               {nil, away, Reload, false},
 	} {
-		f := Facts{Workload: Workload{Runs: tc.runs}, Concerns: tc.concerns}
+		f := Facts{Workload: workload.Workload{Runs: tc.runs}, Concerns: tc.concerns}
 		if f.NeedsBegin(Decision{Action: tc.action}) != tc.want {
 			t.Errorf("%s: want %t", about, tc.want)
 		}

@@ -1,15 +1,21 @@
 package reload
 
-import "time"
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
 
 // strategy is one way to make the pods of a workload be replaced. What it needs
 // to know stands in the decision; each is a file.
 type strategy interface {
 	// mark returns what a reload writes.
-	mark(d *Decision, w *Workload, secrets SecretMarks, now time.Time) Marking
+	mark(d *Decision, w *workload.Workload, secrets digest.SecretMarks, now time.Time) workload.Marking
 	// against says why what it writes for these changes would not stay, from what
 	// can be read on the object beforehand; empty if nothing speaks against it.
-	against(w *Workload, changes []Concern) string
+	against(w *workload.Workload, changes []Concern) string
 }
 
 // StrategyChoice is what the user has chosen.
@@ -37,60 +43,33 @@ const (
 	OnRevertRestart
 )
 
-// Step is which mark the latest reload of a workload has left, and why that one.
-// It stands in the ledger, so that neither a restart nor another StrategyChoice
-// makes a mark return that was taken away before.
-type Step uint8
-
-const (
-	// StepVariables marks by environment variables.
-	StepVariables Step = iota
-	// StepAnnotation marks by an annotation of the pod template, because somebody
-	// has taken the variables away.
-	StepAnnotation
-	// StepAnnotationFirst marks by it from the start.
-	StepAnnotationFirst
-	// StepRestart restarts the pods, because somebody has taken the marks away.
-	StepRestart
-	// StepRestartFirst restarts them from the start.
-	StepRestartFirst
-
-	lastStep = StepRestartFirst
-)
-
 // strategyOf is the one behind a step.
-func strategyOf(step Step) strategy {
+func strategyOf(step ledger.Step) strategy {
 	switch step {
-	case StepVariables:
+	case ledger.StepVariables:
 		return variables{}
-	case StepAnnotation, StepAnnotationFirst:
+	case ledger.StepAnnotation, ledger.StepAnnotationFirst:
 		return annotation{}
 	default:
 		return restart{}
 	}
 }
 
-// forced tells that the step was taken because marks were taken away.
-func (s Step) forced() bool { return s == StepAnnotation || s == StepRestart }
-
-// restarts tells that the step leaves no mark in the pod template.
-func (s Step) restarts() bool { return s == StepRestart || s == StepRestartFirst }
-
 // rung is a strategy on the ladder of a workload.
 type rung struct {
 	strategy
 	// first and after are the steps that stand for it: from the start, and after
 	// the mark of another one was taken away.
-	first, after Step
+	first, after ledger.Step
 }
 
 // ladder is what can be tried on the workload, one after the other.
 func (f *Facts) ladder() []rung {
-	byVariables := rung{variables{}, StepVariables, StepVariables}
-	byAnnotation := rung{annotation{}, StepAnnotationFirst, StepAnnotation}
-	byRestart := rung{restart{}, StepRestartFirst, StepRestart}
+	byVariables := rung{variables{}, ledger.StepVariables, ledger.StepVariables}
+	byAnnotation := rung{annotation{}, ledger.StepAnnotationFirst, ledger.StepAnnotation}
+	byRestart := rung{restart{}, ledger.StepRestartFirst, ledger.StepRestart}
 	w := &f.Workload
-	if w.restarts() {
+	if w.Restarts() {
 		return []rung{byRestart}
 	}
 	ladder := []rung{byAnnotation}
@@ -107,9 +86,9 @@ func (f *Facts) ladder() []rung {
 // a strategy is read on the object; if it speaks against all, the first one has
 // its try, since only a mark that is seen to be taken away proves anything. Doubt
 // says what speaks against the one that is taken.
-func (f *Facts) step(before Step, changes []Concern) (next Step, doubt string) {
+func (f *Facts) step(before ledger.Step, changes []Concern) (next ledger.Step, doubt string) {
 	ladder := f.ladder()
-	if before.forced() && !f.Workload.restarts() {
+	if before.Forced() && !f.Workload.Restarts() {
 		next = ladder[len(ladder)-1].after // also if what was tried then is not to be tried any more
 		for _, r := range ladder {
 			if r.after == before {
@@ -128,7 +107,7 @@ func (f *Facts) step(before Step, changes []Concern) (next Step, doubt string) {
 
 // down is the next step after a mark was taken away, unless there is none. An
 // operator writes what it owns again and again: there is no second try.
-func (f *Facts) down(before Step, changes []Concern) (next Step, ok bool) {
+func (f *Facts) down(before ledger.Step, changes []Concern) (next ledger.Step, ok bool) {
 	if f.Workload.Owner != "" {
 		return before, false
 	}

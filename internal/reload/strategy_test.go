@@ -3,39 +3,45 @@ package reload
 import (
 	"strings"
 	"testing"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func TestStrategies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		strategy StrategyChoice
 		custom   bool
-		before   Step
-		want     Step
+		before   ledger.Step
+		want     ledger.Step
 	}{
-		"auto":                                    {StrategyAuto, false, StepVariables, StepVariables},
-		"auto, a custom kind":                     {StrategyAuto, true, StepVariables, StepAnnotationFirst},
-		"env-vars":                                {StrategyEnvVars, false, StepVariables, StepVariables},
-		"env-vars, a custom kind":                 {StrategyEnvVars, true, StepVariables, StepVariables},
-		"annotations":                             {StrategyAnnotations, false, StepVariables, StepAnnotationFirst},
-		"back from annotations":                   {StrategyEnvVars, false, StepAnnotationFirst, StepVariables},
-		"variables were taken away before":        {StrategyEnvVars, false, StepAnnotation, StepAnnotation},
-		"they were, and it is annotations now":    {StrategyAnnotations, false, StepAnnotation, StepAnnotation},
-		"they were, and it is a custom kind":      {StrategyAuto, true, StepAnnotation, StepAnnotation},
-		"a custom kind, env-vars from now on":     {StrategyEnvVars, true, StepAnnotationFirst, StepVariables},
-		"annotations after an annotation of it":   {StrategyAnnotations, false, StepAnnotationFirst, StepAnnotationFirst},
-		"a restart, and it is not to be any more": {StrategyAuto, true, StepRestart, StepAnnotation},
-		"a restart of its own, not any more":      {StrategyAuto, true, StepRestartFirst, StepAnnotationFirst},
+		"auto":                                    {StrategyAuto, false, ledger.StepVariables, ledger.StepVariables},
+		"auto, a custom kind":                     {StrategyAuto, true, ledger.StepVariables, ledger.StepAnnotationFirst},
+		"env-vars":                                {StrategyEnvVars, false, ledger.StepVariables, ledger.StepVariables},
+		"env-vars, a custom kind":                 {StrategyEnvVars, true, ledger.StepVariables, ledger.StepVariables},
+		"annotations":                             {StrategyAnnotations, false, ledger.StepVariables, ledger.StepAnnotationFirst},
+		"back from annotations":                   {StrategyEnvVars, false, ledger.StepAnnotationFirst, ledger.StepVariables},
+		"variables were taken away before":        {StrategyEnvVars, false, ledger.StepAnnotation, ledger.StepAnnotation},
+		"they were, and it is annotations now":    {StrategyAnnotations, false, ledger.StepAnnotation, ledger.StepAnnotation},
+		"they were, and it is a custom kind":      {StrategyAuto, true, ledger.StepAnnotation, ledger.StepAnnotation},
+		"a custom kind, env-vars from now on":     {StrategyEnvVars, true, ledger.StepAnnotationFirst, ledger.StepVariables},
+		"annotations after an annotation of it":   {StrategyAnnotations, false, ledger.StepAnnotationFirst, ledger.StepAnnotationFirst},
+		"a restart, and it is not to be any more": {StrategyAuto, true, ledger.StepRestart, ledger.StepAnnotation},
+		"a restart of its own, not any more":      {StrategyAuto, true, ledger.StepRestartFirst, ledger.StepAnnotationFirst},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := web().ledger(func(l *Ledger) { l.Step = tc.before }).cmSeen("two", 130).with(func(f *Facts) {
+			s := web().ledger(func(l *ledger.Ledger) { l.Step = tc.before }).cmSeen("two", 130).with(func(f *Facts) {
 				f.Strategy, f.Workload.Custom = tc.strategy, tc.custom
 			})
 			d := Decide(s.f)
 			if d.Action != Reload || d.Ledger.Step != tc.want {
 				t.Fatalf("decided to %s at step %d, want step %d", d.Action, d.Ledger.Step, tc.want)
 			}
-			m := d.Mark(&s.f.Workload, WorkloadSeen{Whole: true}, SecretMarksKeyed, at(200))
-			if byVariable := tc.want == StepVariables; byVariable != (len(m.Env) == 1) || byVariable != (m.ReloadedFrom == "") || m.Rolled != "" {
+			m := d.Mark(&s.f.Workload, WorkloadSeen{Whole: true}, digest.SecretMarksKeyed, at(200))
+			if byVariable := tc.want == ledger.StepVariables; byVariable != (len(m.Env) == 1) || byVariable != (m.ReloadedFrom == "") || m.Rolled != "" {
 				t.Errorf("marked by %+v", m)
 			}
 		})
@@ -44,13 +50,13 @@ func TestStrategies(t *testing.T) {
 
 func TestAnotherStrategyRollsNothing(t *testing.T) {
 	for _, strategy := range []StrategyChoice{StrategyAuto, StrategyEnvVars, StrategyAnnotations} {
-		for step := StepVariables; step <= StepRestartFirst; step++ {
-			for _, secrets := range []SecretMarks{SecretMarksKeyed, SecretMarksSHA1} {
+		for step := ledger.StepVariables; step <= ledger.StepRestartFirst; step++ {
+			for _, secrets := range []digest.SecretMarks{digest.SecretMarksKeyed, digest.SecretMarksSHA1} {
 				for _, custom := range []bool{false, true} {
 					s := web().mark("x").ledger(nil).cm("one", 60).with(func(f *Facts) {
 						f.Strategy, f.SecretMarks, f.Workload.Custom = strategy, secrets, custom
 					})
-					s.ledgerOf(func(l *Ledger) { l.Step, l.Marks = step, s.f.Workload.Marks.left(step) })
+					s.ledgerOf(func(l *ledger.Ledger) { l.Step, l.Marks = step, s.f.Workload.Marks.Left(step) })
 					if d := Decide(s.f); d.Action != Nothing {
 						t.Errorf("strategy %d, step %d, Secrets by %d, custom %t: decided to %s: %s", strategy, step, secrets, custom, d.Action, d.Why)
 					}
@@ -66,23 +72,23 @@ func TestTheLadderGoesOnFromTheStrategy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		when  *situation
 		final bool
-		step  Step
+		step  ledger.Step
 	}{
-		"a variable was taken away":                       {reverted(StepVariables), false, StepAnnotation},
-		"then the annotation":                             {reverted(StepAnnotation), true, 0},
-		"the annotation of the strategy":                  {reverted(StepAnnotationFirst).with(annotations), true, 0},
-		"a variable, from before it was annotations":      {reverted(StepVariables).with(annotations), false, StepAnnotation},
-		"an annotation, from before it was variables":     {reverted(StepAnnotationFirst), true, 0},
-		"the annotation of a custom kind":                 {reverted(StepAnnotationFirst).with(func(f *Facts) { f.Workload.Custom = true }), true, 0},
-		"a variable of a custom kind that is to have one": {reverted(StepVariables).with(func(f *Facts) { f.Workload.Custom, f.Strategy = true, StrategyEnvVars }), false, StepAnnotation},
-		"a variable, with a restart to come":              {reverted(StepVariables).with(restarting), false, StepAnnotation},
-		"the annotation, with a restart to come":          {reverted(StepAnnotation).with(restarting), false, StepRestart},
-		"the annotation, of a kind without restarts":      {reverted(StepAnnotation).with(restarting).with(func(f *Facts) { f.Workload.Restartable = false }), true, 0},
-		"the restart":          {reverted(StepRestart).with(restarting), true, 0},
-		"a restart of its own": {reverted(StepRestartFirst).with(restarting).with(func(f *Facts) { f.Workload.Policy = restarted() }), true, 0},
-		"a variable, where the annotation will not stay": {reverted(StepVariables).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), true, 0},
-		"the same, with a restart to come":               {reverted(StepVariables).with(restarting).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), false, StepRestart},
-		"an operator took it":                            {reverted(StepVariables).with(func(f *Facts) { f.Workload.Owner = `Shop "a"` }), true, 0},
+		"a variable was taken away":                       {reverted(ledger.StepVariables), false, ledger.StepAnnotation},
+		"then the annotation":                             {reverted(ledger.StepAnnotation), true, 0},
+		"the annotation of the strategy":                  {reverted(ledger.StepAnnotationFirst).with(annotations), true, 0},
+		"a variable, from before it was annotations":      {reverted(ledger.StepVariables).with(annotations), false, ledger.StepAnnotation},
+		"an annotation, from before it was variables":     {reverted(ledger.StepAnnotationFirst), true, 0},
+		"the annotation of a custom kind":                 {reverted(ledger.StepAnnotationFirst).with(func(f *Facts) { f.Workload.Custom = true }), true, 0},
+		"a variable of a custom kind that is to have one": {reverted(ledger.StepVariables).with(func(f *Facts) { f.Workload.Custom, f.Strategy = true, StrategyEnvVars }), false, ledger.StepAnnotation},
+		"a variable, with a restart to come":              {reverted(ledger.StepVariables).with(restarting), false, ledger.StepAnnotation},
+		"the annotation, with a restart to come":          {reverted(ledger.StepAnnotation).with(restarting), false, ledger.StepRestart},
+		"the annotation, of a kind without restarts":      {reverted(ledger.StepAnnotation).with(restarting).with(func(f *Facts) { f.Workload.Restartable = false }), true, 0},
+		"the restart":          {reverted(ledger.StepRestart).with(restarting), true, 0},
+		"a restart of its own": {reverted(ledger.StepRestartFirst).with(restarting).with(func(f *Facts) { f.Workload.Policy = restarted() }), true, 0},
+		"a variable, where the annotation will not stay": {reverted(ledger.StepVariables).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), true, 0},
+		"the same, with a restart to come":               {reverted(ledger.StepVariables).with(restarting).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), false, ledger.StepRestart},
+		"an operator took it":                            {reverted(ledger.StepVariables).with(func(f *Facts) { f.Workload.Owner = `Shop "a"` }), true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tc.when.pods(2, 60).f)
@@ -97,16 +103,16 @@ func TestTheLadderGoesOnFromTheStrategy(t *testing.T) {
 }
 
 func TestReloadersMarkIsLookedForWhereItsStrategyPutsIt(t *testing.T) {
-	var one Source
+	var one source.Source
 	copy(one.Reloader[:], "sha1 of one")
-	hash := MarkHash(one, SecretMarksSHA1)
+	hash := workload.MarkHash(one, digest.SecretMarksSHA1)
 	annotation := func(name, namespace, hash string) func(*Facts) {
 		return func(f *Facts) {
 			f.Strategy = StrategyAnnotations
-			f.Workload.Marks.ReloadedFrom = ReloadedFrom{Source: SourceKey{ConfigMap, namespace, name}, Hash: hash, Containers: []string{"app"}}.JSON()
+			f.Workload.Marks.ReloadedFrom = workload.ReloadedFrom{Source: source.Key{Kind: source.ConfigMap, Namespace: namespace, Name: name}, Hash: hash, Containers: []string{"app"}}.JSON()
 		}
 	}
-	// The ConfigMap was changed at second 40, before the installation: only a mark can tell that somebody missed it.
+	// The source.ConfigMap was changed at second 40, before the installation: only a mark can tell that somebody missed it.
 	changed := func() *situation { return web().cm("two", 40).pods(1, 39) }
 	for name, tc := range map[string]struct {
 		when *situation
@@ -117,7 +123,7 @@ func TestReloadersMarkIsLookedForWhereItsStrategyPutsIt(t *testing.T) {
 		"it fits":                                    {web().cm("one", 40).pods(1, 39).with(annotation("cm", "shop", hash)), Record},
 		"it is about another source":                 {changed().with(annotation("other", "shop", hash)), Record},
 		"it is about another namespace":              {changed().with(annotation("cm", "elsewhere", hash)), Record},
-		"it tells of a deletion":                     {changed().with(annotation("cm", "shop", DeleteMarker)), Record},
+		"it tells of a deletion":                     {changed().with(annotation("cm", "shop", workload.DeleteMarker)), Record},
 		"it cannot be read":                          {changed().with(annotation("cm", "shop", hash)).with(func(f *Facts) { f.Workload.Marks.ReloadedFrom = "{" }), Record},
 		"it stands there, but variables are written": {changed().with(annotation("cm", "shop", hash)).with(func(f *Facts) { f.Strategy = StrategyEnvVars }), Record},
 		"a variable, and variables are written":      {changed().mark(hash), Reload},
@@ -136,20 +142,22 @@ func TestReloadersMarkIsLookedForWhereItsStrategyPutsIt(t *testing.T) {
 // A reload by an annotation leaves the variable of an earlier reload as it was, and the other way around.
 func TestOfTwoMarksTheLaterOneCounts(t *testing.T) {
 	hashOf := func(content string) string {
-		var s Source
+		var s source.Source
 		copy(s.Reloader[:], "sha1 of "+content)
-		return MarkHash(s, SecretMarksSHA1)
+		return workload.MarkHash(s, digest.SecretMarksSHA1)
 	}
 	marked := func(variable, annotation string, observed int64) *situation {
 		return web().cm("two", 40).pods(1, 39).mark(variable).with(func(f *Facts) {
-			f.Workload.Marks.ReloadedFrom = ReloadedFrom{Source: SourceKey{ConfigMap, "shop", "cm"}, Hash: annotation, ObservedAt: observed}.JSON()
+			f.Workload.Marks.ReloadedFrom = workload.ReloadedFrom{Source: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "cm"}, Hash: annotation, ObservedAt: observed}.JSON()
 		})
 	}
 	byReloader := func(f *Facts) {
-		f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": reloaderManager}
+		f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": workload.ReloaderManager}
 		f.Workload.Marks.ByReloader = at(1000)
 	}
-	alsoAnnotated := func(f *Facts) { f.Workload.Marks.Writers[DefaultNames().LastReloadedFrom] = reloaderManager }
+	alsoAnnotated := func(f *Facts) {
+		f.Workload.Marks.Writers[annotations.DefaultNames().LastReloadedFrom] = workload.ReloaderManager
+	}
 	byAnnotations := func(f *Facts) { f.Strategy = StrategyAnnotations }
 	edited := func(f *Facts) { // provably, so that it is reloaded unless a mark shows that the pods have it
 		f.Installed, f.Concerns[0].Source.EditedAt = at(1), 40
@@ -170,9 +178,9 @@ func TestOfTwoMarksTheLaterOneCounts(t *testing.T) {
 		"it is later by less than clocks differ": {marked(two, one, 1500).with(byReloader), Record},
 		"the variable may be as late":            {marked(two, one, 2000).with(byReloader).with(alsoAnnotated), Record},
 		"the annotation is about another source": {marked(one, two, 0).with(func(f *Facts) {
-			f.Workload.Marks.ReloadedFrom = ReloadedFrom{Source: SourceKey{ConfigMap, "shop", "other"}, Hash: two}.JSON()
+			f.Workload.Marks.ReloadedFrom = workload.ReloadedFrom{Source: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "other"}, Hash: two}.JSON()
 		}), Reload},
-		"the annotation tells of a later deletion": {marked(one, DeleteMarker, 2000).with(byReloader).with(edited), Reload},
+		"the annotation tells of a later deletion": {marked(one, workload.DeleteMarker, 2000).with(byReloader).with(edited), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := Decide(tc.when.f); d.Action != tc.want {
@@ -183,22 +191,22 @@ func TestOfTwoMarksTheLaterOneCounts(t *testing.T) {
 }
 
 func TestWhoTookTheAnnotationBack(t *testing.T) {
-	by := func(step Step, strategy StrategyChoice, writers map[string]string) string {
+	by := func(step ledger.Step, strategy StrategyChoice, writers map[string]string) string {
 		return Decide(reverted(step).pods(2, 60).with(func(f *Facts) {
 			f.Strategy, f.Workload.Marks.Writers = strategy, writers
 		}).f).Reverted.Name()
 	}
-	annotation := DefaultNames().LastReloadedFrom
+	annotation := annotations.DefaultNames().LastReloadedFrom
 	for name, tc := range map[string]struct{ got, want string }{
-		"its owner":                         {by(StepAnnotationFirst, StrategyAnnotations, map[string]string{annotation: "terraform"}), "other"},
-		"Reloader":                          {by(StepAnnotationFirst, StrategyAnnotations, map[string]string{annotation: "Reloader"}), "Reloader"},
-		"an old variable tells nothing":     {by(StepAnnotationFirst, StrategyAnnotations, map[string]string{"STAKATER_CM_CONFIGMAP": "Reloader"}), "unknown"},
-		"an old variable in a manifest":     {by(StepAnnotationFirst, StrategyAuto, map[string]string{"STAKATER_CM_CONFIGMAP": "argocd-controller"}), "unknown"},
-		"one from the step before":          {by(StepAnnotation, StrategyAuto, map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"}), "unknown"},
-		"a value of another reload":         {by(StepVariables, StrategyAuto, map[string]string{RolledAnnotation: "terraform"}), "unknown"},
-		"an old annotation tells nothing":   {by(StepVariables, StrategyEnvVars, map[string]string{annotation: "Reloader"}), "unknown"},
-		"the owner of the variable":         {by(StepVariables, StrategyEnvVars, map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"}), "other"},
-		"a step down, Reloader's variables": {by(StepAnnotation, StrategyEnvVars, map[string]string{"STAKATER_CM_CONFIGMAP": "Reloader"}), "Reloader"},
+		"its owner":                         {by(ledger.StepAnnotationFirst, StrategyAnnotations, map[string]string{annotation: "terraform"}), "other"},
+		"Reloader":                          {by(ledger.StepAnnotationFirst, StrategyAnnotations, map[string]string{annotation: "Reloader"}), "Reloader"},
+		"an old variable tells nothing":     {by(ledger.StepAnnotationFirst, StrategyAnnotations, map[string]string{"STAKATER_CM_CONFIGMAP": "Reloader"}), "unknown"},
+		"an old variable in a manifest":     {by(ledger.StepAnnotationFirst, StrategyAuto, map[string]string{"STAKATER_CM_CONFIGMAP": "argocd-controller"}), "unknown"},
+		"one from the step before":          {by(ledger.StepAnnotation, StrategyAuto, map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"}), "unknown"},
+		"a value of another reload":         {by(ledger.StepVariables, StrategyAuto, map[string]string{annotations.Rolled: "terraform"}), "unknown"},
+		"an old annotation tells nothing":   {by(ledger.StepVariables, StrategyEnvVars, map[string]string{annotation: "Reloader"}), "unknown"},
+		"the owner of the variable":         {by(ledger.StepVariables, StrategyEnvVars, map[string]string{"STAKATER_CM_CONFIGMAP": "terraform"}), "other"},
+		"a step down, Reloader's variables": {by(ledger.StepAnnotation, StrategyEnvVars, map[string]string{"STAKATER_CM_CONFIGMAP": "Reloader"}), "Reloader"},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: named %s, want %s", name, tc.got, tc.want)
@@ -208,14 +216,14 @@ func TestWhoTookTheAnnotationBack(t *testing.T) {
 
 // Reloader's hash of a Secret shows that Reloader is there, unless we write the same.
 func TestReloadersHashOfASecretShowsItUnlessItIsOurs(t *testing.T) {
-	for secrets, want := range map[SecretMarks]Action{SecretMarksKeyed: Record, SecretMarksSHA1: Reload} {
-		s := web().ledger(func(l *Ledger) {
-			l.Entries[LocalKey{Secret, "sec"}] = digestOf("one")
-			l.Marks = Marks{Env: []EnvMark{{"app", "STAKATER_SEC_SECRET", "x"}}}.digest()
-		}).cm("one", 60).source(Secret, "sec", "one", 10, 61, SourceSeen{Version: 61}).pods(2, 60)
+	for secrets, want := range map[digest.SecretMarks]Action{digest.SecretMarksKeyed: Record, digest.SecretMarksSHA1: Reload} {
+		s := web().ledger(func(l *ledger.Ledger) {
+			l.Entries[source.LocalKey{Kind: source.Secret, Name: "sec"}] = digestOf("one")
+			l.Marks = workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_SEC_SECRET", Value: "x"}}}.Digest()
+		}).cm("one", 60).source(source.Secret, "sec", "one", 10, 61, SourceSeen{Version: 61}).pods(2, 60)
 		s.f.SecretMarks = secrets
 		s.f.Seen.Template, s.f.Seen.Returned, s.f.Workload.AtRest = 120, true, true
-		s.f.Workload.Marks.Env = []EnvMark{{"app", "STAKATER_SEC_SECRET", MarkHash(s.f.Concerns[1].Source, SecretMarksSHA1)}}
+		s.f.Workload.Marks.Env = []workload.EnvMark{{Container: "app", Variable: "STAKATER_SEC_SECRET", Value: workload.MarkHash(s.f.Concerns[1].Source, digest.SecretMarksSHA1)}}
 		if d := Decide(s.f); d.Action != want {
 			t.Errorf("Secrets by %d: decided to %s, want %s: %s", secrets, d.Action, want, d.Why)
 		}
@@ -223,43 +231,43 @@ func TestReloadersHashOfASecretShowsItUnlessItIsOurs(t *testing.T) {
 }
 
 func TestALedgerOfAnUnknownStepIsRefused(t *testing.T) {
-	if _, err := ParseLedger(`{"v":1,"uid":"u","n":1,"step":5}`); err == nil || !strings.Contains(err.Error(), "from 0 to 4") {
+	if _, err := ledger.Parse(`{"v":1,"uid":"u","n":1,"step":5}`); err == nil || !strings.Contains(err.Error(), "from 0 to 4") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestAMarkGoesWhereItWillStay(t *testing.T) {
 	const variable = "STAKATER_CM_CONFIGMAP"
-	ours := DefaultNames().LastReloadedFrom
+	ours := annotations.DefaultNames().LastReloadedFrom
 	applied := func(mark, manager string) func(*Facts) {
 		return func(f *Facts) { f.Workload.Marks.Appliers = map[string]string{mark: manager} }
 	}
-	declared := func(d Declared) func(*Facts) { return func(f *Facts) { f.Workload.Declared = d } }
-	both := Declared{NoAnnotations: true, NoEnv: []string{"app"}}
+	declared := func(d workload.Declared) func(*Facts) { return func(f *Facts) { f.Workload.Declared = d } }
+	both := workload.Declared{NoAnnotations: true, NoEnv: []string{"app"}}
 	for name, tc := range map[string]struct {
 		change []func(*Facts)
 		custom bool
-		want   Step
+		want   ledger.Step
 		doubt  string
 	}{
-		"nothing speaks against variables":                              {nil, false, StepVariables, ""},
-		"Git carries the variable":                                      {[]func(*Facts){applied(variable, "argocd-controller")}, false, StepAnnotationFirst, ""},
-		"kubectl applies it":                                            {[]func(*Facts){applied(variable, "kubectl-client-side-apply")}, false, StepAnnotationFirst, ""},
-		"the variable of another source":                                {[]func(*Facts){applied("STAKATER_X_CONFIGMAP", "argocd-controller")}, false, StepVariables, ""},
-		"Git carries the annotation":                                    {[]func(*Facts){applied(ours, "argocd-controller")}, false, StepVariables, ""},
-		"the annotation, and there is nothing else":                     {[]func(*Facts){applied(ours, "argocd-controller")}, true, StepAnnotationFirst, "annotation " + ours + " is in the manifest that argocd-controller applies"},
-		"no variables are to be":                                        {[]func(*Facts){declared(Declared{NoEnv: []string{"app"}})}, false, StepAnnotationFirst, ""},
-		"no annotations are to be":                                      {[]func(*Facts){declared(Declared{NoAnnotations: true})}, false, StepVariables, ""},
-		"neither is to be":                                              {[]func(*Facts){declared(both)}, false, StepVariables, `its manifest declares the variables of container "app" to be null`},
-		"all of it is replaced, and it can be restarted":                {[]func(*Facts){declared(Declared{Replaced: true}), func(f *Facts) { f.OnRevert, f.Workload.Restartable = OnRevertRestart, true }}, true, StepRestartFirst, ""},
-		"no annotations of a custom kind are to be, which removes none": {[]func(*Facts){declared(both)}, true, StepAnnotationFirst, ""},
-		"all of it is replaced":                                         {[]func(*Facts){declared(Declared{Replaced: true})}, false, StepVariables, "Argo CD replaces it whole at each sync (argocd.argoproj.io/sync-options: Replace=true)"},
-		"an operator's object has its try":                              {[]func(*Facts){func(f *Facts) { f.Workload.Owner = `Shop "a"` }}, false, StepVariables, ""},
-		"a step that was taken before is taken all along": {[]func(*Facts){declared(Declared{NoAnnotations: true}), func(f *Facts) {
-			l, _ := ParseLedger(f.Workload.LedgerText)
-			l.Step = StepAnnotation
+		"nothing speaks against variables":                              {nil, false, ledger.StepVariables, ""},
+		"Git carries the variable":                                      {[]func(*Facts){applied(variable, "argocd-controller")}, false, ledger.StepAnnotationFirst, ""},
+		"kubectl applies it":                                            {[]func(*Facts){applied(variable, "kubectl-client-side-apply")}, false, ledger.StepAnnotationFirst, ""},
+		"the variable of another source":                                {[]func(*Facts){applied("STAKATER_X_CONFIGMAP", "argocd-controller")}, false, ledger.StepVariables, ""},
+		"Git carries the annotation":                                    {[]func(*Facts){applied(ours, "argocd-controller")}, false, ledger.StepVariables, ""},
+		"the annotation, and there is nothing else":                     {[]func(*Facts){applied(ours, "argocd-controller")}, true, ledger.StepAnnotationFirst, "annotation " + ours + " is in the manifest that argocd-controller applies"},
+		"no variables are to be":                                        {[]func(*Facts){declared(workload.Declared{NoEnv: []string{"app"}})}, false, ledger.StepAnnotationFirst, ""},
+		"no annotations are to be":                                      {[]func(*Facts){declared(workload.Declared{NoAnnotations: true})}, false, ledger.StepVariables, ""},
+		"neither is to be":                                              {[]func(*Facts){declared(both)}, false, ledger.StepVariables, `its manifest declares the variables of container "app" to be null`},
+		"all of it is replaced, and it can be restarted":                {[]func(*Facts){declared(workload.Declared{Replaced: true}), func(f *Facts) { f.OnRevert, f.Workload.Restartable = OnRevertRestart, true }}, true, ledger.StepRestartFirst, ""},
+		"no annotations of a custom kind are to be, which removes none": {[]func(*Facts){declared(both)}, true, ledger.StepAnnotationFirst, ""},
+		"all of it is replaced":                                         {[]func(*Facts){declared(workload.Declared{Replaced: true})}, false, ledger.StepVariables, "Argo CD replaces it whole at each sync (argocd.argoproj.io/sync-options: Replace=true)"},
+		"an operator's object has its try":                              {[]func(*Facts){func(f *Facts) { f.Workload.Owner = `Shop "a"` }}, false, ledger.StepVariables, ""},
+		"a step that was taken before is taken all along": {[]func(*Facts){declared(workload.Declared{NoAnnotations: true}), func(f *Facts) {
+			l, _ := ledger.Parse(f.Workload.LedgerText)
+			l.Step = ledger.StepAnnotation
 			f.Workload.LedgerText = l.String()
-		}}, false, StepAnnotation, ""},
+		}}, false, ledger.StepAnnotation, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := web().ledger(nil).cmSeen("two", 130).with(func(f *Facts) { f.Workload.Custom = tc.custom })

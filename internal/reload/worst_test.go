@@ -3,12 +3,18 @@ package reload
 import (
 	"fmt"
 	"math"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // An object has room for thousands of whatever a user may write. What takes ten times as long for twice as much, takes minutes then.
@@ -23,15 +29,15 @@ func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
 				container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volume})
 			}
 			spec.Containers = []corev1.Container{container}
-			return func() { References(&spec) }
+			return func() { workload.References(&spec) }
 		},
 		"sources that are not there": func(n int) func() {
 			var f Facts
-			f.Workload.Policy, _ = ParsePolicy(map[string]string{DefaultNames().ConfigMap: numberedEntries("named-%d", n)}, nil, DefaultNames())
+			f.Workload.Policy, _ = policy.Parse(map[string]string{annotations.DefaultNames().ConfigMap: numberedEntries("named-%d", n)}, nil, annotations.DefaultNames())
 			for i := range n {
-				key := LocalKey{Kind: ConfigMap, Name: fmt.Sprintf("named-%05d", i)}
-				f.Workload.References = append(f.Workload.References, Reference{Key: key})
-				f.Spared = append(f.Spared, LocalKey{Kind: ConfigMap, Name: fmt.Sprintf("there-%05d", i)})
+				key := source.LocalKey{Kind: source.ConfigMap, Name: fmt.Sprintf("named-%05d", i)}
+				f.Workload.References = append(f.Workload.References, workload.Reference{Key: key})
+				f.Spared = append(f.Spared, source.LocalKey{Kind: source.ConfigMap, Name: fmt.Sprintf("there-%05d", i)})
 			}
 			return func() { f.Missing(); f.Awaited() }
 		},
@@ -42,10 +48,10 @@ func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
 		},
 		"sources that are gone": func(n int) func() {
 			f := manyMarked(n).with(onDelete).f
-			f.Gone = map[LocalKey]Departure{}
+			f.Gone = map[source.LocalKey]Departure{}
 			for i := range n {
-				key := LocalKey{Kind: ConfigMap, Name: fmt.Sprintf("was-there-%05d", i)}
-				f.Workload.References = append(f.Workload.References, Reference{Key: key})
+				key := source.LocalKey{Kind: source.ConfigMap, Name: fmt.Sprintf("was-there-%05d", i)}
+				f.Workload.References = append(f.Workload.References, workload.Reference{Key: key})
 				f.Gone[key] = Departure{Version: 20}
 			}
 			f.Workload.LedgerText = ""
@@ -53,21 +59,21 @@ func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
 		},
 		"a reload for all": func(n int) func() {
 			s := manyMarked(n)
-			d := Decision{Changes: s.f.Concerns, Ledger: Ledger{UID: "uid-1"}}
-			return func() { d.Mark(&s.f.Workload, WorkloadSeen{}, SecretMarksKeyed, at(100)) }
+			d := Decision{Changes: s.f.Concerns, Ledger: ledger.Ledger{UID: "uid-1"}}
+			return func() { d.Mark(&s.f.Workload, WorkloadSeen{}, digest.SecretMarksKeyed, at(100)) }
 		},
 		"a reload for all that were deleted": func(n int) func() {
 			s := manyMarked(n)
-			d := Decision{Ledger: Ledger{UID: "uid-1"}}
+			d := Decision{Ledger: ledger.Ledger{UID: "uid-1"}}
 			for _, c := range s.f.Concerns {
 				c.Deleted = true
 				d.Changes = append(d.Changes, c)
 			}
-			return func() { d.Mark(&s.f.Workload, WorkloadSeen{}, SecretMarksKeyed, at(100)) }
+			return func() { d.Mark(&s.f.Workload, WorkloadSeen{}, digest.SecretMarksKeyed, at(100)) }
 		},
 		"a list": func(n int) func() {
-			own := map[string]string{DefaultNames().ConfigMap: numberedEntries("named-%d", n)}
-			return func() { ParsePolicy(own, nil, DefaultNames()) }
+			own := map[string]string{annotations.DefaultNames().ConfigMap: numberedEntries("named-%d", n)}
+			return func() { policy.Parse(own, nil, annotations.DefaultNames()) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,11 +96,11 @@ func manyMarked(n int) *situation {
 	s := web()
 	for i := range n {
 		name := fmt.Sprintf("there-%05d", i)
-		s.source(ConfigMap, name, "two", 10, 55, SourceSeen{Version: 55})
+		s.source(source.ConfigMap, name, "two", 10, 55, SourceSeen{Version: 55})
 		c := &s.f.Concerns[i]
-		c.Verdict, c.Uses = Verdict{Concerned: true, Rule: RuleAuto}, []Use{{Container: "app", How: UseEnvFrom}}
-		s.f.Workload.References = append(s.f.Workload.References, Reference{Key: c.Source.Key.Local()})
-		s.f.Workload.Marks.Env = append(s.f.Workload.Marks.Env, EnvMark{"app", EnvVarName(c.Source.Key), "0"})
+		c.Verdict, c.Uses = policy.Verdict{Concerned: true, Rule: policy.RuleAuto}, []workload.Use{{Container: "app", How: workload.UseEnvFrom}}
+		s.f.Workload.References = append(s.f.Workload.References, workload.Reference{Key: c.Source.Key.Local()})
+		s.f.Workload.Marks.Env = append(s.f.Workload.Marks.Env, workload.EnvMark{Container: "app", Variable: workload.EnvVarName(c.Source.Key), Value: "0"})
 	}
 	return s.ledger(nil)
 }
@@ -111,26 +117,19 @@ func took(what func()) time.Duration {
 	return max(used()-began, time.Microsecond)
 }
 
-func TestALedgerThatIsNoneOfOursIsNotRead(t *testing.T) {
-	forged := `{"v":1,"uid":"uid-1","n":1,"cm":{` + strings.Repeat(`"a":"00",`, maxLedgerRead/9) + `"b":"00"}}`
-	if _, err := ParseLedger(forged); err == nil || !strings.Contains(err.Error(), "must have at most 65536") {
-		t.Errorf("error %v, must say how long it may be", err)
-	}
-}
-
 func TestKeysBeyondAThousandAreNotComparedWithOurs(t *testing.T) {
 	many := map[string]string{}
 	for i := range 3000 {
 		many[fmt.Sprintf("reloaded.stakater.org/key-%04d", i)] = "x"
 	}
 	many["zreloader.stakater.com/auto"] = "true"
-	_, problems := ReadAnnotations(WorkloadKind{Name: "Deployment"}, many, nil, false, DefaultNames())
+	_, problems := workload.ReadAnnotations(workload.Kind{Name: "Deployment"}, many, nil, false, annotations.DefaultNames())
 	if len(problems) != 0 {
 		t.Errorf("all of %d keys were compared: %v", len(many), problems)
 	}
 	delete(many, "zreloader.stakater.com/auto")
 	many["areloader.stakater.com/auto"] = "true"
-	if _, problems = ReadAnnotations(WorkloadKind{Name: "Deployment"}, many, nil, false, DefaultNames()); len(problems) != 1 {
+	if _, problems = workload.ReadAnnotations(workload.Kind{Name: "Deployment"}, many, nil, false, annotations.DefaultNames()); len(problems) != 1 {
 		t.Errorf("of the first ones %v is told", problems)
 	}
 }

@@ -7,16 +7,20 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Watching is called when a workload was opted in, with the sources that concern it. Deleted are those that are yet to be
 // created.
-func (r *Report) Watching(w *reload.Workload, concerns []reload.Concern) {
+func (r *Report) Watching(w *workload.Workload, concerns []reload.Concern) {
 	r.tell(w, normal, "Watching", watchingText(w, concerns))
 }
 
-func watchingText(w *reload.Workload, concerns []reload.Concern) string {
+func watchingText(w *workload.Workload, concerns []reload.Concern) string {
 	if len(concerns) == 0 {
 		return fmt.Sprintf("Nothing is watched for this %s yet: its annotations ask for no ConfigMap or Secret that it refers to or that exists", w.Key.Kind)
 	}
@@ -45,11 +49,11 @@ func watchingText(w *reload.Workload, concerns []reload.Concern) string {
 // ruleWord is by what a source was found.
 func ruleWord(c reload.Concern) string {
 	switch v := c.Verdict; {
-	case v.Rule == reload.RuleNamed && v.Entry != c.Source.Key.Name:
+	case v.Rule == policy.RuleNamed && v.Entry != c.Source.Key.Name:
 		return fmt.Sprintf("%s by '%s'", v.Rule, short(v.Entry))
-	case v.Rule == reload.RuleTypedAuto:
+	case v.Rule == policy.RuleTypedAuto:
 		plural := "s"
-		if c.Source.Key.Kind == reload.SecretProviderClass {
+		if c.Source.Key.Kind == source.SecretProviderClass {
 			plural = "es"
 		}
 		return fmt.Sprintf("auto for %s%s", c.Source.Key.Kind, plural)
@@ -59,11 +63,11 @@ func ruleWord(c reload.Concern) string {
 }
 
 // Missing is called when such a workload names sources that do not exist, or by an expression that fits none.
-func (r *Report) Missing(w *reload.Workload, named []reload.NamedSource) {
+func (r *Report) Missing(w *workload.Workload, named []policy.NamedSource) {
 	r.tell(w, warning, "SourceMissing", missingText(w.Key.Namespace, named))
 }
 
-func missingText(namespace string, named []reload.NamedSource) string {
+func missingText(namespace string, named []policy.NamedSource) string {
 	var names, expressions []string
 	for _, n := range named {
 		if n.Expression {
@@ -83,12 +87,12 @@ func missingText(namespace string, named []reload.NamedSource) string {
 }
 
 // Misused is called when somebody has written annotations that are wrong or do nothing.
-func (r *Report) Misused(w *reload.Workload, problems []reload.Problem) {
+func (r *Report) Misused(w *workload.Workload, problems []annotations.Problem) {
 	r.tell(w, warning, annotationIgnored, sentences(problems))
 }
 
 // MisusedSource is called when somebody has written such annotations on a source.
-func (r *Report) MisusedSource(src *reload.Source, problems []reload.Problem) {
+func (r *Report) MisusedSource(src *source.Source, problems []annotations.Problem) {
 	text := sentences(problems)
 	r.log.Warn(text, "source", src.Key.String())
 	if r.dryRun {
@@ -102,7 +106,7 @@ func (r *Report) MisusedSource(src *reload.Source, problems []reload.Problem) {
 
 const annotationIgnored = "AnnotationIgnored"
 
-func sentences(problems []reload.Problem) string {
+func sentences(problems []annotations.Problem) string {
 	var all []string
 	for _, p := range problems {
 		all = append(all, p.String())
@@ -111,7 +115,7 @@ func sentences(problems []reload.Problem) string {
 }
 
 // tell writes an event, and a line for what is wrong. What is as it should be is no line in the log.
-func (r *Report) tell(w *reload.Workload, kind, reason, text string) {
+func (r *Report) tell(w *workload.Workload, kind, reason, text string) {
 	if kind == warning {
 		r.log.Warn(text, "workload", w.Key.String())
 	}

@@ -5,13 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
-func concern(kind reload.SourceKind, name string, rule reload.Rule, entry string) reload.Concern {
+func concern(kind source.Kind, name string, rule policy.Rule, entry string) reload.Concern {
 	return reload.Concern{
-		Source:  reload.Source{Key: reload.SourceKey{Kind: kind, Namespace: "shop", Name: name}},
-		Verdict: reload.Verdict{Concerned: true, Rule: rule, Entry: entry},
+		Source:  source.Source{Key: source.Key{Kind: kind, Namespace: "shop", Name: name}},
+		Verdict: policy.Verdict{Concerned: true, Rule: rule, Entry: entry},
 	}
 }
 
@@ -23,15 +26,15 @@ func awaited(c reload.Concern) reload.Concern {
 func TestEachSourceIsWatchedForAReason(t *testing.T) {
 	for want, concerns := range map[string][]reload.Concern{
 		"Nothing is watched for this Deployment yet: its annotations ask for no ConfigMap or Secret that it refers to or that exists": nil,
-		"A change of the content of ConfigMap 'a' (auto) rolls this Deployment":                                                       {concern(reload.ConfigMap, "a", reload.RuleAuto, "")},
+		"A change of the content of ConfigMap 'a' (auto) rolls this Deployment":                                                       {concern(source.ConfigMap, "a", policy.RuleAuto, "")},
 		"A change of the content of ConfigMap 'a' (auto for ConfigMaps) and Secret 'b' (named) rolls this Deployment": {
-			concern(reload.ConfigMap, "a", reload.RuleTypedAuto, ""), concern(reload.Secret, "b", reload.RuleNamed, "b"),
+			concern(source.ConfigMap, "a", policy.RuleTypedAuto, ""), concern(source.Secret, "b", policy.RuleNamed, "b"),
 		},
 		"A change of the content of ConfigMap 'a' (auto) and Secret 'b' (auto, once it is created) rolls this Deployment": {
-			concern(reload.ConfigMap, "a", reload.RuleAuto, ""), awaited(concern(reload.Secret, "b", reload.RuleAuto, "")),
+			concern(source.ConfigMap, "a", policy.RuleAuto, ""), awaited(concern(source.Secret, "b", policy.RuleAuto, "")),
 		},
 		"A change of the content of ConfigMap 'a' (--auto-reload-all), ConfigMap 'b' (search and match) and Secret 'c' (named by 'c|d') rolls this Deployment": {
-			concern(reload.ConfigMap, "a", reload.RuleAutoAll, ""), concern(reload.ConfigMap, "b", reload.RuleSearch, ""), concern(reload.Secret, "c", reload.RuleNamed, "c|d"),
+			concern(source.ConfigMap, "a", policy.RuleAutoAll, ""), concern(source.ConfigMap, "b", policy.RuleSearch, ""), concern(source.Secret, "c", policy.RuleNamed, "c|d"),
 		},
 	} {
 		d := newDesk(t, false)
@@ -46,7 +49,7 @@ func TestTheSentenceAboutManySourcesEnds(t *testing.T) {
 	for about, length := range map[string]int{"short names": 3, "long names": 250} {
 		var concerns []reload.Concern
 		for range 5000 {
-			concerns = append(concerns, concern(reload.Secret, strings.Repeat("x", length), reload.RuleNamed, ".*"))
+			concerns = append(concerns, concern(source.Secret, strings.Repeat("x", length), policy.RuleNamed, ".*"))
 		}
 		d := newDesk(t, false)
 		d.Watching(web(), concerns)
@@ -62,25 +65,25 @@ func TestTheSentenceAboutManySourcesEnds(t *testing.T) {
 }
 
 func TestWhatIsNamedAndNotThere(t *testing.T) {
-	name := func(kind reload.SourceKind, text string) reload.NamedSource {
-		return reload.NamedSource{Kind: kind, Text: text}
+	name := func(kind source.Kind, text string) policy.NamedSource {
+		return policy.NamedSource{Kind: kind, Text: text}
 	}
-	expression := func(kind reload.SourceKind, text string) reload.NamedSource {
-		return reload.NamedSource{Kind: kind, Text: text, Expression: true}
+	expression := func(kind source.Kind, text string) policy.NamedSource {
+		return policy.NamedSource{Kind: kind, Text: text, Expression: true}
 	}
-	for want, missing := range map[string][]reload.NamedSource{
+	for want, missing := range map[string][]policy.NamedSource{
 		"Its annotations name ConfigMap 'my.config', which namespace shop does not have. Check the spelling; when it is created, it is watched": {
-			name(reload.ConfigMap, "my.config"),
+			name(source.ConfigMap, "my.config"),
 		},
 		"In namespace shop, 'app-.*' matches no ConfigMap. Check the spelling; when it is created, it is watched": {
-			expression(reload.ConfigMap, "app-.*"),
+			expression(source.ConfigMap, "app-.*"),
 		},
 		"Its annotations name ConfigMap 'a' and Secret 'b', which namespace shop does not have. " +
 			"In namespace shop, 'c.*' matches no ConfigMap and 'd|e' matches no Secret. Check the spelling; when it is created, it is watched": {
-			name(reload.ConfigMap, "a"), expression(reload.ConfigMap, "c.*"), name(reload.Secret, "b"), expression(reload.Secret, "d|e"),
+			name(source.ConfigMap, "a"), expression(source.ConfigMap, "c.*"), name(source.Secret, "b"), expression(source.Secret, "d|e"),
 		},
 		"In namespace shop, '" + strings.Repeat("x", 100) + "…' matches no Secret. Check the spelling; when it is created, it is watched": {
-			expression(reload.Secret, strings.Repeat("x", 4000)+".*"),
+			expression(source.Secret, strings.Repeat("x", 4000)+".*"),
 		},
 	} {
 		d := newDesk(t, false)
@@ -92,16 +95,16 @@ func TestWhatIsNamedAndNotThere(t *testing.T) {
 }
 
 func TestMistakesOfAnObjectAreOneEventOnIt(t *testing.T) {
-	problems := []reload.Problem{{Annotation: "a", Value: "x", Message: "does nothing"}, {Annotation: "b", InTemplate: true, Message: "neither"}}
+	problems := []annotations.Problem{{Annotation: "a", Value: "x", Message: "does nothing"}, {Annotation: "b", InTemplate: true, Message: "neither"}}
 	const want = `annotation a has "x": does nothing. annotation b of the pod template has "": neither`
-	source := func(kind reload.SourceKind) *reload.Source {
-		return &reload.Source{Key: reload.SourceKey{Kind: kind, Namespace: "shop", Name: "db"}, UID: "u-2"}
+	src := func(kind source.Kind) *source.Source {
+		return &source.Source{Key: source.Key{Kind: kind, Namespace: "shop", Name: "db"}, UID: "u-2"}
 	}
 	apiVersions := map[string]string{"Secret": "v1", "SecretProviderClass": "secrets-store.csi.x-k8s.io/v1", "Deployment": web().APIVersion}
 	for kind, tell := range map[string]func(*desk){
 		"Deployment":          func(d *desk) { d.Misused(web(), problems) },
-		"Secret":              func(d *desk) { d.MisusedSource(source(reload.Secret), problems) },
-		"SecretProviderClass": func(d *desk) { d.MisusedSource(source(reload.SecretProviderClass), problems) },
+		"Secret":              func(d *desk) { d.MisusedSource(src(source.Secret), problems) },
+		"SecretProviderClass": func(d *desk) { d.MisusedSource(src(source.SecretProviderClass), problems) },
 	} {
 		d := newDesk(t, false)
 		tell(d)

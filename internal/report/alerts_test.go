@@ -18,6 +18,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // letter is a message as it came in.
@@ -307,13 +309,13 @@ func TestWhatIsBadNews(t *testing.T) {
 	s := connect(t, nil, func(o *AlertOptions) { o.Sink = "slack" })
 	revert := func(action reload.Action) {
 		s.Reverted(web(), reload.Decision{Action: action, Reverted: &reload.Revert{
-			Source: reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: "greeting"}, Writer: "helm", Old: 2, All: 3,
+			Source: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "greeting"}, Writer: "helm", Old: 2, All: 3,
 		}})
 	}
 	revert(reload.Reload)
 	revert(reload.Record)
 	revert(reload.Nothing)
-	s.Rolled(web(), reload.Outcome{All: 3}, 0)
+	s.Rolled(web(), rollout.Outcome{All: 3}, 0)
 	s.run().told(2)
 	want := `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader rolled *web* of type *Deployment* in namespace *shop* again: the field manager \"helm\" removed the mark, and 2 of 3 pods still ran the old *greeting*"}]}`
 	if letters := s.far.got(); len(letters) != 2 || letters[0].text != want {
@@ -324,7 +326,7 @@ func TestWhatIsBadNews(t *testing.T) {
 		t.Errorf("got %v", letters)
 	}
 
-	s.NotRolled(web(), reload.Outcome{Cause: reload.CauseReadiness, Changed: cfg(), Old: 2, All: 3, Pod: "web-7d", New: true})
+	s.NotRolled(web(), rollout.Outcome{Cause: rollout.CauseReadiness, Changed: cfg(), Old: 2, All: 3, Pod: "web-7d", New: true})
 	s.told(3)
 	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: 2 of 3 pods still run the old 'cfg': the new pod web-7d runs and is not ready. See docs/following.md#readiness"}]}`
 	if letters := s.far.got(); len(letters) != 3 || letters[2].text != want {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 const (
@@ -131,7 +131,7 @@ func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 	}
 }
 
-func (e *Events) publish(w *reload.Workload, kind, reason, note string) {
+func (e *Events) publish(w *workload.Workload, kind, reason, note string) {
 	e.publishAbout(&corev1.ObjectReference{
 		APIVersion: w.APIVersion, Kind: w.Key.Object(), Namespace: w.Key.Namespace, Name: w.Key.Name,
 		UID: w.UID, ResourceVersion: w.ResourceVersion,

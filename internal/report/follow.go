@@ -4,7 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // rolledReason is the reason of the event about a reload that has come to its end.
@@ -15,7 +17,7 @@ const maxDetail = 300
 
 // Rolled is called when no pod from before a reload is left. Of a workload that has no pods there is no more to tell than that it
 // was reloaded, unless pods were waited for before.
-func (r *Report) Rolled(w *reload.Workload, o reload.Outcome, took time.Duration) {
+func (r *Report) Rolled(w *workload.Workload, o rollout.Outcome, took time.Duration) {
 	r.metrics.rolled(w.Key.Kind, took)
 	r.log.Debug("rolled to its end", "workload", w.Key.String(), "took", took.Round(time.Millisecond).String())
 	if o.All == 0 && !o.Told {
@@ -26,7 +28,7 @@ func (r *Report) Rolled(w *reload.Workload, o reload.Outcome, took time.Duration
 
 // NotRolled is called when pods from before a reload are left for a reason that is known, or for too long, and when a rollout of
 // somebody else leaves pods with the previous data on purpose.
-func (r *Report) NotRolled(w *reload.Workload, o reload.Outcome) {
+func (r *Report) NotRolled(w *workload.Workload, o rollout.Outcome) {
 	r.metrics.notRolled(o.Cause)
 	text := notRolledText(w, o)
 	r.log.Warn("Not rolled: "+text.String(), "workload", w.Key.String(), "cause", string(o.Cause))
@@ -35,7 +37,7 @@ func (r *Report) NotRolled(w *reload.Workload, o reload.Outcome) {
 		w.Key.Name, w.Key.Kind, w.Key.Namespace, text)})
 }
 
-func rolledText(o reload.Outcome, took time.Duration) phrase {
+func rolledText(o rollout.Outcome, took time.Duration) phrase {
 	after := took.Round(time.Second)
 	switch o.All {
 	case 0:
@@ -47,7 +49,7 @@ func rolledText(o reload.Outcome, took time.Duration) phrase {
 	}
 }
 
-func notRolledText(w *reload.Workload, o reload.Outcome) phrase {
+func notRolledText(w *workload.Workload, o rollout.Outcome) phrase {
 	state := say("%s of %s pods still run %s", o.Old, o.All, content("the old", o.Changed))
 	switch {
 	case o.NotFound:
@@ -59,7 +61,7 @@ func notRolledText(w *reload.Workload, o reload.Outcome) phrase {
 }
 
 // content names the sources of a reload, the one that changed last first.
-func content(which string, changed []reload.SourceKey) phrase {
+func content(which string, changed []source.Key) phrase {
 	switch more := len(changed) - 1; {
 	case more < 0:
 		return ours(which + " content of its sources")
@@ -71,31 +73,31 @@ func content(which string, changed []reload.SourceKey) phrase {
 }
 
 // Because says the cause in a clause.
-func Because(w *reload.Workload, o reload.Outcome) string { return because(w, o).String() }
+func Because(w *workload.Workload, o rollout.Outcome) string { return because(w, o).String() }
 
-func because(w *reload.Workload, o reload.Outcome) phrase {
+func because(w *workload.Workload, o rollout.Outcome) phrase {
 	switch o.Cause {
-	case reload.CauseHeld:
+	case rollout.CauseHeld:
 		return ours(held(w))
-	case reload.CausePaused:
+	case rollout.CausePaused:
 		return say("this %s is paused (spec.paused)", w.Key.Kind)
-	case reload.CausePausing:
+	case rollout.CausePausing:
 		return ours("its rollout waits at a pause")
-	case reload.CauseAborted:
+	case rollout.CauseAborted:
 		return ours("its rollout was aborted")
-	case reload.CauseOnDelete:
+	case rollout.CauseOnDelete:
 		return ours("its updateStrategy is OnDelete, so a pod is replaced when somebody deletes it")
-	case reload.CausePartition:
+	case rollout.CausePartition:
 		return say("its updateStrategy has the partition %s, which leaves that many pods as they are", w.Progress.Partition)
-	case reload.CauseQuota:
+	case rollout.CauseQuota:
 		return say("a quota leaves no room for a new pod (%s)", detail(o.Message))
-	case reload.CauseRefused:
+	case rollout.CauseRefused:
 		return say("new pods are refused (%s)", detail(o.Message))
-	case reload.CauseNotFound:
+	case rollout.CauseNotFound:
 		return say("%s", detail(w.WhyNotFound()))
-	case reload.CauseMissing:
+	case rollout.CauseMissing:
 		return say("the others are not there, and why is in the events of this %s", w.Key.Kind)
-	case reload.CauseUnknown:
+	case rollout.CauseUnknown:
 		return ours("no pod shows why")
 	default:
 		return podText(o)
@@ -103,38 +105,38 @@ func because(w *reload.Workload, o reload.Outcome) phrase {
 }
 
 // podText is for the causes that show in a pod.
-func podText(o reload.Outcome) phrase {
+func podText(o rollout.Outcome) phrase {
 	pod := say("the pod %s", o.Pod)
 	if o.New {
 		pod = say("the new pod %s", o.Pod)
 	}
-	if o.Container != "" && o.Cause != reload.CauseImagePull {
+	if o.Container != "" && o.Cause != rollout.CauseImagePull {
 		pod = say("container %s of %s", o.Container, pod)
 	}
 	switch o.Cause {
-	case reload.CauseImagePull:
+	case rollout.CauseImagePull:
 		return say(`%s cannot pull image "%s" (%s)`, pod, o.Image, o.Reason)
-	case reload.CauseCrashLoop:
+	case rollout.CauseCrashLoop:
 		return say("%s ends again and again (%s)", pod, exit(o.Trouble))
-	case reload.CauseCannotStart:
+	case rollout.CauseCannotStart:
 		return say("%s does not start (%s)", pod, reason(o.Trouble))
-	case reload.CauseUnschedulable:
+	case rollout.CauseUnschedulable:
 		return say("%s finds no node (%s)", pod, reason(o.Trouble))
-	case reload.CauseOrdered:
+	case rollout.CauseOrdered:
 		return say("%s is not ready (%s), and an OrderedReady StatefulSet waits for it before it replaces any", pod, ordered(o.Trouble))
 	default:
 		return say("%s runs and is not ready", pod)
 	}
 }
 
-func ordered(t reload.Trouble) phrase {
+func ordered(t rollout.Trouble) phrase {
 	if !t.Exited && t.Reason == "" {
 		return ours("it runs")
 	}
 	return exit(t)
 }
 
-func exit(t reload.Trouble) phrase {
+func exit(t rollout.Trouble) phrase {
 	switch {
 	case !t.Exited:
 		return say("%s", t.Reason)
@@ -145,7 +147,7 @@ func exit(t reload.Trouble) phrase {
 	}
 }
 
-func reason(t reload.Trouble) phrase {
+func reason(t rollout.Trouble) phrase {
 	switch {
 	case t.Message == "":
 		return say("%s", t.Reason)

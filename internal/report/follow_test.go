@@ -9,50 +9,52 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
-func cfg(more ...string) []reload.SourceKey {
-	var keys []reload.SourceKey
+func cfg(more ...string) []source.Key {
+	var keys []source.Key
 	for _, name := range append(more, "cfg") {
-		keys = append(keys, reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: name})
+		keys = append(keys, source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: name})
 	}
 	return keys
 }
 
 // A user who reads the event knows how many pods are old, why, and where to read on.
 func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
-	in := func(cause reload.Cause, container, image, reason, message string) reload.Trouble {
-		return reload.Trouble{Cause: cause, Container: container, Image: image, Reason: reason, Message: message}
+	in := func(cause rollout.Cause, container, image, reason, message string) rollout.Trouble {
+		return rollout.Trouble{Cause: cause, Container: container, Image: image, Reason: reason, Message: message}
 	}
 	quota := `pods "web-7d" is forbidden: exceeded quota: two, requested: pods=1, used: pods=2, limited: pods=2`
 	for _, tc := range []struct {
-		outcome reload.Outcome
+		outcome rollout.Outcome
 		want    string
 	}{
-		{reload.Outcome{Cause: reload.CausePaused}, "this Deployment is paused (spec.paused)"},
-		{reload.Outcome{Cause: reload.CauseHeld}, "paused by Reroll, which resumes it now"},
-		{reload.Outcome{Cause: reload.CausePausing}, "its rollout waits at a pause"},
-		{reload.Outcome{Cause: reload.CauseAborted}, "its rollout was aborted"},
-		{reload.Outcome{Cause: reload.CauseOnDelete}, "its updateStrategy is OnDelete, so a pod is replaced when somebody deletes it"},
-		{reload.Outcome{Cause: reload.CausePartition}, "its updateStrategy has the partition 2, which leaves that many pods as they are"},
-		{reload.Outcome{Cause: reload.CauseQuota, Trouble: in("", "", "", "", quota)}, "a quota leaves no room for a new pod (" + quota + ")"},
-		{reload.Outcome{Cause: reload.CauseRefused, Trouble: in("", "", "", "", "violates PodSecurity")}, "new pods are refused (violates PodSecurity)"},
-		{reload.Outcome{Cause: reload.CauseImagePull, New: true, Trouble: in("", "app", "web:1.0", "ImagePullBackOff", "")},
+		{rollout.Outcome{Cause: rollout.CausePaused}, "this Deployment is paused (spec.paused)"},
+		{rollout.Outcome{Cause: rollout.CauseHeld}, "paused by Reroll, which resumes it now"},
+		{rollout.Outcome{Cause: rollout.CausePausing}, "its rollout waits at a pause"},
+		{rollout.Outcome{Cause: rollout.CauseAborted}, "its rollout was aborted"},
+		{rollout.Outcome{Cause: rollout.CauseOnDelete}, "its updateStrategy is OnDelete, so a pod is replaced when somebody deletes it"},
+		{rollout.Outcome{Cause: rollout.CausePartition}, "its updateStrategy has the partition 2, which leaves that many pods as they are"},
+		{rollout.Outcome{Cause: rollout.CauseQuota, Trouble: in("", "", "", "", quota)}, "a quota leaves no room for a new pod (" + quota + ")"},
+		{rollout.Outcome{Cause: rollout.CauseRefused, Trouble: in("", "", "", "", "violates PodSecurity")}, "new pods are refused (violates PodSecurity)"},
+		{rollout.Outcome{Cause: rollout.CauseImagePull, New: true, Trouble: in("", "app", "web:1.0", "ImagePullBackOff", "")},
 			`the new pod web-7d cannot pull image "web:1.0" (ImagePullBackOff)`},
-		{reload.Outcome{Cause: reload.CauseCrashLoop, New: true, Trouble: reload.Trouble{Container: "app", Reason: "CrashLoopBackOff", Exited: true, ExitCode: 137}},
+		{rollout.Outcome{Cause: rollout.CauseCrashLoop, New: true, Trouble: rollout.Trouble{Container: "app", Reason: "CrashLoopBackOff", Exited: true, ExitCode: 137}},
 			"container app of the new pod web-7d ends again and again (CrashLoopBackOff, exit code 137)"},
-		{reload.Outcome{Cause: reload.CauseCannotStart, New: true, Trouble: in("", "app", "", "CreateContainerConfigError", "couldn't find key a in ConfigMap shop/cfg")},
+		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "app", "", "CreateContainerConfigError", "couldn't find key a in ConfigMap shop/cfg")},
 			"container app of the new pod web-7d does not start (CreateContainerConfigError: couldn't find key a in ConfigMap shop/cfg)"},
-		{reload.Outcome{Cause: reload.CauseCannotStart, New: true, Trouble: in("", "", "", "Pending", "")}, "the new pod web-7d does not start (Pending)"},
-		{reload.Outcome{Cause: reload.CauseUnschedulable, New: true, Trouble: in("", "", "", "Unschedulable", "0/2 nodes are available: 2 Insufficient cpu.")},
+		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "", "", "Pending", "")}, "the new pod web-7d does not start (Pending)"},
+		{rollout.Outcome{Cause: rollout.CauseUnschedulable, New: true, Trouble: in("", "", "", "Unschedulable", "0/2 nodes are available: 2 Insufficient cpu.")},
 			"the new pod web-7d finds no node (Unschedulable: 0/2 nodes are available: 2 Insufficient cpu)"},
-		{reload.Outcome{Cause: reload.CauseReadiness, New: true, Trouble: in("", "app", "", "", "")}, "container app of the new pod web-7d runs and is not ready"},
-		{reload.Outcome{Cause: reload.CauseOrdered, Trouble: in("", "app", "", "CrashLoopBackOff", "")},
+		{rollout.Outcome{Cause: rollout.CauseReadiness, New: true, Trouble: in("", "app", "", "", "")}, "container app of the new pod web-7d runs and is not ready"},
+		{rollout.Outcome{Cause: rollout.CauseOrdered, Trouble: in("", "app", "", "CrashLoopBackOff", "")},
 			"container app of the pod web-7d is not ready (CrashLoopBackOff), and an OrderedReady StatefulSet waits for it before it replaces any"},
-		{reload.Outcome{Cause: reload.CauseOrdered}, "the pod web-7d is not ready (it runs), and an OrderedReady StatefulSet waits for it before it replaces any"},
-		{reload.Outcome{Cause: reload.CauseMissing}, "the others are not there, and why is in the events of this Deployment"},
-		{reload.Outcome{Cause: reload.CauseNotFound}, "no pod has the labels app=web"},
-		{reload.Outcome{Cause: reload.CauseUnknown}, "no pod shows why"},
+		{rollout.Outcome{Cause: rollout.CauseOrdered}, "the pod web-7d is not ready (it runs), and an OrderedReady StatefulSet waits for it before it replaces any"},
+		{rollout.Outcome{Cause: rollout.CauseMissing}, "the others are not there, and why is in the events of this Deployment"},
+		{rollout.Outcome{Cause: rollout.CauseNotFound}, "no pod has the labels app=web"},
+		{rollout.Outcome{Cause: rollout.CauseUnknown}, "no pod shows why"},
 	} {
 		t.Run(string(tc.outcome.Cause), func(t *testing.T) {
 			d := newDesk(t, false)
@@ -77,8 +79,8 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 }
 
 func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
-	text := notRolledText(web(), reload.Outcome{
-		Cause: reload.CauseQuota, Changed: cfg("a", "b"), All: 0, Wanted: 3, Trouble: reload.Trouble{Message: strings.Repeat("é", 5000)},
+	text := notRolledText(web(), rollout.Outcome{
+		Cause: rollout.CauseQuota, Changed: cfg("a", "b"), All: 0, Wanted: 3, Trouble: rollout.Trouble{Message: strings.Repeat("é", 5000)},
 	}).String()
 	if !strings.HasPrefix(text, "0 of 3 pods run with the present 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/following.md#quota") {
 		t.Errorf("got %s", text)
@@ -86,7 +88,7 @@ func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
 }
 
 func TestOfPodsThatAreNotFoundNothingIsClaimed(t *testing.T) {
-	text := notRolledText(web(), reload.Outcome{Cause: reload.CauseNotFound, Changed: cfg(), NotFound: true, Wanted: 3}).String()
+	text := notRolledText(web(), rollout.Outcome{Cause: rollout.CauseNotFound, Changed: cfg(), NotFound: true, Wanted: 3}).String()
 	want := "it is unknown whether its pods run with the present 'cfg': neither its selector nor its pod template says which labels its pods have. " +
 		"See docs/following.md#pods-not-found"
 	if text != want {
@@ -96,13 +98,13 @@ func TestOfPodsThatAreNotFoundNothingIsClaimed(t *testing.T) {
 
 func TestTheEndOfAReloadIsTold(t *testing.T) {
 	for about, tc := range map[string]struct {
-		outcome reload.Outcome
+		outcome rollout.Outcome
 		want    string
 	}{
-		"all":               {reload.Outcome{Changed: cfg(), All: 3}, "Rolled: all 3 pods run with the present 'cfg', 42s after the reload"},
-		"one":               {reload.Outcome{Changed: cfg(), All: 1}, "Rolled: the pod runs with the present 'cfg', 42s after the reload"},
-		"none any more":     {reload.Outcome{Changed: cfg(), Told: true}, "Rolled: there are no pods; those that come start with the present 'cfg'"},
-		"nobody knows what": {reload.Outcome{All: 3}, "Rolled: all 3 pods run with the present content of its sources, 42s after the reload"},
+		"all":               {rollout.Outcome{Changed: cfg(), All: 3}, "Rolled: all 3 pods run with the present 'cfg', 42s after the reload"},
+		"one":               {rollout.Outcome{Changed: cfg(), All: 1}, "Rolled: the pod runs with the present 'cfg', 42s after the reload"},
+		"none any more":     {rollout.Outcome{Changed: cfg(), Told: true}, "Rolled: there are no pods; those that come start with the present 'cfg'"},
+		"nobody knows what": {rollout.Outcome{All: 3}, "Rolled: all 3 pods run with the present content of its sources, 42s after the reload"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := newDesk(t, false)
@@ -120,7 +122,7 @@ func TestTheEndOfAReloadIsTold(t *testing.T) {
 
 func TestOfAWorkloadWithoutPodsNoEndIsTold(t *testing.T) {
 	d := newDesk(t, false)
-	d.Rolled(web(), reload.Outcome{Changed: cfg()}, time.Second)
+	d.Rolled(web(), rollout.Outcome{Changed: cfg()}, time.Second)
 	if events := d.published(); len(events) > 0 {
 		t.Errorf("told %+v", events)
 	}
@@ -147,10 +149,10 @@ func TestEachCauseHasItsSection(t *testing.T) {
 			sections++
 		}
 	}
-	if causes := reload.Causes(); sections != len(causes) {
+	if causes := rollout.Causes(); sections != len(causes) {
 		t.Errorf("there are %d sections for %d causes", sections, len(causes))
 	}
-	for _, cause := range reload.Causes() {
+	for _, cause := range rollout.Causes() {
 		if !strings.Contains(string(page), "\n### "+string(cause)+"\n") {
 			t.Errorf("%q has no section", cause)
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Metrics are under the names that dashboards made for Reloader know.
@@ -104,7 +106,7 @@ func NewMetrics(opts MetricOptions) *Metrics {
 		m.latency.WithLabelValues(kind)
 		m.rollouts.WithLabelValues(kind)
 	}
-	for _, cause := range reload.Causes() {
+	for _, cause := range rollout.Causes() {
 		m.stuck.WithLabelValues(string(cause))
 	}
 	for _, failed := range []string{errWatch, errPods, errWrite, errEvent} {
@@ -218,11 +220,11 @@ func (m *Metrics) rolled(kind string, took time.Duration) {
 	m.rollouts.WithLabelValues(kind).Observe(took.Seconds())
 }
 
-func (m *Metrics) notRolled(cause reload.Cause) { m.stuck.WithLabelValues(string(cause)).Inc() }
+func (m *Metrics) notRolled(cause rollout.Cause) { m.stuck.WithLabelValues(string(cause)).Inc() }
 
 func (m *Metrics) retried() { m.retries.Inc() }
 
-func (m *Metrics) reloaded(key reload.WorkloadKey, success bool, took time.Duration) {
+func (m *Metrics) reloaded(key workload.Key, success bool, took time.Duration) {
 	m.executed.WithLabelValues(strconv.FormatBool(success)).Inc()
 	if m.byNamespace != nil {
 		m.byNamespace.WithLabelValues(strconv.FormatBool(success), key.Namespace).Inc()

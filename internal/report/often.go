@@ -4,17 +4,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/controller"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // ReloadedOften is called for a workload that is reloaded again and again.
-func (r *Report) ReloadedOften(w *reload.Workload, often controller.Often) {
+func (r *Report) ReloadedOften(w *workload.Workload, often controller.Often) {
 	r.metrics.often.Inc()
 	r.tell(w, warning, "ReloadedOften", oftenText(w, often))
 }
 
-func oftenText(w *reload.Workload, often controller.Often) string {
+func oftenText(w *workload.Workload, often controller.Often) string {
 	src := often.Source
 	within := often.Within.Round(time.Second)
 	if within == 0 {
@@ -24,15 +26,15 @@ func oftenText(w *reload.Workload, often controller.Often) string {
 		"To stop: exclude it by the annotation %s: %s on this %s. To reload less often: set %s, such as 10m. "+
 		"See docs/troubleshooting.md#a-workload-is-reloaded-again-and-again",
 		often.Reloads, within, src.Kind, src.Name, often.Changes, w.Key.Kind, src.Kind,
-		excludeAnnotation(src.Kind), src.Name, w.Key.Kind, reload.SettleAnnotation)
+		excludeAnnotation(src.Kind), src.Name, w.Key.Kind, annotations.Settle)
 }
 
-func excludeAnnotation(kind reload.SourceKind) string {
-	names := reload.DefaultNames()
+func excludeAnnotation(kind source.Kind) string {
+	names := annotations.DefaultNames()
 	switch kind {
-	case reload.Secret:
+	case source.Secret:
 		return names.SecretExclude
-	case reload.SecretProviderClass:
+	case source.SecretProviderClass:
 		return names.SPCExclude
 	default:
 		return names.ConfigMapExclude

@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/controller"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // A user who reads the event knows which source it is, what probably writes it, and what stops it.
 func TestAWorkloadThatIsReloadedAgainAndAgainHasAnEvent(t *testing.T) {
-	for kind, exclude := range map[reload.SourceKind]string{
-		reload.ConfigMap:           "configmaps.exclude.reloader.stakater.com/reload",
-		reload.Secret:              "secrets.exclude.reloader.stakater.com/reload",
-		reload.SecretProviderClass: "secretproviderclasses.exclude.reloader.stakater.com/reload",
+	for kind, exclude := range map[source.Kind]string{
+		source.ConfigMap:           "configmaps.exclude.reloader.stakater.com/reload",
+		source.Secret:              "secrets.exclude.reloader.stakater.com/reload",
+		source.SecretProviderClass: "secretproviderclasses.exclude.reloader.stakater.com/reload",
 	} {
 		d := newDesk(t, false)
 		d.ReloadedOften(web(), controller.Often{
-			Reloads: 10, Within: 50*time.Second + 3*time.Millisecond, Source: reload.SourceKey{Kind: kind, Namespace: "shop", Name: "state"}, Changes: 9,
+			Reloads: 10, Within: 50*time.Second + 3*time.Millisecond, Source: source.Key{Kind: kind, Namespace: "shop", Name: "state"}, Changes: 9,
 		})
 		want := "Reloaded 10 times within 50s: " + kind.String() + " 'state' changed in 9 of these reloads. Most likely this Deployment, or a program beside it, writes the " + kind.String() +
 			" that it uses. To stop: exclude it by the annotation " + exclude + ": state on this Deployment. To reload less often: set reroll.dev/settle, such as 10m. " +
@@ -44,7 +44,7 @@ func TestAWorkloadThatIsReloadedAgainAndAgainHasAnEvent(t *testing.T) {
 func TestTheLongestNamesLeaveRoomForTheRemedy(t *testing.T) {
 	w := web()
 	w.Key.Kind = strings.Repeat("k", 63)
-	text := oftenText(w, controller.Often{Reloads: 10, Source: reload.SourceKey{Kind: reload.SecretProviderClass, Name: strings.Repeat("n", 200)}, Changes: 10})
+	text := oftenText(w, controller.Often{Reloads: 10, Source: source.Key{Kind: source.SecretProviderClass, Name: strings.Repeat("n", 200)}, Changes: 10})
 	if len(text) > maxNote {
 		t.Errorf("%d bytes", len(text))
 	}

@@ -26,6 +26,8 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // taken is what arrives where an API server would be.
@@ -94,15 +96,15 @@ func (d *desk) executed(success string) float64 {
 	return counted(d.metrics.executed.WithLabelValues(success))
 }
 
-func web() *reload.Workload {
-	return &reload.Workload{Key: reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "u-1", ResourceVersion: "42"}
+func web() *workload.Workload {
+	return &workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "u-1", ResourceVersion: "42"}
 }
 
 func reloadFor(names ...string) reload.Decision {
 	d := reload.Decision{Action: reload.Reload}
 	for _, name := range names {
-		d.Changes = append(d.Changes, reload.Concern{Source: reload.Source{
-			Key: reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: name},
+		d.Changes = append(d.Changes, reload.Concern{Source: source.Source{
+			Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: name},
 		}})
 	}
 	return d

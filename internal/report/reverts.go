@@ -6,7 +6,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // The reasons of the events about marks that do not stay.
@@ -25,7 +29,7 @@ const besideReloader = "Reloader marks this workload as well: what it wrote is k
 
 // Reverted is called when somebody took our mark away and pods from before the content are left. It is told as surely as
 // it is known.
-func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
+func (r *Report) Reverted(w *workload.Workload, d reload.Decision) {
 	v := d.Reverted
 	r.metrics.takenBack(v.Name())
 	text := cut(revertText(w, d)) // an ownerReference may hold a text of any length
@@ -36,7 +40,7 @@ func (r *Report) Reverted(w *reload.Workload, d reload.Decision) {
 	r.events.publish(w, warning, revertReason(d), text)
 	switch revertReason(d) {
 	case notRolled:
-		r.metrics.notRolled(reload.CauseReverted)
+		r.metrics.notRolled(rollout.CauseReverted)
 		r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %s still run the old *%s*",
 			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), ours(v.OldPods()), v.Source.Name)})
 	case reverted:
@@ -58,14 +62,14 @@ func by(v *reload.Revert) phrase {
 }
 
 // MayNotStay is called after a reload whose mark will probably be taken away.
-func (r *Report) MayNotStay(w *reload.Workload, doubt string) {
+func (r *Report) MayNotStay(w *workload.Workload, doubt string) {
 	text := fmt.Sprintf("The mark of this rollout may be taken away again: %s. If that happens, pods are asked whether they are old, see docs/gitops.md#what-speaks-against-a-mark", doubt)
 	r.log.Warn(text, "workload", w.Key.String())
 	r.events.publish(w, warning, mayNotStay, text)
 }
 
 // MarkDropped is called after a reload of which the API server has kept nothing but the ledger.
-func (r *Report) MarkDropped(w *reload.Workload) {
+func (r *Report) MarkDropped(w *workload.Workload) {
 	r.tell(w, warning, "MarkDropped", fmt.Sprintf("This %s was not rolled: the API server took the write and dropped the mark. Its CustomResourceDefinition has to keep the annotations of the pod template (x-kubernetes-preserve-unknown-fields, or a schema for them)", w.Key.Kind))
 }
 
@@ -80,18 +84,18 @@ func revertReason(d reload.Decision) string {
 	}
 }
 
-func revertText(w *reload.Workload, d reload.Decision) string {
+func revertText(w *workload.Workload, d reload.Decision) string {
 	v := d.Reverted
 	switch {
 	case d.Action == reload.Record && !v.Final:
 		return besideReloader
-	case d.Action == reload.Reload && d.Ledger.Step == reload.StepRestart:
+	case d.Action == reload.Reload && d.Ledger.Step == ledger.StepRestart:
 		return fmt.Sprintf("Rolled again: %s removed the mark, and %s still ran the old '%s'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted",
 			v.By(), v.OldPods(), v.Source.Name)
 	case d.Action == reload.Reload:
 		text := fmt.Sprintf("Rolled again: %s removed the mark, and %s still ran the old '%s'. This time the mark is an annotation of the pod template, which most tools leave alone",
 			v.By(), v.OldPods(), v.Source.Name)
-		if _, tool := suspects(v); tool == reload.ArgoCD && !w.Custom {
+		if _, tool := suspects(v); tool == workload.ArgoCD && !w.Custom {
 			text += ". Against Replace=true, " + pasteRule(w)
 		}
 		return text + ", see docs/gitops.md#reverted"
@@ -102,17 +106,17 @@ func revertText(w *reload.Workload, d reload.Decision) string {
 }
 
 // remedy says what would keep the mark, in the terms of whoever takes it away.
-func remedy(w *reload.Workload, v *reload.Revert) string {
+func remedy(w *workload.Workload, v *reload.Revert) string {
 	owner, tool := suspects(v)
 	switch {
 	case owner != "":
 		return fmt.Sprintf("What %s declares is all that stays: set an annotation on its pods there, see docs/gitops.md#operators", owner)
-	case tool == reload.ArgoCD && w.Custom:
+	case tool == workload.ArgoCD && w.Custom:
 		return "Take Replace=true, or the annotation of Reroll's mark, out of what Argo CD applies, or start the controller with --on-revert=restart, see docs/gitops.md#argo-cd"
-	case tool == reload.ArgoCD:
+	case tool == workload.ArgoCD:
 		rule := pasteRule(w)
 		return strings.ToUpper(rule[:1]) + rule[1:] + ", see docs/gitops.md#reverted"
-	case tool == reload.Flux:
+	case tool == workload.Flux:
 		return "Take the annotations of Reroll's mark out of what Flux applies, see docs/gitops.md#flux"
 	default:
 		return "Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted"
@@ -120,21 +124,21 @@ func remedy(w *reload.Workload, v *reload.Revert) string {
 }
 
 // suspects are whose remedy helps: the object of an operator, or a tool. What is proven counts before what is probable.
-func suspects(v *reload.Revert) (owner string, tool reload.Tool) {
+func suspects(v *reload.Revert) (owner string, tool workload.Tool) {
 	if v.Writer != "" {
-		return "", reload.ToolBehind(v.Writer)
+		return "", workload.ToolBehind(v.Writer)
 	}
 	return v.Owner, v.Tool
 }
 
 // pasteRule says what keeps the annotation where Argo CD writes whole objects.
-func pasteRule(w *reload.Workload) string {
+func pasteRule(w *workload.Workload) string {
 	return fmt.Sprintf("add to its Application, unless that has Rollouts, ignoreDifferences: [%s] and syncOptions: [RespectIgnoreDifferences=true], and to the pod template in Git some annotation of yours", ignoreRule(w))
 }
 
 // ignoreRule makes Argo CD leave alone what Reroll writes. For a custom kind there is none: where Argo CD respects such rules, it
 // does not change the lists of that kind any more.
-func ignoreRule(w *reload.Workload) string {
+func ignoreRule(w *workload.Workload) string {
 	version, _ := schema.ParseGroupVersion(w.APIVersion) // it was read from the API server
 	var quoted []string
 	for _, expression := range IgnoredByArgoCD() {
@@ -146,8 +150,8 @@ func ignoreRule(w *reload.Workload) string {
 // IgnoredByArgoCD are the expressions of such a rule.
 func IgnoredByArgoCD() []string {
 	return []string{
-		fmt.Sprintf(".spec.template.metadata.annotations[%q]", reload.DefaultNames().LastReloadedFrom),
-		fmt.Sprintf(".spec.template.metadata.annotations[%q]", reload.RolledAnnotation),
-		fmt.Sprintf(".metadata.annotations[%q]", reload.LedgerAnnotation),
+		fmt.Sprintf(".spec.template.metadata.annotations[%q]", annotations.DefaultNames().LastReloadedFrom),
+		fmt.Sprintf(".spec.template.metadata.annotations[%q]", annotations.Rolled),
+		fmt.Sprintf(".metadata.annotations[%q]", annotations.Ledger),
 	}
 }

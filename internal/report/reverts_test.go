@@ -4,53 +4,56 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // A user who reads the event knows what was seen, who did it as far as that is known, and what to do about it.
 func TestARevertIsToldWithWhatHelps(t *testing.T) {
 	revert := func(change func(*reload.Revert)) *reload.Revert {
-		v := &reload.Revert{Source: reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: "cfg"}, Old: 2, All: 2}
+		v := &reload.Revert{Source: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "cfg"}, Old: 2, All: 2}
 		change(v)
 		return v
 	}
-	argo := func(v *reload.Revert) { v.Tool = reload.ArgoCD }
+	argo := func(v *reload.Revert) { v.Tool = workload.ArgoCD }
 	for about, tc := range map[string]struct {
 		action       reload.Action
-		step         reload.Step
+		step         ledger.Step
 		who          func(*reload.Revert)
 		reason, note string
 	}{
-		"a step down": {reload.Reload, reload.StepAnnotation, func(*reload.Revert) {}, "Reverted",
+		"a step down": {reload.Reload, ledger.StepAnnotation, func(*reload.Revert) {}, "Reverted",
 			"Rolled again: somebody removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted"},
-		"a step down, Argo CD": {reload.Reload, reload.StepAnnotation, argo, "Reverted",
+		"a step down, Argo CD": {reload.Reload, ledger.StepAnnotation, argo, "Reverted",
 			`Rolled again: Argo CD (probably) removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time the mark is an annotation of the pod template, which most tools leave alone. Against Replace=true, add to its Application, unless that has Rollouts, ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: ['.spec.template.metadata.annotations["reloader.stakater.com/last-reloaded-from"]', '.spec.template.metadata.annotations["reroll.dev/rolled"]', '.metadata.annotations["reroll.dev/ledger"]']}] and syncOptions: [RespectIgnoreDifferences=true], and to the pod template in Git some annotation of yours, see docs/gitops.md#reverted`},
-		"a step down, Argo CD, a Rollout": {reload.Reload, reload.StepAnnotation, argo, "Reverted",
+		"a step down, Argo CD, a Rollout": {reload.Reload, ledger.StepAnnotation, argo, "Reverted",
 			"Rolled again: Argo CD (probably) removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted"},
-		"a restart as the last step": {reload.Reload, reload.StepRestart, argo, "Reverted",
+		"a restart as the last step": {reload.Reload, ledger.StepRestart, argo, "Reverted",
 			"Rolled again: Argo CD (probably) removed the mark, and 2 of 2 pods still ran the old 'cfg'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted"},
-		"Argo CD, at the end": {reload.Nothing, reload.StepAnnotation, argo, "NotRolled",
+		"Argo CD, at the end": {reload.Nothing, ledger.StepAnnotation, argo, "NotRolled",
 			`Not rolled: Argo CD (probably) removed every mark; 2 of 2 pods still run the old 'cfg'. Add to its Application, unless that has Rollouts, ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: ['.spec.template.metadata.annotations["reloader.stakater.com/last-reloaded-from"]', '.spec.template.metadata.annotations["reroll.dev/rolled"]', '.metadata.annotations["reroll.dev/ledger"]']}] and syncOptions: [RespectIgnoreDifferences=true], and to the pod template in Git some annotation of yours, see docs/gitops.md#reverted`},
-		"somebody else, for certain, on an object of Argo CD": {reload.Nothing, reload.StepAnnotation, func(v *reload.Revert) { v.Tool, v.Writer = reload.ArgoCD, "deployer" }, "NotRolled",
+		"somebody else, for certain, on an object of Argo CD": {reload.Nothing, ledger.StepAnnotation, func(v *reload.Revert) { v.Tool, v.Writer = workload.ArgoCD, "deployer" }, "NotRolled",
 			`Not rolled: the field manager "deployer" removed every mark; 2 of 2 pods still run the old 'cfg'. Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted`},
-		"Argo CD, a Rollout": {reload.Nothing, reload.StepAnnotationFirst, argo, "NotRolled",
+		"Argo CD, a Rollout": {reload.Nothing, ledger.StepAnnotationFirst, argo, "NotRolled",
 			"Not rolled: Argo CD (probably) removed every mark; 2 of 2 pods still run the old 'cfg'. Take Replace=true, or the annotation of Reroll's mark, out of what Argo CD applies, or start the controller with --on-revert=restart, see docs/gitops.md#argo-cd"},
-		"Flux, at the end": {reload.Nothing, reload.StepAnnotation, func(v *reload.Revert) { v.Writer = "kustomize-controller" }, "NotRolled",
+		"Flux, at the end": {reload.Nothing, ledger.StepAnnotation, func(v *reload.Revert) { v.Writer = "kustomize-controller" }, "NotRolled",
 			`Not rolled: the field manager "kustomize-controller" removed every mark; 2 of 2 pods still run the old 'cfg'. Take the annotations of Reroll's mark out of what Flux applies, see docs/gitops.md#flux`},
-		"an operator": {reload.Nothing, reload.StepVariables, func(v *reload.Revert) { v.Owner, v.Tool = `Kafka "events"`, reload.Helm }, "NotRolled",
+		"an operator": {reload.Nothing, ledger.StepVariables, func(v *reload.Revert) { v.Owner, v.Tool = `Kafka "events"`, workload.Helm }, "NotRolled",
 			`Not rolled: the operator of Kafka "events" (probably) removed every mark; 2 of 2 pods still run the old 'cfg'. What Kafka "events" declares is all that stays: set an annotation on its pods there, see docs/gitops.md#operators`},
-		"the ledger went with the last mark, and is put back": {reload.Record, reload.StepAnnotation, func(v *reload.Revert) { v.Final = true }, "NotRolled",
+		"the ledger went with the last mark, and is put back": {reload.Record, ledger.StepAnnotation, func(v *reload.Revert) { v.Final = true }, "NotRolled",
 			"Not rolled: somebody removed every mark; 2 of 2 pods still run the old 'cfg'. Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted"},
-		"no pods were found": {reload.Reload, reload.StepAnnotation, func(v *reload.Revert) { v.Old, v.All = 0, 0 }, "Reverted",
+		"no pods were found": {reload.Reload, ledger.StepAnnotation, func(v *reload.Revert) { v.Old, v.All = 0, 0 }, "Reverted",
 			"Rolled again: somebody removed the mark, and an unknown number of pods still ran the old 'cfg'. This time the mark is an annotation of the pod template, which most tools leave alone, see docs/gitops.md#reverted"},
-		"nobody knows": {reload.Nothing, reload.StepAnnotation, func(*reload.Revert) {}, "NotRolled",
+		"nobody knows": {reload.Nothing, ledger.StepAnnotation, func(*reload.Revert) {}, "NotRolled",
 			"Not rolled: somebody removed every mark; 2 of 2 pods still run the old 'cfg'. Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := newDesk(t, false)
 			w := web()
 			w.APIVersion, w.Custom = "apps/v1", strings.HasSuffix(about, "Argo CD, a Rollout")
-			d.Reverted(w, reload.Decision{Action: tc.action, Ledger: reload.Ledger{Step: tc.step}, Reverted: revert(tc.who)})
+			d.Reverted(w, reload.Decision{Action: tc.action, Ledger: ledger.Ledger{Step: tc.step}, Reverted: revert(tc.who)})
 			events := d.published()
 			if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != tc.reason || events[0].Note != tc.note {
 				t.Errorf("got %+v\nwant %s: %s", events, tc.reason, tc.note)
@@ -62,12 +65,12 @@ func TestARevertIsToldWithWhatHelps(t *testing.T) {
 // A rule that is cut off is none.
 func TestTheRuleToPasteFitsIntoTheEvent(t *testing.T) {
 	for about, d := range map[string]reload.Decision{
-		"a step down": {Action: reload.Reload, Ledger: reload.Ledger{Step: reload.StepAnnotation}}, "at the end": {Action: reload.Nothing},
+		"a step down": {Action: reload.Reload, Ledger: ledger.Ledger{Step: ledger.StepAnnotation}}, "at the end": {Action: reload.Nothing},
 	} {
 		desk := newDesk(t, false)
 		w := web()
 		w.APIVersion, w.Key.Kind = "apps/v1", "StatefulSet"
-		d.Reverted = &reload.Revert{Source: reload.SourceKey{Name: strings.Repeat("n", 253)}, Writer: "argocd-application-controller", Old: 1000, All: 1000}
+		d.Reverted = &reload.Revert{Source: source.Key{Name: strings.Repeat("n", 253)}, Writer: "argocd-application-controller", Old: 1000, All: 1000}
 		desk.Reverted(w, d)
 		if events := desk.published(); len(events) != 1 || !strings.HasSuffix(events[0].Note, "some annotation of yours, see docs/gitops.md#reverted") {
 			t.Errorf("%s: %+v", about, events)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // hostile is what a tenant may write into an image name or a message: mentions, links, images and formatting of each chat, a
@@ -23,8 +25,8 @@ const hostile = "a & <!channel> <!here|x> <@U012AB3CD> <#C0123> <http://evil.exa
 func hostileAlert(t *testing.T, sink string) string {
 	t.Helper()
 	s := connect(t, nil, func(o *AlertOptions) { o.Sink, o.Info = sink, "<!subteam^S1> prod" })
-	s.NotRolled(web(), reload.Outcome{Cause: reload.CauseRefused, Changed: cfg(), Old: 1, All: 1, Trouble: reload.Trouble{Message: hostile}})
-	s.NotRolled(web(), reload.Outcome{Cause: reload.CauseImagePull, Changed: cfg(), Old: 1, All: 1, Pod: "web-7d", Trouble: reload.Trouble{Image: hostile[:200], Reason: "ErrImagePull"}})
+	s.NotRolled(web(), rollout.Outcome{Cause: rollout.CauseRefused, Changed: cfg(), Old: 1, All: 1, Trouble: rollout.Trouble{Message: hostile}})
+	s.NotRolled(web(), rollout.Outcome{Cause: rollout.CauseImagePull, Changed: cfg(), Old: 1, All: 1, Pod: "web-7d", Trouble: rollout.Trouble{Image: hostile[:200], Reason: "ErrImagePull"}})
 	for _, revert := range []reload.Revert{{Writer: hostile[:100]}, {Owner: `<!channel> "` + hostile[:100] + `"`}} {
 		revert.Source.Name = "cfg"
 		s.Reverted(web(), reload.Decision{Action: reload.Reload, Reverted: &revert})
@@ -111,10 +113,10 @@ func TestATextOfATenantForgesNoLine(t *testing.T) {
 		var out bytes.Buffer
 		d := newDesk(t, false)
 		d.Report.log = (&config.Config{LogFormat: format}).Logger(&out)
-		d.NotRolled(web(), reload.Outcome{Cause: reload.CauseRefused, Changed: cfg(), Old: 1, All: 1, Trouble: reload.Trouble{Message: hostile}})
+		d.NotRolled(web(), rollout.Outcome{Cause: rollout.CauseRefused, Changed: cfg(), Old: 1, All: 1, Trouble: rollout.Trouble{Message: hostile}})
 		d.Reverted(web(), reload.Decision{Action: reload.Reload, Reverted: &reload.Revert{Owner: strings.Repeat(hostile, 50)}})
 		d.Failed(web(), reloadFor("cfg"), errors.New(hostile), time.Second, false)
-		d.LeftToOwner(web(), reload.WorkloadKey{Kind: hostile, Name: hostile})
+		d.LeftToOwner(web(), workload.Key{Kind: hostile, Name: hostile})
 		if got := out.String(); strings.Count(got, "\n") != 4 || strings.ContainsAny(got, "\x1b\x07\r") {
 			t.Errorf("%s: %q", format, got)
 		}
@@ -136,7 +138,7 @@ func TestATextOfATenantForgesNoLine(t *testing.T) {
 func TestALongTextOfATenantKeepsNoOthersOffTheList(t *testing.T) {
 	for _, sink := range []string{"slack", "teams", "gchat"} {
 		s := connect(t, nil, func(o *AlertOptions) { o.Sink = sink })
-		s.NotRolled(web(), reload.Outcome{Cause: reload.CauseRefused, Changed: cfg(), Old: 1, All: 1, Trouble: reload.Trouble{Message: strings.Repeat("<", 3000)}})
+		s.NotRolled(web(), rollout.Outcome{Cause: rollout.CauseRefused, Changed: cfg(), Old: 1, All: 1, Trouble: rollout.Trouble{Message: strings.Repeat("<", 3000)}})
 		s.reload(10)
 		s.run().told(11)
 		if letters := s.far.got(); len(letters) != 1 || strings.Count(letters[0].text, "Hence reloaded *web-") != 10 {
@@ -149,9 +151,9 @@ func TestALongTextOfATenantKeepsNoOthersOffTheList(t *testing.T) {
 func TestWhoTookAMarkAwayIsCountedByAClosedListOfNames(t *testing.T) {
 	d := newDesk(t, false)
 	for _, v := range []reload.Revert{
-		{}, {Tool: reload.Helm}, {Owner: `Kafka "events"`, Tool: reload.Flux}, {Writer: "argocd-controller"}, {Writer: "kustomize-controller"},
+		{}, {Tool: workload.Helm}, {Owner: `Kafka "events"`, Tool: workload.Flux}, {Writer: "argocd-controller"}, {Writer: "kustomize-controller"},
 		{Writer: "helm"}, {Writer: "kubectl-client-side-apply"}, {Writer: "kubectl", Owner: `Kafka "events"`}, {Writer: "Reloader"},
-		{Writer: "deployer"}, {Writer: "a"}, {Writer: "b", Tool: reload.Helm}, {Writer: hostile},
+		{Writer: "deployer"}, {Writer: "a"}, {Writer: "b", Tool: workload.Helm}, {Writer: hostile},
 	} {
 		d.Reverted(web(), reload.Decision{Action: reload.Record, Reverted: &v})
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Only what is about the message is a reason to send less at a time. A receiver that is not there, or wants a password, would be
@@ -66,8 +68,8 @@ func hookAt(t *testing.T, answer http.HandlerFunc) (*Webhook, func(names ...stri
 	return NewWebhook(to, slog.New(slog.DiscardHandler), d.events, d.metrics), func(names ...string) []controller.News {
 		var news []controller.News
 		for _, name := range names {
-			n := controller.News{Workload: reload.Workload{Key: reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: name}}}
-			n.Decision.Changes = []reload.Concern{{Source: reload.Source{Key: reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: name}}}}
+			n := controller.News{Workload: workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: name}}}
+			n.Decision.Changes = []reload.Concern{{Source: source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: name}}}}
 			news = append(news, n)
 		}
 		return news

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // borrower is a Rollout without a pod template of its own: it names the Deployment that has it, and that one gets the stamp.
@@ -17,7 +19,7 @@ type borrower struct {
 	line   int
 	lender lender
 	name   string
-	policy reload.Policy
+	policy policy.Policy
 }
 
 // lender is a Deployment of apps.
@@ -31,7 +33,7 @@ func (o *Options) borrows(obj *object) (*borrower, []told) {
 		return nil, nil
 	}
 	template := get(obj.node, "spec", "template", "metadata", "annotations")
-	w := reload.Workload{}
+	w := workload.Workload{}
 	w.Policy, w.Problems = o.annotated(obj, template)
 	group, _, _ := strings.Cut(text(get(ref, "apiVersion")), "/")
 	kind := text(get(ref, "kind"))
@@ -39,7 +41,7 @@ func (o *Options) borrows(obj *object) (*borrower, []told) {
 	if !lends {
 		kind += " of " + cmp.Or(text(get(ref, "apiVersion")), "no apiVersion")
 	}
-	w.Borrow(reload.WorkloadKey{Kind: kind, Namespace: obj.ns, Name: name}, lends, o.Names)
+	w.Borrow(workload.Key{Kind: kind, Namespace: obj.ns, Name: name}, lends, o.Names)
 	if o.All {
 		w.OptAllIn()
 	}
@@ -83,7 +85,7 @@ func (s *Stream) lend(failed []error) {
 	for _, d := range s.documents {
 		for _, b := range d.borrowers {
 			if left[b.lender] != nil && b.policy.OptedIn(s.options.All) {
-				d.told = append(d.told, told{b.line, b.about + ": " + called("Deployment", reload.SourceKey{Namespace: b.lender.ns, Name: b.lender.name}) +
+				d.told = append(d.told, told{b.line, b.about + ": " + called("Deployment", source.Key{Namespace: b.lender.ns, Name: b.lender.name}) +
 					", which has its pod template, is not among these manifests, so nothing is stamped for it"})
 			}
 		}
@@ -91,7 +93,7 @@ func (s *Stream) lend(failed []error) {
 }
 
 // lentPolicy is what a Deployment and its borrowers ask for: the first of them by name counts before the others.
-func (o *Options) lentPolicy(d *document, obj *object, policy reload.Policy) reload.Policy {
+func (o *Options) lentPolicy(d *document, obj *object, policy policy.Policy) policy.Policy {
 	if obj.group != "apps" || obj.kind != "Deployment" {
 		return policy
 	}

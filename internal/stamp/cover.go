@@ -6,16 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // sources are all of a stream. Of one Secret there can be several: what it is made of, and what is merged into it.
-type sources map[reload.SourceKey][]*manifestSource
+type sources map[source.Key][]*manifestSource
 
 // gather refuses to choose between two that are the same object and not alike.
 func gather(documents []*document, read [][]*manifestSource) (sources, error) {
 	type definition struct {
-		key          reload.SourceKey
+		key          source.Key
 		kind, object string
 	}
 	all, defined := sources{}, map[definition]*manifestSource{}
@@ -37,7 +39,7 @@ func gather(documents []*document, read [][]*manifestSource) (sources, error) {
 	return all, errors.Join(failed...)
 }
 
-func called(kind string, key reload.SourceKey) string {
+func called(kind string, key source.Key) string {
 	return (&object{kind: kind, ns: key.Namespace, name: key.Name}).String()
 }
 
@@ -51,7 +53,7 @@ func (o *Options) settle(documents []*document, all sources) ([]string, error) {
 		}
 		for _, t := range d.found {
 			covered, told := o.cover(t, all)
-			t.value = reload.Stamp(covered)
+			t.value = digest.Stamp(covered)
 			for _, about := range told {
 				at := &Error{File: d.file.Name, Line: d.line + t.line - 1, Text: t.about + ": " + about.text}
 				if about.missing && o.Missing == MissingError {
@@ -72,28 +74,28 @@ type lack struct {
 }
 
 // cover returns the sources of a stamp: those that would roll the workload if a controller watched it.
-func (o *Options) cover(t *target, all sources) ([]reload.StampedSource, []lack) {
-	var covered []reload.StampedSource
+func (o *Options) cover(t *target, all sources) ([]digest.StampedSource, []lack) {
+	var covered []digest.StampedSource
 	var lacks []lack
-	add := func(key reload.SourceKey, refers bool) {
+	add := func(key source.Key, refers bool) {
 		for _, src := range all[key] {
 			switch {
 			case !t.policy.Judge(key, src.annotations, refers, o.All).Concerned:
-			case src.kind == reload.Secret.String() && !o.secrets():
+			case src.kind == source.Secret.String() && !o.secrets():
 				lacks = append(lacks, lack{text: called(src.kind, key) + " is left out: Secrets count with --key-file, or with --secrets=plain"})
 			case !src.empty:
-				covered = append(covered, reload.StampedSource{Kind: src.kind, Name: key.Name, Digest: src.digest})
+				covered = append(covered, digest.StampedSource{Kind: src.kind, Name: key.Name, Digest: src.digest})
 			}
 		}
 	}
 	for _, ref := range t.references {
 		key := ref.Key.In(t.ns)
-		if ref.Key.Kind != reload.ConfigMap && ref.Key.Kind != reload.Secret {
+		if ref.Key.Kind != source.ConfigMap && ref.Key.Kind != source.Secret {
 			continue
 		}
 		add(key, true)
-		needed := slices.ContainsFunc(ref.Uses, func(u reload.Use) bool { return !u.Optional })
-		if needed && len(all[key]) == 0 && t.policy.Judge(key, reload.SourceAnnotations{Match: true}, true, o.All).Concerned {
+		needed := slices.ContainsFunc(ref.Uses, func(u workload.Use) bool { return !u.Optional })
+		if needed && len(all[key]) == 0 && t.policy.Judge(key, source.Annotations{Match: true}, true, o.All).Concerned {
 			lacks = append(lacks, lack{text: called(key.Kind.String(), key) + ", which it needs, is not among these manifests, and not in the stamp", missing: true})
 		}
 	}
@@ -108,11 +110,11 @@ func (o *Options) cover(t *target, all sources) ([]reload.StampedSource, []lack)
 }
 
 // named looks through all sources for the expressions among the names alone.
-func (t *target) named(all sources) map[reload.SourceKey]bool {
-	found := map[reload.SourceKey]bool{}
-	for _, kind := range reload.SourceKinds() {
+func (t *target) named(all sources) map[source.Key]bool {
+	found := map[source.Key]bool{}
+	for _, kind := range source.Kinds() {
 		for _, name := range t.policy.ExactNames(kind) {
-			found[reload.SourceKey{Kind: kind, Namespace: t.ns, Name: name}] = true
+			found[source.Key{Kind: kind, Namespace: t.ns, Name: name}] = true
 		}
 		if len(t.policy.Patterns(kind)) == 0 {
 			continue
@@ -126,8 +128,8 @@ func (t *target) named(all sources) map[reload.SourceKey]bool {
 	return found
 }
 
-func (t *target) refers(key reload.LocalKey) bool {
-	return slices.ContainsFunc(t.references, func(r reload.Reference) bool { return r.Key == key })
+func (t *target) refers(key source.LocalKey) bool {
+	return slices.ContainsFunc(t.references, func(r workload.Reference) bool { return r.Key == key })
 }
 
 func (o *Options) secrets() bool { return o.PlainSecrets || o.Key.ID() != "" }

@@ -7,7 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 const covered = `apiVersion: v1
@@ -32,20 +34,20 @@ spec: {template: {spec: {containers: [{name: app, envFrom: [{secretRef: {name: d
 
 // What the API server makes of the manifests has the same stamp, if the key and the namespace are those of the manifests.
 func TestAStampCanBeMadeAgainFromTheCluster(t *testing.T) {
-	key, err := reload.NewDigestKey([]byte(strings.Repeat("k", 32)))
+	key, err := digest.NewKey([]byte(strings.Repeat("k", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := func(ns string, key reload.DigestKey) string {
-		web := reload.FromConfigMap(&corev1.ConfigMap{
+	made := func(ns string, key digest.Key) string {
+		web := source.FromConfigMap(&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web", Labels: map[string]string{"of": "somebody"}},
 			Data:       map[string]string{"a": "", "b": "2"}, BinaryData: map[string][]byte{"c": {0, 1, 2}},
-		}, reload.DefaultNames())
-		db := reload.FromSecret(&corev1.Secret{
+		}, annotations.DefaultNames())
+		db := source.FromSecret(&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "db"},
 			Data:       map[string][]byte{"user": []byte("adm"), "password": []byte("hunter2")},
-		}, key, reload.DefaultNames())
-		return reload.Stamp([]reload.StampedSource{{Kind: "ConfigMap", Name: "web", Digest: web.Digest}, {Kind: "Secret", Name: "db", Digest: db.Digest}})
+		}, key, annotations.DefaultNames())
+		return digest.Stamp([]digest.StampedSource{{Kind: "ConfigMap", Name: "web", Digest: web.Digest}, {Kind: "Secret", Name: "db", Digest: db.Digest}})
 	}
 	is := func(options string) string {
 		out := stampText(t, optionsOf(t, []byte(options)), covered)
@@ -58,13 +60,13 @@ func TestAStampCanBeMadeAgainFromTheCluster(t *testing.T) {
 	}
 	for about, other := range map[string]string{
 		"another namespace": made("elsewhere", key),
-		"no key":            made("shop", reload.DigestKey{}),
+		"no key":            made("shop", digest.Key{}),
 	} {
 		if is("all\nkey\nnamespace shop") == other {
 			t.Errorf("%s: the same stamp", about)
 		}
 	}
-	if got, want := is("all\nplain"), made("shop", reload.DigestKey{}); got != want {
+	if got, want := is("all\nplain"), made("shop", digest.Key{}); got != want {
 		t.Errorf("without a key the namespace counts: %s, and of the cluster %s", got, want)
 	}
 }
@@ -74,7 +76,7 @@ func TestWhatAnExternalSecretMakes(t *testing.T) {
 	const refers = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: app, envFrom: [{%s: {name: web, optional: true}}]}]}}}\n"
 	makes := func(target, by string) bool {
 		external := "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: web}\nspec: {target: {" + target + "}}\n"
-		return strings.Contains(stampText(t, optionsOf(t, []byte("all")), external+strings.Replace(refers, "%s", by, 1)), reload.StampPrefix)
+		return strings.Contains(stampText(t, optionsOf(t, []byte("all")), external+strings.Replace(refers, "%s", by, 1)), digest.StampPrefix)
 	}
 	for target, want := range map[string][2]bool{
 		"": {true, false},

@@ -11,8 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
 )
 
 var update = flag.Bool("update", false, "write what comes out into testdata")
@@ -20,7 +21,7 @@ var update = flag.Bool("update", false, "write what comes out into testdata")
 // optionsOf reads the first lines of a case: "all", "jobs", "namespace shop" and so on, a line each; # is a comment.
 func optionsOf(t *testing.T, comment []byte) Options {
 	t.Helper()
-	o := Options{Annotation: "checksum/config", Names: reload.DefaultNames(), Missing: MissingWarn}
+	o := Options{Annotation: "checksum/config", Names: annotations.DefaultNames(), Missing: MissingWarn}
 	for line := range strings.Lines(string(comment)) {
 		word, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch word {
@@ -32,7 +33,7 @@ func optionsOf(t *testing.T, comment []byte) Options {
 		case "plain":
 			o.PlainSecrets = true
 		case "key":
-			key, err := reload.NewDigestKey([]byte(strings.Repeat("k", 32)))
+			key, err := digest.NewKey([]byte(strings.Repeat("k", 32)))
 			if err != nil {
 				t.Fatal(err)
 			}

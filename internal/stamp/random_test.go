@@ -18,7 +18,9 @@ import (
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // objects reads a stream as kubectl does, with another parser.
@@ -54,7 +56,7 @@ func take(obj map[string]any, keys ...string) (value string) {
 	meta, _ := template["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
 	for _, key := range keys {
-		if text, ok := annotations[key].(string); ok && reload.IsStamp(text) {
+		if text, ok := annotations[key].(string); ok && digest.IsStamp(text) {
 			value += text
 			delete(annotations, key)
 		}
@@ -89,8 +91,8 @@ func stampText(t *testing.T, o Options, text string) string {
 }
 
 func stampOf(data string) string {
-	cm := reload.FromConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Data: map[string]string{"a": data}}, reload.DefaultNames())
-	return reload.Stamp([]reload.StampedSource{{Kind: "ConfigMap", Name: "web", Digest: cm.Digest}})
+	cm := source.FromConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Data: map[string]string{"a": data}}, annotations.DefaultNames())
+	return digest.Stamp([]digest.StampedSource{{Kind: "ConfigMap", Name: "web", Digest: cm.Digest}})
 }
 
 const variants = 300

@@ -10,20 +10,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // source is an object that carries configuration, or from which one is made in the cluster.
 type manifestSource struct {
 	// key is that of the ConfigMap or Secret, and kind that of the object here.
-	key  reload.SourceKey
+	key  source.Key
 	kind string
 	// object is what people call that, and empty if it gets its name in the cluster.
 	object string
-	digest reload.Digest
+	digest digest.Digest
 	// empty tells that there is no data in it.
 	empty       bool
-	annotations reload.SourceAnnotations
+	annotations source.Annotations
 	told        []told
 	file        string
 	line        int
@@ -42,7 +43,7 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 	if obj.generated { // nothing can refer to it by what it will be called
 		named, meta.Name = "", ""
 	}
-	var read reload.Source
+	var read source.Source
 	switch obj.group + "/" + obj.kind {
 	case "/ConfigMap":
 		cm := corev1.ConfigMap{ObjectMeta: meta}
@@ -53,7 +54,7 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 		if cm.BinaryData, err = bytesIn(get(obj.node, "binaryData")); err != nil {
 			return nil, err
 		}
-		read = reload.FromConfigMap(&cm, o.Names)
+		read = source.FromConfigMap(&cm, o.Names)
 	case "/Secret":
 		s := corev1.Secret{ObjectMeta: meta}
 		var err error
@@ -67,7 +68,7 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 		for key, value := range plain { // as the API server does
 			s.Data[key] = []byte(value)
 		}
-		read = reload.FromSecret(&s, o.Key, o.Names)
+		read = source.FromSecret(&s, o.Key, o.Names)
 	case "bitnami.com/" + sealedSecret:
 		meta.Annotations = texts(get(obj.node, "spec", "template", "metadata", "annotations"))
 		return standIn(obj, named, o.secretOf(meta))
@@ -77,10 +78,10 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 			meta.Annotations = texts(get(template, "metadata", "annotations"))
 		}
 		switch text(get(obj.node, "spec", "target", "manifest", "kind")) {
-		case "", reload.Secret.String():
+		case "", source.Secret.String():
 			return standIn(obj, named, o.secretOf(meta))
-		case reload.ConfigMap.String():
-			return standIn(obj, named, reload.FromConfigMap(&corev1.ConfigMap{ObjectMeta: meta}, o.Names))
+		case source.ConfigMap.String():
+			return standIn(obj, named, source.FromConfigMap(&corev1.ConfigMap{ObjectMeta: meta}, o.Names))
 		default:
 			return nil, nil // no pod template refers to what it makes
 		}
@@ -90,13 +91,13 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 	return &manifestSource{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, told: toldOf(obj, nil, read.Problems), line: obj.node.Line}, nil
 }
 
-func (o *Options) secretOf(meta metav1.ObjectMeta) reload.Source {
-	return reload.FromSecret(&corev1.Secret{ObjectMeta: meta}, reload.DigestKey{}, o.Names)
+func (o *Options) secretOf(meta metav1.ObjectMeta) source.Source {
+	return source.FromSecret(&corev1.Secret{ObjectMeta: meta}, digest.Key{}, o.Names)
 }
 
 // standIn stands for the Secret or ConfigMap that will be made. Its spec tells all that can be told of the content: the order and the
 // style in which it is written do not count.
-func standIn(obj *object, named string, made reload.Source) (*manifestSource, error) {
+func standIn(obj *object, named string, made source.Source) (*manifestSource, error) {
 	spec := get(obj.node, "spec")
 	if spec == nil {
 		return nil, wrong(obj.node, "%s has no spec", obj)
@@ -110,7 +111,7 @@ func standIn(obj *object, named string, made reload.Source) (*manifestSource, er
 		return nil, wrong(spec, "the spec of %s cannot be read: %v", obj, err)
 	}
 	sum := sha256.Sum256(canonical)
-	return &manifestSource{key: made.Key, kind: obj.kind, object: named, digest: reload.Digest(sum[:len(reload.Digest{})]), annotations: made.Annotations, line: obj.node.Line}, nil
+	return &manifestSource{key: made.Key, kind: obj.kind, object: named, digest: digest.Digest(sum[:len(digest.Digest{})]), annotations: made.Annotations, line: obj.node.Line}, nil
 }
 
 // stringsIn reads what the API server takes as texts. Numbers and booleans are refused there, and so is what is no mapping.

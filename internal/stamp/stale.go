@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/digest"
 )
 
 // Usual is the annotation for a stamp unless another one is asked for.
@@ -17,10 +17,10 @@ const Usual = "checksum/config"
 func stale(annotations *yaml.Node, chosen string) (keys []string) {
 	for _, name := range []string{Usual, Fallback} {
 		_, value := own(annotations, name)
-		if name == chosen || value == nil || value.Kind != yaml.ScalarNode || value.Anchor != "" || !reload.IsStamp(value.Value) {
+		if name == chosen || value == nil || value.Kind != yaml.ScalarNode || value.Anchor != "" || !digest.IsStamp(value.Value) {
 			continue
 		}
-		if name == Fallback || value.Value != reload.NoConfigData {
+		if name == Fallback || value.Value != digest.NoConfigData {
 			keys = append(keys, name)
 		}
 	}

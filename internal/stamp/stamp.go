@@ -10,7 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
 )
 
 // Options say what is stamped, and how.
@@ -18,7 +19,7 @@ type Options struct {
 	// Annotation is the key. Where somebody else's value stands there, Fallback is taken.
 	Annotation string
 	// Names are those of the annotations that opt workloads in.
-	Names reload.Names
+	Names annotations.Names
 	// All opts in what does not say anything about it.
 	All bool
 	// Jobs are stamped too.
@@ -30,7 +31,7 @@ type Options struct {
 	Missing   Missing
 
 	// Key is for Secrets. Without it they count only if PlainSecrets is set.
-	Key          reload.DigestKey
+	Key          digest.Key
 	PlainSecrets bool
 
 	// lent are the pod templates that others have.

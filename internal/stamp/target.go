@@ -12,7 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Fallback is the annotation for a stamp where somebody else's value stands.
@@ -24,8 +26,8 @@ type target struct {
 	ns    string
 	line  int
 
-	policy     reload.Policy
-	references []reload.Reference
+	policy     policy.Policy
+	references []workload.Reference
 
 	// order is which of the objects of its document it belongs to.
 	order int
@@ -107,11 +109,11 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 	if !policy.OptedIn(o.All) {
 		return nil, errNotOptedIn
 	}
-	found := &target{about: obj.String(), ns: obj.ns, line: obj.node.Line, policy: policy, references: reload.References(spec)}
+	found := &target{about: obj.String(), ns: obj.ns, line: obj.node.Line, policy: policy, references: workload.References(spec)}
 	if found.key, err = o.choose(obj, written); err != nil {
 		return nil, wrong(pods.node, "%v", err)
 	}
-	if reload.IsStamp(annotations[found.key]) {
+	if digest.IsStamp(annotations[found.key]) {
 		found.present = annotations[found.key]
 	}
 	if found.slots, err = edit().slots(obj, pods, found.key); err != nil {
@@ -277,7 +279,7 @@ func (o *Options) choose(obj *object, annotations *yaml.Node) (string, error) {
 		switch value := getOne(annotations, key, 0); {
 		case value == nil:
 			return free
-		case value.Kind == yaml.ScalarNode && value.Anchor == "" && reload.IsStamp(value.Value):
+		case value.Kind == yaml.ScalarNode && value.Anchor == "" && digest.IsStamp(value.Value):
 			return ours
 		default:
 			return theirs

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func TestAWorkloadAsksSinceItWasFirstSeenToAsk(t *testing.T) {
 	// Whoever owns its annotations has written something else, which moves the one time that all of these fields have.
 	s := New(false)
-	asks := func(version int, second int64, entries string) reload.Workload {
+	asks := func(version int, second int64, entries string) workload.Workload {
 		w := deployment("web", "cm", version, byName, entries)
 		w.AskedAt = time.Unix(second, 0)
 		return w

@@ -3,11 +3,11 @@ package state
 import (
 	"testing"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func TestASnapshotThatIsBehindOurLatestWrite(t *testing.T) {
-	web := func(version int) reload.Workload { return deployment("web", "cm", version, auto, "true") }
+	web := func(version int) workload.Workload { return deployment("web", "cm", version, auto, "true") }
 	for about, tc := range map[string]struct {
 		puts func(s *State)
 		want bool

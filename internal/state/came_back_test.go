@@ -9,23 +9,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func atRest(w reload.Workload) reload.Workload {
+func atRest(w workload.Workload) workload.Workload {
 	w.AtRest = true
 	return w
 }
 
 // unobserved is at rest by a status that does not tell of which template that is said.
-func unobserved(w reload.Workload) reload.Workload {
+func unobserved(w workload.Workload) workload.Workload {
 	w.Unobserved = true
 	return atRest(w)
 }
 
 func TestATemplateOfWhichPodsMayBeLeftIsOneThatCameBack(t *testing.T) {
-	one := func(version int) reload.Workload { return deployment("web", "one", version, auto, "true") }
-	two := func(version int) reload.Workload { return deployment("web", "two", version, auto, "true") }
+	one := func(version int) workload.Workload { return deployment("web", "one", version, auto, "true") }
+	two := func(version int) workload.Workload { return deployment("web", "two", version, auto, "true") }
 	for name, tc := range map[string]struct {
 		puts func(s *State) (looked bool)
 		back bool
@@ -106,24 +110,24 @@ func TestARolloutThatNeverEndsDoesNotFillTheMemory(t *testing.T) {
 }
 
 // written is a ConfigMap with a key for each letter, and the time at which its content was written.
-func written(letters string, version int, second int64) reload.Source {
+func written(letters string, version int, second int64) source.Source {
 	data := map[string]string{}
 	for _, letter := range letters {
 		data[string(letter)] = "value"
 	}
-	src := reload.FromConfigMap(&corev1.ConfigMap{
+	src := source.FromConfigMap(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cm", UID: "cm", ResourceVersion: strconv.Itoa(version)},
 		Data:       data,
-	}, reload.DefaultNames())
+	}, annotations.DefaultNames())
 	src.DataTime, src.EditedAt, src.Untracked = time.Unix(second, 0), second, false
 	return src
 }
 
 func TestWhenAContentLeft(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
-	ledger := func(counter int64) string { return reload.Ledger{UID: "web", Counter: counter}.String() }
-	web := func(version int, ledger string) reload.Workload {
-		return deployment("web", "cm", version, auto, "true", reload.LedgerAnnotation, ledger)
+	ledger := func(counter int64) string { return ledger.Ledger{UID: "web", Counter: counter}.String() }
+	web := func(version int, ledger string) workload.Workload {
+		return deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger)
 	}
 	for name, tc := range map[string]struct {
 		puts func(s *State)
@@ -204,8 +208,8 @@ func TestWhenAContentLeft(t *testing.T) {
 
 func TestAContentThatComesAndGoesWhileOurWriteIsUnderWay(t *testing.T) {
 	s := New(false)
-	web := func(version int, ledger string) reload.Workload {
-		return atRest(deployment("web", "cm", version, auto, "true", reload.LedgerAnnotation, ledger))
+	web := func(version int, ledger string) workload.Workload {
+		return atRest(deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger))
 	}
 	s.PutWorkload(web(1, "before"), live)
 	s.PutSource(written("ab", 3, 50), live)
@@ -224,8 +228,8 @@ func TestAContentThatComesAndGoesWhileOurWriteIsUnderWay(t *testing.T) {
 // The ledger of a write that was refused says nothing about the one before it, of which nothing was heard yet.
 func TestAWriteThatIsRefusedLeavesTheOneBeforeIt(t *testing.T) {
 	s := New(false)
-	web := func(version int, ledger string) reload.Workload {
-		return atRest(deployment("web", "cm", version, auto, "true", reload.LedgerAnnotation, ledger))
+	web := func(version int, ledger string) workload.Workload {
+		return atRest(deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger))
 	}
 	s.PutWorkload(web(1, "before"), live)
 	s.PutSource(written("ab", 2, 50), live)
@@ -329,9 +333,9 @@ func TestANarrowerPolicyLeavesWhatChangedBefore(t *testing.T) {
 
 func TestAJobBeginsWhenItIsReleased(t *testing.T) {
 	s := New(false)
-	job := func(version int, suspended bool) reload.Workload {
+	job := func(version int, suspended bool) workload.Workload {
 		w := deployment("web", "cm", version, auto, "true")
-		w.Runs = &reload.Runs{Once: true, Suspended: suspended}
+		w.Runs = &workload.Runs{Once: true, Suspended: suspended}
 		return w
 	}
 	s.PutWorkload(job(5, true), live)
@@ -344,9 +348,9 @@ func TestAJobBeginsWhenItIsReleased(t *testing.T) {
 
 func TestWhenPodsWereFirstAvailable(t *testing.T) {
 	s := New(false)
-	web := func(version int, available int32) reload.Workload {
+	web := func(version int, available int32) workload.Workload {
 		w := deployment("web", "cm", version, auto, "true")
-		w.Progress = reload.Progress{Observed: true, Wanted: 1, Total: 1, Updated: 1, Available: available}
+		w.Progress = workload.Progress{Observed: true, Wanted: 1, Total: 1, Updated: 1, Available: available}
 		return w
 	}
 	s.PutWorkload(web(5, 0), live)
@@ -359,14 +363,14 @@ func TestWhenPodsWereFirstAvailable(t *testing.T) {
 }
 
 func TestTheTimeOfAnEditOutlivesItsFieldManagers(t *testing.T) {
-	dropped := func(letters, uid string) reload.Source {
+	dropped := func(letters, uid string) source.Source {
 		src := written(letters, 7, 0)
 		src.UID, src.Untracked = types.UID(uid), true
 		return src
 	}
 	edited := written("ab", 6, 60)
 	for name, tc := range map[string]struct {
-		then   reload.Source
+		then   source.Source
 		second int64
 	}{
 		"somebody drops them":               {dropped("ab", "cm"), 60},

@@ -4,7 +4,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // mostGone bounds what is kept of deleted sources. Of one that is not kept, the ledgers of the workloads still tell what it
@@ -23,19 +26,19 @@ func (s *State) keepGone(src sourceRecord) {
 	}
 	slices.Sort(departed)
 	middle := departed[len(departed)/2]
-	maps.DeleteFunc(s.gone, func(key reload.SourceKey, gone sourceRecord) bool {
+	maps.DeleteFunc(s.gone, func(key source.Key, gone sourceRecord) bool {
 		return gone.departure.Version < middle && key != src.Key
 	})
 }
 
 // asking is what a workload asks for, where each source of its namespace is tried on that.
 type asking struct {
-	policy     reload.Policy
-	references []reload.Reference
+	policy     policy.Policy
+	references []workload.Reference
 }
 
-func (a *asking) covers(key reload.LocalKey) bool {
-	w := reload.Workload{References: a.references}
+func (a *asking) covers(key source.LocalKey) bool {
+	w := workload.Workload{References: a.references}
 	_, refers := w.Reference(key)
 	return refers || a.policy.Names(key)
 }
@@ -48,7 +51,7 @@ type unlinked struct {
 }
 
 // missed reports whether a workload refers to a source that is not there, or names it.
-func (s *State) missed(key reload.SourceKey) bool {
+func (s *State) missed(key source.Key) bool {
 	s.mu.RLock()
 	referred := len(s.index.bySource[key]) > 0
 	asking := s.asking(key.Namespace)
@@ -67,7 +70,7 @@ func (s *State) asking(namespace string) []asking {
 	return all
 }
 
-func covered(by []asking, key reload.SourceKey) bool {
+func covered(by []asking, key source.Key) bool {
 	return slices.ContainsFunc(by, func(a asking) bool { return a.covers(key.Local()) })
 }
 
@@ -88,7 +91,7 @@ const mostTries = 4096
 func (s *State) forgetGone() {
 	lost, trying := s.lost()
 	tries := 0
-	maps.DeleteFunc(lost, func(key reload.SourceKey, l *lostSource) bool {
+	maps.DeleteFunc(lost, func(key source.Key, l *lostSource) bool {
 		if !l.exactly && !covered(l.before, key) {
 			return true
 		}
@@ -116,7 +119,7 @@ type lostSource struct {
 }
 
 // lost returns such sources, with the workloads that they may concern still.
-func (s *State) lost() (map[reload.SourceKey]*lostSource, map[string][]asking) {
+func (s *State) lost() (map[source.Key]*lostSource, map[string][]asking) {
 	s.mu.RLock()
 	nothing := len(s.unlinked) == 0
 	s.mu.RUnlock()
@@ -125,8 +128,8 @@ func (s *State) lost() (map[reload.SourceKey]*lostSource, map[string][]asking) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all, trying := map[reload.SourceKey]*lostSource{}, map[string][]asking{}
-	of := func(key reload.SourceKey, gone sourceRecord) *lostSource {
+	all, trying := map[source.Key]*lostSource{}, map[string][]asking{}
+	of := func(key source.Key, gone sourceRecord) *lostSource {
 		if all[key] == nil {
 			all[key] = &lostSource{departure: gone.departure}
 		}

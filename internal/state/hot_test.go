@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // crowded knows so many workloads, each with a ConfigMap of its own.
@@ -24,7 +24,7 @@ func BenchmarkChange(b *testing.B) {
 	for _, n := range []int{1000, 20000} {
 		b.Run(fmt.Sprintf("of %d workloads", n), func(b *testing.B) {
 			s := crowded(n)
-			changes := [2]reload.Source{configMap("w-7", "one", 2), configMap("w-7", "two", 3)}
+			changes := [2]source.Source{configMap("w-7", "one", 2), configMap("w-7", "two", 3)}
 			version := 3
 			b.ReportAllocs()
 			for b.Loop() {

@@ -3,13 +3,14 @@ package state
 import (
 	"slices"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // links are the sources that may concern one workload, as far as its own object tells.
 type links struct {
 	// exact are those it refers to or names, if they are few.
-	exact []reload.LocalKey
+	exact []source.LocalKey
 	// tries tells that each source of the namespace may concern it: it names some by an expression, or too many.
 	tries bool
 }
@@ -18,7 +19,7 @@ type links struct {
 // names more sources has what is needed to find them in its own lists, and few have.
 const mostExact = 64
 
-func linksOf(w *reload.Workload, autoReloadAll bool) links {
+func linksOf(w *workload.Workload, autoReloadAll bool) links {
 	var l links
 	if !w.Policy.OptedIn(autoReloadAll) && w.LedgerText == "" {
 		// It stays known, but no event of a source has to look it up. One with a ledger was opted in once, and what
@@ -34,9 +35,9 @@ func linksOf(w *reload.Workload, autoReloadAll bool) links {
 	for _, ref := range w.References {
 		l.exact = append(l.exact, ref.Key)
 	}
-	for _, kind := range reload.SourceKinds() {
+	for _, kind := range source.Kinds() {
 		for _, name := range w.Policy.ExactNames(kind) {
-			if key := (reload.LocalKey{Kind: kind, Name: name}); !slices.Contains(l.exact, key) {
+			if key := (source.LocalKey{Kind: kind, Name: name}); !slices.Contains(l.exact, key) {
 				l.exact = append(l.exact, key)
 			}
 		}
@@ -57,30 +58,30 @@ func relinked(before, now *workloadRecord) bool {
 		return false
 	default:
 		return !before.Policy.SameSources(now.Policy) ||
-			!slices.EqualFunc(before.References, now.References, func(a, b reload.Reference) bool { return a.Key == b.Key })
+			!slices.EqualFunc(before.References, now.References, func(a, b workload.Reference) bool { return a.Key == b.Key })
 	}
 }
 
-type keys map[reload.WorkloadKey]struct{}
+type keys map[workload.Key]struct{}
 
 // index finds workloads by source and sources by workload.
 type index struct {
-	bySource map[reload.SourceKey]keys
+	bySource map[source.Key]keys
 	// trying are, by namespace, the workloads that each source may concern.
 	trying map[string]keys
 	// sources are, by namespace, those that exist: what these workloads try.
-	sources map[string]map[reload.LocalKey]*sourceRecord
+	sources map[string]map[source.LocalKey]*sourceRecord
 }
 
 func newIndex() index {
 	return index{
-		bySource: map[reload.SourceKey]keys{},
+		bySource: map[source.Key]keys{},
 		trying:   map[string]keys{},
-		sources:  map[string]map[reload.LocalKey]*sourceRecord{},
+		sources:  map[string]map[source.LocalKey]*sourceRecord{},
 	}
 }
 
-func (x *index) link(w reload.WorkloadKey, l links) {
+func (x *index) link(w workload.Key, l links) {
 	for _, key := range l.exact {
 		add(x.bySource, key.In(w.Namespace), w)
 	}
@@ -89,7 +90,7 @@ func (x *index) link(w reload.WorkloadKey, l links) {
 	}
 }
 
-func (x *index) unlink(w reload.WorkloadKey, l links) {
+func (x *index) unlink(w workload.Key, l links) {
 	for _, key := range l.exact {
 		drop(x.bySource, key.In(w.Namespace), w)
 	}
@@ -101,13 +102,13 @@ func (x *index) unlink(w reload.WorkloadKey, l links) {
 func (x *index) addSource(src *sourceRecord) {
 	of := x.sources[src.Key.Namespace]
 	if of == nil {
-		of = map[reload.LocalKey]*sourceRecord{}
+		of = map[source.LocalKey]*sourceRecord{}
 		x.sources[src.Key.Namespace] = of
 	}
 	of[src.Key.Local()] = src
 }
 
-func (x *index) dropSource(key reload.SourceKey) {
+func (x *index) dropSource(key source.Key) {
 	delete(x.sources[key.Namespace], key.Local())
 	if len(x.sources[key.Namespace]) == 0 {
 		delete(x.sources, key.Namespace)
@@ -115,8 +116,8 @@ func (x *index) dropSource(key reload.SourceKey) {
 }
 
 // candidates are the workloads that a source may concern.
-func (x *index) candidates(key reload.SourceKey) []reload.WorkloadKey {
-	var found []reload.WorkloadKey
+func (x *index) candidates(key source.Key) []workload.Key {
+	var found []workload.Key
 	for w := range x.bySource[key] {
 		found = append(found, w)
 	}
@@ -129,7 +130,7 @@ func (x *index) candidates(key reload.SourceKey) []reload.WorkloadKey {
 }
 
 // links reports whether a workload refers to a source or may name it.
-func (x *index) links(key reload.SourceKey, w reload.WorkloadKey) bool {
+func (x *index) links(key source.Key, w workload.Key) bool {
 	if _, exact := x.bySource[key][w]; exact {
 		return true
 	}

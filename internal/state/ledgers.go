@@ -1,24 +1,27 @@
 package state
 
-import "github.com/reroll-dev/reroll/internal/reload"
+import (
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
 
 // ranks tell which ledger of a workload was written later, of those that stand on it and are remembered.
-type ranks struct{ standing, remembered reload.LedgerRank }
+type ranks struct{ standing, remembered ledger.Rank }
 
 // rankOf reads a ledger before the lock is taken, unless it is known.
-func (s *State) rankOf(w *reload.Workload, text string) reload.LedgerRank {
+func (s *State) rankOf(w *workload.Workload, text string) ledger.Rank {
 	if rank, ok := s.knownRank(w, text); ok {
 		return rank
 	}
 	return w.LedgerRank(text)
 }
 
-func (s *State) knownRank(w *reload.Workload, text string) (reload.LedgerRank, bool) {
+func (s *State) knownRank(w *workload.Workload, text string) (ledger.Rank, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	switch known, ok := s.workloads[w.Key]; {
 	case !ok || known.UID != w.UID:
-		return reload.LedgerRank{}, false
+		return ledger.Rank{}, false
 	case known.LedgerText == text:
 		return known.ranks.standing, true
 	default:
@@ -27,7 +30,7 @@ func (s *State) knownRank(w *reload.Workload, text string) (reload.LedgerRank, b
 }
 
 // Remember keeps the text of the ledger that we wrote or accepted, as long as the workload is the same object.
-func (s *State) Remember(w *reload.Workload, ledger string) {
+func (s *State) Remember(w *workload.Workload, ledger string) {
 	rank := s.rankOf(w, ledger)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Some workloads borrow the pod template of another object, and their pods are of that template. The lender is the unit
@@ -15,7 +16,7 @@ import (
 
 // PutBorrower stores a workload that has no pod template of its own, and returns those that have to be looked at because of
 // it.
-func (s *State) PutBorrower(w reload.Workload, live bool) []reload.WorkloadKey {
+func (s *State) PutBorrower(w workload.Workload, live bool) []workload.Key {
 	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +26,7 @@ func (s *State) PutBorrower(w reload.Workload, live bool) []reload.WorkloadKey {
 		return nil
 	}
 	s.dropWorkload(w.Key) // it may have had a template before
-	var look []reload.WorkloadKey
+	var look []workload.Key
 	if ok && *known.Borrows != *w.Borrows {
 		look = s.dropBorrower(w.Key)
 	}
@@ -38,7 +39,7 @@ func (s *State) PutBorrower(w reload.Workload, live bool) []reload.WorkloadKey {
 }
 
 // Borrower returns what is kept of a workload without a template of its own.
-func (s *State) Borrower(key reload.WorkloadKey) (reload.Workload, bool) {
+func (s *State) Borrower(key workload.Key) (workload.Workload, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	w, ok := s.borrowers[key]
@@ -46,7 +47,7 @@ func (s *State) Borrower(key reload.WorkloadKey) (reload.Workload, bool) {
 }
 
 // DropBorrower forgets it, and returns the lender if that has to be looked at.
-func (s *State) DropBorrower(key reload.WorkloadKey) []reload.WorkloadKey {
+func (s *State) DropBorrower(key workload.Key) []workload.Key {
 	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,11 +55,11 @@ func (s *State) DropBorrower(key reload.WorkloadKey) []reload.WorkloadKey {
 }
 
 // KeepBorrowers forgets those that a complete snapshot did not name, and returns the lenders that have to be looked at.
-func (s *State) KeepBorrowers(kind, namespace string, named map[types.NamespacedName]struct{}) []reload.WorkloadKey {
+func (s *State) KeepBorrowers(kind, namespace string, named map[types.NamespacedName]struct{}) []workload.Key {
 	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var look []reload.WorkloadKey
+	var look []workload.Key
 	for key := range s.borrowers {
 		if key.Kind != kind || namespace != "" && key.Namespace != namespace {
 			continue
@@ -70,7 +71,7 @@ func (s *State) KeepBorrowers(kind, namespace string, named map[types.Namespaced
 	return look
 }
 
-func (s *State) dropBorrower(key reload.WorkloadKey) []reload.WorkloadKey {
+func (s *State) dropBorrower(key workload.Key) []workload.Key {
 	known, ok := s.borrowers[key]
 	if !ok {
 		return nil
@@ -78,22 +79,22 @@ func (s *State) dropBorrower(key reload.WorkloadKey) []reload.WorkloadKey {
 	delete(s.borrowers, key)
 	drop(s.lenders, *known.Borrows, key)
 	if s.borrowed(*known.Borrows, 0, false) {
-		return []reload.WorkloadKey{*known.Borrows}
+		return []workload.Key{*known.Borrows}
 	}
 	return nil
 }
 
 // Lent returns a workload as its borrowers make it: with what they ask for, and at rest only if their pods are too.
-func (s *State) Lent(w reload.Workload) reload.Workload {
+func (s *State) Lent(w workload.Workload) workload.Workload {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.lent(w)
 }
 
-func (s *State) lent(w reload.Workload) reload.Workload {
+func (s *State) lent(w workload.Workload) workload.Workload {
 	// In the order of their names: what the first of them asks for counts before the others.
 	rests := true
-	for _, key := range slices.SortedFunc(maps.Keys(s.lenders[w.Key]), func(a, b reload.WorkloadKey) int { return strings.Compare(b.Name, a.Name) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.lenders[w.Key]), func(a, b workload.Key) int { return strings.Compare(b.Name, a.Name) }) {
 		borrower := s.borrowers[key]
 		w.Pausable = false
 		w.Policy = borrower.Policy.Over(w.Policy)
@@ -114,10 +115,10 @@ func (s *State) lent(w reload.Workload) reload.Workload {
 
 // Asks returns the object whose annotations opt a workload in, where its user has written them: the first of its borrowers that
 // does, or else the workload itself.
-func (s *State) Asks(w *reload.Workload) reload.Workload {
+func (s *State) Asks(w *workload.Workload) workload.Workload {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, key := range slices.SortedFunc(maps.Keys(s.lenders[w.Key]), func(a, b reload.WorkloadKey) int { return strings.Compare(a.Name, b.Name) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.lenders[w.Key]), func(a, b workload.Key) int { return strings.Compare(a.Name, b.Name) }) {
 		if borrower := s.borrowers[key]; borrower.Policy.OptedIn(false) {
 			return borrower
 		}
@@ -126,7 +127,7 @@ func (s *State) Asks(w *reload.Workload) reload.Workload {
 }
 
 // ownOf is kept of a workload that others borrow from.
-func (s *State) ownOf(w *reload.Workload) *own {
+func (s *State) ownOf(w *workload.Workload) *own {
 	if len(s.lenders[w.Key]) == 0 {
 		return nil
 	}
@@ -134,7 +135,7 @@ func (s *State) ownOf(w *reload.Workload) *own {
 }
 
 // borrowed brings a lender up to what its borrowers are now, and tells whether it has to be looked at.
-func (s *State) borrowed(key reload.WorkloadKey, version uint64, live bool) bool {
+func (s *State) borrowed(key workload.Key, version uint64, live bool) bool {
 	known, ok := s.workloads[key]
 	if !ok {
 		return false
@@ -156,7 +157,7 @@ func (s *State) borrowed(key reload.WorkloadKey, version uint64, live bool) bool
 	}
 	known.Workload, known.links = next.Workload, next.links
 	if w.AtRest && !w.Unobserved {
-		known.seen.Recent, known.seen.Whole = []reload.Digest{known.revision}, true
+		known.seen.Recent, known.seen.Whole = []digest.Digest{known.revision}, true
 	}
 	return differs || rests
 }

@@ -7,29 +7,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func lender(version string, annotations map[string]string) reload.Workload {
-	meta := &metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "d-1", ResourceVersion: version, Annotations: annotations}
+func lender(version string, ann map[string]string) workload.Workload {
+	meta := &metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "d-1", ResourceVersion: version, Annotations: ann}
 	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Name: "app", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "web"}}}},
 	}}}}
-	w := reload.NewWorkload(reload.WorkloadKind{Name: "Deployment"}, meta, nil, template, reload.DefaultNames())
+	w := workload.New(workload.Kind{Name: "Deployment"}, meta, nil, template, annotations.DefaultNames())
 	w.AtRest, w.Generation = true, 3
 	return w
 }
 
-func borrower(name, version string, observed int64, atRest bool, annotations map[string]string) reload.Workload {
-	meta := &metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: version, Annotations: annotations}
-	w := reload.NewWorkload(reload.WorkloadKind{Name: "Rollout"}, meta, nil, &corev1.PodTemplateSpec{}, reload.DefaultNames())
-	w.Borrows = &reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}
+func borrower(name, version string, observed int64, atRest bool, ann map[string]string) workload.Workload {
+	meta := &metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: version, Annotations: ann}
+	w := workload.New(workload.Kind{Name: "Rollout"}, meta, nil, &corev1.PodTemplateSpec{}, annotations.DefaultNames())
+	w.Borrows = &workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	w.AtRest, w.Generation = atRest, observed
 	return w
 }
 
 func autoSays(value string) map[string]string {
-	return map[string]string{reload.DefaultNames().Auto: value}
+	return map[string]string{annotations.DefaultNames().Auto: value}
 }
 
 // What borrowers ask for counts, whichever of the objects arrives first.
@@ -62,7 +64,7 @@ func TestALenderIsOptedInByItsBorrower(t *testing.T) {
 				if !ok || w.Policy.OptedIn(false) != tc.want {
 					t.Errorf("lender first %v: opted in %v, want %v", lenderFirst, w.Policy.OptedIn(false), tc.want)
 				}
-				src := reload.FromConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "9"}}, reload.DefaultNames())
+				src := source.FromConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "9"}}, annotations.DefaultNames())
 				if found := len(s.PutSource(src, true)) > 0; found != tc.want {
 					t.Errorf("lender first %v: a source finds it: %v, want %v", lenderFirst, found, tc.want)
 				}
@@ -125,27 +127,27 @@ func TestABorrowerThatRestsHasItsLenderLookedAt(t *testing.T) {
 func TestHowFarALenderHasComeIsUpToItsBorrowers(t *testing.T) {
 	s := New(false)
 	own := lender("1", nil)
-	own.Progress = reload.Progress{Observed: true}
+	own.Progress = workload.Progress{Observed: true}
 	s.PutWorkload(own, true)
 	put := func(name string, observed int64, atRest bool, updated int32) {
 		w := borrower(name, "2", observed, atRest, nil)
-		w.Progress = reload.Progress{Observed: true, Wanted: 3, Updated: updated}
+		w.Progress = workload.Progress{Observed: true, Wanted: 3, Updated: updated}
 		s.PutBorrower(w, true)
 	}
-	is := func(about string, want reload.Progress) {
+	is := func(about string, want workload.Progress) {
 		t.Helper()
 		if w, _ := s.Workload(own.Key); w.Progress != want {
 			t.Errorf("%s: %+v", about, w.Progress)
 		}
 	}
 	put("a", 3, true, 3)
-	is("one that has finished", reload.Progress{Observed: true, Wanted: 3, Updated: 3})
+	is("one that has finished", workload.Progress{Observed: true, Wanted: 3, Updated: 3})
 	put("b", 2, true, 2)
-	is("one that is behind", reload.Progress{Wanted: 3, Updated: 2})
+	is("one that is behind", workload.Progress{Wanted: 3, Updated: 2})
 	s.DropBorrower(borrower("b", "2", 3, true, nil).Key)
 	put("c", 3, false, 1)
-	is("one that is under way", reload.Progress{Observed: true, Wanted: 3, Updated: 1})
+	is("one that is under way", workload.Progress{Observed: true, Wanted: 3, Updated: 1})
 	s.DropBorrower(borrower("a", "2", 3, true, nil).Key)
 	s.DropBorrower(borrower("c", "2", 3, true, nil).Key)
-	is("none any more", reload.Progress{Observed: true})
+	is("none any more", workload.Progress{Observed: true})
 }

@@ -3,7 +3,7 @@ package state
 import (
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // PutNamespace keeps whether a namespace is being deleted.
@@ -42,14 +42,14 @@ type selection struct {
 
 // SelectNamespace keeps that a namespace is selected, and returns its workloads if it was not before. Version is 0 for one that
 // was selected before anybody watched. Labelled is when its labels were last written, at the latest.
-func (s *State) SelectNamespace(name string, version uint64, labelled time.Time) []reload.WorkloadKey {
+func (s *State) SelectNamespace(name string, version uint64, labelled time.Time) []workload.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, before := s.selected[name]; before {
 		return nil
 	}
 	s.selected[name] = selection{version, labelled}
-	var found []reload.WorkloadKey
+	var found []workload.Key
 	for key := range s.workloads {
 		if key.Namespace == name {
 			found = append(found, key)

@@ -4,26 +4,26 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Some workloads are made by another one, which takes back what is changed of them. If that is known here, it is rolled in
 // their place.
 
 // LeftTo returns the workload that this one is left to, if there is one.
-func (s *State) LeftTo(key reload.WorkloadKey) (reload.WorkloadKey, bool) {
+func (s *State) LeftTo(key workload.Key) (workload.Key, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	w, ok := s.workloads[key]
 	if !ok {
-		return reload.WorkloadKey{}, false
+		return workload.Key{}, false
 	}
 	return s.leftTo(&w.Workload)
 }
 
-func (s *State) leftTo(w *reload.Workload) (reload.WorkloadKey, bool) {
+func (s *State) leftTo(w *workload.Workload) (workload.Key, bool) {
 	if w.Parent == nil {
-		return reload.WorkloadKey{}, false
+		return workload.Key{}, false
 	}
 	parent, ok := s.workloads[w.Parent.Key]
 	if ok {
@@ -34,13 +34,13 @@ func (s *State) leftTo(w *reload.Workload) (reload.WorkloadKey, bool) {
 }
 
 // Children returns what a workload makes.
-func (s *State) Children(key reload.WorkloadKey) []reload.WorkloadKey {
+func (s *State) Children(key workload.Key) []workload.Key {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Collect(maps.Keys(s.children[key]))
 }
 
-func (s *State) orphan(w *reload.Workload) {
+func (s *State) orphan(w *workload.Workload) {
 	if w.Parent != nil {
 		drop(s.children, w.Parent.Key, w.Key)
 	}

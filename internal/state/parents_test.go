@@ -6,26 +6,26 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func madeBy(uid string) reload.Workload {
+func madeBy(uid string) workload.Workload {
 	w := lender("1", autoSays("true"))
-	w.Parent = &reload.Parent{Key: reload.WorkloadKey{Kind: "CloneSet", Namespace: "shop", Name: "all"}, UID: types.UID(uid)}
+	w.Parent = &workload.Parent{Key: workload.Key{Kind: "CloneSet", Namespace: "shop", Name: "all"}, UID: types.UID(uid)}
 	return w
 }
 
-func parent(uid string) reload.Workload {
+func parent(uid string) workload.Workload {
 	w := lender("1", nil)
-	w.Key, w.UID = reload.WorkloadKey{Kind: "CloneSet", Namespace: "shop", Name: "all"}, types.UID(uid)
+	w.Key, w.UID = workload.Key{Kind: "CloneSet", Namespace: "shop", Name: "all"}, types.UID(uid)
 	return w
 }
 
 func TestAWorkloadIsLeftToTheOneThatMakesIt(t *testing.T) {
 	borrows := parent("p-1")
-	borrows.Borrows = &reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "template"}
+	borrows.Borrows = &workload.Key{Kind: "Deployment", Namespace: "shop", Name: "template"}
 	for about, tc := range map[string]struct {
-		child reload.Workload
+		child workload.Workload
 		put   func(*State)
 		want  bool
 	}{
@@ -55,7 +55,7 @@ func TestAWorkloadIsLeftToTheOneThatMakesIt(t *testing.T) {
 
 func TestTheChildrenOfAWorkloadAreKnown(t *testing.T) {
 	s, child := New(false), madeBy("p-1")
-	want := func(about string, keys ...reload.WorkloadKey) {
+	want := func(about string, keys ...workload.Key) {
 		t.Helper()
 		if got := s.Children(child.Parent.Key); !slices.Equal(got, keys) {
 			t.Errorf("%s: %v", about, got)

@@ -4,12 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 func TestWorkloadsOfANamespaceThatIsSelectedAreNamedOnce(t *testing.T) {
 	s := New(false)
-	w := reload.Workload{Key: reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "1"}
+	w := workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "1"}
 	s.PutWorkload(w, true)
 	if s.Selected("shop") {
 		t.Error("one that was never put is selected")
@@ -46,7 +47,7 @@ func TestWorkloadsOfANamespaceThatIsSelectedAreNamedOnce(t *testing.T) {
 }
 
 func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
-	unselected := func(content string, version int) reload.Source {
+	unselected := func(content string, version int) source.Source {
 		src := configMap("cm", content, version)
 		src.Annotations.Unselected = true
 		return src
@@ -55,7 +56,7 @@ func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
 	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), live)
 	s.PutSource(configMap("cm", "one", 2), live)
 	compare := func() {
-		f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
+		f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
 		s.Compared(&f)
 	}
 	compare()
@@ -66,7 +67,7 @@ func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
 	if got := concerned(s, "web"); len(got) != 0 {
 		t.Errorf("it concerns somebody: %v", got)
 	}
-	if f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}); len(f.Unselected) != 1 {
+	if f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}); len(f.Unselected) != 1 {
 		t.Errorf("that it exists is not known: %+v", f)
 	}
 	// The workload is compared meanwhile, with its other sources, and pods may be started with the second content.
@@ -75,7 +76,7 @@ func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
 	if got := s.PutSource(configMap("cm", "one", 6), live); len(got) != 1 {
 		t.Errorf("the label that came back names %v", got)
 	}
-	f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
+	f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
 	if len(f.Unselected) != 0 || len(f.Concerns) != 1 || f.Concerns[0].Left.Version != 4 {
 		t.Errorf("when it left the content of the pods is not known: %+v", f.Concerns)
 	}

@@ -8,11 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // source is one with what was seen of it.
 type sourceRecord struct {
-	reload.Source
+	source.Source
 	seen reload.SourceSeen
 	// changed is the version of the latest event in which the content was another one than before.
 	changed uint64
@@ -23,7 +25,7 @@ type sourceRecord struct {
 // PutSource stores a source and returns the workloads that have to be looked at because of it: none if neither its
 // content nor its annotations differ from what was known. Live is an event of a watch that has missed nothing since
 // the last complete snapshot.
-func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
+func (s *State) PutSource(src source.Source, live bool) []workload.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	version := VersionOf(src.ResourceVersion)
@@ -98,18 +100,18 @@ func (s *State) PutSource(src reload.Source, live bool) []reload.WorkloadKey {
 }
 
 // timeless reports whether the API server noted no time for a change: all it did was to take keys away, or nobody tracks fields.
-func timeless(now, before *reload.Source) bool {
+func timeless(now, before *source.Source) bool {
 	return now.Untracked && now.UID == before.UID || now.OnlyLost(before)
 }
 
 // admits reports whether a source may concern workloads that it did not concern before, whatever they ask for.
-func admits(before, now reload.SourceAnnotations) bool {
+func admits(before, now source.Annotations) bool {
 	return before.Ignore && !now.Ignore || before.Unselected && !now.Unselected
 }
 
 // noteMade tells workloads that were compared while a source did not exist that it does, or that it was recreated unseen: a pod
 // that waited for it starts with what it was created with, and not with what it becomes next.
-func (s *State) noteMade(concerned []reload.WorkloadKey, now, before sourceRecord, live bool) {
+func (s *State) noteMade(concerned []workload.Key, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	for _, concern := range concerned {
 		w := s.workloads[concern]
@@ -133,7 +135,7 @@ func (s *State) noteMade(concerned []reload.WorkloadKey, now, before sourceRecor
 
 // noteLeft tells workloads that a source has had another content than before. Only the first time counts until they are
 // compared with it: what came after cannot be told apart.
-func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before sourceRecord, live bool) {
+func (s *State) noteLeft(concerned []workload.Key, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	noted := !timeless(&now.Source, &before.Source)
 	for _, concern := range concerned {
@@ -156,20 +158,20 @@ func (s *State) noteLeft(concerned []reload.WorkloadKey, now, before sourceRecor
 }
 
 // doesWithout reports whether pods of a workload start also if a source that they refer to does not exist.
-func (w *workloadRecord) doesWithout(key reload.LocalKey) bool {
+func (w *workloadRecord) doesWithout(key source.LocalKey) bool {
 	ref, refers := w.Reference(key)
-	return refers && !slices.ContainsFunc(ref.Uses, func(u reload.Use) bool { return !u.Optional })
+	return refers && !slices.ContainsFunc(ref.Uses, func(u workload.Use) bool { return !u.Optional })
 }
 
 // Source returns what is kept of a source.
-func (s *State) Source(key reload.SourceKey) (reload.Source, bool) {
+func (s *State) Source(key source.Key) (source.Source, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	src, ok := s.known(key)
 	return src.Source, ok
 }
 
-func (s *State) known(key reload.SourceKey) (sourceRecord, bool) {
+func (s *State) known(key source.Key) (sourceRecord, bool) {
 	src, ok := s.sources[key]
 	if !ok {
 		return sourceRecord{}, false
@@ -178,7 +180,7 @@ func (s *State) known(key reload.SourceKey) (sourceRecord, bool) {
 }
 
 // DeleteSource forgets a source that was seen to be deleted, and returns the workloads that it may have concerned.
-func (s *State) DeleteSource(key reload.SourceKey, departure reload.Departure) []reload.WorkloadKey {
+func (s *State) DeleteSource(key source.Key, departure reload.Departure) []workload.Key {
 	missed := s.missed(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +196,7 @@ func (s *State) DeleteSource(key reload.SourceKey, departure reload.Departure) [
 
 // KeepSources forgets the sources of a kind, in one namespace or in all, that a complete snapshot did not name, and
 // returns the workloads that they may have concerned.
-func (s *State) KeepSources(kind reload.SourceKind, namespace string, named map[types.NamespacedName]struct{}) (concerned []reload.WorkloadKey) {
+func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}) (concerned []workload.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.sources {

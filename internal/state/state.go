@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // State is safe for concurrent use.
@@ -14,19 +16,19 @@ type State struct {
 	autoReloadAll bool
 
 	mu      sync.RWMutex
-	sources map[reload.SourceKey]*sourceRecord
+	sources map[source.Key]*sourceRecord
 	// newest is the newest version that a source has come in.
 	newest uint64
 	// gone are sources that were deleted, for when they come back.
-	gone map[reload.SourceKey]sourceRecord
+	gone map[source.Key]sourceRecord
 	// unlinked are workloads as they were before sources that are gone stopped to concern them, maybe.
 	unlinked  []unlinked
-	workloads map[reload.WorkloadKey]*workloadRecord
+	workloads map[workload.Key]*workloadRecord
 	// borrowers are workloads whose template another one lends, and lenders those that do.
-	borrowers map[reload.WorkloadKey]reload.Workload
-	lenders   map[reload.WorkloadKey]keys
+	borrowers map[workload.Key]workload.Workload
+	lenders   map[workload.Key]keys
 	// children are the workloads that another one makes.
-	children map[reload.WorkloadKey]keys
+	children map[workload.Key]keys
 	index    index
 	// terminating are the namespaces that are being deleted.
 	terminating map[string]struct{}
@@ -38,12 +40,12 @@ type State struct {
 func New(autoReloadAll bool) *State {
 	return &State{
 		autoReloadAll: autoReloadAll,
-		gone:          map[reload.SourceKey]sourceRecord{},
-		sources:       map[reload.SourceKey]*sourceRecord{},
-		workloads:     map[reload.WorkloadKey]*workloadRecord{},
-		borrowers:     map[reload.WorkloadKey]reload.Workload{},
-		lenders:       map[reload.WorkloadKey]keys{},
-		children:      map[reload.WorkloadKey]keys{},
+		gone:          map[source.Key]sourceRecord{},
+		sources:       map[source.Key]*sourceRecord{},
+		workloads:     map[workload.Key]*workloadRecord{},
+		borrowers:     map[workload.Key]workload.Workload{},
+		lenders:       map[workload.Key]keys{},
+		children:      map[workload.Key]keys{},
 		index:         newIndex(),
 		terminating:   map[string]struct{}{},
 		selected:      map[string]selection{},
@@ -52,7 +54,7 @@ func New(autoReloadAll bool) *State {
 
 // Facts returns a workload with the sources that concern it now. Which of those of its namespace do is found out without the
 // lock: users choose how many there are, and what they are compared with.
-func (s *State) Facts(key reload.WorkloadKey) (reload.Facts, bool) {
+func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 	f, found, ok := s.gather(key)
 	if !ok {
 		return reload.Facts{}, false
@@ -82,7 +84,7 @@ type gathered struct {
 }
 
 // gather copies what Facts are made of.
-func (s *State) gather(key reload.WorkloadKey) (reload.Facts, []gathered, bool) {
+func (s *State) gather(key workload.Key) (reload.Facts, []gathered, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	w, ok := s.workloads[key]
@@ -102,11 +104,11 @@ func (s *State) gather(key reload.WorkloadKey) (reload.Facts, []gathered, bool) 
 }
 
 // departures are the sources a workload may have been concerned by and that were seen to be deleted.
-func (s *State) departures(namespace string, l links) map[reload.LocalKey]reload.Departure {
-	var gone map[reload.LocalKey]reload.Departure
-	note := func(key reload.SourceKey, src sourceRecord) {
+func (s *State) departures(namespace string, l links) map[source.LocalKey]reload.Departure {
+	var gone map[source.LocalKey]reload.Departure
+	note := func(key source.Key, src sourceRecord) {
 		if gone == nil {
-			gone = map[reload.LocalKey]reload.Departure{}
+			gone = map[source.LocalKey]reload.Departure{}
 		}
 		departure := *src.departure
 		departure.Unselected, departure.Source, departure.Seen = src.Annotations.Unselected, src.Source, src.seen
@@ -128,21 +130,21 @@ func (s *State) departures(namespace string, l links) map[reload.LocalKey]reload
 }
 
 // Workload returns what is kept of a workload.
-func (s *State) Workload(key reload.WorkloadKey) (reload.Workload, bool) {
+func (s *State) Workload(key workload.Key) (workload.Workload, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	w, ok := s.workloads[key]
 	if !ok {
-		return reload.Workload{}, false
+		return workload.Workload{}, false
 	}
 	return w.Workload, true
 }
 
 // UnderWay returns the workloads with a ledger whose rollout is under way by their status.
-func (s *State) UnderWay() []reload.Workload {
+func (s *State) UnderWay() []workload.Workload {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var found []reload.Workload
+	var found []workload.Workload
 	for _, w := range s.workloads {
 		if w.LedgerText != "" && !w.AtRest {
 			found = append(found, w.Workload)

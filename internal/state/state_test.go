@@ -9,31 +9,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func configMap(name, content string, version int) reload.Source {
-	src := reload.FromConfigMap(&corev1.ConfigMap{
+func configMap(name, content string, version int) source.Source {
+	src := source.FromConfigMap(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: strconv.Itoa(version)},
 		Data:       map[string]string{"text": content},
-	}, reload.DefaultNames())
+	}, annotations.DefaultNames())
 	src.Untracked = false
 	return src
 }
 
-func says(src reload.Source, annotations reload.SourceAnnotations) reload.Source {
+func says(src source.Source, annotations source.Annotations) source.Source {
 	src.Annotations = annotations
 	return src
 }
 
 // deployment refers to a ConfigMap by an environment variable and carries annotations, given as key, value, ….
-func deployment(name, refersTo string, version int, annotations ...string) reload.Workload {
+func deployment(name, refersTo string, version int, ann ...string) workload.Workload {
 	meta := &metav1.ObjectMeta{
 		Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: strconv.Itoa(version),
 		Annotations: map[string]string{},
 	}
-	for i := 0; i < len(annotations); i += 2 {
-		meta.Annotations[annotations[i]] = annotations[i+1]
+	for i := 0; i < len(ann); i += 2 {
+		meta.Annotations[ann[i]] = ann[i+1]
 	}
 	container := corev1.Container{Name: "app"}
 	if refersTo != "" {
@@ -41,8 +44,8 @@ func deployment(name, refersTo string, version int, annotations ...string) reloa
 			LocalObjectReference: corev1.LocalObjectReference{Name: refersTo},
 		}}}
 	}
-	return reload.NewWorkload(reload.WorkloadKind{Name: "Deployment"}, meta, nil,
-		&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}, reload.DefaultNames())
+	return workload.New(workload.Kind{Name: "Deployment"}, meta, nil,
+		&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}, annotations.DefaultNames())
 }
 
 const (
@@ -53,7 +56,7 @@ const (
 )
 
 func concerned(s *State, name string) []string {
-	f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: name})
+	f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: name})
 	var names []string
 	for _, c := range f.Concerns {
 		names = append(names, c.Source.Key.Name)
@@ -63,7 +66,7 @@ func concerned(s *State, name string) []string {
 
 func TestASourceNamesTheWorkloadsThatItMayConcern(t *testing.T) {
 	for name, tc := range map[string]struct {
-		workload reload.Workload
+		workload workload.Workload
 		want     int
 	}{
 		"it refers to the source and is opted in":       {deployment("web", "cm", 1, auto, "true"), 1},
@@ -71,7 +74,7 @@ func TestASourceNamesTheWorkloadsThatItMayConcern(t *testing.T) {
 		"it refers to another source":                   {deployment("web", "other", 1, auto, "true"), 0},
 		"it names the source and does not refer to it":  {deployment("web", "", 1, byName, "cm"), 1},
 		"it names sources by an expression":             {deployment("web", "", 1, byName, "c.*"), 1},
-		"it was opted in once, and its ledger tells so": {deployment("web", "cm", 1, reload.LedgerAnnotation, "{}"), 1},
+		"it was opted in once, and its ledger tells so": {deployment("web", "cm", 1, annotations.Ledger, "{}"), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)
@@ -118,7 +121,7 @@ func TestTheIndexForgetsWhatALaterVersionDoesNotReferTo(t *testing.T) {
 	if got := s.PutSource(configMap("cm", "one", 3), live); len(got) != 0 {
 		t.Errorf("wakes %v", got)
 	}
-	s.DeleteWorkload(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
+	s.DeleteWorkload(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
 	if got := s.PutSource(configMap("other", "one", 4), live); len(got) != 0 {
 		t.Errorf("wakes the deleted %v", got)
 	}
@@ -132,12 +135,12 @@ func TestOnlyACompleteSnapshotProvesThatSomethingIsGone(t *testing.T) {
 	s.PutWorkload(deployment("web", "cm", 1, byName, "cm.*"), live)
 	s.PutSource(configMap("cm-1", "one", 2), live)
 	s.PutSource(configMap("cm-2", "one", 3), live)
-	s.KeepSources(reload.ConfigMap, "elsewhere", nil)
-	s.KeepSources(reload.Secret, "", nil)
+	s.KeepSources(source.ConfigMap, "elsewhere", nil)
+	s.KeepSources(source.Secret, "", nil)
 	if got := concerned(s, "web"); len(got) != 2 {
 		t.Errorf("a snapshot of something else took sources away: %v are left", got)
 	}
-	s.KeepSources(reload.ConfigMap, "", map[types.NamespacedName]struct{}{{Namespace: "shop", Name: "cm-2"}: {}})
+	s.KeepSources(source.ConfigMap, "", map[types.NamespacedName]struct{}{{Namespace: "shop", Name: "cm-2"}: {}})
 	if got := concerned(s, "web"); len(got) != 1 || got[0] != "cm-2" {
 		t.Errorf("%v are left, want cm-2", got)
 	}
@@ -145,18 +148,18 @@ func TestOnlyACompleteSnapshotProvesThatSomethingIsGone(t *testing.T) {
 
 func TestAnEventThatIsOlderThanWhatIsKnownIsPassedOver(t *testing.T) {
 	s := New(false)
-	s.PutWorkload(deployment("web", "cm", 5, auto, "true", reload.LedgerAnnotation, "ours"), live)
+	s.PutWorkload(deployment("web", "cm", 5, auto, "true", annotations.Ledger, "ours"), live)
 	if s.PutWorkload(deployment("web", "cm", 4, auto, "true"), live) {
 		t.Error("the watch brings what stood there before our write, and it is looked at")
 	}
-	f, _ := s.Facts(reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"})
+	f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
 	if f.Workload.LedgerText != "ours" {
 		t.Error("the answer to our own write was overwritten by an older event")
 	}
 }
 
 func TestWhatIsSeenOfASource(t *testing.T) {
-	key := reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	key := workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	for name, tc := range map[string]struct {
 		puts func(s *State)
 		want reload.SourceSeen
@@ -197,16 +200,16 @@ func TestWhatIsSeenOfASource(t *testing.T) {
 		"it came to match": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "one", 7), inASnap)
-				s.PutSource(says(configMap("cm", "one", 8), reload.SourceAnnotations{Match: true}), live)
-				s.PutSource(says(configMap("cm", "one", 9), reload.SourceAnnotations{Match: true}), live)
+				s.PutSource(says(configMap("cm", "one", 8), source.Annotations{Match: true}), live)
+				s.PutSource(says(configMap("cm", "one", 9), source.Annotations{Match: true}), live)
 			},
 			reload.SourceSeen{Matched: 8, Version: 9, Bound: 7}},
 		"it was ignored, and is no longer": {
 			func(s *State) {
 				s.PutSource(configMap("cm", "one", 7), inASnap)
-				s.PutSource(says(configMap("cm", "one", 8), reload.SourceAnnotations{Ignore: true}), live)
+				s.PutSource(says(configMap("cm", "one", 8), source.Annotations{Ignore: true}), live)
 				s.PutSource(configMap("cm", "one", 9), live)
-				s.PutSource(says(configMap("cm", "one", 10), reload.SourceAnnotations{Match: true}), live)
+				s.PutSource(says(configMap("cm", "one", 10), source.Annotations{Match: true}), live)
 				s.PutSource(configMap("cm", "one", 11), live)
 			},
 			reload.SourceSeen{Annotations: 9, Matched: 10, Version: 11, Bound: 7}},
@@ -239,7 +242,7 @@ func TestWhatIsSeenOfASource(t *testing.T) {
 }
 
 func TestWhatIsSeenOfAWorkload(t *testing.T) {
-	key := reload.WorkloadKey{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	key := workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	for name, tc := range map[string]struct {
 		puts func(s *State)
 		want reload.WorkloadSeen
@@ -265,7 +268,7 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 		"it came to ask for another way to act": {
 			func(s *State) {
 				s.PutWorkload(deployment("web", "cm", 7, auto, "true"), inASnap)
-				s.PutWorkload(deployment("web", "cm", 8, auto, "true", reload.SettleAnnotation, "3s"), live)
+				s.PutWorkload(deployment("web", "cm", 8, auto, "true", annotations.Settle, "3s"), live)
 			},
 			reload.WorkloadSeen{Since: 7}},
 		"after a gap": {
@@ -314,7 +317,7 @@ func TestAnAnswerBringsNothingBack(t *testing.T) {
 }
 
 func TestWhatWasKnownWhenAWorkloadWasCompared(t *testing.T) {
-	web := func(version int, annotations ...string) reload.Workload {
+	web := func(version int, annotations ...string) workload.Workload {
 		return deployment("web", "cm", version, append([]string{auto, "true"}, annotations...)...)
 	}
 	facts := func(s *State) *reload.Facts {
@@ -342,7 +345,7 @@ func TestWhatWasKnownWhenAWorkloadWasCompared(t *testing.T) {
 		}, 5},
 		"it was written to, and no answer came": {func(s *State) { s.Sending(facts(s), "ours") }, 5},
 		"another instance did": {func(s *State) {
-			s.PutWorkload(web(6, reload.LedgerAnnotation, "theirs"), live)
+			s.PutWorkload(web(6, annotations.Ledger, "theirs"), live)
 		}, 0},
 		"there was a gap since":    {func(s *State) { compare(s); s.PutWorkload(web(6), inASnap) }, 5},
 		"its template was changed": {func(s *State) { compare(s); s.PutWorkload(deployment("web", "other", 6, auto, "true"), live) }, 5},
@@ -367,7 +370,7 @@ func TestWhatWasKnownWhenAWorkloadWasCompared(t *testing.T) {
 }
 
 func TestFromWhenAWorkloadAskedForAllThatItsFirstLedgerNames(t *testing.T) {
-	web := func(version int, annotations ...string) reload.Workload {
+	web := func(version int, annotations ...string) workload.Workload {
 		return deployment("web", "cm", version, annotations...)
 	}
 	adopt := func(s *State) {
@@ -396,7 +399,7 @@ func TestFromWhenAWorkloadAskedForAllThatItsFirstLedgerNames(t *testing.T) {
 			s.PutWorkload(web(7, "configmap.reloader.stakater.com/reload", "cm, other"), live)
 			adopt(s)
 		}, 0},
-		"it has a ledger": {func(s *State) { s.PutWorkload(web(6, auto, "true", reload.LedgerAnnotation, "ours"), live); adopt(s) }, 0},
+		"it has a ledger": {func(s *State) { s.PutWorkload(web(6, auto, "true", annotations.Ledger, "ours"), live); adopt(s) }, 0},
 		"it had one": {func(s *State) {
 			s.PutWorkload(web(6, auto, "true"), live)
 			w := web(6)
@@ -423,7 +426,7 @@ func TestFromWhenAWorkloadAskedForAllThatItsFirstLedgerNames(t *testing.T) {
 
 func TestHowAWorkloadCameToAskForMore(t *testing.T) {
 	s := New(false)
-	web := func(version int, list string) reload.Workload { return deployment("web", "", version, byName, list) }
+	web := func(version int, list string) workload.Workload { return deployment("web", "", version, byName, list) }
 	s.PutWorkload(web(1, "a"), inASnap)
 	list := "a"
 	for n := range 40 {

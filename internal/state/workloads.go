@@ -8,14 +8,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // workload is one with what was seen of it.
 type workloadRecord struct {
-	reload.Workload
+	workload.Workload
 	seen     reload.WorkloadSeen
-	revision reload.Digest
+	revision digest.Digest
 	links    links
 	// own is what the object itself says, whatever its borrowers make of it; nil without any.
 	own *own
@@ -23,7 +28,7 @@ type workloadRecord struct {
 	remembered string
 	ranks      ranks
 	// left are the sources that have had another content since the workload was compared with them.
-	left map[reload.LocalKey]reload.Left
+	left map[source.LocalKey]reload.Left
 	// compared tells that it was compared at all, by us or by another instance whose ledger was seen to come.
 	compared bool
 	// sending is the ledger of the latest write that was begun. It may arrive by its answer or by the watch alone.
@@ -33,17 +38,17 @@ type workloadRecord struct {
 }
 
 type own struct {
-	policy   reload.Policy
+	policy   policy.Policy
 	askedAt  time.Time
 	atRest   bool
-	progress reload.Progress
+	progress workload.Progress
 	pausable bool
 }
 
 // sending is a ledger, and the versions of the sources that it was made of.
 type sending struct {
 	text     string
-	versions map[reload.LocalKey]uint64
+	versions map[source.LocalKey]uint64
 }
 
 // maxRecent bounds the revisions that are kept of a workload whose rollouts never end. Past it the pods are asked, so it is
@@ -53,7 +58,7 @@ const maxRecent = 128
 // PutWorkload stores a workload and tells whether it has to be looked at: not if nothing differs that a decision
 // depends on. Live is an event of a watch that has missed nothing since the last complete snapshot, or the answer to a
 // write of ours.
-func (s *State) PutWorkload(w reload.Workload, live bool) bool {
+func (s *State) PutWorkload(w workload.Workload, live bool) bool {
 	defer s.forgetGone()
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
 	s.mu.Lock()
@@ -63,7 +68,7 @@ func (s *State) PutWorkload(w reload.Workload, live bool) bool {
 
 // PutAnswer stores what a write of ours was answered with. It is live, and it brings nothing back: the watch may have told
 // meanwhile that the workload was deleted, and would not tell again.
-func (s *State) PutAnswer(w reload.Workload) {
+func (s *State) PutAnswer(w workload.Workload) {
 	defer s.forgetGone()
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
 	s.mu.Lock()
@@ -77,7 +82,7 @@ func (s *State) PutAnswer(w reload.Workload) {
 
 // Behind tells that what is known of a workload is from before our latest write. A snapshot that was taken before that may be
 // put after its answer, and what goes on from there brings the newer version again.
-func (s *State) Behind(w *reload.Workload) bool {
+func (s *State) Behind(w *workload.Workload) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	known, ok := s.workloads[w.Key]
@@ -86,7 +91,7 @@ func (s *State) Behind(w *reload.Workload) bool {
 }
 
 // GoneBack says that the newer version does not come: the API server was set back.
-func (s *State) GoneBack(key reload.WorkloadKey) {
+func (s *State) GoneBack(key workload.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.workloads[key]; ok {
@@ -94,7 +99,7 @@ func (s *State) GoneBack(key reload.WorkloadKey) {
 	}
 }
 
-func (s *State) putWorkload(w reload.Workload, revision reload.Digest, rank reload.LedgerRank, live bool) bool {
+func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank ledger.Rank, live bool) bool {
 	version := VersionOf(w.ResourceVersion)
 	known, ok := s.workloads[w.Key]
 	same := ok && known.UID == w.UID
@@ -116,7 +121,7 @@ func (s *State) putWorkload(w reload.Workload, revision reload.Digest, rank relo
 		case rank.Follows(known.ranks.standing, known.ranks.remembered):
 			// Another instance has written it, and so has compared what was there before.
 			next.compared, next.left = true, maps.Clone(known.left)
-			maps.DeleteFunc(next.left, func(_ reload.LocalKey, l reload.Left) bool { return l.Version <= version })
+			maps.DeleteFunc(next.left, func(_ source.LocalKey, l reload.Left) bool { return l.Version <= version })
 			maps.Copy(next.left, unselected)
 		}
 	}
@@ -124,10 +129,10 @@ func (s *State) putWorkload(w reload.Workload, revision reload.Digest, rank relo
 	case !live:
 		// Whether a template that differs was there before, nobody saw.
 		next.seen.Returned = same && (known.seen.Returned || known.revision != revision)
-		next.seen.Recent = []reload.Digest{revision}
+		next.seen.Recent = []digest.Digest{revision}
 	case !same:
 		next.seen.Template, next.seen.Policy = version, version
-		next.seen.Recent, next.seen.Whole = []reload.Digest{revision}, true
+		next.seen.Recent, next.seen.Whole = []digest.Digest{revision}, true
 	default:
 		next.seen = known.seen
 		switch {
@@ -151,7 +156,7 @@ func (s *State) putWorkload(w reload.Workload, revision reload.Digest, rank relo
 	}
 	switch {
 	case w.AtRest && (!same || !w.Unobserved):
-		next.seen.Recent, next.seen.Whole = []reload.Digest{revision}, true
+		next.seen.Recent, next.seen.Whole = []digest.Digest{revision}, true
 	case w.Unobserved && same && !live:
 		// It would never be known to be at rest again.
 		next.seen.Recent, next.seen.Whole = known.seen.Recent, known.seen.Whole
@@ -186,19 +191,19 @@ func (s *State) relink(known, next *workloadRecord) bool {
 }
 
 // changeTemplate notes that the pod template is another one from a version on.
-func (w *workloadRecord) changeTemplate(revision reload.Digest, version uint64) {
+func (w *workloadRecord) changeTemplate(revision digest.Digest, version uint64) {
 	w.seen.Template = version
 	w.seen.Returned = w.seen.MayHavePods(revision)
 	w.mayHave(revision)
 }
 
 // mayHave notes a revision that pods may be of.
-func (w *workloadRecord) mayHave(revision reload.Digest) {
+func (w *workloadRecord) mayHave(revision digest.Digest) {
 	if !slices.Contains(w.seen.Recent, revision) {
 		w.seen.Recent = append(slices.Clone(w.seen.Recent), revision)
 	}
 	if len(w.seen.Recent) > maxRecent {
-		w.seen.Recent, w.seen.Whole = []reload.Digest{revision}, false
+		w.seen.Recent, w.seen.Whole = []digest.Digest{revision}, false
 	}
 }
 
@@ -244,8 +249,8 @@ func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 
 // versionsOf are the versions of the sources that exist. Those that do not concern the workload have the highest: nothing that
 // they were counts.
-func versionsOf(f *reload.Facts) map[reload.LocalKey]uint64 {
-	versions := make(map[reload.LocalKey]uint64, len(f.Concerns)+len(f.Spared))
+func versionsOf(f *reload.Facts) map[source.LocalKey]uint64 {
+	versions := make(map[source.LocalKey]uint64, len(f.Concerns)+len(f.Spared))
 	for _, c := range f.Concerns {
 		versions[c.Source.Key.Local()] = c.Seen.Version
 	}
@@ -257,13 +262,13 @@ func versionsOf(f *reload.Facts) map[reload.LocalKey]uint64 {
 
 // compare forgets what left before the versions that the workload was compared with. What changed since then, changed
 // at some time after them. Nothing is known yet of a source that did not exist then.
-func (w *workloadRecord) compare(s *State, versions map[reload.LocalKey]uint64) {
+func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) {
 	w.compared = true
 	left := s.leftUnselected(w)
 	for key, before := range w.left {
 		if _, compared := versions[key]; !compared && s.index.links(key.In(w.Key.Namespace), w.Key) {
 			if left == nil {
-				left = map[reload.LocalKey]reload.Left{}
+				left = map[source.LocalKey]reload.Left{}
 			}
 			left[key] = before
 		}
@@ -274,7 +279,7 @@ func (w *workloadRecord) compare(s *State, versions map[reload.LocalKey]uint64) 
 			continue
 		}
 		if left == nil {
-			left = map[reload.LocalKey]reload.Left{}
+			left = map[source.LocalKey]reload.Left{}
 		}
 		left[key] = reload.Left{Version: version + 1}
 		if before, ok := w.left[key]; ok && before.Version > version {
@@ -285,12 +290,12 @@ func (w *workloadRecord) compare(s *State, versions map[reload.LocalKey]uint64) 
 }
 
 // leftUnselected are those that a comparison leaves out, and that count when they are selected again.
-func (s *State) leftUnselected(w *workloadRecord) map[reload.LocalKey]reload.Left {
-	var kept map[reload.LocalKey]reload.Left
+func (s *State) leftUnselected(w *workloadRecord) map[source.LocalKey]reload.Left {
+	var kept map[source.LocalKey]reload.Left
 	for key, left := range w.left {
 		if src, ok := s.sources[key.In(w.Key.Namespace)]; ok && src.Annotations.Unselected {
 			if kept == nil {
-				kept = map[reload.LocalKey]reload.Left{}
+				kept = map[source.LocalKey]reload.Left{}
 			}
 			kept[key] = left
 		}
@@ -298,15 +303,15 @@ func (s *State) leftUnselected(w *workloadRecord) map[reload.LocalKey]reload.Lef
 	return kept
 }
 
-func (w *workloadRecord) leave(key reload.LocalKey, left reload.Left) {
+func (w *workloadRecord) leave(key source.LocalKey, left reload.Left) {
 	if w.left == nil {
-		w.left = map[reload.LocalKey]reload.Left{}
+		w.left = map[source.LocalKey]reload.Left{}
 	}
 	w.left[key] = left
 }
 
 // DeleteWorkload forgets a workload.
-func (s *State) DeleteWorkload(key reload.WorkloadKey) {
+func (s *State) DeleteWorkload(key workload.Key) {
 	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -315,7 +320,7 @@ func (s *State) DeleteWorkload(key reload.WorkloadKey) {
 
 // KeepWorkloads forgets the workloads of a kind, in one namespace or in all, that a complete snapshot did not name, and
 // returns them.
-func (s *State) KeepWorkloads(kind, namespace string, named map[types.NamespacedName]struct{}) (gone []reload.WorkloadKey) {
+func (s *State) KeepWorkloads(kind, namespace string, named map[types.NamespacedName]struct{}) (gone []workload.Key) {
 	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -331,7 +336,7 @@ func (s *State) KeepWorkloads(kind, namespace string, named map[types.Namespaced
 	return gone
 }
 
-func (s *State) dropWorkload(key reload.WorkloadKey) {
+func (s *State) dropWorkload(key workload.Key) {
 	if known, ok := s.workloads[key]; ok {
 		s.unlink(known)
 		s.orphan(&known.Workload)

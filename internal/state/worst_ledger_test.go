@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/ledger"
 )
 
 // worstLedgers are the texts that take longest to read, of those that are read at all: 64 KiB each.
@@ -65,7 +65,7 @@ func BenchmarkWorstLedgers(b *testing.B) {
 			s, version := New(false), 0
 			texts := []string{of(7), of(8)}
 			for _, text := range texts {
-				if _, err := reload.ParseLedger(text); err != nil {
+				if _, err := ledger.Parse(text); err != nil {
 					b.Fatal(err)
 				}
 			}

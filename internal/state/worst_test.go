@@ -11,7 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // A namespace user chooses what annotations and pod templates have. These are the worst that are accepted: 250 KiB of
@@ -43,12 +45,12 @@ func worstAnnotations() map[string][]string {
 }
 
 // named is a workload that has such annotations.
-func named(version int, annotations []string) reload.Workload {
+func named(version int, annotations []string) workload.Workload {
 	return deployment("web", "cm", version, annotations...)
 }
 
 // referring is a workload whose template refers to n ConfigMaps.
-func referring(n, version int) reload.Workload {
+func referring(n, version int) workload.Workload {
 	var container corev1.Container
 	for i := range n {
 		container.EnvFrom = append(container.EnvFrom, corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{
@@ -57,7 +59,7 @@ func referring(n, version int) reload.Workload {
 	}
 	meta := &metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web", ResourceVersion: fmt.Sprint(version), Annotations: map[string]string{auto: "true"}}
 	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}
-	return reload.NewWorkload(reload.WorkloadKind{Name: "Deployment"}, meta, nil, template, reload.DefaultNames())
+	return workload.New(workload.Kind{Name: "Deployment"}, meta, nil, template, annotations.DefaultNames())
 }
 
 func TestTheWorstAnnotationsKeepLittleMemory(t *testing.T) {
@@ -79,7 +81,7 @@ func TestTheWorstAnnotationsKeepLittleMemory(t *testing.T) {
 }
 
 func TestWhatALargeWorkloadTakesInTheIndexIsBounded(t *testing.T) {
-	large := map[string]reload.Workload{"with 40,000 references": referring(40000, 1)}
+	large := map[string]workload.Workload{"with 40,000 references": referring(40000, 1)}
 	for name, annotations := range worstAnnotations() {
 		large["with "+name] = named(1, annotations)
 	}
@@ -104,7 +106,7 @@ func TestWhatALargeWorkloadTakesInTheIndexIsBounded(t *testing.T) {
 }
 
 func TestASourceReachesAWorkloadThatNamesTooManyForTheIndex(t *testing.T) {
-	for name, w := range map[string]reload.Workload{
+	for name, w := range map[string]workload.Workload{
 		"by a list":             named(1, []string{byName, numbered("cm-%d", 5000)}),
 		"by references":         referring(5000, 1),
 		"by a list of patterns": named(1, []string{byName, numbered("cm.%d", 5000)}),
@@ -173,12 +175,12 @@ func BenchmarkWorstAnnotations(b *testing.B) {
 		again := named(1, clones)
 		for when, put := range map[string]func(s *State, version int){
 			"first": func(s *State, version int) {
-				w := []reload.Workload{deployment("web", "", version), first}[version%2]
+				w := []workload.Workload{deployment("web", "", version), first}[version%2]
 				w.ResourceVersion = fmt.Sprint(version)
 				s.PutWorkload(w, live)
 			},
 			"again": func(s *State, version int) {
-				w := []reload.Workload{first, again}[version%2]
+				w := []workload.Workload{first, again}[version%2]
 				w.ResourceVersion = fmt.Sprint(version)
 				s.PutWorkload(w, live)
 			},

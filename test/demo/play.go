@@ -10,8 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
 	"github.com/reroll-dev/reroll/test/story"
@@ -134,7 +136,7 @@ func (d *demo) apply(ctx context.Context) error {
 	if err := d.awaitDecided(ctx, "Reroll to note what the pods of "+optedIn+" were started with", func(ctx context.Context) error {
 		w, err := d.workload(ctx, optedIn)
 		if err == nil && w.LedgerText == "" {
-			err = errors.New("there is no annotation " + reload.LedgerAnnotation)
+			err = errors.New("there is no annotation " + annotations.Ledger)
 		}
 		return err
 	}); err != nil {
@@ -205,7 +207,7 @@ func (d *demo) explain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	src := reload.FromConfigMap(cm, reload.DefaultNames())
+	src := source.FromConfigMap(cm, annotations.DefaultNames())
 	for _, name := range []string{optedIn, optedOut} {
 		w, err := d.workload(ctx, name)
 		if err != nil {
@@ -229,14 +231,14 @@ func (d *demo) explain(ctx context.Context) error {
 	return d.tellWrites(ctx)
 }
 
-func (d *demo) workload(ctx context.Context, name string) (*reload.Workload, error) {
+func (d *demo) workload(ctx context.Context, name string) (*workload.Workload, error) {
 	obj, err := d.client.AppsV1().Deployments(d.namespace.Name).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range kinds.All() {
 		if k.Name == "Deployment" {
-			w, err := k.Read(obj, reload.DefaultNames())
+			w, err := k.Read(obj, annotations.DefaultNames())
 			return &w, err
 		}
 	}

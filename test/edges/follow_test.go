@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -101,7 +101,7 @@ func TestAStartAsksForNoPodsButThoseOfReloadsUnderWay(t *testing.T) {
 	p.makeDeployment(withPods(optedIn("web", "web")))
 	p.must(p.ns.AwaitReady(p.ctx, deploymentRef("web")))
 	c := p.start()
-	p.each("adopted", others+1, func(d *appsv1.Deployment) bool { return d.Annotations[reload.LedgerAnnotation] != "" })
+	p.each("adopted", others+1, func(d *appsv1.Deployment) bool { return d.Annotations[annotations.Ledger] != "" })
 	// All of them have been reloaded, and one does not come to its end.
 	p.must(p.ns.Edit(p.ctx, harness.Ref{Kind: "configmap", Name: "app"}, "v=2"))
 	for i := range others {

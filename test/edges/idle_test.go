@@ -8,7 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -21,7 +21,7 @@ func TestAThousandIdleWorkloadsAreNoLineInTheLog(t *testing.T) {
 	p.makeConfigMap("app", map[string]string{"colour": "green"})
 	p.makeDeployments(workloads, func(i int) *appsv1.Deployment { return optedIn(fmt.Sprintf("app-%d", i), "app") })
 	c := p.start("--adopt-rate=1000")
-	p.each("adopted", workloads, func(d *appsv1.Deployment) bool { return d.Annotations[reload.LedgerAnnotation] != "" })
+	p.each("adopted", workloads, func(d *appsv1.Deployment) bool { return d.Annotations[annotations.Ledger] != "" })
 	p.must(p.ns.Quiet(p.ctx))
 
 	before := len(c.Log.Lines())

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -69,7 +69,7 @@ func TestStaleMarksOfReloaderWhosePodsAreYounger(t *testing.T) {
 	p.each("ready", workloads+1, func(d *appsv1.Deployment) bool { return d.Status.AvailableReplicas == 1 })
 
 	p.start("--adopt-rate=1000")
-	p.each("adopted", workloads+1, func(d *appsv1.Deployment) bool { return d.Annotations[reload.LedgerAnnotation] != "" })
+	p.each("adopted", workloads+1, func(d *appsv1.Deployment) bool { return d.Annotations[annotations.Ledger] != "" })
 	p.must(p.ns.AwaitRolls(p.ctx, deploymentRef("missed"), 1))
 	p.rolled(p.ns, deploymentRef("missed"), 1)
 	asked := p.requested("list", "pods")

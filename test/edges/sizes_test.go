@@ -10,7 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -97,11 +98,11 @@ func TestFiveThousandSourcesOfOneWorkload(t *testing.T) {
 
 	d, err := p.Admin.AppsV1().Deployments(p.ns.Name).Get(p.ctx, "all", metav1.GetOptions{})
 	p.must(err)
-	text := d.Annotations[reload.LedgerAnnotation]
+	text := d.Annotations[annotations.Ledger]
 	if len(text) > 16<<10 {
 		t.Errorf("the ledger is %d bytes long", len(text))
 	}
-	ledger, err := reload.ParseLedger(text)
+	ledger, err := ledger.Parse(text)
 	if err != nil || len(ledger.Entries) != 0 || len(ledger.Aggregates) != 1 {
 		t.Errorf("the ledger is not one digest for all: %.300s, %v", text, err)
 	}

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -51,7 +51,7 @@ func (p *place) ledger(workload harness.Ref) string {
 	p.Helper()
 	obj, err := p.ns.Get(p.ctx, workload)
 	p.must(err)
-	return obj.GetAnnotations()[reload.LedgerAnnotation]
+	return obj.GetAnnotations()[annotations.Ledger]
 }
 
 // awaitAnotherLedger returns when the controller has compared a workload with its sources anew.
@@ -59,7 +59,7 @@ func (p *place) awaitAnotherLedger(workload harness.Ref, known string) {
 	p.Helper()
 	p.must(harness.Await(p.ctx, "another ledger of "+workload.String(), func(ctx context.Context) error {
 		obj, err := p.ns.Get(ctx, workload)
-		if err == nil && obj.GetAnnotations()[reload.LedgerAnnotation] == known {
+		if err == nil && obj.GetAnnotations()[annotations.Ledger] == known {
 			err = errors.New("it is the same")
 		}
 		return err
@@ -228,7 +228,7 @@ func TestThreeHundredReleasedInOneGo(t *testing.T) {
 		return file.String()
 	}
 	p.must(p.ns.Apply(p.ctx, deploymentFirst(1)))
-	p.each("adopted", workloads, func(d *appsv1.Deployment) bool { return d.Annotations[reload.LedgerAnnotation] != "" })
+	p.each("adopted", workloads, func(d *appsv1.Deployment) bool { return d.Annotations[annotations.Ledger] != "" })
 	first := p.decidedRolls(workloads)
 	for i, n := range first {
 		if n != 0 {
@@ -252,7 +252,7 @@ func TestThreeHundredReleasedInOneGo(t *testing.T) {
 	list, err := p.Admin.AppsV1().Deployments(p.ns.Name).List(p.ctx, metav1.ListOptions{})
 	p.must(err)
 	for i := range list.Items {
-		ledgers[list.Items[i].Name] = list.Items[i].Annotations[reload.LedgerAnnotation]
+		ledgers[list.Items[i].Name] = list.Items[i].Annotations[annotations.Ledger]
 	}
 	for i := range workloads {
 		configMap, deployment := pair(i, 3)
@@ -262,7 +262,7 @@ func TestThreeHundredReleasedInOneGo(t *testing.T) {
 			late[i] = took
 		}
 	}
-	p.each("compared", workloads, func(d *appsv1.Deployment) bool { return d.Annotations[reload.LedgerAnnotation] != ledgers[d.Name] })
+	p.each("compared", workloads, func(d *appsv1.Deployment) bool { return d.Annotations[annotations.Ledger] != ledgers[d.Name] })
 	p.awaitFresh(seen, workloads, "3")
 	for i, n := range p.decidedRolls(workloads) {
 		most := 1

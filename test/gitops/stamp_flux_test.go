@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -39,7 +39,7 @@ func TestFluxBringsWhatWasStampedBefore(t *testing.T) {
 		return present.Spec.Template.Annotations["checksum/config"], rolls
 	}
 	first, _ := brings(stampedSettings)
-	if !strings.HasPrefix(first, reload.StampPrefix) {
+	if !strings.HasPrefix(first, digest.StampPrefix) {
 		t.Fatalf("the stamp is %q", first)
 	}
 	if stamp, rolls := brings(strings.Replace(stampedSettings, "once", "twice", 1)); stamp != first || rolls != 0 {

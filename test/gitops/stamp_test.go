@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/test/argocd"
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
@@ -157,7 +157,7 @@ func TestAPluginOfArgoCDStampsWhatItRenders(t *testing.T) {
 	a := p.deployStamped(repo)
 	const settings = "base/settings.yaml"
 	first, rolls := a.brings("web", files{"kustomization.yaml": stampedBuild, settings: stampedSettings, "web.yaml": stampedWeb})
-	if !strings.HasPrefix(first, reload.StampPrefix) || rolls != 0 {
+	if !strings.HasPrefix(first, digest.StampPrefix) || rolls != 0 {
 		t.Fatalf("the stamp is %q after %d rollouts", first, rolls)
 	}
 	if stamp, rolls := a.brings("another label", files{

@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/harness"
 	"github.com/reroll-dev/reroll/test/stage"
 )
@@ -225,7 +225,7 @@ func (r row) refuse(p *place, s subject) {
 	manifest := s.manifest(r.template, "one", "web:1") + "\n"
 	p.must(d.apply(manifest))
 	p.put(s.write, s.kind, s.name)
-	if err := d.apply(manifest); err == nil || !strings.Contains(err.Error(), `conflict with "`+reload.FieldManager+`"`) {
+	if err := d.apply(manifest); err == nil || !strings.Contains(err.Error(), `conflict with "`+workload.FieldManager+`"`) {
 		p.Errorf("after the write %q of %s the next apply was expected to be refused for a conflict: %v", s.write.name, s.name, err)
 	}
 	if r.template != "" {

@@ -10,8 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
@@ -19,7 +21,7 @@ import (
 type write struct {
 	name string
 	// marking is nil where the ledger is all that is written.
-	marking *reload.Marking
+	marking *workload.Marking
 	// at is where it can be seen: the value of an annotation, the time, or the list of variables.
 	at []string
 }
@@ -32,16 +34,16 @@ const (
 )
 
 func writes() []write {
-	names := reload.DefaultNames()
-	from := reload.ReloadedFrom{Source: reload.SourceKey{Kind: reload.ConfigMap, Namespace: "shop", Name: "settings"}, Hash: someHash}
+	names := annotations.DefaultNames()
+	from := workload.ReloadedFrom{Source: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "settings"}, Hash: someHash}
 	return []write{
-		{"variable", &reload.Marking{Env: []reload.EnvMark{{Container: "web", Variable: someVariable, Value: someHash}}},
+		{"variable", &workload.Marking{Env: []workload.EnvMark{{Container: "web", Variable: someVariable, Value: someHash}}},
 			[]string{"spec", "template", "spec", "containers"}},
-		{"annotation", &reload.Marking{ReloadedFrom: from.JSON()},
+		{"annotation", &workload.Marking{ReloadedFrom: from.JSON()},
 			[]string{"spec", "template", "metadata", "annotations", names.LastReloadedFrom}},
 		{"ledger", nil,
-			[]string{"metadata", "annotations", reload.LedgerAnnotation}},
-		{"restart", &reload.Marking{RestartAt: someRestartAt}, []string{"spec", "restartAt"}},
+			[]string{"metadata", "annotations", annotations.Ledger}},
+		{"restart", &workload.Marking{RestartAt: someRestartAt}, []string{"spec", "restartAt"}},
 	}
 }
 
@@ -95,7 +97,7 @@ func (p *place) put(w write, kind, name string) {
 		if err != nil {
 			return err
 		}
-		after, err := resource.Patch(ctx, name, patch.Type, patch.Body, metav1.PatchOptions{FieldManager: reload.FieldManager})
+		after, err := resource.Patch(ctx, name, patch.Type, patch.Body, metav1.PatchOptions{FieldManager: workload.FieldManager})
 		if err != nil {
 			return err // who writes the status may have been faster
 		}
@@ -115,9 +117,9 @@ func (w write) patch(k kinds.Kind, obj *unstructured.Unstructured) (kinds.Patch,
 			return kinds.Patch{}, err
 		}
 	}
-	workload, err := k.Read(read, reload.DefaultNames())
+	workload, err := k.Read(read, annotations.DefaultNames())
 	if err != nil {
 		return kinds.Patch{}, err
 	}
-	return k.Patch(&workload, someLedger, w.marking, reload.DefaultNames())
+	return k.Patch(&workload, someLedger, w.marking, annotations.DefaultNames())
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
 )
 
@@ -247,7 +247,7 @@ func generations(ctx context.Context, s server, o *outcome) error {
 			before = obj.GetGeneration()
 			return rose, nil
 		}
-		ledger, err := rise(`{"metadata":{"annotations":{"` + reload.LedgerAnnotation + `":"1"}}}`)
+		ledger, err := rise(`{"metadata":{"annotations":{"` + annotations.Ledger + `":"1"}}}`)
 		if err != nil {
 			return err
 		}

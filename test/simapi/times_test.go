@@ -6,8 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // dataTimes asks the way that the engine does what the objects tell.
@@ -67,7 +68,7 @@ func atCreation(obj simapi.Object) string {
 }
 
 func dataTime(obj simapi.Object) time.Time {
-	return reload.FromConfigMap(obj.(*corev1.ConfigMap), reload.DefaultNames()).DataTime
+	return source.FromConfigMap(obj.(*corev1.ConfigMap), annotations.DefaultNames()).DataTime
 }
 
 func wholeSeconds(ctx context.Context, s server, o *outcome) error {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/test/cluster"
 )
 
@@ -31,10 +31,10 @@ func TestTheLibraryChartSumsUpData(t *testing.T) {
 			return u.checksum(u.run(helm(u.Clients), args...))
 		}
 		before := of()
-		if !plainDigest.MatchString(before) || reload.IsStamp(before) {
+		if !plainDigest.MatchString(before) || digest.IsStamp(before) {
 			t.Errorf("the checksum of the example is %q", before)
 		}
-		if got := of("page="); got != reload.NoConfigData {
+		if got := of("page="); got != digest.NoConfigData {
 			t.Errorf("without data it is %q", got)
 		}
 		if got := of("labels.team=shop"); got != before {

@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/test/cluster"
 )
 
@@ -67,7 +67,7 @@ func (u *user) rolls(unstamped, stamped func() string, relabel, change func()) s
 func (u *user) stampOf(without, with string) string {
 	u.Helper()
 	stamp := u.checksum(with)
-	if !reload.IsStamp(stamp) || stamp == reload.NoConfigData || u.checksum(without) != "" {
+	if !digest.IsStamp(stamp) || stamp == digest.NoConfigData || u.checksum(without) != "" {
 		u.Fatalf("the stamp is %q in:\n%s", stamp, with)
 	}
 	line := "\n        " + annotation + ": " + stamp
@@ -165,7 +165,7 @@ func TestAFunctionOfKustomize(t *testing.T) {
 
 	config := kustomize + "/stamp.yaml"
 	u.edit(config, "  all: true\n", "  all: true\n  annotation: checksum/other\n")
-	if all := u.run("sh", "-c", u.Kustomize+line+kustomize); !strings.Contains(all, "checksum/other: "+reload.StampPrefix) || u.checksum(all) != "" {
+	if all := u.run("sh", "-c", u.Kustomize+line+kustomize); !strings.Contains(all, "checksum/other: "+digest.StampPrefix) || u.checksum(all) != "" {
 		t.Errorf("with another annotation than that of %s it is\n%s", stamp, all)
 	}
 	u.edit(kustomize+"/kustomization.yaml", "- name: page\n", "- name: elsewhere\n")
@@ -206,7 +206,7 @@ func TestBeforeACommit(t *testing.T) {
 	u.run("git", "init", "-q")
 	u.run("git", "add", "deploy")
 	for about, try := range map[string]func() error{"git": func() error { return git("commit", "-qm", "first") }, "pre-commit": entry} {
-		if err := try(); err == nil || !strings.Contains(err.Error(), "+        checksum/config: "+reload.StampPrefix) {
+		if err := try(); err == nil || !strings.Contains(err.Error(), "+        checksum/config: "+digest.StampPrefix) {
 			t.Errorf("%s: without a stamp: %v", about, err)
 		}
 	}

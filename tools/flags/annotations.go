@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
 const annotationsHead = `
@@ -55,9 +55,9 @@ func described() map[string]annotation {
 // others are keys that are no field of it.
 func others() []row {
 	return []row{
-		{reload.SettleAnnotation, annotation{onWorkload, "By users: how long its sources have to be quiet before it is rolled, such as `10s`"}},
-		{reload.LedgerAnnotation, annotation{"workload", "What its pods were last rolled with: [what-reroll-writes.md](what-reroll-writes.md#the-ledger)"}},
-		{reload.RolledAnnotation, annotation{"pod template", "Makes a template differ from all that were there before, where the mark alone does not"}},
+		{annotations.Settle, annotation{onWorkload, "By users: how long its sources have to be quiet before it is rolled, such as `10s`"}},
+		{annotations.Ledger, annotation{"workload", "What its pods were last rolled with: [what-reroll-writes.md](what-reroll-writes.md#the-ledger)"}},
+		{annotations.Rolled, annotation{"pod template", "Makes a template differ from all that were there before, where the mark alone does not"}},
 	}
 }
 
@@ -67,7 +67,7 @@ type row struct {
 }
 
 func annotationTable(flags *pflag.FlagSet) (string, error) {
-	names := reflect.ValueOf(reload.DefaultNames())
+	names := reflect.ValueOf(annotations.DefaultNames())
 	said := described()
 	var rows []row
 	for i := range names.NumField() {

@@ -1,0 +1,155 @@
+package annotations
+
+import (
+	"slices"
+	"strings"
+)
+
+// Nearest finds the key that somebody meant by one that means nothing.
+func (n *Names) Nearest(key string) (string, bool) {
+	if n.isMeaningful(key) {
+		return "", false
+	}
+	nearest, least := "", maxTypos+1
+	for _, candidate := range n.written() {
+		if found, near := typos(key, candidate); near && found < least {
+			nearest, least = candidate, found
+		}
+	}
+	return nearest, nearest != ""
+}
+
+// Strayed tells that a key in the domain of Reloader means nothing, spelt right or
+// not, and what may have been meant: the keys of that name, elsewhere in the
+// domain. Those that were renamed here mean something to somebody else.
+func (n *Names) Strayed(key string) (meant []string, strayed bool) {
+	domain, name, whole := strings.Cut(key, "/")
+	if !whole || !isReloaders(domain) || n.isMeaningful(key) {
+		return nil, false
+	}
+	usual := DefaultNames()
+	if _, near := usual.Nearest(key); near || usual.isMeaningful(key) {
+		return nil, false
+	}
+	least, written := 0, n.written()
+	for i, candidate := range usual.written() {
+		of, what, _ := strings.Cut(candidate, "/")
+		labels := strings.Count(of, ".")
+		switch {
+		case what != name || !isReloaders(of), least != 0 && labels > least:
+			continue
+		case labels < least:
+			meant = nil
+		}
+		meant, least = append(meant, written[i]), labels
+	}
+	return meant, true
+}
+
+// maxTypos is by how many letters a key may differ from one of ours and still be
+// meant for it.
+const maxTypos = 2
+
+// typos counts the letters by which a key differs from one that somebody may have
+// meant, if it is near enough. Short words have neighbours that are words, too, so
+// they may differ by less.
+func typos(key, meant string) (int, bool) {
+	if len(key) > len(meant)+maxTypos || len(meant) > len(key)+maxTypos {
+		return 0, false
+	}
+	domain, name, _ := strings.Cut(key, "/")
+	meantDomain, meantName, whole := strings.Cut(meant, "/")
+	if !whole {
+		return 0, false // a key without a domain may be anybody's
+	}
+	inDomain, alike := near(domain, meantDomain, min(len(meantDomain)/8, maxTypos))
+	if !alike {
+		return 0, false
+	}
+	inName, alike := near(name, meantName, min(len(meantName)/4, maxTypos))
+	if !alike || inDomain+inName > maxTypos {
+		return 0, false
+	}
+	if !isOurs(meantDomain) && !slipped(name, meantName, inDomain, inName) {
+		return 0, false
+	}
+	return inDomain + inName, true
+}
+
+// isOurs tells that nobody else has a reason to use a domain.
+func isOurs(domain string) bool {
+	return domain == "reroll.dev" || isReloaders(domain)
+}
+
+func isReloaders(domain string) bool {
+	return domain == reloaderDomain || strings.HasSuffix(domain, "."+reloaderDomain)
+}
+
+const reloaderDomain = "reloader.stakater.com"
+
+// slipped is for keys in a domain of the users' own, where more may stand than
+// what is for us: "auth" beside "auto", "watch" beside "match", "ignored" beside
+// "ignore". A single slip that makes no other word is a letter left out or two
+// swapped, or any within the domain.
+func slipped(name, meant string, inDomain, inName int) bool {
+	if inDomain+inName > 1 {
+		return false
+	}
+	return inName == 0 || len(name) < len(meant) || sortedLetters(name) == sortedLetters(meant)
+}
+
+func sortedLetters(word string) string {
+	letters := []byte(strings.ToLower(word))
+	slices.Sort(letters)
+	return string(letters)
+}
+
+// near measures words only that have about the same length: all keys of all
+// objects are asked for.
+func near(word, meant string, most int) (int, bool) {
+	if word == meant {
+		return 0, true
+	}
+	if len(word) > len(meant)+most || len(meant) > len(word)+most {
+		return 0, false
+	}
+	found := distance(strings.ToLower(word), strings.ToLower(meant))
+	return found, found <= most
+}
+
+// longestKey is how long either part of a key mostly is at most.
+const longestKey = 63
+
+// distance counts the letters by which two words differ: changed, missing, added
+// or swapped with the next.
+func distance(a, b string) int {
+	var rows [3][longestKey + 1]int
+	before, last, row := rows[0][:], rows[1][:], rows[2][:]
+	if len(b) > longestKey {
+		before, last, row = make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	}
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
+// Alike tells that one name may be a misspelling of another.
+func Alike(a, b string) bool {
+	_, alike := near(a, b, min(2, max(1, min(len(a), len(b))/3)))
+	return alike
+}

@@ -1,0 +1,46 @@
+package digest
+
+import (
+	"cmp"
+	"crypto/sha1"
+	"encoding/base64"
+	"slices"
+	"strings"
+)
+
+// ReloaderSum returns the SHA-1 that Reloader computes. It sorts the items its
+// own way. The result cannot decide whether content changed, because a value
+// may contain the separators.
+func ReloaderSum(items []Item) [sha1.Size]byte {
+	slices.SortFunc(items, func(a, b Item) int { return compareReloaderKeys(a.Key, b.Key) })
+
+	e := NewEncoder(sha1.New())
+	for i := range items {
+		it := &items[i]
+		if i > 0 {
+			e.stream(";")
+		}
+		e.stream(it.Key)
+		e.stream("=")
+		if it.Section == BinarySection {
+			encoded := base64.NewEncoder(base64.StdEncoding, e)
+			_, _ = encoded.Write(it.Raw) // a hash takes everything
+			_ = encoded.Close()
+			continue
+		}
+		e.stream(it.Text)
+		e.Write(it.Raw)
+	}
+	return [sha1.Size]byte(e.Sum(nil))
+}
+
+// compareReloaderKeys orders keys as their "key=value" texts are ordered. That
+// is not the order of the keys: "a-b" comes before "a", since "-" is below "=".
+// A key cannot contain "=", so the values never matter.
+func compareReloaderKeys(a, b string) int {
+	shared := min(len(a), len(b))
+	return cmp.Or(
+		strings.Compare(a[:shared], b[:shared]),
+		strings.Compare(a[shared:]+"=", b[shared:]+"="),
+	)
+}

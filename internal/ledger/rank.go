@@ -1,0 +1,35 @@
+package ledger
+
+import "slices"
+
+// olderThan tells that another one was written later.
+func (l *Ledger) olderThan(other Ledger) bool {
+	return l.Counter < other.Counter || l.Counter == other.Counter && l.Writes < other.Writes
+}
+
+// Follows tells that whoever wrote it knew another one, or may have.
+func (l *Ledger) Follows(other Ledger) bool {
+	return !l.olderThan(other) && l.Instance == other.Instance
+}
+
+// Rank is what of a ledger tells which of two was written later. The largest text takes milliseconds to read, so this is
+// read once, and before a lock is taken. The zero value is that of no ledger.
+type Rank struct {
+	counter, writes int64
+	instance        string
+	read            bool
+}
+
+func (l *Ledger) Rank() Rank {
+	return Rank{counter: l.Counter, writes: l.Writes, instance: l.Instance, read: true}
+}
+
+// Follows tells that a ledger was written after others of the same object. One that was taken away or set back was not.
+func (r Rank) Follows(others ...Rank) bool {
+	standing := r.ledger()
+	return r.read && !slices.ContainsFunc(others, func(other Rank) bool { return other.read && !standing.Follows(other.ledger()) })
+}
+
+func (r Rank) ledger() Ledger {
+	return Ledger{Counter: r.counter, Writes: r.writes, Instance: r.instance}
+}

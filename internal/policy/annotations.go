@@ -1,0 +1,239 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// Parse reads the annotations of a workload and of its pod template.
+// Nothing it finds wrong keeps it from reading the rest.
+func Parse(own, template map[string]string, names annotations.Names) (Policy, []annotations.Problem) {
+	r := policyReader{
+		own:      annotations.Written{Values: own},
+		template: annotations.Written{Values: template, InTemplate: true},
+		names:    names,
+	}
+	var policy Policy
+	for i, kind := range source.Kinds() {
+		policy.kinds[i] = r.kind(kind)
+	}
+	policy.settle, policy.pause, policy.rollout = r.settle(), r.pause(), r.rollout()
+	policy.rolloutSet = r.preferred(names.RolloutStrategy).HasAny(names.RolloutStrategy)
+	return policy, r.problems
+}
+
+// policyReader gathers the problems on the way.
+type policyReader struct {
+	own, template annotations.Written
+	names         annotations.Names
+	problems      []annotations.Problem
+}
+
+// refuse drops repetitions: each kind of source reads "auto" and "search" anew,
+// because each decides for itself whether the pod template has a say.
+func (r *policyReader) refuse(from annotations.Written, key, value, format string, args ...any) {
+	problem := annotations.Problem{Annotation: key, InTemplate: from.InTemplate, Value: strings.Clone(annotations.Shortened(value)), Message: fmt.Sprintf(format, args...)}
+	if !slices.Contains(r.problems, problem) {
+		r.problems = append(r.problems, problem)
+	}
+}
+
+func (r *policyReader) kind(kind source.Kind) kindPolicy {
+	keys := kind.Keys(&r.names)
+	from := r.own
+	opting := r.names.Opting(keys)
+	if !from.HasAny(opting...) {
+		from = r.template
+	}
+	return kindPolicy{
+		optsSet:     from.HasAny(opting...),
+		excludedSet: r.preferred(keys.Exclude).HasAny(keys.Exclude),
+
+		entries:  r.entries(from, keys.Named),
+		excluded: r.excluded(keys.Exclude),
+		search:   r.search(from),
+		auto:     r.toggle(from, r.names.Auto),
+		typed:    r.toggle(from, keys.Auto),
+	}
+}
+
+// preferred is for the annotations that do not decide whether a workload is
+// opted in: each of them is looked for on its own.
+func (r *policyReader) preferred(key string) annotations.Written {
+	if r.own.HasAny(key) {
+		return r.own
+	}
+	return r.template
+}
+
+// maxListProblems bounds what one list can add to events and memory: it has room
+// for tens of thousands of mistakes.
+const maxListProblems = 10
+
+func (r *policyReader) entries(from annotations.Written, key string) *annotations.NameList {
+	value := from.Values[key]
+	if value == "" {
+		return nil
+	}
+	list := annotations.NameList{Text: value, Places: map[string]int{}}
+	var reader annotations.ListReader
+	var refused refusedEntries
+	for text := range annotations.ListOf(value) {
+		if _, twice := list.Places[text]; twice {
+			continue
+		}
+		if len(list.Entries) == annotations.MaxEntries {
+			refused.past(text)
+			continue
+		}
+		entry, err := reader.Entry(text)
+		if err != nil {
+			refused.add(r, from, key, text, err.Error())
+			continue
+		}
+		at := len(list.Entries)
+		list.Places[text] = at
+		if entry.Pattern != nil {
+			list.Patterns = append(list.Patterns, at)
+		}
+		list.Entries = append(list.Entries, entry)
+	}
+	refused.end(r, from, key)
+	if len(list.Entries) == 0 {
+		return nil
+	}
+	return &list
+}
+
+// excluded compares names only: what is taken for an expression, because the lists
+// beside it take some, would exclude nothing in silence.
+func (r *policyReader) excluded(key string) *annotations.NameSet {
+	from := r.preferred(key)
+	value := from.Values[key]
+	if value == "" {
+		return nil
+	}
+	set := annotations.NameSet{Text: value, Names: map[string]struct{}{}}
+	var refused refusedEntries
+	for name := range annotations.ListOf(value) {
+		switch {
+		case !annotations.IsObjectName(name):
+			refused.add(r, from, key, name, "excludes nothing: only whole names are compared here, and this cannot be one; write the names")
+		case set.Has(name):
+		case len(set.Names) == annotations.MaxEntries:
+			refused.past(name)
+		default:
+			set.Names[name] = struct{}{}
+		}
+	}
+	refused.end(r, from, key)
+	if len(set.Names) == 0 {
+		return nil
+	}
+	return &set
+}
+
+// refusedEntries are those of one list.
+type refusedEntries struct {
+	count int
+	last  string
+	// firstPast is the first of those that are too many.
+	firstPast string
+	manyPast  int
+}
+
+func (e *refusedEntries) past(text string) {
+	if e.manyPast++; e.manyPast == 1 {
+		e.firstPast = text
+	}
+}
+
+func (e *refusedEntries) add(r *policyReader, from annotations.Written, key, text, why string) {
+	if e.count++; e.count <= maxListProblems {
+		r.refuse(from, key, text, "%s", why)
+	}
+	e.last = text
+}
+
+func (e *refusedEntries) end(r *policyReader, from annotations.Written, key string) {
+	if e.count > maxListProblems {
+		r.refuse(from, key, e.last, "refused like %d other entries of the list, of which only the first %d are reported", e.count-1, maxListProblems)
+	}
+	if e.manyPast > 0 {
+		r.refuse(from, key, e.firstPast, "the list has more than %d entries, so this one and those behind it, %d in all, are ignored; use %s, or an expression that matches several names",
+			annotations.MaxEntries, e.manyPast, r.names.Auto)
+	}
+}
+
+func (r *policyReader) search(from annotations.Written) bool {
+	value, ok := from.Values[r.names.Search]
+	if ok && value != "true" && value != "false" {
+		r.refuse(from, r.names.Search, value, `counts as false; only "true" turns it on`)
+	}
+	return value == "true"
+}
+
+// toggle takes an empty value for none, although it is not a boolean: that is
+// what a template renders for an option nobody has set, and Reloader rolls such
+// a workload when all are opted in. See ADR 7.
+func (r *policyReader) toggle(from annotations.Written, key string) toggle {
+	value, ok := from.Values[key]
+	if !ok {
+		return unset
+	}
+	yes, err := strconv.ParseBool(value)
+	switch {
+	case value == "":
+		r.refuse(from, key, value, `counts as not set; write "true" or "false", or leave the annotation out`)
+		return unset
+	case err != nil:
+		r.refuse(from, key, value, `not a boolean and counts as false; write "true" or "false"`)
+		return off
+	case yes:
+		return on
+	default:
+		return off
+	}
+}
+
+func (r *policyReader) settle() setDuration {
+	return r.duration(annotations.Settle, 0, "a duration of zero or more such as 3s")
+}
+
+func (r *policyReader) pause() setDuration {
+	return r.duration(r.names.PausePeriod, 1, "a duration above zero such as 5m")
+}
+
+func (r *policyReader) duration(key string, least time.Duration, right string) setDuration {
+	from := r.preferred(key)
+	text, ok := from.Values[key]
+	if !ok {
+		return setDuration{}
+	}
+	value, err := time.ParseDuration(text)
+	if err != nil || value < least {
+		r.refuse(from, key, text, "counts as not set; write %s", right)
+		return setDuration{}
+	}
+	return setDuration{value: value, set: true}
+}
+
+func (r *policyReader) rollout() RolloutStrategy {
+	from := r.preferred(r.names.RolloutStrategy)
+	value, ok := from.Values[r.names.RolloutStrategy]
+	switch {
+	case !ok || value == RolloutTemplate.String():
+		return RolloutTemplate
+	case value == RolloutRestart.String():
+		return RolloutRestart
+	default:
+		r.refuse(from, r.names.RolloutStrategy, value, "counts as %q; write %q or %q", RolloutTemplate, RolloutTemplate, RolloutRestart)
+		return RolloutTemplate
+	}
+}

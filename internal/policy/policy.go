@@ -1,0 +1,258 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// Policy is what the annotations of one workload ask for. The zero Policy asks
+// for nothing.
+type Policy struct {
+	// kinds are in the order of the table of sources.
+	kinds [source.KindCount]kindPolicy
+
+	settle     setDuration
+	pause      setDuration
+	rollout    RolloutStrategy
+	rolloutSet bool
+}
+
+// kindPolicy is the part of a Policy that is about one kind of source.
+type kindPolicy struct {
+	// optsSet and excludedSet tell that there were annotations for it.
+	optsSet, excludedSet bool
+
+	entries  *annotations.NameList
+	excluded *annotations.NameSet
+	search   bool
+	auto     toggle
+	typed    toggle
+}
+
+// toggle keeps "set to false" apart from "not set": only the former opts out
+// when every workload is opted in.
+type toggle uint8
+
+const (
+	unset toggle = iota
+	off
+	on
+)
+
+type setDuration struct {
+	value time.Duration
+	set   bool
+}
+
+// RolloutStrategy is how an Argo Rollout is reloaded.
+type RolloutStrategy uint8
+
+const (
+	// RolloutTemplate puts the mark into the pod template, so that the steps of
+	// the Rollout apply.
+	RolloutTemplate RolloutStrategy = iota
+	// RolloutRestart restarts the pods and leaves the template alone.
+	RolloutRestart
+)
+
+// String returns the value of the annotation.
+func (s RolloutStrategy) String() string {
+	if s == RolloutRestart {
+		return "restart"
+	}
+	return "rollout"
+}
+
+// Settle returns how long the sources of the workload must have been quiet
+// before it is rolled, if the workload says so itself.
+func (p Policy) Settle() (time.Duration, bool) {
+	return p.settle.value, p.settle.set
+}
+
+// PausePeriod returns how long a Deployment stays paused after a reload, if it
+// is to be paused at all.
+func (p Policy) PausePeriod() (time.Duration, bool) {
+	return p.pause.value, p.pause.set
+}
+
+// RolloutStrategy returns how an Argo Rollout is reloaded.
+func (p Policy) RolloutStrategy() RolloutStrategy {
+	return p.rollout
+}
+
+// NoPolicy is that of a workload that no source concerns, whoever is opted in.
+func NoPolicy() Policy {
+	var p Policy
+	for i := range p.kinds {
+		p.kinds[i] = kindPolicy{optsSet: true, auto: off}
+	}
+	return p
+}
+
+// ByItself is a policy that is not opted in where all are.
+func (p Policy) ByItself() Policy {
+	for i := range p.kinds {
+		if k := &p.kinds[i]; k.auto == unset && k.typed == unset {
+			k.auto = off
+		}
+	}
+	return p
+}
+
+// Over returns the policy of an object with another one below it, which counts
+// where this one says nothing: as the annotations of a pod template count below
+// those of its workload.
+func (p Policy) Over(below Policy) Policy {
+	for i := range p.kinds {
+		p.kinds[i] = p.kinds[i].over(below.kinds[i])
+	}
+	if !p.settle.set {
+		p.settle = below.settle
+	}
+	if !p.pause.set {
+		p.pause = below.pause
+	}
+	if !p.rolloutSet {
+		p.rollout, p.rolloutSet = below.rollout, below.rolloutSet
+	}
+	return p
+}
+
+func (k kindPolicy) over(below kindPolicy) kindPolicy {
+	excluded, excludedSet := k.excluded, k.excludedSet
+	if !excludedSet {
+		excluded, excludedSet = below.excluded, below.excludedSet
+	}
+	if !k.optsSet {
+		k = below
+	}
+	k.excluded, k.excludedSet = excluded, excludedSet
+	return k
+}
+
+// Equal tells whether two policies ask for the same.
+func (p Policy) Equal(other Policy) bool {
+	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.rollout == other.rollout
+}
+
+// SameSources tells whether two policies ask for the same sources, in whatever way
+// a change of them is to be acted upon.
+func (p Policy) SameSources(other Policy) bool {
+	for _, kind := range source.Kinds() {
+		if !p.of(kind).equal(other.of(kind)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Widens reports whether the policy asks for a source that an earlier one did not ask for. What changed before that was
+// nobody's to act upon.
+func (p Policy) Widens(earlier Policy, autoReloadAll bool) bool {
+	for _, kind := range source.Kinds() {
+		now, before := p.of(kind), earlier.of(kind)
+		if now.search && !before.search || now.optedIn(autoReloadAll) != 0 && before.optedIn(autoReloadAll) == 0 ||
+			!now.excluded.HasAll(before.excluded) || !before.entries.HasAll(now.entries) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k kindPolicy) equal(other kindPolicy) bool {
+	return k.search == other.search && k.auto == other.auto && k.typed == other.typed &&
+		k.excluded.Equal(other.excluded) && k.entries.Equal(other.entries)
+}
+
+// Names tells whether an entry of a list names a source.
+func (p Policy) Names(key source.LocalKey) bool {
+	_, found := p.of(key.Kind).entries.Find(key.Name)
+	return found
+}
+
+// NamedSource is an entry of a list of sources that a workload names.
+type NamedSource struct {
+	Kind source.Kind
+	// Text is the entry as it is spelt.
+	Text string
+	// Expression tells that no object can have it as a name. One with a dot may be
+	// both: it is taken for the name that it most likely is.
+	Expression bool
+}
+
+// Named are the entries of all lists, each of them once.
+func (p Policy) Named() []NamedSource {
+	return p.NamedWhere(func(source.Kind, annotations.NamedEntry) bool { return true })
+}
+
+func (p Policy) NamedWhere(wanted func(source.Kind, annotations.NamedEntry) bool) []NamedSource {
+	var named []NamedSource
+	seen := map[NamedSource]struct{}{}
+	for _, kind := range source.Kinds() {
+		for _, entry := range p.of(kind).entries.All() {
+			source := NamedSource{Kind: kind, Text: entry.Text, Expression: entry.Pattern != nil && !annotations.IsObjectName(entry.Text)}
+			if _, twice := seen[source]; !twice && wanted(kind, entry) {
+				seen[source] = struct{}{}
+				named = append(named, source)
+			}
+		}
+	}
+	return named
+}
+
+// ExactNames returns the named sources of a kind that can be one source only,
+// in the order of the annotation. Names with a character that means something
+// in a regular expression, such as a dot, are not among them.
+func (p Policy) ExactNames(kind source.Kind) []string {
+	return p.entryTexts(kind, func(e annotations.NamedEntry) bool { return e.Pattern == nil })
+}
+
+// Patterns returns the named entries of a kind that can match several sources.
+func (p Policy) Patterns(kind source.Kind) []string {
+	return p.entryTexts(kind, func(e annotations.NamedEntry) bool { return e.Pattern != nil })
+}
+
+// CountNames returns how many sources of all kinds are named by ExactNames, and
+// whether there are Patterns.
+func (p Policy) CountNames() (names int, patterns bool) {
+	for _, kind := range p.kinds {
+		if kind.entries != nil {
+			names += len(kind.entries.Entries) - len(kind.entries.Patterns)
+			patterns = patterns || len(kind.entries.Patterns) > 0
+		}
+	}
+	return names, patterns
+}
+
+func (p Policy) entryTexts(kind source.Kind, wanted func(annotations.NamedEntry) bool) []string {
+	var texts []string
+	for _, entry := range p.of(kind).entries.All() {
+		if wanted(entry) {
+			texts = append(texts, entry.Text)
+		}
+	}
+	return texts
+}
+
+// SearchesForNothingIfAll reports whether it searches, and finds nothing by that which would not count anyhow where all workloads
+// are opted in.
+func (p Policy) SearchesForNothingIfAll() bool {
+	searches := false
+	for _, kind := range p.kinds {
+		if kind.search && (kind.auto == on || kind.optedIn(true) == 0) {
+			return false
+		}
+		searches = searches || kind.search
+	}
+	return searches
+}
+
+func (p Policy) of(kind source.Kind) kindPolicy {
+	if !kind.Known() {
+		// What is no source concerns nobody, even if all are opted in.
+		return kindPolicy{auto: off}
+	}
+	return p.kinds[kind-1]
+}

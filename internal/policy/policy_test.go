@@ -1,0 +1,382 @@
+package policy_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+const (
+	auto          = "reloader.stakater.com/auto"
+	configMapAuto = "configmap.reloader.stakater.com/auto"
+	secretAuto    = "secret.reloader.stakater.com/auto"
+	spcAuto       = "secretproviderclass.reloader.stakater.com/auto"
+	search        = "reloader.stakater.com/search"
+	configMapList = "configmap.reloader.stakater.com/reload"
+	secretList    = "secret.reloader.stakater.com/reload"
+	spcList       = "secretproviderclass.reloader.stakater.com/reload"
+	configMapNot  = "configmaps.exclude.reloader.stakater.com/reload"
+	secretNot     = "secrets.exclude.reloader.stakater.com/reload"
+	spcNot        = "secretproviderclasses.exclude.reloader.stakater.com/reload"
+	strategy      = "reloader.stakater.com/rollout-strategy"
+	pausePeriod   = "deployment.reloader.stakater.com/pause-period"
+	settle        = "reroll.dev/settle"
+)
+
+type values = map[string]string
+
+func parse(own, template values) (policy.Policy, []annotations.Problem) {
+	return policy.Parse(own, template, annotations.DefaultNames())
+}
+
+func TestProblems(t *testing.T) {
+	for name, tc := range map[string]struct {
+		own, template values
+		want          []string
+	}{
+		"no annotations": {},
+		"everything right": {own: values{
+			auto: "T", configMapAuto: "0", secretAuto: "FALSE", spcAuto: "true", search: "false",
+			configMapList: "a,b.*", secretList: "", spcList: ",", configMapNot: "a", secretNot: "b", spcNot: "c",
+			strategy: "restart", pausePeriod: "5m", settle: "0s",
+		}},
+		"a boolean that is none": {
+			own:  values{auto: "yes"},
+			want: []string{`annotation reloader.stakater.com/auto has "yes": not a boolean and counts as false; write "true" or "false"`},
+		},
+		"an empty boolean": {
+			own:  values{secretAuto: ""},
+			want: []string{`annotation secret.reloader.stakater.com/auto has "": counts as not set; write "true" or "false", or leave the annotation out`},
+		},
+		"search in another spelling": {
+			own:  values{search: "True"},
+			want: []string{`annotation reloader.stakater.com/search has "True": counts as false; only "true" turns it on`},
+		},
+		"an empty search": {
+			own:  values{search: ""},
+			want: []string{`annotation reloader.stakater.com/search has "": counts as false; only "true" turns it on`},
+		},
+		"one bad expression among good ones": {
+			own: values{configMapList: "a, b(, c"},
+			want: []string{"annotation configmap.reloader.stakater.com/reload has \"b(\": not a regular expression " +
+				"(error parsing regexp: missing closing ): `b(`); write a name, or an expression that matches the whole name"},
+		},
+		"expressions that are right only once they stand in parentheses": {
+			own: values{configMapList: "a)|(?:b"},
+			want: []string{"annotation configmap.reloader.stakater.com/reload has \"a)|(?:b\": not a regular expression " +
+				"(error parsing regexp: unexpected ): `a)|(?:b`); write a name, or an expression that matches the whole name"},
+		},
+		"an expression among exclusions, which are names": {
+			own: values{configMapNot: "web, noisy-.*,my.config"},
+			want: []string{`annotation configmaps.exclude.reloader.stakater.com/reload has "noisy-.*": excludes nothing: ` +
+				`only whole names are compared here, and this cannot be one; write the names`},
+		},
+		"a name in upper case among exclusions of the pod template": {
+			own:      values{configMapNot: "web"},
+			template: values{configMapNot: "Web", secretNot: "DB"},
+			want: []string{`annotation secrets.exclude.reloader.stakater.com/reload of the pod template has "DB": excludes nothing: ` +
+				`only whole names are compared here, and this cannot be one; write the names`},
+		},
+		"an unknown strategy": {
+			own:  values{strategy: "Restart"},
+			want: []string{`annotation reloader.stakater.com/rollout-strategy has "Restart": counts as "rollout"; write "rollout" or "restart"`},
+		},
+		"no time to pause": {
+			own:  values{pausePeriod: "0s"},
+			want: []string{`annotation deployment.reloader.stakater.com/pause-period has "0s": counts as not set; write a duration above zero such as 5m`},
+		},
+		"a pause without unit": {
+			own:  values{pausePeriod: "5"},
+			want: []string{`annotation deployment.reloader.stakater.com/pause-period has "5": counts as not set; write a duration above zero such as 5m`},
+		},
+		"a negative time to settle": {
+			own:  values{settle: "-1s"},
+			want: []string{`annotation reroll.dev/settle has "-1s": counts as not set; write a duration of zero or more such as 3s`},
+		},
+		"a mistake in the pod template": {
+			own:      values{configMapNot: "a"},
+			template: values{auto: "on", settle: "soon"},
+			want: []string{
+				`annotation reloader.stakater.com/auto of the pod template has "on": not a boolean and counts as false; write "true" or "false"`,
+				`annotation reroll.dev/settle of the pod template has "soon": counts as not set; write a duration of zero or more such as 3s`,
+			},
+		},
+		"a mistake in the pod template that nobody reads": {
+			own:      values{auto: "true", settle: "1s"},
+			template: values{auto: "on", settle: "soon", configMapList: "("},
+		},
+		"a mistake in both places, each read for another kind of source": {
+			own:      values{configMapList: "a", auto: "x"},
+			template: values{auto: "y"},
+			want:     []string{`annotation reloader.stakater.com/auto has "x": not a boolean and counts as false; write "true" or "false"`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, problems := parse(tc.own, tc.template)
+			var got []string
+			for _, problem := range problems {
+				got = append(got, problem.String())
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMistakesOfOneListAreBounded(t *testing.T) {
+	const list = "a[,b[,c[,d[,e[,f[,g[,h[,i[,j[,k[,l[,ok"
+	policy, problems := parse(values{configMapList: list}, nil)
+	_, exclusions := parse(values{configMapNot: list}, nil)
+	for key, got := range map[string][]annotations.Problem{configMapList: problems, configMapNot: exclusions} {
+		if len(got) != 11 {
+			t.Fatalf("%s: got %d problems, want 11: %v", key, len(got), got)
+		}
+		want := "annotation " + key + ` has "l[": refused like 11 other entries of the list, of which only the first 10 are reported`
+		if diff := cmp.Diff(want, got[10].String()); diff != "" {
+			t.Errorf("the last problem (-want +got):\n%s", diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"ok"}, policy.ExactNames(source.ConfigMap)); diff != "" {
+		t.Errorf("exact names (-want +got):\n%s", diff)
+	}
+}
+
+func TestNamedEntries(t *testing.T) {
+	for name, tc := range map[string]struct {
+		list            string
+		exact, patterns []string
+	}{
+		"empty":                           {"", nil, nil},
+		"nothing but commas and spaces":   {" , ,,", nil, nil},
+		"names":                           {"b, a,\tc ", []string{"b", "a", "c"}, nil},
+		"names and expressions":           {"a,b.*,c,d|e", []string{"a", "c"}, []string{"b.*", "d|e"}},
+		"a dot makes an expression":       {"app.yaml", nil, []string{"app.yaml"}},
+		"bad expressions are left out":    {"a,[,b+", []string{"a"}, []string{"b+"}},
+		"a comma ends an entry, always":   {"a{1,2}", nil, []string{"a{1", "2}"}},
+		"the same name twice counts once": {"a,b,a", []string{"a", "b"}, nil},
+		"the same expression twice":       {"b.*,a,b.*", []string{"a"}, []string{"b.*"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for kind, list := range map[source.Kind]string{
+				source.ConfigMap: configMapList, source.Secret: secretList, source.SecretProviderClass: spcList,
+			} {
+				policy, _ := parse(values{list: tc.list}, nil)
+				if diff := cmp.Diff([][]string{tc.exact, tc.patterns}, [][]string{policy.ExactNames(kind), policy.Patterns(kind)}); diff != "" {
+					t.Errorf("%s: exact names, patterns (-want +got):\n%s", kind, diff)
+				}
+				for _, other := range []source.Kind{0, source.ConfigMap, source.Secret, source.SecretProviderClass} {
+					if other != kind && len(policy.ExactNames(other))+len(policy.Patterns(other)) > 0 {
+						t.Errorf("%s has entries from the list of %s", other, kind)
+					}
+				}
+			}
+		})
+	}
+}
+
+// numbered is a list of n entries.
+func numbered(format string, n int) string {
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, format+",", i)
+	}
+	return list.String()
+}
+
+func TestListsAreBounded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		list           string
+		exact, kept    int
+		wantInProblems string
+	}{
+		"thousands of names":                    {numbered("name-%d", 5000), 5000, 0, ""},
+		"thousands of names with dots":          {numbered("name.%d", 5000), 0, 5000, ""},
+		"more names than a list may have":       {numbered("name-%d", 51201), 5000, 0, "the list has more than 5000 entries, so this one and those behind it, 46201 in all, are ignored"},
+		"the longest name":                      {strings.Repeat("a", 253), 1, 0, ""},
+		"a name that no object has":             {strings.Repeat("a", 254) + ",b", 1, 0, "has 254 characters, and no object has a name with more than 253"},
+		"hundreds of usual expressions":         {numbered("shop-%d-.*-config", 200), 0, 200, ""},
+		"more expressions than a list may have": {numbered("shop-%d-.*", 201), 0, 200, "the list has more than 200 expressions"},
+		"expressions of many characters":        {numbered("a{0}"+strings.Repeat("(?:)", 800)+"%d", 9), 0, 5, "characters up to this one, may have 16384"},
+		"an expression that is too complex":     {".*a[a-z]{20}b.*,app-.*", 0, 1, "too complex up to this one; write names, or repeat less"},
+		"one long text":                         {strings.Repeat("a", 4096) + ".", 0, 0, "the expression has 4097 characters, must have at most 4096"},
+		"a short text that repeats a lot":       {"(abcdefgh){1000}", 0, 0, "the expressions of the list take 11000 steps up to this one, may take 4096"},
+		"a repetition of repetitions":           {"((a{10}bcdefgh){10}){10}", 0, 0, "may take 4096; write names, or repeat less"},
+		"classes of many characters":            {`\pL\pL\pL\pL\pL\pL\pL\pL`, 0, 0, "may take 4096"},
+		"expressions that are too many":         {numbered("[a-z]{100}%d", 12), 0, 10, "up to this one, may take 4096"},
+		"what is refused takes none of it":      {"(abcdefgh){1000},a.*", 0, 1, "may take 4096"},
+		"names after what is refused":           {"(abcdefgh){1000},b", 1, 0, "may take 4096"},
+		"a repetition beyond what is allowed":   {"a{1001}", 0, 0, "not a regular expression"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policy, problems := parse(values{configMapList: tc.list}, nil)
+			exact, patterns := policy.ExactNames(source.ConfigMap), policy.Patterns(source.ConfigMap)
+			if len(exact) != tc.exact || len(patterns) != tc.kept {
+				t.Errorf("got %d names and %d expressions, want %d and %d", len(exact), len(patterns), tc.exact, tc.kept)
+			}
+			if len(problems) > 0 != (tc.wantInProblems != "") {
+				t.Fatalf("got %d problems", len(problems))
+			}
+			for _, problem := range problems {
+				if !strings.Contains(problem.Message, tc.wantInProblems) {
+					t.Errorf("got %q, want %q in it", problem.Message, tc.wantInProblems)
+				}
+			}
+		})
+	}
+
+	t.Run("no list takes much memory", func(t *testing.T) {
+		for _, list := range []string{
+			numbered("a%d", 40000),
+			numbered("a.%d", 36000),
+			numbered("[a-z]{100}%d", 10),
+			numbered("shop-%d-.*-config", 200),
+			"(" + strings.Repeat("abcdefgh", 4000) + "){100}",
+			strings.Repeat(`\pL{1000},`, 20000),
+			strings.Repeat(`\pL`, 80000),
+			strings.Repeat("(a|b){1000},", 20000),
+		} {
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			policy, _ := parse(values{configMapList: list}, nil)
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > 4<<20 {
+				t.Errorf("%.20s…: %d bytes kept", list, kept)
+			}
+			runtime.KeepAlive(policy)
+		}
+	})
+}
+
+func TestSettings(t *testing.T) {
+	type settings struct {
+		Settle, Pause       time.Duration
+		SettleSet, PauseSet bool
+		Rollout             string
+	}
+	for name, tc := range map[string]struct {
+		own, template values
+		want          settings
+	}{
+		"nothing set": {nil, nil, settings{Rollout: "rollout"}},
+		"set on the workload": {
+			values{settle: "3s", pausePeriod: "5m", strategy: "restart"}, nil,
+			settings{Settle: 3 * time.Second, SettleSet: true, Pause: 5 * time.Minute, PauseSet: true, Rollout: "restart"},
+		},
+		"set on the pod template, though the workload has its own opt-in": {
+			values{auto: "true"}, values{settle: "3s", pausePeriod: "5m", strategy: "restart"},
+			settings{Settle: 3 * time.Second, SettleSet: true, Pause: 5 * time.Minute, PauseSet: true, Rollout: "restart"},
+		},
+		"each on its own, the workload first": {
+			values{settle: "1s", strategy: "rollout"}, values{settle: "3s", pausePeriod: "5m", strategy: "restart"},
+			settings{Settle: time.Second, SettleSet: true, Pause: 5 * time.Minute, PauseSet: true, Rollout: "rollout"},
+		},
+		"no quiet period at all": {
+			values{settle: "0"}, nil, settings{SettleSet: true, Rollout: "rollout"},
+		},
+		"mistakes of the workload do not bring the template's value back": {
+			values{settle: "x", pausePeriod: "-5m", strategy: ""}, values{settle: "3s", pausePeriod: "5m", strategy: "restart"},
+			settings{Rollout: "rollout"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policy, _ := parse(tc.own, tc.template)
+			var got settings
+			got.Settle, got.SettleSet = policy.Settle()
+			got.Pause, got.PauseSet = policy.PausePeriod()
+			got.Rollout = policy.RolloutStrategy().String()
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPolicyFollowsRenamedAnnotations(t *testing.T) {
+	names := annotations.DefaultNames()
+	names.Auto, names.ConfigMap, names.PausePeriod = "example.com/auto", "example.com/list", "example.com/pause"
+	policy, problems := policy.Parse(values{
+		"example.com/list": "a", "example.com/pause": "1m", configMapList: "b", pausePeriod: "x", auto: "x",
+	}, nil, names)
+	if len(problems) > 0 {
+		t.Errorf("got problems %v", problems)
+	}
+	if diff := cmp.Diff([]string{"a"}, policy.ExactNames(source.ConfigMap)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if period, ok := policy.PausePeriod(); !ok || period != time.Minute {
+		t.Errorf("got %v, %v", period, ok)
+	}
+}
+
+func FuzzParsePolicy(f *testing.F) {
+	keys := []string{
+		auto, configMapAuto, secretAuto, spcAuto, search, configMapList, secretList, spcList,
+		configMapNot, secretNot, spcNot, strategy, pausePeriod, settle,
+	}
+	for _, value := range []string{
+		"", "true", "a,b", "a.*,(", `\Qa`, "a)(b", "(?i)WEB", "((a{10}){10}){10}", "5m", "-1h", "restart", "\x00\xff", strings.Repeat("(", 2000), "a$^b", "(?m)^a$",
+	} {
+		f.Add(value, value, "web")
+		f.Add("true", value, "web")
+		f.Add(value, "", "")
+	}
+	f.Fuzz(func(t *testing.T, own, template, name string) {
+		ownValues, templateValues := values{}, values{}
+		for i, key := range keys {
+			// Where a workload has all annotations, nothing else is ever read.
+			if i%2 == len(own)%2 {
+				ownValues[key] = own
+			}
+			templateValues[key] = template
+		}
+		for _, set := range [][2]values{{ownValues, templateValues}, {nil, templateValues}, {templateValues, nil}} {
+			policy, problems := parse(set[0], set[1])
+			for _, problem := range problems {
+				if problem.Message == "" || set[0][problem.Annotation] != "" && problem.InTemplate {
+					t.Errorf("got problem %+v", problem)
+				}
+			}
+			if period, ok := policy.PausePeriod(); ok && period <= 0 {
+				t.Errorf("paused for %v", period)
+			}
+			if period, ok := policy.Settle(); ok && period < 0 {
+				t.Errorf("settles for %v", period)
+			}
+			for kind := range source.SecretProviderClass + 2 {
+				checkVerdicts(t, policy, source.Key{Kind: kind, Name: name})
+			}
+		}
+	})
+}
+
+// checkVerdicts looks at what must hold whatever the annotations are.
+func checkVerdicts(t *testing.T, p policy.Policy, src source.Key) {
+	t.Helper()
+	for bits := range 16 {
+		has := func(bit int) bool { return bits&bit != 0 }
+		ann := source.Annotations{Match: has(1), Ignore: has(2)}
+		refers, all := has(4), has(8)
+		verdict := p.Judge(src, ann, refers, all)
+		switch {
+		case strings.HasPrefix(verdict.Rule.String(), "Rule("):
+			t.Errorf("no rule in %+v", verdict)
+		case verdict.Concerned && !p.OptedIn(all):
+			t.Errorf("%+v, but nothing could concern the workload", verdict)
+		case verdict.Concerned && ann.Ignore:
+			t.Errorf("%+v, but the source is to be ignored", verdict)
+		case verdict.Concerned && !refers && verdict.Rule != policy.RuleNamed:
+			t.Errorf("%+v, but nothing refers to the source", verdict)
+		}
+	}
+}

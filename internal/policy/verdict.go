@@ -1,0 +1,133 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// Rule is why a source concerns a workload or does not.
+type Rule uint8
+
+// The rules, in the order in which they are asked. RuleIgnored and RuleExcluded
+// end it with no, the next five with yes. The rest say what was missing.
+const (
+	RuleIgnored Rule = iota + 1
+	RuleExcluded
+
+	RuleNamed
+	RuleSearch
+	RuleAuto
+	RuleTypedAuto
+	RuleAutoAll
+
+	RuleNoEntryMatches
+	RuleNotReferred
+	RuleNoMatchAnnotation
+	RuleOptedOut
+	RuleNotOptedIn
+)
+
+// String says in a word or two why a source concerns a workload, and in a short
+// sentence why it does not.
+func (r Rule) String() string {
+	switch r {
+	case RuleIgnored:
+		return "the source is annotated to be ignored"
+	case RuleExcluded:
+		return "the workload excludes the source by name"
+	case RuleNamed:
+		return "named"
+	case RuleSearch:
+		return "search and match"
+	case RuleAuto:
+		return "auto"
+	case RuleTypedAuto:
+		return "auto for its kind"
+	case RuleAutoAll:
+		return "--auto-reload-all"
+	case RuleNoEntryMatches:
+		return "no entry of the workload's list names the source"
+	case RuleNotReferred:
+		return "the workload does not refer to the source"
+	case RuleNoMatchAnnotation:
+		return "the workload searches, but the source is not annotated to match"
+	case RuleOptedOut:
+		return "the workload is opted out by auto"
+	case RuleNotOptedIn:
+		return "the workload is not opted in"
+	default:
+		return fmt.Sprintf("Rule(%d)", uint8(r))
+	}
+}
+
+// Verdict tells whether a source concerns a workload, and why.
+type Verdict struct {
+	Concerned bool
+	// Rule is the one that decided. When the source does not concern the
+	// workload, and nothing forbids it, it is what kept the first rule that the
+	// workload makes use of from applying.
+	Rule Rule
+	// Entry is the entry of a list that decided, as the user wrote it.
+	Entry string
+}
+
+// Judge tells whether a source concerns the workload. It asks what forbids it
+// first, then what asks for it; refers tells whether the pod template refers to
+// the source, and autoReloadAll whether workloads are opted in by default.
+func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoReloadAll bool) Verdict {
+	policy := p.of(src.Kind)
+	optedIn := policy.optedIn(autoReloadAll)
+
+	switch {
+	case ann.Ignore:
+		return Verdict{Rule: RuleIgnored}
+	case policy.excluded.Has(src.Name):
+		return Verdict{Rule: RuleExcluded, Entry: src.Name}
+	}
+	if entry, found := policy.entries.Find(src.Name); found {
+		return Verdict{Concerned: true, Rule: RuleNamed, Entry: entry}
+	}
+	switch {
+	case refers && policy.search && ann.Match:
+		return Verdict{Concerned: true, Rule: RuleSearch}
+	case refers && optedIn != 0:
+		return Verdict{Concerned: true, Rule: optedIn}
+	case policy.entries != nil:
+		return Verdict{Rule: RuleNoEntryMatches}
+	case !refers && (policy.search || optedIn != 0):
+		return Verdict{Rule: RuleNotReferred}
+	case policy.search:
+		return Verdict{Rule: RuleNoMatchAnnotation}
+	case policy.auto == off || policy.typed == off:
+		return Verdict{Rule: RuleOptedOut}
+	default:
+		return Verdict{Rule: RuleNotOptedIn}
+	}
+}
+
+// OptedIn tells whether any source at all could concern the workload.
+func (p Policy) OptedIn(autoReloadAll bool) bool {
+	for _, kind := range source.Kinds() {
+		policy := p.of(kind)
+		if policy.entries != nil || policy.search || policy.optedIn(autoReloadAll) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// optedIn returns the rule that opts the workload in for all it refers to, or
+// none. The general annotation wins over the one for a kind only by being true.
+func (k kindPolicy) optedIn(autoReloadAll bool) Rule {
+	switch {
+	case k.auto == on:
+		return RuleAuto
+	case k.typed == on:
+		return RuleTypedAuto
+	case k.auto == unset && k.typed == unset && autoReloadAll:
+		return RuleAutoAll
+	default:
+		return 0
+	}
+}

@@ -1,0 +1,17 @@
+package reload
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// Told is the decision once somebody else was told of the changes, who acts upon
+// them: the ledger takes note of when that was, and the marks are those of the
+// latest reload.
+func (d Decision) Told(w *workload.Workload, at time.Time) Decision {
+	known, _ := workload.ReadLedger(w.LedgerText, w) // without one there was no reload
+	d.Action, d.Doubt = Record, ""
+	d.Ledger.Step, d.Ledger.Counter, d.Ledger.Told = known.Step, known.Counter, at.Unix()
+	return d
+}

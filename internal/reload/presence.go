@@ -1,0 +1,204 @@
+package reload
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// Departure is when a source was seen to be deleted.
+type Departure struct {
+	// Version is the one of the deletion.
+	Version uint64
+	// Time is by our own clock.
+	Time time.Time
+	// Unselected tells that the controller was told not to look at it by then.
+	Unselected bool
+	// Source and Seen are what was known of it then.
+	Source source.Source
+	Seen   SourceSeen
+}
+
+// madeLater tells that a source was made later than the workload by more than the
+// quiet period, or when its pods were available, so that they do not belong together.
+// Both times are whole seconds. Where that leaves it open, it counts that the workload
+// had been compared before, for which it has to be quiet for so long.
+func (f *Facts) madeLater(c *Concern) bool {
+	quiet := f.Workload.Created.Add(f.Quiet)
+	switch {
+	case quiet.Before(c.Source.Created), f.Seen.Ready != 0 && c.Seen.Created > f.Seen.Ready:
+		return true
+	case !quiet.Before(c.Source.Created.Add(time.Second)):
+		return false
+	default:
+		return f.Seen.ComparedAt != 0 && c.Seen.Created > f.Seen.ComparedAt
+	}
+}
+
+// appeared is for a source that was made later than the workload: its pods run
+// without it, unless they were started since. A ledger without it shows that it did not
+// exist, or was not asked for, when the workload was compared last.
+func (f *Facts) appeared(c *Concern, base base) finding {
+	made := *c
+	made.Seen.Content, made.Seen.Timeless = c.Seen.Created, false
+	made.Source.DataTime = c.Source.Created
+	switch {
+	case f.coveredIn(c) > made.Seen.latest() && made.Seen.latest() != 0:
+		return recorded // nobody asked for it when it was made
+	case f.beforeUs(&made), c.Seen.Created == 0 && !f.askedBefore(c, base):
+		return recorded
+	}
+	switch order(&made, f.rollouts()) {
+	case fresh:
+		return recorded
+	case stale:
+		return changed
+	default:
+		return f.asked(&made)
+	}
+}
+
+// findGone compares the sources that are not there with the ledger. One that has
+// an entry was there when it was written, unless it is noted to be gone.
+func (f *Facts) findGone(base base, t *tally) {
+	if base.err != nil {
+		f.findDeparted(base, t)
+		return
+	}
+	t.noted = base.ledger.OnDelete != f.OnDelete
+	if !f.OnDelete {
+		return
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(base.ledger.Entries), source.CompareLocalKeys) {
+		if _, refers := f.Workload.Reference(key); !refers && !f.Workload.Policy.Names(key) {
+			continue
+		}
+		_, noted := base.ledger.Gone[key]
+		switch absent := f.isAbsent(key); {
+		case noted && !absent:
+			t.noted = true // it is there again
+		case absent && !noted:
+			f.gone(key, base, t)
+		}
+	}
+}
+
+// findDeparted is for sources that were there until after we began to watch, while the workload had no ledger. Its pods
+// may have them: what they have is noted, for when they are made again.
+func (f *Facts) findDeparted(base base, t *tally) {
+	for _, c := range f.departed() {
+		key := c.Source.Key.Local()
+		deleted := f.Gone[key].Version
+		switch {
+		case f.askedIn(&c) > deleted, f.Seen.Template > deleted && !f.Seen.Returned:
+			continue // nobody asked for it then, or its pods were started without it
+		case f.OnDelete && deleted > f.Seen.Since:
+			t.gone = append(t.gone, key)
+			t.changes = append(t.changes, c)
+			continue
+		}
+		found := f.unrecorded(&c, base)
+		switch found {
+		case changed:
+			t.depart(&c, digest.Digest{}) // like no content that it can come back with
+			t.recorded++
+			continue
+		case recorded, unproven:
+			t.depart(&c, c.Source.Digest)
+		}
+		t.add(c, found)
+	}
+}
+
+func (t *tally) depart(c *Concern, sum digest.Digest) {
+	if t.departed == nil {
+		t.departed = map[source.LocalKey]digest.Digest{}
+	}
+	t.departed[c.Source.Key.Local()] = sum
+	t.departedTime = max(t.departedTime, c.Source.DataTime.Unix())
+}
+
+// completed is a ledger with what departed before there was one. Pods of a reload start without it.
+func (t *tally) completed(known ledger.Ledger, instance string) ledger.Ledger {
+	if t.departed != nil && len(t.changes) == 0 {
+		known.Entries, known.Instance, known.DataTime = t.departed, instance, t.departedTime
+	}
+	return known
+}
+
+// departed are the sources that were seen to be deleted and that concerned the workload, sorted.
+func (f *Facts) departed() []Concern {
+	var departed []Concern
+	for _, key := range slices.SortedFunc(maps.Keys(f.Gone), source.CompareLocalKeys) {
+		left := f.Gone[key]
+		if left.Unselected || !f.isAbsent(key) {
+			continue
+		}
+		reference, refers := f.Workload.Reference(key)
+		verdict := f.Workload.Judge(left.Source.Key, left.Source.Annotations, f.AutoReloadAll)
+		if !verdict.Concerned || !refers && !f.Workload.Policy.Names(key) {
+			continue
+		}
+		departed = append(departed, Concern{Source: left.Source, Seen: left.Seen, Verdict: verdict, Deleted: true, Uses: reference.Uses})
+	}
+	return departed
+}
+
+// gone is for a source that was there when the ledger was written.
+func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
+	reference, refers := f.Workload.Reference(key)
+	src := key.In(f.Workload.Key.Namespace)
+	left := f.Gone[key]
+	// If nobody saw it go, its own annotations are gone with it. That it has an entry tells that they were right.
+	annotations := source.Annotations{Match: true}
+	if left.Source.Key == src {
+		annotations = left.Source.Annotations
+	}
+	verdict := f.Workload.Policy.Judge(src, annotations, refers, f.AutoReloadAll)
+	seen := left.Version
+	switch {
+	case !verdict.Concerned, left.Unselected, seen == 0 && !base.ledger.OnDelete:
+		t.noted = true // nobody asked for a roll when it was deleted
+	case seen != 0 && f.Seen.Template > seen && !f.Seen.Returned:
+		t.gone = append(t.gone, key)
+		t.noted = true // somebody else has rolled it since
+	default:
+		t.gone = append(t.gone, key)
+		t.changes = append(t.changes, Concern{Source: source.Source{Key: src}, Verdict: verdict, Deleted: true, Uses: reference.Uses})
+	}
+}
+
+// isAbsent tells whether a source does not exist, as far as was looked.
+func (f *Facts) isAbsent(key source.LocalKey) bool {
+	return !key.Kind.Reported() && !slices.Contains(f.Unread, key.Kind) && !f.exists(key)
+}
+
+// absent are the sources with an entry in a ledger that do not exist.
+func (f *Facts) absent(next ledger.Ledger) map[source.LocalKey]struct{} {
+	if !f.OnDelete {
+		return nil
+	}
+	gone := map[source.LocalKey]struct{}{}
+	for key := range next.Entries {
+		if f.isAbsent(key) {
+			gone[key] = struct{}{}
+		}
+	}
+	return gone
+}
+
+// DepartedFor is how much longer a source must have been gone before a workload
+// is rolled for it. Many tools delete and create to change something.
+func (f *Facts) DepartedFor(d Decision, now time.Time) time.Duration {
+	var wait time.Duration
+	for _, c := range d.Changes {
+		if left, ok := f.Gone[c.Source.Key.Local()]; ok && c.Deleted {
+			wait = max(wait, left.Time.Add(f.Quiet).Sub(now))
+		}
+	}
+	return wait
+}

@@ -1,0 +1,82 @@
+package reload
+
+import (
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+func TestDecideOnAClass(t *testing.T) {
+	key := source.LocalKey{Kind: source.SecretProviderClass, Name: "vault"}
+	// Its ledger says "one", the class is "two" since second 120, and pods a and b were made at 100.
+	class := func(started map[string]bool) *situation {
+		return web().refersTo(key).
+			ledger(func(l *ledger.Ledger) {
+				l.Entries, l.DataTime = map[source.LocalKey]digest.Digest{key: digestOf("one")}, 150
+			}).
+			source(source.SecretProviderClass, "vault", "two", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}).
+			with(func(f *Facts) { f.Concerns[0].Source.Started = started })
+	}
+	running := func(f *Facts) {
+		f.Pods = &Pods{}
+		f.Pods.Add(StartedPod{Name: "a", Created: at(100), Started: at(100), Version: 100})
+		f.Pods.Add(StartedPod{Name: "b", Created: at(100), Started: at(100), Version: 100})
+	}
+	gone := func(f *Facts) { f.Concerns = nil }
+	back := func(f *Facts) {
+		f.Concerns[0].Source.Digest, f.Concerns[0].Left = digestOf("one"), Left{Version: 110, Noted: true}
+	}
+	job := func(f *Facts) { f.Workload.Runs = &workload.Runs{Once: true, Last: at(100)} }
+	cronJob := func(f *Facts) { f.Workload.Runs = &workload.Runs{Last: at(100)} }
+	fresh := map[string]bool{"a": true, "b": true}
+	stale := map[string]bool{"a": true, "b": false}
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"the pods are asked, though the rotation was seen": {class(nil), AskPods},
+		"one was given it while it ran":                    {class(stale).with(running), Reload},
+		"all have started with it":                         {class(fresh).with(running), Record},
+		"nobody knows of one, which is older":              {class(map[string]bool{"a": true}).with(running), Reload},
+		"nobody knows of any, and they are younger":        {class(nil).pods(2, 126), Record},
+		"somebody rolls it now":                            {class(stale).with(func(f *Facts) { f.Seen.Template = 121 }), Record},
+		"nobody saw it, and it claims to be no newer":      {class(nil).pods(2, 126).with(func(f *Facts) { f.Concerns[0].Seen.Content = 0 }), Record},
+		"it was away, and one has had something else":      {class(stale).with(running).with(back), Reload},
+		"it was away, and nobody has had anything else":    {class(fresh).with(running).with(back), Nothing},
+		"no pod reports, which is no deletion":             {class(nil).with(onDelete).ledger(func(l *ledger.Ledger) { l.Entries, l.OnDelete = map[source.LocalKey]digest.Digest{key: {}}, true }).with(gone), Nothing},
+		"the first pod reports, which is no creation": {class(stale).with(running).with(onCreate).ledger(nil).with(func(f *Facts) {
+			f.Concerns[0].Seen, f.Concerns[0].Source.Created = SourceSeen{Content: 120, Created: 120, Version: 120}, at(120)
+		}), Record},
+		"a Job began before it, and its pods are asked":        {class(fresh).with(job), AskPods},
+		"a Job, and its pods have started with it":             {class(fresh).with(running).with(job), Record},
+		"a Job, and one of its pods was given it while it ran": {class(stale).with(running).with(job), Reload},
+		"a Job, and nobody knows of one of its pods":           {class(map[string]bool{"a": true}).with(running).with(job), Reload},
+		"a Job, and its pods have ended":                       {class(fresh).pods(0, 0).with(job), Reload},
+		"a Job, it was away, and nobody has had anything else": {class(fresh).with(running).with(back).with(job), Nothing},
+		"a CronJob, the latest run of which began before it":   {class(fresh).with(cronJob), Reload},
+		"a mark of Reloader that fits":                         {class(stale).with(running).with(byReloaderFor(key, "two")), Record},
+		"one that does not, and a pod has had something else":  {class(stale).with(running).with(byReloaderFor(key, "one")), Reload},
+		"one that does not, and all have started with it":      {class(fresh).with(running).with(byReloaderFor(key, "one")), Record},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := Decide(tc.when.f); d.Action != tc.want {
+				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
+			}
+		})
+	}
+}
+
+// byReloaderFor takes the ledger away, and leaves the mark of Reloader for a content.
+func byReloaderFor(key source.LocalKey, content string) func(*Facts) {
+	return func(f *Facts) {
+		var src source.Source
+		copy(src.Reloader[:], "sha1 of "+content)
+		f.Workload.LedgerText = ""
+		f.Installed = time.Time{}
+		f.Workload.Marks.Env = []workload.EnvMark{{Container: "app", Variable: workload.EnvVarName(key.In("shop")), Value: workload.MarkHash(src, digest.SecretMarksSHA1)}}
+	}
+}

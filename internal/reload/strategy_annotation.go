@@ -1,0 +1,40 @@
+package reload
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// annotation marks by an annotation of the pod template that names the source
+// that changed last. Maps merge by key, with every tool that merges at all.
+type annotation struct{}
+
+func (annotation) mark(d *Decision, w *workload.Workload, secrets digest.SecretMarks, now time.Time) workload.Marking {
+	last := d.Changes[len(d.Changes)-1]
+	from := workload.ReloadedFrom{Source: last.Source.Key, Hash: workload.DeleteMarker, ObservedAt: now.Unix()}
+	if !last.Deleted {
+		from.Hash = workload.MarkHash(last.Source, secrets)
+	}
+	if container, ok := workload.MarkContainer(last.Uses, w.Containers, last.Verdict.Rule == policy.RuleNamed); ok {
+		from.Containers = []string{container}
+	}
+	return workload.Marking{ReloadedFrom: from.JSON()}
+}
+
+func (annotation) against(w *workload.Workload, _ []Concern) string {
+	// Where lists are replaced whole, a null removes nothing that somebody else has set.
+	if w.Declared.NoAnnotations && !w.Custom {
+		return "its manifest declares the annotations of the pod template to be null"
+	}
+	for _, key := range []string{annotations.DefaultNames().LastReloadedFrom, annotations.Rolled} {
+		if owner := w.Marks.Appliers[key]; owner != "" {
+			return fmt.Sprintf("annotation %s is in the manifest that %s applies", key, owner)
+		}
+	}
+	return w.Declared.WhyReplaced()
+}

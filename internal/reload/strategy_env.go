@@ -1,0 +1,70 @@
+package reload
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// variables marks by one environment variable for each source, which the lists
+// of built-in kinds merge by name.
+type variables struct{}
+
+func (variables) mark(d *Decision, w *workload.Workload, secrets digest.SecretMarks, _ time.Time) workload.Marking {
+	var m workload.Marking
+	written := map[workload.MarkPlace]bool{}
+	for _, c := range d.Changes {
+		if c.Deleted {
+			continue
+		}
+		container, ok := workload.MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == policy.RuleNamed)
+		if !ok {
+			// A volume that no container mounts: nothing that could carry a variable uses the source.
+			continue
+		}
+		mark := workload.EnvMark{Container: container, Variable: workload.EnvVarName(c.Source.Key), Value: workload.MarkHash(c.Source, secrets)}
+		if !written[mark.Place()] {
+			// Where two sources share the variable, the first one's value stays.
+			m.Env = append(m.Env, mark)
+			written[mark.Place()] = true
+		}
+	}
+	m.Removed = variablesOfGone(d, w, written)
+	return m
+}
+
+// variablesOfGone are the variables of sources that are gone.
+func variablesOfGone(d *Decision, w *workload.Workload, written map[workload.MarkPlace]bool) []workload.EnvMark {
+	var marks []workload.EnvMark
+	var places map[workload.MarkPlace]string
+	for _, c := range d.Changes {
+		if !c.Deleted {
+			continue
+		}
+		if places == nil {
+			places = w.Marks.Places()
+		}
+		container, ok := workload.MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == policy.RuleNamed)
+		mark := workload.EnvMark{Container: container, Variable: workload.EnvVarName(c.Source.Key)}
+		if _, stands := places[mark.Place()]; ok && stands && !written[mark.Place()] {
+			marks = append(marks, mark)
+		}
+	}
+	return marks
+}
+
+func (variables) against(w *workload.Workload, changes []Concern) string {
+	if len(w.Declared.NoEnv) > 0 {
+		return fmt.Sprintf("its manifest declares the variables of container %q to be null", w.Declared.NoEnv[0])
+	}
+	for _, c := range changes {
+		variable := workload.EnvVarName(c.Source.Key)
+		if owner := w.Marks.Appliers[variable]; owner != "" {
+			return fmt.Sprintf("variable %s is in the manifest that %s applies", variable, owner)
+		}
+	}
+	return w.Declared.WhyReplaced()
+}

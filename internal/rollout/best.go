@@ -1,0 +1,21 @@
+package rollout
+
+import "github.com/reroll-dev/reroll/internal/workload"
+
+// Best is the farthest that a rollout has come. Pods that become ready and fail
+// again and again are no progress.
+type Best struct{ updated, available, fewest int32 }
+
+// Reach takes a status in, and tells whether that is a step forward.
+func (b *Best) Reach(p *workload.Progress) bool {
+	if !p.Observed {
+		return false
+	}
+	next := Best{max(b.updated, p.Updated), max(b.available, p.Available), b.fewest}
+	if old := p.Old() + 1; next.fewest == 0 || old < next.fewest { // 0 is nothing yet
+		next.fewest = old
+	}
+	forward := next != *b
+	*b = next
+	return forward
+}

@@ -1,0 +1,39 @@
+package rollout
+
+import "slices"
+
+// Cause is why a reload has not come to its end. It is part of a link into the
+// documentation.
+type Cause string
+
+// The causes, those first that explain the others.
+const (
+	CauseHeld          Cause = "pause-period"
+	CausePaused        Cause = "paused"
+	CausePausing       Cause = "rollout-pause"
+	CauseAborted       Cause = "rollout-aborted"
+	CauseOnDelete      Cause = "ondelete"
+	CauseQuota         Cause = "quota"
+	CauseRefused       Cause = "pods-refused"
+	CauseImagePull     Cause = "image-pull"
+	CauseCrashLoop     Cause = "crash-loop"
+	CauseCannotStart   Cause = "cannot-start"
+	CauseUnschedulable Cause = "unschedulable"
+	CauseReadiness     Cause = "readiness"
+	CauseOrdered       Cause = "orderedready"
+	CausePartition     Cause = "partition"
+	CauseNotFound      Cause = "pods-not-found"
+	CauseMissing       Cause = "pods-missing"
+	CauseReverted      Cause = "reverted"
+	CauseUnknown       Cause = "unknown"
+)
+
+// Causes are all of them, in that order.
+func Causes() []Cause {
+	return []Cause{
+		CauseHeld, CausePaused, CausePausing, CauseAborted, CauseOnDelete, CauseQuota, CauseRefused, CauseImagePull,
+		CauseCrashLoop, CauseCannotStart, CauseUnschedulable, CauseReadiness, CauseOrdered, CausePartition, CauseNotFound, CauseMissing, CauseReverted, CauseUnknown,
+	}
+}
+
+func (c Cause) rank() int { return slices.Index(Causes(), c) }

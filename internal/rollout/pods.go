@@ -1,0 +1,144 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// Pod is what is read of a pod to tell what has become of a reload.
+type Pod struct {
+	Name    string
+	Created time.Time
+	Ready   bool
+	// Revision is by which its controller has labelled it, if it does.
+	Revision string
+	// Trouble says what keeps it from being ready; empty if nothing does.
+	Trouble Trouble
+
+	marks digest.Digest
+}
+
+// Trouble is what keeps a pod from being ready.
+type Trouble struct {
+	Cause     Cause
+	Container string
+	Image     string
+	// Reason is in the words of Kubernetes, such as "ImagePullBackOff".
+	Reason string
+	// Message is empty where it could show more than names.
+	Message string
+	// Exited tells that ExitCode is that of the last run.
+	Exited   bool
+	ExitCode int32
+}
+
+// ReadPod returns what is kept of a pod.
+func ReadPod(pod *corev1.Pod, names annotations.Names) Pod {
+	marks := workload.MarksOf(pod.Annotations, &pod.Spec, names)
+	r := Pod{
+		Name: pod.Name, Created: pod.CreationTimestamp.Time, Revision: pod.Labels["controller-revision-hash"],
+		Ready: conditionOf(pod, corev1.PodReady).Status == corev1.ConditionTrue, marks: marks.Digest(),
+	}
+	if !r.Ready {
+		r.Trouble = troubleOf(pod)
+	}
+	return r
+}
+
+func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+// troubleOf is for a pod that is not ready. What a container waits for says more
+// than a pod that was not scheduled, and one that runs least of all.
+func troubleOf(pod *corev1.Pod) Trouble {
+	var worst Trouble
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			t := containerTrouble(&statuses[i])
+			if t.Cause != "" && (worst.Cause == "" || t.Cause.rank() < worst.Cause.rank()) {
+				worst = t
+				worst.Image = cmp.Or(imageOf(pod, t.Container), t.Image)
+			}
+		}
+	}
+	scheduled := conditionOf(pod, corev1.PodScheduled)
+	switch {
+	case worst.Cause != "" && worst.Cause != CauseReadiness:
+		return worst
+	case scheduled.Status == corev1.ConditionFalse:
+		return Trouble{Cause: CauseUnschedulable, Reason: scheduled.Reason, Message: scheduled.Message}
+	case worst.Cause != "":
+		return worst
+	case pod.Status.Phase == corev1.PodRunning:
+		return Trouble{Cause: CauseReadiness}
+	default:
+		return Trouble{Cause: CauseCannotStart, Reason: string(cmp.Or(pod.Status.Phase, corev1.PodPending))}
+	}
+}
+
+func imageOf(pod *corev1.Pod, container string) string {
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			if containers[i].Name == container {
+				return containers[i].Image
+			}
+		}
+	}
+	return ""
+}
+
+func containerTrouble(s *corev1.ContainerStatus) Trouble {
+	t := Trouble{Container: s.Name, Image: s.Image}
+	ended := s.State.Terminated
+	if ended == nil {
+		ended = s.LastTerminationState.Terminated
+	}
+	if ended != nil {
+		t.Exited, t.ExitCode = true, ended.ExitCode
+	}
+	switch waits := s.State.Waiting; {
+	case waits != nil && slices.Contains(pullReasons(), waits.Reason):
+		t.Cause, t.Reason = CauseImagePull, waits.Reason
+	case waits != nil && waits.Reason == "CrashLoopBackOff", s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
+		t.Cause, t.Reason = CauseCrashLoop, "CrashLoopBackOff"
+		if waits == nil {
+			t.Reason = s.State.Terminated.Reason
+		}
+	case waits != nil && waits.Reason == "PodInitializing":
+		return Trouble{} // it waits for an init container
+	case waits != nil:
+		t.Cause, t.Reason = CauseCannotStart, waits.Reason
+		if waits.Reason == "CreateContainerConfigError" {
+			t.Message = waits.Message // which Secret or source.ConfigMap, or which key of it
+		}
+	case s.State.Running != nil && !s.Ready && s.RestartCount > 0 && t.Exited && t.ExitCode != 0:
+		t.Cause, t.Reason = CauseCrashLoop, fmt.Sprintf("started %d times", s.RestartCount+1)
+	case s.State.Running != nil && !s.Ready:
+		t.Cause = CauseReadiness
+	default:
+		return Trouble{}
+	}
+	return t
+}
+
+// pullReasons are the kubelet's words for an image that it does not get.
+func pullReasons() []string {
+	return []string{
+		"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+		"RegistryUnavailable", "SignatureValidationFailed",
+	}
+}

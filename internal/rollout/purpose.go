@@ -1,0 +1,83 @@
+package rollout
+
+import (
+	"strings"
+
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// IsKeptOnPurpose reports whether pods stay as they are because somebody wants
+// that. A pause-period ends by itself, and so does a pause that is a step of a
+// rollout: pods that wait there are on their way.
+func IsKeptOnPurpose(p *workload.Progress) bool {
+	cause, _ := Purpose(p)
+	return cause != "" && cause != CauseHeld && !p.Pausing
+}
+
+// KeptOnPurpose returns the pods that keep the previous data of sources after a
+// rollout that somebody else has begun; its cause is empty if there are none. The
+// status of the workload tells, as soon as it is about the present template:
+// observed is false until then.
+func KeptOnPurpose(w *workload.Workload, changed []source.Key) (kept Outcome, observed bool) {
+	p := &w.Progress
+	if !p.Observed || !IsKeptOnPurpose(p) {
+		return Outcome{}, p.Observed
+	}
+	cause, old := Purpose(p)
+	return Outcome{Cause: cause, Changed: changed, Old: old, All: int(p.Total), Wanted: int(p.Wanted)}, true
+}
+
+// Purpose is the cause that stands in the object itself for pods that stay as
+// they are, with how many those are. There is none before the status is about
+// what the object asks for now, or while all pods are of the present template.
+func Purpose(p *workload.Progress) (cause Cause, old int) {
+	switch {
+	case !p.Observed, p.Old() == 0:
+		return "", 0
+	case p.Held:
+		return CauseHeld, int(p.Old())
+	case p.Paused:
+		return CausePaused, int(p.Old())
+	case p.OnDelete:
+		return CauseOnDelete, int(p.Old())
+	case p.Partition > 0:
+		return CausePartition, int(p.Kept())
+	default:
+		return "", 0
+	}
+}
+
+// Shows is the cause that the status tells of a rollout that does not go on, or none.
+func Shows(p *workload.Progress) Cause {
+	switch {
+	case !p.Observed:
+		return ""
+	case p.Pausing:
+		return CausePausing
+	case p.Aborted:
+		return CauseAborted
+	case p.Refused != "":
+		cause, _ := refusal(p.Refused)
+		return cause
+	default:
+		return ""
+	}
+}
+
+// Settled tells that no other pods are left than those that stay on purpose, so
+// that there is nothing to be read in them.
+func Settled(p *workload.Progress) bool {
+	cause, old := Purpose(p)
+	return cause != "" && int(p.Old()) <= old
+}
+
+// refusal tells a quota, which a user can raise, from all else that keeps pods
+// from being made.
+func refusal(message string) (Cause, Trouble) {
+	cause := CauseRefused
+	if strings.Contains(message, "exceeded quota") {
+		cause = CauseQuota
+	}
+	return cause, Trouble{Cause: cause, Message: message}
+}

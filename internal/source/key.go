@@ -1,0 +1,41 @@
+package source
+
+import "cmp"
+
+// Key identifies a source in a cluster. It is comparable.
+type Key struct {
+	Kind      Kind
+	Namespace string
+	Name      string
+}
+
+// String returns the key in the form "ConfigMap shop/web".
+func (k Key) String() string {
+	return k.Kind.String() + " " + k.Namespace + "/" + k.Name
+}
+
+// Local returns the key as seen from within its namespace.
+func (k Key) Local() LocalKey {
+	return LocalKey{Kind: k.Kind, Name: k.Name}
+}
+
+// LocalKey identifies a source within the namespace of the workload that uses
+// it: no workload can use a source of another namespace. It is comparable.
+type LocalKey struct {
+	Kind Kind
+	Name string
+}
+
+// String returns the key in the form "ConfigMap web".
+func (k LocalKey) String() string {
+	return k.Kind.String() + " " + k.Name
+}
+
+// In returns the key of the source with this name in a namespace.
+func (k LocalKey) In(namespace string) Key {
+	return Key{Kind: k.Kind, Namespace: namespace, Name: k.Name}
+}
+
+func CompareLocalKeys(a, b LocalKey) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+}

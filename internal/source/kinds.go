@@ -1,0 +1,116 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+)
+
+// Kind is a kind of object that carries configuration. The zero value is
+// none of them.
+type Kind uint8
+
+// The kinds of source.
+const (
+	ConfigMap Kind = iota + 1
+	Secret
+	SecretProviderClass
+
+	KindCount = int(SecretProviderClass)
+)
+
+// sourceTraits are all that differs between the kinds of source, but how an
+// object is read.
+type sourceTraits struct {
+	kind Kind
+	// name is as manifests spell it, and apiVersion is that of its objects.
+	name, apiVersion string
+	// keyed tells that its digests are made with the digest.Key.
+	keyed bool
+	// reported tells that pods report what they have of it. It may have been there
+	// before one did, and when no pod does it is not gone.
+	reported bool
+	// keys are the annotations about it.
+	keys func(*annotations.Names) annotations.KindNames
+}
+
+// sourceTable is where a kind is added.
+func sourceTable() [KindCount]sourceTraits {
+	return [...]sourceTraits{
+		{
+			kind: ConfigMap, name: "ConfigMap", apiVersion: "v1",
+			keys: (*annotations.Names).OfConfigMap,
+		},
+		{
+			kind: Secret, name: "Secret", apiVersion: "v1", keyed: true,
+			keys: (*annotations.Names).OfSecret,
+		},
+		{
+			kind: SecretProviderClass, name: "SecretProviderClass", apiVersion: "secrets-store.csi.x-k8s.io/v1", reported: true,
+			keys: (*annotations.Names).OfProviderClass,
+		},
+	}
+}
+
+// traits returns the row of a kind; for what is no kind of source there is none.
+func (k Kind) traits() (sourceTraits, bool) {
+	table := sourceTable()
+	if k < 1 || int(k) > len(table) {
+		return sourceTraits{}, false
+	}
+	return table[k-1], true
+}
+
+// Kinds are all there are, in the order of the table. It is an array
+// because it is asked for with each decision.
+func Kinds() [KindCount]Kind {
+	var kinds [KindCount]Kind
+	for i, t := range sourceTable() {
+		kinds[i] = t.kind
+	}
+	return kinds
+}
+
+// Known reports whether it is one of the kinds of source.
+func (k Kind) Known() bool { return k >= 1 && int(k) <= KindCount }
+
+// Keys are the annotations about it; none for what is no kind of source.
+func (k Kind) Keys(names *annotations.Names) annotations.KindNames {
+	t, ok := k.traits()
+	if !ok {
+		return annotations.KindNames{}
+	}
+	return t.keys(names)
+}
+
+// String returns the name of the kind as manifests spell it.
+func (k Kind) String() string {
+	if t, ok := k.traits(); ok {
+		return t.name
+	}
+	return fmt.Sprintf("SourceKind(%d)", uint8(k))
+}
+
+// APIVersion is that of the objects, for who refers to one.
+func (k Kind) APIVersion() string {
+	t, _ := k.traits()
+	return t.apiVersion
+}
+
+// Type returns the spelling used in marks, events and alerts.
+func (k Kind) Type() string {
+	return strings.ToUpper(k.String())
+}
+
+// Keyed tells that digests of the kind are made with the digest.Key.
+func (k Kind) Keyed() bool {
+	t, _ := k.traits()
+	return t.keyed
+}
+
+// Reported tells that what pods have of sources of the kind is reported by them.
+func (k Kind) Reported() bool {
+	t, _ := k.traits()
+	return t.reported
+}

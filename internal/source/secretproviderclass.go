@@ -1,0 +1,331 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+)
+
+// ClassReport is what one pod reports to have mounted of a SecretProviderClass.
+type ClassReport struct {
+	// Name is that of the object that reports.
+	Name  string
+	Class Key
+	// Pod is the name of the pod, and Owner tells it from a later one of that name.
+	Pod   string
+	Owner types.UID
+	// Version is that of the object.
+	Version uint64
+	// Created is when the object was made, and Written when what it reports was.
+	Created, Written time.Time
+	// Again tells that the object was written more than once, where it counts that.
+	Again bool
+	// Objects are the versions of what is mounted, by the id. They are names of
+	// versions, and no part of what is secret.
+	Objects map[string]string
+}
+
+// writtenWithCreation is how far apart the two times of an object may be that was
+// written once: the API server notes seconds.
+const writtenWithCreation = time.Second
+
+// OwnsReport tells that fields of an object are what a pod reports.
+func OwnsReport(fields *metav1.FieldsV1) bool {
+	return fields != nil && bytes.Contains(fields.GetRawBytes(), []byte(`"f:objects"`))
+}
+
+// rewritten tells that the pod was given something else than what it started with.
+func (r *ClassReport) rewritten() bool {
+	return r.Again || r.Written.Sub(r.Created) > writtenWithCreation
+}
+
+// Class gathers what pods report about one SecretProviderClass. Nothing else tells
+// what that stands for: its own object only says where to ask.
+//
+// A rotation is seen when the report of a pod that runs is written again. Each pod
+// is told at its own time, so what is new for one of them may be known from
+// another. What a pod starts with is no rotation: of some stores every pod is given
+// something else.
+type Class struct {
+	key     Key
+	objects map[string][]turn
+	reports map[string]*classMember
+	// first is when the first report was made.
+	first   time.Time
+	version uint64
+
+	defined bool
+	// uid and definition, a resource version, are those of the object of the class.
+	uid         types.UID
+	definition  string
+	annotations Annotations
+	problems    []annotations.Problem
+}
+
+// turn is one version of an object of a class. An empty one means that the class has
+// the object no longer.
+type turn struct {
+	version string
+	written time.Time
+	// rotated tells that pods were given it while they ran.
+	rotated bool
+}
+
+// classMember is the latest report of a pod.
+type classMember struct {
+	ClassReport
+	// at is which turn of each object the pod has.
+	at map[string]int
+	// without are the objects that the class had for a while when the pod started without them.
+	without map[string]bool
+	// started tells that it has all of them since it started.
+	started bool
+}
+
+// mostTurns bounds what is kept of the past: a pod that has missed more of them is
+// taken for one that had the oldest of these.
+const mostTurns = 16
+
+// NewClass returns a class of which nothing is known.
+func NewClass(key Key) *Class {
+	return &Class{key: key, objects: map[string][]turn{}, reports: map[string]*classMember{}}
+}
+
+// Define takes in what the object of the class says about whom it concerns, and
+// tells whether that differs.
+func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names annotations.Names) bool {
+	defined := fromMeta(SecretProviderClass, meta, names)
+	differs := !c.defined || c.annotations != defined.Annotations || !slices.Equal(c.problems, defined.Problems)
+	c.defined, c.annotations, c.problems = true, defined.Annotations, defined.Problems
+	c.uid, c.definition = defined.UID, defined.ResourceVersion
+	c.version = max(c.version, version)
+	return differs
+}
+
+// Undefine notes that the object of the class is gone, and tells whether that differs.
+func (c *Class) Undefine() bool {
+	differs := c.annotations != Annotations{}
+	c.defined, c.annotations, c.problems = false, Annotations{}, nil
+	c.uid, c.definition = "", ""
+	return differs
+}
+
+// Definition is the object of the class, as far as there is anything to tell about it. It has no content, and the class stays
+// what it is when that object is made again: Source has no UID.
+func (c *Class) Definition() Source {
+	return Source{Key: c.key, UID: c.uid, ResourceVersion: c.definition, Annotations: c.annotations, Problems: c.problems}
+}
+
+// Unknown tells that nothing is left that speaks of the class.
+func (c *Class) Unknown() bool { return !c.defined && len(c.reports) == 0 }
+
+// Drop forgets the report of a pod. What the class stands for stays: no pods are no
+// other content.
+func (c *Class) Drop(name string) { delete(c.reports, name) }
+
+// Restore takes in what stands there after nobody watched, in the order in which it
+// was written, and returns what has become of the content as Put does.
+func (c *Class) Restore(reports []ClassReport) []Source {
+	slices.SortFunc(reports, func(a, b ClassReport) int {
+		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
+	})
+	fromNothing := len(c.objects) == 0
+	var all []Source
+	for _, r := range reports {
+		all = append(all, c.put(r, false)...)
+	}
+	if fromNothing && len(all) > 0 {
+		all = all[len(all)-1:]
+	}
+	return all
+}
+
+// Put takes a report in, and returns what has become of the content: nothing if it
+// is as it was, and two if it came to be again what it was before.
+func (c *Class) Put(r ClassReport) []Source { return c.put(r, true) }
+
+// put also takes one in of which nobody saw how it came to be what it is.
+func (c *Class) put(r ClassReport, seen bool) []Source {
+	r = c.bounded(r)
+	known, ok := c.reports[r.Name]
+	// The first of a pod may be written over that of a pod of the same name.
+	first := seen && ok && known.Owner != "" && r.Owner != "" && known.Owner != r.Owner
+	ok = ok && known.Owner == r.Owner
+	if ok && r.Version != 0 && r.Version <= known.Version {
+		return nil
+	}
+	if len(r.Objects) == 0 {
+		if !ok {
+			c.reports[r.Name] = &classMember{ClassReport: r}
+		}
+		return nil // nothing is mounted yet, or the store tells no versions
+	}
+	before, was := c.Source()
+	c.version = max(c.version, r.Version)
+	if c.first.IsZero() || r.Created.Before(c.first) {
+		c.first = r.Created
+	}
+	var had map[string]string
+	var turned []string
+	if ok && len(known.Objects) > 0 {
+		had = known.Objects
+		turned = c.rewrite(known, r)
+	} else {
+		turned = c.start(r, ok || first || !r.rewritten())
+	}
+	after, _ := c.Source()
+	switch {
+	case !was || before.Digest != after.Digest:
+		return []Source{after}
+	case len(turned) == 0:
+		return nil
+	}
+	// The pod was given what counted as the content already, and had something else.
+	former := c.content()
+	for _, id := range turned {
+		delete(former, id)
+		if had[id] != "" {
+			former[id] = had[id]
+		}
+	}
+	away := after
+	away.setContent(former)
+	return []Source{away, after}
+}
+
+// start takes in the first report of a pod.
+func (c *Class) start(r ClassReport, started bool) (turned []string) {
+	m := &classMember{ClassReport: r, at: map[string]int{}, without: map[string]bool{}, started: started}
+	c.reports[r.Name] = m
+	turned = c.startWithout(m)
+	for _, id := range slices.Sorted(maps.Keys(r.Objects)) {
+		version, last := r.Objects[id], len(c.objects[id])-1
+		at := c.latest(id, version)
+		switch {
+		case at >= 0 && at == last:
+			if !started && c.rotate(id, r.Written) {
+				turned = append(turned, id)
+			}
+		case last < 0, !started && (at < 0 || r.Written.After(c.objects[id][last].written)):
+			at = c.turn(id, turn{version, r.Written, !started})
+			turned = append(turned, id)
+		case at < 0:
+			at = last // of some stores every pod starts with something else
+		}
+		m.at[id] = at
+	}
+	return turned
+}
+
+// startWithout takes in which objects of the class the first report of a pod does not
+// name. The class has lost them if that was written again, and later. A pod that has
+// started soon after an object was added may be given it yet.
+func (c *Class) startWithout(m *classMember) (turned []string) {
+	for _, id := range slices.Sorted(maps.Keys(c.objects)) {
+		turns := c.objects[id]
+		_, named := m.Objects[id]
+		last := turns[len(turns)-1]
+		switch {
+		case named || last.version == "":
+		case m.started:
+			m.without[id] = m.Created.After(turns[0].written.Add(StartLag))
+		case m.Written.After(last.written):
+			m.at[id] = c.turn(id, turn{"", m.Written, true})
+			turned = append(turned, id)
+		}
+	}
+	return turned
+}
+
+// rewrite takes in what a pod reports that has reported before.
+func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
+	had := m.Objects
+	ids := maps.Clone(had)
+	maps.Copy(ids, r.Objects)
+	m.ClassReport = r
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		version := r.Objects[id]
+		if had[id] == version {
+			continue
+		}
+		m.started = false
+		at, reported := m.at[id]
+		switch {
+		case m.without[id]:
+			at = len(c.objects[id]) - 1 // it counted as one that never has it
+			delete(m.without, id)
+		case !reported:
+			at = -1
+		}
+		next, last := c.next(id, version, at), len(c.objects[id])-1
+		switch {
+		case next >= 0:
+		case last > at && c.objects[id][last].version == version:
+			next = last // pods have started with it, and this is the first that was given it
+			c.rotate(id, r.Written)
+			turned = append(turned, id)
+		default:
+			next = c.turn(id, turn{version, r.Written, true})
+			turned = append(turned, id)
+		}
+		m.at[id] = next
+	}
+	return turned
+}
+
+// rotate notes that a pod was given the present version while it ran, and tells
+// whether it is the first.
+func (c *Class) rotate(id string, when time.Time) bool {
+	present := &c.objects[id][len(c.objects[id])-1]
+	if present.rotated {
+		return false
+	}
+	present.rotated, present.written = true, when
+	return true
+}
+
+// next is the turn that brought a version to pods which had an earlier one; -1 if
+// there was none.
+func (c *Class) next(id, version string, after int) int {
+	for i := after + 1; i < len(c.objects[id]); i++ {
+		if t := c.objects[id][i]; t.rotated && t.version == version {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *Class) latest(id, version string) int {
+	for i, t := range slices.Backward(c.objects[id]) {
+		if t.version == version {
+			return i
+		}
+	}
+	return -1
+}
+
+// turn begins a version, and returns which turn that is.
+func (c *Class) turn(id string, t turn) int {
+	c.objects[id] = append(c.objects[id], t)
+	if t.version == "" {
+		for _, m := range c.reports {
+			delete(m.without, id) // who has none may be given the next
+		}
+	}
+	if len(c.objects[id]) > mostTurns {
+		c.objects[id] = slices.Delete(c.objects[id], 0, 1)
+		for _, m := range c.reports {
+			if at, ok := m.at[id]; ok {
+				m.at[id] = max(at-1, 0)
+			}
+		}
+	}
+	return len(c.objects[id]) - 1
+}

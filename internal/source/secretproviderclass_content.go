@@ -1,0 +1,86 @@
+package source
+
+import (
+	"cmp"
+	"crypto/sha1"
+	"crypto/sha256"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+)
+
+// content is the present version of each object.
+func (c *Class) content() map[string]string {
+	content := map[string]string{}
+	for id, turns := range c.objects {
+		if version := turns[len(turns)-1].version; version != "" {
+			content[id] = version
+		}
+	}
+	return content
+}
+
+// Source is what the class stands for; there is none before a pod has reported.
+func (c *Class) Source() (Source, bool) {
+	content := c.content()
+	if len(content) == 0 {
+		return Source{}, false
+	}
+	src := Source{
+		Key: c.key, ResourceVersion: strconv.FormatUint(c.version, 10),
+		Annotations: c.annotations, Problems: c.problems, Started: make(map[string]bool, len(c.reports)),
+	}
+	rotated := false
+	for _, turns := range c.objects {
+		last := turns[len(turns)-1]
+		if last.written.After(src.DataTime) {
+			src.DataTime = last.written
+		}
+		rotated = rotated || last.rotated
+	}
+	// What no pod was given while it ran is there since nobody knows when.
+	src.Created = src.DataTime
+	if rotated {
+		src.Created, src.EditedAt = c.first, src.DataTime.Unix()
+	}
+	for _, m := range c.reports {
+		if len(m.Objects) > 0 {
+			src.Started[m.Pod] = m.started && c.isPresent(m)
+		}
+	}
+	src.setContent(content)
+	return src, true
+}
+
+// isPresent tells that pods have not been given anything that this one has not.
+func (c *Class) isPresent(m *classMember) bool {
+	for id, turns := range c.objects {
+		if turns[len(turns)-1].version == m.Objects[id] || m.without[id] {
+			continue
+		}
+		at, known := m.at[id]
+		if !known {
+			at = -1 // the class has it since the pod started
+		}
+		if slices.ContainsFunc(turns[at+1:], func(t turn) bool { return t.rotated }) {
+			return false
+		}
+	}
+	return true
+}
+
+// setContent digests versions by the id. Reloader takes the name of the class for
+// one more of them.
+func (s *Source) setContent(versions map[string]string) {
+	items := make([]digest.Item, 0, len(versions))
+	texts := []string{"SecretProviderClassName=" + s.Key.Name}
+	for id, version := range versions {
+		items = append(items, digest.Item{Section: digest.TextSection, Key: id, Text: version})
+		texts = append(texts, id+"="+version)
+	}
+	slices.SortFunc(texts, cmp.Compare[string])
+	s.Digest, s.Keys = digest.NewEncoder(sha256.New()).Content(items)
+	s.Reloader = sha1.Sum([]byte(strings.Join(texts, ";")))
+}

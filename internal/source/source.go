@@ -1,0 +1,187 @@
+package source
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+)
+
+// startLag is how long after a change a starting pod may still be given the
+// content before it: kubelets learn of changes by a watch of their own.
+const StartLag = 5 * time.Second
+
+// Annotations are what the annotations and labels of a source say about
+// whom it concerns.
+type Annotations struct {
+	Match  bool
+	Ignore bool
+	// Unselected tells that the labels are not those that the controller was told
+	// to look for.
+	Unselected bool
+}
+
+// Source is what is kept of a ConfigMap, a Secret or a SecretProviderClass. No
+// part of it allows anybody to read a value back.
+type Source struct {
+	Key             Key
+	UID             types.UID
+	ResourceVersion string
+
+	// Digest stands for the whole content.
+	Digest digest.Digest
+	// Reloader is the SHA-1 that Reloader computes for the same data. For a Secret
+	// it is a MAC of that, unless the user asked for marks with the SHA-1: see
+	// IsReloaderMark.
+	Reloader [20]byte
+	// Keys are sorted by name.
+	Keys []digest.KeyDigest
+
+	// DataTime is when the content was last written, by the clock of the API
+	// server, as far as the object tells. It is never earlier than the creation
+	// of the object, and may be later than the last change of content, because
+	// a field manager has one time for all of its fields. It does not move when
+	// an update does nothing but take keys away: the API server records no time
+	// for that, so an early DataTime alone does not prove an early change.
+	DataTime time.Time
+	Created  time.Time
+	// EditedAt is when the data were last provably edited, in seconds since 1970: the time of a field manager that owns nothing
+	// beside the data. It is 0 if nothing proves an edit.
+	EditedAt int64
+	// Untracked tells that the object has no field managers, so that no edit has a time: it was created without any field, or
+	// somebody dropped them. Then the API server notes none until something is applied.
+	Untracked bool
+	// Started are the pods that report what they have of a SecretProviderClass, by
+	// name, with whether they started with the present content.
+	Started map[string]bool
+
+	Annotations Annotations
+	// Problems are the mistakes in its annotations.
+	Problems []annotations.Problem
+}
+
+// OnlyLost tells that all that differs from an earlier content is that keys were
+// taken away, for which the API server notes no time.
+func (s *Source) OnlyLost(before *Source) bool {
+	if len(s.Keys) >= len(before.Keys) {
+		return false
+	}
+	for _, key := range s.Keys {
+		if !slices.Contains(before.Keys, key) {
+			return false
+		}
+	}
+	return true
+}
+
+// IsReloaderMark reports whether a mark is what Reloader writes for the present data of the source. It
+// was read with the key.
+func (s *Source) IsReloaderMark(key digest.Key, mark string) bool {
+	raw, err := hex.DecodeString(mark)
+	if err != nil || len(raw) != sha1.Size || hex.EncodeToString(raw) != mark {
+		return false
+	}
+	sum := [sha1.Size]byte(raw)
+	if s.Key.Kind.Keyed() {
+		sum = key.Masked(s.Key.Namespace, s.Key.Name, sum)
+	}
+	return sum == s.Reloader
+}
+
+// FromConfigMap returns what is kept of a ConfigMap. The result shares no
+// memory with the values of cm.
+func FromConfigMap(cm *corev1.ConfigMap, names annotations.Names) Source {
+	if cm == nil {
+		return Source{}
+	}
+	items := make([]digest.Item, 0, len(cm.Data)+len(cm.BinaryData))
+	for key, value := range cm.Data {
+		items = append(items, digest.Item{Section: digest.TextSection, Key: key, Text: value})
+	}
+	for key, value := range cm.BinaryData {
+		items = append(items, digest.Item{Section: digest.BinarySection, Key: key, Raw: value})
+	}
+	src := fromMeta(ConfigMap, &cm.ObjectMeta, names)
+	src.Digest, src.Keys = digest.NewEncoder(sha256.New()).Content(items)
+	src.Reloader = digest.ReloaderSum(items)
+	return src
+}
+
+// FromSecret returns what is kept of a Secret. The result shares no memory with
+// the values of s.
+//
+// With the zero digest.Key changes are told apart as well, but the digests
+// protect nothing and must not be shown to anybody.
+func FromSecret(s *corev1.Secret, key digest.Key, names annotations.Names) Source {
+	if s == nil {
+		return Source{}
+	}
+	items := make([]digest.Item, 0, len(s.Data))
+	for key, value := range s.Data {
+		items = append(items, digest.Item{Section: digest.TextSection, Key: key, Raw: value})
+	}
+	src := fromMeta(Secret, &s.ObjectMeta, names)
+	src.Digest, src.Keys = digest.NewEncoder(hmac.New(sha256.New, key.SecretKey(src.Key.Namespace, src.Key.Name))).Content(items)
+	src.Reloader = key.Masked(src.Key.Namespace, src.Key.Name, digest.ReloaderSum(items))
+	return src
+}
+
+func fromMeta(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Source {
+	written, edited := dataTimes(meta, names)
+	return Source{
+		Key:             Key{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
+		UID:             meta.UID,
+		ResourceVersion: meta.ResourceVersion,
+		DataTime:        written,
+		EditedAt:        edited,
+		Untracked:       len(meta.ManagedFields) == 0,
+		Created:         meta.CreationTimestamp.Time,
+		Annotations: Annotations{
+			Match:  meta.Annotations[names.Match] == "true",
+			Ignore: meta.Annotations[names.Ignore] == "true",
+		},
+		Problems: annotations.ProblemsOfSource(meta.Annotations, names),
+	}
+}
+
+// ChangedKeys returns the keys that differ between two states of one source,
+// each list sorted. The digests of both must have been made with the same
+// digest.Key.
+func ChangedKeys(before, after Source) (added, removed, changed []string) {
+	was, is := before.Keys, after.Keys
+	for len(was) > 0 && len(is) > 0 {
+		switch cmp.Compare(was[0].Name, is[0].Name) {
+		case -1:
+			removed = append(removed, was[0].Name)
+			was = was[1:]
+		case +1:
+			added = append(added, is[0].Name)
+			is = is[1:]
+		default:
+			if was[0].Sum != is[0].Sum {
+				changed = append(changed, is[0].Name)
+			}
+			was, is = was[1:], is[1:]
+		}
+	}
+	for _, key := range was {
+		removed = append(removed, key.Name)
+	}
+	for _, key := range is {
+		added = append(added, key.Name)
+	}
+	return added, removed, changed
+}
+
+// EditedSince reports whether the data were provably edited at a time or later.
+func (s *Source) EditedSince(t time.Time) bool { return s.EditedAt != 0 && s.EditedAt >= t.Unix() }

@@ -1,0 +1,80 @@
+package workload
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Declared is what the manifest of a workload says, as far as the object tells
+// it, that will take marks away.
+type Declared struct {
+	// NoAnnotations tells that the annotations of the pod template are null, and
+	// NoEnv the containers whose variables are: whoever applies that removes all
+	// that is there.
+	NoAnnotations bool
+	NoEnv         []string
+	// Replaced tells that Argo CD replaces the object whole at each sync.
+	Replaced bool
+}
+
+const (
+	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+	syncOptions = "argocd.argoproj.io/sync-options"
+)
+
+// declaredIn reads the annotations of a workload.
+func declaredIn(own map[string]string) Declared {
+	d := Declared{Replaced: hasOption(own[syncOptions], "Replace=true")}
+	// Hardly any manifest has these, and to read all of them would cost more than all else.
+	if text := own[lastApplied]; strings.Contains(text, `"annotations":null`) || strings.Contains(text, `"env":null`) {
+		d.readManifest(text)
+	}
+	return d
+}
+
+func hasOption(list, option string) bool {
+	for item := range strings.SplitSeq(list, ",") {
+		if strings.TrimSpace(item) == option {
+			return true
+		}
+	}
+	return false
+}
+
+// readManifest looks at the pod template. A text that is no manifest says nothing.
+func (d *Declared) readManifest(text string) {
+	var manifest struct {
+		Spec struct {
+			Template struct {
+				Metadata map[string]json.RawMessage `json:"metadata"`
+				Spec     struct {
+					Containers []map[string]json.RawMessage `json:"containers"`
+				} `json:"spec"`
+			} `json:"template"`
+		} `json:"spec"`
+	}
+	if json.Unmarshal([]byte(text), &manifest) != nil {
+		return
+	}
+	template := manifest.Spec.Template
+	d.NoAnnotations = isNull(template.Metadata, "annotations")
+	for _, container := range template.Spec.Containers {
+		if isNull(container, "env") {
+			var name string
+			_ = json.Unmarshal(container["name"], &name) // without one there is an answer all the same
+			d.NoEnv = append(d.NoEnv, name)
+		}
+	}
+}
+
+func isNull(in map[string]json.RawMessage, field string) bool {
+	value, declared := in[field]
+	return declared && string(value) == "null"
+}
+
+func (d Declared) WhyReplaced() string {
+	if d.Replaced {
+		return "Argo CD replaces it whole at each sync (" + syncOptions + ": Replace=true)"
+	}
+	return ""
+}

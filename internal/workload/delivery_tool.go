@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+)
+
+// Tool is what manages an object from outside of the cluster, as far as the
+// object tells.
+type Tool string
+
+// The tools that leave their name on what they manage.
+const (
+	NoTool Tool = ""
+	ArgoCD Tool = "Argo CD"
+	Flux   Tool = "Flux"
+	Helm   Tool = "Helm"
+	// Kubectl leaves its name on what it writes, and manages nothing.
+	Kubectl Tool = "kubectl"
+)
+
+// ToolBehind is the tool that writes under a field manager.
+func ToolBehind(manager string) Tool {
+	switch {
+	case strings.HasPrefix(manager, "argocd"):
+		return ArgoCD
+	case manager == "kustomize-controller", manager == "helm-controller":
+		return Flux
+	case strings.EqualFold(manager, "helm"):
+		return Helm
+	case manager == "kubectl", strings.HasPrefix(manager, "kubectl-"):
+		return Kubectl
+	default:
+		return NoTool
+	}
+}
+
+// toolOf goes by the marks that these tools track their objects with. Flux
+// installs Helm charts as well, and Argo CD renders them, so Helm comes last.
+func toolOf(meta *metav1.ObjectMeta) Tool {
+	has := func(in map[string]string, key string) bool {
+		_, ok := in[key]
+		return ok
+	}
+	switch {
+	case has(meta.Annotations, "argocd.argoproj.io/tracking-id"), has(meta.Labels, "argocd.argoproj.io/instance"):
+		return ArgoCD
+	case has(meta.Labels, "kustomize.toolkit.fluxcd.io/name"), has(meta.Labels, "helm.toolkit.fluxcd.io/name"):
+		return Flux
+	case has(meta.Annotations, "meta.helm.sh/release-name"), meta.Labels["app.kubernetes.io/managed-by"] == "Helm":
+		return Helm
+	default:
+		return NoTool
+	}
+}
+
+// Delivered tells that whoever writes it from outside of the cluster brings its
+// sources along, one after the other.
+func (w *Workload) Delivered() bool { return w.Tool != NoTool || w.Stamped }
+
+// isStamped looks at all annotations: the key of a stamp can be chosen. Where there
+// is no data yet, the first one comes with another stamp, too. Others write that as
+// well, who lose no more than a moment by it.
+func isStamped(annotations map[string]string) bool {
+	for _, value := range annotations {
+		if digest.IsStamp(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownerOf names the object whose controller has made this one, and keeps it as
+// it made it.
+func ownerOf(meta *metav1.ObjectMeta) string {
+	owner := metav1.GetControllerOfNoCopy(meta)
+	if owner == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %q", owner.Kind, owner.Name)
+}

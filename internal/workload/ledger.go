@@ -1,0 +1,23 @@
+package workload
+
+import "github.com/reroll-dev/reroll/internal/ledger"
+
+func ReadLedger(text string, w *Workload) (ledger.Ledger, error) {
+	if text == "" {
+		return ledger.Ledger{}, ledger.ErrNone
+	}
+	known, err := ledger.Parse(text)
+	if err == nil && known.UID != w.UID {
+		return ledger.Ledger{}, ledger.ErrOtherObject
+	}
+	return known, err
+}
+
+// ledger.Rank reads that of a text, as a ledger of the workload.
+func (w *Workload) LedgerRank(text string) ledger.Rank {
+	l, err := ReadLedger(text, w)
+	if err != nil {
+		return ledger.Rank{}
+	}
+	return l.Rank()
+}

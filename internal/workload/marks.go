@@ -1,0 +1,231 @@
+package workload
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// MarkPlace is where a mark stands in a pod template.
+type MarkPlace struct{ Container, Variable string }
+
+func (m EnvMark) Place() MarkPlace { return MarkPlace{m.Container, m.Variable} }
+
+// Places returns the values of the marks. Of two in one place the first counts.
+func (m Marks) Places() map[MarkPlace]string {
+	places := make(map[MarkPlace]string, len(m.Env))
+	for _, env := range m.Env {
+		if _, there := places[env.Place()]; !there {
+			places[env.Place()] = env.Value
+		}
+	}
+	return places
+}
+
+// Marking is what a reload writes.
+type Marking struct {
+	Env []EnvMark
+	// Removed are variables that stand there and have to go.
+	Removed []EnvMark
+	// ReloadedFrom is the text of the annotation that names the source.
+	ReloadedFrom string
+	// Rolled is a value for annotations.Rolled, if the rest alone would leave the
+	// template as it is, or as one that pods may still be of.
+	Rolled string
+	// RestartAt is a time before which pods are started anew. Where it is set
+	// the pod template stays as it is.
+	RestartAt string
+	// PausedAt is since when the workload is held still with this reload, if it
+	// has to be.
+	PausedAt string
+}
+
+// FieldManager owns what we write. Some tools remove fields of managers whose
+// name starts like one of theirs.
+const FieldManager = "reroll"
+
+// StandingAnnotation returns the hash in the annotation, if it is about a source.
+// It names the source of the latest reload and no other.
+func (m Marks) StandingAnnotation(src source.Key) (string, bool) {
+	from, err := ParseReloadedFrom(m.ReloadedFrom)
+	if err != nil || from.Source != src {
+		return "", false
+	}
+	return from.Hash, true
+}
+
+// With returns the marks as a reload leaves them.
+func (m Marks) With(marking Marking) Marks {
+	next := Marks{Env: slices.Clone(m.Env), ReloadedFrom: cmp.Or(marking.ReloadedFrom, m.ReloadedFrom), Rolled: cmp.Or(marking.Rolled, m.Rolled), RestartAt: cmp.Or(marking.RestartAt, m.RestartAt)}
+	removed, at := map[MarkPlace]bool{}, map[MarkPlace]int{}
+	for _, mark := range marking.Removed {
+		removed[mark.Place()] = true
+	}
+	next.Env = slices.DeleteFunc(next.Env, func(e EnvMark) bool { return removed[e.Place()] })
+	for i, mark := range slices.Backward(next.Env) {
+		at[mark.Place()] = i
+	}
+	for _, mark := range marking.Env {
+		i, there := at[mark.Place()]
+		if !there {
+			at[mark.Place()] = len(next.Env)
+			next.Env = append(next.Env, mark)
+			continue
+		}
+		next.Env[i].Value = mark.Value
+	}
+	return next
+}
+
+// MarksDigest stands for all that a reload can leave on the workload.
+func (w *Workload) MarksDigest() digest.Digest { return w.Marks.Left(ledger.StepRestart) }
+
+// Left stands for what a reload by a step leaves.
+func (m Marks) Left(step ledger.Step) digest.Digest {
+	template := m.Digest()
+	if !step.Restarts() {
+		return template
+	}
+	return append(digest.Beginning('R'), template[:]...).Text(m.RestartAt).Digest()
+}
+
+// Digest stands for all in the pod template, in whatever order the variables are.
+func (m Marks) Digest() digest.Digest {
+	env := m.Env
+	if order := compareEnvMarks; !slices.IsSortedFunc(env, order) {
+		env = slices.SortedFunc(slices.Values(env), order)
+	}
+	b := digest.Beginning('M').Text(m.ReloadedFrom).Text(m.Rolled)
+	for _, mark := range env {
+		b = b.Text(mark.Container).Text(mark.Variable).Text(mark.Value)
+	}
+	return b.Digest()
+}
+
+func compareEnvMarks(a, b EnvMark) int {
+	return cmp.Or(strings.Compare(a.Container, b.Container), strings.Compare(a.Variable, b.Variable), strings.Compare(a.Value, b.Value))
+}
+
+// markWriters reads from the managed fields who else wrote marks, and who of them
+// will again. The field of a variable and that of an annotation have their names
+// in them.
+func markWriters(fields []metav1.ManagedFieldsEntry, names annotations.Names) (writers, appliers map[string]string) {
+	for i := range fields {
+		f := &fields[i]
+		if f.Manager == FieldManager || f.FieldsV1 == nil {
+			continue
+		}
+		for _, mark := range marksIn(f.FieldsV1.GetRawString(), names) {
+			if writers == nil {
+				writers, appliers = map[string]string{}, map[string]string{}
+			}
+			writers[mark] = f.Manager
+			if applies(f) {
+				appliers[mark] = f.Manager
+			}
+		}
+	}
+	return writers, appliers
+}
+
+// applies tells that what an entry owns stands in a manifest and will be written
+// again. What somebody has written once does not: a person with kubectl, Reloader,
+// or whoever has made the object.
+func applies(f *metav1.ManagedFieldsEntry) bool {
+	manager := strings.ToLower(f.Manager)
+	return f.Manager != ReloaderManager && (f.Operation == metav1.ManagedFieldsOperationApply || manager == "kubectl-client-side-apply" ||
+		slices.ContainsFunc([]string{"argocd", "helm", "terraform", "pulumi"}, func(tool string) bool { return strings.HasPrefix(manager, tool) }))
+}
+
+// byReloader reads from them when Reloader wrote last, if a mark is among what it
+// wrote.
+func byReloader(fields []metav1.ManagedFieldsEntry, names annotations.Names) time.Time {
+	var last time.Time
+	for i := range fields {
+		f := &fields[i]
+		if f.Manager != ReloaderManager || f.FieldsV1 == nil || f.Time == nil || !f.Time.After(last) {
+			continue
+		}
+		if len(marksIn(f.FieldsV1.GetRawString(), names)) > 0 {
+			last = f.Time.Time
+		}
+	}
+	return last
+}
+
+func marksIn(raw string, names annotations.Names) []string {
+	var found []string
+	const before, after = `\"name\":\"`, `\"`
+	for rest := raw; ; {
+		i := strings.Index(rest, before+envPrefix)
+		if i < 0 {
+			break
+		}
+		variable, more, _ := strings.Cut(rest[i+len(before):], after)
+		found = append(found, variable)
+		rest = more
+	}
+	if strings.Contains(raw, `"f:`+RestartField+`"`) {
+		found = append(found, RestartField)
+	}
+	for _, annotation := range []string{names.LastReloadedFrom, annotations.Rolled} {
+		if strings.Contains(raw, `"f:`+annotation+`"`) {
+			found = append(found, annotation)
+		}
+	}
+	return found
+}
+
+// reloaderManager is the field manager under which Reloader writes.
+const ReloaderManager = "Reloader"
+
+// restartField is where the time of a restart stands in the spec.
+const RestartField = "restartAt"
+
+// Marks are the traces of earlier reloads that stand in a pod template, by
+// whoever wrote them.
+type Marks struct {
+	// Env are the variables of the regular containers that look like marks.
+	Env []EnvMark
+	// ReloadedFrom is the text of the annotation.
+	ReloadedFrom string
+	// Rolled is the text of the annotation annotations.Rolled.
+	Rolled string
+	// RestartAt is the time before which all pods are started anew.
+	RestartAt string
+	// Writers are, by variable or annotation, field managers other than ours, and
+	// Appliers those of them that have it in a manifest.
+	Writers, Appliers map[string]string
+	// ByReloader is when Reloader wrote to the object last, zero if no mark is its.
+	ByReloader time.Time
+}
+
+// EnvMark is a variable of one container.
+type EnvMark struct {
+	Container, Variable, Value string
+}
+
+// MarksOf reads the marks of a pod template, or of a pod that was made of one.
+func MarksOf(ann map[string]string, spec *corev1.PodSpec, names annotations.Names) Marks {
+	m := Marks{ReloadedFrom: ann[names.LastReloadedFrom], Rolled: ann[annotations.Rolled]}
+	for i := range spec.Containers {
+		container := &spec.Containers[i]
+		for _, env := range container.Env {
+			if isMark(env) {
+				m.Env = append(m.Env, EnvMark{Container: container.Name, Variable: env.Name, Value: env.Value})
+			}
+		}
+	}
+	return m
+}
+
+func isMark(env corev1.EnvVar) bool { return strings.HasPrefix(env.Name, envPrefix) }

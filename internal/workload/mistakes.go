@@ -1,0 +1,107 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
+)
+
+// problemsOf adds to the values of a workload that were refused what somebody
+// has written, meant to do something by, and does nothing: a key with a typo, one
+// that belongs on another kind of object, one without effect beside another.
+func problemsOf(kind Kind, own, template map[string]string, refused []annotations.Problem, names annotations.Names) []annotations.Problem {
+	found := slices.DeleteFunc(refused, func(p annotations.Problem) bool { return unusedOn(&names, kind, p.Annotation) != "" })
+	places := []annotations.Written{{Values: own}, {Values: template, InTemplate: true}}
+	for _, at := range places {
+		for _, key := range at.Compared() {
+			right, near := names.Nearest(key)
+			unused := unusedOn(&names, kind, key)
+			switch {
+			case unused != "":
+				found = append(found, at.Problem(key, unused))
+			case near && names.IsOfSource(right):
+				found = append(found, at.Problem(key, "does nothing; there is "+right+", which belongs on the ConfigMap or Secret"))
+			case near:
+				found = append(found, at.Problem(key, "does nothing; there is "+right))
+			default:
+				if meant, strayed := names.Strayed(key); strayed {
+					found = append(found, at.Problem(key, annotations.Instead(meant, names.IsOfSource, "the ConfigMap or Secret")))
+				}
+			}
+		}
+	}
+	for _, at := range places {
+		if at.SearchesForNothing(places[0], names) {
+			found = append(found, at.Problem(names.Search, "has no effect beside "+names.Auto+", which covers all that the workload refers to"))
+		}
+	}
+	return slices.Clip(found[:min(len(found), annotations.MaxProblems)])
+}
+
+// searchesIfAll is searchesForNothing where all workloads are opted in, but for
+// those of which that is told anyhow.
+func searchesIfAll(policy policy.Policy, own, template map[string]string, names annotations.Names) []annotations.Problem {
+	if !policy.SearchesForNothingIfAll() {
+		return nil
+	}
+	at := annotations.Written{Values: own}
+	if own[names.Search] != "true" {
+		at = annotations.Written{Values: template, InTemplate: true}
+	}
+	return []annotations.Problem{at.Problem(names.Search, "has no effect beside --auto-reload-all, which covers all that the workload refers to")}
+}
+
+// OptAllIn adds the problems that a workload has only where all are opted in unless
+// they opt out.
+func (w *Workload) OptAllIn() {
+	w.Problems = append(w.Problems, w.ifAll...)
+}
+
+// Borrow notes whose pod template the workload uses. That one is marked, so that
+// nothing here restarts pods; markable tells that it can be.
+func (w *Workload) Borrow(lender Key, markable bool, names annotations.Names) {
+	w.Borrows = &lender
+	if !markable {
+		found := annotations.Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which is not rolled; let it name a Deployment of apps/v1", lender.Kind)}
+		switch {
+		case w.Policy.OptedIn(false):
+			w.Problems = append(w.Problems, found)
+		case w.Policy.OptedIn(true):
+			w.ifAll = append(w.ifAll, found)
+		}
+	}
+	if markable && w.Policy.RolloutStrategy() == policy.RolloutRestart {
+		w.Problems = append(w.Problems, annotations.Problem{
+			Annotation: names.RolloutStrategy, Value: policy.RolloutRestart.String(),
+			Message: fmt.Sprintf("has no effect beside spec.workloadRef; the pod template of %s %q is marked", lender.Kind, lender.Name),
+		})
+	}
+}
+
+// unusedOn is why a key does nothing on a kind of workload; empty if it does
+// something, or means nothing at all.
+func unusedOn(n *annotations.Names, kind Kind, key string) string {
+	switch {
+	case n.IsOfSource(key):
+		return "does nothing here; it belongs on the ConfigMap or Secret"
+	case key == n.PausePeriod && !kind.Pausable:
+		return fmt.Sprintf("does nothing on a %s; it is for Deployments", kind.Name)
+	case key == n.RolloutStrategy && !kind.Restartable:
+		return fmt.Sprintf("does nothing on a %s; it is for Argo Rollouts", kind.Name)
+	default:
+		return ""
+	}
+}
+
+// ReadAnnotations reads those of a workload and of its pod template, with all that
+// is wrong with them: as New does, for who has no object.
+func ReadAnnotations(kind Kind, own, template map[string]string, all bool, names annotations.Names) (policy.Policy, []annotations.Problem) {
+	policy, refused := policy.Parse(own, template, names)
+	problems := problemsOf(kind, own, template, refused, names)
+	if all {
+		problems = append(problems, searchesIfAll(policy, own, template, names)...)
+	}
+	return policy, problems
+}

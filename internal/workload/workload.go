@@ -1,0 +1,241 @@
+package workload
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// askedAt is the newest time of a field manager that owns an annotation by which a workload, or its pod template, asks for sources.
+// A manager has one time for all that it owns, so that the workload may have asked for them before.
+func askedAt(meta *metav1.ObjectMeta, template map[string]string, names annotations.Names) (newest time.Time) {
+	for _, key := range names.Asking() {
+		_, own := meta.Annotations[key]
+		if _, below := template[key]; !own && !below {
+			continue
+		}
+		if at := source.LastWrite(meta, key); at.After(newest) {
+			newest = at
+		}
+	}
+	return newest
+}
+
+// Restarts tells that the user wants the pods of the workload restarted, and its
+// template left alone.
+func (w *Workload) Restarts() bool {
+	return w.Restartable && w.Policy.RolloutStrategy() == policy.RolloutRestart
+}
+
+// MadeBy tells whether a pod is one of the workload's, and not one that only has
+// its labels.
+func (w *Workload) MadeBy(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	switch {
+	case owner == nil:
+		return false
+	case owner.UID == w.UID:
+		return true
+	case w.Custom && !w.Restartable:
+		return true // what stands between them is not known
+	default:
+		return owner.Kind == "ReplicaSet" && w.Key.Kind != "StatefulSet" && w.Key.Kind != "DaemonSet"
+	}
+}
+
+// Key identifies a workload in a cluster. It is comparable.
+type Key struct {
+	Kind      string
+	Namespace string
+	Name      string
+}
+
+// String returns the key in the form "Deployment shop/web".
+func (k Key) String() string {
+	return k.Kind + " " + k.Namespace + "/" + k.Name
+}
+
+// Object is the kind that its objects have: two kinds of that name differ in what
+// follows the first dot.
+func (k Key) Object() string {
+	kind, _, _ := strings.Cut(k.Kind, ".")
+	return kind
+}
+
+// Parent is a workload that makes others, and keeps them as it makes them.
+type Parent struct {
+	Key Key
+	// UID is empty where only its name is known.
+	UID types.UID
+}
+
+// Is tells whether an object of that name is it.
+func (p *Parent) Is(uid types.UID) bool { return p.UID == "" || p.UID == uid }
+
+// Kind is what decisions need to know of a kind.
+type Kind struct {
+	Name string
+	// Custom tells that tools that apply it replace its lists whole, as those of
+	// all kinds that a CustomResourceDefinition describes.
+	Custom bool
+	// Restartable tells that it has a field that restarts its pods and leaves the
+	// template alone.
+	Restartable bool
+	// Pausable tells that it has a field that holds its rollouts still.
+	Pausable bool
+}
+
+// Workload is what is kept of an object that owns a pod template: what
+// decisions need, and not the object.
+type Workload struct {
+	Key Key
+	// APIVersion is that of the kind, for who refers to the object.
+	APIVersion      string
+	UID             types.UID
+	ResourceVersion string
+	Created         time.Time
+	Deleting        bool
+	// Custom, Restartable and Pausable are those of its kind. One whose template
+	// others borrow is not pausable: it would hold none of their pods.
+	Custom, Restartable, Pausable bool
+	Pause                         Pause
+	// AtRest tells that all of its pods are of the present template. Unobserved
+	// tells that this may be about the one before: its status names no generation.
+	AtRest, Unobserved bool
+	Progress           Progress
+	// Runs is nil for a workload whose pods are to be there all the time.
+	Runs *Runs
+	Tool Tool
+	// Stamped tells that its pod template has a stamp. That is all that is taken from it: what a stamp says of sources is
+	// no evidence of what pods have (docs/adr/0008-a-stamp-is-no-evidence.md).
+	Stamped bool
+
+	// References are what the pod template refers to, sorted.
+	References []Reference
+	// Containers are the names of the regular containers, in the order of the
+	// template.
+	Containers []string
+	// Template stands for all of the pod template but our marks.
+	Template digest.Digest
+	// Selector finds its pods. SelectorGuessed reports that the object names none, so that it may find others, or none.
+	Selector        *metav1.LabelSelector
+	SelectorGuessed bool
+	Policy          policy.Policy
+	// AskedAt is the earliest time at which its annotations provably asked for what they ask for; zero if nothing proves one.
+	AskedAt  time.Time
+	Problems []annotations.Problem
+	// LeftAlone is why no source concerns it whatever it asks for, empty if one can.
+	LeftAlone string
+	// ifAll are those that come with --auto-reload-all.
+	ifAll []annotations.Problem
+	// Borrows is the object whose pod template this one uses; nil for one that
+	// has its own.
+	Borrows *Key
+	// Generation grows with each change of what the object asks for. Of one that
+	// borrows its template it is how much of the lender's it has acted upon.
+	Generation int64
+	// Owner is the object whose controller made this one, empty without any.
+	Owner string
+	// Parent is the same object if it is of a kind that is rolled, else nil.
+	Parent *Parent
+	// Declared is what its manifest says about where marks are put.
+	Declared Declared
+	// Shape is nil where lists merge by name.
+	Shape *Shape
+
+	// LedgerText is the ledger as it stands on the object, empty without one.
+	LedgerText string
+	Marks      Marks
+}
+
+// New returns what is kept of an object with a pod template. The result
+// shares no memory with the template but strings.
+func New(kind Kind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, names annotations.Names) Workload {
+	w := Workload{
+		Key:             Key{Kind: kind.Name, Namespace: meta.Namespace, Name: meta.Name},
+		Custom:          kind.Custom,
+		Restartable:     kind.Restartable,
+		Pausable:        kind.Pausable,
+		UID:             meta.UID,
+		ResourceVersion: meta.ResourceVersion,
+		Created:         meta.CreationTimestamp.Time,
+		Deleting:        meta.DeletionTimestamp != nil,
+		Tool:            toolOf(meta),
+		Stamped:         isStamped(template.Annotations),
+		Owner:           ownerOf(meta),
+		Declared:        declaredIn(meta.Annotations),
+		References:      References(&template.Spec),
+		Selector:        selector,
+		Template:        templateDigest(template, names),
+		LedgerText:      meta.Annotations[annotations.Ledger],
+		Marks:           MarksOf(template.Annotations, &template.Spec, names),
+	}
+	w.Marks.Writers, w.Marks.Appliers = markWriters(meta.ManagedFields, names)
+	w.Marks.ByReloader = byReloader(meta.ManagedFields, names)
+	policy, refused := policy.Parse(meta.Annotations, template.Annotations, names)
+	w.Policy, w.Problems = policy, problemsOf(kind, meta.Annotations, template.Annotations, refused, names)
+	w.AskedAt = askedAt(meta, template.Annotations, names)
+	w.ifAll = searchesIfAll(policy, meta.Annotations, template.Annotations, names)
+	for i := range template.Spec.Containers {
+		w.Containers = append(w.Containers, template.Spec.Containers[i].Name)
+	}
+	return w
+}
+
+// templateDigest leaves out what a reload puts into a template, whoever did it:
+// two templates that differ in nothing else start the same pods.
+func templateDigest(template *corev1.PodTemplateSpec, names annotations.Names) digest.Digest {
+	plain := *template
+	plain.Annotations = maps.Clone(template.Annotations)
+	delete(plain.Annotations, annotations.Rolled)
+	delete(plain.Annotations, names.LastReloadedFrom)
+	plain.Spec.Containers = slices.Clone(template.Spec.Containers)
+	for i := range plain.Spec.Containers {
+		container := &plain.Spec.Containers[i]
+		if slices.ContainsFunc(container.Env, isMark) {
+			container.Env = slices.DeleteFunc(slices.Clone(container.Env), isMark)
+		}
+	}
+	// As the API server writes it: maps are in order, and it takes a third of the time that JSON takes.
+	size := plain.Size()
+	b := slices.Grow(digest.Beginning('t'), size)
+	_, _ = plain.MarshalToSizedBuffer(b[len(b) : len(b)+size]) // API types always can be
+	return b[:len(b)+size].Digest()
+}
+
+// Reference returns how the pod template refers to a source, if it does.
+func (w *Workload) Reference(key source.LocalKey) (Reference, bool) {
+	i, found := slices.BinarySearchFunc(w.References, key, func(r Reference, k source.LocalKey) int {
+		return source.CompareLocalKeys(r.Key, k)
+	})
+	if !found {
+		return Reference{}, false
+	}
+	return w.References[i], true
+}
+
+// Judge tells whether a source concerns the workload, and why.
+func (w *Workload) Judge(src source.Key, ann source.Annotations, autoReloadAll bool) policy.Verdict {
+	_, refers := w.Reference(src.Local())
+	return w.Policy.Judge(src, ann, refers, autoReloadAll)
+}
+
+// Revision stands for all of the pod template, marks included: pods of the same
+// revision are alike, and a workload that gets an earlier one back keeps the pods
+// that it has of it.
+func (w *Workload) Revision() digest.Digest { return Revision(w.Template, w.Marks) }
+
+func Revision(template digest.Digest, marks Marks) digest.Digest {
+	all := marks.Digest()
+	return append(append(digest.Beginning('r'), template[:]...), all[:]...).Digest()
+}

@@ -1,3 +1,5 @@
+// Package annotations knows every key that Reroll reads or writes, how the lists in their values are
+// read, and what users get wrong about them. It does not know what any of it means for a workload.
 package annotations
 
 import "slices"

@@ -1,3 +1,5 @@
+// Package digest knows what data hashes to: plain or keyed, so that two contents never have one digest
+// and no digest gives a value away. It does not know where data comes from.
 package digest
 
 import (

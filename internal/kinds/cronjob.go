@@ -21,9 +21,9 @@ import (
 
 func cronJob() Kind {
 	return Kind{
-		Kind: workload.Kind{Name: "CronJob"},
-		Resource:     batchv1.SchemeGroupVersion.WithResource("cronjobs"),
-		NewList:      func() runtime.Object { return &batchv1.CronJobList{} },
+		Kind:     workload.Kind{Name: "CronJob"},
+		Resource: batchv1.SchemeGroupVersion.WithResource("cronjobs"),
+		NewList:  func() runtime.Object { return &batchv1.CronJobList{} },
 		Adapter: cronJobAdapter{builtIn[*batchv1.CronJob]{"CronJob", func(o *batchv1.CronJob) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Template: &o.Spec.JobTemplate.Spec.Template, AtRest: true,

@@ -10,9 +10,9 @@ import (
 
 func deployment() Kind {
 	return Kind{
-		Kind: workload.Kind{Name: "Deployment", Pausable: true},
-		Resource:     appsv1.SchemeGroupVersion.WithResource("deployments"),
-		NewList:      func() runtime.Object { return &appsv1.DeploymentList{} },
+		Kind:     workload.Kind{Name: "Deployment", Pausable: true},
+		Resource: appsv1.SchemeGroupVersion.WithResource("deployments"),
+		NewList:  func() runtime.Object { return &appsv1.DeploymentList{} },
 		Adapter: builtIn[*appsv1.Deployment]{"Deployment", func(o *appsv1.Deployment) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,

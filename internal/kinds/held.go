@@ -21,9 +21,9 @@ import (
 // Jobs are made, held and let go for other kinds too.
 func Jobs() Kind {
 	return Kind{
-		Kind: workload.Kind{Name: "Job"},
-		Resource:     batchv1.SchemeGroupVersion.WithResource("jobs"),
-		NewList:      func() runtime.Object { return &batchv1.JobList{} },
+		Kind:     workload.Kind{Name: "Job"},
+		Resource: batchv1.SchemeGroupVersion.WithResource("jobs"),
+		NewList:  func() runtime.Object { return &batchv1.JobList{} },
 	}
 }
 

@@ -20,11 +20,11 @@ import (
 
 func rollout() Kind {
 	return Kind{
-		Kind: workload.Kind{Name: "Rollout", Custom: true, Restartable: true},
-		Title:        "Argo Rollouts",
-		Resource:     schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
-		NewList:      func() runtime.Object { return &unstructured.UnstructuredList{} },
-		Adapter:      rolloutAdapter{custom{"Rollout", specTemplate(), rolloutParts}},
+		Kind:     workload.Kind{Name: "Rollout", Custom: true, Restartable: true},
+		Title:    "Argo Rollouts",
+		Resource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
+		NewList:  func() runtime.Object { return &unstructured.UnstructuredList{} },
+		Adapter:  rolloutAdapter{custom{"Rollout", specTemplate(), rolloutParts}},
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 
 func statefulSet() Kind {
 	return Kind{
-		Kind: workload.Kind{Name: "StatefulSet"},
-		Resource:     appsv1.SchemeGroupVersion.WithResource("statefulsets"),
-		NewList:      func() runtime.Object { return &appsv1.StatefulSetList{} },
+		Kind:     workload.Kind{Name: "StatefulSet"},
+		Resource: appsv1.SchemeGroupVersion.WithResource("statefulsets"),
+		NewList:  func() runtime.Object { return &appsv1.StatefulSetList{} },
 		Adapter: builtIn[*appsv1.StatefulSet]{"StatefulSet", func(o *appsv1.StatefulSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,

@@ -21,8 +21,8 @@ func specTemplate() []string { return []string{"spec", "template"} }
 func templated(name, title string, resource schema.GroupVersionResource, template []string) Kind {
 	parts := func(obj *unstructured.Unstructured) (Parts, error) { return templatedParts(obj, template) }
 	return Kind{
-		Kind: workload.Kind{Name: name, Custom: true},
-		Title:        title, Resource: resource,
+		Kind:  workload.Kind{Name: name, Custom: true},
+		Title: title, Resource: resource,
 		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
 		Adapter: custom{name, template, parts},
 	}

@@ -1,3 +1,5 @@
+// Package ledger knows the annotation that records what the pods of a workload last started with: its
+// format, its bounds, and which of two was written later. It does not know what follows from it.
 package ledger
 
 import (

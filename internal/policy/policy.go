@@ -1,3 +1,5 @@
+// Package policy knows which sources concern a workload: what its annotations ask for, and why a source
+// counts or does not. It does not know whether anything changed.
 package policy
 
 import (

@@ -1,3 +1,6 @@
+// Package reload decides what is done about a workload: it compares the facts with the ledger, weighs
+// what proves that pods have a content, and chooses the mark of a reload. It does not know how the facts
+// were gathered, or how a decision is carried out.
 package reload
 
 import (

@@ -1,3 +1,5 @@
+// Package rollout knows whether a reload came to its end: which pods are left from before it, and why.
+// It does not know which reload is next.
 package rollout
 
 import (

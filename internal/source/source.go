@@ -1,3 +1,5 @@
+// Package source knows what is kept of a ConfigMap, a Secret or a SecretProviderClass: digests and times,
+// and no value. It does not know who uses it.
 package source
 
 import (

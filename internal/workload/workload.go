@@ -1,3 +1,5 @@
+// Package workload knows what is kept of an object with a pod template: what it refers to, how far its
+// rollout is, who delivers it, and the marks it carries. It does not know what its sources contain.
 package workload
 
 import (

@@ -16,6 +16,7 @@ const (
 	histories  = "^TestHistories$"
 	intake     = "./internal/intake"
 	core       = "./internal/reload"
+	ended      = "./internal/rollout"
 	known      = "./internal/state"
 )
 
@@ -42,7 +43,7 @@ func mutations() []mutation {
 		{
 			what: "a mark that stands already is written again, and nothing rolls",
 			file: "internal/reload/marking.go",
-			from: " && seen.MayHavePods(revision(", to: " && d.Ledger.Counter < 0 && seen.MayHavePods(revision(",
+			from: " && seen.MayHavePods(workload.Revision(", to: " && d.Ledger.Counter < 0 && seen.MayHavePods(workload.Revision(",
 			in: controller, tests: histories,
 		},
 		{
@@ -59,25 +60,25 @@ func mutations() []mutation {
 		},
 		{
 			what: "a content that is other than the ledger's and claims to be no newer is taken for old",
-			file: "internal/reload/find.go",
+			file: "internal/reload/compare.go",
 			from: "!c.Source.Key.Kind.Reported() {\n		c.Seen.Timeless = true\n", to: "!c.Source.Key.Kind.Reported() {\n",
 			in: controller, tests: histories,
 		},
 		{
 			what: "pods that started right after a change are taken for sure to have it",
 			file: "internal/reload/evidence.go",
-			from: "	return startLag\n", to: "	return -startLag\n",
+			from: "	return source.StartLag\n", to: "	return -startLag\n",
 			in: controller, tests: histories,
 		},
 		{
 			what: "digests under a lost key are compared",
-			file: "internal/reload/find.go",
-			from: "return kind.keyed() && base.err == nil && base.ledger.Instance != f.Instance", to: "return kind == 0 && base.err == nil && base.ledger.Instance != f.Instance",
+			file: "internal/reload/compare.go",
+			from: "return kind.Keyed() && base.err == nil && base.ledger.Instance != f.Instance", to: "return kind == 0 && base.err == nil && base.ledger.Instance != f.Instance",
 			in: controller, tests: histories,
 		},
 		{
 			what: "what changed before the installation is acted upon",
-			file: "internal/reload/find.go",
+			file: "internal/reload/compare.go",
 			from: "c.Source.DataTime.Before(f.Installed)\n", to: "c.Source.DataTime.Before(c.Source.Created)\n",
 			in: controller, tests: histories,
 		},
@@ -125,8 +126,8 @@ func mutations() []mutation {
 		},
 		{
 			what: "a template whose marks alone were changed does not count as rolled",
-			file: "internal/reload/workload.go",
-			from: "	all := marks.digest()\n", to: "	all := Marks{}.digest()\n",
+			file: "internal/workload/workload.go",
+			from: "	all := marks.Digest()\n", to: "	all := Marks{}.Digest()\n",
 			in: controller, tests: histories,
 		},
 		{
@@ -137,7 +138,7 @@ func mutations() []mutation {
 		},
 		{
 			what: "pods are asked while the rollout that replaces them is under way",
-			file: "internal/reload/find.go",
+			file: "internal/reload/compare.go",
 			from: "	case base.doubted && f.mustWait():\n		return waiting\n", to: "",
 			in: core, tests: "^Test",
 		},
@@ -149,13 +150,13 @@ func mutations() []mutation {
 		},
 		{
 			what: "the ledger of another object is believed",
-			file: "internal/reload/find.go",
+			file: "internal/workload/ledger.go",
 			from: "	if err == nil && known.UID != w.UID {", to: "	if err == nil && known.UID == \"\" {",
 			in: core, tests: "^Test",
 		},
 		{
 			what: "a ledger that was set back is believed",
-			file: "internal/reload/ledger_rank.go",
+			file: "internal/ledger/rank.go",
 			from: "return !l.olderThan(other) &&", to: "return",
 			in: core, tests: "^Test",
 		},
@@ -173,19 +174,19 @@ func mutations() []mutation {
 		},
 		{
 			what: "a source that was seen to be made is taken for one that the pods have",
-			file: "internal/reload/came_and_gone.go",
+			file: "internal/reload/presence.go",
 			from: "	case stale:\n		return changed", to: "	case stale:\n		return recorded",
 			in: controller, tests: histories,
 		},
 		{
 			what: "a source that was deleted while nobody watched is taken for gone before it mattered",
-			file: "internal/reload/came_and_gone.go",
+			file: "internal/reload/presence.go",
 			from: "seen == 0 && !base.ledger.OnDelete:", to: "seen == 0:",
 			in: controller, tests: histories,
 		},
 		{
 			what: "what pods may have of a source that went before the first ledger is not noted",
-			file: "internal/reload/came_and_gone.go",
+			file: "internal/reload/presence.go",
 			from: "	if t.departed != nil && len(t.changes) == 0 {", to: "	if false {",
 			in: controller, tests: histories,
 		},
@@ -209,15 +210,15 @@ func mutations() []mutation {
 		},
 		{
 			what: "a restart that was taken away is not noticed",
-			file: "internal/reload/find.go",
-			from: "(f.Seen.Template == 0 || step.restarts())", to: "f.Seen.Template == 0",
+			file: "internal/reload/compare.go",
+			from: "(f.Seen.Template == 0 || step.Restarts())", to: "f.Seen.Template == 0",
 			in: core, tests: "^Test",
 		},
 		{
 			what: "after a reload the status is taken for proof",
-			file: "internal/reload/converge.go",
+			file: "internal/rollout/outcome.go",
 			from: "return w.AtRest && o.Old == 0 && !o.NotFound", to: "return w.AtRest && !o.NotFound",
-			in: core, tests: "^TestAReloadHasConverged$",
+			in: ended, tests: "^TestAReloadHasConverged$",
 		},
 		{
 			what: "a reload is followed whose mark was taken away",
@@ -233,7 +234,7 @@ func mutations() []mutation {
 		},
 		{
 			what: "a source that was there when its workload was compared counts as made later",
-			file: "internal/reload/came_and_gone.go",
+			file: "internal/reload/presence.go",
 			from: "c.Seen.Created > f.Seen.ComparedAt", to: "c.Seen.Created > 0",
 			in: core, tests: "^TestASourceThatIsMade$",
 		},
@@ -251,7 +252,7 @@ func mutations() []mutation {
 		},
 		{
 			what: "pods are asked as soon as such a status says that all are of the template",
-			file: "internal/reload/find.go",
+			file: "internal/reload/compare.go",
 			from: "stale := f.Workload.Unobserved && f.Seen.Template != 0", to: "stale := false",
 			in: core, tests: "^TestATemplateThatCameBack$",
 		},

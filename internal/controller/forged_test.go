@@ -15,8 +15,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/ledger"
-	"github.com/reroll-dev/reroll/internal/simapi"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // NotSigned implements Report.

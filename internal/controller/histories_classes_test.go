@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 const classKind = "SecretProviderClass"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // What the oracle knows of sources that are made and deleted, where the controller is told to reload for that.

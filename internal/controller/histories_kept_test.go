@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // script is a history that is written down, and that the same oracle judges. A seed would be another history as soon as

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // keeper is a tool that a source is kept with. What it writes beside the data decides what the API server shows: an entry of

@@ -7,7 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // In these histories nobody but the controller pauses anything. So at rest nothing is paused, whatever users

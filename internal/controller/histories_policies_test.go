@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // asks are the ways in which a workload can say what it wants to be rolled for.

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // sources are shared: each has at least two workloads that refer to it when a history begins.

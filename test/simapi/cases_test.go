@@ -1,5 +1,5 @@
 // Package simapi checks the API in memory against a real one: each case is run on both.
-package simapi
+package simapi_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // server is what a case asks of either.

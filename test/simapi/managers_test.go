@@ -1,4 +1,4 @@
-package simapi
+package simapi_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // managerStep is one write to a source by somebody who owns fields of it.

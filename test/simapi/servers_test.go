@@ -1,4 +1,4 @@
-package simapi
+package simapi_test
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/reroll-dev/reroll/internal/simapi"
 	"github.com/reroll-dev/reroll/test/cluster"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // TestRealServer runs the same cases on a real API server, each in a namespace of its own.

@@ -1,4 +1,4 @@
-package simapi
+package simapi_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/reroll-dev/reroll/internal/simapi"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 func (s inMemory) delete(_ context.Context, resource, name string, opts metav1.DeleteOptions) error {

@@ -1,4 +1,4 @@
-package simapi
+package simapi_test
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/simapi"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/test/simapi"
 )
 
 // dataTimes asks the way that the engine does what the objects tell.

@@ -65,14 +65,17 @@ type KindNames struct {
 	Named, Exclude, Auto string
 }
 
+// OfConfigMap are the keys about ConfigMaps.
 func (n *Names) OfConfigMap() KindNames {
 	return KindNames{n.ConfigMap, n.ConfigMapExclude, n.ConfigMapAuto}
 }
 
+// OfSecret are the keys about Secrets.
 func (n *Names) OfSecret() KindNames {
 	return KindNames{n.Secret, n.SecretExclude, n.SecretAuto}
 }
 
+// OfProviderClass are the keys about SecretProviderClasses.
 func (n *Names) OfProviderClass() KindNames {
 	return KindNames{n.SecretProviderClass, n.SPCExclude, n.SPCAuto}
 }

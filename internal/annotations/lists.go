@@ -109,6 +109,7 @@ func (l *NameList) HasAll(other *NameList) bool {
 	})
 }
 
+// Equal reports whether two lists have the same entries in the same order.
 func (l *NameList) Equal(other *NameList) bool {
 	if l == nil || other == nil {
 		return l == other
@@ -123,6 +124,7 @@ type NameSet struct {
 	Names map[string]struct{}
 }
 
+// Has reports whether a name is in the set.
 func (s *NameSet) Has(name string) bool {
 	if s == nil {
 		return false
@@ -144,6 +146,7 @@ func (s *NameSet) HasAll(other *NameSet) bool {
 	return true
 }
 
+// Equal reports whether two sets have the same names.
 func (s *NameSet) Equal(other *NameSet) bool {
 	if s == nil || other == nil {
 		return s == other

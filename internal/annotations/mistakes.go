@@ -13,6 +13,7 @@ type Written struct {
 	InTemplate bool
 }
 
+// HasAny reports whether one of the keys is there, whatever its value.
 func (w Written) HasAny(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		_, ok := w.Values[key]
@@ -20,7 +21,7 @@ func (w Written) HasAny(keys ...string) bool {
 	})
 }
 
-// maxProblems bounds what one object can add to events and memory: its
+// MaxProblems bounds what one object can add to events and memory: its
 // annotations have room for tens of thousands of mistakes.
 const MaxProblems = 20
 
@@ -63,10 +64,12 @@ func enumerated(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
+// Problem returns what is wrong with the value of a key. It keeps nothing else of the object in memory.
 func (w Written) Problem(key, message string) Problem {
 	return Problem{Annotation: strings.Clone(key), InTemplate: w.InTemplate, Value: strings.Clone(Shortened(w.Values[key])), Message: message}
 }
 
+// Shortened returns as much of a value as a message shows.
 func Shortened(value string) string {
 	if len(value) > maxValue {
 		return strings.ToValidUTF8(value[:maxValue], "") + "…"

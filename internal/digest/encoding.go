@@ -34,6 +34,7 @@ type Encoder struct {
 	chunk [1024]byte
 }
 
+// NewEncoder returns an encoder that feeds a hash.
 func NewEncoder(h hash.Hash) *Encoder {
 	return &Encoder{Hash: h}
 }
@@ -48,6 +49,7 @@ func (e *Encoder) number(n int) {
 	e.Write(Brief(e.chunk[:0]).number(n))
 }
 
+// Text encodes a string of any length.
 func (e *Encoder) Text(s string) {
 	e.number(len(s))
 	e.stream(s)
@@ -72,8 +74,10 @@ func (b Brief) number(n int) Brief {
 	return binary.BigEndian.AppendUint64(b, uint64(n)) //nolint:gosec // a length
 }
 
+// Text appends a string.
 func (b Brief) Text(s string) Brief { return append(b.number(len(s)), s...) }
 
+// Digest returns what the encoding hashes to.
 func (b Brief) Digest() Digest {
 	sum := sha256.Sum256(b)
 	return Digest(sum[:len(Digest{})])

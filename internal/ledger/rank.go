@@ -20,6 +20,7 @@ type Rank struct {
 	read            bool
 }
 
+// Rank returns what of the ledger tells when it was written.
 func (l *Ledger) Rank() Rank {
 	return Rank{counter: l.Counter, writes: l.Writes, instance: l.Instance, read: true}
 }

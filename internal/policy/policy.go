@@ -189,6 +189,7 @@ func (p Policy) Named() []NamedSource {
 	return p.NamedWhere(func(source.Kind, annotations.NamedEntry) bool { return true })
 }
 
+// NamedWhere are those of the entries that are wanted, each of them once.
 func (p Policy) NamedWhere(wanted func(source.Kind, annotations.NamedEntry) bool) []NamedSource {
 	var named []NamedSource
 	seen := map[NamedSource]struct{}{}

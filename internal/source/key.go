@@ -36,6 +36,7 @@ func (k LocalKey) In(namespace string) Key {
 	return Key{Kind: k.Kind, Namespace: namespace, Name: k.Name}
 }
 
+// CompareLocalKeys orders keys by kind and name.
 func CompareLocalKeys(a, b LocalKey) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }

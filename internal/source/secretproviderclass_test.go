@@ -201,8 +201,9 @@ func TestTheObjectOfAClassIsKnownBeforeAnyPodReports(t *testing.T) {
 // What a class has lost while nobody watched, a pod shows that was given less. One that is left from before does not bring it back.
 func TestAnObjectThatWasTakenAwayUnseen(t *testing.T) {
 	d := newDriver()
-	older, newer := d.mount("a", "1", "x"), d.mount("b", "1", "x")
-	newer = d.rotate("b", "1")
+	older := d.mount("a", "1", "x")
+	d.mount("b", "1", "x")
+	newer := d.rotate("b", "1")
 	class := source.NewClass(vault)
 	class.Restore([]source.ClassReport{older, newer})
 	src, _ := class.Source()

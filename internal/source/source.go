@@ -19,7 +19,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 )
 
-// startLag is how long after a change a starting pod may still be given the
+// StartLag is how long after a change a starting pod may still be given the
 // content before it: kubelets learn of changes by a watch of their own.
 const StartLag = 5 * time.Second
 

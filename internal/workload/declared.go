@@ -72,6 +72,7 @@ func isNull(in map[string]json.RawMessage, field string) bool {
 	return declared && string(value) == "null"
 }
 
+// WhyReplaced says why no mark stays, empty if nothing in the manifest says so.
 func (d Declared) WhyReplaced() string {
 	if d.Replaced {
 		return "Argo CD replaces it whole at each sync (" + syncOptions + ": Replace=true)"

@@ -2,6 +2,7 @@ package workload
 
 import "github.com/reroll-dev/reroll/internal/ledger"
 
+// ReadLedger reads a text as a ledger of the workload. That of another object, from which this one was copied, is none.
 func ReadLedger(text string, w *Workload) (ledger.Ledger, error) {
 	if text == "" {
 		return ledger.Ledger{}, ledger.ErrNone
@@ -13,7 +14,7 @@ func ReadLedger(text string, w *Workload) (ledger.Ledger, error) {
 	return known, err
 }
 
-// ledger.Rank reads that of a text, as a ledger of the workload.
+// LedgerRank reads that of a text, as a ledger of the workload.
 func (w *Workload) LedgerRank(text string) ledger.Rank {
 	l, err := ReadLedger(text, w)
 	if err != nil {

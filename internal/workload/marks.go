@@ -18,6 +18,7 @@ import (
 // MarkPlace is where a mark stands in a pod template.
 type MarkPlace struct{ Container, Variable string }
 
+// Place returns where the mark stands.
 func (m EnvMark) Place() MarkPlace { return MarkPlace{m.Container, m.Variable} }
 
 // Places returns the values of the marks. Of two in one place the first counts.
@@ -185,10 +186,10 @@ func marksIn(raw string, names annotations.Names) []string {
 	return found
 }
 
-// reloaderManager is the field manager under which Reloader writes.
+// ReloaderManager is the field manager under which Reloader writes.
 const ReloaderManager = "Reloader"
 
-// restartField is where the time of a restart stands in the spec.
+// RestartField is where the time of a restart stands in the spec.
 const RestartField = "restartAt"
 
 // Marks are the traces of earlier reloads that stand in a pod template, by

@@ -237,6 +237,7 @@ func (w *Workload) Judge(src source.Key, ann source.Annotations, autoReloadAll b
 // that it has of it.
 func (w *Workload) Revision() digest.Digest { return Revision(w.Template, w.Marks) }
 
+// Revision stands for all of a pod template: that which is left without marks, and the marks.
 func Revision(template digest.Digest, marks Marks) digest.Digest {
 	all := marks.Digest()
 	return append(append(digest.Beginning('r'), template[:]...), all[:]...).Digest()

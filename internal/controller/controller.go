@@ -183,41 +183,14 @@ type Controller struct {
 	leads     func() bool
 
 	mu sync.Mutex
-	// conflicted are the workloads that had been changed by others when we wrote. They are looked at again when the
-	// watch brings the newer version.
-	conflicted map[workload.Key]struct{}
-	// supposed are, in a dry run, the ledgers that would have been written.
-	supposed map[workload.Key]string
-	// restored is when a ledger was put back that somebody had taken away.
-	restored map[workload.Key]restored
-	// awaiting is since when the end of a rollout is waited for.
-	awaiting map[workload.Key]time.Time
-	// setBack is since when workloads are known as they were before our latest write.
-	setBack map[workload.Key]time.Time
-	// following are the reloads that have not come to their end.
-	following map[workload.Key]*followed
-	// others are the rollouts of others that may leave pods with the previous data, until the status tells.
-	others map[workload.Key]othersRollout
-	// tooNew are the workloads of which was told that their ledger cannot be read.
-	tooNew map[workload.Key]types.UID
-	// besides are the workloads of which was told that Reloader rolls them, too.
-	besides map[workload.Key]types.UID
-	// paused are the pauses that have ended, by what was noted about them.
-	paused map[workload.Key]*ended
-	// doubted is what was told of the marks of workloads.
-	doubted map[workload.Key]doubted
-	// newcomers have begun to ask for something while we ran, and nobody has told yet what is watched for them.
-	newcomers map[workload.Key]newcomer
+	// records are what is kept of each workload beside the state. Blank is the record of those that have none, and says nothing
+	// while nobody holds the lock.
+	records map[workload.Key]*record
+	blank   record
 	// untold is what users are to be told when this instance acts.
 	untold map[subject]untold
-	// turns is when workloads without a ledger may have theirs.
-	turns map[workload.Key]time.Time
-	// unsure are writes of which no answer came.
-	unsure map[workload.Key]sent
 	// pathless are the kinds that have an object without a pod template, with what tells of the first of those.
 	pathless map[string]func()
-	// accepted are what the receiver was told and no ledger says yet.
-	accepted map[workload.Key]accepted
 	// few is about the messages to the receiver, and belongs to who sends them.
 	few few
 	// runs are the Jobs that we have made, by what they were made of and by name.
@@ -243,43 +216,29 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 	q := newQueueFor(c, workers)
 	q.queued, q.waited = report.Queued, report.Waited
 	return &Controller{
-		opts:       opts,
-		api:        api,
-		kinds:      byName,
-		state:      state.New(opts.AutoReloadAll),
-		classes:    newClasses(),
-		queue:      q,
-		ends:       newQueueFor(c, followers),
-		pauses:     newQueueFor(c, resumers),
-		news:       newQueue(c),
-		accepted:   map[workload.Key]accepted{},
-		clock:      c,
-		log:        log,
-		report:     report,
-		adopt:      rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
-		often:      newReloadCounts(c),
-		synced:     make(chan struct{}),
-		leads:      func() bool { return true },
-		conflicted: map[workload.Key]struct{}{},
-		supposed:   map[workload.Key]string{},
-		restored:   map[workload.Key]restored{},
-		awaiting:   map[workload.Key]time.Time{},
-		setBack:    map[workload.Key]time.Time{},
-		following:  map[workload.Key]*followed{},
-		others:     map[workload.Key]othersRollout{},
-		tooNew:     map[workload.Key]types.UID{},
-		besides:    map[workload.Key]types.UID{},
-		paused:     map[workload.Key]*ended{},
-		doubted:    map[workload.Key]doubted{},
-		newcomers:  map[workload.Key]newcomer{},
-		untold:     map[subject]untold{},
-		turns:      map[workload.Key]time.Time{},
-		unsure:     map[workload.Key]sent{},
-		pathless:   map[string]func(){},
-		replacing:  map[workload.Key]*replacing{},
-		late:       map[workload.Key]types.UID{},
-		oddJobs:    map[workload.Key]oddJob{},
-		runs:       map[workload.Key]map[string]kinds.OwnRun{},
+		opts:      opts,
+		api:       api,
+		kinds:     byName,
+		state:     state.New(opts.AutoReloadAll),
+		classes:   newClasses(),
+		queue:     q,
+		ends:      newQueueFor(c, followers),
+		pauses:    newQueueFor(c, resumers),
+		news:      newQueue(c),
+		clock:     c,
+		log:       log,
+		report:    report,
+		adopt:     rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
+		often:     newReloadCounts(c),
+		synced:    make(chan struct{}),
+		leads:     func() bool { return true },
+		records:   map[workload.Key]*record{},
+		untold:    map[subject]untold{},
+		pathless:  map[string]func(){},
+		replacing: map[workload.Key]*replacing{},
+		late:      map[workload.Key]types.UID{},
+		oddJobs:   map[workload.Key]oddJob{},
+		runs:      map[workload.Key]map[string]kinds.OwnRun{},
 	}
 }
 

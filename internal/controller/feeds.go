@@ -189,10 +189,8 @@ func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 	w = c.state.Lent(w)
 	c.followUp(w.Key)
 	c.pauseUp(w.Key)
-	c.mu.Lock()
-	_, conflicted := c.conflicted[w.Key]
-	delete(c.conflicted, w.Key)
-	c.mu.Unlock()
+	var conflicted bool
+	c.with(w.Key, func(r *record) { conflicted, r.conflicted = r.conflicted, false })
 	switch {
 	case conflicted:
 		c.queue.add(w.Key, 0, 0)

@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -31,33 +32,28 @@ func (c *Controller) notAnswered(key workload.Key, ledger string, d reload.Decis
 	if d.Action != reload.Reload && len(d.OthersRollout) == 0 {
 		return // there is nothing to report
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.unsure[key] = sent{ledger, d}
+	c.with(key, func(r *record) { r.sent = &sent{ledger, d} })
 }
 
 // reportLate reports a write without an answer once its ledger is seen to stand on the workload.
 func (c *Controller) reportLate(w *workload.Workload) {
-	c.mu.Lock()
-	s, ok := c.unsure[w.Key]
-	stands := ok && s.ledger == w.LedgerText
-	if stands {
-		delete(c.unsure, w.Key)
+	var s *sent
+	c.with(w.Key, func(r *record) {
+		if r.sent != nil && r.sent.ledger == w.LedgerText {
+			s, r.sent = r.sent, nil
+		}
+	})
+	if s == nil {
+		return
 	}
-	c.mu.Unlock()
-	if stands && s.decision.Action == reload.Reload {
+	if s.decision.Action == reload.Reload {
 		c.follow(w, s.decision)
 		c.reloaded(w, s.decision, 0)
 	}
-	if stands {
-		c.recorded(w, s.decision)
-	}
+	c.recorded(w, s.decision)
 }
 
 // adopted gives up the turn of a workload that has its ledger, and what is not known about an earlier write.
 func (c *Controller) adopted(key workload.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.turns, key)
-	delete(c.unsure, key)
+	c.with(key, func(r *record) { r.adoptAt, r.sent = time.Time{}, nil })
 }

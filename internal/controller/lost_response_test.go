@@ -69,8 +69,8 @@ func TestAReloadWhoseAnswerIsLostIsToldAfterTheNextWasRefused(t *testing.T) {
 	}
 	s.deployments().put(landed, true)
 	s.play(time.Minute)
-	if len(told) != 2 || told[0] != 1 || told[1] != 2 || len(s.unsure) != 0 {
-		t.Errorf("told were the reloads %v, %d are kept; want the first and the second", told, len(s.unsure))
+	if len(told) != 2 || told[0] != 1 || told[1] != 2 || s.withoutAnswer() != 0 {
+		t.Errorf("told were the reloads %v, %d are kept; want the first and the second", told, s.withoutAnswer())
 	}
 }
 

@@ -127,8 +127,8 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 			}
 			tried := len(api.answers)
 			looks(time.Hour)
-			if c.queue.depth() != 0 || len(c.queue.tries) != 0 || len(c.conflicted) != 0 {
-				t.Errorf("an hour later it is not at rest: %d wait, tries %v, conflicts %v", c.queue.depth(), c.queue.tries, c.conflicted)
+			if c.queue.depth() != 0 || len(c.queue.tries) != 0 || c.conflicts() != 0 {
+				t.Errorf("an hour later it is not at rest: %d wait, tries %v, %d conflicts", c.queue.depth(), c.queue.tries, c.conflicts())
 			}
 			if !tc.again {
 				if len(api.answers) != tried {

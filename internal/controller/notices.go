@@ -80,13 +80,13 @@ func (c *Controller) tellOptedIn(before *workload.Workload, w *workload.Workload
 			n.named[named] = struct{}{}
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known, waits := c.newcomers[w.Key]; waits {
-		n = known // nothing was told yet of what it asked for before
-	}
 	n.due = c.lookedAt(w)
-	c.newcomers[w.Key] = n
+	c.with(w.Key, func(r *record) {
+		if r.newcomer != nil { // nothing was told yet of what it asked for before
+			n.wasIn, n.named = r.newcomer.wasIn, r.newcomer.named
+		}
+		r.newcomer = &n
+	})
 }
 
 // newcomer is a workload that has begun to ask for something, and what it asked for before.
@@ -104,11 +104,9 @@ func (c *Controller) welcome(facts *reload.Facts) {
 	if !ok || !now.Policy.Equal(facts.Workload.Policy) {
 		return // it asks for something else by now, and will be looked at for that
 	}
-	c.mu.Lock()
-	n, isNew := c.newcomers[facts.Workload.Key]
-	delete(c.newcomers, facts.Workload.Key)
-	c.mu.Unlock()
-	if !isNew {
+	var n *newcomer
+	c.with(facts.Workload.Key, func(r *record) { n, r.newcomer = r.newcomer, nil })
+	if n == nil {
 		return
 	}
 	about := c.state.Asks(&facts.Workload)
@@ -132,25 +130,23 @@ func (c *Controller) welcome(facts *reload.Facts) {
 
 // tellLeft tells of a workload that was opted in that the one which makes it would have to be.
 func (c *Controller) tellLeft(w *workload.Workload, owner workload.Key) {
-	c.mu.Lock()
-	n, isNew := c.newcomers[w.Key]
-	c.mu.Unlock()
+	n := c.recordOf(w.Key).newcomer
 	of, there := c.state.Workload(owner)
-	if isNew && !n.wasIn && there && !of.Policy.OptedIn(c.opts.AutoReloadAll) {
+	if n != nil && !n.wasIn && there && !of.Policy.OptedIn(c.opts.AutoReloadAll) {
 		c.report.LeftToOwner(w, owner)
 	}
 }
 
 // tellTooNew tells once of a workload that nothing is done for because its ledger cannot be read.
 func (c *Controller) tellTooNew(w *workload.Workload, d reload.Decision) {
-	c.mu.Lock()
-	told := c.tooNew[w.Key] == w.UID
-	if d.TooNew {
-		c.tooNew[w.Key] = w.UID
-	} else {
-		delete(c.tooNew, w.Key)
-	}
-	c.mu.Unlock()
+	var told bool
+	c.with(w.Key, func(r *record) {
+		told = r.reported.tooNew == w.UID
+		r.reported.tooNew = ""
+		if d.TooNew {
+			r.reported.tooNew = w.UID
+		}
+	})
 	if d.TooNew && !told {
 		c.report.TooNew(w)
 	}
@@ -161,10 +157,11 @@ func (c *Controller) tellBesideReloader(w *workload.Workload, d reload.Decision)
 	if !d.BesideReloader {
 		return
 	}
-	c.mu.Lock()
-	told := c.besides[w.Key] == w.UID
-	c.besides[w.Key] = w.UID
-	c.mu.Unlock()
+	var told bool
+	c.with(w.Key, func(r *record) {
+		told = r.reported.beside == w.UID
+		r.reported.beside = w.UID
+	})
 	if !told && d.Reverted == nil { // which tells the same
 		c.report.BesideReloader(w)
 	}
@@ -172,15 +169,15 @@ func (c *Controller) tellBesideReloader(w *workload.Workload, d reload.Decision)
 
 // tellDoubt tells once of a workload that the marks of its reloads will probably not stay, and why.
 func (c *Controller) tellDoubt(w *workload.Workload, d reload.Decision) {
-	now := doubted{w.UID, d.Doubt}
-	c.mu.Lock()
-	told := c.doubted[w.Key] == now
-	if d.Doubt == "" {
-		delete(c.doubted, w.Key)
-	} else {
-		c.doubted[w.Key] = now
+	var now doubted
+	if d.Doubt != "" {
+		now = doubted{w.UID, d.Doubt}
 	}
-	c.mu.Unlock()
+	var told bool
+	c.with(w.Key, func(r *record) {
+		told = r.reported.doubt == now
+		r.reported.doubt = now
+	})
 	if d.Doubt != "" && !told {
 		c.report.MayNotStay(w, d.Doubt)
 	}

@@ -21,20 +21,19 @@ func (c *Controller) recorded(w *workload.Workload, d reload.Decision) {
 	if len(d.OthersRollout) == 0 {
 		return
 	}
-	c.mu.Lock()
-	c.others[w.Key] = othersRollout{w.UID, d.OthersRollout}
-	c.mu.Unlock()
+	c.with(w.Key, func(r *record) { r.others = &othersRollout{w.UID, d.OthersRollout} })
 	c.reportKept(w.Key) // the watch may have brought the status before
 }
 
 // reportKept is for each version of a workload that the watch brings.
 func (c *Controller) reportKept(key workload.Key) {
 	c.mu.Lock()
-	others, ok := c.others[key]
-	if !ok {
+	r, known := c.records[key]
+	if !known || r.others == nil {
 		c.mu.Unlock()
 		return
 	}
+	others := r.others
 	w, there := c.state.Workload(key)
 	if there && w.UID == others.uid && c.isBehind(&w) {
 		c.mu.Unlock()
@@ -46,7 +45,7 @@ func (c *Controller) reportKept(key workload.Key) {
 		kept, observed = rollout.KeptOnPurpose(&w, others.changed)
 	}
 	if observed {
-		delete(c.others, key)
+		c.withLocked(key, func(r *record) { r.others = nil })
 	}
 	c.mu.Unlock()
 	if kept.Cause != "" {

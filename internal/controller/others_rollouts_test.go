@@ -86,8 +86,8 @@ func TestWhatSomebodyElsesRolloutReplacesIsNotReported(t *testing.T) {
 			happens(r)
 			r.play(time.Hour)
 			r.want(0)
-			if len(r.others) != 0 {
-				t.Errorf("%d are still waited for", len(r.others))
+			if r.othersAwaited() != 0 {
+				t.Errorf("%d are still waited for", r.othersAwaited())
 			}
 		})
 	}

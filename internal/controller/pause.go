@@ -103,9 +103,7 @@ func (c *Controller) resumeOne(ctx context.Context, w *workload.Workload, end wo
 	if err != nil {
 		return fmt.Errorf("patch %s: %w", w.Key, err)
 	}
-	c.mu.Lock()
-	c.paused[w.Key] = &ended{uid: w.UID, since: w.Pause.Since}
-	c.mu.Unlock()
+	c.with(w.Key, func(r *record) { r.resumed = &ended{uid: w.UID, since: w.Pause.Since} })
 	answer, err := c.read(kind, obj)
 	if err != nil {
 		return err
@@ -120,22 +118,21 @@ func (c *Controller) resumeOne(ctx context.Context, w *workload.Workload, end wo
 
 // pauseBegins forgets how the one before has ended: two of them may begin in the same second.
 func (c *Controller) pauseBegins(key workload.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.paused, key)
+	c.with(key, func(r *record) { r.resumed = nil })
 }
 
 // cameBack tells that a pause that we have ended is there again, which a tool does that applies a copy of the object. It is
 // told once, and nobody is fought with.
 func (c *Controller) cameBack(w *workload.Workload) bool {
-	c.mu.Lock()
-	e, ok := c.paused[w.Key]
-	again := ok && e.uid == w.UID && e.since == w.Pause.Since && w.Pause.Noted
-	tells := again && !e.told && w.Pause.Ours()
-	if tells {
-		e.told = true
-	}
-	c.mu.Unlock()
+	var again, tells bool
+	c.with(w.Key, func(r *record) {
+		e := r.resumed
+		again = e != nil && e.uid == w.UID && e.since == w.Pause.Since && w.Pause.Noted
+		tells = again && !e.told && w.Pause.Ours()
+		if tells {
+			e.told = true
+		}
+	})
 	if tells {
 		c.report.PausedAgain(w)
 	}

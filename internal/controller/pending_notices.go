@@ -102,7 +102,11 @@ func (c *Controller) anotherActs() {
 	defer c.mu.Unlock()
 	clear(c.untold)
 	now := c.clock.Now()
-	maps.DeleteFunc(c.newcomers, func(_ workload.Key, n newcomer) bool { return !now.Before(n.due) })
+	for key, r := range c.records {
+		if r.newcomer != nil && !now.Before(r.newcomer.due) {
+			c.withLocked(key, func(r *record) { r.newcomer = nil })
+		}
+	}
 }
 
 // lookedAt is when a workload that changes now has been looked at by whoever acts.

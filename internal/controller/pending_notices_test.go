@@ -92,8 +92,8 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 			s.anotherActs() // which is over
 			s.play(time.Minute)
 			s.heard("later")
-			if len(s.untold)+len(s.newcomers) != 0 {
-				t.Errorf("%d and %d are kept", len(s.untold), len(s.newcomers))
+			if len(s.untold)+s.newcomers() != 0 {
+				t.Errorf("%d and %d are kept", len(s.untold), s.newcomers())
 			}
 		})
 	}

@@ -21,9 +21,7 @@ func (c *Controller) look(ctx context.Context, key workload.Key) {
 	}
 	began := c.clock.Now()
 	// What an earlier write met is seen now, or met again.
-	c.mu.Lock()
-	delete(c.conflicted, key)
-	c.mu.Unlock()
+	c.with(key, func(r *record) { r.conflicted = false })
 	facts, ok := c.state.Facts(key)
 	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
 		c.forget(key)
@@ -180,9 +178,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		return err
 	}
 	if d.Restores {
-		c.mu.Lock()
-		c.restored[w.Key] = restored{at: c.clock.Now()}
-		c.mu.Unlock()
+		c.with(w.Key, func(r *record) { r.restored = restored{at: c.clock.Now()} })
 	}
 	if d.Found {
 		c.queue.add(w.Key, 0, 0)
@@ -272,14 +268,13 @@ func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decisi
 // the queue, so that it delays nobody.
 func (c *Controller) mayAdopt(key workload.Key) bool {
 	now := c.clock.Now()
-	c.mu.Lock()
-	turn, ok := c.turns[key]
-	if !ok {
-		turn = now.Add(c.adopt.ReserveN(now, 1).DelayFrom(now))
-		c.turns[key] = turn
-	}
-	c.mu.Unlock()
-	wait := turn.Sub(now)
+	var wait time.Duration
+	c.with(key, func(r *record) {
+		if r.adoptAt.IsZero() {
+			r.adoptAt = now.Add(c.adopt.ReserveN(now, 1).DelayFrom(now))
+		}
+		wait = r.adoptAt.Sub(now)
+	})
 	if wait <= 0 {
 		return true
 	}
@@ -293,28 +288,12 @@ func (c *Controller) forget(key workload.Key) {
 	c.unwait(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.conflicted, key)
-	delete(c.supposed, key)
-	delete(c.restored, key)
-	delete(c.awaiting, key)
-	delete(c.setBack, key)
-	delete(c.following, key)
-	delete(c.others, key)
-	delete(c.tooNew, key)
-	delete(c.besides, key)
-	delete(c.doubted, key)
-	delete(c.paused, key)
-	delete(c.newcomers, key)
-	delete(c.turns, key)
-	delete(c.unsure, key)
-	delete(c.accepted, key)
+	delete(c.records, key)
 }
 
 // decideAgain waits for the version that the API server has already, and the state not yet.
 func (c *Controller) decideAgain(w *workload.Workload) {
-	c.mu.Lock()
-	c.conflicted[w.Key] = struct{}{}
-	c.mu.Unlock()
+	c.with(w.Key, func(r *record) { r.conflicted = true })
 	// Not every conflict is about a newer version, and then none will come.
 	c.queue.retry(w.Key)
 	// It may have arrived between the decision and now.
@@ -324,18 +303,17 @@ func (c *Controller) decideAgain(w *workload.Workload) {
 }
 
 func (c *Controller) supposeNothing(key workload.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.supposed, key)
+	c.with(key, func(r *record) { r.supposed = "" })
 }
 
 // suppose reports what a dry run does not write, once.
 func (c *Controller) suppose(w *workload.Workload, d reload.Decision) {
 	text := d.Ledger.String()
-	c.mu.Lock()
-	known := c.supposed[w.Key] == text
-	c.supposed[w.Key] = text
-	c.mu.Unlock()
+	var known bool
+	c.with(w.Key, func(r *record) {
+		known = r.supposed == text
+		r.supposed = text
+	})
 	if !known && d.Action == reload.Reload {
 		c.report.Reloaded(w, d, 0)
 	}

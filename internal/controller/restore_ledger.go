@@ -11,18 +11,14 @@ import (
 const restoreEvery = time.Hour
 
 func (c *Controller) mayRestore(w *workload.Workload) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.clock.Now()
-	last, ok := c.restored[w.Key]
-	left := last.at.Add(restoreEvery).Sub(now)
-	if !ok || left <= 0 {
+	last := c.recordOf(w.Key).restored
+	left := last.at.Add(restoreEvery).Sub(c.clock.Now())
+	if last.at.IsZero() || left <= 0 {
 		return true
 	}
 	c.queue.later(w.Key, left)
 	if !last.told {
-		last.told = true
-		c.restored[w.Key] = last
+		c.with(w.Key, func(r *record) { r.restored.told = true })
 		c.report.LedgerTaken(w, last.at)
 	}
 	return false

@@ -25,12 +25,10 @@ func (c *Controller) followAll(ctx context.Context, stop <-chan struct{}) {
 
 // lookAfter tells what has become of a reload, and asks the pods when nothing else can tell.
 func (c *Controller) lookAfter(ctx context.Context, key workload.Key) {
-	c.mu.Lock()
-	f, ok := c.following[key]
-	c.mu.Unlock()
+	f := c.recordOf(key).following
 	w, there := c.state.Workload(key)
 	switch {
-	case !ok:
+	case f == nil:
 		return
 	case there && c.behind(&w):
 		c.ends.later(key, watchAgain)
@@ -69,7 +67,7 @@ func (c *Controller) tellPurpose(w *workload.Workload, f *followed) {
 func (c *Controller) tells(key workload.Key, f *followed, cause rollout.Cause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.following[key] != f || f.told[cause] {
+	if r := c.records[key]; r == nil || r.following != f || f.told[cause] {
 		return false
 	}
 	f.told[cause] = true
@@ -116,11 +114,11 @@ func (c *Controller) askAfter(ctx context.Context, w *workload.Workload, f *foll
 
 // unfollow ends the following of a reload, and returns false if another has taken its place.
 func (c *Controller) unfollow(key workload.Key, f *followed) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.following[key] != f {
-		return false
-	}
-	delete(c.following, key)
-	return true
+	ends := false
+	c.with(key, func(r *record) {
+		if ends = r.following == f; ends {
+			r.following = nil
+		}
+	})
+	return ends
 }

@@ -46,9 +46,7 @@ func (c *Controller) follow(w *workload.Workload, d reload.Decision) {
 func (c *Controller) pursue(key workload.Key, p rollout.Pursuit, resumed bool) {
 	now := c.clock.Now()
 	f := &followed{Pursuit: p, since: now, forward: now, resumed: resumed, told: map[rollout.Cause]bool{}, asked: map[rollout.Cause]bool{}}
-	c.mu.Lock()
-	c.following[key] = f
-	c.mu.Unlock()
+	c.with(key, func(r *record) { r.following = f })
 	// The watch may have been quicker than the answer, which may not even have come.
 	c.followUp(key)
 }
@@ -75,11 +73,12 @@ func (c *Controller) followable(w *workload.Workload) bool {
 func (c *Controller) followUp(key workload.Key) {
 	c.reportKept(key)
 	c.mu.Lock()
-	f, ok := c.following[key]
-	if !ok {
+	r, known := c.records[key]
+	if !known || r.following == nil {
 		c.mu.Unlock()
 		return
 	}
+	f := r.following
 	w, there := c.state.Workload(key)
 	if there && c.isBehind(&w) {
 		c.mu.Unlock()
@@ -87,7 +86,7 @@ func (c *Controller) followUp(key workload.Key) {
 		return
 	}
 	if !there || !f.Stands(&w) {
-		delete(c.following, key)
+		c.withLocked(key, func(r *record) { r.following = nil })
 		c.mu.Unlock()
 		c.ends.succeeded(key)
 		return
@@ -151,5 +150,11 @@ func (f *followed) asksLate(w *workload.Workload, now time.Time) bool {
 func (c *Controller) Following() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.following)
+	n := 0
+	for _, r := range c.records {
+		if r.following != nil {
+			n++
+		}
+	}
+	return n
 }

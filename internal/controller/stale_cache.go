@@ -22,19 +22,19 @@ func (c *Controller) behind(w *workload.Workload) bool {
 
 // isBehind is that for who holds the lock.
 func (c *Controller) isBehind(w *workload.Workload) bool {
-	if !c.state.Behind(w) {
-		delete(c.setBack, w.Key)
-		return false
-	}
-	since, ok := c.setBack[w.Key]
-	if !ok {
-		since = c.clock.Now()
-		c.setBack[w.Key] = since
-	}
-	if c.clock.Since(since) < watchTakes {
-		return true
-	}
-	c.state.GoneBack(w.Key)
-	delete(c.setBack, w.Key)
-	return false
+	stale := false
+	c.withLocked(w.Key, func(r *record) {
+		if !c.state.Behind(w) {
+			r.staleSince = time.Time{}
+			return
+		}
+		if r.staleSince.IsZero() {
+			r.staleSince = c.clock.Now()
+		}
+		if stale = c.clock.Since(r.staleSince) < watchTakes; !stale {
+			c.state.GoneBack(w.Key)
+			r.staleSince = time.Time{}
+		}
+	})
+	return stale
 }

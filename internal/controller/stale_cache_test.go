@@ -21,8 +21,8 @@ func TestASnapshotFromBeforeAReloadEndsNothing(t *testing.T) {
 	r.pods(0, 3)
 	r.status(3, 3, 3)
 	r.play(time.Minute)
-	if len(r.lines) != 1 || !strings.HasPrefix(r.lines[0], "rolled 3 pods") || r.patched != patched || len(r.setBack) != 0 {
-		t.Errorf("told was %q, %d writes were tried, %d count as set back", r.lines, r.patched-patched, len(r.setBack))
+	if len(r.lines) != 1 || !strings.HasPrefix(r.lines[0], "rolled 3 pods") || r.patched != patched || r.stale() != 0 {
+		t.Errorf("told was %q, %d writes were tried, %d count as set back", r.lines, r.patched-patched, r.stale())
 	}
 }
 
@@ -32,8 +32,8 @@ func TestAStorageThatWasSetBackBehindAReloadIsBelieved(t *testing.T) {
 	patched := r.patched
 	r.deployments().put(r.before, false)
 	r.play(watchTakes + 2*time.Second)
-	if r.Following() != 0 || r.patched == patched || len(r.setBack) != 0 {
-		t.Errorf("%d are followed, %d writes were tried, %d count as set back", r.Following(), r.patched-patched, len(r.setBack))
+	if r.Following() != 0 || r.patched == patched || r.stale() != 0 {
+		t.Errorf("%d are followed, %d writes were tried, %d count as set back", r.Following(), r.patched-patched, r.stale())
 	}
 }
 
@@ -50,7 +50,7 @@ func TestASnapshotFromBeforeTheEndOfAPauseIsNoOtherPause(t *testing.T) {
 	r.deployments().put(after, true)
 	r.play(time.Minute)
 	r.wantPause(false, told...)
-	if len(r.setBack) != 0 {
+	if r.stale() != 0 {
 		t.Error("it counts as set back still")
 	}
 }

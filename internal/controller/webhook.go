@@ -221,18 +221,14 @@ func (t *message) accepted() accepted {
 
 // wasTaken also completes the message by when the receiver was told.
 func (c *Controller) wasTaken(t *message) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := c.accepted[t.facts.Workload.Key]
+	known := c.recordOf(t.facts.Workload.Key).accepted
 	t.told = known.told
 	return known == t.accepted()
 }
 
 func (c *Controller) noteTaken(all []message) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range all {
-		c.accepted[t.facts.Workload.Key] = t.accepted()
+	for i := range all {
+		c.with(all[i].facts.Workload.Key, func(r *record) { r.accepted = all[i].accepted() })
 	}
 }
 
@@ -242,9 +238,7 @@ func (c *Controller) untake(key workload.Key, d reload.Decision) {
 	if d.Action == reload.Reload || d.Action == reload.AwaitRun {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.accepted, key)
+	c.with(key, func(r *record) { r.accepted = accepted{} })
 }
 
 // recordTaken writes the ledger of a workload, so that nobody is told again.
@@ -263,8 +257,6 @@ func (c *Controller) recordTaken(ctx context.Context, t message) {
 		c.report.Failed(w, d, err, retryIn, before > 0)
 		return
 	}
-	c.mu.Lock()
-	delete(c.accepted, w.Key)
-	c.mu.Unlock()
+	c.with(w.Key, func(r *record) { r.accepted = accepted{} })
 	c.news.succeeded(w.Key)
 }

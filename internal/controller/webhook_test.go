@@ -86,8 +86,8 @@ func TestWhatWasTakenIsNotSentAgainHoweverLateTheLedgerIs(t *testing.T) {
 				t.Errorf("the ledger says that the receiver was told at %d, which took it from %d to %d", at, edited, taken)
 			}
 			s.tell(time.Minute)
-			if l.asked != 1 || s.news.depth() != 0 || s.patched != patched || len(s.accepted) != 0 {
-				t.Errorf("sent %d times; %d wait, %d writes more, %d kept in memory", l.asked, s.news.depth(), s.patched-patched, len(s.accepted))
+			if l.asked != 1 || s.news.depth() != 0 || s.patched != patched || s.taken() != 0 {
+				t.Errorf("sent %d times; %d wait, %d writes more, %d kept in memory", l.asked, s.news.depth(), s.patched-patched, s.taken())
 			}
 		})
 	}
@@ -173,8 +173,8 @@ func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
 			}
 			s.edit("web", "2")
 			s.tell(lastRetry)
-			if len(l.taken) != 2 || s.news.depth() != 0 || len(s.accepted) != 0 {
-				t.Errorf("%d were taken, %d wait, %d are kept", len(l.taken), s.news.depth(), len(s.accepted))
+			if len(l.taken) != 2 || s.news.depth() != 0 || s.taken() != 0 {
+				t.Errorf("%d were taken, %d wait, %d are kept", len(l.taken), s.news.depth(), s.taken())
 			}
 		})
 	}
@@ -202,8 +202,8 @@ func TestARunOfTheReceiverIsNoReasonToTellItAgain(t *testing.T) {
 	s.tell(lastRetry)
 	running()
 	s.tell(lastRetry)
-	if l.asked != 1 || s.news.depth() != 0 || len(s.accepted) != 0 {
-		t.Errorf("it was sent %d times, %d wait, %d are kept", l.asked, s.news.depth(), len(s.accepted))
+	if l.asked != 1 || s.news.depth() != 0 || s.taken() != 0 {
+		t.Errorf("it was sent %d times, %d wait, %d are kept", l.asked, s.news.depth(), s.taken())
 	}
 }
 
@@ -249,7 +249,7 @@ func TestAWorkloadThatGoesIsNotToldOf(t *testing.T) {
 	s.deployments().del(inShop("web"), "")
 	l.refuses = nil
 	s.tell(lastRetry)
-	if len(l.taken) != 0 || s.news.depth() != 0 || len(s.news.tries) != 0 || len(s.accepted) != 0 {
+	if len(l.taken) != 0 || s.news.depth() != 0 || len(s.news.tries) != 0 || s.taken() != 0 {
 		t.Errorf("%d were told, %d wait, %d tries are kept", len(l.taken), s.news.depth(), len(s.news.tries))
 	}
 }
@@ -364,8 +364,8 @@ func TestARunThatWasMadeBeforeIsNotToldOf(t *testing.T) {
 			if err != nil || len(s.jobNames()) != 1 || kinds.IsHeld(run.(*batchv1.Job)) || *run.(*batchv1.Job).Spec.Suspend {
 				t.Errorf("the Job is %+v, %v", run, err)
 			}
-			if s.news.depth() != 0 || len(s.accepted) != 0 {
-				t.Errorf("%d wait, %d are kept", s.news.depth(), len(s.accepted))
+			if s.news.depth() != 0 || s.taken() != 0 {
+				t.Errorf("%d wait, %d are kept", s.news.depth(), s.taken())
 			}
 		})
 	}

@@ -1,0 +1,86 @@
+package controller
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// record is what the controller keeps of one workload beside what the state knows of it. The zero value says nothing. To forget
+// the workload is to delete its record.
+type record struct {
+	// conflicted reports that others had changed the workload when we wrote. It is reconciled again when the watch brings the
+	// newer version.
+	conflicted bool
+	// staleSince is since when the workload is known only as it was before our latest write.
+	staleSince time.Time
+	// sent is a write of which no answer came.
+	sent *sent
+	// restored is when its ledger was put back after somebody had taken it away.
+	restored restored
+	// awaitsSince is since when the end of a rollout is awaited that would tell whether Pods are stale.
+	awaitsSince time.Time
+	// adoptAt is when a workload without a ledger may have its first one.
+	adoptAt time.Time
+
+	// following is its latest reload, as long as that has not come to its end.
+	following *followed
+	// others is a rollout of somebody else that may leave Pods with the previous data, until the status tells.
+	others *othersRollout
+	// resumed is a pause of ours that has ended.
+	resumed *ended
+
+	// supposed is, in a dry run, the ledger that would have been written.
+	supposed string
+	// accepted is what the receiver has taken and no ledger says yet.
+	accepted accepted
+	// newcomer reports that the workload has begun to ask for something while we ran, and that no event says yet what is watched
+	// for it.
+	newcomer *newcomer
+	// reported are the notices that are given once.
+	reported reported
+}
+
+// reported are the notices that were given of one object. Each is for the object with that UID alone.
+type reported struct {
+	// tooNew is that its ledger cannot be read, and beside that Reloader rolls the workload, too.
+	tooNew, beside types.UID
+	// doubt is what speaks against every mark.
+	doubt doubted
+}
+
+// with calls a function with the record of a workload while it holds the lock. A record that says nothing is not kept, so that
+// thousands of workloads at rest cost nothing.
+func (c *Controller) with(key workload.Key, f func(*record)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.withLocked(key, f)
+}
+
+// withLocked is with for a caller that holds the lock.
+func (c *Controller) withLocked(key workload.Key, f func(*record)) {
+	r, known := c.records[key]
+	if !known {
+		r = &c.blank // most events change nothing, and need no memory of their own
+	}
+	f(r)
+	switch {
+	case *r == record{}:
+		delete(c.records, key)
+	case !known:
+		c.records[key] = new(c.blank)
+		c.blank = record{}
+	}
+}
+
+// recordOf returns a copy of the record of a workload.
+func (c *Controller) recordOf(key workload.Key) record {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, known := c.records[key]; known {
+		return *r
+	}
+	return record{}
+}

@@ -182,6 +182,7 @@ type Controller struct {
 	synced    chan struct{}
 	leads     func() bool
 
+	// mu is taken before the lock of the state and that of a queue, and after the one of classes. No lock is held during a request.
 	mu sync.Mutex
 	// records are what is kept of each workload beside the state. Blank is the record of those that have none, and says nothing
 	// while nobody holds the lock.

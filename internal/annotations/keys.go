@@ -29,7 +29,7 @@ type Names struct {
 	Search, Match string
 	// Ignore is on the source.
 	Ignore string
-	// policy.RolloutStrategy is on an Argo Rollout.
+	// RolloutStrategy is on an Argo Rollout.
 	RolloutStrategy string
 	// PausePeriod and PausedAt are on a Deployment.
 	PausePeriod, PausedAt string

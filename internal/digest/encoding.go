@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The two places where a source.ConfigMap keeps values. A value that moves from one to
+// The two places where a ConfigMap keeps values. A value that moves from one to
 // the other is a change: only text reaches environment variables.
 const (
 	TextSection   byte = 't'

@@ -73,7 +73,7 @@ func counted(n int64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// page is a text with a column of titles.
+// pageText is a text with a column of titles.
 type pageText struct {
 	b     strings.Builder
 	paint Paint

@@ -5,7 +5,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
@@ -36,29 +35,6 @@ func TestASuspendedJobThatHasBegun(t *testing.T) {
 		}
 		if w.Runs.Suspended != tc.suspended || w.Runs.Begun != tc.begun {
 			t.Errorf("%s: suspended %t, begun %t", about, w.Runs.Suspended, w.Runs.Begun)
-		}
-	}
-}
-
-// Whatever was written before a version in which a Job had not begun yet, its pods read.
-func TestTheVersionInWhichAJobHadNotBegun(t *testing.T) {
-	for about, tc := range map[string]struct {
-		status batchv1.JobStatus
-		want   uint64
-	}{
-		"only made, or resumed a moment ago":  {batchv1.JobStatus{}, 40},
-		"begun":                               {batchv1.JobStatus{StartTime: &metav1.Time{}}, 0},
-		"with pods that are not noted to run": {batchv1.JobStatus{Active: 1}, 0},
-		"ended before it began":               {batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}}, 0},
-	} {
-		o := load()
-		o.ResourceVersion, o.Status = "40", tc.status
-		w, err := job().Read(o, annotations.DefaultNames())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if w.Runs.Since != tc.want {
-			t.Errorf("%s: %d, want %d", about, w.Runs.Since, tc.want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestJudge(t *testing.T) {
 	type situation struct {
 		own, template values
-		kind          source.Kind // a source.ConfigMap unless set
+		kind          source.Kind // a ConfigMap unless set
 		ignored       bool
 		matching      bool
 		notReferred   bool

@@ -64,7 +64,7 @@ type Facts struct {
 	Strategy StrategyChoice
 	// OnRevert is what follows when every mark was taken away.
 	OnRevert OnRevert
-	// digest.SecretMarks is what the marks of Secrets show.
+	// SecretMarks is what the marks of Secrets show.
 	SecretMarks digest.SecretMarks
 	// Key is the digest.Key that the sources were read with, and Instance its ID.
 	Key      digest.Key
@@ -147,7 +147,7 @@ type Decision struct {
 	// every way to mark the workload has something against it.
 	Doubt string
 	// Undecided are Secrets of which nothing can tell whether they changed: the
-	// digest.Key behind the ledger is lost, and they show no later time. They are
+	// key behind the ledger is lost, and they show no later time. They are
 	// taken for unchanged.
 	Undecided int
 	// Unproven are sources that were written after pods started, and of which nothing shows whether their data changed. They
@@ -163,7 +163,7 @@ type Decision struct {
 	// BesideReloader tells that Reloader rolls the workload, too.
 	BesideReloader bool
 	// OthersRollout are the sources whose data is recorded because somebody else's
-	// rollout brings it. Workload.KeptOnPurpose returns the pods that do not get it.
+	// rollout brings it. rollout.KeptOnPurpose returns the pods that do not get it.
 	OthersRollout []source.Key
 }
 

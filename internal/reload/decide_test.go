@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// The story of these tests: Deployment web refers to source.ConfigMap cm and Secret sec. Versions and seconds count up from
+// The story of these tests: Deployment web refers to ConfigMap cm and Secret sec. Versions and seconds count up from
 // 100; the installation began at second 50.
 const (
 	instance  = "key-1"
@@ -71,12 +71,12 @@ func (s *situation) source(kind source.Kind, name, content string, created, data
 	return s
 }
 
-// cm is the source.ConfigMap as a snapshot brings it: nothing is known of when it changed but what it says itself.
+// cm is the ConfigMap as a snapshot brings it: nothing is known of when it changed but what it says itself.
 func (s *situation) cm(content string, data int64) *situation {
 	return s.source(source.ConfigMap, "cm", content, 10, data, SourceSeen{Version: uint64(data)})
 }
 
-// cmSeen is the source.ConfigMap with its last change seen on the watch.
+// cmSeen is the ConfigMap with its last change seen on the watch.
 func (s *situation) cmSeen(content string, version uint64) *situation {
 	return s.source(source.ConfigMap, "cm", content, 10, int64(version), SourceSeen{Content: version, Edited: true, Annotations: 1, Version: version})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// podSpec uses a source.ConfigMap and a Secret in each of five containers, and ten volumes.
+// podSpec uses a ConfigMap and a Secret in each of five containers, and ten volumes.
 func podSpec() corev1.PodSpec {
 	var spec corev1.PodSpec
 	for i := range 5 {

@@ -20,7 +20,7 @@ var (
 	newKey = source.LocalKey{Kind: source.ConfigMap, Name: "new"}
 )
 
-// refersTo adds a reference to a source.ConfigMap.
+// refersTo adds a reference to a ConfigMap.
 func (s *situation) refersTo(key source.LocalKey) *situation {
 	s.f.Workload.References = append(s.f.Workload.References, workload.Reference{Key: key, Uses: []workload.Use{{How: workload.UseEnvFrom, Container: "app"}}})
 	slices.SortFunc(s.f.Workload.References, func(a, b workload.Reference) int { return source.CompareLocalKeys(a.Key, b.Key) })
@@ -35,7 +35,7 @@ func onDelete(f *Facts) {
 }
 
 func TestASourceThatIsMade(t *testing.T) {
-	// source.ConfigMap new is made long after web, which has a ledger without it.
+	// ConfigMap new is made long after web, which has a ledger without it.
 	seen := func(version uint64) *situation {
 		return web().refersTo(newKey).ledger(nil).cm("one", 60).with(onCreate).
 			source(source.ConfigMap, "new", "x", int64(version), int64(version), SourceSeen{Content: version, Created: version, Annotations: version, Version: version})

@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// byReloaderAt puts the mark there that fits the content of the source.ConfigMap, as written by Reloader.
+// byReloaderAt puts the mark there that fits the content of the ConfigMap, as written by Reloader.
 func (s *situation) byReloaderAt(second int64) *situation {
 	s.f.Workload.Marks.ByReloader = at(second)
 	return s.mark(hex.EncodeToString(s.f.Concerns[0].Source.Reloader[:]))

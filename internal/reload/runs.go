@@ -42,15 +42,13 @@ func podsOfLatest(r *workload.Runs) *Pods {
 }
 
 // rollouts is what was seen of the pods' beginning. Another template begins no run,
-// so of what runs and ends it says nothing. What begins one is the release of a Job.
+// so of what runs and ends it says nothing. What begins one is the release of a Job. Of a
+// Job that a user has made nothing shows it: Kubernetes notes its begin after it has made
+// the first Pods.
 func (f *Facts) rollouts() WorkloadSeen {
 	seen := f.Seen
 	r := f.Workload.Runs
-	switch {
-	case r == nil || r.Once && (f.TellsOnly || r.Since <= seen.Template):
-		return seen
-	case r.Once:
-		seen.Template, seen.Returned = r.Since, false // it was suspended, or had only been made
+	if r == nil || r.Once {
 		return seen
 	}
 	seen.Template, seen.Since, seen.Returned = r.Since, 0, false

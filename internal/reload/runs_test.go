@@ -205,7 +205,7 @@ func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 		"it began after it":                          {false, 9, seen, Record},
 		"it may have begun before":                   {false, 7, seen, Reload},
 		"nobody saw when it began":                   {false, 0, seen, Reload},
-		"the Job itself began after it, unseen":      {true, 9, WorkloadSeen{Since: 2}, Record},
+		"no version of the Job itself proves it":     {true, 9, WorkloadSeen{Since: 2}, Reload},
 		"the Job itself may have begun before":       {true, 7, WorkloadSeen{Since: 2}, Reload},
 		"the Job itself was seen to begin after it":  {true, 0, WorkloadSeen{Template: 9, Since: 2}, Record},
 		"the Job itself was seen to begin before it": {true, 0, WorkloadSeen{Template: 7, Since: 2}, Reload},

@@ -22,7 +22,7 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 			}
 		}
 	}
-	// source.ConfigMap cm was written at second 80. The pod, if there is one, was created before that.
+	// ConfigMap cm was written at second 80. The pod, if there is one, was created before that.
 	edited := func() *situation { return web().cm("two", 80).pods(1, 70) }
 	lost := func() *situation {
 		return web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}).pods(1, 70)

@@ -123,7 +123,7 @@ func containerTrouble(s *corev1.ContainerStatus) Trouble {
 	case waits != nil:
 		t.Cause, t.Reason = CauseCannotStart, waits.Reason
 		if waits.Reason == "CreateContainerConfigError" {
-			t.Message = waits.Message // which Secret or source.ConfigMap, or which key of it
+			t.Message = waits.Message // which Secret or ConfigMap, or which key of it
 		}
 	case s.State.Running != nil && !s.Ready && s.RestartCount > 0 && t.Exited && t.ExitCode != 0:
 		t.Cause, t.Reason = CauseCrashLoop, fmt.Sprintf("started %d times", s.RestartCount+1)

@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// source is an object that carries configuration, or from which one is made in the cluster.
+// manifestSource is an object that carries configuration, or from which one is made in the cluster.
 type manifestSource struct {
 	// key is that of the ConfigMap or Secret, and kind that of the object here.
 	key  source.Key

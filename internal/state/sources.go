@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// source is one with what was seen of it.
+// sourceRecord is one with what was seen of it.
 type sourceRecord struct {
 	source.Source
 	seen reload.SourceSeen

@@ -16,7 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// workload is one with what was seen of it.
+// workloadRecord is one with what was seen of it.
 type workloadRecord struct {
 	workload.Workload
 	seen     reload.WorkloadSeen

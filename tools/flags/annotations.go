@@ -29,7 +29,7 @@ const (
 	onSource   = "ConfigMap, Secret or SecretProviderClass"
 )
 
-// annotations are said of the fields of reload.Names.
+// annotations are said of the fields of annotations.Names.
 func described() map[string]annotation {
 	return map[string]annotation{
 		"ConfigMap":           {onWorkload, "By users: names of ConfigMaps that roll it, or regular expressions, with commas between them"},

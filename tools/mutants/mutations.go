@@ -115,7 +115,7 @@ func mutations() []mutation {
 		{
 			what: "a write that failed counts as the one with which a ledger was put back",
 			file: "internal/controller/restore_ledger.go",
-			from: "	last, ok := c.restored[w.Key]\n", to: "	last, ok := c.restored[w.Key]\n	c.restored[w.Key] = restored{at: now}\n",
+			from: "	last := c.recordOf(w.Key).restored\n", to: "	last := c.recordOf(w.Key).restored\n	c.with(w.Key, func(r *record) { r.restored = restored{at: c.clock.Now()} })\n",
 			in: controller, tests: "ALedgerThatCould",
 		},
 		{
@@ -229,7 +229,7 @@ func mutations() []mutation {
 		{
 			what: "a reload that is stuck is told again and again",
 			file: "internal/controller/rollout_pods.go",
-			from: "	if c.following[key] != f || f.told[cause] {", to: "	if c.following[key] != f {",
+			from: "r.following != f || f.told[cause] {", to: "r.following != f {",
 			in: controller, tests: "ThatIsStuck",
 		},
 		{
@@ -277,7 +277,7 @@ func mutations() []mutation {
 		{
 			what: "a storage that was set back is never believed",
 			file: "internal/controller/stale_cache.go",
-			from: "	if c.clock.Since(since) < watchTakes {", to: "	if c.clock.Since(since) >= 0 {",
+			from: "c.clock.Since(r.staleSince) < watchTakes; !stale {", to: "c.clock.Since(r.staleSince) >= 0; !stale {",
 			in: controller, tests: "SetBackBehind",
 		},
 	}...)

@@ -275,10 +275,5 @@ func (u *users) askForClasses(w drawnWorkload) bool {
 }
 
 func (u *users) createClassWorkloadAgain() bool {
-	for _, w := range classWorkloads() {
-		if _, err := u.h.server.Get(w.resource, inShop(w.name)); err != nil {
-			return u.createWorkload(w)
-		}
-	}
-	return false
+	return u.createMissing(classWorkloads(), u.createWorkload)
 }

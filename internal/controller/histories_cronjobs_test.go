@@ -75,25 +75,10 @@ func (u *users) cronJobSteps() []step {
 	}...)
 }
 
-func (u *users) createCronJobAgain() bool {
-	for _, w := range cronJobs() {
-		if _, err := u.h.server.Get(w.resource, inShop(w.name)); err != nil {
-			return u.createCronJob(w)
-		}
-	}
-	return false
-}
+func (u *users) createCronJobAgain() bool { return u.createMissing(cronJobs(), u.createCronJob) }
 
 func (u *users) createCronJob(w drawnWorkload) bool {
-	template := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": w.name}},
-		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{
-			{Name: "app", Image: "app:" + u.value()}, {Name: "side", Image: "side:1"},
-		}},
-	}
-	for _, i := range w.sources {
-		refer(&template, sources()[i], nil)
-	}
+	template := u.runTemplate(w)
 	policy := []batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent}[u.h.rand.IntN(2)]
 	_, err := u.h.server.Create(&batchv1.CronJob{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: w.name, Annotations: maps.Clone(w.annotations)},

@@ -56,16 +56,20 @@ func (u *users) jobSteps() []step {
 	}...)
 }
 
-func (u *users) createJobAgain() bool {
-	for _, w := range jobs() {
+func (u *users) createJobAgain() bool { return u.createMissing(jobs(), u.createJob) }
+
+// createMissing makes the first workload that is not there.
+func (u *users) createMissing(all []drawnWorkload, create func(drawnWorkload) bool) bool {
+	for _, w := range all {
 		if _, err := u.h.server.Get(w.resource, inShop(w.name)); err != nil {
-			return u.createJob(w)
+			return create(w)
 		}
 	}
 	return false
 }
 
-func (u *users) createJob(w drawnWorkload) bool {
+// runTemplate is the pod template of what runs and ends.
+func (u *users) runTemplate(w drawnWorkload) corev1.PodTemplateSpec {
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": w.name}},
 		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{
@@ -75,6 +79,11 @@ func (u *users) createJob(w drawnWorkload) bool {
 	for _, i := range w.sources {
 		refer(&template, sources()[i], nil)
 	}
+	return template
+}
+
+func (u *users) createJob(w drawnWorkload) bool {
+	template := u.runTemplate(w)
 	pods := int32(1 + u.h.rand.IntN(2))
 	_, err := u.h.server.Create(&batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: w.name, Annotations: maps.Clone(w.annotations)},

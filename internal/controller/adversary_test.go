@@ -127,8 +127,7 @@ func (s *stage) play(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
 		key, wait, ok := s.queue.pop()
 		if ok {
-			s.look(s.Context(), key)
-			s.queue.done(key)
+			s.queue.finish(key, s.reconcile(s.Context(), key))
 			continue
 		}
 		key, later, ok := s.ends.pop()
@@ -137,8 +136,7 @@ func (s *stage) play(within time.Duration) {
 		}
 		switch {
 		case ok:
-			s.lookAfter(s.Context(), key)
-			s.ends.done(key)
+			s.ends.finish(key, s.lookAfter(s.Context(), key))
 		case s.letGo(&wait):
 		case wait > 0:
 			s.clock.Step(min(wait, end.Sub(s.clock.Now())))
@@ -152,8 +150,7 @@ func (s *stage) play(within time.Duration) {
 func (s *stage) letGo(wait *time.Duration) bool {
 	key, later, ok := s.pauses.pop()
 	if ok {
-		s.lookAtPause(s.Context(), key)
-		s.pauses.done(key)
+		s.pauses.finish(key, s.lookAtPause(s.Context(), key))
 	}
 	if *wait == 0 || later > 0 && later < *wait {
 		*wait = later

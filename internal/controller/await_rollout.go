@@ -9,8 +9,8 @@ import (
 // restTakes is how long a rollout is waited for whose end would tell whether pods are stale. Some never end.
 const restTakes = 2 * time.Minute
 
-// awaitRest asks for a look when the rollout of a workload has ended, or has taken too long.
-func (c *Controller) awaitRest(key workload.Key) {
+// awaitRest notes that the end of a rollout is awaited, and returns after which time it has taken too long.
+func (c *Controller) awaitRest(key workload.Key) time.Duration {
 	var since time.Time
 	c.with(key, func(r *record) {
 		if r.awaitsSince.IsZero() {
@@ -18,8 +18,7 @@ func (c *Controller) awaitRest(key workload.Key) {
 		}
 		since = r.awaitsSince
 	})
-	left := max(restTakes-c.clock.Since(since), 0)
-	c.queue.later(key, left)
+	return max(restTakes-c.clock.Since(since), 0)
 }
 
 // waited tells that the rollout of a workload has taken too long.

@@ -296,16 +296,18 @@ func (c *Controller) Run(ctx context.Context) error {
 	writing := context.WithoutCancel(ctx)
 	c.queue.begin()
 	for range workers {
-		running.Go(func() { c.work(writing, ctx.Done()) })
+		running.Go(func() { c.queue.serve(ctx.Done(), func(key workload.Key) result { return c.reconcile(writing, key) }) })
 	}
 	for range followers {
-		running.Go(func() { c.followAll(writing, ctx.Done()) })
+		running.Go(func() { c.ends.serve(ctx.Done(), func(key workload.Key) result { return c.lookAfter(writing, key) }) })
 	}
 	if c.opts.Receiver != nil {
 		running.Go(func() { c.tellReceiver(writing, ctx.Done()) })
 	}
 	for range resumers {
-		running.Go(func() { c.resumeAll(writing, ctx.Done()) })
+		running.Go(func() {
+			c.pauses.serve(ctx.Done(), func(key workload.Key) result { return c.lookAtPause(writing, key) })
+		})
 	}
 	<-ctx.Done()
 	return nil
@@ -341,17 +343,6 @@ func (c *Controller) Depth() int { return c.queue.depth() }
 
 // Writing tells whether workloads are being looked at, and with that perhaps written.
 func (c *Controller) Writing() bool { return c.queue.inHand() }
-
-func (c *Controller) work(ctx context.Context, stop <-chan struct{}) {
-	for {
-		key, ok := c.queue.next(stop)
-		if !ok {
-			return
-		}
-		c.look(ctx, key)
-		c.queue.done(key)
-	}
-}
 
 // enqueue asks for a look at a workload once its sources are quiet. One that has no ledger yet, and of which nothing was
 // seen to change, is only to be adopted, and delays nobody.

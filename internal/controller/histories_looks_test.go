@@ -61,8 +61,8 @@ func (h *history) lookAtAll() bool {
 	h.rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	c := h.c
 	for _, key := range due {
-		h.lookAt(key)
-		c.queue.done(key)
+		r := h.lookAt(key)
+		c.queue.finish(key, r)
 	}
 	after, resumed := h.lookAfterAll(), h.resumeAll()
 	return after || resumed || len(due) > 0
@@ -78,10 +78,10 @@ func (h *history) resumeAll() bool {
 		}
 		some = true
 		h.looks = append(h.looks, h.oracle.look(key))
-		c.lookAtPause(context.Background(), key)
+		r := c.lookAtPause(context.Background(), key)
 		h.killHere(killedResumed, 2)
 		h.looks = h.looks[:len(h.looks)-1]
-		c.pauses.done(key)
+		c.pauses.finish(key, r)
 	}
 }
 
@@ -94,22 +94,22 @@ func (h *history) lookAfterAll() bool {
 			return some
 		}
 		some = true
-		c.lookAfter(context.Background(), key)
-		c.ends.done(key)
+		c.ends.finish(key, c.lookAfter(context.Background(), key))
 	}
 }
 
-func (h *history) lookAt(key workload.Key) {
+func (h *history) lookAt(key workload.Key) result {
 	l := h.oracle.look(key)
 	l.classLook = h.oracle.classes.look(h.life)
 	h.looks = append(h.looks, l)
 	h.say("look at %s", key)
 	h.killHere(killedBeforeDecide, 120)
-	h.c.look(context.Background(), key)
+	r := h.c.reconcile(context.Background(), key)
 	if l.wrote {
 		h.killHere(killedAnswered, 25)
 	}
 	h.looks = h.looks[:len(h.looks)-1]
+	return r
 }
 
 // look is the one that makes the present request.

@@ -80,8 +80,7 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 			looks := func(within time.Duration) (n int) {
 				for end := clock.Now().Add(within); clock.Now().Before(end); clock.Step(100 * time.Millisecond) {
 					for key, _, ok := c.queue.pop(); ok; key, _, ok = c.queue.pop() {
-						c.look(t.Context(), key)
-						c.queue.done(key)
+						c.queue.finish(key, c.reconcile(t.Context(), key))
 						n++
 					}
 				}

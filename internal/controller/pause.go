@@ -39,57 +39,42 @@ func (c *Controller) pauseUp(key workload.Key) {
 	c.pauses.add(key, wait, wait)
 }
 
-func (c *Controller) resumeAll(ctx context.Context, stop <-chan struct{}) {
-	for {
-		key, ok := c.pauses.next(stop)
-		if !ok {
-			return
-		}
-		c.lookAtPause(ctx, key)
-		c.pauses.done(key)
-	}
-}
-
 // lookAtPause ends the pause of a workload if it is over. Whether the controller is still to look at the workload does not
 // matter: what it has paused it lets go on.
-func (c *Controller) lookAtPause(ctx context.Context, key workload.Key) {
+func (c *Controller) lookAtPause(ctx context.Context, key workload.Key) result {
 	w, there := c.state.Workload(key)
 	if there && c.behind(&w) {
-		c.pauses.later(key, watchAgain)
-		return
+		return waitFor(watchAgain)
 	}
 	if !there || c.opts.DryRun || w.Deleting || c.state.Terminating(key.Namespace) || !w.Pause.Ours() && !w.Pause.Leftover() {
-		c.pauses.succeeded(key)
-		return
+		return result{outcome: finished}
 	}
 	var end workload.PauseEnd
 	if w.Pause.Ours() {
 		var left time.Duration
 		if left, end = w.PauseLeft(c.clock.Now(), c.opts.Names); left > 0 {
-			c.pauses.succeeded(key)
 			c.pauses.add(key, left, left)
-			return
+			return result{outcome: finished}
 		}
 	}
 	switch {
 	case !c.leads():
-		c.pauses.add(key, leadAgain, leadAgain)
-		return
+		return waitFor(leadAgain)
 	case c.cameBack(&w):
-		c.pauses.succeeded(key)
-		return
+		return result{outcome: finished}
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
 	err := c.resumeOne(ctx, &w, end)
 	switch {
 	case err == nil, apierrors.IsNotFound(err) && !c.exists(&w):
-		c.pauses.succeeded(key)
+		return result{outcome: finished}
 	case apierrors.IsConflict(err) && c.pauses.triesOf(key) < patience:
-		c.pauses.retry(key) // the watch may bring the newer version before, and asks again
+		return result{outcome: conflicted} // the watch may bring the newer version before, and asks again
 	default:
-		retryIn, before := c.pauses.failed(key)
-		c.report.Failed(&w, reload.Decision{Action: reload.Resume}, err, retryIn, before > 0)
+		return failedWith(func(retryIn time.Duration, again bool) {
+			c.report.Failed(&w, reload.Decision{Action: reload.Resume}, err, retryIn, again)
+		})
 	}
 }
 

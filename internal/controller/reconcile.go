@@ -14,10 +14,13 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// look reads a workload from the state, decides, writes at most once, and reports.
-func (c *Controller) look(ctx context.Context, key workload.Key) {
-	if c.goOn(ctx, key) || c.leaveOdd(key) {
-		return
+// reconcile brings one workload in line with its sources: gather the facts, decide, write at most once, remember, report.
+func (c *Controller) reconcile(ctx context.Context, key workload.Key) result {
+	if r, done := c.goOn(ctx, key); done {
+		return r
+	}
+	if r, done := c.leaveOdd(key); done {
+		return r
 	}
 	began := c.clock.Now()
 	// What an earlier write met is seen now, or met again.
@@ -26,7 +29,7 @@ func (c *Controller) look(ctx context.Context, key workload.Key) {
 	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
 		c.forget(key)
 		c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedGone})
-		return
+		return result{}
 	}
 	w := &facts.Workload
 	if owner, left := c.state.LeftTo(key); left {
@@ -34,12 +37,11 @@ func (c *Controller) look(ctx context.Context, key workload.Key) {
 		c.tellLeft(w, owner)
 		c.forget(key)
 		c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedLeft})
-		return
+		return result{}
 	}
 	if c.behind(w) {
-		c.queue.later(key, watchAgain)
 		c.looked(key, began, Look{Result: Requeued})
-		return
+		return waitFor(watchAgain)
 	}
 	c.reportLate(w)
 	// A write that is given up may land all the same: its version then keeps it from undoing anything.
@@ -56,28 +58,35 @@ func (c *Controller) look(ctx context.Context, key workload.Key) {
 	if err == nil {
 		err = c.release(ctx, w)
 	}
-	result := Requeued
-	switch _, there := c.state.Workload(key); {
+	r := c.resultOf(&facts, d, err)
+	c.looked(key, began, c.lookOf(d, err, r))
+	return r
+}
+
+// resultOf says what follows from how a reconciliation ended.
+func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error) result {
+	w := &facts.Workload
+	after, early := errors.AsType[retryAfter](err)
+	switch _, there := c.state.Workload(w.Key); {
 	case !there:
-		result = Succeeded
-		c.forget(key) // what was noted about it since it was deleted
+		c.forget(w.Key) // what was noted about it since it was deleted
+		return result{outcome: finished}
 	case err == nil:
-		result = Succeeded
-		c.queue.succeeded(key)
-		c.welcome(&facts)
+		c.welcome(facts)
+		return result{outcome: finished}
+	case early:
+		return waitFor(time.Duration(after))
 	case errors.Is(err, errLater):
+		return result{}
 	case apierrors.IsNotFound(err) && !c.exists(w):
 		// Deleted in the meantime.
-		result = Succeeded
-		c.queue.succeeded(key)
-	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errOtherVersion)) && c.queue.triesOf(key) < patience:
+		return result{outcome: finished}
+	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errOtherVersion)) && c.queue.triesOf(w.Key) < patience:
 		c.decideAgain(w)
+		return result{outcome: conflicted} // not every conflict is about a newer version, and then none will come
 	default:
-		result = Erred
-		retryIn, before := c.queue.failed(key)
-		c.report.Failed(w, d, err, retryIn, before > 0)
+		return failedWith(func(retryIn time.Duration, again bool) { c.report.Failed(w, d, err, retryIn, again) })
 	}
-	c.looked(key, began, c.lookOf(d, err, result))
 }
 
 // patience is how often in a row a write may meet another version, or nothing at all, before that counts as a failure. Mostly
@@ -120,8 +129,7 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		return d, err
 	}
 	if wait := facts.DepartedFor(d, c.clock.Now()); wait > 0 {
-		c.queue.later(facts.Workload.Key, wait) // it was looked at early, for another reason
-		return d, errLater
+		return d, retryAfter(wait) // it was looked at early, for another reason
 	}
 	c.untake(facts.Workload.Key, d)
 	c.log.Debug("decided", "workload", facts.Workload.Key.String(), "action", d.Action.String(), "why", d.Why)
@@ -134,8 +142,7 @@ const leadAgain = time.Second
 func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Decision) error {
 	w := &facts.Workload
 	if d.Action == reload.AwaitRest {
-		c.awaitRest(w.Key)
-		return errLater
+		return retryAfter(c.awaitRest(w.Key))
 	}
 	if d.Action == reload.AwaitRun {
 		return errLater // the watch tells when it has ended
@@ -163,8 +170,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		c.state.Compared(facts)
 		return nil
 	case !c.leads():
-		c.queue.later(w.Key, leadAgain)
-		return errLater
+		return retryAfter(leadAgain)
 	case d.Action == reload.Reload && c.opts.Receiver != nil:
 		c.toReceiver(w.Key)
 		return errLater
@@ -294,8 +300,6 @@ func (c *Controller) forget(key workload.Key) {
 // decideAgain waits for the version that the API server has already, and the state not yet.
 func (c *Controller) decideAgain(w *workload.Workload) {
 	c.with(w.Key, func(r *record) { r.conflicted = true })
-	// Not every conflict is about a newer version, and then none will come.
-	c.queue.retry(w.Key)
 	// It may have arrived between the decision and now.
 	if now, ok := c.state.Workload(w.Key); ok && now.ResourceVersion != w.ResourceVersion {
 		c.queue.add(w.Key, 0, 0)

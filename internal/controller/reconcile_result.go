@@ -29,6 +29,18 @@ const (
 	Erred    Result = "error"
 )
 
+// told is how the result counts in the metrics.
+func (r result) told() Result {
+	switch r.outcome {
+	case finished:
+		return Succeeded
+	case failed:
+		return Erred
+	default:
+		return Requeued
+	}
+}
+
 // Skipped is why a workload was not rolled.
 type Skipped string
 
@@ -59,10 +71,10 @@ func (c *Controller) looked(key workload.Key, began time.Time, l Look) {
 	c.report.Looked(l)
 }
 
-func (c *Controller) lookOf(d reload.Decision, err error, result Result) Look {
-	l := Look{Result: result, Scanned: true, Matched: d.Action == reload.Reload}
+func (c *Controller) lookOf(d reload.Decision, err error, r result) Look {
+	l := Look{Result: r.told(), Scanned: true, Matched: d.Action == reload.Reload}
 	switch {
-	case result != Succeeded:
+	case l.Result != Succeeded:
 	case err != nil:
 		l.Skipped = SkippedGone
 	case d.Action == reload.Reload && c.opts.DryRun:
@@ -79,8 +91,8 @@ func (c *Controller) lookOf(d reload.Decision, err error, result Result) Look {
 const (
 	// errOtherVersion means that a test in a patch failed, or that the result was refused: the answer is the same for both.
 	errOtherVersion = sentinel("it may be another version by now")
-	// errLater means that the workload was put back into the queue.
-	errLater = sentinel("it was put back into the queue")
+	// errLater means that it is too early, and that a watch or a queue tells when it no longer is.
+	errLater = sentinel("it is too early")
 )
 
 type sentinel string

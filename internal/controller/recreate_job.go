@@ -61,36 +61,38 @@ func (c *Controller) replaces(key workload.Key) bool {
 }
 
 // goOn does what is missing of a Job that is being made again. It returns false if nothing is, so that it may be decided on.
-func (c *Controller) goOn(ctx context.Context, key workload.Key) bool {
+func (c *Controller) goOn(ctx context.Context, key workload.Key) (result, bool) {
 	c.mu.Lock()
 	r := c.replacing[key]
 	c.mu.Unlock()
 	switch {
 	case r == nil, c.opts.DryRun:
-		return false
+		return result{}, false
 	case c.state.Terminating(key.Namespace):
 		c.replaced(key)
-		return false
+		return result{}, false
 	}
 	began := c.clock.Now()
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
 	w, err := c.steps(ctx, key, r)
-	look := Look{Result: Succeeded}
+	var res result
+	after, early := errors.AsType[retryAfter](err)
 	switch {
 	case err == nil, c.state.Terminating(key.Namespace):
 		c.replaced(key)
-		c.queue.succeeded(key)
 		c.queue.add(key, 0, 0) // what is there now is decided on when the watch has told of it
+		res = result{outcome: finished}
+	case early:
+		res = waitFor(time.Duration(after))
 	case errors.Is(err, errLater):
-		look.Result = Requeued
 	default:
-		look.Result = Erred
-		retryIn, before := c.queue.failed(key)
-		c.report.Failed(w, reload.Decision{Action: reload.Reload, Changes: r.changes}, err, retryIn, before > 0)
+		res = failedWith(func(retryIn time.Duration, again bool) {
+			c.report.Failed(w, reload.Decision{Action: reload.Reload, Changes: r.changes}, err, retryIn, again)
+		})
 	}
-	c.looked(key, began, look)
-	return true
+	c.looked(key, began, Look{Result: res.told()})
+	return res, true
 }
 
 // replaced notes that nothing is missing of a Job any more.
@@ -123,8 +125,7 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *replacing) 
 	var held types.UID
 	for range stepsAtOnce {
 		if !c.leads() {
-			c.queue.later(key, leadAgain)
-			return w, errLater
+			return w, retryAfter(leadAgain)
 		}
 		job, err := c.jobNamed(ctx, key.Namespace, key.Name)
 		if err != nil {
@@ -146,8 +147,7 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *replacing) 
 		case step == kinds.AwaitEnd:
 			return w, errLater // the watch tells
 		case !c.leads(): // reading may have taken long
-			c.queue.later(key, leadAgain)
-			return w, errLater
+			return w, retryAfter(leadAgain)
 		case step != kinds.Finished:
 			err = c.step(ctx, step, of, job)
 		case job == nil || !kinds.Waits(job):
@@ -169,8 +169,7 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *replacing) 
 			r.changes = nil
 		}
 	}
-	c.queue.later(key, stepsAgain)
-	return w, errLater
+	return w, retryAfter(stepsAgain)
 }
 
 // copyOf reads the copy of a Job; nil if there is none any more.

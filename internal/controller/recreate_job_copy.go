@@ -37,8 +37,7 @@ func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload
 	if apierrors.IsAlreadyExists(err) {
 		err = c.copiedBefore(ctx, w, made.Name, err)
 	}
-	if errors.Is(err, errLater) {
-		c.queue.later(w.Key, stepsAgain)
+	if _, early := errors.AsType[retryAfter](err); early {
 		return err
 	}
 	if err != nil {
@@ -55,7 +54,7 @@ func (c *Controller) copiedBefore(ctx context.Context, w *workload.Workload, nam
 	case err != nil:
 		return err
 	case found == nil:
-		return errLater // it has gone in between
+		return retryAfter(stepsAgain) // it has gone in between
 	case found.DeletionTimestamp != nil:
 		return fmt.Errorf("an earlier one is being deleted, and kept by its finalizers: %s", strings.Join(found.Finalizers, ", "))
 	}

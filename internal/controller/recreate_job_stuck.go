@@ -40,20 +40,19 @@ func (c *Controller) unreadable(job *batchv1.Job, why error) {
 }
 
 // leaveOdd tells of a copy with which nothing is done. It returns false for Jobs that are to be decided on.
-func (c *Controller) leaveOdd(key workload.Key) bool {
+func (c *Controller) leaveOdd(key workload.Key) (result, bool) {
 	began := c.clock.Now()
 	c.mu.Lock()
 	o, ok := c.oddJobs[key]
 	c.mu.Unlock()
 	if !ok {
-		return false
+		return result{}, false
 	}
-	look := Look{Result: Succeeded, Skipped: SkippedGone}
 	switch {
 	case o.told:
 	case !c.leads():
-		c.queue.later(key, leadAgain)
-		look = Look{Result: Requeued}
+		c.looked(key, began, Look{Result: Requeued})
+		return waitFor(leadAgain), true
 	default:
 		c.mu.Lock()
 		c.oddJobs[key] = oddJob{o.w, o.unreadable, true}
@@ -64,8 +63,8 @@ func (c *Controller) leaveOdd(key workload.Key) bool {
 			c.report.UnreadableCopy(&o.w, o.unreadable)
 		}
 	}
-	c.looked(key, began, look)
-	return true
+	c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedGone})
+	return result{}, true
 }
 
 // tellHeld tells of a Job that is held although nothing of ours is missing.

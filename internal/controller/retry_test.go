@@ -180,7 +180,7 @@ func TestWorkloadsThatFailHoldUpNoOther(t *testing.T) {
 		stop := make(chan struct{})
 		var running sync.WaitGroup
 		for range workers {
-			running.Go(func() { s.work(t.Context(), stop) })
+			running.Go(func() { s.queue.serve(stop, func(key workload.Key) result { return s.reconcile(t.Context(), key) }) })
 		}
 		for i := range failing {
 			s.edit(fmt.Sprintf("fails-%d", i), "2")

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
@@ -12,46 +13,33 @@ import (
 // answers, so a fan-out to a thousand is no storm of lists.
 const followers = 4
 
-func (c *Controller) followAll(ctx context.Context, stop <-chan struct{}) {
-	for {
-		key, ok := c.ends.next(stop)
-		if !ok {
-			return
-		}
-		c.lookAfter(ctx, key)
-		c.ends.done(key)
-	}
-}
-
 // lookAfter tells what has become of a reload, and asks the pods when nothing else can tell.
-func (c *Controller) lookAfter(ctx context.Context, key workload.Key) {
+func (c *Controller) lookAfter(ctx context.Context, key workload.Key) result {
 	f := c.recordOf(key).following
 	w, there := c.state.Workload(key)
 	switch {
 	case f == nil:
-		return
+		return result{}
 	case there && c.behind(&w):
-		c.ends.later(key, watchAgain)
-		return
+		return waitFor(watchAgain)
 	case !there, !f.Stands(&w), !c.followable(&w):
 		c.unfollow(key, f)
-		return
+		return result{}
 	case !c.leads():
-		c.ends.add(key, leadAgain, leadAgain)
-		return
+		return waitFor(leadAgain)
 	}
 	c.tellPurpose(&w, f)
 	if c.asks(&w, f) {
 		ctx, cancel := context.WithTimeout(ctx, requestsTake)
 		defer cancel()
 		if err := c.askAfter(ctx, &w, f); err != nil {
-			retryIn, before := c.ends.failed(key)
-			c.report.Failed(&w, reload.Decision{Action: reload.AskPods}, err, retryIn, before > 0)
-			return
+			return failedWith(func(retryIn time.Duration, again bool) {
+				c.report.Failed(&w, reload.Decision{Action: reload.AskPods}, err, retryIn, again)
+			})
 		}
 	}
-	c.ends.succeeded(key)
 	c.followUp(key) // for what is next, and for what has come meanwhile
+	return result{outcome: finished}
 }
 
 // tellPurpose tells of pods that somebody keeps as they are on purpose, which stands in the object and needs no time to

@@ -390,8 +390,7 @@ func TestAfterARestart(t *testing.T) {
 			tc.before(r)
 			n := r.next()
 			for key, _, ok := n.ends.pop(); ok; key, _, ok = n.ends.pop() {
-				n.lookAfter(t.Context(), key)
-				n.ends.done(key)
+				n.ends.finish(key, n.lookAfter(t.Context(), key))
 			}
 			n.want(tc.asked)
 			if n.Following() != tc.follow {

@@ -90,7 +90,7 @@ func whole(sent *batchv1.Job, made runtime.Object) error {
 		"have it leave that in place and delete the Job, and it is made anew", kept.Name, strings.Join(lost, ", "))
 }
 
-// madeBefore returns errLater if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
+// madeBefore returns retryAfter if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
 // to be noted. If that cannot be, only its user can go on.
 func (c *Controller) madeBefore(ctx context.Context, w *workload.Workload, sent *batchv1.Job, counter int64) error {
 	name := sent.Name
@@ -112,8 +112,7 @@ func (c *Controller) madeBefore(ctx context.Context, w *workload.Workload, sent 
 	if err := run.Notable(w, counter); err != nil {
 		return fmt.Errorf("the held Job %s was made for it and cannot begin: %w; delete that Job, and it is made anew", name, err)
 	}
-	c.queue.add(w.Key, 0, 0)
-	return errLater
+	return retryAfter(0)
 }
 
 // runsBeside asks for what the status of a workload tells a moment late, or not at all: that a Job of it is still running,
@@ -128,8 +127,7 @@ func (c *Controller) runsBeside(ctx context.Context, w *workload.Workload) error
 	}
 	for _, job := range jobs {
 		if own, _ := kinds.ReadRun(job); !own.Held && !kinds.Ended(job) {
-			c.queue.later(w.Key, restTakes) // no watch may tell of its end
-			return errLater
+			return retryAfter(restTakes) // no watch may tell of its end
 		}
 	}
 	return nil
@@ -173,8 +171,7 @@ func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 			return nil
 		}
 		if !c.leads() {
-			c.queue.later(key, leadAgain)
-			return errLater
+			return retryAfter(leadAgain)
 		}
 		if err := c.releaseOne(ctx, &facts.Workload, run); err != nil {
 			return fmt.Errorf("let Job %s go: %w", run.Name, err)

@@ -18,9 +18,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
-	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -77,76 +75,6 @@ type Options struct {
 	// tells whether it still is. Until then it calls another each time it sees another instance act. Nil means that there is
 	// no other.
 	Lead func(ctx context.Context, another func()) (leads func() bool, err error)
-}
-
-// Report is told what happens. Its methods must not block.
-type Report interface {
-	// Seen is called for each object that arrives, and Processed when it has been taken into the state, with all that
-	// follows from it.
-	Seen(event, resource string)
-	Processed(event, resource string)
-	// WatchFailed is called when the objects of a resource cannot be had, which will be tried again.
-	WatchFailed()
-	// Queued is called when a workload comes to wait for a look, and Waited when it is handed out, with by how much that
-	// was later than it was due.
-	Queued()
-	Waited(late time.Duration)
-	// Looked is called after each look.
-	Looked(Look)
-	// Reloaded is called after a reload was written, or would have been in a dry run.
-	Reloaded(w *workload.Workload, d reload.Decision, took time.Duration)
-	// ReloadedOften is called for a workload that is reloaded again and again, at most once an hour.
-	ReloadedOften(w *workload.Workload, often Often)
-	// Rolled is called when no pod from before a reload is left.
-	Rolled(w *workload.Workload, o rollout.Outcome, took time.Duration)
-	// NotRolled is called when pods from before a reload are left for a reason that is known, or for too long. It may still
-	// come to its end. It is called as well when a rollout of somebody else leaves pods with the previous data on purpose.
-	NotRolled(w *workload.Workload, o rollout.Outcome)
-	// Reverted is called when somebody took our mark away and pods from before the content are left.
-	Reverted(w *workload.Workload, d reload.Decision)
-	// Paused is called after a reload that holds the workload still, with how long, and Resumed when such a pause has ended.
-	Paused(w *workload.Workload, period time.Duration)
-	Resumed(w *workload.Workload, end workload.PauseEnd)
-	// PausedAgain is called when somebody puts a pause of ours back that has ended.
-	PausedAgain(w *workload.Workload)
-	// MayNotStay is called after a reload when something speaks against every way to mark the workload.
-	MayNotStay(w *workload.Workload, doubt string)
-	// MarkDropped is called after a reload of which the API server has kept nothing but the ledger.
-	MarkDropped(w *workload.Workload)
-	// Watching is called when a workload was opted in, with the sources that concern it.
-	Watching(w *workload.Workload, concerns []reload.Concern)
-	// Missing is called when such a workload names sources that do not exist, or by an expression that fits none.
-	Missing(w *workload.Workload, named []policy.NamedSource)
-	// Misused is called when somebody has written annotations that are wrong or do nothing.
-	Misused(w *workload.Workload, problems []annotations.Problem)
-	// MisusedSource is called when somebody has written such annotations on a source.
-	MisusedSource(src *source.Source, problems []annotations.Problem)
-	// LedgerTaken is called when a ledger was taken away or set back again, so soon that it is kept in memory alone.
-	LedgerTaken(w *workload.Workload, lastWritten time.Time)
-	// WithoutTemplate is called for the first object of a kind that has no pod template at the path of its kind, which a user may
-	// have given.
-	WithoutTemplate(w *workload.Workload, path string, given bool)
-	// Undecided is called when nothing could tell whether some Secrets of a workload changed.
-	Undecided(w *workload.Workload, secrets int)
-	// Unproven is called when sources were written after Pods started, nobody saw it, and nothing shows whether their data
-	// changed.
-	Unproven(w *workload.Workload, sources []source.Key)
-	// TooNew is called when a ledger cannot be read because a newer version of this program has written it.
-	TooNew(w *workload.Workload)
-	// UnreadableCopy is called for the copy of a Job that was to be made again, of which nobody can tell what it is the copy of.
-	UnreadableCopy(w *workload.Workload, why error)
-	// LeftToOwner is called when a workload was opted in that is left to the one that makes it, and that one is not.
-	LeftToOwner(w *workload.Workload, owner workload.Key)
-	// NotSigned is called for a Job that says that we have made it, by this annotation or label, and has no signature of ours.
-	NotSigned(w *workload.Workload, by kinds.Claim)
-	// StaysHeld is called for a Job that was to take the place of another one, and of which nobody can tell whether it did.
-	StaysHeld(w *workload.Workload)
-	// CameLate is called for a Job of another workload that stays held: that one has had another Job for the change, or is opted out.
-	CameLate(w *workload.Workload, of workload.Key)
-	// BesideReloader is called when Reloader rolls a workload, too.
-	BesideReloader(w *workload.Workload)
-	// Failed is called when a write failed that will be tried again. Again tells that the try before failed too.
-	Failed(w *workload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool)
 }
 
 // workers is how many workloads are written at the same time. A write waits for the API server nearly all of its time,

@@ -13,16 +13,10 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
-	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
-
-// NotSigned implements Report.
-func (r jobReport) NotSigned(w *workload.Workload, by kinds.Claim) {
-	r.says = append(r.says, w.Key.Name+" is not signed: "+string(by))
-}
 
 // change edits a Job as somebody else does, and brings it.
 func (s *jobStage) changeJob(name string, change func(*batchv1.Job)) {
@@ -85,7 +79,7 @@ func TestAForgedCopyDeletesNoJobAndMakesNone(t *testing.T) {
 			}
 			s.changeJob("forged", func(o *batchv1.Job) { o.Labels = map[string]string{"more": "x"} })
 			s.play(time.Minute)
-			s.heard("once", "forged is not signed: reroll.dev/replaces")
+			s.heard("once", "forged NotSigned: reroll.dev/replaces")
 			if len(s.replacing) != 0 || s.queue.depth() != 0 {
 				t.Errorf("%d are being made again, %d wait", len(s.replacing), s.queue.depth())
 			}
@@ -124,7 +118,7 @@ func TestACopyThatSomebodyHasEditedDeletesNothingAndRunsNothing(t *testing.T) {
 			if len(s.writes) != tc.writes+len(s.failures) || s.jobNamed("load").UID != uid || len(s.jobNames()) != 2 {
 				t.Errorf("written: %v; there are %v", s.writes, s.jobNames())
 			}
-			s.heard("once", name+" is not signed: reroll.dev/replaces")
+			s.heard("once", name+" NotSigned: reroll.dev/replaces")
 			if len(s.failures) == 0 || !strings.Contains(s.failures[0], "Delete that Job") {
 				t.Errorf("told of the change: %v", s.failures)
 			}
@@ -174,7 +168,7 @@ func TestACopyThatIsPutBackMakesNoJob(t *testing.T) {
 	if len(s.writes) != 0 {
 		t.Errorf("written: %v", s.writes)
 	}
-	s.heard("it is back", noted.Name+" is not signed: reroll.dev/replaces")
+	s.heard("it is back", noted.Name+" NotSigned: reroll.dev/replaces")
 }
 
 // Mutating webhooks of the cluster may change what is made. That is what is signed then, in one write more.
@@ -196,7 +190,7 @@ func TestAForgedHeldJobIsNotLetGo(t *testing.T) {
 	s.run("forged", func(o *batchv1.Job) {
 		o.Annotations, o.Spec.Suspend = map[string]string{"reroll.dev/held": "true"}, new(true)
 	})
-	s.heard("without a ledger", "forged is not signed: reroll.dev/held")
+	s.heard("without a ledger", "forged NotSigned: reroll.dev/held")
 	s.changeJob("forged", func(o *batchv1.Job) {
 		o.Annotations[annotations.Ledger] = ledger.Ledger{UID: o.UID, Counter: 4}.String()
 	})
@@ -237,11 +231,11 @@ func TestAForgedRunPoisonsNoCronJob(t *testing.T) {
 				t.Fatalf("the CronJob was written to: %v, %v", after, err)
 			}
 			key := workload.RunLabel
-			if tc.counter == "-5" || len(tc.counter) > 10 && len(s.says) > 0 && strings.HasSuffix(s.says[0], "held") {
+			if tc.counter == "-5" || len(tc.counter) > 10 && len(s.says) > 0 && strings.Contains(s.says[0], "This Job has reroll.dev/held") {
 				key = "reroll.dev/held" // what has no number is no run
 			}
 			if len(s.says) > 0 || s.jobNamed("forged").Annotations["reroll.dev/held"] != "" {
-				s.heard("once", "forged is not signed: "+key)
+				s.heard("once", "forged NotSigned: "+key)
 			}
 			s.writes = nil
 			for n := range 3 {
@@ -277,7 +271,7 @@ func TestAForgedRunOfTheNextNameIsPassedOver(t *testing.T) {
 	s.changeJob(name, func(o *batchv1.Job) { o.Annotations["reroll.dev/signed"] = strings.Repeat("0", 32) })
 	s.refuses, s.writes, s.failures = nil, nil, nil
 	s.play(lastRetry)
-	s.heard("another is made", name+" is not signed: reroll.dev/run", "report reloaded")
+	s.heard("another is made", name+" NotSigned: reroll.dev/run", "report reloaded")
 	if len(s.jobNames()) != 2 || len(s.writes) > 6 || !*s.jobNamed(name).Spec.Suspend {
 		t.Errorf("there are %v; written: %v", s.jobNames(), s.writes)
 	}
@@ -302,7 +296,7 @@ func TestWhatALostKeyHasSignedIsToldAndNotActedUpon(t *testing.T) {
 			s.play(time.Minute)
 			var told bool
 			for _, said := range s.says {
-				told = told || strings.HasSuffix(said, " is not signed: "+want[0])
+				told = told || strings.Contains(said, " NotSigned: This Job has "+want[0])
 			}
 			if !told || len(s.writes) != writes+len(s.failures) || !slices.Equal(before, s.jobNames()) {
 				t.Errorf("told %v, %v; written %v; there were %v and are %v", s.says, s.failures, s.writes, before, s.jobNames())

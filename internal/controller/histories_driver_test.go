@@ -13,11 +13,9 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
-	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
-	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -305,47 +303,19 @@ func (noReport) Looked(Look) {}
 
 func (noReport) Reloaded(*workload.Workload, reload.Decision, time.Duration) {}
 
-func (noReport) ReloadedOften(*workload.Workload, Often) {}
-
 func (noReport) Reverted(*workload.Workload, reload.Decision) {}
-func (noReport) MayNotStay(*workload.Workload, string)        {}
-
-func (noReport) Paused(*workload.Workload, time.Duration)      {}
-func (noReport) Resumed(*workload.Workload, workload.PauseEnd) {}
-func (noReport) PausedAgain(*workload.Workload)                {}
 
 func (noReport) Rolled(*workload.Workload, rollout.Outcome, time.Duration) {}
 
 func (noReport) NotRolled(*workload.Workload, rollout.Outcome) {}
 
-// TooNew implements Report.
-func (noReport) TooNew(*workload.Workload) {}
-
-func (noReport) BesideReloader(*workload.Workload) {}
-
-func (noReport) UnreadableCopy(*workload.Workload, error)     {}
-func (noReport) NotSigned(*workload.Workload, kinds.Claim)    {}
-func (noReport) StaysHeld(*workload.Workload)                 {}
-func (noReport) CameLate(*workload.Workload, workload.Key)    {}
-func (noReport) LeftToOwner(*workload.Workload, workload.Key) {}
-
-// Undecided implements Report.
-func (noReport) MarkDropped(*workload.Workload)                   {}
-func (noReport) WithoutTemplate(*workload.Workload, string, bool) {}
-func (noReport) Undecided(*workload.Workload, int)                {}
-func (noReport) Unproven(*workload.Workload, []source.Key)        {}
+func (noReport) Undecided(*workload.Workload, int) {}
 
 func (noReport) LedgerTaken(*workload.Workload, time.Time) {}
 
-func (noReport) Watching(*workload.Workload, []reload.Concern) {}
-
-func (noReport) Missing(*workload.Workload, []policy.NamedSource) {}
-
-func (noReport) Misused(*workload.Workload, []annotations.Problem) {}
-
-func (noReport) MisusedSource(*source.Source, []annotations.Problem) {}
-
 func (noReport) Failed(*workload.Workload, reload.Decision, error, time.Duration, bool) {}
+
+func (noReport) Notify(notice.Notice) {}
 
 // plainLog drops what differs from one replay to the next.
 func plainLog(_ []string, a slog.Attr) slog.Attr {

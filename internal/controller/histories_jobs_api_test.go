@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -75,17 +76,15 @@ func (h *history) jobs() []*batchv1.Job {
 	return jobs
 }
 
-// StaysHeld implements Report.
-func (r historyReport) StaysHeld(w *workload.Workload) { r.h.toldOf(w) }
-
-// NotSigned implements Report.
-func (r historyReport) NotSigned(w *workload.Workload, _ kinds.Claim) { r.h.toldOf(w) }
-
-// CameLate implements Report.
-func (r historyReport) CameLate(w *workload.Workload, _ workload.Key) { r.h.toldOf(w) }
+// Notify implements Report.
+func (r historyReport) Notify(n notice.Notice) {
+	if n.Reason == notice.StaysHeld || n.Reason == notice.NotSigned {
+		r.h.toldOf(n)
+	}
+}
 
 // toldOf notes that somebody was told of a Job with which only its user can go on.
-func (h *history) toldOf(w *workload.Workload) {
-	h.say("it is told that only its user can go on with %s", w.Key)
-	h.oracle.odd[w.UID] = true
+func (h *history) toldOf(n notice.Notice) {
+	h.say("it is told that only its user can go on with %s", n.Subject)
+	h.oracle.odd[n.About.UID] = true
 }

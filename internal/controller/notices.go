@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -30,7 +31,7 @@ func (c *Controller) tellProblems(before *workload.Workload, w *workload.Workloa
 	if before != nil {
 		known = before.Problems
 	}
-	c.tellNew(subject{workload: w.Key}, w.UID, w.Problems, known, func(problems []annotations.Problem) { c.report.Misused(w, problems) })
+	c.tellNew(subject{workload: w.Key}, w.UID, w.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.Misused(w, problems)) })
 }
 
 // tellSource tells what is newly wrong with the annotations of a source.
@@ -58,7 +59,7 @@ func (c *Controller) tellClass(before, now *source.Source) {
 }
 
 func (c *Controller) tellMisusedSource(src *source.Source, known []annotations.Problem) {
-	c.tellNew(subject{source: src.Key}, src.UID, src.Problems, known, func(problems []annotations.Problem) { c.report.MisusedSource(src, problems) })
+	c.tellNew(subject{source: src.Key}, src.UID, src.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.MisusedSource(src, problems)) })
 }
 
 func newAmong(problems, known []annotations.Problem) []annotations.Problem {
@@ -117,14 +118,14 @@ func (c *Controller) welcome(facts *reload.Facts) {
 		})
 		all := slices.Concat(facts.Concerns, awaited)
 		slices.SortFunc(all, reload.CompareConcerns) // whichever of them came first
-		c.report.Watching(&about, all)
+		c.report.Notify(notice.OptedIn(&about, all))
 	}
 	missing := slices.DeleteFunc(facts.Missing(), func(named policy.NamedSource) bool {
 		_, told := n.named[named]
 		return told || !c.reads(named.Kind) // which nobody knows of
 	})
 	if len(missing) > 0 {
-		c.report.Missing(&about, missing)
+		c.report.Notify(notice.Missing(&about, missing))
 	}
 }
 
@@ -133,7 +134,7 @@ func (c *Controller) tellLeft(w *workload.Workload, owner workload.Key) {
 	n := c.recordOf(w.Key).newcomer
 	of, there := c.state.Workload(owner)
 	if n != nil && !n.wasIn && there && !of.Policy.OptedIn(c.opts.AutoReloadAll) {
-		c.report.LeftToOwner(w, owner)
+		c.report.Notify(notice.LeftTo(w, owner))
 	}
 }
 
@@ -148,7 +149,7 @@ func (c *Controller) tellTooNew(w *workload.Workload, d reload.Decision) {
 		}
 	})
 	if d.TooNew && !told {
-		c.report.TooNew(w)
+		c.report.Notify(notice.TooNew(w))
 	}
 }
 
@@ -163,7 +164,7 @@ func (c *Controller) tellBesideReloader(w *workload.Workload, d reload.Decision)
 		r.reported.beside = w.UID
 	})
 	if !told && d.Reverted == nil { // which tells the same
-		c.report.BesideReloader(w)
+		c.report.Notify(notice.BesideReloader(w))
 	}
 }
 
@@ -179,7 +180,7 @@ func (c *Controller) tellDoubt(w *workload.Workload, d reload.Decision) {
 		r.reported.doubt = now
 	})
 	if d.Doubt != "" && !told {
-		c.report.MayNotStay(w, d.Doubt)
+		c.report.Notify(notice.MayNotStay(w, d.Doubt))
 	}
 }
 

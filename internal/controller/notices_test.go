@@ -1,12 +1,12 @@
 package controller
 
 import (
-	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,46 +14,34 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/policy"
-	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/source"
-	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// Watching implements Report.
-func (r stageReport) Watching(w *workload.Workload, concerns []reload.Concern) {
-	r.says = append(r.says, fmt.Sprintf("%s watching %d", w.Key.Name, len(concerns)))
+// Notify implements Report.
+func (r stageReport) Notify(n notice.Notice) {
+	r.says = append(r.says, n.About.Name+" "+n.Reason+": "+n.Text)
 }
 
-// Missing implements Report.
-func (r stageReport) Missing(w *workload.Workload, named []policy.NamedSource) {
-	for _, n := range named {
-		r.says = append(r.says, fmt.Sprintf("%s missing %s %s", w.Key.Name, n.Kind, n.Text))
-	}
-}
-
-// Misused implements Report.
-func (r stageReport) Misused(w *workload.Workload, problems []annotations.Problem) {
-	for _, p := range problems {
-		r.says = append(r.says, fmt.Sprintf("%s misused %s", w.Key.Name, p.Annotation))
-	}
-}
-
-// MisusedSource implements Report.
-func (r stageReport) MisusedSource(src *source.Source, problems []annotations.Problem) {
-	for _, p := range problems {
-		r.says = append(r.says, fmt.Sprintf("%s misused %s", src.Key.Name, p.Annotation))
-	}
-}
-
-// heard is what was told since it was asked last.
+// heard is what was told since it was asked last. Each of these is the name of an object and a reason, and behind a colon the words
+// that have to be in the text, with & between them.
 func (s *stage) heard(about string, want ...string) {
 	s.Helper()
-	if diff := cmp.Diff(want, s.says); diff != "" {
-		s.Errorf("%s: (-want +got):\n%s", about, diff)
+	if !slices.EqualFunc(want, s.says, says) {
+		s.Errorf("%s: want %q, got %q", about, want, s.says)
 	}
 	s.says = nil
+}
+
+func says(want, got string) bool {
+	head, words, _ := strings.Cut(want, ": ")
+	for word := range strings.SplitSeq(words, " & ") {
+		if !strings.HasPrefix(got, head) || !strings.Contains(got, word) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *stage) annotate(annotations map[string]string) {
@@ -67,13 +55,13 @@ func TestWhatIsNamedAndNotThereIsToldOnce(t *testing.T) {
 	s.acting.Store(true)
 	s.add("web", true, "")
 	s.play(3 * time.Second)
-	s.heard("opted in", "web watching 1")
+	s.heard("opted in", "web Watching")
 
 	list := annotations.DefaultNames().ConfigMap
 	s.annotate(map[string]string{list: "web, my.config, app-.*"})
-	s.heard("a name and an expression that nothing fits", "web missing ConfigMap my.config", "web missing ConfigMap app-.*")
+	s.heard("a name and an expression that nothing fits", "web SourceMissing: ConfigMap 'my.config' & 'app-.*' matches no ConfigMap")
 	s.annotate(map[string]string{list: "we., my.config, app-.*, other"})
-	s.heard("one more", "web missing ConfigMap other")
+	s.heard("one more", "web SourceMissing: ConfigMap 'other'")
 	s.annotate(map[string]string{annotations.Settle: "2s"})
 	s.heard("something else")
 
@@ -103,12 +91,12 @@ func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
 	s.edit("web", "2")
 	s.heard("it stood there before")
 	s.annotateSource(true, map[string]string{typo: "true", match: "True"})
-	s.heard("one more", "web misused "+match)
+	s.heard("one more", "web AnnotationIgnored: "+match)
 	s.edit("web", "3")
 	s.heard("an edit of the content")
 	s.annotateSource(true, nil)
 	s.annotateSource(true, map[string]string{match: "yes"})
-	s.heard("written again", "web misused "+match)
+	s.heard("written again", "web AnnotationIgnored: "+match)
 	if err := s.server.Delete("configmaps", inShop("web")); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +107,7 @@ func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.configMaps().put(made, true)
-	s.heard("another object with the same mistake", "web misused "+match)
+	s.heard("another object with the same mistake", "web AnnotationIgnored: "+match)
 }
 
 // watched is a sink behind a feed, which has brought all there is once.
@@ -176,12 +164,12 @@ func TestWhatWasWrittenInAGapIsToldAfterItOnce(t *testing.T) {
 	write("deployments", "web", map[string]string{typo: "true", annotations.DefaultNames().ConfigMap: "nothing"})
 	write("configmaps", "web", map[string]string{slip: "true"})
 	gap()
-	s.heard("after the gap", "web misused "+slip, "web misused "+typo, "web missing ConfigMap nothing")
+	s.heard("after the gap", "web AnnotationIgnored: "+slip, "web AnnotationIgnored: "+typo, "web SourceMissing: ConfigMap 'nothing'")
 	gap()
 	s.heard("after another gap")
 	write("deployments", "web", map[string]string{annotations.Settle: "soon"})
 	gap()
-	s.heard("one more mistake", "web misused "+annotations.Settle)
+	s.heard("one more mistake", "web AnnotationIgnored: "+annotations.Settle)
 
 	d := webDeployment()
 	d.Name = "made-in-the-gap"
@@ -190,7 +178,7 @@ func TestWhatWasWrittenInAGapIsToldAfterItOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	gap()
-	s.heard("one that is new", "made-in-the-gap misused "+typo, "made-in-the-gap watching 1")
+	s.heard("one that is new", "made-in-the-gap AnnotationIgnored: "+typo, "made-in-the-gap Watching")
 
 	// What is denied for so long that it is taken for gone may come back as it was.
 	deployments.forget()

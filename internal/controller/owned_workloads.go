@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -47,9 +48,9 @@ func (c *Controller) withoutTemplate(k kinds.Kind, obj runtime.Object, path stri
 	_, known := c.pathless[k.Name]
 	if !known {
 		c.pathless[k.Name] = sync.OnceFunc(func() {
-			c.report.WithoutTemplate(&workload.Workload{
+			c.report.Notify(notice.WithoutTemplate(&workload.Workload{
 				Key: key, APIVersion: k.Resource.GroupVersion().String(), UID: head.GetUID(), ResourceVersion: head.GetResourceVersion(),
-			}, path, k.Asked)
+			}, path, k.Asked))
 		})
 	}
 	tell := c.pathless[k.Name]

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -96,7 +97,10 @@ func (c *Controller) resumeOne(ctx context.Context, w *workload.Workload, end wo
 	c.state.PutAnswer(answer)
 	c.followUp(w.Key)
 	if w.Pause.Ours() {
-		c.report.Resumed(w, end)
+		if !end.Spoilt {
+			c.log.Info("resumed: "+end.Why, "workload", w.Key.String())
+		}
+		c.report.Notify(notice.PauseEnded(w, end))
 	}
 	return nil
 }
@@ -119,7 +123,7 @@ func (c *Controller) cameBack(w *workload.Workload) bool {
 		}
 	})
 	if tells {
-		c.report.PausedAgain(w)
+		c.report.Notify(notice.PauseBack(w))
 	}
 	return again
 }
@@ -128,6 +132,6 @@ func (c *Controller) cameBack(w *workload.Workload) bool {
 func (c *Controller) tellPause(w *workload.Workload) {
 	now, ok := c.state.Workload(w.Key)
 	if period, set := now.Policy.PausePeriod(); ok && set && !w.Pause.Paused && now.Pause.Ours() {
-		c.report.Paused(w, period)
+		c.log.Info("paused, so that what changes until then rolls with it", "workload", w.Key.String(), "period", period.String())
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/notice"
 )
 
 // pausing keeps what is told of pauses, and of the ends of reloads.
@@ -26,16 +26,15 @@ func (r pausing) say(format string, args ...any) {
 	*r.lines = append(*r.lines, fmt.Sprintf(format, args...))
 }
 
-// Paused implements Report.
-func (r pausing) Paused(_ *workload.Workload, period time.Duration) { r.say("paused for %s", period) }
-
-// Resumed implements Report.
-func (r pausing) Resumed(_ *workload.Workload, end workload.PauseEnd) {
-	r.say("resumed at %s, spoilt %t", r.clock.Now().Format(time.TimeOnly), end.Spoilt)
+// Notify implements Report.
+func (r pausing) Notify(n notice.Notice) {
+	switch n.Reason {
+	case notice.Resumed:
+		r.say("resumed at %s, spoilt %t", r.clock.Now().Format(time.TimeOnly), n.Warning)
+	case notice.PausedAgain:
+		r.say("paused again")
+	}
 }
-
-// PausedAgain implements Report.
-func (r pausing) PausedAgain(*workload.Workload) { r.say("paused again") }
 
 // held is a Deployment of three pods that a reload at 12:01:01 holds still for ten minutes.
 func held(t *testing.T) *road {
@@ -50,7 +49,7 @@ func held(t *testing.T) *road {
 	r.play(2 * time.Second)
 	r.status(3, 0, 3)
 	r.play(time.Second)
-	r.wantPause(true, "paused for 10m0s")
+	r.wantPause(true)
 	return r
 }
 
@@ -74,9 +73,9 @@ func TestAPauseGathersChangesAndEndsOnTime(t *testing.T) {
 		r.edit("web", fmt.Sprint(10+i))
 	}
 	r.play(time.Minute)
-	r.wantPause(true, "paused for 10m0s")
+	r.wantPause(true)
 	r.play(2 * time.Minute)
-	r.wantPause(false, "paused for 10m0s", "resumed at 12:11:01, spoilt false")
+	r.wantPause(false, "resumed at 12:11:01, spoilt false")
 	r.pods(0, 3)
 	r.status(3, 3, 3)
 	r.play(time.Second)
@@ -97,9 +96,9 @@ func TestAPauseOutlivesTheController(t *testing.T) {
 	}
 	r.deployments().put(obj, false)
 	r.play(9 * time.Minute)
-	r.wantPause(true, "paused for 10m0s")
+	r.wantPause(true)
 	r.play(2 * time.Minute)
-	r.wantPause(false, "paused for 10m0s", "resumed at 12:11:01, spoilt false")
+	r.wantPause(false, "resumed at 12:11:01, spoilt false")
 }
 
 func TestAStandbyLetsNothingGoOn(t *testing.T) {
@@ -107,10 +106,10 @@ func TestAStandbyLetsNothingGoOn(t *testing.T) {
 	leads := false
 	r.leads = func() bool { return leads }
 	r.play(time.Hour)
-	r.wantPause(true, "paused for 10m0s")
+	r.wantPause(true)
 	leads = true
 	r.play(2 * time.Second)
-	if len(r.lines) != 2 {
+	if len(r.lines) != 1 {
 		t.Errorf("told was %q", r.lines)
 	}
 }
@@ -126,13 +125,13 @@ func TestAResumeThatIsRefusedIsTriedUntilItSucceeds(t *testing.T) {
 			r := held(t)
 			r.refuses = refusal
 			r.play(time.Hour)
-			r.wantPause(true, "paused for 10m0s")
+			r.wantPause(true)
 			if r.failed < 3 || r.failed > 25 {
 				t.Errorf("%d failures are told in an hour", r.failed)
 			}
 			r.refuses = nil
 			r.play(lastRetry)
-			if len(r.lines) != 2 {
+			if len(r.lines) != 1 {
 				t.Errorf("told was %q", r.lines)
 			}
 		})
@@ -145,7 +144,7 @@ func TestAPauseThatCannotBeJudgedDoesNotWaitForThat(t *testing.T) {
 	r.queue.failed(named("web"))
 	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts.Names.PausePeriod] = "1s" })
 	r.play(time.Second)
-	if len(r.lines) != 2 {
+	if len(r.lines) != 1 {
 		t.Errorf("told was %q", r.lines)
 	}
 }
@@ -155,14 +154,14 @@ func TestWhatSomebodyElseEndsIsNotEndedAgain(t *testing.T) {
 	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = false })
 	wrote := r.patched
 	r.play(time.Second)
-	r.wantPause(false, "paused for 10m0s")
+	r.wantPause(false)
 	if r.patched != wrote+1 {
 		t.Errorf("%d writes to take away what was noted", r.patched-wrote)
 	}
 	// The next reload begins another.
 	r.edit("web", "3")
 	r.play(2 * time.Second)
-	r.wantPause(true, "paused for 10m0s", "paused for 10m0s")
+	r.wantPause(true)
 }
 
 func TestAPauseThatAToolPutsBackIsNotFoughtOver(t *testing.T) {
@@ -183,7 +182,7 @@ func TestAPauseThatAToolPutsBackIsNotFoughtOver(t *testing.T) {
 	if r.patched != wrote {
 		t.Errorf("%d writes against who puts the pause back", r.patched-wrote)
 	}
-	r.wantPause(true, "paused for 10m0s", "resumed at 12:11:01, spoilt false", "paused again")
+	r.wantPause(true, "resumed at 12:11:01, spoilt false", "paused again")
 	// Once it is let go, the next one is ours again.
 	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = false })
 	r.edit("web", "3")

@@ -28,17 +28,17 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 		before func(s *stage)
 		want   []string
 	}{
-		"a workload is opted in":    {func(s *stage) { s.add("web", true, "") }, []string{"web watching 1"}},
+		"a workload is opted in":    {func(s *stage) { s.add("web", true, "") }, []string{"web Watching"}},
 		"it was there at the start": {func(s *stage) { s.add("web", false, "") }, nil},
 		"it is opted in, and wrong": {func(s *stage) {
 			s.add("web", true, "")
 			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
-		}, []string{"web misused reloader.stakater.com/aut", "web watching 1"}},
+		}, []string{"web AnnotationIgnored: reloader.stakater.com/aut", "web Watching"}},
 		"what was there is edited twice": {func(s *stage) {
 			s.add("web", false, "")
 			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
 			change(s, map[string]string{"more": "x"})
-		}, []string{"web misused reloader.stakater.com/aut"}},
+		}, []string{"web AnnotationIgnored: reloader.stakater.com/aut"}},
 		"it is put right": {func(s *stage) {
 			s.add("web", false, "")
 			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
@@ -48,7 +48,7 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 			s.add("web", false, "")
 			s.annotateSource(true, misspelt)
 			s.annotateSource(true, misspelt)
-		}, []string{"web misused reloader.stakater.com/mach"}},
+		}, []string{"web AnnotationIgnored: reloader.stakater.com/mach"}},
 		"they are gone": {func(s *stage) {
 			s.add("web", true, "")
 			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
@@ -74,12 +74,12 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 			s.add("web", true, "")
 			s.clock.Step(s.opts.Settle - 1)
 			s.anotherActs()
-		}, []string{"web watching 1"}},
+		}, []string{"web Watching"}},
 		"another instance has acted before": {func(s *stage) {
 			s.add("web", false, "")
 			s.anotherActs()
 			s.annotateSource(true, misspelt)
-		}, []string{"web misused reloader.stakater.com/mach"}},
+		}, []string{"web AnnotationIgnored: reloader.stakater.com/mach"}},
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)

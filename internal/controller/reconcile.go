@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -201,7 +202,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		c.report.Undecided(w, d.Undecided)
 	}
 	if len(d.Unproven) > 0 {
-		c.report.Unproven(w, d.Unproven)
+		c.report.Notify(notice.Unproven(w, d.Unproven))
 	}
 	c.tellBesideReloader(w, d)
 	c.recorded(w, d)
@@ -245,7 +246,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 		return err
 	}
 	if d.Action == reload.Reload && kind.Custom && answer.Revision() == w.Revision() && answer.Marks.RestartAt == w.Marks.RestartAt {
-		c.report.MarkDropped(w)
+		c.report.Notify(notice.Dropped(w))
 	}
 	// The watch will bring it too, later. Until then nobody must decide on what stood there before.
 	c.state.PutAnswer(answer)

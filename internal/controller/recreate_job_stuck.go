@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -58,9 +59,9 @@ func (c *Controller) leaveOdd(key workload.Key) (result, bool) {
 		c.oddJobs[key] = oddJob{o.w, o.unreadable, true}
 		c.mu.Unlock()
 		if errors.Is(o.unreadable, kinds.ErrNotSigned) {
-			c.report.NotSigned(&o.w, kinds.ClaimsCopy)
+			c.report.Notify(notice.UnsignedCopy(&o.w))
 		} else {
-			c.report.UnreadableCopy(&o.w, o.unreadable)
+			c.report.Notify(notice.Unreadable(&o.w, o.unreadable))
 		}
 	}
 	c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedGone})
@@ -78,9 +79,9 @@ func (c *Controller) tellHeld(key workload.Key, job *batchv1.Job) {
 	switch {
 	case known:
 	case kinds.HeldSigned(job, c.key):
-		c.report.StaysHeld(&o.w)
+		c.report.Notify(notice.MayHaveRun(&o.w))
 	default:
-		c.report.NotSigned(&o.w, kinds.ClaimsHeld)
+		c.report.Notify(notice.UnsignedHeld(&o.w))
 	}
 }
 

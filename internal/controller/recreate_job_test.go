@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -52,26 +51,6 @@ func (r jobReport) Failed(_ *workload.Workload, _ reload.Decision, err error, _ 
 // Reloaded implements Report.
 func (r jobReport) Reloaded(w *workload.Workload, _ reload.Decision, _ time.Duration) {
 	r.says = append(r.says, w.Key.Name+" reloaded")
-}
-
-// ReloadedOften implements Report.
-func (r jobReport) ReloadedOften(w *workload.Workload, often Often) {
-	r.says = append(r.says, fmt.Sprintf("%s reloaded %d times for %s", w.Key.Name, often.Reloads, often.Source))
-}
-
-// UnreadableCopy implements Report.
-func (r jobReport) UnreadableCopy(w *workload.Workload, why error) {
-	r.says = append(r.says, w.Key.Name+" unreadable: "+why.Error())
-}
-
-// StaysHeld implements Report.
-func (r jobReport) StaysHeld(w *workload.Workload) {
-	r.says = append(r.says, w.Key.Name+" stays held")
-}
-
-// CameLate implements Report.
-func (r jobReport) CameLate(w *workload.Workload, of workload.Key) {
-	r.says = append(r.says, w.Key.Name+" of "+of.Name+" came late")
 }
 
 type jobList struct {
@@ -307,7 +286,7 @@ func TestAJobThatNothingLetsGoIsToldOnce(t *testing.T) {
 	s := newJobStage(t)
 	held["reroll.dev/signed"] = s.key.Sign("held", namespace, "late", "", held["reroll.dev/ledger"])
 	s.run("late", func(o *batchv1.Job) { o.Annotations, o.Spec.Suspend = held, &yes })
-	s.heard("one that is held", "late stays held")
+	s.heard("one that is held", "late StaysHeld: may have run already")
 	late, err := s.server.Edit("jobs", inShop("late"), "kubectl", func(o simapi.Object) { o.SetLabels(map[string]string{"more": "x"}) })
 	if err != nil {
 		t.Fatal(err)
@@ -353,7 +332,7 @@ func TestACopyThatCannotBeReadIsNoWorkloadAndToldOnce(t *testing.T) {
 	s.heard("who does not lead says nothing")
 	s.leads = func() bool { return true }
 	s.play(time.Minute)
-	s.heard("a broken one", "copy unreadable: unexpected end of JSON input")
+	s.heard("a broken one", "copy UnreadableCopy: unexpected end of JSON input")
 	again := func(text string) {
 		t.Helper()
 		o, err := s.server.Edit("jobs", inShop("copy"), "kubectl", func(o simapi.Object) {

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -18,14 +19,6 @@ const (
 	// maxCulprits bounds the sources that are kept of one reload.
 	maxCulprits = 8
 )
-
-// Often says that a workload was reloaded so many times within so short a time, and which source changed in most of these reloads.
-type Often struct {
-	Reloads int
-	Within  time.Duration
-	Source  source.Key
-	Changes int
-}
 
 // reloadCounts are the latest reloads by workload. Nothing of it is dropped when a workload goes: a Job is deleted and made again
 // by each of its reloads. What is older than an hour goes instead, so that it is bounded by how many workloads are reloaded.
@@ -52,7 +45,7 @@ func newReloadCounts(c clock.PassiveClock) *reloadCounts {
 }
 
 // add counts a reload, and reports whether the workload was reloaded so often that its users should know.
-func (r *reloadCounts) add(key workload.Key, changes []reload.Concern) (Often, bool) {
+func (r *reloadCounts) add(key workload.Key, changes []reload.Concern) (notice.Often, bool) {
 	now := r.clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,10 +58,10 @@ func (r *reloadCounts) add(key workload.Key, changes []reload.Concern) (Often, b
 	count.add(now, changes)
 	first := count.reloads[0].at
 	if len(count.reloads) < manyReloads || now.Sub(first) >= oftenWithin || !count.reported.IsZero() && now.Sub(count.reported) < oftenWithin {
-		return Often{}, false
+		return notice.Often{}, false
 	}
 	count.reported = now
-	often := Often{Reloads: len(count.reloads), Within: now.Sub(first)}
+	often := notice.Often{Reloads: len(count.reloads), Within: now.Sub(first)}
 	often.Source, often.Changes = count.culprit()
 	return often, true
 }
@@ -113,6 +106,6 @@ func (c *reloadCount) culprit() (most source.Key, changes int) {
 func (c *Controller) reloaded(w *workload.Workload, d reload.Decision, took time.Duration) {
 	c.report.Reloaded(w, d, took)
 	if often, is := c.often.add(w.Key, d.Changes); is {
-		c.report.ReloadedOften(w, often)
+		c.report.Notify(notice.TooOften(w, often))
 	}
 }

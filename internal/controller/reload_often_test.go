@@ -92,7 +92,7 @@ func TestAJobThatWritesWhatItReadsIsReportedAtItsTenthReload(t *testing.T) {
 		s.play(2 * time.Minute)
 		want = append(want, "load reloaded")
 		if i == manyReloads-1 {
-			want = append(want, "load reloaded 10 times for ConfigMap shop/load")
+			want = append(want, "load ReloadedOften: Reloaded 10 times & ConfigMap 'load'")
 		}
 	}
 	s.heard("made again and again", want...)

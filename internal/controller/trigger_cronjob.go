@@ -16,6 +16,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -188,7 +189,7 @@ func (c *Controller) tellLate(facts *reload.Facts) {
 		}
 		key := jobKey(facts.Workload.Key.Namespace, run.Name)
 		if c.tellsOnce(key, run.UID) {
-			c.report.CameLate(&workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, facts.Workload.Key)
+			c.report.Notify(notice.CameLate(&workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, facts.Workload.Key))
 		}
 	}
 }
@@ -212,7 +213,7 @@ func (c *Controller) tellForged(w *workload.Workload) {
 		}
 		key := jobKey(w.Key.Namespace, run.Name)
 		if c.leads() && c.tellsOnce(key, run.UID) {
-			c.report.NotSigned(&workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, kinds.ClaimsRun)
+			c.report.Notify(notice.UnsignedRun(&workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}))
 		}
 	}
 }

@@ -227,7 +227,7 @@ func TestARunThatComesLateIsToldOnce(t *testing.T) {
 		s.jobSink().put(landed, true)
 		s.play(time.Minute)
 	}
-	s.heard("another lands", late.Name+" of report came late")
+	s.heard("another lands", late.Name+" StaysHeld: for CronJob report")
 	s.jobSink().del(inShop(late.Name), "")
 	if len(s.Controller.late) != 0 {
 		t.Errorf("%d are kept", len(s.Controller.late))
@@ -261,7 +261,7 @@ func TestAHeldJobOfACronJobThatIsOptedOutDoesNotBegin(t *testing.T) {
 	if job := s.jobNamed(held); !*job.Spec.Suspend || len(s.jobNames()) != 1 {
 		t.Errorf("it begins: %v", s.writes)
 	}
-	s.heard("it is opted out twice", "report reloaded", held+" of report came late", "report watching 1", "report watching 1")
+	s.heard("it is opted out twice", "report reloaded", held+" StaysHeld: for CronJob report", "report Watching", "report Watching")
 	s.edit("load", "3")
 	s.play(time.Minute)
 	if names := s.jobNames(); len(names) != 2 {

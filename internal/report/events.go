@@ -15,8 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
-
-	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 const (
@@ -131,19 +129,12 @@ func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 	}
 }
 
-func (e *Events) publish(w *workload.Workload, kind, reason, note string) {
-	e.publishAbout(&corev1.ObjectReference{
-		APIVersion: w.APIVersion, Kind: w.Key.Object(), Namespace: w.Key.Namespace, Name: w.Key.Name,
-		UID: w.UID, ResourceVersion: w.ResourceVersion,
-	}, kind, reason, note)
-}
-
-func (e *Events) publishAbout(about *corev1.ObjectReference, kind, reason, note string) {
+func (e *Events) publish(about corev1.ObjectReference, kind, reason, note string) {
 	now := e.clock.Now()
 	event := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Name: eventName(about.Name, now), Namespace: about.Namespace},
 		EventTime:  metav1.NewMicroTime(now),
-		Regarding:  *about,
+		Regarding:  about,
 		Type:       kind, Reason: reason, Note: cut(OneLine(note)), Action: "Reload",
 		ReportingController: "reroll", ReportingInstance: e.instance,
 	}
@@ -155,7 +146,7 @@ func (e *Events) publishAbout(about *corev1.ObjectReference, kind, reason, note 
 	}
 }
 
-func publisherOf(about *corev1.ObjectReference) uint32 {
+func publisherOf(about corev1.ObjectReference) uint32 {
 	sum := fnv.New32a()
 	_, _ = io.WriteString(sum, about.Kind+"/"+about.Namespace+"/"+about.Name)
 	return sum.Sum32() % publishers

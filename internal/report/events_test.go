@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/notice"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -71,7 +72,7 @@ func TestAnEventThatHangsIsGivenUp(t *testing.T) {
 				for i := range 4 {
 					w := web()
 					w.Key.Name = fmt.Sprintf("web-%d", i)
-					e.publish(w, normal, "Reloaded", "note")
+					e.publish(notice.Workload(w), normal, "Reloaded", "note")
 				}
 				one := e.pending[0]
 				for _, other := range e.pending[1:] {

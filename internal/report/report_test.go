@@ -25,6 +25,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -237,7 +238,7 @@ func TestTheNameOfAnEventIsOne(t *testing.T) {
 func TestWhatWaitsToBePublishedIsBounded(t *testing.T) {
 	d := newDesk(t, false)
 	for range maxPending + 3 {
-		d.events.publish(web(), normal, "Reloaded", "note")
+		d.events.publish(notice.Workload(web()), normal, "Reloaded", "note")
 	}
 	waiting := 0
 	for _, pending := range d.events.pending {
@@ -254,7 +255,7 @@ func TestWhatWaitsToBePublishedIsBounded(t *testing.T) {
 func TestAnEventThatIsRefusedIsAWarning(t *testing.T) {
 	d := newDesk(t, false)
 	d.server.status = http.StatusForbidden
-	d.events.publish(web(), normal, "Reloaded", "note")
+	d.events.publish(notice.Workload(web()), normal, "Reloaded", "note")
 	d.published()
 	if got := d.log.String(); !strings.Contains(got, "an event could not be published") || !strings.Contains(got, "namespace=shop") {
 		t.Errorf("the log says %q", got)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -19,13 +20,7 @@ const (
 	reverted = "Reverted"
 	// notRolled: pods stay as they were, and somebody has to look. Here nothing more is tried.
 	notRolled = "NotRolled"
-	// mayNotStay: something on the object speaks against every way to mark it.
-	mayNotStay = "MarkMayNotStay"
-	// otherController: two of them roll the same workload.
-	otherController = "OtherController"
 )
-
-const besideReloader = "Reloader marks this workload as well: what it wrote is kept. Run one of the two controllers, see docs/gitops.md#two-controllers"
 
 // Reverted is called when somebody took our mark away and pods from before the content are left. It is told as surely as
 // it is known.
@@ -37,7 +32,7 @@ func (r *Report) Reverted(w *workload.Workload, d reload.Decision) {
 	if r.dryRun {
 		return
 	}
-	r.events.publish(w, warning, revertReason(d), text)
+	r.events.publish(notice.Workload(w), warning, revertReason(d), text)
 	switch revertReason(d) {
 	case notRolled:
 		r.metrics.notRolled(rollout.CauseReverted)
@@ -61,24 +56,12 @@ func by(v *reload.Revert) phrase {
 	}
 }
 
-// MayNotStay is called after a reload whose mark will probably be taken away.
-func (r *Report) MayNotStay(w *workload.Workload, doubt string) {
-	text := fmt.Sprintf("The mark of this rollout may be taken away again: %s. If that happens, pods are asked whether they are old, see docs/gitops.md#what-speaks-against-a-mark", doubt)
-	r.log.Warn(text, "workload", w.Key.String())
-	r.events.publish(w, warning, mayNotStay, text)
-}
-
-// MarkDropped is called after a reload of which the API server has kept nothing but the ledger.
-func (r *Report) MarkDropped(w *workload.Workload) {
-	r.tell(w, warning, "MarkDropped", fmt.Sprintf("This %s was not rolled: the API server took the write and dropped the mark. Its CustomResourceDefinition has to keep the annotations of the pod template (x-kubernetes-preserve-unknown-fields, or a schema for them)", w.Key.Kind))
-}
-
 func revertReason(d reload.Decision) string {
 	switch {
 	case d.Action == reload.Reload:
 		return reverted
 	case d.Action == reload.Record && !d.Reverted.Final:
-		return otherController
+		return notice.OtherController
 	default:
 		return notRolled
 	}
@@ -88,7 +71,7 @@ func revertText(w *workload.Workload, d reload.Decision) string {
 	v := d.Reverted
 	switch {
 	case d.Action == reload.Record && !v.Final:
-		return besideReloader
+		return notice.TwoControllers
 	case d.Action == reload.Reload && d.Ledger.Step == ledger.StepRestart:
 		return fmt.Sprintf("Rolled again: %s removed the mark, and %s still ran the old '%s'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted",
 			v.By(), v.OldPods(), v.Source.Name)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -80,7 +81,7 @@ func TestTheRuleToPasteFitsIntoTheEvent(t *testing.T) {
 
 func TestWhatSpeaksAgainstAMarkIsTold(t *testing.T) {
 	d := newDesk(t, false)
-	d.MayNotStay(web(), "its manifest declares the annotations of the pod template to be null")
+	d.Notify(notice.MayNotStay(web(), "its manifest declares the annotations of the pod template to be null"))
 	events := d.published()
 	if len(events) != 1 || events[0].Reason != "MarkMayNotStay" || events[0].Type != "Warning" ||
 		!strings.HasPrefix(events[0].Note, "The mark of this rollout may be taken away again: its manifest declares") {

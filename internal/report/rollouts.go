@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -23,7 +24,7 @@ func (r *Report) Rolled(w *workload.Workload, o rollout.Outcome, took time.Durat
 	if o.All == 0 && !o.Told {
 		return
 	}
-	r.events.publish(w, normal, rolledReason, rolledText(o, took).String())
+	r.events.publish(notice.Workload(w), normal, rolledReason, rolledText(o, took).String())
 }
 
 // NotRolled is called when pods from before a reload are left for a reason that is known, or for too long, and when a rollout of
@@ -32,7 +33,7 @@ func (r *Report) NotRolled(w *workload.Workload, o rollout.Outcome) {
 	r.metrics.notRolled(o.Cause)
 	text := notRolledText(w, o)
 	r.log.Warn("Not rolled: "+text.String(), "workload", w.Key.String(), "cause", string(o.Cause))
-	r.events.publish(w, warning, notRolled, "Not rolled: "+text.String())
+	r.events.publish(notice.Workload(w), warning, notRolled, "Not rolled: "+text.String())
 	r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s",
 		w.Key.Name, w.Key.Kind, w.Key.Namespace, text)})
 }
@@ -165,4 +166,13 @@ func detail(message string) string {
 		message = strings.ToValidUTF8(message[:maxDetail], "") + "…"
 	}
 	return message
+}
+
+// held says until when a workload is held still.
+func held(w *workload.Workload) string {
+	until, ok := w.PauseUntil()
+	if !ok {
+		return "paused by Reroll, which resumes it now"
+	}
+	return "paused by Reroll until " + until.UTC().Format(time.RFC3339)
 }

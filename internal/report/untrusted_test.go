@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -116,7 +117,7 @@ func TestATextOfATenantForgesNoLine(t *testing.T) {
 		d.NotRolled(web(), rollout.Outcome{Cause: rollout.CauseRefused, Changed: cfg(), Old: 1, All: 1, Trouble: rollout.Trouble{Message: hostile}})
 		d.Reverted(web(), reload.Decision{Action: reload.Reload, Reverted: &reload.Revert{Owner: strings.Repeat(hostile, 50)}})
 		d.Failed(web(), reloadFor("cfg"), errors.New(hostile), time.Second, false)
-		d.LeftToOwner(web(), workload.Key{Kind: hostile, Name: hostile})
+		d.Notify(notice.LeftTo(web(), workload.Key{Kind: hostile, Name: hostile}))
 		if got := out.String(); strings.Count(got, "\n") != 4 || strings.ContainsAny(got, "\x1b\x07\r") {
 			t.Errorf("%s: %q", format, got)
 		}

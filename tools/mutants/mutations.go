@@ -97,19 +97,19 @@ func mutations() []mutation {
 		{
 			what: "a failed write is not tried again",
 			file: "internal/controller/reconcile.go",
-			from: "retryIn, before := c.queue.failed(key)", to: "retryIn, before := time.Second, 1",
+			from: "		return failedWith(func(retryIn time.Duration, again bool) { c.report.Failed(w, d, err, retryIn, again) })", to: "		return result{}",
 			in: controller, tests: histories,
 		},
 		{
 			what: "after a conflict only a newer version wakes the workload",
 			file: "internal/controller/reconcile.go",
-			from: "	c.queue.retry(w.Key)\n", to: "",
+			from: "return result{outcome: conflicted} // not every", to: "return result{} // not every",
 			in: controller, tests: histories,
 		},
 		{
 			what: "a conflict is taken for success",
 			file: "internal/controller/reconcile.go",
-			from: "		c.decideAgain(w)", to: "		c.queue.succeeded(key)",
+			from: "		c.decideAgain(w)\n		return result{outcome: conflicted}", to: "		return result{outcome: finished}",
 			in: controller, tests: histories,
 		},
 		{

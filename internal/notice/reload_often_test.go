@@ -1,4 +1,4 @@
-package report
+package notice
 
 import (
 	"os"
@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
@@ -17,22 +16,14 @@ func TestAWorkloadThatIsReloadedAgainAndAgainHasAnEvent(t *testing.T) {
 		source.Secret:              "secrets.exclude.reloader.stakater.com/reload",
 		source.SecretProviderClass: "secretproviderclasses.exclude.reloader.stakater.com/reload",
 	} {
-		d := newDesk(t, false)
-		d.ReloadedOften(web(), controller.Often{
+		n := TooOften(web(), Often{
 			Reloads: 10, Within: 50*time.Second + 3*time.Millisecond, Source: source.Key{Kind: kind, Namespace: "shop", Name: "state"}, Changes: 9,
 		})
 		want := "Reloaded 10 times within 50s: " + kind.String() + " 'state' changed in 9 of these reloads. Most likely this Deployment, or a program beside it, writes the " + kind.String() +
 			" that it uses. To stop: exclude it by the annotation " + exclude + ": state on this Deployment. To reload less often: set reroll.dev/settle, such as 10m. " +
 			"See docs/troubleshooting.md#a-workload-is-reloaded-again-and-again"
-		events := d.published()
-		if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != "ReloadedOften" || events[0].Note != want {
-			t.Errorf("got %+v\nwant %s", events, want)
-		}
-		if log := d.log.String(); !strings.Contains(log, "level=WARN") || !strings.Contains(log, `workload="Deployment shop/web"`) {
-			t.Errorf("the log says %s", log)
-		}
-		if got := counted(d.metrics.often); got != 1 {
-			t.Errorf("counted %v times", got)
+		if !n.Warning || n.Reason != "ReloadedOften" || n.Text != want {
+			t.Errorf("got %+v\nwant %s", n, want)
 		}
 	}
 	page, err := os.ReadFile("../../docs/troubleshooting.md")
@@ -44,8 +35,8 @@ func TestAWorkloadThatIsReloadedAgainAndAgainHasAnEvent(t *testing.T) {
 func TestTheLongestNamesLeaveRoomForTheRemedy(t *testing.T) {
 	w := web()
 	w.Key.Kind = strings.Repeat("k", 63)
-	text := oftenText(w, controller.Often{Reloads: 10, Source: source.Key{Kind: source.SecretProviderClass, Name: strings.Repeat("n", 200)}, Changes: 10})
-	if len(text) > maxNote {
+	text := TooOften(w, Often{Reloads: 10, Source: source.Key{Kind: source.SecretProviderClass, Name: strings.Repeat("n", 200)}, Changes: 10}).Text
+	if len(text) > MaxText {
 		t.Errorf("%d bytes", len(text))
 	}
 }

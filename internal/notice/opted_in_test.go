@@ -1,15 +1,19 @@
-package report
+package notice
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
+
+func web() *workload.Workload {
+	return &workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "u-1"}
+}
 
 func concern(kind source.Kind, name string, rule policy.Rule, entry string) reload.Concern {
 	return reload.Concern{
@@ -37,10 +41,8 @@ func TestEachSourceIsWatchedForAReason(t *testing.T) {
 			concern(source.ConfigMap, "a", policy.RuleAutoAll, ""), concern(source.ConfigMap, "b", policy.RuleSearch, ""), concern(source.Secret, "c", policy.RuleNamed, "c|d"),
 		},
 	} {
-		d := newDesk(t, false)
-		d.Watching(web(), concerns)
-		if events := d.published(); len(events) != 1 || events[0].Note != want || events[0].Reason != "Watching" || events[0].Type != "Normal" {
-			t.Errorf("published %+v, want one that says %q", events, want)
+		if n := OptedIn(web(), concerns); n.Text != want || n.Reason != "Watching" || n.Warning != false {
+			t.Errorf("got %+v, want %q", n, want)
 		}
 	}
 }
@@ -51,11 +53,9 @@ func TestTheSentenceAboutManySourcesEnds(t *testing.T) {
 		for range 5000 {
 			concerns = append(concerns, concern(source.Secret, strings.Repeat("x", length), policy.RuleNamed, ".*"))
 		}
-		d := newDesk(t, false)
-		d.Watching(web(), concerns)
-		note := d.published()[0].Note
+		note := OptedIn(web(), concerns).Text
 		const each = "Secret '' (named by '.*'), "
-		if len(note) > maxNote || len(note) < maxNote-len(each)-length || !strings.HasSuffix(note, " more rolls this Deployment") {
+		if len(note) > MaxText || len(note) < MaxText-len(each)-length || !strings.HasSuffix(note, " more rolls this Deployment") {
 			t.Errorf("%s: %d bytes: %s", about, len(note), note)
 		}
 		if named := strings.Count(note, "Secret '"); !strings.Contains(note, fmt.Sprintf(" and %d more rolls", len(concerns)-named)) {
@@ -86,38 +86,8 @@ func TestWhatIsNamedAndNotThere(t *testing.T) {
 			expression(source.Secret, strings.Repeat("x", 4000)+".*"),
 		},
 	} {
-		d := newDesk(t, false)
-		d.Missing(web(), missing)
-		if events := d.published(); len(events) != 1 || events[0].Note != want || events[0].Reason != "SourceMissing" || events[0].Type != "Warning" {
-			t.Errorf("published %+v, want one that says %q", events, want)
-		}
-	}
-}
-
-func TestMistakesOfAnObjectAreOneEventOnIt(t *testing.T) {
-	problems := []annotations.Problem{{Annotation: "a", Value: "x", Message: "does nothing"}, {Annotation: "b", InTemplate: true, Message: "neither"}}
-	const want = `annotation a has "x": does nothing. annotation b of the pod template has "": neither`
-	src := func(kind source.Kind) *source.Source {
-		return &source.Source{Key: source.Key{Kind: kind, Namespace: "shop", Name: "db"}, UID: "u-2"}
-	}
-	apiVersions := map[string]string{"Secret": "v1", "SecretProviderClass": "secrets-store.csi.x-k8s.io/v1", "Deployment": web().APIVersion}
-	for kind, tell := range map[string]func(*desk){
-		"Deployment":          func(d *desk) { d.Misused(web(), problems) },
-		"Secret":              func(d *desk) { d.MisusedSource(src(source.Secret), problems) },
-		"SecretProviderClass": func(d *desk) { d.MisusedSource(src(source.SecretProviderClass), problems) },
-	} {
-		d := newDesk(t, false)
-		tell(d)
-		events := d.published()
-		if len(events) != 1 || events[0].Note != want || events[0].Reason != "AnnotationIgnored" || events[0].Type != "Warning" || events[0].Regarding.Kind != kind || events[0].Regarding.APIVersion != apiVersions[kind] {
-			t.Errorf("%s: published %+v, want one that says %q", kind, events, want)
-		}
-		if !strings.Contains(d.log.String(), "does nothing") {
-			t.Errorf("the log says %q", d.log)
-		}
-		d = newDesk(t, true)
-		if tell(d); len(d.published()) != 0 || !strings.Contains(d.log.String(), "does nothing") {
-			t.Errorf("%s: a dry run published %+v and logged %q", kind, d.published(), d.log)
+		if n := Missing(web(), missing); n.Text != want || n.Reason != "SourceMissing" || n.Warning != true {
+			t.Errorf("got %+v, want %q", n, want)
 		}
 	}
 }

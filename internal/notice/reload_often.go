@@ -1,32 +1,34 @@
-package report
+package notice
 
 import (
 	"fmt"
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// ReloadedOften is called for a workload that is reloaded again and again.
-func (r *Report) ReloadedOften(w *workload.Workload, often controller.Often) {
-	r.metrics.often.Inc()
-	r.tell(w, warning, "ReloadedOften", oftenText(w, often))
+// Often is how many times a workload was reloaded within so short a time, and which source changed in most of these reloads.
+type Often struct {
+	Reloads int
+	Within  time.Duration
+	Source  source.Key
+	Changes int
 }
 
-func oftenText(w *workload.Workload, often controller.Often) string {
+// TooOften is about a workload that is reloaded again and again.
+func TooOften(w *workload.Workload, often Often) Notice {
 	src := often.Source
 	within := often.Within.Round(time.Second)
 	if within == 0 {
 		within = often.Within.Round(time.Millisecond)
 	}
-	return fmt.Sprintf("Reloaded %d times within %s: %s '%s' changed in %d of these reloads. Most likely this %s, or a program beside it, writes the %s that it uses. "+
+	return warning(w, ReloadedOften, fmt.Sprintf("Reloaded %d times within %s: %s '%s' changed in %d of these reloads. Most likely this %s, or a program beside it, writes the %s that it uses. "+
 		"To stop: exclude it by the annotation %s: %s on this %s. To reload less often: set %s, such as 10m. "+
 		"See docs/troubleshooting.md#a-workload-is-reloaded-again-and-again",
 		often.Reloads, within, src.Kind, src.Name, often.Changes, w.Key.Kind, src.Kind,
-		excludeAnnotation(src.Kind), src.Name, w.Key.Kind, annotations.Settle)
+		excludeAnnotation(src.Kind), src.Name, w.Key.Kind, annotations.Settle))
 }
 
 func excludeAnnotation(kind source.Kind) string {

@@ -1,0 +1,30 @@
+package notice
+
+import (
+	"strings"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// Misused is about annotations of a workload that are wrong or have no effect.
+func Misused(w *workload.Workload, problems []annotations.Problem) Notice {
+	return warning(w, AnnotationIgnored, sentences(problems))
+}
+
+// MisusedSource is about such annotations of a source.
+func MisusedSource(src *source.Source, problems []annotations.Problem) Notice {
+	return Notice{
+		About: sourceReference(src), Subject: src.Key.String(), SubjectKind: "source",
+		Reason: AnnotationIgnored, Warning: true, Text: sentences(problems),
+	}
+}
+
+func sentences(problems []annotations.Problem) string {
+	var all []string
+	for _, p := range problems {
+		all = append(all, p.String())
+	}
+	return strings.Join(all, ". ")
+}

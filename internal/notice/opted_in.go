@@ -1,0 +1,92 @@
+package notice
+
+import (
+	"fmt"
+
+	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// OptedIn names the sources that roll a workload which was opted in. Concerns that are Deleted are sources yet to be created.
+func OptedIn(w *workload.Workload, concerns []reload.Concern) Notice {
+	return normal(w, Watching, optedInText(w, concerns))
+}
+
+func optedInText(w *workload.Workload, concerns []reload.Concern) string {
+	if len(concerns) == 0 {
+		return fmt.Sprintf("Nothing is watched for this %s yet: its annotations ask for no ConfigMap or Secret that it refers to or that exists", w.Key.Kind)
+	}
+	var names []string
+	for _, c := range concerns {
+		later := ""
+		switch {
+		case c.Deleted && c.Source.Key.Kind.Reported():
+			later = ", once a pod has mounted it"
+		case c.Deleted:
+			later = ", once it is created"
+		}
+		names = append(names, fmt.Sprintf("%s '%s' (%s%s)", c.Source.Key.Kind, c.Source.Key.Name, ruleWord(c), later))
+	}
+	// As many as there is room for: the sentence has to end.
+	text := ""
+	for most := min(len(names), MaxText/len("Secret 'x' (auto), ")); most > 0; most-- {
+		text = fmt.Sprintf("A change of the content of %s rolls this %s", listed(names, most), w.Key.Kind)
+		if len(text) <= MaxText {
+			break
+		}
+	}
+	return text
+}
+
+// ruleWord is the rule by which a source concerns a workload.
+func ruleWord(c reload.Concern) string {
+	switch v := c.Verdict; {
+	case v.Rule == policy.RuleNamed && v.Entry != c.Source.Key.Name:
+		return fmt.Sprintf("%s by '%s'", v.Rule, short(v.Entry))
+	case v.Rule == policy.RuleTypedAuto:
+		plural := "s"
+		if c.Source.Key.Kind == source.SecretProviderClass {
+			plural = "es"
+		}
+		return fmt.Sprintf("auto for %s%s", c.Source.Key.Kind, plural)
+	default:
+		return v.Rule.String()
+	}
+}
+
+// mostMissing is how many of the missing sources are named.
+const mostMissing = 10
+
+// Missing is about a workload that names sources which do not exist, or by an expression that matches none.
+func Missing(w *workload.Workload, named []policy.NamedSource) Notice {
+	var names, expressions []string
+	for _, n := range named {
+		if n.Expression {
+			expressions = append(expressions, fmt.Sprintf("'%s' matches no %s", short(n.Text), n.Kind))
+		} else {
+			names = append(names, fmt.Sprintf("%s '%s'", n.Kind, n.Text))
+		}
+	}
+	text := ""
+	if len(names) > 0 {
+		text = fmt.Sprintf("Its annotations name %s, which namespace %s does not have. ", listed(names, mostMissing), w.Key.Namespace)
+	}
+	if len(expressions) > 0 {
+		text += fmt.Sprintf("In namespace %s, %s. ", w.Key.Namespace, listed(expressions, mostMissing))
+	}
+	return warning(w, SourceMissing, text+"Check the spelling; when it is created, it is watched")
+}
+
+// LeftTo is about a workload that was opted in although its owner makes it, and the owner is not opted in.
+func LeftTo(w *workload.Workload, owner workload.Key) Notice {
+	return warning(w, LeftToOwner, fmt.Sprintf("Nothing rolls this %s: %s %s makes it and would be rolled in its place, but is not opted in. Write the annotations there",
+		w.Key.Kind, owner.Kind, owner.Name))
+}
+
+// TwoControllers is the text about a workload that Reloader rolls, too.
+const TwoControllers = "Reloader marks this workload as well: what it wrote is kept. Run one of the two controllers, see docs/gitops.md#two-controllers"
+
+// BesideReloader is about a workload that Reloader rolls, too.
+func BesideReloader(w *workload.Workload) Notice { return warning(w, OtherController, TwoControllers) }

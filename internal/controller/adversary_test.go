@@ -24,6 +24,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -53,6 +54,13 @@ type stage struct {
 	queued      int
 	late        []time.Duration
 	says        []string
+}
+
+// settleTime is --settle on a stage.
+const settleTime = time.Second
+
+func named(name string) workload.Key {
+	return workload.Key{Kind: "Deployment", Namespace: "shop", Name: name}
 }
 
 type stageReport struct {
@@ -116,7 +124,7 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}}
-	s.Controller = New(Options{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 20, Names: annotations.DefaultNames()},
+	s.Controller = New(Options{Kinds: kinds.All(), Settle: settleTime, SettleMax: 10 * time.Second, AdoptRate: 20, Names: annotations.DefaultNames()},
 		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s})
 	s.installed = now.Add(-time.Hour)
 	return s
@@ -125,18 +133,18 @@ func newStage(t *testing.T) *stage {
 // play looks at what is due until so much time is over.
 func (s *stage) play(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
-		key, wait, ok := s.queue.pop()
+		key, wait, ok := s.queue.Pop()
 		if ok {
-			s.queue.finish(key, s.reconcile(s.Context(), key))
+			s.queue.Finish(key, s.reconcile(s.Context(), key))
 			continue
 		}
-		key, later, ok := s.ends.pop()
+		key, later, ok := s.ends.Pop()
 		if wait == 0 || later > 0 && later < wait {
 			wait = later
 		}
 		switch {
 		case ok:
-			s.ends.finish(key, s.lookAfter(s.Context(), key))
+			s.ends.Finish(key, s.lookAfter(s.Context(), key))
 		case s.letGo(&wait):
 		case wait > 0:
 			s.clock.Step(min(wait, end.Sub(s.clock.Now())))
@@ -148,9 +156,9 @@ func (s *stage) play(within time.Duration) {
 
 // letGo looks at a pause that is due, or says when the next one is, if that is sooner.
 func (s *stage) letGo(wait *time.Duration) bool {
-	key, later, ok := s.pauses.pop()
+	key, later, ok := s.pauses.Pop()
 	if ok {
-		s.pauses.finish(key, s.lookAtPause(s.Context(), key))
+		s.pauses.Finish(key, s.lookAtPause(s.Context(), key))
 	}
 	if *wait == 0 || later > 0 && later < *wait {
 		*wait = later
@@ -284,14 +292,14 @@ func TestARefusalThatLooksLikeARaceIsTriedForEverAndTold(t *testing.T) {
 			s.refuses = refusal
 			s.edit("web", "2")
 			s.play(time.Hour)
-			if s.failed == 0 || s.queue.depth() != 1 {
-				t.Fatalf("after an hour %d failures were told, and %d wait", s.failed, s.queue.depth())
+			if s.failed == 0 || s.queue.Depth() != 1 {
+				t.Fatalf("after an hour %d failures were told, and %d wait", s.failed, s.queue.Depth())
 			}
 			s.refuses = nil
 			tried := s.patched
-			s.play(lastRetry)
-			if s.patched != tried+1 || s.queue.depth() != 0 {
-				t.Errorf("when it is allowed: %d tries more, %d wait", s.patched-tried, s.queue.depth())
+			s.play(workqueue.LastRetry)
+			if s.patched != tried+1 || s.queue.Depth() != 0 {
+				t.Errorf("when it is allowed: %d tries more, %d wait", s.patched-tried, s.queue.Depth())
 			}
 		})
 	}
@@ -339,7 +347,11 @@ func TestWhatIsGoneLeavesNothingInMemory(t *testing.T) {
 		s.deployments().del(inShop(name), "")
 		s.configMaps().del(inShop(name), "")
 	}
-	if left := len(s.records) + len(s.queue.tries); left != 0 {
+	left := len(s.records)
+	for i := range 100 {
+		left += s.queue.TriesOf(named(fmt.Sprintf("app-%d", i)))
+	}
+	if left != 0 {
 		t.Errorf("%d entries are left of 100 workloads that came and went", left)
 	}
 }

@@ -1,5 +1,3 @@
-// Package controller is the loop: the watches fill the state, what changed goes to the queue, a worker decides and
-// writes once, and the answer goes back into the state.
 package controller
 
 import (
@@ -22,6 +20,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // Options are what a controller is told at start.
@@ -90,13 +89,13 @@ type Controller struct {
 	state *state.State
 	// classes are what sources of that kind are made from.
 	classes *classes
-	queue   *queue
+	queue   *workqueue.Queue
 	// ends are the reloads of which is to be asked or told what has become of them.
-	ends *queue
+	ends *workqueue.Queue
 	// news are the workloads that a receiver is to be told of.
-	news *queue
+	news *workqueue.Queue
 	// pauses are the workloads that we may have to let go on.
-	pauses *queue
+	pauses *workqueue.Queue
 	clock  clock.Clock
 	log    *slog.Logger
 	report Report
@@ -142,8 +141,8 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 			byName[k.Name] = k
 		}
 	}
-	q := newQueueFor(c, workers)
-	q.queued, q.waited = report.Queued, report.Waited
+	q := workqueue.NewShared(c, workers)
+	q.Observe(report.Queued, report.Waited)
 	return &Controller{
 		opts:      opts,
 		api:       api,
@@ -151,9 +150,9 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		state:     state.New(opts.AutoReloadAll),
 		classes:   newClasses(),
 		queue:     q,
-		ends:      newQueueFor(c, followers),
-		pauses:    newQueueFor(c, resumers),
-		news:      newQueue(c),
+		ends:      workqueue.NewShared(c, followers),
+		pauses:    workqueue.NewShared(c, resumers),
+		news:      workqueue.New(c),
 		clock:     c,
 		log:       log,
 		report:    report,
@@ -222,19 +221,23 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.resume()
 	// Writes are not cut off by the end of the context: an answer that is not read is a change that is not known.
 	writing := context.WithoutCancel(ctx)
-	c.queue.begin()
+	c.queue.Begin()
 	for range workers {
-		running.Go(func() { c.queue.serve(ctx.Done(), func(key workload.Key) result { return c.reconcile(writing, key) }) })
+		running.Go(func() {
+			c.queue.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.reconcile(writing, key) })
+		})
 	}
 	for range followers {
-		running.Go(func() { c.ends.serve(ctx.Done(), func(key workload.Key) result { return c.lookAfter(writing, key) }) })
+		running.Go(func() {
+			c.ends.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.lookAfter(writing, key) })
+		})
 	}
 	if c.opts.Receiver != nil {
 		running.Go(func() { c.tellReceiver(writing, ctx.Done()) })
 	}
 	for range resumers {
 		running.Go(func() {
-			c.pauses.serve(ctx.Done(), func(key workload.Key) result { return c.lookAtPause(writing, key) })
+			c.pauses.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.lookAtPause(writing, key) })
 		})
 	}
 	<-ctx.Done()
@@ -267,10 +270,10 @@ func (c *Controller) Ready() bool {
 }
 
 // Depth is how many workloads wait to be looked at, or are being looked at.
-func (c *Controller) Depth() int { return c.queue.depth() }
+func (c *Controller) Depth() int { return c.queue.Depth() }
 
 // Writing tells whether workloads are being looked at, and with that perhaps written.
-func (c *Controller) Writing() bool { return c.queue.inHand() }
+func (c *Controller) Writing() bool { return c.queue.InHand() }
 
 // enqueue asks for a look at a workload once its sources are quiet. One that has no ledger yet, and of which nothing was
 // seen to change, is only to be adopted, and delays nobody.
@@ -281,10 +284,10 @@ func (c *Controller) enqueue(key workload.Key, live bool) {
 		settle = c.settle(&w)
 	}
 	if !live && ok && w.LedgerText == "" {
-		c.queue.addBehind(key, settle)
+		c.queue.AddLow(key, settle)
 		return
 	}
-	c.queue.add(key, settle, c.opts.SettleMax)
+	c.queue.Add(key, settle, c.opts.SettleMax)
 }
 
 // settle is how long the sources of a workload must have been quiet.

@@ -193,7 +193,7 @@ func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 	c.with(w.Key, func(r *record) { conflicted, r.conflicted = r.conflicted, false })
 	switch {
 	case conflicted:
-		c.queue.add(w.Key, 0, 0)
+		c.queue.Add(w.Key, 0, 0)
 	case differs || w.AtRest && c.awaits(w.Key):
 		c.enqueue(w.Key, live)
 	}

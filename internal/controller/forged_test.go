@@ -15,6 +15,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -80,8 +81,8 @@ func TestAForgedCopyDeletesNoJobAndMakesNone(t *testing.T) {
 			s.changeJob("forged", func(o *batchv1.Job) { o.Labels = map[string]string{"more": "x"} })
 			s.play(time.Minute)
 			s.heard("once", "forged NotSigned: reroll.dev/replaces")
-			if len(s.replacing) != 0 || s.queue.depth() != 0 {
-				t.Errorf("%d are being made again, %d wait", len(s.replacing), s.queue.depth())
+			if len(s.replacing) != 0 || s.queue.Depth() != 0 {
+				t.Errorf("%d are being made again, %d wait", len(s.replacing), s.queue.Depth())
 			}
 		})
 	}
@@ -127,7 +128,7 @@ func TestACopyThatSomebodyHasEditedDeletesNothingAndRunsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.jobSink().del(inShop(name), "")
-			s.play(lastRetry)
+			s.play(workqueue.LastRetry)
 			s.heard("when it is gone", "load reloaded")
 			if s.jobNamed("load").UID == uid || s.jobNamed("load").Spec.Template.Spec.Containers[0].Image == "evil:1.0" {
 				t.Error("the Job was not made again as it was")
@@ -270,7 +271,7 @@ func TestAForgedRunOfTheNextNameIsPassedOver(t *testing.T) {
 	name := s.jobNames()[0]
 	s.changeJob(name, func(o *batchv1.Job) { o.Annotations["reroll.dev/signed"] = strings.Repeat("0", 32) })
 	s.refuses, s.writes, s.failures = nil, nil, nil
-	s.play(lastRetry)
+	s.play(workqueue.LastRetry)
 	s.heard("another is made", name+" NotSigned: reroll.dev/run", "report reloaded")
 	if len(s.jobNames()) != 2 || len(s.writes) > 6 || !*s.jobNamed(name).Spec.Suspend {
 		t.Errorf("there are %v; written: %v", s.jobNames(), s.writes)

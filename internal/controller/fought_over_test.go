@@ -70,11 +70,11 @@ func TestAChangeDoesNotWaitForALedgerToBePutBack(t *testing.T) {
 	s.edit("web", "2")
 	s.edit("web", "1") // whether pods have the other one, they are asked
 	s.asking = func() { s.edit("web", "3") }
-	s.play(settle + settle/2)
+	s.play(settleTime + settleTime/2)
 	if s.asking != nil || s.patched != patched {
 		t.Fatalf("the pods were not asked, or %d writes were made: this shows nothing", s.patched-patched)
 	}
-	s.play(settle)
+	s.play(settleTime)
 	if s.marked != 1 {
 		t.Errorf("marked %d times after the quiet period, want once", s.marked)
 	}

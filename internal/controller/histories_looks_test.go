@@ -10,6 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -51,7 +52,7 @@ func (h *history) lookAtAll() bool {
 	}
 	var due []workload.Key
 	for {
-		key, _, ok := h.c.queue.pop()
+		key, _, ok := h.c.queue.Pop()
 		if !ok {
 			break
 		}
@@ -62,7 +63,7 @@ func (h *history) lookAtAll() bool {
 	c := h.c
 	for _, key := range due {
 		r := h.lookAt(key)
-		c.queue.finish(key, r)
+		c.queue.Finish(key, r)
 	}
 	after, resumed := h.lookAfterAll(), h.resumeAll()
 	return after || resumed || len(due) > 0
@@ -72,7 +73,7 @@ func (h *history) lookAtAll() bool {
 func (h *history) resumeAll() bool {
 	c, some := h.c, false
 	for {
-		key, _, ok := c.pauses.pop()
+		key, _, ok := c.pauses.Pop()
 		if !ok {
 			return some
 		}
@@ -81,7 +82,7 @@ func (h *history) resumeAll() bool {
 		r := c.lookAtPause(context.Background(), key)
 		h.killHere(killedResumed, 2)
 		h.looks = h.looks[:len(h.looks)-1]
-		c.pauses.finish(key, r)
+		c.pauses.Finish(key, r)
 	}
 }
 
@@ -89,16 +90,16 @@ func (h *history) resumeAll() bool {
 func (h *history) lookAfterAll() bool {
 	c, some := h.c, false
 	for {
-		key, _, ok := c.ends.pop()
+		key, _, ok := c.ends.Pop()
 		if !ok {
 			return some
 		}
 		some = true
-		c.ends.finish(key, c.lookAfter(context.Background(), key))
+		c.ends.Finish(key, c.lookAfter(context.Background(), key))
 	}
 }
 
-func (h *history) lookAt(key workload.Key) result {
+func (h *history) lookAt(key workload.Key) workqueue.Result {
 	l := h.oracle.look(key)
 	l.classLook = h.oracle.classes.look(h.life)
 	h.looks = append(h.looks, l)
@@ -160,16 +161,16 @@ func (h *history) restless() bool {
 		h.elapse(100 * time.Millisecond)
 		return true
 	}
-	key, wait, ok := h.c.queue.pop()
+	key, wait, ok := h.c.queue.Pop()
 	if ok {
 		h.oracle.fail("%s is due, and was not looked at", key)
 		return false
 	}
-	if _, later, _ := h.c.pauses.pop(); wait == 0 || later > 0 && later < wait {
+	if _, later, _ := h.c.pauses.Pop(); wait == 0 || later > 0 && later < wait {
 		wait = later
 	}
 	if wait == 0 && h.followsWhatRests() {
-		_, wait, _ = h.c.ends.pop() // it was refused the pods, and asks again
+		_, wait, _ = h.c.ends.Pop() // it was refused the pods, and asks again
 	}
 	h.elapse(wait)
 	return wait > 0

@@ -15,6 +15,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // lossy is an API of which answers are lost.
@@ -56,10 +57,10 @@ func TestAReloadWhoseAnswerIsLostIsToldAfterTheNextWasRefused(t *testing.T) {
 	api := &lossy{stage: s, loses: true}
 	s.api = api
 	s.edit("web", "2")
-	s.play(settle + firstRetry/2)
+	s.play(settleTime + workqueue.FirstRetry/2)
 	api.loses = false
 	s.edit("web", "3")
-	s.play(settle + firstRetry)
+	s.play(settleTime + workqueue.FirstRetry)
 	if len(api.answers) < 2 || apierrors.IsConflict(api.answers[0]) || !apierrors.IsConflict(api.answers[1]) || len(told) != 0 {
 		t.Fatalf("the writes were answered %v, and told was %v: this shows nothing", api.answers, told)
 	}

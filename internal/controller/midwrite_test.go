@@ -79,8 +79,8 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 			// looks takes what is due in so much time, and returns how often was looked.
 			looks := func(within time.Duration) (n int) {
 				for end := clock.Now().Add(within); clock.Now().Before(end); clock.Step(100 * time.Millisecond) {
-					for key, _, ok := c.queue.pop(); ok; key, _, ok = c.queue.pop() {
-						c.queue.finish(key, c.reconcile(t.Context(), key))
+					for key, _, ok := c.queue.Pop(); ok; key, _, ok = c.queue.Pop() {
+						c.queue.Finish(key, c.reconcile(t.Context(), key))
 						n++
 					}
 				}
@@ -126,8 +126,8 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 			}
 			tried := len(api.answers)
 			looks(time.Hour)
-			if c.queue.depth() != 0 || len(c.queue.tries) != 0 || c.conflicts() != 0 {
-				t.Errorf("an hour later it is not at rest: %d wait, tries %v, %d conflicts", c.queue.depth(), c.queue.tries, c.conflicts())
+			if c.queue.Depth() != 0 || c.queue.TriesOf(named("web")) != 0 || c.conflicts() != 0 {
+				t.Errorf("an hour later it is not at rest: %d wait, tries %v, %d conflicts", c.queue.Depth(), c.queue.TriesOf(named("web")), c.conflicts())
 			}
 			if !tc.again {
 				if len(api.answers) != tried {

@@ -12,6 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // A reload may hold its workload still for a while, so that what changes meanwhile is rolled with it. That it ends follows
@@ -37,43 +38,43 @@ func (c *Controller) pauseUp(key workload.Key) {
 	if w.Pause.Ours() {
 		wait, _ = w.PauseLeft(c.clock.Now(), c.opts.Names)
 	}
-	c.pauses.add(key, wait, wait)
+	c.pauses.Add(key, wait, wait)
 }
 
 // lookAtPause ends the pause of a workload if it is over. Whether the controller is still to look at the workload does not
 // matter: what it has paused it lets go on.
-func (c *Controller) lookAtPause(ctx context.Context, key workload.Key) result {
+func (c *Controller) lookAtPause(ctx context.Context, key workload.Key) workqueue.Result {
 	w, there := c.state.Workload(key)
 	if there && c.behind(&w) {
-		return waitFor(watchAgain)
+		return workqueue.WaitFor(watchAgain)
 	}
 	if !there || c.opts.DryRun || w.Deleting || c.state.Terminating(key.Namespace) || !w.Pause.Ours() && !w.Pause.Leftover() {
-		return result{outcome: finished}
+		return workqueue.Finished()
 	}
 	var end workload.PauseEnd
 	if w.Pause.Ours() {
 		var left time.Duration
 		if left, end = w.PauseLeft(c.clock.Now(), c.opts.Names); left > 0 {
-			c.pauses.add(key, left, left)
-			return result{outcome: finished}
+			c.pauses.Add(key, left, left)
+			return workqueue.Finished()
 		}
 	}
 	switch {
 	case !c.leads():
-		return waitFor(leadAgain)
+		return workqueue.WaitFor(leadAgain)
 	case c.cameBack(&w):
-		return result{outcome: finished}
+		return workqueue.Finished()
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
 	err := c.resumeOne(ctx, &w, end)
 	switch {
 	case err == nil, apierrors.IsNotFound(err) && !c.exists(&w):
-		return result{outcome: finished}
-	case apierrors.IsConflict(err) && c.pauses.triesOf(key) < patience:
-		return result{outcome: conflicted} // the watch may bring the newer version before, and asks again
+		return workqueue.Finished()
+	case apierrors.IsConflict(err) && c.pauses.TriesOf(key) < patience:
+		return workqueue.Conflicted() // the watch may bring the newer version before, and asks again
 	default:
-		return failedWith(func(retryIn time.Duration, again bool) {
+		return workqueue.FailedWith(func(retryIn time.Duration, again bool) {
 			c.report.Failed(&w, reload.Decision{Action: reload.Resume}, err, retryIn, again)
 		})
 	}

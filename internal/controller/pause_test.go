@@ -14,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/notice"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // pausing keeps what is told of pauses, and of the ends of reloads.
@@ -79,8 +80,8 @@ func TestAPauseGathersChangesAndEndsOnTime(t *testing.T) {
 	r.pods(0, 3)
 	r.status(3, 3, 3)
 	r.play(time.Second)
-	if last := r.lines[len(r.lines)-1]; last[:len("rolled 3 pods")] != "rolled 3 pods" || r.pauses.depth() != 0 {
-		t.Errorf("told was %q, %d wait", r.lines, r.pauses.depth())
+	if last := r.lines[len(r.lines)-1]; last[:len("rolled 3 pods")] != "rolled 3 pods" || r.pauses.Depth() != 0 {
+		t.Errorf("told was %q, %d wait", r.lines, r.pauses.Depth())
 	}
 }
 
@@ -130,7 +131,7 @@ func TestAResumeThatIsRefusedIsTriedUntilItSucceeds(t *testing.T) {
 				t.Errorf("%d failures are told in an hour", r.failed)
 			}
 			r.refuses = nil
-			r.play(lastRetry)
+			r.play(workqueue.LastRetry)
 			if len(r.lines) != 1 {
 				t.Errorf("told was %q", r.lines)
 			}
@@ -141,7 +142,7 @@ func TestAResumeThatIsRefusedIsTriedUntilItSucceeds(t *testing.T) {
 func TestAPauseThatCannotBeJudgedDoesNotWaitForThat(t *testing.T) {
 	r := held(t)
 	// A look at it has failed, and the next one comes later.
-	r.queue.failed(named("web"))
+	r.queue.Failed(named("web"))
 	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts.Names.PausePeriod] = "1s" })
 	r.play(time.Second)
 	if len(r.lines) != 1 {

@@ -13,10 +13,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // reconcile brings one workload in line with its sources: gather the facts, decide, write at most once, remember, report.
-func (c *Controller) reconcile(ctx context.Context, key workload.Key) result {
+func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.Result {
 	if r, done := c.goOn(ctx, key); done {
 		return r
 	}
@@ -30,7 +31,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) result {
 	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
 		c.forget(key)
 		c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedGone})
-		return result{}
+		return workqueue.Pending()
 	}
 	w := &facts.Workload
 	if owner, left := c.state.LeftTo(key); left {
@@ -38,11 +39,11 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) result {
 		c.tellLeft(w, owner)
 		c.forget(key)
 		c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedLeft})
-		return result{}
+		return workqueue.Pending()
 	}
 	if c.behind(w) {
 		c.looked(key, began, Look{Result: Requeued})
-		return waitFor(watchAgain)
+		return workqueue.WaitFor(watchAgain)
 	}
 	c.reportLate(w)
 	// A write that is given up may land all the same: its version then keeps it from undoing anything.
@@ -65,28 +66,28 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) result {
 }
 
 // resultOf says what follows from how a reconciliation ended.
-func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error) result {
+func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error) workqueue.Result {
 	w := &facts.Workload
 	after, early := errors.AsType[retryAfter](err)
 	switch _, there := c.state.Workload(w.Key); {
 	case !there:
 		c.forget(w.Key) // what was noted about it since it was deleted
-		return result{outcome: finished}
+		return workqueue.Finished()
 	case err == nil:
 		c.welcome(facts)
-		return result{outcome: finished}
+		return workqueue.Finished()
 	case early:
-		return waitFor(time.Duration(after))
+		return workqueue.WaitFor(time.Duration(after))
 	case errors.Is(err, errLater):
-		return result{}
+		return workqueue.Pending()
 	case apierrors.IsNotFound(err) && !c.exists(w):
 		// Deleted in the meantime.
-		return result{outcome: finished}
-	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errOtherVersion)) && c.queue.triesOf(w.Key) < patience:
+		return workqueue.Finished()
+	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errOtherVersion)) && c.queue.TriesOf(w.Key) < patience:
 		c.decideAgain(w)
-		return result{outcome: conflicted} // not every conflict is about a newer version, and then none will come
+		return workqueue.Conflicted() // not every conflict is about a newer version, and then none will come
 	default:
-		return failedWith(func(retryIn time.Duration, again bool) { c.report.Failed(w, d, err, retryIn, again) })
+		return workqueue.FailedWith(func(retryIn time.Duration, again bool) { c.report.Failed(w, d, err, retryIn, again) })
 	}
 }
 
@@ -188,7 +189,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		c.with(w.Key, func(r *record) { r.restored = restored{at: c.clock.Now()} })
 	}
 	if d.Found {
-		c.queue.add(w.Key, 0, 0)
+		c.queue.Add(w.Key, 0, 0)
 	}
 	if d.Action == reload.Reload {
 		c.reloaded(w, d, c.clock.Since(began))
@@ -285,13 +286,13 @@ func (c *Controller) mayAdopt(key workload.Key) bool {
 	if wait <= 0 {
 		return true
 	}
-	c.queue.addBehind(key, wait)
+	c.queue.AddLow(key, wait)
 	return false
 }
 
 // forget drops what is kept about a workload that is gone.
 func (c *Controller) forget(key workload.Key) {
-	c.queue.succeeded(key)
+	c.queue.Succeeded(key)
 	c.unwait(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -303,7 +304,7 @@ func (c *Controller) decideAgain(w *workload.Workload) {
 	c.with(w.Key, func(r *record) { r.conflicted = true })
 	// It may have arrived between the decision and now.
 	if now, ok := c.state.Workload(w.Key); ok && now.ResourceVersion != w.ResourceVersion {
-		c.queue.add(w.Key, 0, 0)
+		c.queue.Add(w.Key, 0, 0)
 	}
 }
 

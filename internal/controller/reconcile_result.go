@@ -5,6 +5,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // Look is what came of looking at a workload.
@@ -29,12 +30,12 @@ const (
 	Erred    Result = "error"
 )
 
-// told is how the result counts in the metrics.
-func (r result) told() Result {
-	switch r.outcome {
-	case finished:
+// resultIn is how a result counts in the metrics.
+func resultIn(r workqueue.Result) Result {
+	switch {
+	case r.Succeeded():
 		return Succeeded
-	case failed:
+	case r.HasFailed():
 		return Erred
 	default:
 		return Requeued
@@ -71,8 +72,8 @@ func (c *Controller) looked(key workload.Key, began time.Time, l Look) {
 	c.report.Looked(l)
 }
 
-func (c *Controller) lookOf(d reload.Decision, err error, r result) Look {
-	l := Look{Result: r.told(), Scanned: true, Matched: d.Action == reload.Reload}
+func (c *Controller) lookOf(d reload.Decision, err error, r workqueue.Result) Look {
+	l := Look{Result: resultIn(r), Scanned: true, Matched: d.Action == reload.Reload}
 	switch {
 	case l.Result != Succeeded:
 	case err != nil:
@@ -99,3 +100,11 @@ type sentinel string
 
 // Error returns the message.
 func (e sentinel) Error() string { return string(e) }
+
+// retryAfter is an error that is none: it is too early, and the next try is after this.
+type retryAfter time.Duration
+
+// Error returns the message.
+func (r retryAfter) Error() string {
+	return "it is too early; the next try is in " + time.Duration(r).String()
+}

@@ -20,21 +20,27 @@ func (c *Controller) count(which func(*record) bool) int {
 }
 
 func (c *Controller) conflicts() int { return c.count(func(r *record) bool { return r.conflicted }) }
+
 func (c *Controller) stale() int {
 	return c.count(func(r *record) bool { return !r.staleSince.IsZero() })
 }
+
 func (c *Controller) withoutAnswer() int {
 	return c.count(func(r *record) bool { return r.sent != nil })
 }
+
 func (c *Controller) othersAwaited() int {
 	return c.count(func(r *record) bool { return r.others != nil })
 }
+
 func (c *Controller) toBeAdopted() int {
 	return c.count(func(r *record) bool { return !r.adoptAt.IsZero() })
 }
+
 func (c *Controller) newcomers() int {
 	return c.count(func(r *record) bool { return r.newcomer != nil })
 }
+
 func (c *Controller) taken() int {
 	return c.count(func(r *record) bool { return r.accepted != accepted{} })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // What a Job runs cannot be changed. It is copied, the copy is noted to be about to delete it, it is deleted, made again by the
@@ -50,7 +51,7 @@ func (c *Controller) unfinished(key workload.Key, copies ...string) {
 		r.copies[name] = struct{}{}
 	}
 	c.mu.Unlock()
-	c.queue.add(key, 0, 0)
+	c.queue.Add(key, 0, 0)
 }
 
 // replaces tells that a Job is being made again: that it asks for something is no news then.
@@ -61,37 +62,37 @@ func (c *Controller) replaces(key workload.Key) bool {
 }
 
 // goOn does what is missing of a Job that is being made again. It returns false if nothing is, so that it may be decided on.
-func (c *Controller) goOn(ctx context.Context, key workload.Key) (result, bool) {
+func (c *Controller) goOn(ctx context.Context, key workload.Key) (workqueue.Result, bool) {
 	c.mu.Lock()
 	r := c.replacing[key]
 	c.mu.Unlock()
 	switch {
 	case r == nil, c.opts.DryRun:
-		return result{}, false
+		return workqueue.Pending(), false
 	case c.state.Terminating(key.Namespace):
 		c.replaced(key)
-		return result{}, false
+		return workqueue.Pending(), false
 	}
 	began := c.clock.Now()
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
 	w, err := c.steps(ctx, key, r)
-	var res result
+	var res workqueue.Result
 	after, early := errors.AsType[retryAfter](err)
 	switch {
 	case err == nil, c.state.Terminating(key.Namespace):
 		c.replaced(key)
-		c.queue.add(key, 0, 0) // what is there now is decided on when the watch has told of it
-		res = result{outcome: finished}
+		c.queue.Add(key, 0, 0) // what is there now is decided on when the watch has told of it
+		res = workqueue.Finished()
 	case early:
-		res = waitFor(time.Duration(after))
+		res = workqueue.WaitFor(time.Duration(after))
 	case errors.Is(err, errLater):
 	default:
-		res = failedWith(func(retryIn time.Duration, again bool) {
+		res = workqueue.FailedWith(func(retryIn time.Duration, again bool) {
 			c.report.Failed(w, reload.Decision{Action: reload.Reload, Changes: r.changes}, err, retryIn, again)
 		})
 	}
-	c.looked(key, began, Look{Result: res.told()})
+	c.looked(key, began, Look{Result: resultIn(res)})
 	return res, true
 }
 
@@ -294,7 +295,7 @@ func (c *Controller) wake(which func(workload.Key) bool) {
 	defer c.mu.Unlock()
 	for key := range c.replacing {
 		if which(key) {
-			c.queue.add(key, 0, 0)
+			c.queue.Add(key, 0, 0)
 		}
 	}
 }

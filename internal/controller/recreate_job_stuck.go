@@ -9,6 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // oddJob is a Job with which only its user can go on. That is told once, and nothing is written on it: a ledger would be taken
@@ -37,23 +38,23 @@ func (c *Controller) unreadable(job *batchv1.Job, why error) {
 	o := odd(key, job)
 	o.unreadable = why
 	c.oddJobs[key] = o
-	c.queue.add(key, 0, 0)
+	c.queue.Add(key, 0, 0)
 }
 
 // leaveOdd tells of a copy with which nothing is done. It returns false for Jobs that are to be decided on.
-func (c *Controller) leaveOdd(key workload.Key) (result, bool) {
+func (c *Controller) leaveOdd(key workload.Key) (workqueue.Result, bool) {
 	began := c.clock.Now()
 	c.mu.Lock()
 	o, ok := c.oddJobs[key]
 	c.mu.Unlock()
 	if !ok {
-		return result{}, false
+		return workqueue.Pending(), false
 	}
 	switch {
 	case o.told:
 	case !c.leads():
 		c.looked(key, began, Look{Result: Requeued})
-		return waitFor(leadAgain), true
+		return workqueue.WaitFor(leadAgain), true
 	default:
 		c.mu.Lock()
 		c.oddJobs[key] = oddJob{o.w, o.unreadable, true}
@@ -65,7 +66,7 @@ func (c *Controller) leaveOdd(key workload.Key) (result, bool) {
 		}
 	}
 	c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedGone})
-	return result{}, true
+	return workqueue.Pending(), true
 }
 
 // tellHeld tells of a Job that is held although nothing of ours is missing.
@@ -91,7 +92,7 @@ func (c *Controller) plain(key workload.Key) {
 	defer c.mu.Unlock()
 	if _, ok := c.oddJobs[key]; ok {
 		delete(c.oddJobs, key)
-		c.queue.add(key, 0, 0)
+		c.queue.Add(key, 0, 0)
 	}
 }
 

@@ -16,7 +16,7 @@ func (c *Controller) mayRestore(w *workload.Workload) bool {
 	if last.at.IsZero() || left <= 0 {
 		return true
 	}
-	c.queue.later(w.Key, left)
+	c.queue.Later(w.Key, left)
 	if !last.told {
 		c.with(w.Key, func(r *record) { r.restored.told = true })
 		c.report.LedgerTaken(w, last.at)

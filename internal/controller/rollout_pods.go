@@ -7,6 +7,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
 // followers is how many workloads are asked for their pods at the same time to follow a reload. Nothing waits for the
@@ -14,32 +15,32 @@ import (
 const followers = 4
 
 // lookAfter tells what has become of a reload, and asks the pods when nothing else can tell.
-func (c *Controller) lookAfter(ctx context.Context, key workload.Key) result {
+func (c *Controller) lookAfter(ctx context.Context, key workload.Key) workqueue.Result {
 	f := c.recordOf(key).following
 	w, there := c.state.Workload(key)
 	switch {
 	case f == nil:
-		return result{}
+		return workqueue.Pending()
 	case there && c.behind(&w):
-		return waitFor(watchAgain)
+		return workqueue.WaitFor(watchAgain)
 	case !there, !f.Stands(&w), !c.followable(&w):
 		c.unfollow(key, f)
-		return result{}
+		return workqueue.Pending()
 	case !c.leads():
-		return waitFor(leadAgain)
+		return workqueue.WaitFor(leadAgain)
 	}
 	c.tellPurpose(&w, f)
 	if c.asks(&w, f) {
 		ctx, cancel := context.WithTimeout(ctx, requestsTake)
 		defer cancel()
 		if err := c.askAfter(ctx, &w, f); err != nil {
-			return failedWith(func(retryIn time.Duration, again bool) {
+			return workqueue.FailedWith(func(retryIn time.Duration, again bool) {
 				c.report.Failed(&w, reload.Decision{Action: reload.AskPods}, err, retryIn, again)
 			})
 		}
 	}
 	c.followUp(key) // for what is next, and for what has come meanwhile
-	return result{outcome: finished}
+	return workqueue.Finished()
 }
 
 // tellPurpose tells of pods that somebody keeps as they are on purpose, which stands in the object and needs no time to

@@ -82,13 +82,13 @@ func (c *Controller) followUp(key workload.Key) {
 	w, there := c.state.Workload(key)
 	if there && c.isBehind(&w) {
 		c.mu.Unlock()
-		c.ends.later(key, watchAgain)
+		c.ends.Later(key, watchAgain)
 		return
 	}
 	if !there || !f.Stands(&w) {
 		c.withLocked(key, func(r *record) { r.following = nil })
 		c.mu.Unlock()
-		c.ends.succeeded(key)
+		c.ends.Succeeded(key)
 		return
 	}
 	now := c.clock.Now()
@@ -101,7 +101,7 @@ func (c *Controller) followUp(key workload.Key) {
 	due := f.due(&w, now)
 	c.mu.Unlock()
 	if due >= 0 {
-		c.ends.add(key, due, due)
+		c.ends.Add(key, due, due)
 	}
 }
 

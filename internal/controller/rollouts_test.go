@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -124,8 +125,8 @@ func TestAReloadThatRollsAsksForItsPodsOnce(t *testing.T) {
 		r.play(time.Hour)
 	}
 	r.want(1, "rolled 3 pods after 1m31s")
-	if r.Following() != 0 || r.ends.depth() != 0 {
-		t.Errorf("%d are followed, %d wait", r.Following(), r.ends.depth())
+	if r.Following() != 0 || r.ends.Depth() != 0 {
+		t.Errorf("%d are followed, %d wait", r.Following(), r.ends.Depth())
 	}
 }
 
@@ -299,7 +300,7 @@ func TestPodsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 		t.Fatalf("%d failures for %d tries, told was %q", r.failed, r.askedAfter, r.lines)
 	}
 	r.refuses = nil
-	r.play(lastRetry)
+	r.play(workqueue.LastRetry)
 	if len(r.lines) != 1 {
 		t.Errorf("told was %q", r.lines)
 	}
@@ -319,7 +320,7 @@ func TestWhatEndsBeforeItsEnd(t *testing.T) {
 				t.Fatal("it is followed")
 			}
 			before := r.askedAfter
-			r.ends.add(named("web"), 0, 0)
+			r.ends.Add(named("web"), 0, 0)
 			r.play(time.Second)
 			r.want(before)
 		})
@@ -353,7 +354,7 @@ func (r *road) next(changes ...func(*Options)) *road {
 	r.Helper()
 	n := &road{stage: newStage(r.T)}
 	n.server, n.clock, n.running = r.server, r.clock, r.running
-	n.Controller.clock, n.queue.clock, n.ends.clock = r.clock, r.clock, r.clock
+	n.Controller.clock, n.queue, n.ends = r.clock, workqueue.NewShared(r.clock, workers), workqueue.NewShared(r.clock, followers)
 	n.installed = r.installed
 	for _, change := range changes {
 		change(&n.opts)
@@ -389,8 +390,8 @@ func TestAfterARestart(t *testing.T) {
 			r := newRoad(t)
 			tc.before(r)
 			n := r.next()
-			for key, _, ok := n.ends.pop(); ok; key, _, ok = n.ends.pop() {
-				n.ends.finish(key, n.lookAfter(t.Context(), key))
+			for key, _, ok := n.ends.Pop(); ok; key, _, ok = n.ends.Pop() {
+				n.ends.Finish(key, n.lookAfter(t.Context(), key))
 			}
 			n.want(tc.asked)
 			if n.Following() != tc.follow {

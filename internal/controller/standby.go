@@ -15,8 +15,8 @@ func (c *Controller) unwait(key workload.Key) {
 	if c.acting.Load() || c.replaces(key) {
 		return
 	}
-	c.queue.drop(key)
-	c.pauses.drop(key)
+	c.queue.Drop(key)
+	c.pauses.Drop(key)
 }
 
 // jobsGone forgets the Jobs that are being made again of which neither the Job nor a copy is left. The instance that acts finds

@@ -318,7 +318,7 @@ func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
 // askFor asks for a look at what a Job was made of. On a standby nobody looks, and what is gone already would wait there for ever.
 func (c *Controller) askFor(of workload.Key) {
 	if _, there := c.state.Workload(of); there || c.acting.Load() {
-		c.queue.add(of, 0, 0)
+		c.queue.Add(of, 0, 0)
 	}
 }
 

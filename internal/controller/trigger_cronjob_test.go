@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -137,7 +138,7 @@ func TestAHeldJobThatCannotBeReadIsTold(t *testing.T) {
 			}
 			s.jobSink().put(held, true)
 			s.refuses, s.failures = nil, nil
-			s.play(lastRetry)
+			s.play(workqueue.LastRetry)
 			if len(s.failures) < 2 || len(s.failures) > 12 || !strings.Contains(s.failures[0], "Job "+name) {
 				t.Fatalf("%d failures: %v", len(s.failures), s.failures)
 			}
@@ -178,7 +179,7 @@ func TestAJobThatTheClusterKeepsOtherwiseIsTold(t *testing.T) {
 			s.cronJob("report", tc.of)
 			s.strips = tc.strip
 			s.edit("load", "2")
-			s.play(lastRetry)
+			s.play(workqueue.LastRetry)
 			if len(s.failures) < 2 || len(s.failures) > 12 || !strings.Contains(s.failures[0], tc.lost) || s.failures[0] != s.failures[len(s.failures)-1] {
 				t.Fatalf("%d failures: %v", len(s.failures), s.failures)
 			}
@@ -197,7 +198,7 @@ func TestAJobThatTheClusterKeepsOtherwiseIsTold(t *testing.T) {
 			}
 			s.jobSink().del(inShop(names[0]), "")
 			s.strips = nil
-			s.play(lastRetry)
+			s.play(workqueue.LastRetry)
 			s.heard("when the rule is gone", "report reloaded")
 			if now := s.jobNames(); len(now) != 1 || now[0] != names[0] {
 				t.Errorf("there are %v", now)

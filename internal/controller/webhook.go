@@ -47,7 +47,7 @@ const (
 
 // toReceiver asks for a workload to be told to the receiver.
 func (c *Controller) toReceiver(key workload.Key) {
-	c.news.add(key, gatherNews, gatherNewsMax)
+	c.news.Add(key, gatherNews, gatherNewsMax)
 }
 
 // tellReceiver sends one message after the other, so that a receiver that hangs delays nothing but what else is for it. What
@@ -72,14 +72,14 @@ func (c *Controller) tellReceiver(writing context.Context, stop <-chan struct{})
 		}
 	}()
 	for {
-		key, ok := c.news.next(stop)
+		key, ok := c.news.Next(stop)
 		if !ok {
 			return
 		}
-		keys := append([]workload.Key{key}, c.news.due(c.atOnce()-1)...)
+		keys := append([]workload.Key{key}, c.news.Due(c.atOnce()-1)...)
 		c.tellOf(writing, sending, stop, keys)
 		for _, key := range keys {
-			c.news.done(key)
+			c.news.Done(key)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (c *Controller) tellOf(writing, sending context.Context, stop <-chan struct
 			c.sendFewer(open)
 		default:
 			for _, t := range open {
-				c.news.failed(t.facts.Workload.Key)
+				c.news.Failed(t.facts.Workload.Key)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (c *Controller) sendFewer(refused []message) {
 	c.log.Info("the receiver refuses a message, which is sent in parts; later ones have no more workloads than a part",
 		"workloads", len(refused), "part", c.few.most, "for", fewFor.String())
 	for _, t := range refused {
-		c.news.add(t.facts.Workload.Key, 0, 0)
+		c.news.Add(t.facts.Workload.Key, 0, 0)
 	}
 }
 
@@ -191,18 +191,18 @@ type message struct {
 func (c *Controller) newsOf(ctx context.Context, key workload.Key) (message, bool) {
 	facts, ok := c.state.Facts(key)
 	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
-		c.news.succeeded(key)
+		c.news.Succeeded(key)
 		return message{}, false
 	}
 	if !c.leads() {
-		c.news.add(key, leadAgain, leadAgain)
+		c.news.Add(key, leadAgain, leadAgain)
 		return message{}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
 	d, err := c.decide(ctx, &facts)
 	if err != nil || d.Action != reload.Reload {
-		c.queue.add(key, 0, 0) // which also tells of an error
+		c.queue.Add(key, 0, 0) // which also tells of an error
 		return message{}, false
 	}
 	return message{facts: facts, decision: d}, true
@@ -248,15 +248,15 @@ func (c *Controller) recordTaken(ctx context.Context, t message) {
 	defer cancel()
 	d := t.decision.Told(w, t.told)
 	err := c.write(ctx, &t.facts, d)
-	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.news.triesOf(w.Key) < patience {
-		c.news.retry(w.Key) // there is a newer version, or none, of which the watch will tell
+	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.news.TriesOf(w.Key) < patience {
+		c.news.Retry(w.Key) // there is a newer version, or none, of which the watch will tell
 		return
 	}
 	if err != nil {
-		retryIn, before := c.news.failed(w.Key)
+		retryIn, before := c.news.Failed(w.Key)
 		c.report.Failed(w, d, err, retryIn, before > 0)
 		return
 	}
 	c.with(w.Key, func(r *record) { r.accepted = accepted{} })
-	c.news.succeeded(w.Key)
+	c.news.Succeeded(w.Key)
 }

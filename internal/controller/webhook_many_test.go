@@ -85,7 +85,7 @@ func TestManyAreToldAtOnceAndNoneAfterTheEnd(t *testing.T) {
 					s.changeUnseen(fmt.Sprintf("web-%d", i))
 				}
 				s.play(time.Minute)
-				keys := s.news.due(mostNews)
+				keys := s.news.Due(mostNews)
 				if len(keys) != workloads {
 					t.Fatalf("%d wait to be told", len(keys))
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/internal/workqueue"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
@@ -55,10 +56,10 @@ func newToldStage(t *testing.T) (*stage, *listener) {
 func (s *stage) tell(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
 		s.play(100 * time.Millisecond)
-		if keys := s.news.due(s.atOnce()); len(keys) > 0 {
+		if keys := s.news.Due(s.atOnce()); len(keys) > 0 {
 			s.tellOf(s.Context(), s.Context(), nil, keys)
 			for _, key := range keys {
-				s.news.done(key)
+				s.news.Done(key)
 			}
 		}
 	}
@@ -80,14 +81,14 @@ func TestWhatWasTakenIsNotSentAgainHoweverLateTheLedgerIs(t *testing.T) {
 			}
 			taken := s.clock.Now().Unix()
 			s.refuses = nil
-			s.tell(lastRetry)
+			s.tell(workqueue.LastRetry)
 			patched := s.patched
 			if at := s.toldAt(); at < edited || at > taken {
 				t.Errorf("the ledger says that the receiver was told at %d, which took it from %d to %d", at, edited, taken)
 			}
 			s.tell(time.Minute)
-			if l.asked != 1 || s.news.depth() != 0 || s.patched != patched || s.taken() != 0 {
-				t.Errorf("sent %d times; %d wait, %d writes more, %d kept in memory", l.asked, s.news.depth(), s.patched-patched, s.taken())
+			if l.asked != 1 || s.news.Depth() != 0 || s.patched != patched || s.taken() != 0 {
+				t.Errorf("sent %d times; %d wait, %d writes more, %d kept in memory", l.asked, s.news.Depth(), s.patched-patched, s.taken())
 			}
 		})
 	}
@@ -138,18 +139,18 @@ func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
 		"before it is looked at again": func(s *stage) {
 			taken(s)
 			s.edit("web", "1")
-			s.tell(lastRetry)
+			s.tell(workqueue.LastRetry)
 		},
 		"only who was about to send it has seen that": func(s *stage) {
 			taken(s)
 			s.edit("web", "1")
-			s.clock.Step(lastRetry)
-			keys := s.news.due(s.atOnce())
+			s.clock.Step(workqueue.LastRetry)
+			keys := s.news.Due(s.atOnce())
 			if len(keys) != 1 {
 				s.Fatalf("%v wait to be sent", keys)
 			}
 			s.tellOf(s.Context(), s.Context(), nil, keys)
-			s.news.done(keys[0])
+			s.news.Done(keys[0])
 		},
 		"the receiver rolls it each time": func(s *stage) {
 			taken(s)
@@ -159,10 +160,10 @@ func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
 				})
 			}
 			rolled()
-			s.tell(lastRetry)
+			s.tell(workqueue.LastRetry)
 			s.edit("web", "1")
 			rolled()
-			s.tell(lastRetry)
+			s.tell(workqueue.LastRetry)
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -172,9 +173,9 @@ func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
 				t.Fatalf("%d were taken, want the first", len(l.taken))
 			}
 			s.edit("web", "2")
-			s.tell(lastRetry)
-			if len(l.taken) != 2 || s.news.depth() != 0 || s.taken() != 0 {
-				t.Errorf("%d were taken, %d wait, %d are kept", len(l.taken), s.news.depth(), s.taken())
+			s.tell(workqueue.LastRetry)
+			if len(l.taken) != 2 || s.news.Depth() != 0 || s.taken() != 0 {
+				t.Errorf("%d were taken, %d wait, %d are kept", len(l.taken), s.news.Depth(), s.taken())
 			}
 		})
 	}
@@ -199,11 +200,11 @@ func TestARunOfTheReceiverIsNoReasonToTellItAgain(t *testing.T) {
 	s.tell(3 * time.Second)
 	running(corev1.ObjectReference{Name: "report-of-the-receiver"})
 	s.refuses = nil
-	s.tell(lastRetry)
+	s.tell(workqueue.LastRetry)
 	running()
-	s.tell(lastRetry)
-	if l.asked != 1 || s.news.depth() != 0 || s.taken() != 0 {
-		t.Errorf("it was sent %d times, %d wait, %d are kept", l.asked, s.news.depth(), s.taken())
+	s.tell(workqueue.LastRetry)
+	if l.asked != 1 || s.news.Depth() != 0 || s.taken() != 0 {
+		t.Errorf("it was sent %d times, %d wait, %d are kept", l.asked, s.news.Depth(), s.taken())
 	}
 }
 
@@ -223,8 +224,8 @@ func TestWhatChangesBeforeItWasTakenIsSentAsItIsThen(t *testing.T) {
 		t.Fatalf("what changed meanwhile was sent %d times, and waited for the failures before", l.asked-asked)
 	}
 	s.tell(time.Hour)
-	if l.asked != asked+1 || s.news.depth() != 0 {
-		t.Errorf("it was sent %d times, %d wait", l.asked-asked, s.news.depth())
+	if l.asked != asked+1 || s.news.Depth() != 0 {
+		t.Errorf("it was sent %d times, %d wait", l.asked-asked, s.news.Depth())
 	}
 }
 
@@ -235,9 +236,9 @@ func TestAChangeThatWasTakenBackIsNotSent(t *testing.T) {
 	s.tell(time.Minute)
 	s.edit("web", "1")
 	l.refuses = nil
-	s.tell(lastRetry)
-	if len(l.taken) != 0 || s.news.depth() != 0 {
-		t.Errorf("%d were told, %d wait", len(l.taken), s.news.depth())
+	s.tell(workqueue.LastRetry)
+	if len(l.taken) != 0 || s.news.Depth() != 0 {
+		t.Errorf("%d were told, %d wait", len(l.taken), s.news.Depth())
 	}
 }
 
@@ -248,9 +249,9 @@ func TestAWorkloadThatGoesIsNotToldOf(t *testing.T) {
 	s.tell(time.Minute)
 	s.deployments().del(inShop("web"), "")
 	l.refuses = nil
-	s.tell(lastRetry)
-	if len(l.taken) != 0 || s.news.depth() != 0 || len(s.news.tries) != 0 || s.taken() != 0 {
-		t.Errorf("%d were told, %d wait, %d tries are kept", len(l.taken), s.news.depth(), len(s.news.tries))
+	s.tell(workqueue.LastRetry)
+	if len(l.taken) != 0 || s.news.Depth() != 0 || s.news.TriesOf(named("web")) != 0 || s.taken() != 0 {
+		t.Errorf("%d were told, %d wait, %d tries are kept", len(l.taken), s.news.Depth(), s.news.TriesOf(named("web")))
 	}
 }
 
@@ -356,7 +357,7 @@ func TestARunThatWasMadeBeforeIsNotToldOf(t *testing.T) {
 			}
 			s.refuses, s.opts.Receiver = nil, l
 			s.edit("load", tc.edit)
-			s.tell(lastRetry)
+			s.tell(workqueue.LastRetry)
 			if len(l.taken) != tc.told {
 				t.Errorf("it was told %d times", len(l.taken))
 			}
@@ -364,8 +365,8 @@ func TestARunThatWasMadeBeforeIsNotToldOf(t *testing.T) {
 			if err != nil || len(s.jobNames()) != 1 || kinds.IsHeld(run.(*batchv1.Job)) || *run.(*batchv1.Job).Spec.Suspend {
 				t.Errorf("the Job is %+v, %v", run, err)
 			}
-			if s.news.depth() != 0 || s.taken() != 0 {
-				t.Errorf("%d wait, %d are kept", s.news.depth(), s.taken())
+			if s.news.Depth() != 0 || s.taken() != 0 {
+				t.Errorf("%d wait, %d are kept", s.news.Depth(), s.taken())
 			}
 		})
 	}

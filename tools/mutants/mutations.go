@@ -97,19 +97,19 @@ func mutations() []mutation {
 		{
 			what: "a failed write is not tried again",
 			file: "internal/controller/reconcile.go",
-			from: "		return failedWith(func(retryIn time.Duration, again bool) { c.report.Failed(w, d, err, retryIn, again) })", to: "		return result{}",
+			from: "		return workqueue.FailedWith(func(retryIn time.Duration, again bool) { c.report.Failed(w, d, err, retryIn, again) })", to: "		return workqueue.Pending()",
 			in: controller, tests: histories,
 		},
 		{
 			what: "after a conflict only a newer version wakes the workload",
 			file: "internal/controller/reconcile.go",
-			from: "return result{outcome: conflicted} // not every", to: "return result{} // not every",
+			from: "return workqueue.Conflicted() // not every", to: "return workqueue.Pending() // not every",
 			in: controller, tests: histories,
 		},
 		{
 			what: "a conflict is taken for success",
 			file: "internal/controller/reconcile.go",
-			from: "		c.decideAgain(w)\n		return result{outcome: conflicted}", to: "		return result{outcome: finished}",
+			from: "		c.decideAgain(w)\n		return workqueue.Conflicted()", to: "		return workqueue.Finished()",
 			in: controller, tests: histories,
 		},
 		{

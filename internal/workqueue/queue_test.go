@@ -1,4 +1,4 @@
-package controller
+package workqueue
 
 import (
 	"runtime"
@@ -15,32 +15,32 @@ const (
 	most   = 10 * time.Second
 )
 
-func newTestQueue() (*queue, *clocktesting.FakeClock) {
+func newTestQueue() (*Queue, *clocktesting.FakeClock) {
 	clock := clocktesting.NewFakeClock(time.Unix(1000, 0))
-	return newQueue(clock), clock
+	return New(clock), clock
 }
 
-func named(name string) workload.Key {
+func keyOf(name string) workload.Key {
 	return workload.Key{Kind: "Deployment", Namespace: "shop", Name: name}
 }
 
 // due takes out everything that is due now, and is done with it at once.
-func due(q *queue) []string {
+func due(q *Queue) []string {
 	var names []string
 	for {
-		key, _, ok := q.pop()
+		key, _, ok := q.Pop()
 		if !ok {
 			return names
 		}
 		names = append(names, key.Name)
-		q.done(key)
+		q.Done(key)
 	}
 }
 
 func TestTenChangesWithinAMomentAreOneLook(t *testing.T) {
 	q, clock := newTestQueue()
 	for range 10 {
-		q.add(named("web"), settle, most)
+		q.Add(keyOf("web"), settle, most)
 		clock.Step(settle / 2)
 		if got := due(q); got != nil {
 			t.Fatalf("looked at %v while its sources were not quiet", got)
@@ -60,7 +60,7 @@ func TestASourceThatIsNeverQuietIsLookedAtOncePerSettleMax(t *testing.T) {
 	q, clock := newTestQueue()
 	looks := 0
 	for range 300 { // half a minute of changes, ten a second
-		q.add(named("web"), settle, most)
+		q.Add(keyOf("web"), settle, most)
 		clock.Step(100 * time.Millisecond)
 		looks += len(due(q))
 	}
@@ -71,7 +71,7 @@ func TestASourceThatIsNeverQuietIsLookedAtOncePerSettleMax(t *testing.T) {
 
 func TestWithoutAQuietPeriodItIsDueAtOnce(t *testing.T) {
 	q, _ := newTestQueue()
-	q.add(named("web"), 0, most)
+	q.Add(keyOf("web"), 0, most)
 	if got := due(q); len(got) != 1 {
 		t.Errorf("looked at %v", got)
 	}
@@ -79,14 +79,14 @@ func TestWithoutAQuietPeriodItIsDueAtOnce(t *testing.T) {
 
 func TestAWorkloadThatIsBusyIsNotHandedOutAgain(t *testing.T) {
 	q, clock := newTestQueue()
-	q.add(named("web"), 0, most)
-	key, _, _ := q.pop()
-	q.add(named("web"), 0, most)
+	q.Add(keyOf("web"), 0, most)
+	key, _, _ := q.Pop()
+	q.Add(keyOf("web"), 0, most)
 	clock.Step(most)
 	if got := due(q); got != nil {
 		t.Fatalf("%v is looked at twice at the same time", got)
 	}
-	q.done(key)
+	q.Done(key)
 	if got := due(q); len(got) != 1 {
 		t.Errorf("the change that came meanwhile is lost: %v", got)
 	}
@@ -94,9 +94,9 @@ func TestAWorkloadThatIsBusyIsNotHandedOutAgain(t *testing.T) {
 
 func TestWhatIsDueFirstComesFirst(t *testing.T) {
 	q, clock := newTestQueue()
-	q.add(named("third"), 3*time.Second, most)
-	q.add(named("first"), time.Second, most)
-	q.add(named("second"), 2*time.Second, most)
+	q.Add(keyOf("third"), 3*time.Second, most)
+	q.Add(keyOf("first"), time.Second, most)
+	q.Add(keyOf("second"), 2*time.Second, most)
 	clock.Step(most)
 	got := due(q)
 	if len(got) != 3 || got[0] != "first" || got[1] != "second" || got[2] != "third" {
@@ -108,10 +108,10 @@ func TestWhatIsDueBeforeSomebodyLooksIsLateFromThenOn(t *testing.T) {
 	q, clock := newTestQueue()
 	var late []time.Duration
 	q.waited = func(by time.Duration) { late = append(late, by) }
-	q.add(named("before"), settle, most)
+	q.Add(keyOf("before"), settle, most)
 	clock.Step(time.Hour)
-	q.begin()
-	q.add(named("after"), settle, most)
+	q.Begin()
+	q.Add(keyOf("after"), settle, most)
 	clock.Step(settle + 2*time.Second)
 	due(q)
 	if len(late) != 2 || late[0] != settle+2*time.Second || late[1] != 2*time.Second {
@@ -123,7 +123,7 @@ func TestRetriesComeLaterEachTimeUpToFiveMinutesForEver(t *testing.T) {
 	q, clock := newTestQueue()
 	last := time.Duration(0)
 	for try := range 40 {
-		delay, before := q.failed(named("web"))
+		delay, before := q.Failed(keyOf("web"))
 		if before != try {
 			t.Fatalf("try %d counts %d failures before it", try, before)
 		}
@@ -139,17 +139,17 @@ func TestRetriesComeLaterEachTimeUpToFiveMinutesForEver(t *testing.T) {
 	if last != 5*time.Minute {
 		t.Errorf("the last delay is %s", last)
 	}
-	q.succeeded(named("web"))
-	if delay, before := q.failed(named("web")); delay != firstRetry || before != 0 {
+	q.Succeeded(keyOf("web"))
+	if delay, before := q.Failed(keyOf("web")); delay != FirstRetry || before != 0 {
 		t.Errorf("after a success the first delay is %s", delay)
 	}
 }
 
 // failOften leaves web with the longest delay before it.
-func failOften(q *queue, clock *clocktesting.FakeClock) {
+func failOften(q *Queue, clock *clocktesting.FakeClock) {
 	for range 20 {
-		q.failed(named("web"))
-		clock.Step(lastRetry)
+		q.Failed(keyOf("web"))
+		clock.Step(LastRetry)
 		due(q)
 	}
 }
@@ -157,10 +157,10 @@ func failOften(q *queue, clock *clocktesting.FakeClock) {
 func TestAFailureDoesNotDelayWhatChangedMeanwhile(t *testing.T) {
 	q, clock := newTestQueue()
 	failOften(q, clock)
-	q.busy[named("web")] = struct{}{}
-	q.add(named("web"), settle, most)
-	q.failed(named("web"))
-	q.done(named("web"))
+	q.busy[keyOf("web")] = struct{}{}
+	q.Add(keyOf("web"), settle, most)
+	q.Failed(keyOf("web"))
+	q.Done(keyOf("web"))
 	clock.Step(settle)
 	if got := due(q); len(got) != 1 {
 		t.Errorf("%v is due after the quiet period, want web", got)
@@ -169,21 +169,21 @@ func TestAFailureDoesNotDelayWhatChangedMeanwhile(t *testing.T) {
 
 func TestALaterLookPostponesNothing(t *testing.T) {
 	for about, tc := range map[string]struct {
-		asks func(q *queue)
+		asks func(q *Queue)
 		due  time.Duration
 	}{
-		"alone":                      {func(q *queue) { q.later(named("web"), time.Hour) }, time.Hour},
-		"a change came before":       {func(q *queue) { q.add(named("web"), settle, most); q.later(named("web"), time.Hour) }, settle},
-		"a change comes after":       {func(q *queue) { q.later(named("web"), time.Hour); q.add(named("web"), settle, most) }, settle},
-		"the quiet takes longer":     {func(q *queue) { q.add(named("web"), settle, most); q.later(named("web"), settle/2) }, settle / 2},
-		"it is to be adopted before": {func(q *queue) { q.addBehind(named("web"), settle); q.later(named("web"), time.Hour) }, settle},
-		"two of them":                {func(q *queue) { q.later(named("web"), time.Minute); q.later(named("web"), time.Hour) }, time.Minute},
+		"alone":                      {func(q *Queue) { q.Later(keyOf("web"), time.Hour) }, time.Hour},
+		"a change came before":       {func(q *Queue) { q.Add(keyOf("web"), settle, most); q.Later(keyOf("web"), time.Hour) }, settle},
+		"a change comes after":       {func(q *Queue) { q.Later(keyOf("web"), time.Hour); q.Add(keyOf("web"), settle, most) }, settle},
+		"the quiet takes longer":     {func(q *Queue) { q.Add(keyOf("web"), settle, most); q.Later(keyOf("web"), settle/2) }, settle / 2},
+		"it is to be adopted before": {func(q *Queue) { q.AddLow(keyOf("web"), settle); q.Later(keyOf("web"), time.Hour) }, settle},
+		"two of them":                {func(q *Queue) { q.Later(keyOf("web"), time.Minute); q.Later(keyOf("web"), time.Hour) }, time.Minute},
 	} {
 		t.Run(about, func(t *testing.T) {
 			q, clock := newTestQueue()
-			q.busy[named("web")] = struct{}{}
+			q.busy[keyOf("web")] = struct{}{}
 			tc.asks(q)
-			q.done(named("web"))
+			q.Done(keyOf("web"))
 			clock.Step(tc.due - 1)
 			if got := due(q); got != nil {
 				t.Fatalf("looked at %v before %s", got, tc.due)
@@ -199,9 +199,9 @@ func TestALaterLookPostponesNothing(t *testing.T) {
 func TestAQuietPeriodBeginsAfterTheWaitForSomethingElse(t *testing.T) {
 	q, clock := newTestQueue()
 	failOften(q, clock)
-	q.failed(named("web"))
+	q.Failed(keyOf("web"))
 	clock.Step(most + time.Second)
-	q.add(named("web"), settle, most)
+	q.Add(keyOf("web"), settle, most)
 	if got := due(q); len(got) != 0 {
 		t.Errorf("%v is looked at in the middle of a burst", got)
 	}
@@ -209,18 +209,18 @@ func TestAQuietPeriodBeginsAfterTheWaitForSomethingElse(t *testing.T) {
 
 func TestAConflictIsNoFailureThatWasTold(t *testing.T) {
 	q, clock := newTestQueue()
-	q.retry(named("web"))
-	clock.Step(firstRetry)
+	q.Retry(keyOf("web"))
+	clock.Step(FirstRetry)
 	if got := due(q); len(got) != 1 {
 		t.Fatalf("after a conflict it is not looked at again")
 	}
 	// Nobody has heard of it yet, and it is not tried sooner than after two of its kind.
-	if delay, before := q.failed(named("web")); delay != 2*firstRetry || before != 0 {
+	if delay, before := q.Failed(keyOf("web")); delay != 2*FirstRetry || before != 0 {
 		t.Errorf("the first failure after a conflict waits %s and counts %d before it", delay, before)
 	}
-	clock.Step(2 * firstRetry)
+	clock.Step(2 * FirstRetry)
 	due(q)
-	if delay, before := q.failed(named("web")); delay != 4*firstRetry || before != 1 {
+	if delay, before := q.Failed(keyOf("web")); delay != 4*FirstRetry || before != 1 {
 		t.Errorf("the second failure waits %s and counts %d before it", delay, before)
 	}
 }
@@ -231,16 +231,16 @@ func TestNextWaitsForWhatIsDueAndEndsWithStop(t *testing.T) {
 	got := make(chan string)
 	go func() {
 		for {
-			key, ok := q.next(stop)
+			key, ok := q.Next(stop)
 			if !ok {
 				close(got)
 				return
 			}
 			got <- key.Name
-			q.done(key)
+			q.Done(key)
 		}
 	}()
-	q.add(named("web"), settle, most)
+	q.Add(keyOf("web"), settle, most)
 	for !clock.HasWaiters() {
 		runtime.Gosched() // until the worker sleeps on the clock
 	}
@@ -251,5 +251,26 @@ func TestNextWaitsForWhatIsDueAndEndsWithStop(t *testing.T) {
 	close(stop)
 	if _, open := <-got; open {
 		t.Error("it hands out something after the end")
+	}
+}
+
+// What is busy comes to wait by the look itself, and is not taken away from it.
+func TestWhatIsLookedAtIsNotDropped(t *testing.T) {
+	q, _ := newTestQueue()
+	q.Add(keyOf("web"), 0, 0)
+	key, _, _ := q.Pop()
+	q.Add(key, 0, 0)
+	q.Drop(key)
+	q.Done(key)
+	if got := due(q); len(got) != 1 {
+		t.Errorf("looked at %v", got)
+	}
+	q.Drop(key)
+	q.Add(key, settle, most)
+	q.AddLow(keyOf("other"), settle)
+	q.Drop(key)
+	q.Drop(keyOf("other"))
+	if q.Depth() != 0 || len(q.order)+len(q.low) != 0 {
+		t.Errorf("%d wait", q.Depth())
 	}
 }

@@ -1,0 +1,77 @@
+package workqueue
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// Result is what came of the work on one key. The queue that handed the key out acts on it, so that a worker only says what
+// happened.
+type Result struct {
+	outcome outcome
+	// after is how long to wait.
+	after time.Duration
+	// report is called with when the next try is, and whether the try before failed, too.
+	report func(retryIn time.Duration, again bool)
+}
+
+type outcome uint8
+
+const (
+	isPending outcome = iota
+	isFinished
+	isWaiting
+	isConflicted
+	isFailed
+)
+
+// Pending asks for nothing: something else does when it is time, such as a watch.
+func Pending() Result { return Result{} }
+
+// Finished lets the next failure start from the shortest delay again.
+func Finished() Result { return Result{outcome: isFinished} }
+
+// WaitFor asks for another try after a while.
+func WaitFor(after time.Duration) Result { return Result{outcome: isWaiting, after: after} }
+
+// Conflicted asks for another try, later each time, of what another writer was quicker with.
+func Conflicted() Result { return Result{outcome: isConflicted} }
+
+// FailedWith asks for another try, later each time, and has the failure reported.
+func FailedWith(report func(retryIn time.Duration, again bool)) Result {
+	return Result{outcome: isFailed, report: report}
+}
+
+// Succeeded reports whether nothing more is asked for.
+func (r Result) Succeeded() bool { return r.outcome == isFinished }
+
+// HasFailed reports whether it is tried again because it failed.
+func (r Result) HasFailed() bool { return r.outcome == isFailed }
+
+// Finish takes a key back with what came of the work on it.
+func (q *Queue) Finish(key workload.Key, r Result) {
+	switch r.outcome {
+	case isFinished:
+		q.Succeeded(key)
+	case isWaiting:
+		q.Later(key, r.after)
+	case isConflicted:
+		q.Retry(key)
+	case isFailed:
+		retryIn, before := q.Failed(key)
+		r.report(retryIn, before > 0)
+	}
+	q.Done(key)
+}
+
+// Serve hands out one key after the other until stop closes.
+func (q *Queue) Serve(stop <-chan struct{}, work func(workload.Key) Result) {
+	for {
+		key, ok := q.Next(stop)
+		if !ok {
+			return
+		}
+		q.Finish(key, work(key))
+	}
+}

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -28,7 +28,7 @@ import (
 //
 // It works on twins: Deployments of the same names and shape in a namespace that no controller looks at.
 type bare struct {
-	client controller.Client
+	client kubeapi.Client
 	kind   kinds.Kind
 	// twins are what it writes to, and originals what the controller has written to.
 	twins, originals *eyes
@@ -64,7 +64,7 @@ func (s *stage) addBare(ctx context.Context, names []string, source func(name st
 	if err != nil {
 		return nil, err
 	}
-	b := &bare{client: controller.Client{Interface: client}, kind: kinds.All()[0], originals: s.eyes}
+	b := &bare{client: kubeapi.Client{Interface: client}, kind: kinds.All()[0], originals: s.eyes}
 	if b.twins, err = open(ctx, s.admin, twins); err != nil {
 		return nil, err
 	}

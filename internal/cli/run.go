@@ -28,6 +28,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/report"
 	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/server"
@@ -108,7 +109,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 			}
 			return leads, err
 		},
-	}, controller.Client{Interface: client, Custom: controller.NewCustomClients(where.config, client, clock.RealClock{})}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
+	}, kubeapi.Client{Interface: client, Custom: kubeapi.NewCustomClients(where.config, client, clock.RealClock{})}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
 	events.GiveWayTo(ctl.Writing)
 	metrics.WatchDepth(ctl.Depth)
 	metrics.WatchRollouts(ctl.Following)

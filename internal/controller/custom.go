@@ -16,6 +16,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
 // Use says whether a custom kind is watched.
@@ -39,7 +40,7 @@ func (c *Controller) use(k kinds.Kind) Use {
 }
 
 // customFeed is that of a kind that may not be served: nothing waits for it then.
-func (c *Controller) customFeed(k kinds.Kind, watched Watched, shared *everywhere) feed {
+func (c *Controller) customFeed(k kinds.Kind, watched kubeapi.Watched, shared *everywhere) feed {
 	s := c.workloads(k, watched.Namespace)
 	return c.attend(c.feed(watched, s), s, &presence{
 		kind: k, namespace: watched.Namespace, everywhere: shared, use: c.use(k),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -32,7 +33,7 @@ func (c *Controller) workloadFeeds() []feed {
 			feeds = append(feeds, c.runFeed(ns))
 		}
 		for _, k := range c.kinds {
-			watched := WatchedKind(k, ns)
+			watched := kubeapi.WatchedKind(k, ns)
 			watched.FieldSelector, watched.Asked = c.fieldSelector(""), c.use(k) == Always
 			switch {
 			case k.Name == kinds.Jobs().Name:
@@ -54,7 +55,7 @@ func (c *Controller) namespaces() []string {
 	return c.opts.Namespaces
 }
 
-func (c *Controller) feed(watched Watched, s *sink) feed {
+func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
 	whole := make(chan struct{})
 	s.resource = watched.String()
 	s.report = c.report

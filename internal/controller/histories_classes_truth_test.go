@@ -243,7 +243,7 @@ func (o *oracle) classesAsked(l *look) {
 		for _, pod := range o.h.pods.Of(obj) {
 			given, mounted := o.h.driver.Given(pod.UID, name)
 			switch {
-			case !runs(pod):
+			case !lives(pod):
 			case !mounts(pod, name):
 				l.stale[name] = l.stale[name] || o.podMade[pod.UID] < last.version
 				l.untold[name] = l.untold[name] || !pod.CreationTimestamp.After(last.date.Add(startLag+clockSkew))

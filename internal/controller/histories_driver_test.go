@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -280,10 +281,15 @@ func (r historyReport) Rolled(w *workload.Workload, _ rollout.Outcome, _ time.Du
 		return
 	}
 	for _, pod := range r.h.pods.Of(obj) {
-		if runs(pod) && r.h.oracle.podMade[pod.UID] < r.h.reloaded[w.LedgerText] {
+		if lives(pod) && r.h.oracle.podMade[pod.UID] < r.h.reloaded[w.LedgerText] {
 			r.h.oracle.fail("%s is told to have rolled, and %s runs from before its reload", w.Key, pod.Name)
 		}
 	}
+}
+
+// lives reports whether a Pod has neither ended nor is about to.
+func lives(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
 // noReport is told what happens and keeps nothing.

@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -81,7 +82,7 @@ type opener struct {
 }
 
 // Open implements API.
-func (p proxy) Open(w Watched) intake.Opener {
+func (p proxy) Open(w kubeapi.Watched) intake.Opener {
 	return opener{resource: w.Resource.Resource, jobs: jobLister{p.h, w.FieldSelector}}
 }
 
@@ -96,7 +97,7 @@ func (p proxy) Pods(_ context.Context, w *workload.Workload) (reload.Pods, error
 	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
 		h.look().blind = h.blind == w.Key.Name && countsReplicas(obj)
 		for _, pod := range h.pods.Of(obj) {
-			if runs(pod) && h.blind != w.Key.Name {
+			if lives(pod) && h.blind != w.Key.Name {
 				pods.Add(reload.ReadStart(pod))
 			}
 		}
@@ -121,7 +122,7 @@ func (p proxy) Running(_ context.Context, w *workload.Workload, names annotation
 	var pods []rollout.Pod
 	if obj, err := h.server.Get(plural(w.Key.Kind), inShop(w.Key.Name)); err == nil {
 		for _, pod := range h.pods.Of(obj) {
-			if runs(pod) && w.MadeBy(pod) && h.blind != w.Key.Name {
+			if lives(pod) && w.MadeBy(pod) && h.blind != w.Key.Name {
 				pods = append(pods, rollout.ReadPod(pod, names))
 			}
 		}

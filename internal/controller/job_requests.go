@@ -9,8 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
+
+// jobPage bounds the Jobs of one response.
+const jobPage = 500
 
 func jobKey(namespace, name string) workload.Key {
 	return workload.Key{Kind: kinds.Jobs().Name, Namespace: namespace, Name: name}
@@ -46,8 +50,8 @@ func madeBy(job *batchv1.Job, w *workload.Workload) bool {
 }
 
 func (c *Controller) eachJob(ctx context.Context, namespace, fieldSelector string, do func(*batchv1.Job)) error {
-	from := c.api.Open(Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, FieldSelector: fieldSelector, NewList: kinds.Jobs().NewList})
-	opts := metav1.ListOptions{Limit: podPage}
+	from := c.api.Open(kubeapi.Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, FieldSelector: fieldSelector, NewList: kinds.Jobs().NewList})
+	opts := metav1.ListOptions{Limit: jobPage}
 	for {
 		list, err := from.List(ctx, opts)
 		if err != nil {

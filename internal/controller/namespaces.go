@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 )
@@ -37,7 +38,7 @@ func (c *Controller) namespaceFeeds() []feed {
 			return ok
 		})
 	}
-	f := c.feed(Watched{
+	f := c.feed(kubeapi.Watched{
 		Resource: corev1.SchemeGroupVersion.WithResource("namespaces"),
 		NewList:  func() runtime.Object { return &corev1.NamespaceList{} },
 	}, s)

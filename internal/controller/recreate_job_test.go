@@ -17,6 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
@@ -90,7 +91,7 @@ func (l namedJobs) List(ctx context.Context, opts metav1.ListOptions) (runtime.O
 }
 
 // Open implements API.
-func (s *jobStage) Open(w Watched) intake.Opener {
+func (s *jobStage) Open(w kubeapi.Watched) intake.Opener {
 	s.lists++
 	return namedJobs{jobList{server: s.server, reads: s.reads}, w.FieldSelector}
 }

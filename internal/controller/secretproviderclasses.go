@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -75,7 +76,7 @@ func (c *Controller) classFeeds() []feed {
 
 func (c *Controller) classFeed(kind, resource, namespace string, shared *everywhere, s *sink) feed {
 	k := kinds.Kind{Title: kind + "es", Resource: classGroup().WithResource(resource)}
-	f := c.feed(Watched{
+	f := c.feed(kubeapi.Watched{
 		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Asked: true, FieldSelector: c.fieldSelector(""),
 		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
 	}, s)

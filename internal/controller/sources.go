@@ -11,6 +11,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -84,7 +85,7 @@ func (c *Controller) sourceFeeds() []feed {
 			if !c.reads(w.kind) {
 				continue
 			}
-			feeds = append(feeds, c.feed(Watched{
+			feeds = append(feeds, c.feed(kubeapi.Watched{
 				Resource: w.resource, Namespace: ns, FieldSelector: c.fieldSelector(w.fieldSelector), NewList: w.newList,
 			}, c.sources(w, ns)))
 		}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -240,7 +241,7 @@ func (c *Controller) releaseOne(ctx context.Context, w *workload.Workload, run w
 
 // runFeed brings the Jobs that we have made, also those that an instance before this one has left.
 func (c *Controller) runFeed(namespace string) feed {
-	watched := Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, LabelSelector: workload.RunLabel, NewList: kinds.Jobs().NewList}
+	watched := kubeapi.Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, LabelSelector: workload.RunLabel, NewList: kinds.Jobs().NewList}
 	return c.feed(watched, c.runSink(namespace))
 }
 

@@ -16,11 +16,12 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
 // Cluster is what is asked, with the rights of the caller.
 type Cluster struct {
-	controller.Client
+	kubeapi.Client
 }
 
 // NewCluster returns one.
@@ -29,12 +30,12 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{controller.Client{Interface: client, Custom: controller.NewCustomClients(config, client, clock.RealClock{})}}, nil
+	return &Cluster{kubeapi.Client{Interface: client, Custom: kubeapi.NewCustomClients(config, client, clock.RealClock{})}}, nil
 }
 
 // Resources are all that is looked at in a namespace, or in all.
-func (s *Settings) Resources(ns string) []controller.Watched {
-	all := []controller.Watched{
+func (s *Settings) Resources(ns string) []kubeapi.Watched {
+	all := []kubeapi.Watched{
 		{Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Namespace: ns, NewList: func() runtime.Object { return &corev1.ConfigMapList{} }},
 		{
 			Resource: corev1.SchemeGroupVersion.WithResource("secrets"), Namespace: ns, FieldSelector: controller.OrdinarySecrets,
@@ -42,7 +43,7 @@ func (s *Settings) Resources(ns string) []controller.Watched {
 		},
 	}
 	for _, kind := range s.Kinds {
-		watched := controller.WatchedKind(kind, ns)
+		watched := kubeapi.WatchedKind(kind, ns)
 		watched.Asked = true // one request, whatever comes of it
 		all = append(all, watched)
 	}
@@ -69,8 +70,8 @@ func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, e
 }
 
 // served leaves out custom kinds that are not there: they cost no request. Where the API server does not say, each is asked for.
-func (c *Cluster) served(ctx context.Context, all []controller.Watched) []controller.Watched {
-	var there []controller.Watched
+func (c *Cluster) served(ctx context.Context, all []kubeapi.Watched) []kubeapi.Watched {
+	var there []kubeapi.Watched
 	for _, watched := range all {
 		if watched.Custom {
 			is, err := c.Custom.Serves(ctx, watched.Resource.GroupVersion())
@@ -109,7 +110,7 @@ func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
 }
 
 // noted keeps what may not be read apart from what failed.
-func (o *Objects) noted(watched controller.Watched, err error) error {
+func (o *Objects) noted(watched kubeapi.Watched, err error) error {
 	switch {
 	case err == nil, watched.Custom && apierrors.IsNotFound(err):
 		return nil
@@ -128,7 +129,7 @@ func (c *Cluster) readNamespaces(ctx context.Context, s *Settings, o *Objects, n
 	if s.Selectors.Namespaces == nil {
 		return
 	}
-	watched := controller.Watched{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), NewList: func() runtime.Object { return &corev1.NamespaceList{} }}
+	watched := kubeapi.Watched{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), NewList: func() runtime.Object { return &corev1.NamespaceList{} }}
 	if ns != "" {
 		watched.FieldSelector = "metadata.name=" + ns
 	}
@@ -137,7 +138,7 @@ func (c *Cluster) readNamespaces(ctx context.Context, s *Settings, o *Objects, n
 	}
 }
 
-func (c *Cluster) list(ctx context.Context, watched controller.Watched, each func(runtime.Object)) error {
+func (c *Cluster) list(ctx context.Context, watched kubeapi.Watched, each func(runtime.Object)) error {
 	opts := metav1.ListOptions{Limit: page}
 	from := c.Open(watched)
 	for {
@@ -179,7 +180,7 @@ func (c *Cluster) Running(ctx context.Context, names annotations.Names) Pods {
 
 func (c *Cluster) pods(ctx context.Context, names annotations.Names, ns string) ([]Pod, error) {
 	var all []Pod
-	watched := controller.Watched{Resource: corev1.SchemeGroupVersion.WithResource("pods"), Namespace: ns, NewList: func() runtime.Object { return &corev1.PodList{} }}
+	watched := kubeapi.Watched{Resource: corev1.SchemeGroupVersion.WithResource("pods"), Namespace: ns, NewList: func() runtime.Object { return &corev1.PodList{} }}
 	err := c.list(ctx, watched, func(obj runtime.Object) {
 		pod, ok := obj.(*corev1.Pod)
 		if !ok {

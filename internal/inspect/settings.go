@@ -15,6 +15,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/lease"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -145,7 +146,7 @@ func (s *Settings) asksFor(w *workload.Workload) bool {
 
 // unasked tells that a custom kind is one that the controller watches only where it happens to be allowed to. Of Rollouts more is
 // expected.
-func (s *Settings) unasked(w controller.Watched) bool {
+func (s *Settings) unasked(w kubeapi.Watched) bool {
 	kind, ok := s.Kinds.Of(w.Resource.Group, w.Kind)
 	return ok && kind.Custom && !kind.Asked && kind.Name != "Rollout"
 }

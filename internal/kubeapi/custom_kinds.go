@@ -1,4 +1,4 @@
-package controller
+package kubeapi
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/rights"
 )
 
-// CustomClients makes a client for each version of a group, and knows the plurals that were found out. It is safe for
+// CustomClients makes a client for each version of a group, and knows the plurals that the API server has answered. It is safe for
 // concurrent use.
 type CustomClients struct {
 	config *rest.Config
@@ -32,7 +32,7 @@ type CustomClients struct {
 	plurals map[schema.GroupVersionKind]string
 }
 
-// NewCustomClients returns clients that share the limit of requests with the client for all else.
+// NewCustomClients returns clients that share the rate limit with the client for the kinds of Kubernetes.
 func NewCustomClients(config *rest.Config, shared kubernetes.Interface, c clock.PassiveClock) *CustomClients {
 	return &CustomClients{
 		config: config, shared: shared, offers: offers{client: shared, clock: c},
@@ -57,7 +57,7 @@ func (c *CustomClients) client(version schema.GroupVersion) (rest.Interface, err
 	return client, nil
 }
 
-// plural is that of a kind, as the API server has told; empty if it has not yet.
+// plural returns the plural of a kind; empty if the API server was not asked yet.
 func (c *CustomClients) plural(kind schema.GroupVersionKind) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,12 +70,12 @@ func (c *CustomClients) learn(kind schema.GroupVersionKind, plural string) {
 	c.plurals[kind] = plural
 }
 
-// Serves tells whether the API server serves a version of a group, by what it has last said.
+// Serves reports whether the API server serves a version of a group, by its latest answer.
 func (c *CustomClients) Serves(ctx context.Context, version schema.GroupVersion) (bool, error) {
 	return c.offers.serves(ctx, version)
 }
 
-// custom returns a client for a custom kind, and the plural.
+// custom returns the client and the plural of a custom kind.
 func (c Client) custom(w Watched) (rest.Interface, string, error) {
 	client, err := c.Custom.client(w.Resource.GroupVersion())
 	if err != nil {
@@ -98,7 +98,7 @@ func (w Watched) kind() schema.GroupVersionKind {
 	return w.Resource.GroupVersion().WithKind(w.Kind)
 }
 
-// discover asks the API server by which plural it serves a kind.
+// discover asks the API server for the plural of a kind.
 func (c Client) discover(w Watched) (string, error) {
 	known, err := c.Discovery().ServerResourcesForGroupVersion(w.Resource.GroupVersion().String())
 	if err != nil {
@@ -112,8 +112,8 @@ func (c Client) discover(w Watched) (string, error) {
 	return "", apierrors.NewNotFound(schema.GroupResource{Group: w.Resource.Group, Resource: w.Kind}, "")
 }
 
-// served tells a kind that is not there from one that may not be looked at. Without the right to it, the API server
-// answers alike.
+// served lists and watches a custom kind. It finds out whether a kind that is refused is missing, or whether the permission is:
+// without permission, the API server answers both alike.
 type served struct {
 	Watched
 	client Client
@@ -167,8 +167,8 @@ func (s served) tell(err error) error {
 	return err
 }
 
-// unasked looks first whether there is anything to watch and a right to it: nobody should find a refused request in an audit
-// log, again and again, for what nobody has asked for.
+// unasked checks whether the kind is served and whether there is permission to watch it. Otherwise the audit log would show a
+// refused request, again and again, for a kind that no user has asked for.
 func (s served) unasked(ctx context.Context) error {
 	offers, of := &s.client.Custom.offers, offered{s.kind(), s.Namespace}
 	is, err := offers.serves(ctx, s.Resource.GroupVersion())

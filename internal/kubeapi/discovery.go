@@ -1,4 +1,4 @@
-package controller
+package kubeapi
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// offers is which versions of which groups the API server serves. One request tells it for all kinds. Nobody tells when it
-// changes, and most of what is not installed never will be: so it is asked for ever more seldom, as long as the answer is the
-// same.
+// offers is which versions of which groups the API server serves. One request answers that for all kinds. No watch reports a
+// change of it, and most of what is not installed never will be. So the longer the answer is unchanged, the less often the API
+// server is asked.
 type offers struct {
 	client kubernetes.Interface
 	clock  clock.PassiveClock
 
 	mu sync.Mutex
-	// asking is closed when the request that is under way has ended; nil without any. The lock is not held meanwhile.
+	// asking is closed when the request in flight has ended; nil without one. The lock is not held meanwhile.
 	asking chan struct{}
-	// forgotten counts what an answer that was asked for before does not know.
+	// forgotten counts the calls of forget, so that an answer to an older question is dropped.
 	forgotten int
 	served    map[string]struct{} // by "group/version"; nil before the first answer
 	asked     time.Time
@@ -121,7 +121,7 @@ func (o *offers) request(ctx context.Context) (map[string]struct{}, error) {
 	return now, nil
 }
 
-// take is for who holds the lock.
+// take keeps an answer. The caller holds o.mu.
 func (o *offers) take(now map[string]struct{}) {
 	news := o.served == nil || len(now) != len(o.served)
 	for version := range now {
@@ -136,7 +136,7 @@ func (o *offers) take(now map[string]struct{}) {
 	o.served, o.asked, o.refused = now, o.clock.Now(), map[offered]*apierrors.StatusError{}
 }
 
-// forget has it asked again at once: something has turned out to be otherwise.
+// forget has the API server asked again at once, because the latest answer turned out to be wrong.
 func (o *offers) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

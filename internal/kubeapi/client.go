@@ -1,0 +1,210 @@
+// Package kubeapi knows the requests to the API server: which client and which plural a kind has, how Pods are listed, and what
+// the API server serves. It must not know why a request is made.
+package kubeapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/intake"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// Watched is a resource that is watched, in one namespace or in all.
+type Watched struct {
+	Resource  schema.GroupVersionResource
+	Namespace string
+	// Label is its name in logs and metrics; the plural if unset. Another resource may have the same plural.
+	Label string
+	// Custom reports that the API server may not serve it. Kind is the kind of its objects then, because only the API server may
+	// know the plural.
+	Custom bool
+	Kind   string
+	// Asked reports that a user wants it watched. Otherwise it is watched only if there is permission to.
+	Asked bool
+	// FieldSelector and LabelSelector are applied by the API server.
+	FieldSelector, LabelSelector string
+	NewList                      func() runtime.Object
+}
+
+// WatchedKind is the resource of a kind of workload.
+func WatchedKind(k kinds.Kind, namespace string) Watched {
+	return Watched{
+		Resource: k.Resource, Label: k.Label(), Namespace: namespace, Custom: k.Custom, Kind: k.Object().Kind, Asked: k.Asked, NewList: k.NewList,
+	}
+}
+
+// String returns its name in logs and metrics.
+func (w Watched) String() string { return cmp.Or(w.Label, w.Resource.Resource) }
+
+// Client sends the requests to a real cluster.
+type Client struct {
+	kubernetes.Interface
+	// Custom makes the clients for custom kinds; nil if there are no such kinds.
+	Custom *CustomClients
+}
+
+// Open returns how a resource is listed and watched: by its own types, which the API server sends as protobuf, or as JSON for
+// custom kinds, which have none.
+func (c Client) Open(w Watched) intake.Opener {
+	if w.Custom {
+		return served{w, c}
+	}
+	client, err := c.group(w.Resource.Group)
+	if err != nil {
+		return unopened{err}
+	}
+	return c.opener(w, client, w.Resource.Resource)
+}
+
+func (c Client) opener(w Watched, client rest.Interface, plural string) intake.Opener {
+	return intake.Resource{Client: client, Name: plural, Namespace: w.Namespace, FieldSelector: w.FieldSelector, LabelSelector: w.LabelSelector, NewList: w.NewList}
+}
+
+// unopened is a resource that cannot be watched.
+type unopened struct{ err error }
+
+// Watch returns why.
+func (u unopened) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
+	return nil, u.err
+}
+
+// List returns why.
+func (u unopened) List(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	return nil, u.err
+}
+
+// group returns the client of a group that is built into Kubernetes.
+func (c Client) group(name string) (rest.Interface, error) {
+	switch name {
+	case corev1.GroupName:
+		return c.CoreV1().RESTClient(), nil
+	case batchv1.GroupName:
+		return c.BatchV1().RESTClient(), nil
+	case appsv1.GroupName:
+		return c.AppsV1().RESTClient(), nil
+	default:
+		return nil, fmt.Errorf("there is no client for API group %q, only for %q, %q and %q; its kinds have to be custom kinds", name, corev1.GroupName, batchv1.GroupName, appsv1.GroupName)
+	}
+}
+
+// Patch changes a workload and returns what it is then.
+func (c Client) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
+	client, plural, err := c.of(kind, key.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return client.Patch(patch.Type).
+		Namespace(key.Namespace).Resource(plural).Name(key.Name).
+		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: workload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
+		Body(patch.Body).Do(ctx).Get()
+}
+
+// of returns the client and the plural of a kind.
+func (c Client) of(kind kinds.Kind, namespace string) (rest.Interface, string, error) {
+	if kind.Custom {
+		return c.custom(WatchedKind(kind, namespace))
+	}
+	client, err := c.group(kind.Resource.Group)
+	return client, kind.Resource.Resource, err
+}
+
+// Get reads one object from the API server, never from a cache.
+func (c Client) Get(ctx context.Context, kind kinds.Kind, key workload.Key) (runtime.Object, error) {
+	client, err := c.group(kind.Resource.Group)
+	if err != nil {
+		return nil, err
+	}
+	return client.Get().Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).Do(ctx).Get()
+}
+
+// Create creates an object of a kind that is built into Kubernetes.
+func (c Client) Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error) {
+	client, err := c.group(kind.Resource.Group)
+	if err != nil {
+		return nil, err
+	}
+	return client.Post().Namespace(namespace).Resource(kind.Resource.Resource).
+		SpecificallyVersionedParams(&metav1.CreateOptions{FieldManager: workload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
+		Body(obj).Do(ctx).Get()
+}
+
+// Delete deletes an object of a kind that is built into Kubernetes.
+func (c Client) Delete(ctx context.Context, kind kinds.Kind, key workload.Key, opts metav1.DeleteOptions) error {
+	client, err := c.group(kind.Resource.Group)
+	if err != nil {
+		return err
+	}
+	return client.Delete().Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).Body(&opts).Do(ctx).Error()
+}
+
+// podPage bounds the Pods of one response, so that a large workload does not need much memory at once.
+const podPage = 500
+
+// Pods returns when the Pods that the selector of a workload matches have started. A Pod of another owner among them can make the
+// answer older than it is, never younger.
+func (c Client) Pods(ctx context.Context, w *workload.Workload) (reload.Pods, error) {
+	var pods reload.Pods
+	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
+		pods.Add(reload.ReadStart(pod))
+	})
+	return pods, err
+}
+
+// Running returns the Pods of a workload. A Pod of another owner is left out: no rollout of this workload replaces it.
+func (c Client) Running(ctx context.Context, w *workload.Workload, names annotations.Names) ([]rollout.Pod, error) {
+	var pods []rollout.Pod
+	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
+		if w.MadeBy(pod) {
+			pods = append(pods, rollout.ReadPod(pod, names))
+		}
+	})
+	return pods, err
+}
+
+// eachPod reads the pods that the workload's selector finds, page by page.
+func (c Client) eachPod(ctx context.Context, w *workload.Workload, take func(*corev1.Pod)) error {
+	if !w.Selects() {
+		return nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(w.Selector)
+	if err != nil {
+		return fmt.Errorf("read the selector of %s: %w", w.Key, err)
+	}
+	opts := metav1.ListOptions{LabelSelector: selector.String(), Limit: podPage}
+	for {
+		list, err := c.CoreV1().Pods(w.Key.Namespace).List(ctx, opts)
+		if err != nil {
+			return fmt.Errorf("list the pods of %s: %w", w.Key, err)
+		}
+		for i := range list.Items {
+			if pod := &list.Items[i]; runs(pod) {
+				take(pod)
+			}
+		}
+		if opts.Continue = list.Continue; opts.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// runs reports whether a Pod has neither ended nor is about to. The data of a Pod that ends does not matter any more.
+func runs(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}

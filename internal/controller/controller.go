@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -127,8 +126,6 @@ type Controller struct {
 	replacing map[workload.Key]*replacing
 	// oddJobs are those with which only their users can go on.
 	oddJobs map[workload.Key]oddJob
-	// late are the runs of which was told that they are not let go.
-	late map[workload.Key]types.UID
 	// acting tells that this is the instance that writes and tells.
 	acting atomic.Bool
 }
@@ -164,7 +161,6 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		untold:    map[subject]untold{},
 		pathless:  map[string]func(){},
 		replacing: map[workload.Key]*replacing{},
-		late:      map[workload.Key]types.UID{},
 		oddJobs:   map[workload.Key]oddJob{},
 		runs:      map[workload.Key]map[string]kinds.OwnRun{},
 	}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/policy"
@@ -138,54 +136,30 @@ func (c *Controller) tellLeft(w *workload.Workload, owner workload.Key) {
 	}
 }
 
-// tellTooNew tells once of a workload that nothing is done for because its ledger cannot be read.
+// tellTooNew tells that nothing is done for a workload because its ledger cannot be read.
 func (c *Controller) tellTooNew(w *workload.Workload, d reload.Decision) {
-	var told bool
-	c.with(w.Key, func(r *record) {
-		told = r.reported.tooNew == w.UID
-		r.reported.tooNew = ""
-		if d.TooNew {
-			r.reported.tooNew = w.UID
-		}
-	})
-	if d.TooNew && !told {
-		c.report.Notify(notice.TooNew(w))
+	if d.TooNew {
+		c.notifyOnce(w.Key, notice.TooNew(w))
+	} else {
+		c.withdraw(w.Key, notice.LedgerTooNew)
 	}
 }
 
-// tellBesideReloader tells once of a workload that another controller rolls it as well.
+// tellBesideReloader tells that another controller rolls the workload as well, unless the report of a revert says so.
 func (c *Controller) tellBesideReloader(w *workload.Workload, d reload.Decision) {
 	if !d.BesideReloader {
 		return
 	}
-	var told bool
-	c.with(w.Key, func(r *record) {
-		told = r.reported.beside == w.UID
-		r.reported.beside = w.UID
-	})
-	if !told && d.Reverted == nil { // which tells the same
-		c.report.Notify(notice.BesideReloader(w))
+	if n := notice.BesideReloader(w); c.isNews(w.Key, n) && d.Reverted == nil {
+		c.report.Notify(n)
 	}
 }
 
-// tellDoubt tells once of a workload that the marks of its reloads will probably not stay, and why.
+// tellDoubt tells that the marks of reloads will probably not stay, and why.
 func (c *Controller) tellDoubt(w *workload.Workload, d reload.Decision) {
-	var now doubted
 	if d.Doubt != "" {
-		now = doubted{w.UID, d.Doubt}
+		c.notifyOnce(w.Key, notice.MayNotStay(w, d.Doubt))
+	} else {
+		c.withdraw(w.Key, notice.MarkMayNotStay)
 	}
-	var told bool
-	c.with(w.Key, func(r *record) {
-		told = r.reported.doubt == now
-		r.reported.doubt = now
-	})
-	if d.Doubt != "" && !told {
-		c.report.Notify(notice.MayNotStay(w, d.Doubt))
-	}
-}
-
-// doubted is what was told to speak against every mark of a workload.
-type doubted struct {
-	uid types.UID
-	why string
 }

@@ -25,7 +25,6 @@ const resumers = 4
 type ended struct {
 	uid   types.UID
 	since string
-	told  bool
 }
 
 // pauseUp asks for a look at the pause of a workload when that is due.
@@ -111,20 +110,13 @@ func (c *Controller) pauseBegins(key workload.Key) {
 	c.with(key, func(r *record) { r.resumed = nil })
 }
 
-// cameBack tells that a pause that we have ended is there again, which a tool does that applies a copy of the object. It is
-// told once, and nobody is fought with.
+// cameBack reports whether a pause that we have ended is there again, because a tool has applied a copy of the object. Reroll
+// notifies of it and leaves it.
 func (c *Controller) cameBack(w *workload.Workload) bool {
-	var again, tells bool
-	c.with(w.Key, func(r *record) {
-		e := r.resumed
-		again = e != nil && e.uid == w.UID && e.since == w.Pause.Since && w.Pause.Noted
-		tells = again && !e.told && w.Pause.Ours()
-		if tells {
-			e.told = true
-		}
-	})
-	if tells {
-		c.report.Notify(notice.PauseBack(w))
+	e := c.recordOf(w.Key).resumed
+	again := e != nil && e.uid == w.UID && e.since == w.Pause.Since && w.Pause.Noted
+	if again && w.Pause.Ours() {
+		c.notifyOnce(w.Key, notice.PauseBack(w))
 	}
 	return again
 }

@@ -18,11 +18,13 @@ import (
 
 // reconcile brings one workload in line with its sources: gather the facts, decide, write at most once, remember, report.
 func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.Result {
-	if r, done := c.goOn(ctx, key); done {
-		return r
-	}
-	if r, done := c.leaveOdd(key); done {
-		return r
+	if key.Kind == kinds.Jobs().Name {
+		if r, done := c.goOn(ctx, key); done {
+			return r
+		}
+		if r, done := c.leaveOdd(key); done {
+			return r
+		}
 	}
 	began := c.clock.Now()
 	// What an earlier write met is seen now, or met again.

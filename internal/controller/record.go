@@ -3,8 +3,6 @@ package controller
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -39,16 +37,8 @@ type record struct {
 	// newcomer reports that the workload has begun to ask for something while we ran, and that no event says yet what is watched
 	// for it.
 	newcomer *newcomer
-	// reported are the notices that are given once.
-	reported reported
-}
-
-// reported are the notices that were given of one object. Each is for the object with that UID alone.
-type reported struct {
-	// tooNew is that its ledger cannot be read, and beside that Reloader rolls the workload, too.
-	tooNew, beside types.UID
-	// doubt is what speaks against every mark.
-	doubt doubted
+	// given are the notices that were given once.
+	given *given
 }
 
 // with calls a function with the record of a workload while it holds the lock. A record that says nothing is not kept, so that

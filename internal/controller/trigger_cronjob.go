@@ -182,41 +182,29 @@ func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 	return nil
 }
 
-// tellLate tells once of each Job that stays held because another one was made in its place, or nobody asks for it any more.
+// tellLate tells of each Job that stays held because another one was made in its place, or nobody asks for it any more.
 func (c *Controller) tellLate(facts *reload.Facts) {
+	of := facts.Workload.Key
 	for _, run := range facts.Late() {
-		if !c.leads() {
-			return
-		}
-		key := jobKey(facts.Workload.Key.Namespace, run.Name)
-		if c.tellsOnce(key, run.UID) {
-			c.report.Notify(notice.CameLate(&workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}, facts.Workload.Key))
+		if c.leads() {
+			c.notifyOnce(of, notice.CameLate(runAsWorkload(of, run.Name, run.UID), of))
 		}
 	}
 }
 
-// tellsOnce notes that something is told of a run, and is false if it was before.
-func (c *Controller) tellsOnce(key workload.Key, uid types.UID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	told := c.late[key] == uid
-	c.late[key] = uid
-	return !told
-}
-
-// tellForged tells once of each Job that says that it was made for a workload, and is not signed. One from before the latest
-// reload could do nothing, and after a key was lost there may be many.
+// tellForged tells of each Job that says that it was made for a workload, and is not signed. One from before the latest reload
+// could do nothing, and after a key was lost there may be many.
 func (c *Controller) tellForged(w *workload.Workload) {
 	known, _ := ledger.Parse(w.LedgerText) // without one, any of them could have become it
 	for _, run := range c.runsOf(w.Key) {
-		if run.Owner != w.UID || run.Signed || !run.Held && run.Counter <= known.Counter {
-			continue
-		}
-		key := jobKey(w.Key.Namespace, run.Name)
-		if c.leads() && c.tellsOnce(key, run.UID) {
-			c.report.Notify(notice.UnsignedRun(&workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: run.UID}))
+		if run.Owner == w.UID && !run.Signed && (run.Held || run.Counter > known.Counter) && c.leads() {
+			c.notifyOnce(w.Key, notice.UnsignedRun(runAsWorkload(w.Key, run.Name, run.UID)))
 		}
 	}
+}
+
+func runAsWorkload(of workload.Key, name string, uid types.UID) *workload.Workload {
+	return &workload.Workload{Key: jobKey(of.Namespace, name), APIVersion: batchv1.SchemeGroupVersion.String(), UID: uid}
 }
 
 func (c *Controller) releaseOne(ctx context.Context, w *workload.Workload, run workload.OwnRun) error {
@@ -304,7 +292,7 @@ func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
 			if !gone(&r) {
 				return false
 			}
-			delete(c.late, jobKey(of.Namespace, r.Name))
+			c.withLocked(of, func(rec *record) { rec.given = rec.given.without(func(g *given) bool { return g.about == r.UID }) })
 			return true
 		})
 		if len(runs) < before {

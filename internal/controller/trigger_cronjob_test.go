@@ -230,8 +230,8 @@ func TestARunThatComesLateIsToldOnce(t *testing.T) {
 	}
 	s.heard("another lands", late.Name+" StaysHeld: for CronJob report")
 	s.jobSink().del(inShop(late.Name), "")
-	if len(s.Controller.late) != 0 {
-		t.Errorf("%d are kept", len(s.Controller.late))
+	if len(s.records) != 0 {
+		t.Errorf("%d are kept", len(s.records))
 	}
 }
 

@@ -80,54 +80,70 @@ type Options struct {
 // a lasting storm the API server falls behind with its watches: half of all writes meet another version then.
 const workers = 32
 
-// Controller rolls workloads. Make it with New.
+// Controller reloads workloads. Make it with New. It has many fields because it holds the parts together; each part has a file.
 type Controller struct {
-	opts  Options
-	api   API
-	kinds map[string]kinds.Kind
-	state *state.State
-	// classes are what sources of that kind are made from.
-	classes *classes
-	queue   *workqueue.Queue
-	// ends are the reloads of which is to be asked or told what has become of them.
-	ends *workqueue.Queue
-	// news are the workloads that a receiver is to be told of.
-	news *workqueue.Queue
-	// pauses are the workloads that we may have to let go on.
-	pauses *workqueue.Queue
+	opts   Options
+	api    API
+	kinds  map[string]kinds.Kind
 	clock  clock.Clock
 	log    *slog.Logger
 	report Report
-	adopt  *rate.Limiter
+
+	installation
+	leadership
+	queues
+
+	state *state.State
+	// classes are what sources of that kind are made from.
+	classes *classes
+	// jobs are the Jobs that say that Reroll has created them.
+	jobs *ownJobs
+	// pending are the notices that wait until this instance is the leader.
+	pending *pendingNotices
 	// often finds workloads that are reloaded again and again.
 	often *reloadCounts
+	adopt *rate.Limiter
+	// few is about the messages to the receiver, and belongs to its only worker.
+	few few
 
-	key       digest.Key
-	installed time.Time
-	coverage  reload.Coverage
-	synced    chan struct{}
-	leads     func() bool
-
-	// mu is taken before the lock of the state and that of a queue, and after the one of classes. No lock is held during a request.
+	// mu guards the records. It is taken before the lock of the state and that of a queue, and after the one of classes. No lock is
+	// held during a request.
 	mu sync.Mutex
 	// records are what is kept of each workload beside the state. Blank is the record of those that have none, and says nothing
 	// while nobody holds the lock.
 	records map[workload.Key]*record
 	blank   record
-	// untold is what users are to be told when this instance acts.
-	untold map[subject]untold
-	// pathless are the kinds that have an object without a pod template, with what tells of the first of those.
-	pathless map[string]func()
-	// few is about the messages to the receiver, and belongs to who sends them.
-	few few
-	// runs are the Jobs that we have made, by what they were made of and by name.
-	runs map[workload.Key]map[string]kinds.OwnRun
-	// replacing are the Jobs that are being made again.
-	replacing map[workload.Key]*replacing
-	// oddJobs are those with which only their users can go on.
-	oddJobs map[workload.Key]oddJob
-	// acting tells that this is the instance that writes and tells.
+}
+
+// installation is what this installation of Reroll keeps in the cluster.
+type installation struct {
+	// key is behind the digests of Secrets. The installation began when it was made.
+	key       digest.Key
+	installed time.Time
+	// coverage is since when the present settings hold.
+	coverage reload.Coverage
+}
+
+// leadership is whether this replica may decide, and whether it may write.
+type leadership struct {
+	// synced is closed when every watch has brought one complete snapshot.
+	synced chan struct{}
+	// leads reports whether this replica still is the leader.
+	leads func() bool
+	// acting reports that this replica has become the leader once. From then on it writes and notifies.
 	acting atomic.Bool
+}
+
+// queues are where workloads wait, each with workers of its own.
+type queues struct {
+	// queue is for those to reconcile.
+	queue *workqueue.Queue
+	// ends is for rollouts whose Pods are to be listed, or that are to be reported.
+	ends *workqueue.Queue
+	// news is for changes that the receiver is to be sent.
+	news *workqueue.Queue
+	// pauses is for workloads that may have to be resumed.
+	pauses *workqueue.Queue
 }
 
 // New returns a controller that does nothing yet.
@@ -141,28 +157,16 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 	q := workqueue.NewShared(c, workers)
 	q.Observe(report.Queued, report.Waited)
 	return &Controller{
-		opts:      opts,
-		api:       api,
-		kinds:     byName,
-		state:     state.New(opts.AutoReloadAll),
-		classes:   newClasses(),
-		queue:     q,
-		ends:      workqueue.NewShared(c, followers),
-		pauses:    workqueue.NewShared(c, resumers),
-		news:      workqueue.New(c),
-		clock:     c,
-		log:       log,
-		report:    report,
-		adopt:     rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
-		often:     newReloadCounts(c),
-		synced:    make(chan struct{}),
-		leads:     func() bool { return true },
-		records:   map[workload.Key]*record{},
-		untold:    map[subject]untold{},
-		pathless:  map[string]func(){},
-		replacing: map[workload.Key]*replacing{},
-		oddJobs:   map[workload.Key]oddJob{},
-		runs:      map[workload.Key]map[string]kinds.OwnRun{},
+		opts: opts, api: api, kinds: byName, clock: c, log: log, report: report,
+		leadership: leadership{synced: make(chan struct{}), leads: func() bool { return true }},
+		queues:     queues{queue: q, ends: workqueue.NewShared(c, followers), pauses: workqueue.NewShared(c, resumers), news: workqueue.New(c)},
+		state:      state.New(opts.AutoReloadAll),
+		classes:    newClasses(),
+		jobs:       newOwnJobs(),
+		pending:    newPendingNotices(),
+		often:      newReloadCounts(c),
+		adopt:      rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
+		records:    map[workload.Key]*record{},
 	}
 }
 
@@ -212,8 +216,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 	}
 	c.acting.Store(true)
-	c.tellPathless()
-	c.tellAllUntold()
+	c.pending.giveAll()
 	c.resume()
 	// Writes are not cut off by the end of the context: an answer that is not read is a change that is not known.
 	writing := context.WithoutCancel(ctx)

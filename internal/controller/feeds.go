@@ -37,7 +37,7 @@ func (c *Controller) workloadFeeds() []feed {
 			watched.FieldSelector, watched.Asked = c.fieldSelector(""), c.use(k) == Always
 			switch {
 			case k.Name == kinds.Jobs().Name:
-				feeds = append(feeds, c.feed(watched, c.jobs(c.workloads(k, ns), ns)))
+				feeds = append(feeds, c.feed(watched, c.jobSink(c.workloads(k, ns), ns)))
 			case !k.Custom:
 				feeds = append(feeds, c.feed(watched, c.workloads(k, ns)))
 			case c.use(k) != Never:
@@ -158,7 +158,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.log.Error("an object cannot be read", "error", err.Error())
 			return
 		}
-		tells := s.isNews(live) && !c.replaces(w.Key)
+		tells := s.isNews(live) && c.jobs.recreating(w.Key) == nil
 		if w.Borrows != nil {
 			c.putBorrower(w, live, tells)
 			return

@@ -81,8 +81,8 @@ func TestAForgedCopyDeletesNoJobAndMakesNone(t *testing.T) {
 			s.changeJob("forged", func(o *batchv1.Job) { o.Labels = map[string]string{"more": "x"} })
 			s.play(time.Minute)
 			s.heard("once", "forged NotSigned: reroll.dev/replaces")
-			if len(s.replacing) != 0 || s.queue.Depth() != 0 {
-				t.Errorf("%d are being made again, %d wait", len(s.replacing), s.queue.Depth())
+			if len(s.jobs.recreated) != 0 || s.queue.Depth() != 0 {
+				t.Errorf("%d are being made again, %d wait", len(s.jobs.recreated), s.queue.Depth())
 			}
 		})
 	}

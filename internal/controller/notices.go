@@ -29,7 +29,7 @@ func (c *Controller) tellProblems(before *workload.Workload, w *workload.Workloa
 	if before != nil {
 		known = before.Problems
 	}
-	c.tellNew(subject{workload: w.Key}, w.UID, w.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.Misused(w, problems)) })
+	c.notifyMisused(subject{workload: w.Key}, w.UID, w.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.Misused(w, problems)) })
 }
 
 // tellSource tells what is newly wrong with the annotations of a source.
@@ -57,7 +57,7 @@ func (c *Controller) tellClass(before, now *source.Source) {
 }
 
 func (c *Controller) tellMisusedSource(src *source.Source, known []annotations.Problem) {
-	c.tellNew(subject{source: src.Key}, src.UID, src.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.MisusedSource(src, problems)) })
+	c.notifyMisused(subject{source: src.Key}, src.UID, src.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.MisusedSource(src, problems)) })
 }
 
 func newAmong(problems, known []annotations.Problem) []annotations.Problem {

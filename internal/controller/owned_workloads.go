@@ -1,10 +1,6 @@
 package controller
 
 import (
-	"maps"
-	"slices"
-	"sync"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,28 +40,12 @@ func (c *Controller) withoutTemplate(k kinds.Kind, obj runtime.Object, path stri
 	if !c.looksAt(key.Namespace) {
 		return
 	}
-	c.mu.Lock()
-	_, known := c.pathless[k.Name]
-	if !known {
-		c.pathless[k.Name] = sync.OnceFunc(func() {
-			c.report.Notify(notice.WithoutTemplate(&workload.Workload{
-				Key: key, APIVersion: k.Resource.GroupVersion().String(), UID: head.GetUID(), ResourceVersion: head.GetResourceVersion(),
-			}, path, k.Asked))
-		})
-	}
-	tell := c.pathless[k.Name]
-	c.mu.Unlock()
-	if !known && c.acting.Load() {
-		tell()
-	}
-}
-
-// tellPathless tells what was found before this was the instance that tells.
-func (c *Controller) tellPathless() {
-	c.mu.Lock()
-	all := slices.Collect(maps.Values(c.pathless))
-	c.mu.Unlock()
-	for _, tell := range all {
-		tell()
+	c.pending.first(k.Name, func() {
+		c.report.Notify(notice.WithoutTemplate(&workload.Workload{
+			Key: key, APIVersion: k.Resource.GroupVersion().String(), UID: head.GetUID(), ResourceVersion: head.GetResourceVersion(),
+		}, path, k.Asked))
+	})
+	if c.acting.Load() {
+		c.pending.give(subject{kind: k.Name})
 	}
 }

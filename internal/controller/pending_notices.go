@@ -3,6 +3,7 @@ package controller
 import (
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,76 +13,109 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Between the first snapshots and the moment in which this instance begins to act, users go on writing. Nobody else may be there
-// to answer them, so it is kept until this one acts, or until another one is seen to.
+// pendingNotices are notices about what users wrote between the first snapshots and the moment in which this instance becomes the
+// leader. There may be no other leader to give them, so they wait until this instance is one, or until it sees another.
+type pendingNotices struct {
+	mu sync.Mutex
+	of map[subject]pendingNotice
+	// kinds are those of which a notice was given or waits. It is given of the first object of a kind.
+	kinds map[string]struct{}
+}
 
-// subject is a workload or a source that something is to be told about.
+// subject is what a notice is about: a workload, a source or a kind.
 type subject struct {
 	workload workload.Key
 	source   source.Key
+	kind     string
 }
 
-// untold is what is wrong with the annotations of a subject and was not told yet.
-type untold struct {
+type pendingNotice struct {
 	uid types.UID
 	// known is what was wrong before.
 	known []annotations.Problem
-	tell  func()
+	give  func()
 }
 
-// tellNew tells what is wrong and was not before, at once or when this instance begins to act.
-func (c *Controller) tellNew(about subject, uid types.UID, now, known []annotations.Problem, tell func([]annotations.Problem)) {
-	c.mu.Lock()
-	if u, waits := c.untold[about]; waits && u.uid == uid {
-		known = u.known
+func newPendingNotices() *pendingNotices {
+	return &pendingNotices{of: map[subject]pendingNotice{}, kinds: map[string]struct{}{}}
+}
+
+// misused keeps what is wrong with an object and was not before.
+func (p *pendingNotices) misused(about subject, uid types.UID, now, known []annotations.Problem, give func([]annotations.Problem)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n, waits := p.of[about]; waits && n.uid == uid {
+		known = n.known
 	}
 	if problems := newAmong(now, known); len(problems) > 0 {
-		c.untold[about] = untold{uid, known, func() { tell(problems) }}
+		p.of[about] = pendingNotice{uid, known, func() { give(problems) }}
 	} else {
-		delete(c.untold, about)
-	}
-	c.mu.Unlock()
-	if c.acting.Load() {
-		c.tellUntold(about)
+		delete(p.of, about)
 	}
 }
 
-func (c *Controller) tellUntold(about subject) {
-	c.mu.Lock()
-	u, waits := c.untold[about]
-	delete(c.untold, about)
-	c.mu.Unlock()
+// first keeps a notice about a kind, unless there was one before.
+func (p *pendingNotices) first(kind string, give func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.kinds[kind]; !known {
+		p.kinds[kind] = struct{}{}
+		p.of[subject{kind: kind}] = pendingNotice{give: give}
+	}
+}
+
+// give gives the notice about one subject, if there is one.
+func (p *pendingNotices) give(about subject) {
+	p.mu.Lock()
+	n, waits := p.of[about]
+	delete(p.of, about)
+	p.mu.Unlock()
 	if waits {
-		u.tell()
+		n.give()
 	}
 }
 
-// tellAllUntold is for when this instance has begun to act. What comes meanwhile is told by whoever brings it.
-func (c *Controller) tellAllUntold() {
-	c.mu.Lock()
-	all := slices.Collect(maps.Keys(c.untold))
-	c.mu.Unlock()
+// giveAll gives all that wait when this instance has become the leader. Later notices are given at once.
+func (p *pendingNotices) giveAll() {
+	p.mu.Lock()
+	all := slices.Collect(maps.Keys(p.of))
+	p.mu.Unlock()
 	for _, about := range all {
-		c.tellUntold(about)
+		p.give(about)
 	}
 }
 
-// unsay drops what is not told yet about what is gone.
-func (c *Controller) unsay(gone func(subject) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	maps.DeleteFunc(c.untold, func(about subject, _ untold) bool { return gone(about) })
+// drop forgets the notices about objects that are gone.
+func (p *pendingNotices) drop(gone func(subject) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.of, func(about subject, _ pendingNotice) bool { return gone(about) })
+}
+
+// dropObjects forgets the notices about all objects, which another leader has given. Those about kinds wait on: a leader gives
+// one about the first object that it meets, which was perhaps before.
+func (p *pendingNotices) dropObjects() {
+	p.drop(func(about subject) bool { return about.kind == "" })
+}
+
+// notifyMisused gives a notice of what is wrong with an object and was not before, at once or when this instance becomes the
+// leader.
+func (c *Controller) notifyMisused(about subject, uid types.UID, now, known []annotations.Problem, give func([]annotations.Problem)) {
+	c.pending.misused(about, uid, now, known, give)
+	if c.acting.Load() {
+		c.pending.give(about)
+	}
 }
 
 func (c *Controller) unsayWorkloads(kind string, gone func(types.NamespacedName) bool) {
-	c.unsay(func(about subject) bool {
+	c.pending.drop(func(about subject) bool {
 		of := about.workload
 		return of.Kind == kind && gone(types.NamespacedName{Namespace: of.Namespace, Name: of.Name})
 	})
 }
 
 func (c *Controller) unsaySources(kind source.Kind, gone func(types.NamespacedName) bool) {
-	c.unsay(func(about subject) bool {
+	c.pending.drop(func(about subject) bool {
 		of := about.source
 		return of != source.Key{} && of.Kind == kind && gone(types.NamespacedName{Namespace: of.Namespace, Name: of.Name})
 	})
@@ -98,9 +132,9 @@ func (c *Controller) anotherActs() {
 	if c.acting.Load() {
 		return
 	}
+	c.pending.dropObjects()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clear(c.untold)
 	now := c.clock.Now()
 	for key, r := range c.records {
 		if r.newcomer != nil && !now.Before(r.newcomer.due) {

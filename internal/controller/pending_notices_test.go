@@ -15,7 +15,7 @@ import (
 // begins has the stage act, as Run does when the lease is held.
 func (s *stage) begins() {
 	s.acting.Store(true)
-	s.tellAllUntold()
+	s.pending.giveAll()
 }
 
 // Whoever applies a workload while the controller waits for the lease is answered like anybody else.
@@ -88,12 +88,12 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 			s.begins()
 			s.play(time.Minute)
 			s.heard("when it acts", tc.want...)
-			s.tellAllUntold()
+			s.pending.giveAll()
 			s.anotherActs() // which is over
 			s.play(time.Minute)
 			s.heard("later")
-			if len(s.untold)+s.newcomers() != 0 {
-				t.Errorf("%d and %d are kept", len(s.untold), s.newcomers())
+			if len(s.pending.of)+s.newcomers() != 0 {
+				t.Errorf("%d and %d are kept", len(s.pending.of), s.newcomers())
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 func TestWhatIsForgottenIsNotUnsaid(t *testing.T) {
 	s := newStage(t)
 	key := workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"}
-	s.tellNew(subject{workload: key}, "u", []annotations.Problem{{Annotation: "a"}}, nil, func([]annotations.Problem) { s.says = append(s.says, "told") })
+	s.notifyMisused(subject{workload: key}, "u", []annotations.Problem{{Annotation: "a"}}, nil, func([]annotations.Problem) { s.says = append(s.says, "told") })
 	s.forget(key)
 	s.begins()
 	s.heard("when it acts", "told")

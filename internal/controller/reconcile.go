@@ -22,7 +22,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 		if r, done := c.goOn(ctx, key); done {
 			return r
 		}
-		if r, done := c.leaveOdd(key); done {
+		if r, done := c.leaveStuck(key); done {
 			return r
 		}
 	}

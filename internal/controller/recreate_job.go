@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -24,53 +22,26 @@ import (
 // copy and held, noted in its ledger, and let go when the copy is gone. Whoever comes after a death between two of these finds
 // by the copy and the Job which is next.
 
-// replacing is a Job that is being made again.
-type replacing struct {
-	// copies are the names of those that there are of it, mostly one.
-	copies map[string]struct{}
-	// changes are the sources that it is for, none before the copy was read.
-	changes []reload.Concern
-	since   time.Time
-}
-
 // stepsAtOnce bounds the steps of one look: others may write at the same time.
 const stepsAtOnce = 16
 
 // stepsAgain is how soon is gone on after that.
 const stepsAgain = time.Second
 
-// unfinished notes that a Job is being made again, and asks for a look at it.
+// unfinished notes that a Job is being recreated, and queues it.
 func (c *Controller) unfinished(key workload.Key, copies ...string) {
-	c.mu.Lock()
-	r := c.replacing[key]
-	if r == nil {
-		r = &replacing{copies: map[string]struct{}{}, since: c.clock.Now()}
-		c.replacing[key] = r
-	}
-	for _, name := range copies {
-		r.copies[name] = struct{}{}
-	}
-	c.mu.Unlock()
+	c.jobs.recreate(key, c.clock.Now(), copies...)
 	c.queue.Add(key, 0, 0)
-}
-
-// replaces tells that a Job is being made again: that it asks for something is no news then.
-func (c *Controller) replaces(key workload.Key) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.replacing[key] != nil
 }
 
 // goOn does what is missing of a Job that is being made again. It returns false if nothing is, so that it may be decided on.
 func (c *Controller) goOn(ctx context.Context, key workload.Key) (workqueue.Result, bool) {
-	c.mu.Lock()
-	r := c.replacing[key]
-	c.mu.Unlock()
+	r := c.jobs.recreating(key)
 	switch {
 	case r == nil, c.opts.DryRun:
 		return workqueue.Pending(), false
 	case c.state.Terminating(key.Namespace):
-		c.replaced(key)
+		c.jobs.done(key)
 		return workqueue.Pending(), false
 	}
 	began := c.clock.Now()
@@ -81,7 +52,7 @@ func (c *Controller) goOn(ctx context.Context, key workload.Key) (workqueue.Resu
 	after, early := errors.AsType[retryAfter](err)
 	switch {
 	case err == nil, c.state.Terminating(key.Namespace):
-		c.replaced(key)
+		c.jobs.done(key)
 		c.queue.Add(key, 0, 0) // what is there now is decided on when the watch has told of it
 		res = workqueue.Finished()
 	case early:
@@ -94,13 +65,6 @@ func (c *Controller) goOn(ctx context.Context, key workload.Key) (workqueue.Resu
 	}
 	c.looked(key, began, Look{Result: resultIn(res)})
 	return res, true
-}
-
-// replaced notes that nothing is missing of a Job any more.
-func (c *Controller) replaced(key workload.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.replacing, key)
 }
 
 // permitted returns the step in the place of one that leads to the deletion of a Job. Settings and annotations may have
@@ -121,7 +85,7 @@ func (c *Controller) permitted(step kinds.Step, job *batchv1.Job) kinds.Step {
 }
 
 // steps goes from step to step, each by what is there then.
-func (c *Controller) steps(ctx context.Context, key workload.Key, r *replacing) (*workload.Workload, error) {
+func (c *Controller) steps(ctx context.Context, key workload.Key, r *recreation) (*workload.Workload, error) {
 	w := &workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String()}
 	var held types.UID
 	for range stepsAtOnce {
@@ -156,7 +120,7 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *replacing) 
 		case held != job.UID:
 			held = job.UID // it was read before the copy, which may have gone since because this one was noted
 		default:
-			c.tellHeld(key, job)
+			c.reportHeld(key, job)
 			return w, nil
 		}
 		switch {
@@ -174,11 +138,8 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *replacing) 
 }
 
 // copyOf reads the copy of a Job; nil if there is none any more.
-func (c *Controller) copyOf(ctx context.Context, key workload.Key, r *replacing) (*kinds.Copy, error) {
-	c.mu.Lock()
-	names := slices.Sorted(maps.Keys(r.copies))
-	c.mu.Unlock()
-	for _, name := range names {
+func (c *Controller) copyOf(ctx context.Context, key workload.Key, r *recreation) (*kinds.Copy, error) {
+	for _, name := range c.jobs.copies(r) {
 		found, err := c.jobNamed(ctx, key.Namespace, name)
 		if err != nil {
 			return nil, err
@@ -190,9 +151,7 @@ func (c *Controller) copyOf(ctx context.Context, key workload.Key, r *replacing)
 			}
 			c.unreadable(found, kinds.ErrNotSigned)
 		}
-		c.mu.Lock()
-		delete(r.copies, name)
-		c.mu.Unlock()
+		c.jobs.dropCopy(r, name)
 	}
 	return nil, nil //nolint:nilnil // that there is none is an answer
 }
@@ -235,9 +194,9 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 	return err
 }
 
-// jobs takes the Jobs that come: copies are no workloads, and whoever finds one goes on with it. Those that we have made of
+// jobSink takes the Jobs that come: copies are no workloads, and whoever finds one goes on with it. Those that we have made of
 // CronJobs come with them.
-func (c *Controller) jobs(s *sink, namespace string) *sink {
+func (c *Controller) jobSink(s *sink, namespace string) *sink {
 	put, del, keep := s.put, s.del, s.keep
 	runs := c.runSink(namespace)
 	s.put = func(obj runtime.Object, live bool) {
@@ -260,14 +219,14 @@ func (c *Controller) jobs(s *sink, namespace string) *sink {
 	s.del = func(name types.NamespacedName, version string) {
 		runs.del(name, version)
 		del(name, version)
-		c.dropOdd(func(key workload.Key) bool { return key == jobKey(name.Namespace, name.Name) })
+		c.jobs.dropStuck(func(key workload.Key) bool { return key == jobKey(name.Namespace, name.Name) })
 		c.wake(func(key workload.Key) bool { return key.Namespace == name.Namespace && key.Name == name.Name })
 	}
 	s.keep = func(named map[types.NamespacedName]struct{}) {
 		runs.keep(named)
 		keep(named)
 		absent := absentFrom(namespace, named)
-		c.dropOdd(func(key workload.Key) bool {
+		c.jobs.dropStuck(func(key workload.Key) bool {
 			return absent(types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
 		})
 		c.wake(func(key workload.Key) bool { return in(namespace, key.Namespace) })
@@ -289,11 +248,9 @@ func (c *Controller) putCopy(job *batchv1.Job) {
 	c.unfinished(of.Of, job.Name)
 }
 
-// wake asks for a look at Jobs that are being made again: one may be gone now whose end was awaited.
+// wake queues Jobs that are being recreated: the Job or the copy may be gone now whose end was awaited.
 func (c *Controller) wake(which func(workload.Key) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for key := range c.replacing {
+	for _, key := range c.jobs.allRecreated() {
 		if which(key) {
 			c.queue.Add(key, 0, 0)
 		}

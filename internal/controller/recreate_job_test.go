@@ -146,7 +146,7 @@ func (s *jobStage) Get(_ context.Context, kind kinds.Kind, key workload.Key) (ru
 	return s.server.Get(kind.Resource.Resource, inShop(key.Name))
 }
 
-func (s *jobStage) jobSink() *sink { return s.jobs(s.workloads(s.kinds["Job"], ""), "") }
+func (s *jobStage) jobSink() *sink { return s.Controller.jobSink(s.workloads(s.kinds["Job"], ""), "") }
 
 func newJobStage(t *testing.T) *jobStage {
 	t.Helper()
@@ -319,8 +319,8 @@ func TestAJobThatNothingLetsGoIsToldOnce(t *testing.T) {
 	if len(s.writes) == 0 {
 		t.Error("it is not decided on when its user has let it run")
 	}
-	if len(s.oddJobs) != 0 {
-		t.Errorf("%d are kept", len(s.oddJobs))
+	if len(s.jobs.stuck) != 0 {
+		t.Errorf("%d are kept", len(s.jobs.stuck))
 	}
 }
 
@@ -359,15 +359,15 @@ func TestACopyThatCannotBeReadIsNoWorkloadAndToldOnce(t *testing.T) {
 		t.Error("it is a workload")
 	}
 	again("") // then it is one of its user's
-	if _, ok := s.state.Workload(jobKey(namespace, "copy")); !ok || len(s.oddJobs) != 0 {
-		t.Errorf("it is no workload, or odd: %v", s.oddJobs)
+	if _, ok := s.state.Workload(jobKey(namespace, "copy")); !ok || len(s.jobs.stuck) != 0 {
+		t.Errorf("it is no workload, or odd: %v", s.jobs.stuck)
 	}
 	again("[]")
 	if _, ok := s.state.Workload(jobKey(namespace, "copy")); ok {
 		t.Error("it is a workload still")
 	}
 	s.jobSink().keep(nil)
-	if len(s.oddJobs) != 0 {
-		t.Errorf("%d are kept", len(s.oddJobs))
+	if len(s.jobs.stuck) != 0 {
+		t.Errorf("%d are kept", len(s.jobs.stuck))
 	}
 }

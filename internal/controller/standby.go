@@ -12,7 +12,7 @@ import (
 
 // unwait drops what waits for a workload that is gone, unless it is a Job of which a copy is left.
 func (c *Controller) unwait(key workload.Key) {
-	if c.acting.Load() || c.replaces(key) {
+	if c.acting.Load() || c.jobs.recreating(key) != nil {
 		return
 	}
 	c.queue.Drop(key)
@@ -25,21 +25,13 @@ func (c *Controller) jobsGone(kind string, gone func(types.NamespacedName) bool)
 	if kind != kinds.Jobs().Name || c.acting.Load() && !c.opts.DryRun {
 		return
 	}
-	var ended []workload.Key
-	c.mu.Lock()
-	for key, r := range c.replacing {
-		for name := range r.copies {
-			if gone(types.NamespacedName{Namespace: key.Namespace, Name: name}) {
-				delete(r.copies, name)
-			}
+	without := c.jobs.dropCopies(func(namespace, name string) bool {
+		return gone(types.NamespacedName{Namespace: namespace, Name: name})
+	})
+	for _, key := range without {
+		if _, there := c.state.Workload(key); !there {
+			c.jobs.done(key)
+			c.unwait(key)
 		}
-		if _, there := c.state.Workload(key); len(r.copies) == 0 && !there {
-			delete(c.replacing, key)
-			ended = append(ended, key)
-		}
-	}
-	c.mu.Unlock()
-	for _, key := range ended {
-		c.unwait(key)
 	}
 }

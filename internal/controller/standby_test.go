@@ -84,8 +84,8 @@ func TestAStandbyKeepsNothingOfCronJobsThatAreGone(t *testing.T) {
 			}
 			s.workloads(s.kinds["CronJob"], "").del(inShop("report"), "")
 			goes(s.jobSink(), job)
-			if s.queue.Depth() != 0 || len(s.runs) != 0 {
-				t.Errorf("%d wait, %d are kept", s.queue.Depth(), len(s.runs))
+			if s.queue.Depth() != 0 || len(s.jobs.runs) != 0 {
+				t.Errorf("%d wait, %d are kept", s.queue.Depth(), len(s.jobs.runs))
 			}
 		})
 	}
@@ -114,24 +114,24 @@ func TestAStandbyForgetsTheJobsThatWereMadeAgain(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newStage(t)
-			jobs := s.jobs(s.workloads(s.kinds[kinds.Jobs().Name], ""), "")
+			jobs := s.jobSink(s.workloads(s.kinds[kinds.Jobs().Name], ""), "")
 			ledger := ledger.Ledger{UID: "u-load"}.String()
 			copied := map[string]string{"reroll.dev/replaces": fmt.Sprintf(`{"name":"load","uid":"u-load","ledger":%q,"changed":[]}`, ledger)}
 			jobs.put(job("load", nil), true)
 			jobs.put(job("load-0123456789", copied), true)
 			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}), true)
-			if len(s.replacing) != 1 || s.queue.Depth() != 1 {
-				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.replacing), s.queue.Depth())
+			if len(s.jobs.recreated) != 1 || s.queue.Depth() != 1 {
+				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.jobs.recreated), s.queue.Depth())
 			}
 			// As long as one of the two is there, whoever has to go on needs it.
 			jobs.del(inShop("load"), "")
-			if len(s.replacing) != 1 || s.queue.Depth() != 1 {
-				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.replacing), s.queue.Depth())
+			if len(s.jobs.recreated) != 1 || s.queue.Depth() != 1 {
+				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.jobs.recreated), s.queue.Depth())
 			}
 			jobs.put(job("load", map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": ledger}), true)
 			end(jobs)
-			if len(s.replacing)+len(s.runs)+s.queue.Depth() != 0 {
-				t.Errorf("%d are kept, %d runs, %d wait", len(s.replacing), len(s.runs), s.queue.Depth())
+			if len(s.jobs.recreated)+len(s.jobs.runs)+s.queue.Depth() != 0 {
+				t.Errorf("%d are kept, %d runs, %d wait", len(s.jobs.recreated), len(s.jobs.runs), s.queue.Depth())
 			}
 		})
 	}

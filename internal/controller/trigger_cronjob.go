@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -208,9 +207,7 @@ func runAsWorkload(of workload.Key, name string, uid types.UID) *workload.Worklo
 }
 
 func (c *Controller) releaseOne(ctx context.Context, w *workload.Workload, run workload.OwnRun) error {
-	c.mu.Lock()
-	own := c.runs[w.Key][run.Name]
-	c.mu.Unlock()
+	own := c.jobs.run(w.Key, run.Name)
 	patch, err := own.Release()
 	if err != nil {
 		return err
@@ -256,19 +253,7 @@ func (c *Controller) putRun(obj runtime.Object) (kinds.OwnRun, bool) {
 	if !ok {
 		return r, false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known, there := c.runs[r.Of][r.Name]; there && known.UID == r.UID {
-		if known.After(&r) {
-			return known, true // the answer to a write of ours was quicker than the watch
-		}
-		r.Since = max(r.Since, known.Since)
-	}
-	if c.runs[r.Of] == nil {
-		c.runs[r.Of] = map[string]kinds.OwnRun{}
-	}
-	c.runs[r.Of][r.Name] = r
-	return r, true
+	return c.jobs.putRun(r), true
 }
 
 // dropRun forgets a Job that is gone. Another one may have waited for its end.
@@ -284,23 +269,9 @@ func (c *Controller) keepRuns(namespace string, named map[types.NamespacedName]s
 }
 
 func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for of, runs := range c.runs {
-		before := len(runs)
-		maps.DeleteFunc(runs, func(_ string, r kinds.OwnRun) bool {
-			if !gone(&r) {
-				return false
-			}
-			c.withLocked(of, func(rec *record) { rec.given = rec.given.without(func(g *given) bool { return g.about == r.UID }) })
-			return true
-		})
-		if len(runs) < before {
-			c.askFor(of)
-		}
-		if len(runs) == 0 {
-			delete(c.runs, of)
-		}
+	for _, run := range c.jobs.dropRuns(gone) {
+		c.with(run.Of, func(r *record) { r.given = r.given.without(func(g *given) bool { return g.about == run.UID }) })
+		c.askFor(run.Of)
 	}
 }
 
@@ -321,9 +292,7 @@ func (c *Controller) addRuns(w *workload.Workload) {
 
 // runsOf are the Jobs that say that they were made for a workload, with whether it is true.
 func (c *Controller) runsOf(key workload.Key) []kinds.OwnRun {
-	c.mu.Lock()
-	all := slices.Collect(maps.Values(c.runs[key]))
-	c.mu.Unlock()
+	all := c.jobs.runsOf(key)
 	for i := range all {
 		all[i] = all[i].SignedBy(c.key)
 	}

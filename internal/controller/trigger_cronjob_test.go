@@ -48,7 +48,7 @@ func TestNoRunIsMadeBesideOneThatOnlyTheServerKnows(t *testing.T) {
 	if len(s.writes) != 3 {
 		t.Errorf("written when it has ended: %v", s.writes)
 	}
-	if own := s.runs[workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}]; len(own) != 1 {
+	if own := s.jobs.runs[workload.Key{Kind: "CronJob", Namespace: namespace, Name: "report"}]; len(own) != 1 {
 		t.Errorf("known: %v", own)
 	}
 }

@@ -1,0 +1,215 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// ownJobs remembers the Jobs that say that Reroll has created them. They come and go apart from the workload that they belong to,
+// so they are not in its record. The lock is held for no call.
+type ownJobs struct {
+	mu sync.Mutex
+	// runs are those created of CronJobs, by the workload and by their name.
+	runs map[workload.Key]map[string]kinds.OwnRun
+	// recreated are the Jobs that are being recreated.
+	recreated map[workload.Key]*recreation
+	// stuck are those with which only their users can go on.
+	stuck map[workload.Key]stuckJob
+}
+
+// recreation is a Job that is being recreated.
+type recreation struct {
+	// copies are the names of its copies, mostly one.
+	copies map[string]struct{}
+	// changes are the sources that it is for, none before the copy was read. Only the worker that has the Job uses them.
+	changes []reload.Concern
+	since   time.Time
+}
+
+// stuckJob is a Job with which only its user can go on. Nothing is written to it, because a ledger would unsuspend it.
+type stuckJob struct {
+	w workload.Workload
+	// unreadable is why it is a copy that cannot be read or is not ours; nil for a Job that stays suspended.
+	unreadable error
+	reported   bool
+}
+
+func newOwnJobs() *ownJobs {
+	return &ownJobs{
+		runs: map[workload.Key]map[string]kinds.OwnRun{}, recreated: map[workload.Key]*recreation{}, stuck: map[workload.Key]stuckJob{},
+	}
+}
+
+// recreate notes that a Job is being recreated, by these copies.
+func (o *ownJobs) recreate(key workload.Key, now time.Time, copies ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r := o.recreated[key]
+	if r == nil {
+		r = &recreation{copies: map[string]struct{}{}, since: now}
+		o.recreated[key] = r
+	}
+	for _, name := range copies {
+		r.copies[name] = struct{}{}
+	}
+}
+
+// recreating returns the recreation of a Job; nil if there is none.
+func (o *ownJobs) recreating(key workload.Key) *recreation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.recreated[key]
+}
+
+// done notes that nothing is missing of a Job any more.
+func (o *ownJobs) done(key workload.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.recreated, key)
+}
+
+// copies returns the names of the copies of a Job.
+func (o *ownJobs) copies(r *recreation) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.copies))
+}
+
+func (o *ownJobs) dropCopy(r *recreation, name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(r.copies, name)
+}
+
+// allRecreated returns the Jobs that are being recreated.
+func (o *ownJobs) allRecreated() []workload.Key {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Keys(o.recreated))
+}
+
+// dropCopies forgets copies that are gone, and returns the Jobs of which none is left.
+func (o *ownJobs) dropCopies(gone func(namespace, name string) bool) []workload.Key {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var without []workload.Key
+	for key, r := range o.recreated {
+		maps.DeleteFunc(r.copies, func(name string, _ struct{}) bool { return gone(key.Namespace, name) })
+		if len(r.copies) == 0 {
+			without = append(without, key)
+		}
+	}
+	return without
+}
+
+// unreadable keeps a copy that cannot be read or is not signed, and reports whether it was not known.
+func (o *ownJobs) unreadable(job *batchv1.Job, why error) bool {
+	key := jobKey(job.Namespace, job.Name)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if known := o.stuck[key]; known.w.UID == job.UID && known.unreadable != nil {
+		return false
+	}
+	o.stuck[key] = stuckJob{w: jobAsWorkload(key, job), unreadable: why}
+	return true
+}
+
+// staysHeld keeps a Job that stays suspended, and reports whether it was not known.
+func (o *ownJobs) staysHeld(job *batchv1.Job) bool {
+	key := jobKey(job.Namespace, job.Name)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	known := o.stuck[key].w.UID == job.UID
+	o.stuck[key] = stuckJob{w: jobAsWorkload(key, job), reported: true}
+	return !known
+}
+
+func (o *ownJobs) stuckJob(key workload.Key) (stuckJob, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	job, ok := o.stuck[key]
+	return job, ok
+}
+
+// reported notes that the user of a stuck Job was notified.
+func (o *ownJobs) reported(key workload.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if job, ok := o.stuck[key]; ok {
+		job.reported = true
+		o.stuck[key] = job
+	}
+}
+
+// notStuck forgets a Job, and reports whether it was stuck.
+func (o *ownJobs) notStuck(key workload.Key) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, was := o.stuck[key]
+	delete(o.stuck, key)
+	return was
+}
+
+func (o *ownJobs) dropStuck(gone func(workload.Key) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.stuck, func(key workload.Key, _ stuckJob) bool { return gone(key) })
+}
+
+// putRun keeps a run, and returns what is known of it then: the answer to a write of ours may be newer than the watch.
+func (o *ownJobs) putRun(r kinds.OwnRun) kinds.OwnRun {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if known, there := o.runs[r.Of][r.Name]; there && known.UID == r.UID {
+		if known.After(&r) {
+			return known
+		}
+		r.Since = max(r.Since, known.Since)
+	}
+	if o.runs[r.Of] == nil {
+		o.runs[r.Of] = map[string]kinds.OwnRun{}
+	}
+	o.runs[r.Of][r.Name] = r
+	return r
+}
+
+func (o *ownJobs) run(of workload.Key, name string) kinds.OwnRun {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.runs[of][name]
+}
+
+// runsOf returns the Jobs that say that they were created for a workload.
+func (o *ownJobs) runsOf(of workload.Key) []kinds.OwnRun {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Values(o.runs[of]))
+}
+
+// dropRuns forgets the runs that are gone, and returns them.
+func (o *ownJobs) dropRuns(gone func(*kinds.OwnRun) bool) []kinds.OwnRun {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var dropped []kinds.OwnRun
+	for of, runs := range o.runs {
+		maps.DeleteFunc(runs, func(_ string, r kinds.OwnRun) bool {
+			if gone(&r) {
+				dropped = append(dropped, r)
+				return true
+			}
+			return false
+		})
+		if len(runs) == 0 {
+			delete(o.runs, of)
+		}
+	}
+	return dropped
+}

@@ -11,7 +11,7 @@ const perRollout = 2
 
 // followed edits the ConfigMaps of workloads with a pod each, and waits until the controller has told of all that no old pod is
 // left. To see that it reads the pods of each, once.
-func followed(ctx context.Context, s *stage) ([]section, error) {
+func tracked(ctx context.Context, s *stage) ([]section, error) {
 	names := numbered("owner", s.opts.followed)
 	if err := s.makeRunning(ctx, names); err != nil {
 		return nil, err

@@ -145,7 +145,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{name: "fan-out", play: fanOut},
 		{name: "latency", play: latency},
-		{name: "followed", nodes: 2, play: followed},
+		{name: "followed", nodes: 2, play: tracked},
 		{name: "restart", nodes: 2, play: restart},
 		{name: "storm", play: storm},
 		{name: "burst", play: burst},

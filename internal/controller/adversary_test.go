@@ -50,7 +50,7 @@ type stage struct {
 	// marked counts the writes of pod templates among those that were tried.
 	marked      int
 	lastPatched map[string]time.Time
-	looks       []Look
+	looks       []Reconciliation
 	queued      int
 	late        []time.Duration
 	says        []string
@@ -144,7 +144,7 @@ func (s *stage) play(within time.Duration) {
 		}
 		switch {
 		case ok:
-			s.ends.Finish(key, s.lookAfter(s.Context(), key))
+			s.ends.Finish(key, s.trackRollout(s.Context(), key))
 		case s.letGo(&wait):
 		case wait > 0:
 			s.clock.Step(min(wait, end.Sub(s.clock.Now())))
@@ -158,7 +158,7 @@ func (s *stage) play(within time.Duration) {
 func (s *stage) letGo(wait *time.Duration) bool {
 	key, later, ok := s.pauses.Pop()
 	if ok {
-		s.pauses.Finish(key, s.lookAtPause(s.Context(), key))
+		s.pauses.Finish(key, s.endPause(s.Context(), key))
 	}
 	if *wait == 0 || later > 0 && later < *wait {
 		*wait = later

@@ -21,18 +21,18 @@ func (c *Controller) awaitRest(key workload.Key) time.Duration {
 	return max(restTakes-c.clock.Since(since), 0)
 }
 
-// waited tells that the rollout of a workload has taken too long.
-func (c *Controller) waited(key workload.Key) bool {
+// restTookTooLong tells that the rollout of a workload has taken too long.
+func (c *Controller) restTookTooLong(key workload.Key) bool {
 	since := c.recordOf(key).awaitsSince
 	return !since.IsZero() && c.clock.Since(since) >= restTakes
 }
 
-// awaits tells whether the end of its rollout is a reason to look at a workload.
-func (c *Controller) awaits(key workload.Key) bool {
+// awaitsRest tells whether the end of its rollout is a reason to look at a workload.
+func (c *Controller) awaitsRest(key workload.Key) bool {
 	return !c.recordOf(key).awaitsSince.IsZero()
 }
 
-// rested ends the waiting.
-func (c *Controller) rested(key workload.Key) {
+// stopAwaitingRest ends the waiting.
+func (c *Controller) stopAwaitingRest(key workload.Key) {
 	c.with(key, func(r *record) { r.awaitsSince = time.Time{} })
 }

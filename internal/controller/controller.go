@@ -200,7 +200,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	close(c.synced)
 	if c.opts.Lead != nil {
-		if c.leads, err = c.opts.Lead(ctx, c.anotherActs); err != nil {
+		if c.leads, err = c.opts.Lead(ctx, c.anotherLeads); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -217,7 +217,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.acting.Store(true)
 	c.pending.giveAll()
-	c.resume()
+	c.trackAll()
 	// Writes are not cut off by the end of the context: an answer that is not read is a change that is not known.
 	writing := context.WithoutCancel(ctx)
 	c.queue.Begin()
@@ -228,15 +228,15 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	for range followers {
 		running.Go(func() {
-			c.ends.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.lookAfter(writing, key) })
+			c.ends.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.trackRollout(writing, key) })
 		})
 	}
 	if c.opts.Receiver != nil {
-		running.Go(func() { c.tellReceiver(writing, ctx.Done()) })
+		running.Go(func() { c.serveReceiver(writing, ctx.Done()) })
 	}
 	for range resumers {
 		running.Go(func() {
-			c.pauses.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.lookAtPause(writing, key) })
+			c.pauses.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.endPause(writing, key) })
 		})
 	}
 	<-ctx.Done()

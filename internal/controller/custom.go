@@ -31,8 +31,8 @@ const (
 	Never
 )
 
-// use is what was said about a custom kind.
-func (c *Controller) use(k kinds.Kind) Use {
+// useOf is what was said about a custom kind.
+func (c *Controller) useOf(k kinds.Kind) Use {
 	if k.Asked {
 		return Always
 	}
@@ -42,14 +42,14 @@ func (c *Controller) use(k kinds.Kind) Use {
 // customFeed is that of a kind that may not be served: nothing waits for it then.
 func (c *Controller) customFeed(k kinds.Kind, watched kubeapi.Watched, shared *everywhere) feed {
 	s := c.workloads(k, watched.Namespace)
-	return c.attend(c.feed(watched, s), s, &presence{
-		kind: k, namespace: watched.Namespace, everywhere: shared, use: c.use(k),
+	return c.watchWherePresent(c.feed(watched, s), s, &presence{
+		kind: k, namespace: watched.Namespace, everywhere: shared, use: c.useOf(k),
 		verbs: "list, watch, patch", without: "so they are not rolled",
 	})
 }
 
-// attend notes whether a resource is served, and lets nothing wait for it unless it is.
-func (c *Controller) attend(f feed, s *sink, p *presence) feed {
+// watchWherePresent notes whether a resource is served, and lets nothing wait for it unless it is.
+func (c *Controller) watchWherePresent(f feed, s *sink, p *presence) feed {
 	p.clock, p.log, p.enough, p.gone = c.clock, c.log, f.enough, s.forget
 	f.Open = attended{Opener: f.Open, answered: p.answered}
 	f.Overlook = p.overlooks

@@ -34,13 +34,13 @@ func (c *Controller) workloadFeeds() []feed {
 		}
 		for _, k := range c.kinds {
 			watched := kubeapi.WatchedKind(k, ns)
-			watched.FieldSelector, watched.Asked = c.fieldSelector(""), c.use(k) == Always
+			watched.FieldSelector, watched.Asked = c.fieldSelector(""), c.useOf(k) == Always
 			switch {
 			case k.Name == kinds.Jobs().Name:
 				feeds = append(feeds, c.feed(watched, c.jobSink(c.workloads(k, ns), ns)))
 			case !k.Custom:
 				feeds = append(feeds, c.feed(watched, c.workloads(k, ns)))
-			case c.use(k) != Never:
+			case c.useOf(k) != Never:
 				feeds = append(feeds, c.customFeed(k, watched, served[k.Name]))
 			}
 		}
@@ -138,13 +138,13 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.dropped(key)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
-			c.lenders(c.state.KeepBorrowers(k.Name, namespace, named), false)
+			c.enqueueLenders(c.state.KeepBorrowers(k.Name, namespace, named), false)
 			departed := c.state.KeepWorkloads(k.Name, namespace, named)
 			c.jobsGone(k.Name, absentFrom(namespace, named))
-			c.unsayWorkloads(k.Name, absentFrom(namespace, named))
+			c.dropWorkloadNotices(k.Name, absentFrom(namespace, named))
 			for _, gone := range departed {
 				c.forget(gone)
-				c.orphans(gone)
+				c.enqueueOrphans(gone)
 			}
 		},
 	}
@@ -164,7 +164,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			return
 		}
 		if k.Custom {
-			c.lenders(c.state.DropBorrower(w.Key), false) // it may have borrowed its template before
+			c.enqueueLenders(c.state.DropBorrower(w.Key), false) // it may have borrowed its template before
 		}
 		c.putWorkload(w, live, tells)
 	}
@@ -177,9 +177,9 @@ func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 		before, known := c.state.Workload(w.Key)
 		now := c.state.Lent(w)
 		if known && before.UID == w.UID {
-			c.tellWorkload(&before, &now)
+			c.notifyOfWorkload(&before, &now)
 		} else {
-			c.tellWorkload(nil, &now)
+			c.notifyOfWorkload(nil, &now)
 		}
 	}
 	_, left := c.state.LeftTo(w.Key)
@@ -188,14 +188,14 @@ func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 		differs = true // its owner has let it go
 	}
 	w = c.state.Lent(w)
-	c.followUp(w.Key)
-	c.pauseUp(w.Key)
+	c.trackStatus(w.Key)
+	c.queuePause(w.Key)
 	var conflicted bool
 	c.with(w.Key, func(r *record) { conflicted, r.conflicted = r.conflicted, false })
 	switch {
 	case conflicted:
 		c.queue.Add(w.Key, 0, 0)
-	case differs || w.AtRest && c.awaits(w.Key):
+	case differs || w.AtRest && c.awaitsRest(w.Key):
 		c.enqueue(w.Key, live)
 	}
 }

@@ -305,7 +305,7 @@ func (noReport) Queued() {}
 
 func (noReport) Waited(time.Duration) {}
 
-func (noReport) Looked(Look) {}
+func (noReport) Reconciled(Reconciliation) {}
 
 func (noReport) Reloaded(*workload.Workload, reload.Decision, time.Duration) {}
 

@@ -131,7 +131,7 @@ func (h *history) proceed() {
 	case !h.resumed:
 		h.resumed = true
 		h.oracle.sees()
-		h.c.resume()
+		h.c.trackAll()
 	}
 }
 

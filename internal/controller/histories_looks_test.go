@@ -79,7 +79,7 @@ func (h *history) resumeAll() bool {
 		}
 		some = true
 		h.looks = append(h.looks, h.oracle.look(key))
-		r := c.lookAtPause(context.Background(), key)
+		r := c.endPause(context.Background(), key)
 		h.killHere(killedResumed, 2)
 		h.looks = h.looks[:len(h.looks)-1]
 		c.pauses.Finish(key, r)
@@ -95,7 +95,7 @@ func (h *history) lookAfterAll() bool {
 			return some
 		}
 		some = true
-		c.ends.Finish(key, c.lookAfter(context.Background(), key))
+		c.ends.Finish(key, c.trackRollout(context.Background(), key))
 	}
 }
 

@@ -27,8 +27,8 @@ func isRefusal(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
-// notAnswered remembers such a write, which may have taken effect although its answer was an error, or was lost.
-func (c *Controller) notAnswered(key workload.Key, ledger string, d reload.Decision) {
+// responseLost remembers such a write, which may have taken effect although its answer was an error, or was lost.
+func (c *Controller) responseLost(key workload.Key, ledger string, d reload.Decision) {
 	if d.Action != reload.Reload && len(d.OthersRollout) == 0 {
 		return // there is nothing to report
 	}
@@ -47,13 +47,13 @@ func (c *Controller) reportLate(w *workload.Workload) {
 		return
 	}
 	if s.decision.Action == reload.Reload {
-		c.follow(w, s.decision)
+		c.trackReload(w, s.decision)
 		c.reloaded(w, s.decision, 0)
 	}
-	c.recorded(w, s.decision)
+	c.reportOthersRollout(w, s.decision)
 }
 
-// adopted gives up the turn of a workload that has its ledger, and what is not known about an earlier write.
-func (c *Controller) adopted(key workload.Key) {
+// forgetAdoption gives up the turn of a workload that has its ledger, and what is not known about an earlier write.
+func (c *Controller) forgetAdoption(key workload.Key) {
 	c.with(key, func(r *record) { r.adoptAt, r.sent = time.Time{}, nil })
 }

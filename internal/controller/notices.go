@@ -15,14 +15,14 @@ import (
 // What users write while we run is answered where they look, also if the watch was broken just then. What stood there
 // before is not: a restart would tell it all again. Nor does a standby tell anything, before it acts.
 
-// tellWorkload tells what is newly wrong with the annotations of a workload, and notes that it was opted in.
-func (c *Controller) tellWorkload(before *workload.Workload, w *workload.Workload) {
-	c.tellProblems(before, w)
-	c.tellOptedIn(before, w)
+// notifyOfWorkload tells what is newly wrong with the annotations of a workload, and notes that it was opted in.
+func (c *Controller) notifyOfWorkload(before *workload.Workload, w *workload.Workload) {
+	c.notifyMisusedWorkload(before, w)
+	c.noteOptedIn(before, w)
 }
 
-func (c *Controller) tellProblems(before *workload.Workload, w *workload.Workload) {
-	if !c.looksAt(w.Key.Namespace) {
+func (c *Controller) notifyMisusedWorkload(before *workload.Workload, w *workload.Workload) {
+	if !c.selectsNamespace(w.Key.Namespace) {
 		return
 	}
 	var known []annotations.Problem
@@ -32,31 +32,31 @@ func (c *Controller) tellProblems(before *workload.Workload, w *workload.Workloa
 	c.notifyMisused(subject{workload: w.Key}, w.UID, w.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.Misused(w, problems)) })
 }
 
-// tellSource tells what is newly wrong with the annotations of a source.
-func (c *Controller) tellSource(src *source.Source) {
-	if !c.looksAt(src.Key.Namespace) {
+// notifyOfSource tells what is newly wrong with the annotations of a source.
+func (c *Controller) notifyOfSource(src *source.Source) {
+	if !c.selectsNamespace(src.Key.Namespace) {
 		return
 	}
 	var known []annotations.Problem
 	if before, ok := c.state.Source(src.Key); ok && before.UID == src.UID {
 		known = before.Problems
 	}
-	c.tellMisusedSource(src, known)
+	c.notifyMisusedSource(src, known)
 }
 
-// tellClass does the same of the object of a class, which is there before anybody tells what the class holds.
-func (c *Controller) tellClass(before, now *source.Source) {
-	if !c.looksAt(now.Key.Namespace) {
+// notifyOfClass does the same of the object of a class, which is there before anybody tells what the class holds.
+func (c *Controller) notifyOfClass(before, now *source.Source) {
+	if !c.selectsNamespace(now.Key.Namespace) {
 		return
 	}
 	var known []annotations.Problem
 	if before.UID == now.UID {
 		known = before.Problems
 	}
-	c.tellMisusedSource(now, known)
+	c.notifyMisusedSource(now, known)
 }
 
-func (c *Controller) tellMisusedSource(src *source.Source, known []annotations.Problem) {
+func (c *Controller) notifyMisusedSource(src *source.Source, known []annotations.Problem) {
 	c.notifyMisused(subject{source: src.Key}, src.UID, src.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.MisusedSource(src, problems)) })
 }
 
@@ -64,8 +64,8 @@ func newAmong(problems, known []annotations.Problem) []annotations.Problem {
 	return slices.DeleteFunc(slices.Clone(problems), func(p annotations.Problem) bool { return slices.Contains(known, p) })
 }
 
-func (c *Controller) tellOptedIn(before *workload.Workload, w *workload.Workload) {
-	if !c.looksAt(w.Key.Namespace) || !w.Policy.OptedIn(c.opts.AutoReloadAll) {
+func (c *Controller) noteOptedIn(before *workload.Workload, w *workload.Workload) {
+	if !c.selectsNamespace(w.Key.Namespace) || !w.Policy.OptedIn(c.opts.AutoReloadAll) {
 		return
 	}
 	wasIn := before != nil && before.Policy.OptedIn(c.opts.AutoReloadAll)
@@ -79,7 +79,7 @@ func (c *Controller) tellOptedIn(before *workload.Workload, w *workload.Workload
 			n.named[named] = struct{}{}
 		}
 	}
-	n.due = c.lookedAt(w)
+	n.due = c.reconciledBy(w)
 	c.with(w.Key, func(r *record) {
 		if r.newcomer != nil { // nothing was told yet of what it asked for before
 			n.wasIn, n.named = r.newcomer.wasIn, r.newcomer.named
@@ -96,9 +96,9 @@ type newcomer struct {
 	due time.Time
 }
 
-// welcome tells of a workload that was opted in what is watched for it, once that is known, and of one that names other
+// notifyOptedIn tells of a workload that was opted in what is watched for it, once that is known, and of one that names other
 // sources which of them do not exist.
-func (c *Controller) welcome(facts *reload.Facts) {
+func (c *Controller) notifyOptedIn(facts *reload.Facts) {
 	now, ok := c.state.Workload(facts.Workload.Key)
 	if !ok || !now.Policy.Equal(facts.Workload.Policy) {
 		return // it asks for something else by now, and will be looked at for that
@@ -127,8 +127,8 @@ func (c *Controller) welcome(facts *reload.Facts) {
 	}
 }
 
-// tellLeft tells of a workload that was opted in that the one which makes it would have to be.
-func (c *Controller) tellLeft(w *workload.Workload, owner workload.Key) {
+// notifyLeftToOwner tells of a workload that was opted in that the one which makes it would have to be.
+func (c *Controller) notifyLeftToOwner(w *workload.Workload, owner workload.Key) {
 	n := c.recordOf(w.Key).newcomer
 	of, there := c.state.Workload(owner)
 	if n != nil && !n.wasIn && there && !of.Policy.OptedIn(c.opts.AutoReloadAll) {
@@ -136,8 +136,8 @@ func (c *Controller) tellLeft(w *workload.Workload, owner workload.Key) {
 	}
 }
 
-// tellTooNew tells that nothing is done for a workload because its ledger cannot be read.
-func (c *Controller) tellTooNew(w *workload.Workload, d reload.Decision) {
+// notifyTooNew tells that nothing is done for a workload because its ledger cannot be read.
+func (c *Controller) notifyTooNew(w *workload.Workload, d reload.Decision) {
 	if d.TooNew {
 		c.notifyOnce(w.Key, notice.TooNew(w))
 	} else {
@@ -145,8 +145,8 @@ func (c *Controller) tellTooNew(w *workload.Workload, d reload.Decision) {
 	}
 }
 
-// tellBesideReloader tells that another controller rolls the workload as well, unless the report of a revert says so.
-func (c *Controller) tellBesideReloader(w *workload.Workload, d reload.Decision) {
+// notifyBesideReloader tells that another controller rolls the workload as well, unless the report of a revert says so.
+func (c *Controller) notifyBesideReloader(w *workload.Workload, d reload.Decision) {
 	if !d.BesideReloader {
 		return
 	}
@@ -155,8 +155,8 @@ func (c *Controller) tellBesideReloader(w *workload.Workload, d reload.Decision)
 	}
 }
 
-// tellDoubt tells that the marks of reloads will probably not stay, and why.
-func (c *Controller) tellDoubt(w *workload.Workload, d reload.Decision) {
+// notifyMayNotStay tells that the marks of reloads will probably not stay, and why.
+func (c *Controller) notifyMayNotStay(w *workload.Workload, d reload.Decision) {
 	if d.Doubt != "" {
 		c.notifyOnce(w.Key, notice.MayNotStay(w, d.Doubt))
 	} else {

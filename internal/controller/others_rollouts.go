@@ -15,18 +15,18 @@ type othersRollout struct {
 	changed []source.Key
 }
 
-// recorded reports the pods that a rollout of somebody else leaves with the previous data, as soon as the status of the workload
+// reportOthersRollout reports the pods that a rollout of somebody else leaves with the previous data, as soon as the status of the workload
 // is about the new template. The ledger names the data from now on, so that this is once for each.
-func (c *Controller) recorded(w *workload.Workload, d reload.Decision) {
+func (c *Controller) reportOthersRollout(w *workload.Workload, d reload.Decision) {
 	if len(d.OthersRollout) == 0 {
 		return
 	}
 	c.with(w.Key, func(r *record) { r.others = &othersRollout{w.UID, d.OthersRollout} })
-	c.reportKept(w.Key) // the watch may have brought the status before
+	c.trackOthersRollout(w.Key) // the watch may have brought the status before
 }
 
-// reportKept is for each version of a workload that the watch brings.
-func (c *Controller) reportKept(key workload.Key) {
+// trackOthersRollout is for each version of a workload that the watch brings.
+func (c *Controller) trackOthersRollout(key workload.Key) {
 	c.mu.Lock()
 	r, known := c.records[key]
 	if !known || r.others == nil {
@@ -35,7 +35,7 @@ func (c *Controller) reportKept(key workload.Key) {
 	}
 	others := r.others
 	w, there := c.state.Workload(key)
-	if there && w.UID == others.uid && c.isBehind(&w) {
+	if there && w.UID == others.uid && c.isStaleLocked(&w) {
 		c.mu.Unlock()
 		return
 	}

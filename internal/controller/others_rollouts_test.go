@@ -58,7 +58,7 @@ func TestPodsThatSomebodyElsesRolloutLeavesOnPurposeAreReportedOnce(t *testing.T
 	}
 	again.configMaps().put(source, false)
 	again.deployments().put(again.stands(), false)
-	again.resume()
+	again.trackAll()
 	again.play(time.Hour)
 	again.want(0)
 

@@ -14,15 +14,15 @@ import (
 func (c *Controller) dropped(key workload.Key) {
 	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
 	c.state.DeleteWorkload(key)
-	c.unsayWorkloads(key.Kind, is(name))
+	c.dropWorkloadNotices(key.Kind, is(name))
 	c.jobsGone(key.Kind, is(name))
-	c.lenders(c.state.DropBorrower(key), true)
+	c.enqueueLenders(c.state.DropBorrower(key), true)
 	c.forget(key)
-	c.orphans(key)
+	c.enqueueOrphans(key)
 }
 
-// orphans asks for a look at what a workload has made that is gone: nothing rolls it any more in their place.
-func (c *Controller) orphans(key workload.Key) {
+// enqueueOrphans asks for a look at what a workload has made that is gone: nothing rolls it any more in their place.
+func (c *Controller) enqueueOrphans(key workload.Key) {
 	for _, child := range c.state.Children(key) {
 		c.enqueue(child, false)
 	}
@@ -37,7 +37,7 @@ func (c *Controller) withoutTemplate(k kinds.Kind, obj runtime.Object, path stri
 	}
 	key := workload.Key{Kind: k.Name, Namespace: head.GetNamespace(), Name: head.GetName()}
 	c.dropped(key)
-	if !c.looksAt(key.Namespace) {
+	if !c.selectsNamespace(key.Namespace) {
 		return
 	}
 	c.pending.first(k.Name, func() {

@@ -27,8 +27,8 @@ type ended struct {
 	since string
 }
 
-// pauseUp asks for a look at the pause of a workload when that is due.
-func (c *Controller) pauseUp(key workload.Key) {
+// queuePause asks for a look at the pause of a workload when that is due.
+func (c *Controller) queuePause(key workload.Key) {
 	w, there := c.state.Workload(key)
 	if !there || !w.Pause.Ours() && !w.Pause.Leftover() {
 		return
@@ -40,11 +40,11 @@ func (c *Controller) pauseUp(key workload.Key) {
 	c.pauses.Add(key, wait, wait)
 }
 
-// lookAtPause ends the pause of a workload if it is over. Whether the controller is still to look at the workload does not
+// endPause ends the pause of a workload if it is over. Whether the controller is still to look at the workload does not
 // matter: what it has paused it lets go on.
-func (c *Controller) lookAtPause(ctx context.Context, key workload.Key) workqueue.Result {
+func (c *Controller) endPause(ctx context.Context, key workload.Key) workqueue.Result {
 	w, there := c.state.Workload(key)
-	if there && c.behind(&w) {
+	if there && c.isStale(&w) {
 		return workqueue.WaitFor(watchAgain)
 	}
 	if !there || c.opts.DryRun || w.Deleting || c.state.Terminating(key.Namespace) || !w.Pause.Ours() && !w.Pause.Leftover() {
@@ -61,12 +61,12 @@ func (c *Controller) lookAtPause(ctx context.Context, key workload.Key) workqueu
 	switch {
 	case !c.leads():
 		return workqueue.WaitFor(leadAgain)
-	case c.cameBack(&w):
+	case c.pauseIsBack(&w):
 		return workqueue.Finished()
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
-	err := c.resumeOne(ctx, &w, end)
+	err := c.resumeWorkload(ctx, &w, end)
 	switch {
 	case err == nil, apierrors.IsNotFound(err) && !c.exists(&w):
 		return workqueue.Finished()
@@ -79,7 +79,7 @@ func (c *Controller) lookAtPause(ctx context.Context, key workload.Key) workqueu
 	}
 }
 
-func (c *Controller) resumeOne(ctx context.Context, w *workload.Workload, end workload.PauseEnd) error {
+func (c *Controller) resumeWorkload(ctx context.Context, w *workload.Workload, end workload.PauseEnd) error {
 	kind := c.kinds[w.Key.Kind]
 	patch, err := kinds.Resume(w, c.opts.Names)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *Controller) resumeOne(ctx context.Context, w *workload.Workload, end wo
 		return err
 	}
 	c.state.PutAnswer(answer)
-	c.followUp(w.Key)
+	c.trackStatus(w.Key)
 	if w.Pause.Ours() {
 		if !end.Spoilt {
 			c.log.Info("resumed: "+end.Why, "workload", w.Key.String())
@@ -105,14 +105,14 @@ func (c *Controller) resumeOne(ctx context.Context, w *workload.Workload, end wo
 	return nil
 }
 
-// pauseBegins forgets how the one before has ended: two of them may begin in the same second.
-func (c *Controller) pauseBegins(key workload.Key) {
+// forgetEndedPause forgets how the one before has ended: two of them may begin in the same second.
+func (c *Controller) forgetEndedPause(key workload.Key) {
 	c.with(key, func(r *record) { r.resumed = nil })
 }
 
-// cameBack reports whether a pause that we have ended is there again, because a tool has applied a copy of the object. Reroll
+// pauseIsBack reports whether a pause that we have ended is there again, because a tool has applied a copy of the object. Reroll
 // notifies of it and leaves it.
-func (c *Controller) cameBack(w *workload.Workload) bool {
+func (c *Controller) pauseIsBack(w *workload.Workload) bool {
 	e := c.recordOf(w.Key).resumed
 	again := e != nil && e.uid == w.UID && e.since == w.Pause.Since && w.Pause.Noted
 	if again && w.Pause.Ours() {
@@ -121,8 +121,8 @@ func (c *Controller) cameBack(w *workload.Workload) bool {
 	return again
 }
 
-// tellPause tells of a reload that holds its workload still.
-func (c *Controller) tellPause(w *workload.Workload) {
+// logPause tells of a reload that holds its workload still.
+func (c *Controller) logPause(w *workload.Workload) {
 	now, ok := c.state.Workload(w.Key)
 	if period, set := now.Policy.PausePeriod(); ok && set && !w.Pause.Paused && now.Pause.Ours() {
 		c.log.Info("paused, so that what changes until then rolls with it", "workload", w.Key.String(), "period", period.String())

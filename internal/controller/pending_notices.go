@@ -107,14 +107,14 @@ func (c *Controller) notifyMisused(about subject, uid types.UID, now, known []an
 	}
 }
 
-func (c *Controller) unsayWorkloads(kind string, gone func(types.NamespacedName) bool) {
+func (c *Controller) dropWorkloadNotices(kind string, gone func(types.NamespacedName) bool) {
 	c.pending.drop(func(about subject) bool {
 		of := about.workload
 		return of.Kind == kind && gone(types.NamespacedName{Namespace: of.Namespace, Name: of.Name})
 	})
 }
 
-func (c *Controller) unsaySources(kind source.Kind, gone func(types.NamespacedName) bool) {
+func (c *Controller) dropSourceNotices(kind source.Kind, gone func(types.NamespacedName) bool) {
 	c.pending.drop(func(about subject) bool {
 		of := about.source
 		return of != source.Key{} && of.Kind == kind && gone(types.NamespacedName{Namespace: of.Namespace, Name: of.Name})
@@ -126,9 +126,9 @@ func is(name types.NamespacedName) func(types.NamespacedName) bool {
 	return func(other types.NamespacedName) bool { return other == name }
 }
 
-// anotherActs is called while this instance waits, each time another one is seen to act. That one has told what is there, but for
+// anotherLeads is called while this instance waits, each time another one is seen to act. That one has told what is there, but for
 // workloads at which it looks only after their quiet period.
-func (c *Controller) anotherActs() {
+func (c *Controller) anotherLeads() {
 	if c.acting.Load() {
 		return
 	}
@@ -143,5 +143,7 @@ func (c *Controller) anotherActs() {
 	}
 }
 
-// lookedAt is when a workload that changes now has been looked at by whoever acts.
-func (c *Controller) lookedAt(w *workload.Workload) time.Time { return c.clock.Now().Add(c.settle(w)) }
+// reconciledBy is when a workload that changes now has been looked at by whoever acts.
+func (c *Controller) reconciledBy(w *workload.Workload) time.Time {
+	return c.clock.Now().Add(c.settle(w))
+}

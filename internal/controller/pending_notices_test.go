@@ -68,16 +68,16 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 			change(s, map[string]string{"reloader.stakater.com/aut": "true"})
 			s.annotateSource(true, misspelt)
 			s.clock.Step(s.opts.Settle)
-			s.anotherActs()
+			s.anotherLeads()
 		}, nil},
 		"another instance acts, and does not look at it yet": {func(s *stage) {
 			s.add("web", true, "")
 			s.clock.Step(s.opts.Settle - 1)
-			s.anotherActs()
+			s.anotherLeads()
 		}, []string{"web Watching"}},
 		"another instance has acted before": {func(s *stage) {
 			s.add("web", false, "")
-			s.anotherActs()
+			s.anotherLeads()
 			s.annotateSource(true, misspelt)
 		}, []string{"web AnnotationIgnored: reloader.stakater.com/mach"}},
 	} {
@@ -89,7 +89,7 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 			s.play(time.Minute)
 			s.heard("when it acts", tc.want...)
 			s.pending.giveAll()
-			s.anotherActs() // which is over
+			s.anotherLeads() // which is over
 			s.play(time.Minute)
 			s.heard("later")
 			if len(s.pending.of)+s.newcomers() != 0 {

@@ -19,7 +19,7 @@ import (
 // reconcile brings one workload in line with its sources: gather the facts, decide, write at most once, remember, report.
 func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.Result {
 	if key.Kind == kinds.Jobs().Name {
-		if r, done := c.goOn(ctx, key); done {
+		if r, done := c.continueRecreating(ctx, key); done {
 			return r
 		}
 		if r, done := c.leaveStuck(key); done {
@@ -30,21 +30,21 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 	// What an earlier write met is seen now, or met again.
 	c.with(key, func(r *record) { r.conflicted = false })
 	facts, ok := c.state.Facts(key)
-	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
+	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.selectsNamespace(key.Namespace) {
 		c.forget(key)
-		c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedGone})
+		c.countReconciliation(key, began, Reconciliation{Result: Succeeded, Skipped: SkippedGone})
 		return workqueue.Pending()
 	}
 	w := &facts.Workload
 	if owner, left := c.state.LeftTo(key); left {
 		c.log.Debug("left to the workload that makes it", "workload", key.String(), "owner", owner.String())
-		c.tellLeft(w, owner)
+		c.notifyLeftToOwner(w, owner)
 		c.forget(key)
-		c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedLeft})
+		c.countReconciliation(key, began, Reconciliation{Result: Succeeded, Skipped: SkippedLeft})
 		return workqueue.Pending()
 	}
-	if c.behind(w) {
-		c.looked(key, began, Look{Result: Requeued})
+	if c.isStale(w) {
+		c.countReconciliation(key, began, Reconciliation{Result: Requeued})
 		return workqueue.WaitFor(watchAgain)
 	}
 	c.reportLate(w)
@@ -63,7 +63,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 		err = c.release(ctx, w)
 	}
 	r := c.resultOf(&facts, d, err)
-	c.looked(key, began, c.lookOf(d, err, r))
+	c.countReconciliation(key, began, c.reconciliationOf(d, err, r))
 	return r
 }
 
@@ -76,7 +76,7 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 		c.forget(w.Key) // what was noted about it since it was deleted
 		return workqueue.Finished()
 	case err == nil:
-		c.welcome(facts)
+		c.notifyOptedIn(facts)
 		return workqueue.Finished()
 	case early:
 		return workqueue.WaitFor(time.Duration(after))
@@ -113,7 +113,7 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	facts.Strategy, facts.OnRevert, facts.SecretMarks = c.opts.Strategy, c.opts.OnRevert, c.opts.SecretMarks
 	facts.OnCreate, facts.OnDelete, facts.Unread = c.opts.ReloadOnCreate, c.opts.ReloadOnDelete, c.opts.IgnoredSources
 	facts.Quiet, facts.TellsOnly = c.settle(&facts.Workload), c.opts.Receiver != nil
-	facts.Waited, facts.Now = c.waited(facts.Workload.Key), c.clock.Now()
+	facts.Waited, facts.Now = c.restTookTooLong(facts.Workload.Key), c.clock.Now()
 	c.addRuns(&facts.Workload)
 	d := reload.Decide(*facts)
 	if d.Action == reload.AskPods {
@@ -135,7 +135,7 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	if wait := facts.DepartedFor(d, c.clock.Now()); wait > 0 {
 		return d, retryAfter(wait) // it was looked at early, for another reason
 	}
-	c.untake(facts.Workload.Key, d)
+	c.forgetAccepted(facts.Workload.Key, d)
 	c.log.Debug("decided", "workload", facts.Workload.Key.String(), "action", d.Action.String(), "why", d.Why)
 	return d, nil
 }
@@ -151,14 +151,14 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	if d.Action == reload.AwaitRun {
 		return errLater // the watch tells when it has ended
 	}
-	c.rested(w.Key)
+	c.stopAwaitingRest(w.Key)
 	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {
 		d.Action = reload.Nothing // which is reported all the same
 	}
 	switch {
 	case d.Action == reload.Nothing:
-		c.supposeNothing(w.Key)
-		c.adopted(w.Key)
+		c.dryRunNothing(w.Key)
+		c.forgetAdoption(w.Key)
 		if w.LedgerText != "" && !d.Restores {
 			c.state.Remember(w, w.LedgerText)
 		}
@@ -166,17 +166,17 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		if d.Reverted != nil {
 			c.report.Reverted(w, d)
 		}
-		c.tellTooNew(w, d)
-		c.tellBesideReloader(w, d)
+		c.notifyTooNew(w, d)
+		c.notifyBesideReloader(w, d)
 		return nil
 	case c.opts.DryRun:
-		c.suppose(w, d)
+		c.dryRunReload(w, d)
 		c.state.Compared(facts)
 		return nil
 	case !c.leads():
 		return retryAfter(leadAgain)
 	case d.Action == reload.Reload && c.opts.Receiver != nil:
-		c.toReceiver(w.Key)
+		c.queueForReceiver(w.Key)
 		return errLater
 	case d.Action == reload.Record && d.Restores && !c.mayRestore(w):
 		return nil
@@ -195,8 +195,8 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	}
 	if d.Action == reload.Reload {
 		c.reloaded(w, d, c.clock.Since(began))
-		c.tellPause(w)
-		c.tellDoubt(w, d)
+		c.logPause(w)
+		c.notifyMayNotStay(w, d)
 	}
 	if d.Reverted != nil {
 		c.report.Reverted(w, d)
@@ -207,8 +207,8 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	if len(d.Unproven) > 0 {
 		c.report.Notify(notice.Unproven(w, d.Unproven))
 	}
-	c.tellBesideReloader(w, d)
-	c.recorded(w, d)
+	c.notifyBesideReloader(w, d)
+	c.reportOthersRollout(w, d)
 	return nil
 }
 
@@ -219,7 +219,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 		return c.copyJob(ctx, kind, facts, &d)
 	}
 	if runner, ok := kind.Adapter.(kinds.Runner); ok && d.Action == reload.Reload && !d.Found {
-		if err := c.makeRun(ctx, kind, runner, facts, &d); err != nil {
+		if err := c.createRun(ctx, kind, runner, facts, &d); err != nil {
 			return err
 		}
 	}
@@ -229,21 +229,21 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	}
 	refused := c.state.Sending(facts, text)
 	if d.Action == reload.Reload {
-		c.pauseBegins(w.Key)
+		c.forgetEndedPause(w.Key)
 	}
 	obj, err := c.api.Patch(ctx, kind, w.Key, patch)
 	if err != nil {
 		if isRefusal(err) {
 			refused()
 		} else {
-			c.notAnswered(w.Key, text, d)
+			c.responseLost(w.Key, text, d)
 		}
 		if patch.Type == types.JSONPatchType && apierrors.IsInvalid(err) {
 			return fmt.Errorf("patch %s: %w: %w", w.Key, errOtherVersion, err)
 		}
 		return fmt.Errorf("patch %s: %w", w.Key, err)
 	}
-	c.adopted(w.Key)
+	c.forgetAdoption(w.Key)
 	answer, err := c.read(kind, obj)
 	if err != nil {
 		return err
@@ -255,8 +255,8 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	c.state.PutAnswer(answer)
 	c.state.Remember(&answer, text)
 	if d.Action == reload.Reload {
-		c.follow(&answer, d)
-		c.pauseUp(w.Key)
+		c.trackReload(&answer, d)
+		c.queuePause(w.Key)
 	}
 	c.state.Compared(facts)
 	return nil
@@ -295,7 +295,7 @@ func (c *Controller) mayAdopt(key workload.Key) bool {
 // forget drops what is kept about a workload that is gone.
 func (c *Controller) forget(key workload.Key) {
 	c.queue.Succeeded(key)
-	c.unwait(key)
+	c.dropQueued(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.records, key)
@@ -310,17 +310,17 @@ func (c *Controller) decideAgain(w *workload.Workload) {
 	}
 }
 
-func (c *Controller) supposeNothing(key workload.Key) {
-	c.with(key, func(r *record) { r.supposed = "" })
+func (c *Controller) dryRunNothing(key workload.Key) {
+	c.with(key, func(r *record) { r.dryRun = "" })
 }
 
-// suppose reports what a dry run does not write, once.
-func (c *Controller) suppose(w *workload.Workload, d reload.Decision) {
+// dryRunReload reports what a dry run does not write, once.
+func (c *Controller) dryRunReload(w *workload.Workload, d reload.Decision) {
 	text := d.Ledger.String()
 	var known bool
 	c.with(w.Key, func(r *record) {
-		known = r.supposed == text
-		r.supposed = text
+		known = r.dryRun == text
+		r.dryRun = text
 	})
 	if !known && d.Action == reload.Reload {
 		c.report.Reloaded(w, d, 0)

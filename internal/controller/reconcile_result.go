@@ -8,8 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// Look is what came of looking at a workload.
-type Look struct {
+// Reconciliation is what came of the work on a workload.
+type Reconciliation struct {
 	Kind   string
 	Result Result
 	// Scanned tells that the workload was there and was decided on, Matched that it has to be rolled.
@@ -67,13 +67,13 @@ func SkipReasons() []Skipped {
 	return []Skipped{SkippedUnchanged, SkippedGone, SkippedLeft, SkippedReverted, SkippedDryRun}
 }
 
-func (c *Controller) looked(key workload.Key, began time.Time, l Look) {
+func (c *Controller) countReconciliation(key workload.Key, began time.Time, l Reconciliation) {
 	l.Kind, l.Took = key.Kind, c.clock.Since(began)
-	c.report.Looked(l)
+	c.report.Reconciled(l)
 }
 
-func (c *Controller) lookOf(d reload.Decision, err error, r workqueue.Result) Look {
-	l := Look{Result: resultIn(r), Scanned: true, Matched: d.Action == reload.Reload}
+func (c *Controller) reconciliationOf(d reload.Decision, err error, r workqueue.Result) Reconciliation {
+	l := Reconciliation{Result: resultIn(r), Scanned: true, Matched: d.Action == reload.Reload}
 	switch {
 	case l.Result != Succeeded:
 	case err != nil:

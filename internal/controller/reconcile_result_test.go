@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Looked implements Report.
-func (r stageReport) Looked(l Look) { r.looks = append(r.looks, l) }
+// Reconciled implements Report.
+func (r stageReport) Reconciled(l Reconciliation) { r.looks = append(r.looks, l) }
 
 // Queued implements Report.
 func (r stageReport) Queued() { r.queued++ }

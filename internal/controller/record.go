@@ -23,15 +23,15 @@ type record struct {
 	// adoptAt is when a workload without a ledger may have its first one.
 	adoptAt time.Time
 
-	// following is its latest reload, as long as that has not come to its end.
-	following *followed
+	// tracking is its latest reload, as long as that has not come to its end.
+	tracking *tracked
 	// others is a rollout of somebody else that may leave Pods with the previous data, until the status tells.
 	others *othersRollout
 	// resumed is a pause of ours that has ended.
 	resumed *ended
 
-	// supposed is, in a dry run, the ledger that would have been written.
-	supposed string
+	// dryRun is, in a dry run, the ledger that would have been written.
+	dryRun string
 	// accepted is what the receiver has taken and no ledger says yet.
 	accepted accepted
 	// newcomer reports that the workload has begun to ask for something while we ran, and that no event says yet what is watched

@@ -46,13 +46,13 @@ func (c *Controller) taken() int {
 }
 
 // underWay are the reloads that have not come to their end.
-func (c *Controller) underWay() map[workload.Key]*followed {
+func (c *Controller) underWay() map[workload.Key]*tracked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := map[workload.Key]*followed{}
+	all := map[workload.Key]*tracked{}
 	for key, r := range c.records {
-		if r.following != nil {
-			all[key] = r.following
+		if r.tracking != nil {
+			all[key] = r.tracking
 		}
 	}
 	return all
@@ -71,9 +71,9 @@ func TestARecordThatSaysNothingIsNotKept(t *testing.T) {
 		if r.conflicted {
 			t.Error("the record of one workload is that of another")
 		}
-		r.supposed = "ledger"
+		r.dryRun = "ledger"
 	})
-	if !c.recordOf(one).conflicted || c.recordOf(one).supposed != "" || c.recordOf(other).supposed != "ledger" {
+	if !c.recordOf(one).conflicted || c.recordOf(one).dryRun != "" || c.recordOf(other).dryRun != "ledger" {
 		t.Errorf("kept are %+v and %+v", c.recordOf(one), c.recordOf(other))
 	}
 	c.with(one, func(r *record) { r.conflicted = false })

@@ -28,14 +28,14 @@ const stepsAtOnce = 16
 // stepsAgain is how soon is gone on after that.
 const stepsAgain = time.Second
 
-// unfinished notes that a Job is being recreated, and queues it.
-func (c *Controller) unfinished(key workload.Key, copies ...string) {
+// queueRecreation notes that a Job is being recreated, and queues it.
+func (c *Controller) queueRecreation(key workload.Key, copies ...string) {
 	c.jobs.recreate(key, c.clock.Now(), copies...)
 	c.queue.Add(key, 0, 0)
 }
 
-// goOn does what is missing of a Job that is being made again. It returns false if nothing is, so that it may be decided on.
-func (c *Controller) goOn(ctx context.Context, key workload.Key) (workqueue.Result, bool) {
+// continueRecreating does what is missing of a Job that is being made again. It returns false if nothing is, so that it may be decided on.
+func (c *Controller) continueRecreating(ctx context.Context, key workload.Key) (workqueue.Result, bool) {
 	r := c.jobs.recreating(key)
 	switch {
 	case r == nil, c.opts.DryRun:
@@ -63,7 +63,7 @@ func (c *Controller) goOn(ctx context.Context, key workload.Key) (workqueue.Resu
 			c.report.Failed(w, reload.Decision{Action: reload.Reload, Changes: r.changes}, err, retryIn, again)
 		})
 	}
-	c.looked(key, began, Look{Result: resultIn(res)})
+	c.countReconciliation(key, began, Reconciliation{Result: resultIn(res)})
 	return res, true
 }
 
@@ -73,7 +73,7 @@ func (c *Controller) permitted(step kinds.Step, job *batchv1.Job) kinds.Step {
 	if step != kinds.NoteDelete && step != kinds.DeleteJob {
 		return step
 	}
-	if !c.looksAt(job.Namespace) {
+	if !c.selectsNamespace(job.Namespace) {
 		return kinds.AwaitEnd // until the namespace is selected
 	}
 	kind, watched := c.kinds[kinds.Jobs().Name]
@@ -209,9 +209,9 @@ func (c *Controller) jobSink(s *sink, namespace string) *sink {
 			return
 		}
 		if kinds.IsHeld(job) {
-			c.unfinished(jobKey(job.Namespace, job.Name))
+			c.queueRecreation(jobKey(job.Namespace, job.Name))
 		} else {
-			c.plain(jobKey(job.Namespace, job.Name))
+			c.notStuck(jobKey(job.Namespace, job.Name))
 		}
 		runs.put(obj, live)
 		put(obj, live)
@@ -220,7 +220,7 @@ func (c *Controller) jobSink(s *sink, namespace string) *sink {
 		runs.del(name, version)
 		del(name, version)
 		c.jobs.dropStuck(func(key workload.Key) bool { return key == jobKey(name.Namespace, name.Name) })
-		c.wake(func(key workload.Key) bool { return key.Namespace == name.Namespace && key.Name == name.Name })
+		c.queueRecreated(func(key workload.Key) bool { return key.Namespace == name.Namespace && key.Name == name.Name })
 	}
 	s.keep = func(named map[types.NamespacedName]struct{}) {
 		runs.keep(named)
@@ -229,7 +229,7 @@ func (c *Controller) jobSink(s *sink, namespace string) *sink {
 		c.jobs.dropStuck(func(key workload.Key) bool {
 			return absent(types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
 		})
-		c.wake(func(key workload.Key) bool { return in(namespace, key.Namespace) })
+		c.queueRecreated(func(key workload.Key) bool { return in(namespace, key.Namespace) })
 	}
 	return s
 }
@@ -245,11 +245,11 @@ func (c *Controller) putCopy(job *batchv1.Job) {
 		c.unreadable(job, err)
 		return
 	}
-	c.unfinished(of.Of, job.Name)
+	c.queueRecreation(of.Of, job.Name)
 }
 
-// wake queues Jobs that are being recreated: the Job or the copy may be gone now whose end was awaited.
-func (c *Controller) wake(which func(workload.Key) bool) {
+// queueRecreated queues Jobs that are being recreated: the Job or the copy may be gone now whose end was awaited.
+func (c *Controller) queueRecreated(which func(workload.Key) bool) {
 	for _, key := range c.jobs.allRecreated() {
 		if which(key) {
 			c.queue.Add(key, 0, 0)

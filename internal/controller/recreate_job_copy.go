@@ -43,7 +43,7 @@ func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload
 	if err != nil {
 		return fmt.Errorf("make Job %s, a copy of %s: %w", made.Name, w.Key, err)
 	}
-	c.unfinished(w.Key, made.Name)
+	c.queueRecreation(w.Key, made.Name)
 	return errLater
 }
 

@@ -32,7 +32,7 @@ func (c *Controller) leaveStuck(key workload.Key) (workqueue.Result, bool) {
 	switch {
 	case job.reported:
 	case !c.leads():
-		c.looked(key, began, Look{Result: Requeued})
+		c.countReconciliation(key, began, Reconciliation{Result: Requeued})
 		return workqueue.WaitFor(leadAgain), true
 	default:
 		c.jobs.reported(key)
@@ -42,7 +42,7 @@ func (c *Controller) leaveStuck(key workload.Key) (workqueue.Result, bool) {
 			c.report.Notify(notice.Unreadable(&job.w, job.unreadable))
 		}
 	}
-	c.looked(key, began, Look{Result: Succeeded, Skipped: SkippedGone})
+	c.countReconciliation(key, began, Reconciliation{Result: Succeeded, Skipped: SkippedGone})
 	return workqueue.Pending(), true
 }
 
@@ -59,8 +59,8 @@ func (c *Controller) reportHeld(key workload.Key, job *batchv1.Job) {
 	}
 }
 
-// plain queues a Job that may have been stuck before.
-func (c *Controller) plain(key workload.Key) {
+// notStuck queues a Job that may have been stuck before.
+func (c *Controller) notStuck(key workload.Key) {
 	if c.jobs.notStuck(key) {
 		c.queue.Add(key, 0, 0)
 	}

@@ -43,6 +43,6 @@ type Counter interface {
 	// it was due.
 	Queued()
 	Waited(late time.Duration)
-	// Looked is called after each reconciliation.
-	Looked(Look)
+	// Reconciled is called after each reconciliation.
+	Reconciled(Reconciliation)
 }

@@ -14,62 +14,62 @@ import (
 // answers, so a fan-out to a thousand is no storm of lists.
 const followers = 4
 
-// lookAfter tells what has become of a reload, and asks the pods when nothing else can tell.
-func (c *Controller) lookAfter(ctx context.Context, key workload.Key) workqueue.Result {
-	f := c.recordOf(key).following
+// trackRollout tells what has become of a reload, and asks the pods when nothing else can tell.
+func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workqueue.Result {
+	f := c.recordOf(key).tracking
 	w, there := c.state.Workload(key)
 	switch {
 	case f == nil:
 		return workqueue.Pending()
-	case there && c.behind(&w):
+	case there && c.isStale(&w):
 		return workqueue.WaitFor(watchAgain)
-	case !there, !f.Stands(&w), !c.followable(&w):
-		c.unfollow(key, f)
+	case !there, !f.Stands(&w), !c.isTrackable(&w):
+		c.stopTracking(key, f)
 		return workqueue.Pending()
 	case !c.leads():
 		return workqueue.WaitFor(leadAgain)
 	}
-	c.tellPurpose(&w, f)
-	if c.asks(&w, f) {
+	c.reportOnPurpose(&w, f)
+	if c.needsPods(&w, f) {
 		ctx, cancel := context.WithTimeout(ctx, requestsTake)
 		defer cancel()
-		if err := c.askAfter(ctx, &w, f); err != nil {
+		if err := c.listPods(ctx, &w, f); err != nil {
 			return workqueue.FailedWith(func(retryIn time.Duration, again bool) {
 				c.report.Failed(&w, reload.Decision{Action: reload.AskPods}, err, retryIn, again)
 			})
 		}
 	}
-	c.followUp(key) // for what is next, and for what has come meanwhile
+	c.trackStatus(key) // for what is next, and for what has come meanwhile
 	return workqueue.Finished()
 }
 
-// tellPurpose tells of pods that somebody keeps as they are on purpose, which stands in the object and needs no time to
+// reportOnPurpose tells of pods that somebody keeps as they are on purpose, which stands in the object and needs no time to
 // show. What holds them for a period that the user asked for is no news.
-func (c *Controller) tellPurpose(w *workload.Workload, f *followed) {
-	if o := f.Standing(w); o.Cause != "" && c.tells(w.Key, f, o.Cause) && o.Cause != rollout.CauseHeld {
+func (c *Controller) reportOnPurpose(w *workload.Workload, f *tracked) {
+	if o := f.Standing(w); o.Cause != "" && c.isNewCause(w.Key, f, o.Cause) && o.Cause != rollout.CauseHeld {
 		c.report.NotRolled(w, o)
 	}
 }
 
-// tells notes that a cause is told of a reload, and is false if it was before. Of one that is resumed the instance before has
+// isNewCause notes that a cause is told of a reload, and is false if it was before. Of one that is resumed the instance before has
 // told it.
-func (c *Controller) tells(key workload.Key, f *followed, cause rollout.Cause) bool {
+func (c *Controller) isNewCause(key workload.Key, f *tracked, cause rollout.Cause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.records[key]; r == nil || r.following != f || f.told[cause] {
+	if r := c.records[key]; r == nil || r.tracking != f || f.told[cause] {
 		return false
 	}
 	f.told[cause] = true
 	return !f.resumed
 }
 
-func (c *Controller) asks(w *workload.Workload, f *followed) bool {
+func (c *Controller) needsPods(w *workload.Workload, f *tracked) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return f.resumed || f.asksAtRest(w) || f.asksLate(w, c.clock.Now())
 }
 
-func (c *Controller) askAfter(ctx context.Context, w *workload.Workload, f *followed) error {
+func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *tracked) error {
 	var pods []rollout.Pod
 	if !w.Progress.Empty() {
 		var err error
@@ -92,21 +92,21 @@ func (c *Controller) askAfter(ctx context.Context, w *workload.Workload, f *foll
 	switch {
 	case ended:
 		// What had ended before this instance began, another has told.
-		if c.unfollow(w.Key, f) && !resumed {
+		if c.stopTracking(w.Key, f) && !resumed {
 			c.report.Rolled(w, o, took)
 		}
-	case late && o.Cause != "" && c.tells(w.Key, f, o.Cause):
+	case late && o.Cause != "" && c.isNewCause(w.Key, f, o.Cause):
 		c.report.NotRolled(w, o)
 	}
 	return nil
 }
 
-// unfollow ends the following of a reload, and returns false if another has taken its place.
-func (c *Controller) unfollow(key workload.Key, f *followed) bool {
+// stopTracking ends the following of a reload, and returns false if another has taken its place.
+func (c *Controller) stopTracking(key workload.Key, f *tracked) bool {
 	ends := false
 	c.with(key, func(r *record) {
-		if ends = r.following == f; ends {
-			r.following = nil
+		if ends = r.tracking == f; ends {
+			r.tracking = nil
 		}
 	})
 	return ends

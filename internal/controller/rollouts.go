@@ -9,10 +9,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// followed is a reload on its way to its end. That its write was accepted proves little: what counts is that no pod from
+// tracked is a reload on its way to its end. That its write was accepted proves little: what counts is that no pod from
 // before it is left. The status of the workload, which the watch brings anyway, tells when that is worth a request; the
 // pods prove it.
-type followed struct {
+type tracked struct {
 	rollout.Pursuit
 	since time.Time
 	// forward is when the rollout has last come farther than ever, or was set going by somebody.
@@ -31,8 +31,8 @@ type followed struct {
 	told, asked map[rollout.Cause]bool
 }
 
-// follow waits for the end of the rollout that a reload has begun. It takes the place of an earlier one.
-func (c *Controller) follow(w *workload.Workload, d reload.Decision) {
+// trackReload waits for the end of the rollout that a reload has begun. It takes the place of an earlier one.
+func (c *Controller) trackReload(w *workload.Workload, d reload.Decision) {
 	p, ok := rollout.Pursue(w)
 	if !ok {
 		return
@@ -40,53 +40,53 @@ func (c *Controller) follow(w *workload.Workload, d reload.Decision) {
 	for i := range d.Changes {
 		p.Changed = append(p.Changed, d.Changes[i].Source.Key)
 	}
-	c.pursue(w.Key, p, false)
+	c.track(w.Key, p, false)
 }
 
-func (c *Controller) pursue(key workload.Key, p rollout.Pursuit, resumed bool) {
+func (c *Controller) track(key workload.Key, p rollout.Pursuit, resumed bool) {
 	now := c.clock.Now()
-	f := &followed{Pursuit: p, since: now, forward: now, resumed: resumed, told: map[rollout.Cause]bool{}, asked: map[rollout.Cause]bool{}}
-	c.with(key, func(r *record) { r.following = f })
+	f := &tracked{Pursuit: p, since: now, forward: now, resumed: resumed, told: map[rollout.Cause]bool{}, asked: map[rollout.Cause]bool{}}
+	c.with(key, func(r *record) { r.tracking = f })
 	// The watch may have been quicker than the answer, which may not even have come.
-	c.followUp(key)
+	c.trackStatus(key)
 }
 
-// resume follows what an earlier instance may have followed. Of the workloads whose latest reload stands, only those that
+// trackAll follows what an earlier instance may have followed. Of the workloads whose latest reload stands, only those that
 // are not at rest by their status can have pods from before it, and only those are asked for them.
-func (c *Controller) resume() {
+func (c *Controller) trackAll() {
 	if c.opts.DryRun {
 		return
 	}
 	for _, w := range c.state.UnderWay() {
-		if p, ok := rollout.Pursue(&w); ok && c.followable(&w) {
-			c.pursue(w.Key, p, true)
+		if p, ok := rollout.Pursue(&w); ok && c.isTrackable(&w) {
+			c.track(w.Key, p, true)
 		}
 	}
 }
 
-func (c *Controller) followable(w *workload.Workload) bool {
-	return !w.Deleting && !c.state.Terminating(w.Key.Namespace) && c.looksAt(w.Key.Namespace)
+func (c *Controller) isTrackable(w *workload.Workload) bool {
+	return !w.Deleting && !c.state.Terminating(w.Key.Namespace) && c.selectsNamespace(w.Key.Namespace)
 }
 
-// followUp looks at what is known of a workload now, which is newer than what the watch brings late, and asks for more when
+// trackStatus looks at what is known of a workload now, which is newer than what the watch brings late, and asks for more when
 // that is worth it. Marks that do not stand any more end it: what follows then is another reload, or that of somebody else.
-func (c *Controller) followUp(key workload.Key) {
-	c.reportKept(key)
+func (c *Controller) trackStatus(key workload.Key) {
+	c.trackOthersRollout(key)
 	c.mu.Lock()
 	r, known := c.records[key]
-	if !known || r.following == nil {
+	if !known || r.tracking == nil {
 		c.mu.Unlock()
 		return
 	}
-	f := r.following
+	f := r.tracking
 	w, there := c.state.Workload(key)
-	if there && c.isBehind(&w) {
+	if there && c.isStaleLocked(&w) {
 		c.mu.Unlock()
 		c.ends.Later(key, watchAgain)
 		return
 	}
 	if !there || !f.Stands(&w) {
-		c.withLocked(key, func(r *record) { r.following = nil })
+		c.withLocked(key, func(r *record) { r.tracking = nil })
 		c.mu.Unlock()
 		c.ends.Succeeded(key)
 		return
@@ -107,7 +107,7 @@ func (c *Controller) followUp(key workload.Key) {
 
 // moves tells that its time begins again: the rollout has come farther, nobody holds it any more, or there is another
 // template, with which the pods may come up that did not before.
-func (f *followed) moves(w *workload.Workload) bool {
+func (f *tracked) moves(w *workload.Workload) bool {
 	settled, revision := rollout.Settled(&w.Progress), w.Revision()
 	released, another := f.settled && !settled, f.revision != revision
 	f.settled, f.revision = settled, revision
@@ -115,7 +115,7 @@ func (f *followed) moves(w *workload.Workload) bool {
 }
 
 // due is after which time there is something to ask or to tell, and below 0 if nothing is before the status changes.
-func (f *followed) due(w *workload.Workload, now time.Time) time.Duration {
+func (f *tracked) due(w *workload.Workload, now time.Time) time.Duration {
 	cause, _ := rollout.Purpose(&w.Progress)
 	switch {
 	case f.resumed, f.asksAtRest(w), f.asksLate(w, now), cause != "" && !f.told[cause]:
@@ -129,16 +129,16 @@ func (f *followed) due(w *workload.Workload, now time.Time) time.Duration {
 
 // left is how much of its time is left. Pods that show nothing at the deadline may show it later, so they are asked again,
 // each time after twice as long: that is a dozen lists in a week.
-func (f *followed) left(w *workload.Workload, now time.Time) time.Duration {
+func (f *tracked) left(w *workload.Workload, now time.Time) time.Duration {
 	return f.forward.Add(max(w.Progress.Patience(), 2*f.late)).Sub(now)
 }
 
-func (f *followed) asksAtRest(w *workload.Workload) bool {
+func (f *tracked) asksAtRest(w *workload.Workload) bool {
 	return w.AtRest && w.Progress.Populated() && !f.atRest
 }
 
 // asksLate tells that the deadline has passed, and that the pods may show why, or that the status has come to show it since.
-func (f *followed) asksLate(w *workload.Workload, now time.Time) bool {
+func (f *tracked) asksLate(w *workload.Workload, now time.Time) bool {
 	if rollout.Settled(&w.Progress) {
 		return false
 	}
@@ -152,7 +152,7 @@ func (c *Controller) Following() int {
 	defer c.mu.Unlock()
 	n := 0
 	for _, r := range c.records {
-		if r.following != nil {
+		if r.tracking != nil {
 			n++
 		}
 	}

@@ -369,7 +369,7 @@ func (r *road) next(changes ...func(*Options)) *road {
 			}
 		}
 	}
-	n.resume()
+	n.trackAll()
 	return n
 }
 
@@ -391,7 +391,7 @@ func TestAfterARestart(t *testing.T) {
 			tc.before(r)
 			n := r.next()
 			for key, _, ok := n.ends.Pop(); ok; key, _, ok = n.ends.Pop() {
-				n.ends.Finish(key, n.lookAfter(t.Context(), key))
+				n.ends.Finish(key, n.trackRollout(t.Context(), key))
 			}
 			n.want(tc.asked)
 			if n.Following() != tc.follow {

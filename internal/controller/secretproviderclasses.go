@@ -69,7 +69,7 @@ func (c *Controller) classFeeds() []feed {
 	for _, ns := range c.namespaces() {
 		feeds = append(feeds,
 			c.classFeed("SecretProviderClass", classResource, ns, definitions, c.definitions(ns)),
-			c.classFeed("SecretProviderClassPodStatus", reportResource, ns, reports, c.reports(ns)))
+			c.classFeed("SecretProviderClassPodStatus", reportResource, ns, reports, c.classReports(ns)))
 	}
 	return feeds
 }
@@ -80,7 +80,7 @@ func (c *Controller) classFeed(kind, resource, namespace string, shared *everywh
 		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Asked: true, FieldSelector: c.fieldSelector(""),
 		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
 	}, s)
-	return c.attend(f, s, &presence{
+	return c.watchWherePresent(f, s, &presence{
 		kind: k, namespace: namespace, everywhere: shared, use: Always,
 		verbs: "list, watch", without: "so what the CSI driver rotates rolls nothing",
 	})
@@ -101,14 +101,14 @@ func (c *Controller) definitions(namespace string) *sink {
 		del: func(name types.NamespacedName, _ string) {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
-			c.unsaySources(source.SecretProviderClass, is(name))
+			c.dropSourceNotices(source.SecretProviderClass, is(name))
 			gone(keyOf(name))
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
 			absent := absentFrom(namespace, named)
-			c.unsaySources(source.SecretProviderClass, absent)
+			c.dropSourceNotices(source.SecretProviderClass, absent)
 			for key := range c.classes.known {
 				if absent(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}) {
 					gone(key)
@@ -132,7 +132,7 @@ func (c *Controller) definitions(namespace string) *sink {
 		before := class.Definition()
 		if class.Define(meta, state.VersionOf(meta.ResourceVersion), c.opts.Names) {
 			if now := class.Definition(); s.isNews(live) {
-				c.tellClass(&before, &now)
+				c.notifyOfClass(&before, &now)
 			}
 			c.putClass(class, nil, live)
 		}
@@ -140,8 +140,8 @@ func (c *Controller) definitions(namespace string) *sink {
 	return s
 }
 
-// reports take what the driver tells of pods.
-func (c *Controller) reports(namespace string) *sink {
+// classReports take what the driver tells of pods.
+func (c *Controller) classReports(namespace string) *sink {
 	// A snapshot comes in any order, and what it says of the past follows from the order in which it was written.
 	restored := map[types.NamespacedName]source.ClassReport{}
 	del := func(name types.NamespacedName) {
@@ -168,7 +168,7 @@ func (c *Controller) reports(namespace string) *sink {
 			c.classes.mu.Lock()
 			defer c.classes.mu.Unlock()
 			if known := c.classes.known[r.Class]; crowded || known != nil && known.Crowded() {
-				c.tellCrowded(name, r.Class)
+				c.logCrowded(name, r.Class)
 			}
 			if known, ok := c.classes.reports[name]; ok && known != r.Class {
 				del(name)
@@ -213,8 +213,8 @@ func (c *Controller) reports(namespace string) *sink {
 	}
 }
 
-// tellCrowded logs once that not all objects of a class are kept apart. Whoever holds c.classes.mu calls it.
-func (c *Controller) tellCrowded(status types.NamespacedName, class source.Key) {
+// logCrowded logs once that not all objects of a class are kept apart. Whoever holds c.classes.mu calls it.
+func (c *Controller) logCrowded(status types.NamespacedName, class source.Key) {
 	if !c.classes.crowded[class] {
 		c.classes.crowded[class] = true
 		c.log.Warn("a SecretProviderClassPodStatus lists too many objects, or too long ones; some are compared as one",

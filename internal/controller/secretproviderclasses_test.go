@@ -52,7 +52,7 @@ func TestAReportThatIsWrittenOtherwise(t *testing.T) {
 			}
 			// From a snapshot and from the watch, over what was right before, and gone.
 			s := newStage(t)
-			reports, right := s.reports(""), read(head+named+", objects: [{id: a, version: v1}]}}")
+			reports, right := s.classReports(""), read(head+named+", objects: [{id: a, version: v1}]}}")
 			for _, live := range []bool{false, true} {
 				reports.put(right, live)
 				reports.put(o, live)

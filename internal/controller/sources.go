@@ -97,12 +97,12 @@ func (c *Controller) sources(w watchedSource, namespace string) *sink {
 	s := &sink{
 		del: func(name types.NamespacedName, resourceVersion string) {
 			key := source.Key{Kind: w.kind, Namespace: name.Namespace, Name: name.Name}
-			c.unsaySources(w.kind, is(name))
-			c.lost(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
+			c.dropSourceNotices(w.kind, is(name))
+			c.enqueueAfterDelete(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
-			c.unsaySources(w.kind, absentFrom(namespace, named))
-			c.lost(c.state.KeepSources(w.kind, namespace, named), false)
+			c.dropSourceNotices(w.kind, absentFrom(namespace, named))
+			c.enqueueAfterDelete(c.state.KeepSources(w.kind, namespace, named), false)
 		},
 	}
 	s.put = func(obj runtime.Object, live bool) {
@@ -114,7 +114,7 @@ func (c *Controller) sources(w watchedSource, namespace string) *sink {
 			src = c.selected(src, labelled.GetLabels())
 		}
 		if s.isNews(live) {
-			c.tellSource(&src)
+			c.notifyOfSource(&src)
 		}
 		for _, key := range c.state.PutSource(src, live) {
 			c.enqueue(key, live)
@@ -123,8 +123,8 @@ func (c *Controller) sources(w watchedSource, namespace string) *sink {
 	return s
 }
 
-// lost asks for a look at workloads of which a source was deleted, where that matters.
-func (c *Controller) lost(concerned []workload.Key, live bool) {
+// enqueueAfterDelete asks for a look at workloads of which a source was deleted, where that matters.
+func (c *Controller) enqueueAfterDelete(concerned []workload.Key, live bool) {
 	if !c.opts.ReloadOnDelete {
 		return
 	}

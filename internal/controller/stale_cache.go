@@ -13,15 +13,15 @@ const watchTakes = 30 * time.Second
 // watchAgain is how soon is looked whether it has come.
 const watchAgain = time.Second
 
-// behind tells that what is known of a workload is from before our latest write, so that nothing follows from it yet.
-func (c *Controller) behind(w *workload.Workload) bool {
+// isStale tells that what is known of a workload is from before our latest write, so that nothing follows from it yet.
+func (c *Controller) isStale(w *workload.Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.isBehind(w)
+	return c.isStaleLocked(w)
 }
 
-// isBehind is that for who holds the lock.
-func (c *Controller) isBehind(w *workload.Workload) bool {
+// isStaleLocked is that for who holds the lock.
+func (c *Controller) isStaleLocked(w *workload.Workload) bool {
 	stale := false
 	c.withLocked(w.Key, func(r *record) {
 		if !c.state.Behind(w) {

@@ -10,8 +10,8 @@ import (
 // While another instance acts, nothing that waits is looked at. So what waits here for something that is gone goes with it, and
 // not when it is looked at.
 
-// unwait drops what waits for a workload that is gone, unless it is a Job of which a copy is left.
-func (c *Controller) unwait(key workload.Key) {
+// dropQueued drops what waits for a workload that is gone, unless it is a Job of which a copy is left.
+func (c *Controller) dropQueued(key workload.Key) {
 	if c.acting.Load() || c.jobs.recreating(key) != nil {
 		return
 	}
@@ -31,7 +31,7 @@ func (c *Controller) jobsGone(kind string, gone func(types.NamespacedName) bool)
 	for _, key := range without {
 		if _, there := c.state.Workload(key); !there {
 			c.jobs.done(key)
-			c.unwait(key)
+			c.dropQueued(key)
 		}
 	}
 }

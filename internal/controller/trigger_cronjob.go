@@ -38,8 +38,8 @@ func (c *Controller) watchesRuns() bool {
 	return false
 }
 
-// makeRun makes the held Job of a reload and notes it in the ledger of the decision.
-func (c *Controller) makeRun(ctx context.Context, kind kinds.Kind, runner kinds.Runner, facts *reload.Facts, d *reload.Decision) error {
+// createRun makes the held Job of a reload and notes it in the ledger of the decision.
+func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kinds.Runner, facts *reload.Facts, d *reload.Decision) error {
 	w := &facts.Workload
 	obj, err := c.api.Get(ctx, kind, w.Key)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Controller) makeRun(ctx context.Context, kind kinds.Kind, runner kinds.
 		kinds.SignRun(job, c.key)
 		made, err := c.api.Create(ctx, kinds.Jobs(), w.Key.Namespace, job)
 		if apierrors.IsAlreadyExists(err) {
-			if err := c.madeBefore(ctx, w, job, d.Ledger.Counter); err != nil {
+			if err := c.createdBefore(ctx, w, job, d.Ledger.Counter); err != nil {
 				return err
 			}
 			continue // it is from before a ledger was lost
@@ -91,9 +91,9 @@ func whole(sent *batchv1.Job, made runtime.Object) error {
 		"have it leave that in place and delete the Job, and it is made anew", kept.Name, strings.Join(lost, ", "))
 }
 
-// madeBefore returns retryAfter if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
+// createdBefore returns retryAfter if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
 // to be noted. If that cannot be, only its user can go on.
-func (c *Controller) madeBefore(ctx context.Context, w *workload.Workload, sent *batchv1.Job, counter int64) error {
+func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, sent *batchv1.Job, counter int64) error {
 	name := sent.Name
 	job, err := c.jobNamed(ctx, w.Key.Namespace, name)
 	if err != nil || job == nil {
@@ -167,8 +167,8 @@ func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 		c.addRuns(&facts.Workload)
 		run, ok := facts.Release()
 		if !ok {
-			c.tellLate(&facts)
-			c.tellForged(&facts.Workload)
+			c.notifyLateRuns(&facts)
+			c.notifyUnsignedRuns(&facts.Workload)
 			return nil
 		}
 		if !c.leads() {
@@ -181,8 +181,8 @@ func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 	return nil
 }
 
-// tellLate tells of each Job that stays held because another one was made in its place, or nobody asks for it any more.
-func (c *Controller) tellLate(facts *reload.Facts) {
+// notifyLateRuns tells of each Job that stays held because another one was made in its place, or nobody asks for it any more.
+func (c *Controller) notifyLateRuns(facts *reload.Facts) {
 	of := facts.Workload.Key
 	for _, run := range facts.Late() {
 		if c.leads() {
@@ -191,9 +191,9 @@ func (c *Controller) tellLate(facts *reload.Facts) {
 	}
 }
 
-// tellForged tells of each Job that says that it was made for a workload, and is not signed. One from before the latest reload
+// notifyUnsignedRuns tells of each Job that says that it was made for a workload, and is not signed. One from before the latest reload
 // could do nothing, and after a key was lost there may be many.
-func (c *Controller) tellForged(w *workload.Workload) {
+func (c *Controller) notifyUnsignedRuns(w *workload.Workload) {
 	known, _ := ledger.Parse(w.LedgerText) // without one, any of them could have become it
 	for _, run := range c.runsOf(w.Key) {
 		if run.Owner == w.UID && !run.Signed && (run.Held || run.Counter > known.Counter) && c.leads() {
@@ -237,7 +237,7 @@ func (c *Controller) runSink(namespace string) *sink {
 	}
 	s.put = func(obj runtime.Object, _ bool) {
 		if r, ok := c.putRun(obj); ok && (r.Held || r.Ended) {
-			c.askFor(r.Of)
+			c.queueOwner(r.Of)
 		}
 	}
 	return s
@@ -271,12 +271,12 @@ func (c *Controller) keepRuns(namespace string, named map[types.NamespacedName]s
 func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
 	for _, run := range c.jobs.dropRuns(gone) {
 		c.with(run.Of, func(r *record) { r.given = r.given.without(func(g *given) bool { return g.about == run.UID }) })
-		c.askFor(run.Of)
+		c.queueOwner(run.Of)
 	}
 }
 
-// askFor asks for a look at what a Job was made of. On a standby nobody looks, and what is gone already would wait there for ever.
-func (c *Controller) askFor(of workload.Key) {
+// queueOwner asks for a look at what a Job was made of. On a standby nobody looks, and what is gone already would wait there for ever.
+func (c *Controller) queueOwner(of workload.Key) {
 	if _, there := c.state.Workload(of); there || c.acting.Load() {
 		c.queue.Add(of, 0, 0)
 	}

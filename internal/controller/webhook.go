@@ -45,14 +45,14 @@ const (
 	sendingEnds = 3 * time.Second
 )
 
-// toReceiver asks for a workload to be told to the receiver.
-func (c *Controller) toReceiver(key workload.Key) {
+// queueForReceiver asks for a workload to be told to the receiver.
+func (c *Controller) queueForReceiver(key workload.Key) {
 	c.news.Add(key, gatherNews, gatherNewsMax)
 }
 
-// tellReceiver sends one message after the other, so that a receiver that hangs delays nothing but what else is for it. What
+// serveReceiver sends one message after the other, so that a receiver that hangs delays nothing but what else is for it. What
 // waits are the workloads alone: what there is to say of them is found out when it is sent.
-func (c *Controller) tellReceiver(writing context.Context, stop <-chan struct{}) {
+func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}) {
 	sending, cancel := context.WithCancel(writing)
 	defer cancel()
 	ended := make(chan struct{})
@@ -77,19 +77,19 @@ func (c *Controller) tellReceiver(writing context.Context, stop <-chan struct{})
 			return
 		}
 		keys := append([]workload.Key{key}, c.news.Due(c.atOnce()-1)...)
-		c.tellOf(writing, sending, stop, keys)
+		c.sendMessages(writing, sending, stop, keys)
 		for _, key := range keys {
 			c.news.Done(key)
 		}
 	}
 }
 
-// tellOf sends what is to be said of workloads now, and notes on each that it was taken. After stop nothing is sent any more,
+// sendMessages sends what is to be said of workloads now, and notes on each that it was taken. After stop nothing is sent any more,
 // and what was taken is noted as long as a message may be on its way.
-func (c *Controller) tellOf(writing, sending context.Context, stop <-chan struct{}, keys []workload.Key) {
+func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan struct{}, keys []workload.Key) {
 	found := make([]*message, len(keys))
 	someAtATime(len(keys), stop, func(i int) {
-		if t, ok := c.newsOf(sending, keys[i]); ok {
+		if t, ok := c.messageOf(sending, keys[i]); ok {
 			found[i] = &t
 		}
 	})
@@ -97,7 +97,7 @@ func (c *Controller) tellOf(writing, sending context.Context, stop <-chan struct
 	for _, t := range found {
 		switch {
 		case t == nil:
-		case c.wasTaken(t):
+		case c.wasAccepted(t):
 			taken = append(taken, *t)
 		default:
 			open = append(open, *t)
@@ -115,17 +115,17 @@ func (c *Controller) tellOf(writing, sending context.Context, stop <-chan struct
 		err := c.opts.Receiver.Send(sending, news)
 		switch {
 		case err == nil:
-			c.noteTaken(open)
+			c.noteAccepted(open)
 			taken = append(taken, open...)
 		case errors.Is(err, ErrRefused) && len(open) > 1:
-			c.sendFewer(open)
+			c.sendHalves(open)
 		default:
 			for _, t := range open {
 				c.news.Failed(t.facts.Workload.Key)
 			}
 		}
 	}
-	someAtATime(len(taken), sending.Done(), func(i int) { c.recordTaken(writing, taken[i]) })
+	someAtATime(len(taken), sending.Done(), func(i int) { c.recordAccepted(writing, taken[i]) })
 }
 
 // someAtATime does as much as there is, tellers of it at the same time, and begins nothing more when stop closes.
@@ -169,9 +169,9 @@ func (c *Controller) atOnce() int {
 	return mostNews
 }
 
-// sendFewer sends the same again at once in halves, so that whatever the receiver has against one of them, or against so many,
+// sendHalves sends the same again at once in halves, so that whatever the receiver has against one of them, or against so many,
 // keeps back no others. In the end each is sent alone.
-func (c *Controller) sendFewer(refused []message) {
+func (c *Controller) sendHalves(refused []message) {
 	c.few = few{len(refused) / 2, c.clock.Now().Add(fewFor)}
 	c.log.Info("the receiver refuses a message, which is sent in parts; later ones have no more workloads than a part",
 		"workloads", len(refused), "part", c.few.most, "for", fewFor.String())
@@ -187,10 +187,10 @@ type message struct {
 	told     time.Time
 }
 
-// newsOf decides anew: it may have waited for long. False means that there is nothing to say, or not now.
-func (c *Controller) newsOf(ctx context.Context, key workload.Key) (message, bool) {
+// messageOf decides anew: it may have waited for long. False means that there is nothing to say, or not now.
+func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, bool) {
 	facts, ok := c.state.Facts(key)
-	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.looksAt(key.Namespace) {
+	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.selectsNamespace(key.Namespace) {
 		c.news.Succeeded(key)
 		return message{}, false
 	}
@@ -219,30 +219,30 @@ func (t *message) accepted() accepted {
 	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content(), t.told}
 }
 
-// wasTaken also completes the message by when the receiver was told.
-func (c *Controller) wasTaken(t *message) bool {
+// wasAccepted also completes the message by when the receiver was told.
+func (c *Controller) wasAccepted(t *message) bool {
 	known := c.recordOf(t.facts.Workload.Key).accepted
 	t.told = known.told
 	return known == t.accepted()
 }
 
-func (c *Controller) noteTaken(all []message) {
+func (c *Controller) noteAccepted(all []message) {
 	for i := range all {
 		c.with(all[i].facts.Workload.Key, func(r *record) { r.accepted = all[i].accepted() })
 	}
 }
 
-// untake forgets what the receiver has taken of a workload when something else is decided than to tell of it: the same content is
+// forgetAccepted forgets what the receiver has taken of a workload when something else is decided than to tell of it: the same content is
 // news when it comes again. Where only a run is awaited first, it is the same still.
-func (c *Controller) untake(key workload.Key, d reload.Decision) {
+func (c *Controller) forgetAccepted(key workload.Key, d reload.Decision) {
 	if d.Action == reload.Reload || d.Action == reload.AwaitRun {
 		return
 	}
 	c.with(key, func(r *record) { r.accepted = accepted{} })
 }
 
-// recordTaken writes the ledger of a workload, so that nobody is told again.
-func (c *Controller) recordTaken(ctx context.Context, t message) {
+// recordAccepted writes the ledger of a workload, so that nobody is told again.
+func (c *Controller) recordAccepted(ctx context.Context, t message) {
 	w := &t.facts.Workload
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()

@@ -104,7 +104,7 @@ func TestManyAreToldAtOnceAndNoneAfterTheEnd(t *testing.T) {
 				s.api = api
 				ends(tc.before)()
 				asked, patched, began := s.asked, s.patched, time.Now()
-				s.tellOf(t.Context(), sending, stop, keys)
+				s.sendMessages(t.Context(), sending, stop, keys)
 				if took := time.Since(began); took != tc.took {
 					t.Errorf("it took %s, want %s", took, tc.took)
 				}

@@ -57,7 +57,7 @@ func (s *stage) tell(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
 		s.play(100 * time.Millisecond)
 		if keys := s.news.Due(s.atOnce()); len(keys) > 0 {
-			s.tellOf(s.Context(), s.Context(), nil, keys)
+			s.sendMessages(s.Context(), s.Context(), nil, keys)
 			for _, key := range keys {
 				s.news.Done(key)
 			}
@@ -149,7 +149,7 @@ func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
 			if len(keys) != 1 {
 				s.Fatalf("%v wait to be sent", keys)
 			}
-			s.tellOf(s.Context(), s.Context(), nil, keys)
+			s.sendMessages(s.Context(), s.Context(), nil, keys)
 			s.news.Done(keys[0])
 		},
 		"the receiver rolls it each time": func(s *stage) {

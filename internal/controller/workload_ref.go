@@ -15,23 +15,23 @@ func (c *Controller) putBorrower(w workload.Workload, live, tells bool) {
 		if !known {
 			former = nil
 		}
-		c.tellProblems(former, &w)
+		c.notifyMisusedWorkload(former, &w)
 	}
 	lender, lends := c.state.Workload(*w.Borrows)
-	c.lenders(c.state.PutBorrower(w, live), live)
+	c.enqueueLenders(c.state.PutBorrower(w, live), live)
 	c.forget(w.Key)
 	now, ok := c.state.Workload(*w.Borrows)
 	if !ok {
 		return
 	}
 	if tells && lends {
-		c.tellOptedIn(&lender, &now)
+		c.noteOptedIn(&lender, &now)
 	}
-	c.followUp(now.Key)
+	c.trackStatus(now.Key)
 }
 
-// lenders asks for a look at those whose borrowers have changed.
-func (c *Controller) lenders(keys []workload.Key, live bool) {
+// enqueueLenders asks for a look at those whose borrowers have changed.
+func (c *Controller) enqueueLenders(keys []workload.Key, live bool) {
 	for _, key := range keys {
 		c.enqueue(key, live)
 	}

@@ -47,8 +47,8 @@ func (r *Report) Queued() { r.metrics.work.queued() }
 // Waited notes by how much later a workload was handed out than it was due.
 func (r *Report) Waited(late time.Duration) { r.metrics.work.waited(late) }
 
-// Looked counts looks at workloads.
-func (r *Report) Looked(l controller.Look) { r.metrics.work.looked(l) }
+// Reconciled counts looks at workloads.
+func (r *Report) Reconciled(l controller.Reconciliation) { r.metrics.work.reconciled(l) }
 
 // Reloaded is called after a reload was written, or would have been in a dry run.
 func (r *Report) Reloaded(w *workload.Workload, d reload.Decision, took time.Duration) {

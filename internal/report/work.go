@@ -61,7 +61,7 @@ func (w *work) queued() { w.adds.Inc() }
 
 func (w *work) waited(late time.Duration) { w.wait.Observe(late.Seconds()) }
 
-func (w *work) looked(l controller.Look) {
+func (w *work) reconciled(l controller.Reconciliation) {
 	w.looks.WithLabelValues(string(l.Result)).Inc()
 	w.durations.WithLabelValues(string(l.Result)).Observe(l.Took.Seconds())
 	if l.Skipped != "" {

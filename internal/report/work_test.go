@@ -75,7 +75,7 @@ func TestWhatIsToldIsCounted(t *testing.T) {
 			`reloader_errors_total{type="pods"}`: 1,
 		}},
 		"a look that rolled": {func() {
-			d.Looked(controller.Look{Kind: "Deployment", Result: controller.Succeeded, Scanned: true, Matched: true, Took: 500 * time.Millisecond})
+			d.Reconciled(controller.Reconciliation{Kind: "Deployment", Result: controller.Succeeded, Scanned: true, Matched: true, Took: 500 * time.Millisecond})
 		}, map[string]float64{
 			`reloader_reconcile_total{result="success"}`:                  1,
 			`reloader_reconcile_duration_seconds{result="success"} count`: 1,
@@ -84,7 +84,7 @@ func TestWhatIsToldIsCounted(t *testing.T) {
 			`reloader_workloads_matched_total{kind="Deployment"}`:         1,
 		}},
 		"a look that found nothing to do": {func() {
-			d.Looked(controller.Look{Kind: "Deployment", Result: controller.Succeeded, Scanned: true, Skipped: controller.SkippedUnchanged})
+			d.Reconciled(controller.Reconciliation{Kind: "Deployment", Result: controller.Succeeded, Scanned: true, Skipped: controller.SkippedUnchanged})
 		}, map[string]float64{
 			`reloader_reconcile_total{result="success"}`:                  1,
 			`reloader_reconcile_duration_seconds{result="success"} count`: 1,
@@ -92,7 +92,7 @@ func TestWhatIsToldIsCounted(t *testing.T) {
 			`reloader_skipped_total{reason="unchanged"}`:                  1,
 		}},
 		"a look at what is gone": {func() {
-			d.Looked(controller.Look{Kind: "Deployment", Result: controller.Succeeded, Skipped: controller.SkippedGone})
+			d.Reconciled(controller.Reconciliation{Kind: "Deployment", Result: controller.Succeeded, Skipped: controller.SkippedGone})
 		}, map[string]float64{
 			`reloader_reconcile_total{result="success"}`:                  1,
 			`reloader_reconcile_duration_seconds{result="success"} count`: 1,

@@ -229,7 +229,7 @@ func mutations() []mutation {
 		{
 			what: "a reload that is stuck is told again and again",
 			file: "internal/controller/rollout_pods.go",
-			from: "r.following != f || f.told[cause] {", to: "r.following != f {",
+			from: "r.tracking != f || f.told[cause] {", to: "r.following != f {",
 			in: controller, tests: "ThatIsStuck",
 		},
 		{

@@ -2,110 +2,14 @@ package controller
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/rollout"
-	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/internal/workqueue"
-	"github.com/reroll-dev/reroll/test/simapi"
 )
-
-// told keeps what is told of the ends of reloads.
-type told struct {
-	stageReport
-	lines *[]string
-}
-
-// Rolled implements Report.
-func (r told) Rolled(_ *workload.Workload, o rollout.Outcome, took time.Duration) {
-	*r.lines = append(*r.lines, fmt.Sprintf("rolled %d pods after %s", o.All, took.Round(time.Second)))
-}
-
-// NotRolled implements Report.
-func (r told) NotRolled(_ *workload.Workload, o rollout.Outcome) {
-	*r.lines = append(*r.lines, fmt.Sprintf("not rolled: %s, %d of %d", o.Cause, o.Old, o.All))
-}
-
-// road is a stage with a Deployment whose reload is followed. Before is how that stood until then, at rest.
-type road struct {
-	*stage
-	lines  []string
-	before simapi.Object
-}
-
-func newRoad(t *testing.T) *road {
-	t.Helper()
-	r := &road{stage: newStage(t)}
-	r.report = told{stageReport{stage: r.stage}, &r.lines}
-	r.add("web", true, "")
-	r.status(3, 3, 3)
-	r.play(time.Minute)
-	before := r.stands().(*appsv1.Deployment).DeepCopy()
-	before.Status.ObservedGeneration = before.Generation
-	r.before = before
-	r.edit("web", "2")
-	r.play(2 * time.Second)
-	if r.Following() != 1 || r.askedAfter != 0 {
-		t.Fatalf("%d are followed, pods were asked for %d times", r.Following(), r.askedAfter)
-	}
-	return r
-}
-
-// stands is the Deployment as the API server has it.
-func (r *road) stands() simapi.Object {
-	r.Helper()
-	obj, err := r.server.Get("deployments", inShop("web"))
-	if err != nil {
-		r.Fatal(err)
-	}
-	return obj
-}
-
-// status is what the Deployment's controller says of what it has seen last.
-func (r *road) status(total, updated, available int32) {
-	r.Helper()
-	r.change(func(d *appsv1.Deployment) {
-		d.Status.ObservedGeneration = d.Generation
-		d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = total, updated, available
-	})
-}
-
-// pods are what there is: of the reload as many as of the template, and others.
-func (r *road) pods(old, updated int, troubles ...func(*corev1.Pod)) {
-	r.Helper()
-	obj := r.stands()
-	r.running = nil
-	for i := range old + updated {
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i)},
-			Status:     corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
-		}
-		if i >= old {
-			pod.Spec = obj.(*appsv1.Deployment).Spec.Template.Spec
-			for _, trouble := range troubles {
-				trouble(pod)
-			}
-		}
-		r.running = append(r.running, rollout.ReadPod(pod, annotations.DefaultNames()))
-	}
-}
-
-func (r *road) want(asked int, lines ...string) {
-	r.Helper()
-	if r.askedAfter != asked || !slices.Equal(r.lines, lines) {
-		r.Errorf("pods were asked for %d times, told was %q; want %d times, %q", r.askedAfter, r.lines, asked, lines)
-	}
-}
-
-func unready(pod *corev1.Pod) { pod.Status.Conditions = nil }
 
 func TestAReloadThatRollsAsksForItsPodsOnce(t *testing.T) {
 	r := newRoad(t)
@@ -347,75 +251,6 @@ func TestARolloutUnderAnotherImageIsTheEndOfTheReloadToo(t *testing.T) {
 	r.status(3, 3, 3)
 	r.play(time.Second)
 	r.want(1, "rolled 3 pods after 1s")
-}
-
-// next is a controller that starts where this one ends.
-func (r *road) next(changes ...func(*Options)) *road {
-	r.Helper()
-	n := &road{stage: newStage(r.T)}
-	n.server, n.clock, n.running = r.server, r.clock, r.running
-	n.Controller.clock, n.queue, n.ends = r.clock, workqueue.NewShared(r.clock, workers), workqueue.NewShared(r.clock, followers)
-	n.installed = r.installed
-	for _, change := range changes {
-		change(&n.opts)
-	}
-	n.report = told{stageReport{stage: n.stage}, &n.lines}
-	for _, resource := range []string{"configmaps", "deployments"} {
-		for _, obj := range r.server.List(resource) {
-			if resource == "configmaps" {
-				n.configMaps().put(obj, false)
-			} else {
-				n.deployments().put(obj, false)
-			}
-		}
-	}
-	n.trackAll()
-	return n
-}
-
-func TestAfterARestart(t *testing.T) {
-	for about, tc := range map[string]struct {
-		before        func(*road)
-		asked, follow int
-	}{
-		"a reload under way is followed again":           {func(r *road) { r.status(4, 1, 3); r.pods(3, 1, unready) }, 1, 1},
-		"nothing is asked where all is at rest":          {func(r *road) { r.status(3, 3, 3); r.pods(0, 3) }, 0, 0},
-		"the rollout of somebody else is not our reload": {func(r *road) { r.status(4, 1, 3); r.pods(0, 4) }, 1, 0},
-		"one whose mark is gone is not asked for": {func(r *road) {
-			r.change(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Env = nil })
-			r.status(4, 1, 3)
-		}, 0, 0},
-	} {
-		t.Run(about, func(t *testing.T) {
-			r := newRoad(t)
-			tc.before(r)
-			n := r.next()
-			for key, _, ok := n.ends.Pop(); ok; key, _, ok = n.ends.Pop() {
-				n.ends.Finish(key, n.trackRollout(t.Context(), key))
-			}
-			n.want(tc.asked)
-			if n.Following() != tc.follow {
-				t.Errorf("%d are followed", n.Following())
-			}
-		})
-	}
-}
-
-func TestWhatIsKeptOnPurposeIsNotToldAgainAfterARestart(t *testing.T) {
-	r := newRoad(t)
-	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = true })
-	r.status(3, 0, 3)
-	r.pods(3, 0)
-	r.play(time.Second)
-	r.want(0, "not rolled: paused, 3 of 3")
-	n := r.next()
-	n.play(time.Hour)
-	n.want(1)
-	n.change(func(d *appsv1.Deployment) { d.Spec.Paused = false })
-	n.pods(0, 3)
-	n.status(3, 3, 3)
-	n.play(time.Second)
-	n.want(2, "rolled 3 pods after 1h0m0s")
 }
 
 func TestADryRunFollowsNothing(t *testing.T) {

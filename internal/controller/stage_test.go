@@ -1,0 +1,210 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+// stage is a controller on the API in memory, whose requests are counted, may be refused and take their time.
+type stage struct {
+	*testing.T
+	proxy
+	*Controller
+	server  *simapi.Server
+	clock   *clocktesting.FakeClock
+	takes   time.Duration
+	refuses error
+
+	asked, patched, failed int
+	askedAfter             int
+	running                []rollout.Pod
+	// requests is held by each: some come at the same time.
+	requests sync.Mutex
+	// oldPods are from before everything that changes.
+	oldPods bool
+	// asking happens once, while the pods are asked.
+	asking func()
+	// marked counts the writes of pod templates among those that were tried.
+	marked      int
+	lastPatched map[string]time.Time
+	looks       []Reconciliation
+	queued      int
+	late        []time.Duration
+	says        []string
+}
+
+// settleTime is --settle on a stage.
+const settleTime = time.Second
+
+func named(name string) workload.Key {
+	return workload.Key{Kind: "Deployment", Namespace: "shop", Name: name}
+}
+
+type stageReport struct {
+	noReport
+	*stage
+}
+
+// Failed implements Report.
+func (r stageReport) Failed(*workload.Workload, reload.Decision, error, time.Duration, bool) {
+	r.requests.Lock()
+	defer r.requests.Unlock()
+	r.failed++
+}
+
+// Pods implements API: all pods are young, unless they are all old.
+func (s *stage) Pods(context.Context, *workload.Workload) (reload.Pods, error) {
+	s.requests.Lock()
+	defer s.requests.Unlock()
+	s.asked++
+	s.clock.Step(s.takes)
+	if happens := s.asking; happens != nil {
+		s.asking = nil
+		happens()
+	}
+	var pods reload.Pods
+	made := s.server.Now().Add(time.Hour)
+	if s.oldPods {
+		made = s.installed
+	}
+	pods.Add(reload.StartedPod{Created: made})
+	return pods, nil
+}
+
+// Running implements API: those that the test has put there.
+func (s *stage) Running(context.Context, *workload.Workload, annotations.Names) ([]rollout.Pod, error) {
+	s.askedAfter++
+	s.clock.Step(s.takes)
+	if s.refuses != nil {
+		return nil, s.refuses
+	}
+	return s.running, nil
+}
+
+// Patch implements API.
+func (s *stage) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
+	s.requests.Lock()
+	defer s.requests.Unlock()
+	s.patched++
+	if bytes.Contains(patch.Body, []byte(`"template"`)) {
+		s.marked++
+	}
+	s.clock.Step(s.takes)
+	s.lastPatched[key.Name] = s.clock.Now()
+	if s.refuses != nil {
+		return nil, s.refuses
+	}
+	return s.server.Patch(kind.Resource.Resource, inShop(key.Name), patch.Body, workload.FieldManager)
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s := &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}}
+	s.Controller = New(Options{Kinds: kinds.All(), Settle: settleTime, SettleMax: 10 * time.Second, AdoptRate: 20, Names: annotations.DefaultNames()},
+		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s})
+	s.installed = now.Add(-time.Hour)
+	return s
+}
+
+// play looks at what is due until so much time is over.
+func (s *stage) play(within time.Duration) {
+	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
+		key, wait, ok := s.queue.Pop()
+		if ok {
+			s.queue.Finish(key, s.reconcile(s.Context(), key))
+			continue
+		}
+		key, later, ok := s.ends.Pop()
+		if wait == 0 || later > 0 && later < wait {
+			wait = later
+		}
+		switch {
+		case ok:
+			s.ends.Finish(key, s.trackRollout(s.Context(), key))
+		case s.letGo(&wait):
+		case wait > 0:
+			s.clock.Step(min(wait, end.Sub(s.clock.Now())))
+		default:
+			s.clock.SetTime(end)
+		}
+	}
+}
+
+// letGo looks at a pause that is due, or says when the next one is, if that is sooner.
+func (s *stage) letGo(wait *time.Duration) bool {
+	key, later, ok := s.pauses.Pop()
+	if ok {
+		s.pauses.Finish(key, s.endPause(s.Context(), key))
+	}
+	if *wait == 0 || later > 0 && later < *wait {
+		*wait = later
+	}
+	return ok
+}
+
+// add makes a ConfigMap and a Deployment that uses it, both of one name.
+func (s *stage) add(name string, live bool, mark string) {
+	s.Helper()
+	src, err := s.server.Create(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"v": "1"},
+	}, "kubectl")
+	if err != nil {
+		s.Fatal(err)
+	}
+	d := webDeployment()
+	d.Name = name
+	d.Spec.Template.Spec.Containers[0].EnvFrom[0].ConfigMapRef.Name = name
+	if mark != "" {
+		variable := workload.EnvVarName(source.Key{Kind: source.ConfigMap, Name: name})
+		d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: variable, Value: mark}}
+	}
+	made, err := s.server.Create(d, "kubectl")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.configMaps().put(src, live)
+	s.deployments().put(made, live)
+}
+
+func (s *stage) configMaps() *sink { return s.sources(watchedSources()[0], "") }
+
+func (s *stage) deployments() *sink { return s.workloads(s.kinds["Deployment"], "") }
+
+func (s *stage) edit(name, value string) {
+	s.Helper()
+	changed, err := s.server.Edit("configmaps", inShop(name), "kubectl", func(obj simapi.Object) {
+		obj.(*corev1.ConfigMap).Data = map[string]string{"v": value}
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.configMaps().put(changed, true)
+}
+
+func (s *stage) change(edit func(*appsv1.Deployment)) {
+	s.Helper()
+	changed, err := s.server.Edit("deployments", inShop("web"), "argocd", func(obj simapi.Object) { edit(obj.(*appsv1.Deployment)) })
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.deployments().put(changed, true)
+}

@@ -1,0 +1,78 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// sources are all that the workload refers to or names, those that are not there too.
+func (e *Evaluation) sources(f *reload.Facts, a *Answer) []Source {
+	keys := map[source.LocalKey]struct{}{}
+	for _, ref := range f.Workload.References {
+		keys[ref.Key] = struct{}{}
+	}
+	for _, c := range f.Concerns {
+		keys[c.Source.Key.Local()] = struct{}{}
+	}
+	for _, key := range slices.Concat(f.Spared, f.Unselected) {
+		keys[key] = struct{}{}
+	}
+	for _, n := range f.Workload.Policy.Named() {
+		if !n.Expression {
+			keys[source.LocalKey{Kind: n.Kind, Name: n.Text}] = struct{}{}
+		}
+	}
+	var all []Source
+	for key := range keys {
+		if key.Kind != source.SecretProviderClass {
+			all = append(all, e.source(f, a, key))
+		}
+	}
+	slices.SortFunc(all, func(x, y Source) int {
+		return cmp.Or(cmp.Compare(x.Key.Kind, y.Key.Kind), cmp.Compare(x.Key.Name, y.Key.Name))
+	})
+	return all
+}
+
+func (e *Evaluation) source(f *reload.Facts, a *Answer, key source.LocalKey) Source {
+	w := &f.Workload
+	s := Source{Key: key, Older: -1, Unread: e.unread(key.Kind), Ignored: slices.Contains(e.objects.settings.Ignored.Sources, key.Kind)}
+	ref, _ := w.Reference(key)
+	s.Uses = ref.Uses
+	src, there := e.objects.sources[key.In(w.Key.Namespace)]
+	s.Verdict = w.Judge(key.In(w.Key.Namespace), src.Annotations, f.AutoReloadAll)
+	if !there {
+		s.Absent = !s.Unread && !s.Ignored
+		if s.Absent {
+			s.Near = e.near(key, w.Key.Namespace)
+		}
+		return s
+	}
+	s.Written, s.Created, s.Problems, s.Unselected = src.DataTime, src.Created, src.Problems, src.Annotations.Unselected
+	s.Match = src.Annotations.Match
+	if s.Verdict.Concerned && !s.Unselected {
+		s.Content = e.objects.settings.compare(&src, &a.Ledger)
+	}
+	return s
+}
+
+func (s *Settings) compare(src *source.Source, l *Ledger) Content {
+	key := src.Key.Local()
+	digest, ok := l.Entries[key]
+	_, all := l.Aggregates[key.Kind]
+	switch {
+	case !l.There || l.Err != nil || !ok && !all:
+		return NotInLedger
+	case key.Kind == source.Secret && (s.NoKey != "" || l.Instance != s.Key.ID()):
+		return Keyed
+	case all:
+		return NotCompared
+	case digest == src.Digest:
+		return AsInLedger
+	default:
+		return OtherThanInLedger
+	}
+}

@@ -1,0 +1,115 @@
+package state
+
+import (
+	"testing"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+)
+
+func TestADeletedSourceIsForgottenWithTheLastWorkloadThatUsedIt(t *testing.T) {
+	s := New(false)
+	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), live)
+	s.PutWorkload(deployment("named", "", 1, byName, "c.*"), live)
+	s.PutSource(written("ab", 2, 50), live)
+	s.DeleteSource(written("ab", 2, 50).Key, reload.Departure{})
+	s.DeleteWorkload(deployment("web", "", 0).Key)
+	if len(s.gone) != 1 {
+		t.Fatal("it is forgotten although a workload may use it when it comes back")
+	}
+	s.DeleteWorkload(deployment("named", "", 0).Key)
+	if len(s.gone) != 0 {
+		t.Error("it stays in memory")
+	}
+}
+
+func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	key := deployment("web", "", 0).Key
+	compare := func(s *State) {
+		f, _ := s.Facts(key)
+		s.Compared(&f)
+	}
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want reload.Left
+	}{
+		"it is created": {func(s *State) { s.PutSource(written("b", 7, 70), live) },
+			reload.Left{Version: 7, Time: at(70), Noted: true, Made: true}},
+		"it is created, and becomes at once what it was before": {func(s *State) {
+			s.PutSource(written("b", 7, 70), live)
+			s.PutSource(written("a", 8, 70), live)
+		}, reload.Left{Version: 7, Time: at(70), Noted: true, Made: true}},
+		"it is created while the workload is compared": {func(s *State) {
+			f, _ := s.Facts(key)
+			s.PutSource(written("b", 7, 70), live)
+			s.Compared(&f)
+		}, reload.Left{Version: 7, Time: at(70), Noted: true, Made: true}},
+		"it is created, and the workload is compared": {func(s *State) {
+			s.PutSource(written("b", 7, 70), live)
+			compare(s)
+		}, reload.Left{}},
+		"nobody saw it created": {func(s *State) { s.PutSource(written("b", 7, 70), inASnap) },
+			reload.Left{Version: 6, Noted: true, Made: true}},
+		"it was edited, deleted before the comparison, and created again": {func(s *State) {
+			s.PutSource(written("a", 7, 70), live)
+			compare(s)
+			s.PutSource(written("b", 8, 80), live)
+			s.DeleteSource(written("b", 9, 80).Key, reload.Departure{Version: 9})
+			compare(s)
+			s.PutSource(written("a", 10, 90), live)
+		}, reload.Left{Version: 8, Time: at(80), Noted: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(deployment("web", "cm", 5, auto, "true"), inASnap)
+			compare(s)
+			tc.puts(s)
+			f, _ := s.Facts(key)
+			if len(f.Concerns) != 1 || f.Concerns[0].Left != tc.want {
+				t.Errorf("got %+v, want %+v", f.Concerns, tc.want)
+			}
+		})
+	}
+}
+
+func TestANarrowerPolicyLeavesWhatChangedBefore(t *testing.T) {
+	// A Job that has ended is opted in by its own annotations alone, which asks for less than before.
+	s := New(true)
+	job := deployment("web", "cm", 5, byName, "cm")
+	s.PutWorkload(job, live)
+	ended := deployment("web", "cm", 6, byName, "cm")
+	ended.Policy = ended.Policy.ByItself()
+	s.PutWorkload(ended, live)
+	if f, _ := s.Facts(job.Key); f.Seen.Policy != 5 {
+		t.Errorf("the policy counts as widened in version %d", f.Seen.Policy)
+	}
+	s.PutWorkload(deployment("web", "cm", 7, byName, "cm,other"), live)
+	if f, _ := s.Facts(job.Key); f.Seen.Policy != 7 {
+		t.Errorf("a further name counts from version %d on, want 7", f.Seen.Policy)
+	}
+}
+
+func TestPodsMayHaveStartedWhileASourceDidNotExist(t *testing.T) {
+	for name, tc := range map[string]struct {
+		optional bool
+		want     reload.Left
+	}{
+		"the reference is optional": {true, reload.Left{Version: 8, Noted: true}},
+		"pods wait for the source":  {false, reload.Left{Version: 9, Time: time.Unix(90, 0), Noted: true}},
+	} {
+		s := New(false)
+		web := deployment("web", "cm", 5, auto, "true")
+		web.References[0].Uses[0].Optional = tc.optional
+		s.PutSource(written("ab", 4, 40), inASnap)
+		s.PutWorkload(web, inASnap)
+		f, _ := s.Facts(web.Key)
+		s.Compared(&f)
+		s.DeleteSource(written("ab", 8, 40).Key, reload.Departure{Version: 8})
+		s.PutSource(written("xy", 9, 90), live)
+		s.PutSource(written("ab", 10, 100), live)
+		if f, _ := s.Facts(web.Key); f.Concerns[0].Left != tc.want {
+			t.Errorf("%s: left %+v, want %+v", name, f.Concerns[0].Left, tc.want)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package state
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+func TestWhatWasKnownWhenAWorkloadWasCompared(t *testing.T) {
+	web := func(version int, annotations ...string) workload.Workload {
+		return deployment("web", "cm", version, append([]string{auto, "true"}, annotations...)...)
+	}
+	facts := func(s *State) *reload.Facts {
+		f, _ := s.Facts(web(0).Key)
+		return &f
+	}
+	compare := func(s *State) { s.Compared(facts(s)) }
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want uint64
+	}{
+		"it was not":              {func(*State) {}, 0},
+		"it was":                  {compare, 5},
+		"it is newer than all":    {func(s *State) { s.PutWorkload(web(6), live); compare(s) }, 6},
+		"another source is newer": {func(s *State) { s.PutSource(configMap("other", "one", 7), live); compare(s) }, 7},
+		"one that is gone was newer": {func(s *State) {
+			s.PutSource(configMap("cm", "two", 8), live)
+			s.DeleteSource(configMap("cm", "", 0).Key, reload.Departure{Version: 9})
+			compare(s)
+		}, 8},
+		"a source came meanwhile": {func(s *State) {
+			f := facts(s)
+			s.PutSource(configMap("other", "one", 7), live)
+			s.Compared(f)
+		}, 5},
+		"it was written to, and no answer came": {func(s *State) { s.Sending(facts(s), "ours") }, 5},
+		"another instance did": {func(s *State) {
+			s.PutWorkload(web(6, annotations.Ledger, "theirs"), live)
+		}, 0},
+		"there was a gap since":    {func(s *State) { compare(s); s.PutWorkload(web(6), inASnap) }, 5},
+		"its template was changed": {func(s *State) { compare(s); s.PutWorkload(deployment("web", "other", 6, auto, "true"), live) }, 5},
+		"it was made again since":  {func(s *State) { compare(s); again := web(6); again.UID = "another"; s.PutWorkload(again, live) }, 0},
+		"it was another one of the name": {func(s *State) {
+			f := facts(s)
+			f.Workload.UID = "another"
+			s.Compared(f)
+			s.Sending(f, "ours")
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(web(1), live)
+			s.PutSource(configMap("cm", "one", 5), live)
+			tc.puts(s)
+			if got := facts(s).Seen.ComparedAt; got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestFromWhenAWorkloadAskedForAllThatItsFirstLedgerNames(t *testing.T) {
+	web := func(version int, annotations ...string) workload.Workload {
+		return deployment("web", "cm", version, annotations...)
+	}
+	adopt := func(s *State) {
+		f, _ := s.Facts(web(0).Key)
+		s.Sending(&f, "ours")
+	}
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want uint64
+	}{
+		"it began before our eyes": {func(s *State) { s.PutWorkload(web(6, auto, "true"), live); adopt(s) }, 6},
+		"it was made before our eyes": {func(s *State) {
+			again := web(6, auto, "true")
+			again.UID = "another"
+			s.PutWorkload(again, live)
+			adopt(s)
+		}, 6},
+		"nobody saw it begin": {func(s *State) { s.PutWorkload(web(6, auto, "true"), inASnap); adopt(s) }, 0},
+		"it asked for something else then": {func(s *State) {
+			s.PutWorkload(web(6, "configmap.reloader.stakater.com/reload", "other"), inASnap)
+			s.PutWorkload(web(7, auto, "true"), live)
+			adopt(s)
+		}, 0},
+		"it began before our eyes, and asked for more then": {func(s *State) {
+			s.PutWorkload(web(6, "configmap.reloader.stakater.com/reload", "cm"), live)
+			s.PutWorkload(web(7, "configmap.reloader.stakater.com/reload", "cm, other"), live)
+			adopt(s)
+		}, 0},
+		"it has a ledger": {func(s *State) { s.PutWorkload(web(6, auto, "true", annotations.Ledger, "ours"), live); adopt(s) }, 0},
+		"it had one": {func(s *State) {
+			s.PutWorkload(web(6, auto, "true"), live)
+			w := web(6)
+			s.Remember(&w, "ours")
+			adopt(s)
+		}, 0},
+		"there was a gap since": {func(s *State) {
+			s.PutWorkload(web(6, auto, "true"), live)
+			adopt(s)
+			s.PutWorkload(web(7, auto, "true"), inASnap)
+		}, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			s.PutWorkload(web(1), live)
+			s.PutSource(configMap("cm", "one", 5), live)
+			tc.puts(s)
+			if f, _ := s.Facts(web(0).Key); f.Seen.Adopted != tc.want {
+				t.Errorf("got %d, want %d", f.Seen.Adopted, tc.want)
+			}
+		})
+	}
+}
+
+func TestHowAWorkloadCameToAskForMore(t *testing.T) {
+	s := New(false)
+	web := func(version int, list string) workload.Workload { return deployment("web", "", version, byName, list) }
+	s.PutWorkload(web(1, "a"), inASnap)
+	list := "a"
+	for n := range 40 {
+		list += ",b-" + strconv.Itoa(n)
+		s.PutWorkload(web(n+2, list), live)
+		s.PutWorkload(web(n+2, list), live)
+	}
+	f, _ := s.Facts(web(0, "").Key)
+	var versions []uint64
+	for _, step := range f.Seen.Widened {
+		versions = append(versions, step.Version)
+	}
+	if len(versions) != 16 || versions[0] != 26 || versions[15] != 41 || f.Seen.Policy != 41 {
+		t.Errorf("widened in %v, want the latest 16 versions up to 41", versions)
+	}
+	s.Compared(&f)
+	if f, _ := s.Facts(web(0, "").Key); f.Seen.Widened != nil || f.Seen.Policy != 41 {
+		t.Errorf("compared, and widened in %v", f.Seen.Widened)
+	}
+}

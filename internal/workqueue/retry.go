@@ -48,8 +48,8 @@ func (q *Queue) again(key workload.Key, failed bool) (time.Duration, tries) {
 	return q.setLater(key, delay), before
 }
 
+// FirstRetry is the delay after the first try without success. It doubles with each further one, up to LastRetry.
 const (
-	// FirstRetry is the delay after the first try without success. It doubles with each further one, up to LastRetry.
 	FirstRetry = 500 * time.Millisecond
 	LastRetry  = 5 * time.Minute
 )

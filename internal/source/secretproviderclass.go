@@ -55,7 +55,7 @@ func (r *ClassReport) rewritten() bool {
 // something else.
 type Class struct {
 	key     Key
-	objects map[string][]turn
+	objects map[string]*turns
 	reports map[string]*classMember
 	// first is when the first report was made.
 	first   time.Time
@@ -69,33 +69,21 @@ type Class struct {
 	problems    []annotations.Problem
 }
 
-// turn is one version of an object of a class. An empty one means that the class has
-// the object no longer.
-type turn struct {
-	version string
-	written time.Time
-	// rotated tells that pods were given it while they ran.
-	rotated bool
-}
-
 // classMember is the latest report of a pod.
 type classMember struct {
 	ClassReport
-	// at is which turn of each object the pod has.
+	// at is which turn of each object the pod has, -1 if none.
 	at map[string]int
-	// without are the objects that the class had for a while when the pod started without them.
+	// without are the objects that the class had for a while when the pod started without them. It counts as one that is
+	// never given them, unless the class loses them: a pod that has none then may be given the next.
 	without map[string]bool
 	// started tells that it has all of them since it started.
 	started bool
 }
 
-// mostTurns bounds what is kept of the past: a pod that has missed more of them is
-// taken for one that had the oldest of these.
-const mostTurns = 16
-
 // NewClass returns a class of which nothing is known.
 func NewClass(key Key) *Class {
-	return &Class{key: key, objects: map[string][]turn{}, reports: map[string]*classMember{}}
+	return &Class{key: key, objects: map[string]*turns{}, reports: map[string]*classMember{}}
 }
 
 // Define takes in what the object of the class says about whom it concerns, and
@@ -141,9 +129,13 @@ func (c *Class) Restore(reports []ClassReport) []Source {
 	for _, r := range reports {
 		all = append(all, c.put(r, false)...)
 	}
-	if fromNothing && len(all) > 0 {
+	if len(all) == 0 {
+		return nil
+	}
+	if fromNothing {
 		all = all[len(all)-1:]
 	}
+	all[len(all)-1], _ = c.Source() // the reports after the last turn say who has started with it
 	return all
 }
 
@@ -202,19 +194,25 @@ func (c *Class) put(r ClassReport, seen bool) []Source {
 
 // start takes in the first report of a pod.
 func (c *Class) start(r ClassReport, started bool) (turned []string) {
+	others := slices.ContainsFunc(slices.Collect(maps.Values(c.reports)), func(m *classMember) bool { return len(m.Objects) > 0 })
 	m := &classMember{ClassReport: r, at: map[string]int{}, without: map[string]bool{}, started: started}
 	c.reports[r.Name] = m
 	turned = c.startWithout(m)
 	for _, id := range slices.Sorted(maps.Keys(r.Objects)) {
-		version, last := r.Objects[id], len(c.objects[id])-1
-		at := c.latest(id, version)
+		version, all := r.Objects[id], c.turns(id)
+		if all.last() < 0 && started && others {
+			// Pods run without it. If it counted as content at once, a ledger would say that they have it, and that they
+			// are given it would be no change when a controller starts again after that.
+			all.begin(turn{})
+		}
+		at, last := all.latest(version), all.last()
 		switch {
 		case at >= 0 && at == last:
-			if !started && c.rotate(id, r.Written) {
+			if !started && all.rotate(r.Written) {
 				turned = append(turned, id)
 			}
-		case last < 0, !started && (at < 0 || r.Written.After(c.objects[id][last].written)):
-			at = c.turn(id, turn{version, r.Written, !started})
+		case last < 0, !started && (at < 0 || r.Written.After(all.present().written)):
+			at = all.begin(turn{version, r.Written, !started})
 			turned = append(turned, id)
 		case at < 0:
 			at = last // of some stores every pod starts with something else
@@ -229,16 +227,19 @@ func (c *Class) start(r ClassReport, started bool) (turned []string) {
 // started soon after an object was added may be given it yet.
 func (c *Class) startWithout(m *classMember) (turned []string) {
 	for _, id := range slices.Sorted(maps.Keys(c.objects)) {
-		turns := c.objects[id]
+		all := c.objects[id]
 		_, named := m.Objects[id]
-		last := turns[len(turns)-1]
 		switch {
-		case named || last.version == "":
-		case m.started:
-			m.without[id] = m.Created.After(turns[0].written.Add(StartLag))
-		case m.Written.After(last.written):
-			m.at[id] = c.turn(id, turn{"", m.Written, true})
+		case named:
+		case all.present().version == "":
+			m.at[id] = all.last()
+		case m.started && m.Created.After(all.added().Add(StartLag)):
+			m.at[id], m.without[id] = all.last(), true
+		case !m.started && m.Written.After(all.present().written):
+			m.at[id] = all.begin(turn{"", m.Written, true})
 			turned = append(turned, id)
+		default:
+			m.at[id] = all.latest("")
 		}
 	}
 	return turned
@@ -249,83 +250,58 @@ func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
 	had := m.Objects
 	ids := maps.Clone(had)
 	maps.Copy(ids, r.Objects)
-	m.ClassReport = r
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		version := r.Objects[id]
+		version, all := r.Objects[id], c.turns(id)
 		if had[id] == version {
 			continue
 		}
-		m.started = false
-		at, reported := m.at[id]
-		switch {
-		case m.without[id]:
-			at = len(c.objects[id]) - 1 // it counted as one that never has it
-			delete(m.without, id)
-		case !reported:
-			at = -1
+		at, last := m.turnOf(id), all.last()
+		if m.hasPresent(id, all) {
+			at = last // it counted as one that has what there is, so that anything else is new
 		}
-		next, last := c.next(id, version, at), len(c.objects[id])-1
+		next := all.next(version, at)
 		switch {
 		case next >= 0:
-		case last > at && c.objects[id][last].version == version:
+		case last > at && all.present().version == version:
 			next = last // pods have started with it, and this is the first that was given it
-			c.rotate(id, r.Written)
+			all.rotate(r.Written)
 			turned = append(turned, id)
 		default:
-			next = c.turn(id, turn{version, r.Written, true})
+			next = all.begin(turn{version, r.Written, true})
 			turned = append(turned, id)
 		}
-		m.at[id] = next
+		m.at[id], m.started = next, false
+		delete(m.without, id)
 	}
+	m.ClassReport = r
 	return turned
 }
 
-// rotate notes that a pod was given the present version while it ran, and tells
-// whether it is the first.
-func (c *Class) rotate(id string, when time.Time) bool {
-	present := &c.objects[id][len(c.objects[id])-1]
-	if present.rotated {
+// turns are those of an object, none yet if it is new.
+func (c *Class) turns(id string) *turns {
+	all, ok := c.objects[id]
+	if !ok {
+		all = &turns{}
+		c.objects[id] = all
+	}
+	return all
+}
+
+func (m *classMember) turnOf(id string) int {
+	if at, known := m.at[id]; known {
+		return at
+	}
+	return -1
+}
+
+// hasPresent tells that the pod has the present version of an object, or is never given the object.
+func (m *classMember) hasPresent(id string, all *turns) bool {
+	switch since := all.since(m.turnOf(id)); {
+	case all.last() < 0:
 		return false
+	case all.present().version == m.Objects[id]:
+		return true
+	default:
+		return m.without[id] && !slices.ContainsFunc(since, func(t turn) bool { return t.version == "" })
 	}
-	present.rotated, present.written = true, when
-	return true
-}
-
-// next is the turn that brought a version to pods which had an earlier one; -1 if
-// there was none.
-func (c *Class) next(id, version string, after int) int {
-	for i := after + 1; i < len(c.objects[id]); i++ {
-		if t := c.objects[id][i]; t.rotated && t.version == version {
-			return i
-		}
-	}
-	return -1
-}
-
-func (c *Class) latest(id, version string) int {
-	for i, t := range slices.Backward(c.objects[id]) {
-		if t.version == version {
-			return i
-		}
-	}
-	return -1
-}
-
-// turn begins a version, and returns which turn that is.
-func (c *Class) turn(id string, t turn) int {
-	c.objects[id] = append(c.objects[id], t)
-	if t.version == "" {
-		for _, m := range c.reports {
-			delete(m.without, id) // who has none may be given the next
-		}
-	}
-	if len(c.objects[id]) > mostTurns {
-		c.objects[id] = slices.Delete(c.objects[id], 0, 1)
-		for _, m := range c.reports {
-			if at, ok := m.at[id]; ok {
-				m.at[id] = max(at-1, 0)
-			}
-		}
-	}
-	return len(c.objects[id]) - 1
 }

@@ -14,8 +14,8 @@ import (
 // content is the present version of each object.
 func (c *Class) content() map[string]string {
 	content := map[string]string{}
-	for id, turns := range c.objects {
-		if version := turns[len(turns)-1].version; version != "" {
+	for id, all := range c.objects {
+		if version := all.present().version; version != "" {
 			content[id] = version
 		}
 	}
@@ -33,8 +33,8 @@ func (c *Class) Source() (Source, bool) {
 		Annotations: c.annotations, Problems: c.problems, Started: make(map[string]bool, len(c.reports)),
 	}
 	rotated := false
-	for _, turns := range c.objects {
-		last := turns[len(turns)-1]
+	for _, all := range c.objects {
+		last := all.present()
 		if last.written.After(src.DataTime) {
 			src.DataTime = last.written
 		}
@@ -56,15 +56,8 @@ func (c *Class) Source() (Source, bool) {
 
 // isPresent tells that pods have not been given anything that this one has not.
 func (c *Class) isPresent(m *classMember) bool {
-	for id, turns := range c.objects {
-		if turns[len(turns)-1].version == m.Objects[id] || m.without[id] {
-			continue
-		}
-		at, known := m.at[id]
-		if !known {
-			at = -1 // the class has it since the pod started
-		}
-		if slices.ContainsFunc(turns[at+1:], func(t turn) bool { return t.rotated }) {
+	for id, all := range c.objects {
+		if !m.hasPresent(id, all) && slices.ContainsFunc(all.since(m.turnOf(id)), func(t turn) bool { return t.rotated }) {
 			return false
 		}
 	}

@@ -87,6 +87,15 @@ func content(versions ...string) string {
 	return hex.EncodeToString(sum[:3])
 }
 
+// manyContents are those of a class that is given one version after the other.
+func manyContents(n int) []string {
+	var all []string
+	for v := range n {
+		all = append(all, content(fmt.Sprint(v)))
+	}
+	return all
+}
+
 func TestWhatAClassComesToBe(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reports func(d *driver) []source.ClassReport
@@ -103,8 +112,11 @@ func TestWhatAClassComesToBe(t *testing.T) {
 			return []source.ClassReport{d.mount("a", "1"), d.rotate("a", "2"), d.mount("b", "1"), d.rotate("b", "2")}
 		}, []string{content("1"), content("2")}, map[string]bool{"a": false, "b": false}},
 		"it goes back to an earlier version": {func(d *driver) []source.ClassReport {
-			return []source.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.rotate("a", "2"), d.rotate("a", "1"), d.rotate("b", "2"), d.rotate("b", "1")}
+			return []source.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.rotate("a", "2"), d.rotate("b", "2"), d.rotate("a", "1"), d.rotate("b", "1")}
 		}, []string{content("1"), content("2"), content("1")}, nil},
+		"a pod that had what is there again is given what came between": {func(d *driver) []source.ClassReport {
+			return []source.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.rotate("a", "2"), d.rotate("a", "1"), d.rotate("b", "2")}
+		}, []string{content("1"), content("2"), content("1"), content("2")}, map[string]bool{"a": false, "b": false}},
 		"a pod starts with something newer before it is rotated": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1"), d.mount("b", "2"), d.rotate("a", "2")}
 		}, []string{content("1"), content("2")}, map[string]bool{"a": false, "b": true}},
@@ -125,7 +137,25 @@ func TestWhatAClassComesToBe(t *testing.T) {
 		}, []string{content("1"), content("1", "x")}, map[string]bool{"a": false, "b": false}},
 		"a pod starts with an object that is added, and one that runs is given it": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.mount("c", "1", "x"), d.rotate("a", "1", "x")}
-		}, []string{content("1"), content("1", "x"), content("1"), content("1", "x")}, map[string]bool{"a": false, "b": false, "c": true}},
+		}, []string{content("1"), content("1", "x")}, map[string]bool{"a": false, "b": false, "c": true}},
+		"an object is added and taken away, a pod starts, and it is added as it was": {func(d *driver) []source.ClassReport {
+			return []source.ClassReport{d.mount("a", "1"), d.rotate("a", "1", "x"), d.rotate("a", "1"), d.mount("b", "1"), d.rotate("b", "1", "x")}
+		}, []string{content("1"), content("1", "x"), content("1"), content("1", "x")}, map[string]bool{"a": false, "b": false}},
+		"an object is added again, and a pod that starts at once is not given it yet": {func(d *driver) []source.ClassReport {
+			all := []source.ClassReport{d.mount("a", "1"), d.rotate("a", "1", "x"), d.rotate("a", "1"), d.rotate("a", "1", "x")}
+			d.second -= 8
+			return append(all, d.mount("b", "1"))
+		}, []string{content("1"), content("1", "x"), content("1"), content("1", "x")}, map[string]bool{"a": false, "b": false}},
+		"an object is added, and a pod that starts later does without it": {func(d *driver) []source.ClassReport {
+			return []source.ClassReport{d.mount("a", "1"), d.rotate("a", "1", "x"), d.mount("b", "1"), d.rotate("a", "1", "y")}
+		}, []string{content("1"), content("1", "x"), content("1", "y")}, map[string]bool{"a": false, "b": true}},
+		"a pod misses more turns than are kept, and is given the latest": {func(d *driver) []source.ClassReport {
+			all := []source.ClassReport{d.mount("a", "0"), d.mount("b", "0")}
+			for v := range 40 {
+				all = append(all, d.rotate("a", fmt.Sprint(v+1)))
+			}
+			return append(all, d.mount("c", "40"), d.rotate("b", "40"))
+		}, manyContents(41), map[string]bool{"a": false, "b": false, "c": true}},
 		"a pod starts without an object, and is given it": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1"), d.rotate("b", "1", "x")}
 		}, []string{content("1", "x"), content("1"), content("1", "x")}, map[string]bool{"a": true, "b": false}},
@@ -136,7 +166,7 @@ func TestWhatAClassComesToBe(t *testing.T) {
 		}, []string{content("1", "x"), content("1"), content("1", "y")}, map[string]bool{"a": false, "b": false}},
 		"pods mount other objects of one class": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1"), d.mount("b", "", "x"), d.rotate("a", "2"), d.mount("c", "2"), d.mount("d", "", "x")}
-		}, []string{content("1"), content("1", "x"), content("2", "x")}, map[string]bool{"a": false, "b": true, "c": true, "d": true}},
+		}, []string{content("1"), content("2")}, map[string]bool{"a": false, "b": true, "c": true, "d": true}},
 		"a pod of the same name comes": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.over("a", "1")}
 		}, []string{content("1")}, map[string]bool{"a": true, "b": true}},
@@ -212,6 +242,30 @@ func TestAnObjectThatWasTakenAwayUnseen(t *testing.T) {
 	}
 	if src.Started["a"] || src.Started["b"] {
 		t.Errorf("these count as started with it: %v", src.Started)
+	}
+}
+
+// Who compares it next looks at no more than that.
+func TestWhatStandsThereIsToldWithAllPods(t *testing.T) {
+	d, class := newDriver(), source.NewClass(vault)
+	all := class.Restore([]source.ClassReport{d.mount("a", "1"), d.mount("b", "1")})
+	if len(all) != 1 || !all[0].Started["a"] || !all[0].Started["b"] {
+		t.Errorf("it is told as %+v, with other pods than a and b, which have started with it", all)
+	}
+}
+
+// Pods may start with an object that is added long before those that run are given it. A controller that comes after that has
+// to see that these have something else than what they started with.
+func TestAnObjectThatPodsWereGivenUnseen(t *testing.T) {
+	d := newDriver()
+	a, c := d.mount("a", "1"), d.mount("c", "1", "x")
+	before, after := source.NewClass(vault), source.NewClass(vault)
+	before.Restore([]source.ClassReport{a, c})
+	after.Restore([]source.ClassReport{d.rotate("a", "1", "x"), c})
+	was, _ := before.Source()
+	is, _ := after.Source()
+	if was.Digest == is.Digest || is.Started["a"] || !is.Started["c"] {
+		t.Errorf("it was %+v, and is %+v", was, is)
 	}
 }
 

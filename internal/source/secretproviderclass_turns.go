@@ -1,0 +1,89 @@
+package source
+
+import (
+	"slices"
+	"time"
+)
+
+// turn is one version of an object of a class. An empty one means that the class does not have the object.
+type turn struct {
+	version string
+	written time.Time
+	// rotated tells that pods were given it while they ran.
+	rotated bool
+}
+
+// turns are the versions of one object in the order in which pods were given them. They are counted from the first that
+// there ever was: pods keep the number of theirs, and nobody has to tell them when the oldest are forgotten.
+type turns struct {
+	kept      []turn
+	forgotten int
+}
+
+// mostTurns bounds what is kept of the past: a pod that has missed more of them is
+// taken for one that had the oldest of these.
+const mostTurns = 16
+
+// last is the number of the present turn, -1 if there is none.
+func (t *turns) last() int { return t.forgotten + len(t.kept) - 1 }
+
+// present is the present turn.
+func (t *turns) present() *turn { return &t.kept[len(t.kept)-1] }
+
+// begin adds a turn, and returns its number.
+func (t *turns) begin(next turn) int {
+	t.kept = append(t.kept, next)
+	if len(t.kept) > mostTurns {
+		t.kept = slices.Delete(t.kept, 0, 1)
+		t.forgotten++
+	}
+	return t.last()
+}
+
+// rotate notes that a pod was given the present version while it ran, and tells
+// whether it is the first.
+func (t *turns) rotate(when time.Time) bool {
+	present := t.present()
+	if present.rotated {
+		return false
+	}
+	present.rotated, present.written = true, when
+	return true
+}
+
+// next is the turn that brought a version to pods which had an earlier one; -1 if
+// there was none.
+func (t *turns) next(version string, after int) int {
+	i := slices.IndexFunc(t.since(after), func(n turn) bool { return n.rotated && n.version == version })
+	if i < 0 {
+		return -1
+	}
+	return t.last() + 1 - len(t.since(after)) + i
+}
+
+// latest is the last turn with a version, -1 if there was none.
+func (t *turns) latest(version string) int {
+	for i, n := range slices.Backward(t.kept) {
+		if n.version == version {
+			return t.forgotten + i
+		}
+	}
+	return -1
+}
+
+// since are the turns after one.
+func (t *turns) since(after int) []turn {
+	return t.kept[max(after+1-t.forgotten, 0):]
+}
+
+// added is when the class got the object that it has.
+func (t *turns) added() time.Time {
+	added := t.present().written
+	for _, n := range slices.Backward(t.kept) {
+		if n.version == "" {
+			break
+		}
+		added = n.written
+	}
+	return added
+}

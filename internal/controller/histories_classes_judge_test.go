@@ -1,8 +1,10 @@
 package controller
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,7 +18,23 @@ func (o *oracle) why(w *workloadTruth, l *look) (string, bool) {
 		return "", true
 	}
 	why, ok := o.reason(w, l)
-	return why, ok || o.h.driver != nil && o.mayBeForClass(w, l)
+	if ok || o.h.driver == nil || o.mayBeForClass(w, l) {
+		return why, true
+	}
+	return strings.TrimPrefix(why+o.whyNotForClass(w, l), "; "), false
+}
+
+// whyNotForClass says what is known of the classes that the workload covers.
+func (o *oracle) whyNotForClass(w *workloadTruth, l *look) string {
+	var b strings.Builder
+	for _, name := range classNames() {
+		if c := o.classes.covers[w.uid][name]; c != nil {
+			r := latestRotation(l.shown[name])
+			fmt.Fprintf(&b, "; the last rotation of %s that was shown is to turn %d at %d, carried %d, covered %t since %d, pods stale %t, not reported %t",
+				name, r.turn, r.version, c.carried, c.covered, c.since, l.stale[name], l.untold[name])
+		}
+	}
+	return b.String()
 }
 
 // forClass tells whether it is for a rotation.
@@ -38,15 +56,39 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 		case c == nil:
 			return false
 		case !c.covered:
-			return c.ended > l.at && o.excused(sentBefore)
+			return o.endedUnseen(c, l, name) && o.excused(sentBefore)
 		case !slices.Contains(classesOf(w.name), name):
-			return l.newest[name] > c.carried && o.excused(onlyNamed)
+			return l.newest[name] > c.brought && o.excused(onlyNamed) || l.standsOver(name) && o.excused(overEarlier)
 		case l.late[name] > 0 && w.reloadsSince(l.late[name]) < 2:
 			return o.excused(writtenLate)
+		case l.overEarlier[name], l.untold[name] && l.standsOver(name):
+			return o.excused(overEarlier)
+		case r.turn < 0:
+			return l.untold[name] && l.newest[name] > c.brought && o.excused(notReported)
 		default:
-			return r.turn >= 0 && o.mayBeForRotation(w, l, name, c, r)
+			return o.mayBeForRotation(w, l, name, c, r)
 		}
 	})
+}
+
+// standsOver tells that any status of the class was written over that of an earlier pod, unseen.
+func (l *classLook) standsOver(name string) bool {
+	return slices.Contains(slices.Collect(maps.Values(l.over)), name)
+}
+
+// endedUnseen tells that a cover had ended, and that the controller was not shown that yet when it looked.
+func (o *oracle) endedUnseen(c *classCover, l *look, name string) bool {
+	src := simapi.Source{Resource: simapi.ClassResource, Name: name}
+	switch {
+	case c.ended.version > l.at:
+		return true
+	case c.ended.by == bySource:
+		return max(l.known[src], l.gone[src]) < c.ended.version
+	case c.ended.by == byNamespace:
+		return l.known[shop] < c.ended.version
+	default:
+		return c.ended.by == byStart && l.life != o.h.life
+	}
 }
 
 // mayBeForRotation tells that of the latest rotation that the controller was shown.
@@ -150,7 +192,7 @@ func (o *oracle) judgeSingleRotation(w *workloadTruth, obj simapi.Object, name s
 		return
 	}
 	o.h.count("single rotations")
-	if reloads := w.reloadsSince(o.since); reloads != 1 {
+	if reloads := w.reloadsSince(o.since); reloads != 1 && (reloads != 0 || !w.waited) {
 		o.fail("%s was rolled %d times for the only rotation, that of %s at %d", w.name, reloads, name, all[since].version)
 	}
 }

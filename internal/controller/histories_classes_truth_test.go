@@ -43,10 +43,16 @@ type classesTruth struct {
 	live    uint64
 	// taken came with a snapshot that is not whole.
 	taken []toldOfPod
-	// newest is the latest turn of a class that anything told, and late the version in which a status was last written that says an
-	// earlier turn than one before.
+	// newest is the latest turn of a class that anything told, and late the version in which a status that says an earlier turn than
+	// one before was last written, or came with a snapshot.
 	newest map[string]int
 	late   map[string]uint64
+	// makers are the pods for which statuses were made, and owners those that they are of, by the name of the status.
+	makers, owners map[string]types.UID
+	// over are the classes of statuses that stand over those of earlier pods, as far as the controller of this life was not shown the
+	// first write for the pod, and begun those of which it was. Both are by the name of the status.
+	over  map[string]string
+	begun map[string]types.UID
 }
 
 type rotation struct {
@@ -61,6 +67,8 @@ type toldOfPod struct {
 	status, class string
 	pod           types.UID
 	rotated, gone bool
+	// over tells that the status was made for an earlier pod of the name, and first that it is the first write for this one.
+	over, first bool
 }
 
 // classCover is what is known of a workload and a class that it covers or has covered.
@@ -69,13 +77,13 @@ type classCover struct {
 	// since is when the cover began, and first when it began first. In a lapse it ended.
 	since, first uint64
 	lapsed       bool
-	ended        uint64
+	ended        turn
 	// adopted is from when on the controller has had time to note what the class is.
 	adopted uint64
-	// carried is the turn with which our last rollout was made, and tampered how often somebody had changed the ledger when we wrote
-	// last.
-	carried  int
-	tampered int
+	// carried is the turn with which our last rollout was made, brought the latest that anything had told then, and tampered how often
+	// somebody had changed the ledger when we wrote last.
+	carried, brought int
+	tampered         int
 }
 
 // classLook is what a controller knew of classes when it began to look at a workload, and of pods when it asked for them.
@@ -85,14 +93,17 @@ type classLook struct {
 	liveAt  uint64
 	newest  map[string]int
 	late    map[string]uint64
-	// stale tells, by class, that a stale pod was found, and untold that one was found of which no status was known.
-	stale, untold map[string]bool
+	over    map[string]string
+	// stale tells, by class, that a stale pod was found, untold that one was found of which no status was known, and over that the
+	// status of one was written over that of an earlier pod, unseen.
+	stale, untold, overEarlier map[string]bool
 }
 
 func newClassesTruth() *classesTruth {
 	return &classesTruth{
 		rotations: map[string][]rotation{}, covers: map[types.UID]map[string]*classCover{}, told: map[uint64]toldOfPod{},
 		shown: map[string][]rotation{}, reports: map[string]types.UID{}, newest: map[string]int{}, late: map[string]uint64{},
+		makers: map[string]types.UID{}, owners: map[string]types.UID{}, over: map[string]string{}, begun: map[string]types.UID{},
 	}
 }
 
@@ -114,12 +125,25 @@ func (o *oracle) class(resource string, e simapi.Event) {
 	given, _ := o.h.driver.Given(pod, t.class)
 	t.rotation = rotation{given.Present, e.Version, e.Time}
 	t.rotated = given.Present > given.Started
+	o.classes.own(&t, e.Type)
 	o.h.say("driver: %s %s at %d, turn %d %v, started with %d", e.Type, t.status, e.Version, given.Present, o.h.driver.Turn(t.class, given.Present), given.Started)
 	o.classes.told[e.Version] = t
 	if !t.gone && t.rotated && t.turn > latestRotation(o.classes.rotations[t.class]).turn {
 		o.h.count("rotations")
 		o.h.say("… which is a rotation of %s", t.class)
 		o.classes.rotations[t.class] = append(o.classes.rotations[t.class], t.rotation)
+	}
+}
+
+// own notes whose status it is, and whose it was.
+func (t *classesTruth) own(told *toldOfPod, what watch.EventType) {
+	if what == watch.Added {
+		t.makers[told.status] = told.pod
+	}
+	told.over, told.first = t.makers[told.status] != told.pod, t.owners[told.status] != told.pod
+	t.owners[told.status] = told.pod
+	if told.gone {
+		delete(t.owners, told.status)
 	}
 }
 
@@ -141,7 +165,7 @@ func (o *oracle) classObject(e simapi.Event) {
 }
 
 // coverClasses works out anew which classes a workload covers.
-func (o *oracle) coverClasses(w *workloadTruth, obj simapi.Object, from uint64) {
+func (o *oracle) coverClasses(w *workloadTruth, obj simapi.Object, at turn, from uint64) {
 	if o.h.driver == nil {
 		return
 	}
@@ -155,11 +179,11 @@ func (o *oracle) coverClasses(w *workloadTruth, obj simapi.Object, from uint64) 
 		asks := o.sources[src] != nil && o.asksFor(obj, src, o.all)
 		switch {
 		case asks && c == nil:
-			covers[name] = &classCover{covered: true, since: from, first: from, carried: -1}
+			covers[name] = &classCover{covered: true, since: from, first: from, carried: -1, brought: -1}
 		case asks && !c.covered:
 			c.covered, c.since = true, from
 		case !asks && c != nil && c.covered:
-			c.covered, c.lapsed, c.ended, c.adopted = false, true, from, 0
+			c.covered, c.lapsed, c.ended, c.adopted = false, true, at, 0
 		}
 	}
 }
@@ -172,6 +196,8 @@ func (t *classesTruth) newLife(life int) {
 		clear(t.newest)
 		clear(t.late)
 		clear(t.reports)
+		clear(t.over)
+		clear(t.begun)
 	}
 }
 
@@ -189,6 +215,9 @@ func (t *classesTruth) delivered(version uint64, live bool) {
 	switch {
 	case !ok:
 	case live:
+		if told.first {
+			t.begun[told.status] = told.pod
+		}
 		t.take(told)
 	default:
 		t.taken = append(t.taken, told)
@@ -201,19 +230,30 @@ func (t *classesTruth) whole(resource string, version uint64) {
 		return
 	}
 	clear(t.reports)
+	clear(t.over)
 	slices.SortFunc(t.taken, func(a, b toldOfPod) int { return cmp.Compare(a.version, b.version) })
+	before := maps.Clone(t.late)
 	for _, told := range t.taken {
 		t.take(told)
+	}
+	for class, written := range t.late {
+		if written != before[class] {
+			t.late[class] = version // who has not seen what came before is misled now
+		}
 	}
 	t.taken, t.live = nil, version
 }
 
 func (t *classesTruth) take(told toldOfPod) {
+	delete(t.over, told.status)
 	if told.gone {
 		delete(t.reports, told.status)
 		return
 	}
 	t.reports[told.status] = told.pod
+	if told.over && t.begun[told.status] != told.pod {
+		t.over[told.status] = told.class
+	}
 	t.newest[told.class] = max(t.newest[told.class], told.turn)
 	if told.turn < latestRotation(t.shown[told.class]).turn {
 		t.late[told.class] = told.version
@@ -228,7 +268,7 @@ func (t *classesTruth) look(life int) classLook {
 	t.newLife(life)
 	return classLook{
 		shown: maps.Clone(t.shown), reports: maps.Clone(t.reports), liveAt: t.live, newest: maps.Clone(t.newest), late: maps.Clone(t.late),
-		stale: map[string]bool{}, untold: map[string]bool{},
+		over: maps.Clone(t.over), stale: map[string]bool{}, untold: map[string]bool{}, overEarlier: map[string]bool{},
 	}
 }
 
@@ -238,10 +278,11 @@ func (o *oracle) classesAsked(l *look) {
 	if err != nil {
 		return
 	}
-	for name, all := range l.shown {
-		last := latestRotation(all)
+	for _, name := range classNames() {
+		last := latestRotation(l.shown[name])
 		for _, pod := range o.h.pods.Of(obj) {
 			given, mounted := o.h.driver.Given(pod.UID, name)
+			status := simapi.StatusName(pod, name)
 			switch {
 			case !lives(pod):
 			case !mounts(pod, name):
@@ -249,8 +290,10 @@ func (o *oracle) classesAsked(l *look) {
 				l.untold[name] = l.untold[name] || !pod.CreationTimestamp.After(last.date.Add(startLag+clockSkew))
 			case mounted && given.Started < last.turn:
 				l.stale[name] = true
-			case l.reports[simapi.StatusName(pod, name)] != pod.UID:
+			case l.reports[status] != pod.UID:
 				l.untold[name] = true
+			case l.over[status] != "":
+				l.overEarlier[name] = true
 			}
 		}
 	}
@@ -261,12 +304,9 @@ func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
 	for name, c := range o.classes.covers[w.uid] {
 		if c.covered {
 			c.tampered, c.lapsed = w.tampered, false
-			switch {
-			case !rolled:
-			case slices.Contains(classesOf(w.name), name):
-				c.carried = latestRotation(l.shown[name]).turn
-			default:
-				c.carried = l.newest[name]
+			if rolled {
+				c.carried = max(c.carried, latestRotation(l.shown[name]).turn)
+				c.brought = max(c.brought, l.newest[name])
 			}
 		}
 	}

@@ -57,6 +57,9 @@ const (
 	// writtenLate: the driver wrote the status of one pod after that of another one to which it had given a later turn. Nothing tells
 	// that from going back.
 	writtenLate excuse = "status written late"
+	// overEarlier: the status of a pod was written over that of an earlier pod of its name while nobody watched. Its times are those
+	// of the earlier one, so that nothing tells it from one that was given something else while its pod ran.
+	overEarlier excuse = "status of an earlier pod"
 	// notReported: a pod was found of which no status had arrived, so that only its age told, and it may be older than a rotation.
 	notReported excuse = "pods not reported yet"
 	// optedInUnseen: the workload began to ask while nobody watched, and the data was provably edited after the installation.
@@ -170,7 +173,7 @@ func bounds() []struct {
 
 // excuses are all there are.
 func excuses() []excuse {
-	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, writtenLate}
+	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, overEarlier, writtenLate}
 	for _, b := range bounds() {
 		all = append(all, b.excuse)
 	}

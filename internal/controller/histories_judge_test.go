@@ -31,6 +31,7 @@ func (o *oracle) atRest() {
 		waits = waits || o.waitsForClass(obj)
 		if waits {
 			o.excused(podWaits)
+			w.waited = true
 			continue
 		}
 		for _, src := range sources() {
@@ -39,6 +40,7 @@ func (o *oracle) atRest() {
 			}
 		}
 		o.judgeClasses(w, obj)
+		w.waited = false
 	}
 	o.adoptClasses()
 	for _, obj := range o.h.workloads() {

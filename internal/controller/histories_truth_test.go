@@ -115,6 +115,8 @@ type workloadTruth struct {
 	again bool
 	// pausedAt is when our last reload that paused it took effect.
 	pausedAt time.Time
+	// waited tells that pods of it waited for a source at the last rest. They start with what there is when that comes.
+	waited bool
 }
 
 // turn is what began or ended a cover.
@@ -255,7 +257,7 @@ func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64
 			}
 		}
 	}
-	o.coverClasses(w, obj, from)
+	o.coverClasses(w, obj, at, from)
 }
 
 // tellsRest reads a status as its documentation says.

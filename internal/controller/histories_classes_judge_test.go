@@ -57,18 +57,32 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 			return false
 		case !c.covered:
 			return o.endedUnseen(c, l, name) && o.excused(sentBefore)
-		case !slices.Contains(classesOf(w.name), name):
-			return l.newest[name] > c.brought && o.excused(onlyNamed) || l.standsOver(name) && o.excused(overEarlier)
 		case l.late[name] > 0 && w.reloadsSince(l.late[name]) < 2:
 			return o.excused(writtenLate)
+		case !slices.Contains(classesOf(w.name), name):
+			return o.mayBeForNamed(w, l, name, c, r)
 		case l.overEarlier[name], l.untold[name] && l.standsOver(name):
 			return o.excused(overEarlier)
+		case r.turn > c.carried && l.back[name]:
+			return o.excused(startedBack)
 		case r.turn < 0:
 			return l.untold[name] && l.newest[name] > c.brought && o.excused(notReported)
 		default:
 			return o.mayBeForRotation(w, l, name, c, r)
 		}
 	})
+}
+
+// mayBeForNamed tells that of a class that the workload names without mounting it. There is nothing but the age of its pods.
+func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classCover, r rotation) bool {
+	switch {
+	case l.newest[name] > c.brought:
+		return o.excused(onlyNamed)
+	case l.standsOver(name):
+		return o.excused(overEarlier)
+	default:
+		return l.stale[name] && r.version > max(l.liveAt, w.lastRolled()) && o.excused(shownAgain)
+	}
 }
 
 // standsOver tells that any status of the class was written over that of an earlier pod, unseen.
@@ -158,7 +172,7 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 	last := latestRotation(all)
 	src := simapi.Source{Resource: simapi.ClassResource, Name: name}
 	content := o.h.driver.Turn(name, last.turn)
-	cameBack := slices.ContainsFunc(all[:len(all)-1], func(r rotation) bool { return maps.Equal(o.h.driver.Turn(name, r.turn), content) })
+	cameBack := slices.ContainsFunc(o.h.driver.Turns(name)[:last.turn], func(versions map[string]string) bool { return maps.Equal(versions, content) })
 	adopted := c.adopted > 0 && c.adopted <= last.version
 	switch {
 	case w.undone() && (o.h.annotations || w.again):

@@ -34,6 +34,8 @@ func classBounds() map[excuse]float64 {
 		notReported:      285,
 		writtenLate:      170,
 		overEarlier:      100,
+		shownAgain:       10,
+		startedBack:      50,
 		installedThen:    135,
 		onlyNamed:        115,
 		templateReturned: 95,
@@ -49,6 +51,9 @@ func classBounds() map[excuse]float64 {
 }
 
 func classNames() []string { return []string{"vault", "tls"} }
+
+// classObjects are what a class may mount.
+func classObjects() []string { return []string{"user", "password", "key"} }
 
 // classWorkloads are the workloads that there are in the beginning.
 func classWorkloads() []drawnWorkload {
@@ -128,7 +133,7 @@ func (u *users) classWorkload() drawnWorkload {
 // settleClasses makes what there is before the pods.
 func (u *users) settleClasses() {
 	for _, name := range classNames() {
-		for _, id := range []string{"user", "password", "key"} {
+		for _, id := range classObjects() {
 			u.h.driver.Store(name, id, u.value())
 		}
 		u.createClass(name)

@@ -95,8 +95,8 @@ type classLook struct {
 	late    map[string]uint64
 	over    map[string]string
 	// stale tells, by class, that a stale pod was found, untold that one was found of which no status was known, and over that the
-	// status of one was written over that of an earlier pod, unseen.
-	stale, untold, overEarlier map[string]bool
+	// status of one was written over that of an earlier pod, unseen. Back tells that one has started with what there was before.
+	stale, untold, overEarlier, back map[string]bool
 }
 
 func newClassesTruth() *classesTruth {
@@ -268,7 +268,7 @@ func (t *classesTruth) look(life int) classLook {
 	t.newLife(life)
 	return classLook{
 		shown: maps.Clone(t.shown), reports: maps.Clone(t.reports), liveAt: t.live, newest: maps.Clone(t.newest), late: maps.Clone(t.late),
-		over: maps.Clone(t.over), stale: map[string]bool{}, untold: map[string]bool{}, overEarlier: map[string]bool{},
+		over: maps.Clone(t.over), stale: map[string]bool{}, untold: map[string]bool{}, overEarlier: map[string]bool{}, back: map[string]bool{},
 	}
 }
 
@@ -294,9 +294,29 @@ func (o *oracle) classesAsked(l *look) {
 				l.untold[name] = true
 			case l.over[status] != "":
 				l.overEarlier[name] = true
+			default:
+				l.back[name] = l.back[name] || o.wentBack(name, given.Started)
 			}
 		}
 	}
+}
+
+// wentBack tells that an object came with a turn to be what it was before another turn.
+func (o *oracle) wentBack(name string, last int) bool {
+	for _, id := range classObjects() {
+		had, left := map[string]bool{}, map[string]bool{}
+		for turn := range last {
+			version := o.h.driver.Turn(name, turn)[id]
+			for before := range had {
+				left[before] = left[before] || before != version
+			}
+			had[version] = true
+		}
+		if version := o.h.driver.Turn(name, last)[id]; left[version] {
+			return true
+		}
+	}
+	return false
 }
 
 // carryClasses takes a write of ours.

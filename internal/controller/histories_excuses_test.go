@@ -57,6 +57,12 @@ const (
 	// writtenLate: the driver wrote the status of one pod after that of another one to which it had given a later turn. Nothing tells
 	// that from going back.
 	writtenLate excuse = "status written late"
+	// startedBack: a pod has started with a version that an object had before. Nothing tells whether it has again, or the pod was given
+	// it late, as long as no pod is given that while it runs.
+	startedBack excuse = "started with what there was before"
+	// shownAgain: the only status that told of a rotation went with its pod while no controller ran, and those that stand there say what
+	// was before, so that the next one that is written again looks like a rotation.
+	shownAgain excuse = "rotation shown again"
 	// overEarlier: the status of a pod was written over that of an earlier pod of its name while nobody watched. Its times are those
 	// of the earlier one, so that nothing tells it from one that was given something else while its pod ran.
 	overEarlier excuse = "status of an earlier pod"
@@ -173,7 +179,7 @@ func bounds() []struct {
 
 // excuses are all there are.
 func excuses() []excuse {
-	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, overEarlier, writtenLate}
+	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, overEarlier, shownAgain, startedBack, writtenLate}
 	for _, b := range bounds() {
 		all = append(all, b.excuse)
 	}

@@ -247,7 +247,7 @@ func (c *Class) startWithout(m *classMember) (turned []string) {
 
 // rewrite takes in what a pod reports that has reported before.
 func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
-	had := m.Objects
+	had, started := m.Objects, m.started
 	ids := maps.Clone(had)
 	maps.Copy(ids, r.Objects)
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
@@ -256,8 +256,12 @@ func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
 			continue
 		}
 		at, last := m.turnOf(id), all.last()
-		if m.hasPresent(id, all) {
+		switch {
+		case last < 0:
+		case m.hasPresent(id, all):
 			at = last // it counted as one that has what there is, so that anything else is new
+		case started && m.Created.After(all.present().written.Add(StartLag)):
+			at = last // its workload may have been rolled for that already, and this pod has come of it
 		}
 		next := all.next(version, at)
 		switch {
@@ -296,12 +300,8 @@ func (m *classMember) turnOf(id string) int {
 
 // hasPresent tells that the pod has the present version of an object, or is never given the object.
 func (m *classMember) hasPresent(id string, all *turns) bool {
-	switch since := all.since(m.turnOf(id)); {
-	case all.last() < 0:
-		return false
-	case all.present().version == m.Objects[id]:
+	if all.present().version == m.Objects[id] {
 		return true
-	default:
-		return m.without[id] && !slices.ContainsFunc(since, func(t turn) bool { return t.version == "" })
 	}
+	return m.without[id] && !slices.ContainsFunc(all.since(m.turnOf(id)), func(t turn) bool { return t.version == "" })
 }

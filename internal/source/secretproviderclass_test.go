@@ -109,8 +109,13 @@ func TestWhatAClassComesToBe(t *testing.T) {
 			return []source.ClassReport{d.mount("a", "1"), d.rotate("a", "2"), d.mount("b", "2")}
 		}, []string{content("1"), content("2")}, map[string]bool{"a": false, "b": true}},
 		"a pod that is late starts with what was before": {func(d *driver) []source.ClassReport {
-			return []source.ClassReport{d.mount("a", "1"), d.rotate("a", "2"), d.mount("b", "1"), d.rotate("b", "2")}
+			all := []source.ClassReport{d.mount("a", "1"), d.rotate("a", "2")}
+			d.second -= 8
+			return append(all, d.mount("b", "1"), d.rotate("b", "2"))
 		}, []string{content("1"), content("2")}, map[string]bool{"a": false, "b": false}},
+		"only one pod was given a version, and one that starts later is given it, too": {func(d *driver) []source.ClassReport {
+			return []source.ClassReport{d.mount("a", "1"), d.rotate("a", "2"), d.mount("b", "1"), d.rotate("b", "2")}
+		}, []string{content("1"), content("2"), content("1"), content("2")}, map[string]bool{"a": false, "b": false}},
 		"it goes back to an earlier version": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1"), d.mount("b", "1"), d.rotate("a", "2"), d.rotate("b", "2"), d.rotate("a", "1"), d.rotate("b", "1")}
 		}, []string{content("1"), content("2"), content("1")}, nil},

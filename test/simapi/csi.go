@@ -91,6 +91,9 @@ func (d *Driver) Stored(class string) map[string]string { return maps.Clone(d.st
 // Turn is the versions that pods were given with a turn.
 func (d *Driver) Turn(class string, turn int) map[string]string { return d.turns[class][turn] }
 
+// Turns are the versions that pods could be given of a class, in the order in which that came to be.
+func (d *Driver) Turns(class string) []map[string]string { return d.turns[class] }
+
 // Given is what a pod has of a class; false until it is mounted.
 func (d *Driver) Given(pod types.UID, class string) (Given, bool) {
 	given, ok := d.given[mounting{pod, class}]

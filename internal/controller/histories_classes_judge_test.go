@@ -142,9 +142,9 @@ func (o *oracle) waitsForClass(obj simapi.Object) bool {
 
 // judgeClasses judges the pods of a workload at rest.
 func (o *oracle) judgeClasses(w *workloadTruth, obj simapi.Object) {
-	for name, c := range o.classes.covers[w.uid] {
-		last := latestRotation(o.classes.rotations[name])
-		if !c.covered || last.turn < 0 {
+	for _, name := range classNames() {
+		c, last := o.classes.covers[w.uid][name], latestRotation(o.classes.rotations[name])
+		if c == nil || !c.covered || last.turn < 0 {
 			continue
 		}
 		o.judgeSingleRotation(w, obj, name)

@@ -260,13 +260,18 @@ func (u *users) annotateClass(name string) bool {
 	})
 }
 
-// askForClasses replaces what a workload says about classes.
-func (u *users) askForClasses(w drawnWorkload) bool {
+// asksForClasses are the ways of a workload to ask for classes.
+func asksForClasses() []map[string]string {
 	names := annotations.DefaultNames()
-	ways := []map[string]string{
+	return []map[string]string{
 		{}, {names.SPCAuto: "true"}, {names.SPCAuto: "false"}, {names.SecretProviderClass: "vault"}, {names.SecretProviderClass: "vau.*, tls"},
 		{names.Auto: "true", names.SPCExclude: "vault"}, {names.Search: "true"}, {names.SecretProviderClass: "tls", names.Search: "true"},
 	}
+}
+
+// askForClasses replaces what a workload says about classes.
+func (u *users) askForClasses(w drawnWorkload) bool {
+	ways := asksForClasses()
 	asked := ways[u.h.rand.IntN(len(ways))]
 	return u.edit(w, func(obj simapi.Object) {
 		annotations := annotationsOf(obj)

@@ -160,7 +160,7 @@ func (o *oracle) noteShown(w *workloadTruth, l *look, obj simapi.Object) {
 // coverShown is since when a workload is covered as the API shows it: a manager has one time for all that it owns.
 func (o *oracle) coverShown(obj simapi.Object) (since time.Time) {
 	for _, m := range obj.GetManagedFields() {
-		for _, way := range asks() {
+		for _, way := range slices.Concat(asks(), asksForClasses()) {
 			for key := range way {
 				if m.Time != nil && m.Time.After(since) && strings.Contains(m.FieldsV1.GetRawString(), `"f:`+key+`"`) {
 					since = m.Time.Time

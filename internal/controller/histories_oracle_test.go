@@ -219,7 +219,10 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 			break
 		}
 	}
-	for src := range w.covered {
+	for _, src := range sources() {
+		if _, covered := w.covered[src]; !covered {
+			continue
+		}
 		shown := o.sources[src].datedAt(l.known[src])
 		switch {
 		case w.unreadable[src] && (shown.proven && l.older(shown.date) || o.sources[src].made > o.keyLostAt):

@@ -47,6 +47,13 @@ func classBounds() map[excuse]float64 {
 		sentBefore:       20,
 		rolloutUndone:    20,
 		changedInLapse:   20,
+		shownBefore:      45,
+		nothingToTry:     20,
+		notAdopted:       20,
+		podsOlder:        16,
+		podsNotFound:     15,
+		keyLostUnseen:    2,
+		unreadable:       1,
 	}
 }
 

@@ -70,20 +70,25 @@ func run(ctx context.Context, only string) (survived int, err error) {
 
 // unbroken holds that the histories are green without a mutation: otherwise each of them seems to be noticed.
 func unbroken(ctx context.Context, only string) error {
-	most := 0
-	for _, m := range mutations() {
-		if strings.Contains(m.what, only) && m.tests == histories {
-			most = max(most, cmp.Or(m.histories, usual))
+	for _, tests := range []string{histories, classHistories} {
+		most := 0
+		for _, m := range mutations() {
+			if strings.Contains(m.what, only) && m.tests == tests {
+				most = max(most, cmp.Or(m.histories, usual))
+			}
+		}
+		if most == 0 {
+			continue
+		}
+		red, err := mutation{what: "the code as it is", in: controller, tests: tests, histories: most}.test(ctx, "")
+		if err == nil && red {
+			err = fmt.Errorf("%s is red without any mutation: REROLL_BASE=0 REROLL_HISTORIES=%d", tests, most)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if most == 0 {
-		return nil
-	}
-	red, err := mutation{what: "the code as it is", in: controller, tests: histories, histories: most}.test(ctx, "")
-	if err == nil && red {
-		err = fmt.Errorf("the histories are red without any mutation: REROLL_BASE=0 REROLL_HISTORIES=%d", most)
-	}
-	return err
+	return nil
 }
 
 // overlay writes the mutated file and the file that tells the go command to use it in the place of the real one.

@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // mutation is one way to break the engine.
 type mutation struct {
 	what     string
@@ -21,7 +23,7 @@ const (
 )
 
 func mutations() []mutation {
-	return append(drawn(), []mutation{
+	return append(slices.Concat(drawn(), classes()), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",

@@ -1,0 +1,62 @@
+package main
+
+const (
+	classHistories = "^TestClassHistories$"
+	// fewClasses draws a fifth as many histories of classes, which take five times as long.
+	fewClasses = 300
+)
+
+// classes are mutations of what becomes of the statuses that a CSI driver writes.
+func classes() []mutation {
+	const turns, watched = "internal/source/secretproviderclass.go", "internal/controller/secretproviderclasses.go"
+	return []mutation{
+		{
+			what: "classes: what a pod is given while it runs does not count as rotated",
+			file: turns,
+			from: "next = all.begin(turn{version, r.Written, true})", to: "next = all.begin(turn{version, r.Written, false})",
+			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: a pod that was given something else counts as one that started with it",
+			file: turns,
+			from: "m.at[id], m.started = next, false", to: "m.at[id] = next",
+			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: what stands there is taken in from the end",
+			file: turns,
+			from: "a.Written.Compare(b.Written)", to: "b.Written.Compare(a.Written)",
+			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: the status of an earlier pod of the name is taken for that of the pod",
+			file: turns,
+			from: "	ok = ok && known.Owner == r.Owner\n", to: "",
+			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: the first that a controller is shown is not told",
+			file: watched,
+			from: "c.putClass(class, class.Restore(reports), false)", to: "class.Restore(reports[:1])",
+			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: what a pod with the present version is given is taken for the past",
+			file: turns,
+			from: "		case m.hasPresent(id, all):\n			at = last", to: "		case m == nil:\n			at = last",
+			in: "./internal/source", tests: "^TestWhatAClassComesToBe$",
+		},
+		{
+			what: "classes: what only new pods have counts at once",
+			file: turns,
+			from: "all.last() < 0 && started && others {", to: "all.last() < 0 && started && others && m == nil {",
+			in: "./internal/source", tests: "^TestAnObjectThatPodsWereGivenUnseen$",
+		},
+		{
+			what: "classes: what stands there is told as it was after the last turn",
+			file: turns,
+			from: "	all[len(all)-1], _ = c.Source()", to: "	_, _ = c.Source()",
+			in: "./internal/source", tests: "^TestWhatStandsThereIsToldWithAllPods$",
+		},
+	}
+}

@@ -275,7 +275,7 @@ func (t *classesTruth) look(life int) classLook {
 // classesAsked notes what the pods that a controller was shown have of the classes that it knows.
 func (o *oracle) classesAsked(l *look) {
 	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
-	if err != nil {
+	if err != nil || o.h.driver == nil {
 		return
 	}
 	for _, name := range classNames() {

@@ -36,7 +36,7 @@ type deployment struct {
 	sources         []string // ConfigMaps
 	// paused keeps Kubernetes from making ReplicaSets of those that are only there.
 	paused bool
-	// left tells that it does not ask to be rolled.
+	// left reports whether it does not ask to be rolled.
 	left bool
 	part string
 	pods int32

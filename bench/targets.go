@@ -13,12 +13,12 @@ type target struct {
 	// most is of the ratio to the limit, or of the figure itself if it is plain.
 	most  float64
 	plain bool
-	// checked tells that -check holds it against twice as much. It does so with what a slow machine does not change: ratios to what
+	// checked reports whether -check holds it against twice as much. It does so with what a slow machine does not change: ratios to what
 	// was measured in the same run, requests, memory.
 	checked bool
 	// little is the target in a check, of the ratio, where that of a whole run says nothing about the little that a check plays with.
 	little float64
-	// grows tells that the figure is how far something has grown, and 1 that it has not: in a check it may grow by twice as much.
+	// grows reports whether the figure is how far something has grown, and 1 that it has not: in a check it may grow by twice as much.
 	grows bool
 }
 
@@ -110,9 +110,9 @@ func (t target) bound(check bool) *bound {
 // bound is what a row is held against.
 type bound struct {
 	Most float64 `json:"most"`
-	// Plain tells that it is for the figure itself, and not for the ratio.
+	// Plain reports whether it is for the figure itself, and not for the ratio.
 	Plain bool `json:"plain,omitempty"`
-	// Check tells that it is that of a check.
+	// Check reports whether it is that of a check.
 	Check bool `json:"check,omitempty"`
 }
 

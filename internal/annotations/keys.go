@@ -107,10 +107,10 @@ func (n *Names) written() [16]string {
 	}
 }
 
-// IsOfSource tells that a key is one that users write on sources.
+// IsOfSource reports whether a key is one that users write on sources.
 func (n *Names) IsOfSource(key string) bool { return key == n.Match || key == n.Ignore }
 
-// isMeaningful tells that a key is one that is read, by whomever it is written.
+// isMeaningful reports whether a key is one that is read, by whomever it is written.
 func (n *Names) isMeaningful(key string) bool {
 	written := n.written()
 	return slices.Contains(written[:], key) ||

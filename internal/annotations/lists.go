@@ -223,7 +223,7 @@ func ListOf(value string) iter.Seq[string] {
 	}
 }
 
-// IsObjectName tells whether an object can have that name.
+// IsObjectName reports whether an object can have that name.
 func IsObjectName(text string) bool {
 	if len(text) > maxObjectName {
 		return false

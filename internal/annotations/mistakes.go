@@ -77,7 +77,7 @@ func Shortened(value string) string {
 	return value
 }
 
-// SearchesForNothing tells that all which could be found by searching counts
+// SearchesForNothing reports whether all which could be found by searching counts
 // anyhow, as far as anybody looks there.
 func (w Written) SearchesForNothing(own Written, names Names) bool {
 	auto, err := strconv.ParseBool(w.Values[names.Auto])

@@ -19,7 +19,7 @@ func (n *Names) Nearest(key string) (string, bool) {
 	return nearest, nearest != ""
 }
 
-// Strayed tells that a key in the domain of Reloader means nothing, spelt right or
+// Strayed reports whether a key in the domain of Reloader means nothing, spelt right or
 // not, and what may have been meant: the keys of that name, elsewhere in the
 // domain. Those that were renamed here mean something to somebody else.
 func (n *Names) Strayed(key string) (meant []string, strayed bool) {
@@ -76,7 +76,7 @@ func typos(key, meant string) (int, bool) {
 	return inDomain + inName, true
 }
 
-// isOurs tells that nobody else has a reason to use a domain.
+// isOurs reports whether nobody else has a reason to use a domain.
 func isOurs(domain string) bool {
 	return domain == "reroll.dev" || isReloaders(domain)
 }
@@ -148,7 +148,7 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// Alike tells that one name may be a misspelling of another.
+// Alike reports whether one name may be a misspelling of another.
 func Alike(a, b string) bool {
 	_, alike := near(a, b, min(2, max(1, min(len(a), len(b))/3)))
 	return alike

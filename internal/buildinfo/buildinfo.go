@@ -13,7 +13,7 @@ type Info struct {
 	// Commit and Date are those of the commit it was built from, if that was a git repository.
 	Commit string
 	Date   time.Time
-	// Modified tells that there was more in the working tree than was committed.
+	// Modified reports whether there was more in the working tree than was committed.
 	Modified bool
 	// Go is the compiler's version, Platform the system and processor that it was built for.
 	Go, Platform string

@@ -23,7 +23,7 @@ func bindArgoRollouts(to **bool, flags *pflag.FlagSet) {
 // Auto is the value of a flag that need not be said.
 const Auto = "auto"
 
-// TakesAuto tells that a flag takes that beside true and false.
+// TakesAuto reports whether a flag takes that beside true and false.
 func TakesAuto(flag *pflag.Flag) bool {
 	_, ok := flag.Value.(optionalBool)
 	return ok

@@ -21,7 +21,7 @@ type Config struct {
 	Settle        time.Duration
 	SettleMax     time.Duration
 	SettleGitOps  time.Duration
-	// settleMaxSet tells whether somebody has set SettleMax.
+	// settleMaxSet reports whether somebody has set SettleMax.
 	settleMaxSet  bool
 	AdoptRate     float64
 	DryRun        bool
@@ -43,7 +43,7 @@ type Config struct {
 	Names     annotations.Names
 	Ignored   Ignored
 	Selectors Selectors
-	// CSI tells that what a CSI driver mounts is watched.
+	// CSI reports whether what a CSI driver mounts is watched.
 	CSI bool
 	// Webhook is told of changes instead of reloading for them, nil if there is none. It may hold a token, so nothing
 	// tells it whole.
@@ -63,7 +63,7 @@ type Config struct {
 	PodName, PodNamespace string
 	// MetaNamespace is where the controller writes down what it is, and DeploymentName the Deployment that is told there.
 	MetaNamespace, DeploymentName string
-	// InPod tells whether it runs in one.
+	// InPod reports whether it runs in one.
 	InPod bool
 }
 

@@ -21,13 +21,13 @@ func (c *Controller) awaitRest(key workload.Key) time.Duration {
 	return max(restTakes-c.clock.Since(since), 0)
 }
 
-// restTookTooLong tells that the rollout of a workload has taken too long.
+// restTookTooLong reports whether the rollout of a workload has taken too long.
 func (c *Controller) restTookTooLong(key workload.Key) bool {
 	since := c.recordOf(key).awaitsSince
 	return !since.IsZero() && c.clock.Since(since) >= restTakes
 }
 
-// awaitsRest tells whether the end of its rollout is a reason to look at a workload.
+// awaitsRest reports whether the end of its rollout is a reason to reconcile a workload.
 func (c *Controller) awaitsRest(key workload.Key) bool {
 	return !c.recordOf(key).awaitsSince.IsZero()
 }

@@ -48,7 +48,7 @@ type Options struct {
 	IgnoredSources []source.Kind
 	// Kinds are those of workload that there are.
 	Kinds kinds.Set
-	// Classes tells that SecretProviderClasses are sources, too.
+	// Classes reports whether SecretProviderClasses are sources, too.
 	Classes bool
 	// IgnoredKinds are workloads that are left alone, by their kind.
 	IgnoredKinds []string
@@ -56,7 +56,7 @@ type Options struct {
 	Custom map[string]Use
 	// NamespacesToIgnore are not watched where all others are.
 	NamespacesToIgnore []string
-	// NamespaceSelector says in which namespaces workloads are looked at, and SourceSelector which sources can roll
+	// NamespaceSelector says in which namespaces workloads are reconciled, and SourceSelector which sources can roll
 	// them. Nil selects all.
 	NamespaceSelector, SourceSelector labels.Selector
 	// Receiver is told of changes instead of reloading for them; nil if there is none.
@@ -258,7 +258,7 @@ func (c *Controller) fill(ctx context.Context, running *sync.WaitGroup, feeds []
 	return true
 }
 
-// Ready tells whether everything has been seen once.
+// Ready reports whether everything has been seen once.
 func (c *Controller) Ready() bool {
 	select {
 	case <-c.synced:
@@ -268,13 +268,13 @@ func (c *Controller) Ready() bool {
 	}
 }
 
-// Depth is how many workloads wait to be looked at, or are being looked at.
+// Depth is how many workloads wait to be reconciled, or are being reconciled.
 func (c *Controller) Depth() int { return c.queue.Depth() }
 
-// Writing tells whether workloads are being looked at, and with that perhaps written.
+// Writing reports whether workloads are being reconciled, and so perhaps written.
 func (c *Controller) Writing() bool { return c.queue.InHand() }
 
-// enqueue asks for a look at a workload once its sources are quiet. One that has no ledger yet, and of which nothing was
+// enqueue queues a workload until its sources are quiet. A workload that has no ledger yet, and of which nothing was
 // seen to change, is only to be adopted, and delays nobody.
 func (c *Controller) enqueue(key workload.Key, live bool) {
 	settle := c.opts.Settle

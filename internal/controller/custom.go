@@ -113,7 +113,7 @@ type everywhere struct {
 	is standing
 }
 
-// becomes tells whether that is new.
+// becomes reports whether that is new.
 func (e *everywhere) becomes(is standing) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -158,7 +158,7 @@ func (p *presence) answered(err error) {
 // server prepares its storage or takes it down: it cuts watches, asks for patience and forgets versions.
 const mayFail = time.Minute
 
-// overlooks tells that a failure is told in another way, or that it is too early to tell it.
+// overlooks reports whether a failure is told in another way, or that it is too early to tell it.
 func (p *presence) overlooks(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -79,11 +79,11 @@ type sink struct {
 	del        func(name types.NamespacedName, resourceVersion string)
 	keep       func(map[types.NamespacedName]struct{})
 	firstWhole func()
-	// whole tells that all there was is known: what differs was written since.
+	// whole reports whether all there was is known: what differs was written since.
 	whole bool
 }
 
-// isNews tells that what differs about an object from what is known of it was written while we ran: the watch has told
+// isNews reports whether what differs about an object from what is known of it was written while we ran: the watch has told
 // now, or a snapshot has after a gap.
 func (s *sink) isNews(live bool) bool { return live || s.whole }
 

@@ -37,7 +37,7 @@ func (o *oracle) whyNotForClass(w *workloadTruth, l *look) string {
 	return b.String()
 }
 
-// forClass tells whether it is for a rotation.
+// forClass reports whether it is for a rotation.
 func (o *oracle) forClass(w *workloadTruth, l *look) bool {
 	for name, c := range o.classes.covers[w.uid] {
 		r := latestRotation(l.shown[name])
@@ -48,7 +48,7 @@ func (o *oracle) forClass(w *workloadTruth, l *look) bool {
 	return false
 }
 
-// mayBeForClass tells whether it can rightly be taken to be for one.
+// mayBeForClass reports whether it can rightly be taken to be for one.
 func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 	return slices.ContainsFunc(classNames(), func(name string) bool {
 		c := o.classes.covers[w.uid][name]
@@ -73,7 +73,7 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 	})
 }
 
-// mayBeForNamed tells that of a class that the workload names without mounting it. There is nothing but the age of its pods.
+// mayBeForNamed reports whether of a class that the workload names without mounting it. There is nothing but the age of its pods.
 func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classCover, r rotation) bool {
 	switch {
 	case l.newest[name] > c.brought:
@@ -85,12 +85,12 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 	}
 }
 
-// standsOver tells that any status of the class was written over that of an earlier pod, unseen.
+// standsOver reports whether any status of the class was written over that of an earlier pod, unseen.
 func (l *classLook) standsOver(name string) bool {
 	return slices.Contains(slices.Collect(maps.Values(l.over)), name)
 }
 
-// endedUnseen tells that a cover had ended, and that the controller was not shown that yet when it looked.
+// endedUnseen reports whether a cover had ended, and that the controller was not shown that yet when it looked.
 func (o *oracle) endedUnseen(c *classCover, l *look, name string) bool {
 	src := simapi.Source{Resource: simapi.ClassResource, Name: name}
 	switch {
@@ -105,7 +105,7 @@ func (o *oracle) endedUnseen(c *classCover, l *look, name string) bool {
 	}
 }
 
-// mayBeForRotation tells that of the latest rotation that the controller was shown.
+// mayBeForRotation reports whether of the latest rotation that the controller was shown.
 func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *classCover, r rotation) bool {
 	stale := l.stale[name]
 	switch {
@@ -135,7 +135,7 @@ func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *cla
 	}
 }
 
-// waitsForClass tells whether pods of a workload may wait for a class that does not exist.
+// waitsForClass reports whether pods of a workload may wait for a class that does not exist.
 func (o *oracle) waitsForClass(obj simapi.Object) bool {
 	return slices.ContainsFunc(mounted(obj), func(src simapi.Source) bool { return !o.sources[src].exists })
 }
@@ -157,7 +157,7 @@ func (o *oracle) judgeClasses(w *workloadTruth, obj simapi.Object) {
 	}
 }
 
-// hasTurn tells whether a pod has started with what a rotation has brought.
+// hasTurn reports whether a pod has started with what a rotation has brought.
 func (o *oracle) hasTurn(pod *corev1.Pod, name string, r rotation) bool {
 	given, mounted := o.h.driver.Given(pod.UID, name)
 	if !mounted {

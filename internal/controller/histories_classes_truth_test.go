@@ -67,7 +67,7 @@ type toldOfPod struct {
 	status, class string
 	pod           types.UID
 	rotated, gone bool
-	// over tells that the status was made for an earlier pod of the name, and first that it is the first write for this one.
+	// over reports whether the status was made for an earlier pod of the name, and first that it is the first write for this one.
 	over, first bool
 }
 
@@ -301,7 +301,7 @@ func (o *oracle) classesAsked(l *look) {
 	}
 }
 
-// wentBack tells that an object came with a turn to be what it was before another turn.
+// wentBack reports whether an object came with a turn to be what it was before another turn.
 func (o *oracle) wentBack(name string, last int) bool {
 	for _, id := range classObjects() {
 		had, left := map[string]bool{}, map[string]bool{}

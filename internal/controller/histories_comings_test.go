@@ -23,7 +23,7 @@ func latestOf(versions []uint64, most uint64) uint64 {
 	return 0
 }
 
-// wentAway tells whether a rollout of ours may be for the deletion of a source.
+// wentAway reports whether a rollout of ours may be for the deletion of a source.
 func (o *oracle) wentAway(w *workloadTruth, src simapi.Source, l *look) bool {
 	if _, known := l.known[src]; known || !o.h.onDelete {
 		return false
@@ -38,7 +38,7 @@ func (o *oracle) wentAway(w *workloadTruth, src simapi.Source, l *look) bool {
 	return o.later(w, src, l, deleted)
 }
 
-// mayHaveMatched tells whether a source that concerns a workload no more would have done so if it had matched searches when it was
+// mayHaveMatched reports whether a source that concerns a workload no more would have done so if it had matched searches when it was
 // deleted, which nobody saw who runs now.
 func (o *oracle) mayHaveMatched(src simapi.Source, l *look) bool {
 	s := o.sources[src]
@@ -52,7 +52,7 @@ func (o *oracle) mayHaveMatched(src simapi.Source, l *look) bool {
 	return o.asksFor(obj, src, o.all)
 }
 
-// cameUp tells whether a rollout of ours may be for the creation of a source.
+// cameUp reports whether a rollout of ours may be for the creation of a source.
 func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 	version, known := l.known[src]
 	if !known || !o.h.onCreate || w.named[src] && !w.forgotten[src] {
@@ -65,14 +65,14 @@ func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 	return o.later(w, src, l, made)
 }
 
-// madeAgain tells whether the age of the pods may be misleading: a source that was made again as it was shows no earlier
+// madeAgain reports whether the age of the pods may be misleading: a source that was made again as it was shows no earlier
 // time than that, so that pods of a template that came back seem to be older than its content.
 func (o *oracle) madeAgain(w *workloadTruth, src simapi.Source, l *look) bool {
 	_, known := l.known[src]
 	return known && len(o.sources[src].comings) > 1 && o.mayHaveReturned(w) && l.older(o.sources[src].created)
 }
 
-// later tells whether a version may be taken for later than what somebody else did to a workload.
+// later reports whether a version may be taken for later than what somebody else did to a workload.
 func (o *oracle) later(w *workloadTruth, src simapi.Source, l *look, version uint64) bool {
 	horizon := max(w.foreign, w.first[src])
 	return version > horizon || version <= l.live[src.Resource] || horizon <= l.live[plural(l.key.Kind)] || o.mayHaveReturned(w)
@@ -138,7 +138,7 @@ func (o *oracle) judgeComings(w *workloadTruth) {
 	}
 }
 
-// allHave tells whether there is nothing that a rollout for a creation could bring to any pod.
+// allHave reports whether there is nothing that a rollout for a creation could bring to any pod.
 func (o *oracle) allHave(w *workloadTruth, src simapi.Source) bool {
 	for _, obj := range o.h.workloads() {
 		if obj.GetUID() != w.uid {

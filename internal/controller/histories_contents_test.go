@@ -80,19 +80,19 @@ func (o *oracle) sourceSays(s *sourceTruth, e simapi.Event) {
 	o.coverAll(turn{e.Version, bySource}, e.Version)
 }
 
-// isShown tells whether the API shows that data was written when it was.
+// isShown reports whether the API shows that data was written when it was.
 func isShown(e simapi.Event) bool {
 	return slices.ContainsFunc(e.Object.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
 		return m.Time != nil && m.Time.Time.Equal(e.Time) && strings.Contains(m.FieldsV1.GetRawString(), `"f:data"`)
 	})
 }
 
-// writtenIn tells whether the content was really changed in a second.
+// writtenIn reports whether the content was really changed in a second.
 func (s *sourceTruth) writtenIn(date time.Time) bool {
 	return slices.ContainsFunc(s.written, date.Equal)
 }
 
-// adds tells whether a key is new or has another value: only then does the API server note the time.
+// adds reports whether a key is new or has another value: only then does the API server note the time.
 func adds(before, after map[string]string) bool {
 	for key, value := range after {
 		if was, ok := before[key]; !ok || was != value {

@@ -13,25 +13,25 @@ import (
 type draws struct {
 	// onCreate and onDelete are what every controller of the history is told.
 	onCreate, onDelete bool
-	// pauses tells that reloads of Deployments are to pause them, from the beginning.
+	// pauses reports whether reloads of Deployments are to pause them, from the beginning.
 	pauses bool
 	// all is whether controllers opt everything in: none, each, or each as it is drawn when it starts.
 	all optInAll
-	// optInLate tells that workloads are there for a while before they ask for anything.
+	// optInLate reports whether workloads are there for a while before they ask for anything.
 	optInLate bool
-	// policies tells that users ask in all ways there are: by name, by expression, by searching, and what they leave out.
+	// policies reports whether users ask in all ways there are: by name, by expression, by searching, and what they leave out.
 	policies bool
-	// selector tells that controllers look at the sources alone that have a label.
+	// selector reports whether controllers look at the sources alone that have a label.
 	selector bool
-	// optional tells that pods can do without some of their sources.
+	// optional reports whether pods can do without some of their sources.
 	optional bool
-	// forgotten tells that sources lose their managed fields.
+	// forgotten reports whether sources lose their managed fields.
 	forgotten bool
-	// skewed tells that there are two API servers, whose clocks are clockSkew apart.
+	// skewed reports whether there are two API servers, whose clocks are clockSkew apart.
 	skewed bool
-	// below tells that workloads ask on their pod templates, too.
+	// below reports whether workloads ask on their pod templates, too.
 	below bool
-	// inNamespace tells that controllers look at the namespaces alone that have the label.
+	// inNamespace reports whether controllers look at the namespaces alone that have the label.
 	inNamespace bool
 	// blind is a workload of which no pod is found, as where a selector had to be guessed.
 	blind string

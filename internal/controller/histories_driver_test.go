@@ -55,7 +55,7 @@ type history struct {
 	// calm is a time without faults, so that what can come to rest does.
 	calm bool
 
-	// annotations tells that one of them has marked by annotations.
+	// annotations reports whether one of them has marked by annotations.
 	annotations bool
 
 	key      digest.Key

@@ -217,7 +217,7 @@ func excuseLine(histories uint64, counts map[string]int) string {
 	return strings.Join(cells, ", ")
 }
 
-// aboutThen tells that the data of a source seem to be edited at about the time of the installation, or at that from which all
+// aboutThen reports whether the data of a source seem to be edited at about the time of the installation, or at that from which all
 // workloads are opted in: each of the two may be noted by the other clock.
 func (o *oracle) aboutThen(edited time.Time) bool {
 	about := func(t time.Time) bool { return edited.Sub(t).Abs() <= clockSkew+time.Second }

@@ -135,7 +135,7 @@ func (h *history) proceed() {
 	}
 }
 
-// synced tells whether every feed has been whole once. Before that nothing is decided.
+// synced reports whether every feed has been whole once. Before that nothing is decided.
 func (h *history) synced() bool {
 	if h.c == nil || h.c.installed.IsZero() {
 		return false

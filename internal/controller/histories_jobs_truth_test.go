@@ -31,7 +31,7 @@ import (
 // jobTruth is what is known of all Jobs of a name.
 type jobTruth struct {
 	wanted bool
-	// mayReturn tells that its user has deleted it when nobody could tell any more who did.
+	// mayReturn reports whether its user has deleted it when nobody could tell any more who did.
 	mayReturn bool
 }
 
@@ -151,7 +151,7 @@ func (r *runTruth) begins(h *history, e simapi.Event) {
 	h.say("%s begins at %d", r.name, e.Version)
 }
 
-// hasPods tells that a Job has pods by its status, which may be behind.
+// hasPods reports whether a Job has pods by its status, which may be behind.
 func hasPods(job *batchv1.Job) bool {
 	return job.Status.Active > 0 || job.Status.Terminating != nil && *job.Status.Terminating > 0
 }

@@ -33,12 +33,12 @@ type look struct {
 	asked bool
 	pods  reload.Pods
 	classLook
-	// blind tells that no pods were found where the status counts some.
+	// blind reports whether no pods were found where the status counts some.
 	blind bool
 	wrote bool
 }
 
-// older tells whether the controller was shown a pod that may have been started before a content was there, or could not
+// older reports whether the controller was shown a pod that may have been started before a content was there, or could not
 // be shown any of those that there are.
 func (l *look) older(date time.Time) bool {
 	return l.blind || l.asked && l.pods.Count > 0 && !l.pods.Oldest.After(date.Add(startLag))
@@ -176,7 +176,7 @@ func (h *history) restless() bool {
 	return wait > 0
 }
 
-// followsWhatRests tells that a rollout is followed which has ended by its status.
+// followsWhatRests reports whether a rollout is followed which has ended by its status.
 func (h *history) followsWhatRests() bool {
 	for key := range h.c.underWay() {
 		if now, ok := h.c.state.Workload(key); ok && now.AtRest && !h.hides(&now) {
@@ -186,13 +186,13 @@ func (h *history) followsWhatRests() bool {
 	return false
 }
 
-// hides tells that the status of a workload counts pods, and that no list of pods has them. Whether one is left from before
+// hides reports whether the status of a workload counts pods, and that no list of pods has them. Whether one is left from before
 // a reload shows nowhere in the API then, so the reload is followed until they are found.
 func (h *history) hides(w *workload.Workload) bool {
 	return h.blind == w.Key.Name && w.Progress.Total > 0
 }
 
-// countsReplicas tells whether the status of a workload counts pods.
+// countsReplicas reports whether the status of a workload counts pods.
 func countsReplicas(obj simapi.Object) bool {
 	switch o := obj.(type) {
 	case *appsv1.Deployment:

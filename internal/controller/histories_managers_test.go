@@ -13,7 +13,7 @@ import (
 // managedFields has one time for all fields of a manager.
 type keeper struct {
 	manager string
-	// applies tells that it uses server-side apply, where all that it says belongs to it.
+	// applies reports whether it uses server-side apply, where all that it says belongs to it.
 	applies bool
 	// remembers is an annotation that holds all of what it has written, and so changes with everything.
 	remembers string

@@ -61,9 +61,9 @@ type oracle struct {
 	keyLostAt uint64
 	keyless   bool
 
-	// unselected tells that controllers do not look at the namespace.
+	// unselected reports whether controllers do not look at the namespace.
 	unselected bool
-	// all tells that everything is opted in, and allFrom since which version controllers start that are to opt everything in; 0 if the
+	// all reports whether everything is opted in, and allFrom since which version controllers start that are to opt everything in; 0 if the
 	// last one was not.
 	all     bool
 	allFrom uint64
@@ -244,14 +244,14 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 	return strings.Join(why, "; "), false
 }
 
-// seemsEdited tells that the API shows an edit of the data which there never was, where there is nothing but the age of pods.
+// seemsEdited reports whether the API shows an edit of the data which there never was, where there is nothing but the age of pods.
 func (o *oracle) seemsEdited(src simapi.Source, l *look) bool {
 	_, known := l.known[src]
 	shown := o.sources[src].datedAt(l.known[src])
 	return known && shown.misleads && !shown.date.Before(o.installedIn) && l.older(shown.date)
 }
 
-// mayBeFor tells whether a rollout of ours may be for the latest change of a source that the controller had been shown.
+// mayBeFor reports whether a rollout of ours may be for the latest change of a source that the controller had been shown.
 func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change) (string, bool) {
 	horizon := max(w.foreign, w.first[src])
 	if o.beforeUs(c) {
@@ -285,12 +285,12 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 	}
 }
 
-// beforeUs tells that a change was made before the installation, and that the API shows that.
+// beforeUs reports whether a change was made before the installation, and that the API shows that.
 func (o *oracle) beforeUs(c change) bool {
 	return c.version <= o.installedAt && c.date.Before(o.installedIn)
 }
 
-// widened tells that a change was made before the workload first asked for the source, and that who looks can know that: it saw
+// widened reports whether a change was made before the workload first asked for the source, and that who looks can know that: it saw
 // it happen, or it began by itself to ask for everything, or nothing proves that the data was edited since the installation, and
 // it did not see the edit.
 func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change) bool {
@@ -317,11 +317,11 @@ func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change)
 	return !o.sources[src].datedAt(l.known[src]).proven && c.version <= l.live[src.Resource]
 }
 
-// mayHaveReturned tells whether the last rollout by somebody else brought a template back of which there are pods from
+// mayHaveReturned reports whether the last rollout by somebody else brought a template back of which there are pods from
 // before, or whether nobody can know because the rollouts before it were not all seen.
 func (o *oracle) mayHaveReturned(w *workloadTruth) bool { return w.returned || o.lastGap > w.before }
 
-// doubtful tells whether a change that is earlier than what pods were started after, or than the cover, can rightly be taken
+// doubtful reports whether a change that is earlier than what pods were started after, or than the cover, can rightly be taken
 // for a later one.
 func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change, horizon uint64) bool {
 	if o.beforeUs(c) || o.widened(w, l, src, c) {

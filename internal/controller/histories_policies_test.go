@@ -107,7 +107,7 @@ func entries(list string) []string {
 	return strings.Split(strings.ReplaceAll(list, " ", ""), ",")
 }
 
-// fits tells whether an expression is about the whole of a name.
+// fits reports whether an expression is about the whole of a name.
 func fits(entry, name string) bool {
 	if entry == name {
 		return true

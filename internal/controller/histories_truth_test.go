@@ -39,7 +39,7 @@ type sourceTruth struct {
 type dated struct {
 	version uint64
 	date    time.Time
-	// proven tells that who owns the data in that time owns nothing else, so that the data seems to have been written then. It
+	// proven reports whether who owns the data in that time owns nothing else, so that the data seems to have been written then. It
 	// misleads where it was not: who applies gets another time by taking a label away, and who loses a label to somebody else
 	// keeps the time of that.
 	proven, misleads bool
@@ -55,7 +55,7 @@ type change struct {
 	deleted uint64
 	// instant is true for one within the second in which the source was made.
 	instant bool
-	// proven tells that its date is that of data.
+	// proven reports whether its date is that of data.
 	proven bool
 }
 
@@ -111,11 +111,11 @@ type workloadTruth struct {
 	unreadable map[simapi.Source]bool
 	// tampered counts how often somebody else changed the ledger.
 	tampered int
-	// again tells that our last rollout came with nothing that the one before had not come with.
+	// again reports whether our last rollout came with nothing that the one before had not come with.
 	again bool
 	// pausedAt is when our last reload that paused it took effect.
 	pausedAt time.Time
-	// waited tells that pods of it waited for a source at the last rest. They start with what there is when that comes.
+	// waited reports whether pods of it waited for a source at the last rest. They start with what there is when that comes.
 	waited bool
 }
 
@@ -134,7 +134,7 @@ const (
 	byNamespace
 )
 
-// undone tells that somebody else rolled it after we did.
+// undone reports whether somebody else rolled it after we did.
 func (w *workloadTruth) undone() bool {
 	return len(w.reloads) > 0 && w.foreign > w.reloads[len(w.reloads)-1]
 }
@@ -290,7 +290,7 @@ func (s *sourceTruth) away() (away, back uint64) {
 	return away, back
 }
 
-// bringsNews tells whether a rollout of ours comes with a content that none had come with.
+// bringsNews reports whether a rollout of ours comes with a content that none had come with.
 func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
 	for src := range w.covered {
 		for _, c := range o.sources[src].changes {

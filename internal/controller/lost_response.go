@@ -17,7 +17,7 @@ type sent struct {
 	decision reload.Decision
 }
 
-// isRefusal tells that a write has taken no effect and never will. An earlier one, of which no answer came, may be why.
+// isRefusal reports whether a write has taken no effect and never will. An earlier one, of which no answer came, may be why.
 func isRefusal(err error) bool {
 	answer, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {

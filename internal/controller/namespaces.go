@@ -54,7 +54,7 @@ func (c *Controller) namespaceFeeds() []feed {
 	return []feed{f}
 }
 
-// selectNamespace asks for a look at the workloads of a namespace that is selected from now on.
+// selectNamespace queues the workloads of a namespace that is selected from now on.
 func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, news bool) {
 	if c.opts.NamespaceSelector == nil {
 		return

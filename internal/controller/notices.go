@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// What users write while we run is answered where they look, also if the watch was broken just then. What stood there
+// What users write while we run is answered on the object, also if the watch was broken just then. What stood there
 // before is not: a restart would tell it all again. Nor does a standby tell anything, before it acts.
 
 // notifyOfWorkload tells what is newly wrong with the annotations of a workload, and notes that it was opted in.
@@ -101,7 +101,7 @@ type newcomer struct {
 func (c *Controller) notifyOptedIn(facts *reload.Facts) {
 	now, ok := c.state.Workload(facts.Workload.Key)
 	if !ok || !now.Policy.Equal(facts.Workload.Policy) {
-		return // it asks for something else by now, and will be looked at for that
+		return // it asks for something else by now, and is queued for that
 	}
 	var n *newcomer
 	c.with(facts.Workload.Key, func(r *record) { n, r.newcomer = r.newcomer, nil })
@@ -136,7 +136,7 @@ func (c *Controller) notifyLeftToOwner(w *workload.Workload, owner workload.Key)
 	}
 }
 
-// notifyTooNew tells that nothing is done for a workload because its ledger cannot be read.
+// notifyTooNew reports whether nothing is done for a workload because its ledger cannot be read.
 func (c *Controller) notifyTooNew(w *workload.Workload, d reload.Decision) {
 	if d.TooNew {
 		c.notifyOnce(w.Key, notice.TooNew(w))
@@ -145,7 +145,7 @@ func (c *Controller) notifyTooNew(w *workload.Workload, d reload.Decision) {
 	}
 }
 
-// notifyBesideReloader tells that another controller rolls the workload as well, unless the report of a revert says so.
+// notifyBesideReloader reports whether another controller rolls the workload as well, unless the report of a revert says so.
 func (c *Controller) notifyBesideReloader(w *workload.Workload, d reload.Decision) {
 	if !d.BesideReloader {
 		return
@@ -155,7 +155,7 @@ func (c *Controller) notifyBesideReloader(w *workload.Workload, d reload.Decisio
 	}
 }
 
-// notifyMayNotStay tells that the marks of reloads will probably not stay, and why.
+// notifyMayNotStay reports whether the marks of reloads will probably not stay, and why.
 func (c *Controller) notifyMayNotStay(w *workload.Workload, d reload.Decision) {
 	if d.Doubt != "" {
 		c.notifyOnce(w.Key, notice.MayNotStay(w, d.Doubt))

@@ -21,7 +21,7 @@ func (c *Controller) dropped(key workload.Key) {
 	c.enqueueOrphans(key)
 }
 
-// enqueueOrphans asks for a look at what a workload has made that is gone: nothing rolls it any more in their place.
+// enqueueOrphans queues the workloads whose owner is gone: no owner is rolled in their place any more.
 func (c *Controller) enqueueOrphans(key workload.Key) {
 	for _, child := range c.state.Children(key) {
 		c.enqueue(child, false)

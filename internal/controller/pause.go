@@ -16,9 +16,9 @@ import (
 )
 
 // A reload may hold its workload still for a while, so that what changes meanwhile is rolled with it. That it ends follows
-// from what stands on the object, whoever has written it and when. What is kept here only says when to look.
+// from what stands on the object, whoever has written it and when. What is kept here only says when to check.
 
-// resumers is how many workloads are let go on at the same time. Nothing else waits for them, nor do they for a look.
+// resumers is how many workloads are resumed at the same time. They have workers of their own, so that neither waits for the other.
 const resumers = 4
 
 // ended is a pause that was ended, by what was noted about it.
@@ -27,7 +27,7 @@ type ended struct {
 	since string
 }
 
-// queuePause asks for a look at the pause of a workload when that is due.
+// queuePause queues the end of the pause of a workload.
 func (c *Controller) queuePause(key workload.Key) {
 	w, there := c.state.Workload(key)
 	if !there || !w.Pause.Ours() && !w.Pause.Leftover() {
@@ -40,7 +40,7 @@ func (c *Controller) queuePause(key workload.Key) {
 	c.pauses.Add(key, wait, wait)
 }
 
-// endPause ends the pause of a workload if it is over. Whether the controller is still to look at the workload does not
+// endPause ends the pause of a workload if it is over. Whether the workload is still opted in does not
 // matter: what it has paused it lets go on.
 func (c *Controller) endPause(ctx context.Context, key workload.Key) workqueue.Result {
 	w, there := c.state.Workload(key)

@@ -127,7 +127,7 @@ func is(name types.NamespacedName) func(types.NamespacedName) bool {
 }
 
 // anotherLeads is called while this instance waits, each time another one is seen to act. That one has told what is there, but for
-// workloads at which it looks only after their quiet period.
+// workloads that it reconciles only after their settle period.
 func (c *Controller) anotherLeads() {
 	if c.acting.Load() {
 		return
@@ -143,7 +143,7 @@ func (c *Controller) anotherLeads() {
 	}
 }
 
-// reconciledBy is when a workload that changes now has been looked at by whoever acts.
+// reconciledBy is when the leader has reconciled a workload that changes now.
 func (c *Controller) reconciledBy(w *workload.Workload) time.Time {
 	return c.clock.Now().Add(c.settle(w))
 }

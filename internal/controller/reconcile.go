@@ -97,13 +97,13 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 // the watch is only slow; but an admission rule may refuse by the same code.
 const patience = 5
 
-// exists tells whether a workload is still there as far as the watch has told.
+// exists reports whether a workload is still there as far as the watch has told.
 func (c *Controller) exists(w *workload.Workload) bool {
 	now, ok := c.state.Workload(w.Key)
 	return ok && now.UID == w.UID
 }
 
-// requestsTake bounds the requests of one look, so that a connection that hangs holds up neither the workload nor the
+// requestsTake bounds the requests of one reconciliation, so that a connection that hangs holds up neither the workload nor the
 // end of the process.
 const requestsTake = 30 * time.Second
 
@@ -133,14 +133,14 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		return d, err
 	}
 	if wait := facts.DepartedFor(d, c.clock.Now()); wait > 0 {
-		return d, retryAfter(wait) // it was looked at early, for another reason
+		return d, retryAfter(wait) // it was reconciled early, for another reason
 	}
 	c.forgetAccepted(facts.Workload.Key, d)
 	c.log.Debug("decided", "workload", facts.Workload.Key.String(), "action", d.Action.String(), "why", d.Why)
 	return d, nil
 }
 
-// leadAgain is how soon is looked again at a workload that may not be written now, because the lease could not be renewed.
+// leadAgain is how soon a workload is reconciled again that may not be written now, because the lease could not be renewed.
 const leadAgain = time.Second
 
 func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Decision) error {

@@ -12,20 +12,20 @@ import (
 type Reconciliation struct {
 	Kind   string
 	Result Result
-	// Scanned tells that the workload was there and was decided on, Matched that it has to be rolled.
+	// Scanned reports whether the workload was there and was decided on, Matched that it has to be rolled.
 	Scanned, Matched bool
-	// Skipped says why it was not rolled although the look succeeded; empty if it was.
+	// Skipped says why it was not rolled although the reconciliation succeeded; empty if it was.
 	Skipped Skipped
 	Took    time.Duration
 }
 
-// Result is how a look ended.
+// Result is how a reconciliation ended.
 type Result string
 
 // The results.
 const (
 	Succeeded Result = "success"
-	// Requeued means that it is too early, or that somebody else has written in between: it is looked at again.
+	// Requeued means that it is too early, or that another writer was quicker: it is reconciled again.
 	Requeued Result = "requeued"
 	Erred    Result = "error"
 )

@@ -22,7 +22,7 @@ import (
 // copy and held, noted in its ledger, and let go when the copy is gone. Whoever comes after a death between two of these finds
 // by the copy and the Job which is next.
 
-// stepsAtOnce bounds the steps of one look: others may write at the same time.
+// stepsAtOnce bounds the steps of one reconciliation: others may write at the same time.
 const stepsAtOnce = 16
 
 // stepsAgain is how soon is gone on after that.
@@ -34,7 +34,7 @@ func (c *Controller) queueRecreation(key workload.Key, copies ...string) {
 	c.queue.Add(key, 0, 0)
 }
 
-// continueRecreating does what is missing of a Job that is being made again. It returns false if nothing is, so that it may be decided on.
+// continueRecreating does what is missing of a Job that is being recreated. It returns false if nothing is, so that it may be decided on.
 func (c *Controller) continueRecreating(ctx context.Context, key workload.Key) (workqueue.Result, bool) {
 	r := c.jobs.recreating(key)
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// copyJob makes the copy, which also shows whether such a Job is admitted. It leaves the rest to the next look.
+// copyJob makes the copy, which also shows whether such a Job is admitted. It leaves the rest to the next reconciliation.
 func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload.Facts, d *reload.Decision) error {
 	w := &facts.Workload
 	job, err := c.jobNamed(ctx, w.Key.Namespace, w.Key.Name)
@@ -80,7 +80,7 @@ func (c *Controller) signKept(ctx context.Context, made runtime.Object) error {
 	return c.patchJob(ctx, jobKey(kept.Namespace, kept.Name), func() (kinds.Patch, error) { return of.Sign(c.key) })
 }
 
-// decidedOn tells that a Job is the one of the decision. What Kubernetes writes about its pods meanwhile does not matter.
+// decidedOn reports whether a Job is the one of the decision. What Kubernetes writes about its pods meanwhile does not matter.
 func (c *Controller) decidedOn(kind kinds.Kind, w *workload.Workload, job *batchv1.Job) bool {
 	now, err := c.read(kind, job)
 	return err == nil && now.UID == w.UID && !now.Deleting && now.Generation == w.Generation && now.LedgerText == w.LedgerText && now.Policy.Equal(w.Policy)

@@ -18,14 +18,14 @@ type tracked struct {
 	// forward is when the rollout has last come farther than ever, or was set going by somebody.
 	forward time.Time
 	best    rollout.Best
-	// settled tells that all that was left was so on purpose, and revision is the template of then.
+	// settled reports whether all that was left was so on purpose, and revision is the template of then.
 	settled  bool
 	revision digest.Digest
-	// atRest tells that the pods were asked since the status came to rest.
+	// atRest reports whether the pods were asked since the status came to rest.
 	atRest bool
 	// late is for how long it had not come farther when the pods were last asked why, 0 if they were not.
 	late time.Duration
-	// resumed tells that nobody knows yet whether pods from before the reload are left.
+	// resumed reports whether nobody knows yet whether pods from before the reload are left.
 	resumed bool
 	// told are the causes that were told: one each. For each of those that the status shows the pods are asked once, too.
 	told, asked map[rollout.Cause]bool
@@ -68,7 +68,7 @@ func (c *Controller) isTrackable(w *workload.Workload) bool {
 	return !w.Deleting && !c.state.Terminating(w.Key.Namespace) && c.selectsNamespace(w.Key.Namespace)
 }
 
-// trackStatus looks at what is known of a workload now, which is newer than what the watch brings late, and asks for more when
+// trackStatus judges what is known of a workload now, which is newer than what the watch brings late, and lists its Pods when
 // that is worth it. Marks that do not stand any more end it: what follows then is another reload, or that of somebody else.
 func (c *Controller) trackStatus(key workload.Key) {
 	c.trackOthersRollout(key)
@@ -105,7 +105,7 @@ func (c *Controller) trackStatus(key workload.Key) {
 	}
 }
 
-// moves tells that its time begins again: the rollout has come farther, nobody holds it any more, or there is another
+// moves reports whether its time begins again: the rollout has come farther, nobody holds it any more, or there is another
 // template, with which the pods may come up that did not before.
 func (f *tracked) moves(w *workload.Workload) bool {
 	settled, revision := rollout.Settled(&w.Progress), w.Revision()
@@ -137,7 +137,7 @@ func (f *tracked) asksAtRest(w *workload.Workload) bool {
 	return w.AtRest && w.Progress.Populated() && !f.atRest
 }
 
-// asksLate tells that the deadline has passed, and that the pods may show why, or that the status has come to show it since.
+// asksLate reports whether the deadline has passed, and that the pods may show why, or that the status has come to show it since.
 func (f *tracked) asksLate(w *workload.Workload, now time.Time) bool {
 	if rollout.Settled(&w.Progress) {
 		return false

@@ -29,7 +29,7 @@ func (c *Controller) selected(src source.Source, l map[string]string) source.Sou
 	return src
 }
 
-// selectsNamespace tells whether workloads of a namespace are looked at. All the same they are kept in the state together with
+// selectsNamespace reports whether workloads of a namespace are reconciled. All the same they are kept in the state together with
 // their sources, so that what changed is known when the namespace is selected.
 func (c *Controller) selectsNamespace(namespace string) bool {
 	return c.opts.NamespaceSelector == nil || c.state.Selected(namespace)

@@ -69,7 +69,7 @@ func SourceRights(ignored []source.Kind) []rights.Right {
 	return all
 }
 
-// reads tells whether sources of a kind are looked at, so that it is known which of them exist.
+// reads reports whether sources of a kind are watched, so that it is known which of them exist.
 func (c *Controller) reads(kind source.Kind) bool {
 	if kind.Reported() {
 		return false // before a pod has mounted it, nobody knows
@@ -123,7 +123,7 @@ func (c *Controller) sources(w watchedSource, namespace string) *sink {
 	return s
 }
 
-// enqueueAfterDelete asks for a look at workloads of which a source was deleted, where that matters.
+// enqueueAfterDelete queues workloads of which a source was deleted, where that matters.
 func (c *Controller) enqueueAfterDelete(concerned []workload.Key, live bool) {
 	if !c.opts.ReloadOnDelete {
 		return

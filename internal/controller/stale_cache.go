@@ -10,10 +10,10 @@ import (
 // storage of the API server was restored from a backup.
 const watchTakes = 30 * time.Second
 
-// watchAgain is how soon is looked whether it has come.
+// watchAgain is how soon a workload with a stale cache is tried again.
 const watchAgain = time.Second
 
-// isStale tells that what is known of a workload is from before our latest write, so that nothing follows from it yet.
+// isStale reports whether what is known of a workload is from before our latest write, so that nothing follows from it yet.
 func (c *Controller) isStale(w *workload.Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// While another instance acts, nothing that waits is looked at. So what waits here for something that is gone goes with it, and
-// not when it is looked at.
+// While another replica leads, nothing that waits here is reconciled. So what waits for an object that is gone is dropped with it, and
+// not when it is reconciled.
 
 // dropQueued drops what waits for a workload that is gone, unless it is a Job of which a copy is left.
 func (c *Controller) dropQueued(key workload.Key) {

@@ -25,7 +25,7 @@ import (
 // Job go. Whoever comes after a death between two of them finds the Job, and by it which write is next. A held Job does not
 // run, so it cannot end and be cleaned away before it was noted.
 
-// watchesRuns tells that there is a kind whose reloads are Jobs, and that not all Jobs are watched anyway.
+// watchesRuns reports whether there is a kind whose reloads are Jobs, and that not all Jobs are watched anyway.
 func (c *Controller) watchesRuns() bool {
 	if _, all := c.kinds[kinds.Jobs().Name]; all {
 		return false
@@ -275,7 +275,8 @@ func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
 	}
 }
 
-// queueOwner asks for a look at what a Job was made of. On a standby nobody looks, and what is gone already would wait there for ever.
+// queueOwner queues the workload that a Job was made of. A standby reconciles nothing, and what is gone already would wait there for
+// ever.
 func (c *Controller) queueOwner(of workload.Key) {
 	if _, there := c.state.Workload(of); there || c.acting.Load() {
 		c.queue.Add(of, 0, 0)

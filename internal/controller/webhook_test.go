@@ -24,7 +24,7 @@ type listener struct {
 	asked   int
 	taken   []News
 	refuses error
-	// judges tells whether it refuses a message, nil if it does not.
+	// judges reports whether it refuses a message, nil if it does not.
 	judges func([]News) error
 }
 

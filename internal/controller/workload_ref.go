@@ -30,7 +30,7 @@ func (c *Controller) putBorrower(w workload.Workload, live, tells bool) {
 	c.trackStatus(now.Key)
 }
 
-// enqueueLenders asks for a look at those whose borrowers have changed.
+// enqueueLenders queues the workloads whose template another object uses, after that object has changed.
 func (c *Controller) enqueueLenders(keys []workload.Key, live bool) {
 	for _, key := range keys {
 		c.enqueue(key, live)

@@ -20,7 +20,7 @@ func (d Digest) String() string {
 	return hex.EncodeToString(d[:])
 }
 
-// IsZero tells whether d was never computed.
+// IsZero reports whether d was never computed.
 func (d Digest) IsZero() bool {
 	return d == Digest{}
 }

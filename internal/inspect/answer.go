@@ -72,7 +72,7 @@ type Answer struct {
 // Ledger is the one on the workload.
 type Ledger struct {
 	ledger.Ledger
-	// There tells that there is one, and Err why it says nothing.
+	// There reports whether there is one, and Err why it says nothing.
 	There bool
 	Err   error
 }
@@ -90,13 +90,13 @@ type Source struct {
 	Key     source.LocalKey
 	Uses    []workload.Use
 	Verdict policy.Verdict
-	// Unread tells that its kind may not be read, and Absent that there is none of that name.
+	// Unread reports whether its kind may not be read, and Absent that there is none of that name.
 	Unread, Absent bool
 	// Near are names that it may be a misspelling of.
 	Near []string
 	// Unselected and Ignored tell that the controller was told not to look at it.
 	Unselected, Ignored bool
-	// Match tells that its owner has marked it to be found.
+	// Match reports whether its owner has marked it to be found.
 	Match            bool
 	Content          Content
 	Written, Created time.Time
@@ -246,7 +246,7 @@ func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	}
 }
 
-// unread tells that sources of a kind may not be read, though the controller reads them.
+// unread reports whether sources of a kind may not be read, though the controller reads them.
 func (e *Evaluation) unread(kind source.Kind) bool {
 	return e.objects.unread[plural(kind)] != nil && kind != source.SecretProviderClass && !slices.Contains(e.objects.settings.Ignored.Sources, kind)
 }

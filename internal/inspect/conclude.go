@@ -205,7 +205,7 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	a.State, a.Detail = Stale, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
 }
 
-// longAgo tells that the controller must have acted since.
+// longAgo reports whether the controller must have acted since.
 func (e *Evaluation) longAgo(t time.Time, w *workload.Workload) bool {
 	s := e.objects.settings
 	return e.now.Sub(t) > max(s.SettleMax, s.quiet(w))+grace

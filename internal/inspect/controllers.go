@@ -26,14 +26,14 @@ type self struct {
 	made      time.Time
 	options   map[string]any
 	coverage  reload.Coverage
-	// foreign tells that it is not one of these: Reloader writes the same ConfigMap.
+	// foreign reports whether it is not one of these: Reloader writes the same ConfigMap.
 	foreign bool
 	watches watching
 	// alive is above 0 if it holds its lease, and below if nobody does.
 	alive int
 }
 
-// watching tells whether a controller looks at what is asked about, as far as it has written that down.
+// watching reports whether a controller looks at what is asked about, as far as it has written that down.
 type watching uint8
 
 const (
@@ -52,7 +52,7 @@ func readSelf(info *corev1.ConfigMap) (self, error) {
 	return s, nil
 }
 
-// look tells whether it looks at a namespace, of which nil is known where that may not be read, or at all if none is named.
+// look reports whether it looks at a namespace, of which nil is known where that may not be read, or at all if none is named.
 func (s *self) look(ns string, known *corev1.Namespace) watching {
 	var cfg config.Config
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)

@@ -17,7 +17,7 @@ type Finding struct {
 	// Object is what it is about.
 	Object string
 	Text   string
-	// Note tells that it need not be a mistake.
+	// Note reports whether it need not be a mistake.
 	Note bool
 }
 
@@ -161,7 +161,7 @@ func uses(s *Source) string {
 	return "uses"
 }
 
-// optional tells that pods start without it.
+// optional reports whether pods start without it.
 func optional(all []workload.Use) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(u workload.Use) bool { return !u.Optional })
 }

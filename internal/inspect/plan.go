@@ -14,7 +14,7 @@ import (
 type Plan struct {
 	Settings *Settings
 	Source   source.Key
-	// Absent tells that there is none.
+	// Absent reports whether there is none.
 	Absent bool
 	// Rolled are the workloads that would be, or of which a receiver would be told, and Left those that use or name the source and would not be.
 	Rolled, Left []Planned

@@ -80,7 +80,7 @@ func (x *Explanation) nextTold(quiet time.Duration) string {
 	}
 }
 
-// toldBefore tells that pods are from before a receiver was told.
+// toldBefore reports whether pods are from before a receiver was told.
 func (x *Explanation) toldBefore() bool {
 	return x.State == Stale && x.Ledger.Told != 0 && x.Since.Equal(time.Unix(x.Ledger.Told, 0))
 }

@@ -31,7 +31,7 @@ type Settings struct {
 	Beside []string
 	// Assumed says why the settings are those of the command line and the defaults; empty if the controller was found.
 	Assumed string
-	// Unmet tells that they are assumed although somebody has said where the controller is.
+	// Unmet reports whether they are assumed although somebody has said where the controller is.
 	Unmet bool
 	// Beyond are the flags that differ from the defaults.
 	Beyond []string
@@ -44,7 +44,7 @@ type Settings struct {
 	Coverage reload.Coverage
 	// Heard is when the controller last gave a sign of life, zero if that may not be read.
 	Heard time.Time
-	// Silent tells that there is no lease, or that nobody holds it.
+	// Silent reports whether there is no lease, or that nobody holds it.
 	Silent bool
 }
 
@@ -133,18 +133,18 @@ func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
-// reads tells whether the controller looks at a kind of workload.
+// reads reports whether the controller looks at a kind of workload.
 func (s *Settings) reads(kind string) bool {
 	return !slices.Contains(s.Ignored.Kinds, kind) && (kind != "Rollout" || s.ArgoRollouts == nil || *s.ArgoRollouts)
 }
 
-// asksFor tells that a workload is opted in, and not by --auto-reload-all alone where the controller leaves its kind alone: that
+// asksFor reports whether a workload is opted in, and not by --auto-reload-all alone where the controller leaves its kind alone: that
 // is as it was asked for.
 func (s *Settings) asksFor(w *workload.Workload) bool {
 	return w.Policy.OptedIn(s.AutoReloadAll && s.reads(w.Key.Kind))
 }
 
-// unasked tells that a custom kind is one that the controller watches only where it happens to be allowed to. Of Rollouts more is
+// unasked reports whether a custom kind is one that the controller watches only where it happens to be allowed to. Of Rollouts more is
 // expected.
 func (s *Settings) unasked(w kubeapi.Watched) bool {
 	kind, ok := s.Kinds.Of(w.Resource.Group, w.Kind)

@@ -97,7 +97,7 @@ func (s *Status) Code() int {
 	return code
 }
 
-// Differs tells that there is something else to say than before. That a controller renews its lease is nothing to say.
+// Differs reports whether there is something else to say than before. That a controller renews its lease is nothing to say.
 func (s *Status) Differs(before *Status) bool {
 	return before == nil || s.Settings.alive(s.Now) != before.Settings.alive(before.Now) || s.lasting() != before.lasting()
 }

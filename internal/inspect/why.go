@@ -87,7 +87,7 @@ func (a *Answer) standing() string {
 	}
 }
 
-// rolls tells that a change of the source would be acted upon.
+// rolls reports whether a change of the source would be acted upon.
 func (x *Explanation) rolls(s *Source) bool {
 	return s.Verdict.Concerned && !s.Absent && !s.Unselected && !s.Ignored && x.LeftOut == ""
 }

@@ -11,14 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// outOfReach tells that the server cannot go on from a version: it has forgotten what came after it, does not know it,
+// outOfReach reports whether the server cannot go on from a version: it has forgotten what came after it, does not know it,
 // or cannot make sense of it. Trying again would be answered the same.
 func outOfReach(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || tooLarge(err) ||
 		apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) || errors.Is(err, errWentBack)
 }
 
-// tooLarge tells that the server has not seen a version yet. Nothing but the message says so before Kubernetes 1.19.
+// tooLarge reports whether the server has not seen a version yet. Nothing but the message says so before Kubernetes 1.19.
 func tooLarge(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
 		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
@@ -56,7 +56,7 @@ type told struct{ texts map[string]struct{} }
 // mostTold bounds the memory in an outage with ever new texts.
 const mostTold = 50
 
-// first tells whether an error is not one of those. Digits do not count: ports, versions and durations make a new text
+// first reports whether an error is not one of those. Digits do not count: ports, versions and durations make a new text
 // of the same failure.
 func (t *told) first(err error) bool {
 	text := strings.Map(func(r rune) rune {

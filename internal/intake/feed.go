@@ -47,7 +47,7 @@ type Feed struct {
 	Clock clock.Clock
 	// Failed is told what goes wrong before it is tried again, each failure once until something works. May be nil.
 	Failed func(error)
-	// Overlook tells that a failure is not worth telling, now at least. It is asked each time. May be nil.
+	// Overlook reports whether a failure is not worth telling, now at least. It is asked each time. May be nil.
 	Overlook func(error) bool
 
 	// last is the newest version that was handed over. It is empty until the first snapshot is complete, and again

@@ -119,7 +119,7 @@ func (s *secrets) version(t *testing.T) int {
 	return version
 }
 
-// forgotten tells whether a watch from a version is refused.
+// forgotten reports whether a watch from a version is refused.
 func (s *secrets) forgotten(t *testing.T, version int) bool {
 	t.Helper()
 	w, err := s.client.CoreV1().Secrets(s.namespace).Watch(t.Context(), metav1.ListOptions{ResourceVersion: strconv.Itoa(version)})

@@ -107,7 +107,7 @@ func replacedBy(job *batchv1.Job, ledger string) replaced {
 	return old
 }
 
-// IsCopy tells that a Job says to be a copy, whether it can be read or not.
+// IsCopy reports whether a Job says to be a copy, whether it can be read or not.
 func IsCopy(job *batchv1.Job) bool {
 	_, ok := job.Annotations[copyAnnotation]
 	return ok
@@ -174,14 +174,14 @@ func (c *Copy) spec() *batchv1.JobSpec {
 	return spec
 }
 
-// same tells that a Job is as it was when it was copied, but for what Kubernetes says about its pods.
+// same reports whether a Job is as it was when it was copied, but for what Kubernetes says about its pods.
 func (c *Copy) same(job *batchv1.Job) bool {
 	now := replacedBy(job, "")
 	return now.Generation == c.Generation && now.Ended == c.Ended && maps.Equal(now.Labels, c.Labels) && maps.Equal(now.Annotations, c.Annotations) &&
 		slices.Equal(now.Finalizers, c.Finalizers) && len(job.OwnerReferences) == 0 // with one it would have been left alone
 }
 
-// deletes tells that we were about to delete the Job, and may have.
+// deletes reports whether we were about to delete the Job, and may have.
 func (c *Copy) deletes() bool { return c.job.Annotations[deletesAnnotation] == string(c.UID) }
 
 // dropGenerated removes the labels by which Kubernetes finds the pods of a Job.
@@ -254,19 +254,19 @@ func Next(c *Copy, job *batchv1.Job, key digest.Key) Step {
 	}
 }
 
-// IsHeld tells that a Job took the place of another one and has not begun. Somebody may own it by then.
+// IsHeld reports whether a Job took the place of another one and has not begun. Somebody may own it by then.
 func IsHeld(job *batchv1.Job) bool {
 	_, held := job.Annotations[heldAnnotation]
 	_, run := ReadRun(job)
 	return held && !run
 }
 
-// Waits tells that it does not begin by itself.
+// Waits reports whether it does not begin by itself.
 func Waits(job *batchv1.Job) bool {
 	return IsHeld(job) && suspends(job) && job.DeletionTimestamp == nil
 }
 
-// awaitsGo tells that a held Job was noted. One that was not, and of which there is no copy, has landed late: the Job that
+// awaitsGo reports whether a held Job was noted. One that was not, and of which there is no copy, has landed late: the Job that
 // it is was made, and may have run.
 func awaitsGo(job *batchv1.Job, key digest.Key) bool {
 	ledger, err := ledger.Parse(job.Annotations[annotations.Ledger])

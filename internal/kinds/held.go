@@ -49,14 +49,14 @@ type OwnRun struct {
 	Counter int64
 	// LedgerText is that ledger.
 	LedgerText string
-	// Held tells that it waits for the workload to have that ledger, and Ended that it has run.
+	// Held reports whether it waits for the workload to have that ledger, and Ended that it has run.
 	Held, Ended bool
 	// Signed reports whether the key of this installation has signed it. SignedBy sets it. Nobody else's is acted upon.
 	Signed    bool
 	signature string
-	// waits tells that it neither is held nor has begun: its user has it wait, or it was made without what holds it.
+	// waits reports whether it neither is held nor has begun: its user has it wait, or it was made without what holds it.
 	waits bool
-	// keeps tells that the user wants its Jobs to be made suspended, or that somebody else suspends it.
+	// keeps reports whether the user wants its Jobs to be made suspended, or that somebody else suspends it.
 	keeps bool
 }
 
@@ -154,7 +154,7 @@ func letGoAt(job *batchv1.Job) time.Time {
 // Begun returns when the pods of a Job could read their sources first, and false if they cannot yet.
 func Begun(job *batchv1.Job) (time.Time, bool) { return beginOf(job), !unbegun(job) }
 
-// unbegun tells that a Job is suspended and was so since it was made.
+// unbegun reports whether a Job is suspended and was so since it was made.
 func unbegun(job *batchv1.Job) bool { return suspends(job) && job.Status.StartTime == nil }
 
 // Lost is what the API server keeps a run without that was sent with it. What is missing of one that may have been let go since
@@ -181,14 +181,14 @@ func Lost(sent, kept *batchv1.Job) []string {
 	return lost
 }
 
-// Ended tells that a Job has come to its end, whatever that was.
+// Ended reports whether a Job has come to its end, whatever that was.
 func Ended(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
 	})
 }
 
-// After tells that it is the later version of a Job. What Kubernetes writes about it in between does not matter.
+// After reports whether it is the later version of a Job. What Kubernetes writes about it in between does not matter.
 func (r *OwnRun) After(other *OwnRun) bool {
 	return !r.Held && other.Held || r.Ended && !other.Ended
 }

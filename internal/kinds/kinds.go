@@ -28,7 +28,7 @@ type Kind struct {
 	NewList  func() runtime.Object
 	// Title is what its kind is called among users, if it is custom.
 	Title string
-	// Asked tells that a user wants it watched, and has named it.
+	// Asked reports whether a user wants it watched, and has named it.
 	Asked bool
 	// between are what it makes and what makes its children.
 	between between
@@ -76,7 +76,7 @@ type Parts struct {
 	// SelectorGuessed reports that the object itself does not say by which labels its pods are found.
 	SelectorGuessed bool
 	Template        *corev1.PodTemplateSpec
-	// AtRest tells that no rollout is under way, as far as the status tells. Unobserved tells that it names no generation,
+	// AtRest reports whether no rollout is under way, as far as the status tells. Unobserved tells that it names no generation,
 	// so that it may be about the template before.
 	AtRest, Unobserved bool
 	Progress           workload.Progress

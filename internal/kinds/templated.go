@@ -115,7 +115,7 @@ func statusProgress(obj map[string]any, generation int64) (p workload.Progress, 
 	return p, told
 }
 
-// unready tells that the object says of itself that it is not ready, as some do while their pods are replaced.
+// unready reports whether the object says of itself that it is not ready, as some do while their pods are replaced.
 func unready(obj map[string]any) bool {
 	conditions, _, _ := unstructured.NestedSlice(obj, "status", "conditions")
 	for _, item := range conditions {

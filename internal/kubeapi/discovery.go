@@ -46,7 +46,7 @@ const (
 	askedSeldom = time.Minute
 )
 
-// serves tells whether a version of a group is served. While somebody asks, the others go by the answer before, or wait for the
+// serves reports whether a version of a group is served. While somebody asks, the others go by the answer before, or wait for the
 // first one.
 func (o *offers) serves(ctx context.Context, version schema.GroupVersion) (bool, error) {
 	for {

@@ -83,7 +83,7 @@ func New(opts Options, client kubernetes.Interface, c clock.Clock, log *slog.Log
 // before Acquire.
 func (h *Holder) OnAnother(do func()) { h.another = do }
 
-// Held tells whether a write may be started now. It asks nobody, and is to be called before each.
+// Held reports whether a write may be started now. It asks nobody, and is to be called before each.
 //
 // False is not the end: a holder that cannot reach the API server goes on trying, and nobody can have taken the lease
 // if the renewal succeeds at last. If somebody has, Lost is closed.
@@ -93,7 +93,7 @@ func (h *Holder) Held() bool {
 	return h.holding && h.clock.Since(h.renewed) < h.opts.RenewDeadline
 }
 
-// overdue tells whether the last renewal is so old that somebody else may hold the lease soon.
+// overdue reports whether the last renewal is so old that somebody else may hold the lease soon.
 func (h *Holder) overdue() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// gone tells whether the holder was a pod of this namespace that is no more. A pod that is killed, or loses its rights
+// gone reports whether the holder was a pod of this namespace that is no more. A pod that is killed, or loses its rights
 // before it ends as when a release is uninstalled, leaves a lease behind that nobody will renew.
 //
 // Only who is found by its own name knows that identities are names of pods here: not by hand, not outside of the

@@ -91,7 +91,7 @@ func (s *sighting) see(l *coordinationv1.Lease, now time.Time) (renewed bool) {
 	return renewed
 }
 
-// expired tells whether its holder has been silent for as long as it said. One that did not say is given the time that
+// expired reports whether its holder has been silent for as long as it said. One that did not say is given the time that
 // others give us.
 func (s *sighting) expired(now time.Time, duration time.Duration) bool {
 	if secs := s.spec.LeaseDurationSeconds; secs != nil {

@@ -83,7 +83,7 @@ func (w *wire) setCut(cut bool) {
 	w.cut = cut
 }
 
-// busy tells whether the API server has a request that it has not answered.
+// busy reports whether the API server has a request that it has not answered.
 func (w *wire) busy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

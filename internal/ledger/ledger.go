@@ -75,7 +75,7 @@ type Ledger struct {
 	// Aggregates stand in for the entries of the kinds that have too many of
 	// them. See Aggregate for what they tell.
 	Aggregates map[source.Kind]Total
-	// OnDelete tells that whoever wrote it reloads for deletions, and so has
+	// OnDelete reports whether whoever wrote it reloads for deletions, and so has
 	// reloaded for those before. Gone are the sources with an entry that were
 	// not there then, and for which nobody has reloaded.
 	OnDelete bool

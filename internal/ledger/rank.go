@@ -2,12 +2,12 @@ package ledger
 
 import "slices"
 
-// olderThan tells that another one was written later.
+// olderThan reports whether another one was written later.
 func (l *Ledger) olderThan(other Ledger) bool {
 	return l.Counter < other.Counter || l.Counter == other.Counter && l.Writes < other.Writes
 }
 
-// Follows tells that whoever wrote it knew another one, or may have.
+// Follows reports whether whoever wrote it knew another one, or may have.
 func (l *Ledger) Follows(other Ledger) bool {
 	return !l.olderThan(other) && l.Instance == other.Instance
 }
@@ -25,7 +25,7 @@ func (l *Ledger) Rank() Rank {
 	return Rank{counter: l.Counter, writes: l.Writes, instance: l.Instance, read: true}
 }
 
-// Follows tells that a ledger was written after others of the same object. One that was taken away or set back was not.
+// Follows reports whether a ledger was written after others of the same object. One that was taken away or set back was not.
 func (r Rank) Follows(others ...Rank) bool {
 	standing := r.ledger()
 	return r.read && !slices.ContainsFunc(others, func(other Rank) bool { return other.read && !standing.Follows(other.ledger()) })

@@ -21,8 +21,8 @@ const (
 	lastStep = StepRestartFirst
 )
 
-// Forced tells that the step was taken because marks were taken away.
+// Forced reports whether the step was taken because marks were taken away.
 func (s Step) Forced() bool { return s == StepAnnotation || s == StepRestart }
 
-// Restarts tells that the step leaves no mark in the pod template.
+// Restarts reports whether the step leaves no mark in the pod template.
 func (s Step) Restarts() bool { return s == StepRestart || s == StepRestartFirst }

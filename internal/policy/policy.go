@@ -134,12 +134,12 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 	return k
 }
 
-// Equal tells whether two policies ask for the same.
+// Equal reports whether two policies ask for the same.
 func (p Policy) Equal(other Policy) bool {
 	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.rollout == other.rollout
 }
 
-// SameSources tells whether two policies ask for the same sources, in whatever way
+// SameSources reports whether two policies ask for the same sources, in whatever way
 // a change of them is to be acted upon.
 func (p Policy) SameSources(other Policy) bool {
 	for _, kind := range source.Kinds() {
@@ -168,7 +168,7 @@ func (k kindPolicy) equal(other kindPolicy) bool {
 		k.excluded.Equal(other.excluded) && k.entries.Equal(other.entries)
 }
 
-// Names tells whether an entry of a list names a source.
+// Names reports whether an entry of a list names a source.
 func (p Policy) Names(key source.LocalKey) bool {
 	_, found := p.of(key.Kind).entries.Find(key.Name)
 	return found
@@ -179,7 +179,7 @@ type NamedSource struct {
 	Kind source.Kind
 	// Text is the entry as it is spelt.
 	Text string
-	// Expression tells that no object can have it as a name. One with a dot may be
+	// Expression reports whether no object can have it as a name. One with a dot may be
 	// both: it is taken for the name that it most likely is.
 	Expression bool
 }

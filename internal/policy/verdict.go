@@ -61,7 +61,7 @@ func (r Rule) String() string {
 	}
 }
 
-// Verdict tells whether a source concerns a workload, and why.
+// Verdict reports whether a source concerns a workload, and why.
 type Verdict struct {
 	Concerned bool
 	// Rule is the one that decided. When the source does not concern the
@@ -72,7 +72,7 @@ type Verdict struct {
 	Entry string
 }
 
-// Judge tells whether a source concerns the workload. It asks what forbids it
+// Judge reports whether a source concerns the workload. It asks what forbids it
 // first, then what asks for it; refers tells whether the pod template refers to
 // the source, and autoReloadAll whether workloads are opted in by default.
 func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoReloadAll bool) Verdict {
@@ -106,7 +106,7 @@ func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoR
 	}
 }
 
-// OptedIn tells whether any source at all could concern the workload.
+// OptedIn reports whether any source at all could concern the workload.
 func (p Policy) OptedIn(autoReloadAll bool) bool {
 	for _, kind := range source.Kinds() {
 		policy := p.of(kind)

@@ -14,12 +14,12 @@ type base struct {
 	ledger ledger.Ledger
 	// err says why there is no ledger, or none that counts.
 	err error
-	// restore tells that the one on the object was set back or taken away.
+	// restore reports whether the one on the object was set back or taken away.
 	restore bool
-	// doubted tells that pods may run that were not started by the rollout that
+	// doubted reports whether pods may run that were not started by the rollout that
 	// the ledger is about.
 	doubted bool
-	// toReloader tells that these were started by Reloader.
+	// toReloader reports whether these were started by Reloader.
 	toReloader bool
 }
 
@@ -106,7 +106,7 @@ func (f *Facts) mayBeOlder(c *Concern, pods *Pods, base base) bool {
 	return pods.older(c.writtenBy(base.ledger.DataTime), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c))
 }
 
-// doubted tells that the pods may not be those that the ledger is about.
+// doubted reports whether the pods may not be those that the ledger is about.
 func (f *Facts) doubted(base base) bool {
 	step := base.ledger.Step
 	switch {
@@ -122,7 +122,7 @@ func (f *Facts) doubted(base base) bool {
 	}
 }
 
-// mustWait tells that pods are about to go, so that those that are there now
+// mustWait reports whether pods are about to go, so that those that are there now
 // prove nothing.
 func (f *Facts) mustWait() bool {
 	// Of a template that was changed before our eyes, such a status may not know yet.
@@ -130,7 +130,7 @@ func (f *Facts) mustWait() bool {
 	return (!f.Workload.AtRest || stale) && !f.Waited
 }
 
-// otherKey tells that the digests of a kind were made with a key that is gone,
+// otherKey reports whether the digests of a kind were made with a key that is gone,
 // and cannot be compared with those of today.
 func otherKey(kind source.Kind, base base, f *Facts) bool {
 	return kind.Keyed() && base.err == nil && base.ledger.Instance != f.Instance
@@ -158,13 +158,13 @@ func (f *Facts) compared(c *Concern, base base) finding {
 	return f.asked(c)
 }
 
-// beforeUs tells that a content was there before the installation: that pods do
+// beforeUs reports whether a content was there before the installation: that pods do
 // not have it was nobody's to act upon.
 func (f *Facts) beforeUs(c *Concern) bool {
 	return c.Seen.Content == 0 && c.Source.DataTime.Before(f.Installed)
 }
 
-// beforeAll tells that a content was there before all workloads were opted in, for
+// beforeAll reports whether a content was there before all workloads were opted in, for
 // one that was not opted in otherwise, and that we have never rolled.
 func (f *Facts) beforeAll(c *Concern, base base) bool {
 	return c.Verdict.Rule == policy.RuleAutoAll && base.ledger.Counter == 0 && c.Seen.Content == 0 && c.Source.DataTime.Before(f.Coverage.AllSince)

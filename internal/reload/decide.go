@@ -22,7 +22,7 @@ type Concern struct {
 	Seen    SourceSeen
 	Verdict policy.Verdict
 	Left    Left
-	// Deleted tells that it is not there any more. Nothing is known of the source
+	// Deleted reports whether it is not there any more. Nothing is known of the source
 	// then but its name.
 	Deleted bool
 	// Uses are the places where the pod template refers to the source; none
@@ -56,7 +56,7 @@ type Facts struct {
 	// Unread are the kinds of source that were not looked at: none of them can be
 	// said to be gone.
 	Unread []source.Kind
-	// AutoReloadAll tells that workloads are opted in unless they opt out.
+	// AutoReloadAll reports whether workloads are opted in unless they opt out.
 	AutoReloadAll bool
 	// TellsOnly means that somebody else is told of changes, who acts upon them.
 	TellsOnly bool
@@ -80,7 +80,7 @@ type Facts struct {
 	Pods *Pods
 	// Now is the time by the clock of the controller; zero where no time is too late.
 	Now time.Time
-	// Waited tells that a rollout that is under way was waited for long enough.
+	// Waited reports whether a rollout that is under way was waited for long enough.
 	Waited bool
 
 	lookups *lookups
@@ -140,7 +140,7 @@ type Decision struct {
 	Changes []Concern
 	// Ledger is what is to be written, if anything is.
 	Ledger ledger.Ledger
-	// Restores tells that the ledger on the object is not ours any more and
+	// Restores reports whether the ledger on the object is not ours any more and
 	// that writing would put ours back.
 	Restores bool
 	// Doubt says why the mark of a reload will probably be taken away again, where
@@ -153,14 +153,14 @@ type Decision struct {
 	// Unproven are sources that were written after pods started, and of which nothing shows whether their data changed. They
 	// are taken for unchanged.
 	Unproven []source.Key
-	// Found tells that it notes a run that was made before. What has changed since
+	// Found reports whether it notes a run that was made before. What has changed since
 	// is to be decided on next.
 	Found bool
-	// TooNew tells that nothing is done because a newer version wrote the ledger.
+	// TooNew reports whether nothing is done because a newer version wrote the ledger.
 	TooNew bool
 	// Reverted is set if somebody took our mark away.
 	Reverted *Revert
-	// BesideReloader tells that Reloader rolls the workload, too.
+	// BesideReloader reports whether Reloader rolls the workload, too.
 	BesideReloader bool
 	// OthersRollout are the sources whose data is recorded because somebody else's
 	// rollout brings it. rollout.KeptOnPurpose returns the pods that do not get it.
@@ -237,9 +237,9 @@ type tally struct {
 	// ledger, and departedTime the newest data time of those.
 	departed     map[source.LocalKey]digest.Digest
 	departedTime int64
-	// noted tells that what the ledger says of deletions is not what it has to.
+	// noted reports whether what the ledger says of deletions is not what it has to.
 	noted bool
-	// disowned tells that a run waits that is not to begin any more.
+	// disowned reports whether a run waits that is not to begin any more.
 	disowned bool
 }
 

@@ -19,9 +19,9 @@ import (
 type SourceSeen struct {
 	// Content is the version in which the content became what it is.
 	Content uint64
-	// Edited tells that the content was seen to change, and not only to appear.
+	// Edited reports whether the content was seen to change, and not only to appear.
 	Edited bool
-	// Timeless tells that the API server noted no time for that change: all it
+	// Timeless reports whether the API server noted no time for that change: all it
 	// did was to take keys away.
 	Timeless bool
 	// Created is the version in which it was made.
@@ -44,9 +44,9 @@ type Left struct {
 	Version uint64
 	// Time is the data time of that version, zero if the API server noted none.
 	Time time.Time
-	// Noted tells that the data time of the present content is when it came back.
+	// Noted reports whether the data time of the present content is when it came back.
 	Noted bool
-	// Made tells that the workload was compared while the source did not exist, and Version is that of its creation. It did not
+	// Made reports whether the workload was compared while the source did not exist, and Version is that of its creation. It did not
 	// leave anything as long as its data are those that it was created with.
 	Made bool
 }
@@ -61,17 +61,17 @@ type WorkloadSeen struct {
 	// Template is the version in which the pod template became what it is,
 	// marks included: taking one back is a rollout like setting it.
 	Template uint64
-	// Returned tells that there may be pods of the template from before that
+	// Returned reports whether there may be pods of the template from before that
 	// version: it came back, or may have, while others were rolled out.
 	Returned bool
 	// Recent are the revisions that pods may be of, the present one among them.
-	// Whole tells that there are no others.
+	// Whole reports whether there are no others.
 	Recent []digest.Digest
 	Whole  bool
 	// Trusted stands for marks with which the pods were asked, so that it is
 	// known what they have.
 	Trusted digest.Digest
-	// Compared tells that it was compared with its sources before, so that Left
+	// Compared reports whether it was compared with its sources before, so that Left
 	// tells of all that changed since.
 	Compared bool
 	// ComparedAt is the newest version that was known when we compared it last, 0
@@ -114,7 +114,7 @@ type Widening struct {
 // maxWidened is more than a workload that waits for its first ledger is edited. Past it a source counts as asked for before.
 const maxWidened = 16
 
-// MayHavePods tells whether pods of a revision may be there already. A workload
+// MayHavePods reports whether pods of a revision may be there already. A workload
 // that gets such a template keeps them.
 func (w WorkloadSeen) MayHavePods(revision digest.Digest) bool {
 	return !w.Whole || slices.Contains(w.Recent, revision)
@@ -227,7 +227,7 @@ func lag(c *Concern, w WorkloadSeen) time.Duration {
 // of some custom kinds can only be guessed. Nothing can be said of such pods.
 func (f *Facts) unlisted(pods *Pods) bool { return pods.Count == 0 && f.Workload.MayHavePods() }
 
-// report tells that there are pods, and that each of them says whether it has started
+// report reports whether there are pods, and that each of them says whether it has started
 // with a content.
 func (p Pods) report(c *Concern) bool {
 	return p.Count > 0 && !slices.ContainsFunc(p.all, func(pod StartedPod) bool {
@@ -271,7 +271,7 @@ func (p Pods) left(c *Concern, restart time.Time) int {
 	return n
 }
 
-// olderThanSource tells whether a pod was started before the source was made.
+// olderThanSource reports whether a pod was started before the source was made.
 func (p Pods) olderThanSource(c *Concern) bool {
 	return p.Count > 0 && p.Oldest.Before(c.Source.Created)
 }
@@ -286,7 +286,7 @@ func (p *StartedPod) ranBefore(version uint64, t time.Time) bool {
 	return p.Version != 0 && p.Version < version || p.Created.Before(t) && p.Started.Add(source.StartLag).Before(t)
 }
 
-// missed tells whether a pod may have been started while a content was away.
+// missed reports whether a pod may have been started while a content was away.
 func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	if c.Source.Key.Kind.Reported() {
 		return p.older(c, w) > 0
@@ -303,7 +303,7 @@ func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	})
 }
 
-// edited tells whether the content was changed since the source was made.
+// edited reports whether the content was changed since the source was made.
 func edited(c *Concern) bool {
 	if c.Seen.Content != 0 {
 		return c.Seen.Edited

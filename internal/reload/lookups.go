@@ -26,7 +26,7 @@ func (f *Facts) look() *lookups {
 	return f.lookups
 }
 
-// exists tells whether a source was found, whether it concerns the workload or not.
+// exists reports whether a source was found, whether it concerns the workload or not.
 func (f *Facts) exists(key source.LocalKey) bool {
 	l := f.look()
 	if l.there == nil {
@@ -46,7 +46,7 @@ func (f *Facts) mark(container, variable string) (string, bool) {
 	return value, found
 }
 
-// shares tells whether the variable that marks a source marks another one, too.
+// shares reports whether the variable that marks a source marks another one, too.
 func (f *Facts) shares(src source.Key, variable string) bool {
 	l := f.look()
 	if l.variables == nil {

@@ -16,14 +16,14 @@ type Departure struct {
 	Version uint64
 	// Time is by our own clock.
 	Time time.Time
-	// Unselected tells that the controller was told not to look at it by then.
+	// Unselected reports whether the controller was told not to look at it by then.
 	Unselected bool
 	// Source and Seen are what was known of it then.
 	Source source.Source
 	Seen   SourceSeen
 }
 
-// madeLater tells that a source was made later than the workload by more than the
+// madeLater reports whether a source was made later than the workload by more than the
 // quiet period, or when its pods were available, so that they do not belong together.
 // Both times are whole seconds. Where that leaves it open, it counts that the workload
 // had been compared before, for which it has to be quiet for so long.
@@ -172,7 +172,7 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	}
 }
 
-// isAbsent tells whether a source does not exist, as far as was looked.
+// isAbsent reports whether a source does not exist, as far as was looked.
 func (f *Facts) isAbsent(key source.LocalKey) bool {
 	return !key.Kind.Reported() && !slices.Contains(f.Unread, key.Kind) && !f.exists(key)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// rolledByReloader tells that Reloader has rolled the workload for the present
+// rolledByReloader reports whether Reloader has rolled the workload for the present
 // content of a source: its mark fits, and it was written no earlier than the
 // content. Pods that are started by that may be younger than the content by less
 // than their age can prove.
@@ -18,7 +18,7 @@ func (f *Facts) rolledByReloader(c *Concern) bool {
 	return !wrote.IsZero() && !c.Seen.Timeless && !wrote.Before(c.Source.DataTime) && f.showsReloader(c)
 }
 
-// besideReloader tells that Reloader rolled the workload while we ran, for a
+// besideReloader reports whether Reloader rolled the workload while we ran, for a
 // change that we have seen, too.
 func (f *Facts) besideReloader() bool {
 	return slices.ContainsFunc(f.Concerns, func(c Concern) bool {
@@ -39,13 +39,13 @@ func (f *Facts) restartedByReloader(c *Concern) (at time.Time, ok bool) {
 	return at, err == nil && !at.Before(c.Source.DataTime)
 }
 
-// leftToReloader tells that Reloader has rolled the workload while nobody
+// leftToReloader reports whether Reloader has rolled the workload while nobody
 // watched, for whichever of its sources.
 func (f *Facts) leftToReloader() bool {
 	return f.Seen.Template == 0 && slices.ContainsFunc(f.Concerns, func(c Concern) bool { return f.rolledByReloader(&c) })
 }
 
-// showsReloader tells that the mark of a source, of either form, is what
+// showsReloader reports whether the mark of a source, of either form, is what
 // Reloader writes for its content. It may be ours.
 func (f *Facts) showsReloader(c *Concern) bool {
 	if mark, ok := f.standingVariable(c); ok && c.Source.IsReloaderMark(f.Key, mark) {

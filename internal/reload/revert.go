@@ -10,7 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Revert tells that somebody took a mark of ours away, or changed it, and that
+// Revert reports whether somebody took a mark of ours away, or changed it, and that
 // pods from before the content are left.
 type Revert struct {
 	// Source is the one whose content the old pods do not have.
@@ -24,7 +24,7 @@ type Revert struct {
 	Tool  workload.Tool
 	// Old of All pods may not have the content. Both are 0 if no pods were found where there are some.
 	Old, All int
-	// Final tells that every strategy was taken back, and nothing is written any
+	// Final reports whether every strategy was taken back, and nothing is written any
 	// more until the content changes again.
 	Final bool
 }
@@ -137,7 +137,7 @@ func (f *Facts) writer(src source.Key, step ledger.Step) string {
 	}
 }
 
-// showsReloaders tells that the mark of a source is what only Reloader writes.
+// showsReloaders reports whether the mark of a source is what only Reloader writes.
 func (f *Facts) showsReloaders(c *Concern) bool {
 	mark, ok := f.reloaderMark(c)
 	return ok && c.Source.IsReloaderMark(f.Key, mark) && mark != workload.MarkHash(c.Source, f.SecretMarks)

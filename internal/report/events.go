@@ -38,7 +38,7 @@ type Events struct {
 	pending  [publishers]chan *eventsv1.Event
 	// failed is called for each that was not published.
 	failed func()
-	// writing tells that workloads are being written.
+	// writing reports whether workloads are being written.
 	writing func() bool
 }
 

@@ -102,7 +102,7 @@ func (p *poster) judge(answer *http.Response) error {
 // refusal is an answer that may be about what was sent.
 type refusal struct{ failure }
 
-// refuses tells that an answer may be about what was sent: it is too large, or something in it is not understood or wanted. The
+// refuses reports whether an answer may be about what was sent: it is too large, or something in it is not understood or wanted. The
 // other answers of that class are about who sends it, where to, how, and how often.
 func refuses(code int) bool {
 	switch code {

@@ -19,7 +19,7 @@ type Webhook struct {
 	events  *Events
 	metrics *Metrics
 
-	// failing tells that the latest message was not taken. Messages are sent one after the other.
+	// failing reports whether the latest message was not taken. Messages are sent one after the other.
 	failing bool
 }
 

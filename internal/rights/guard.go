@@ -78,7 +78,7 @@ func (g *Guard) wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look tells whether to look again although nothing is refused.
+// look reports whether to look again although nothing is refused.
 func (g *Guard) look(ctx context.Context, client kubernetes.Interface) (again bool) {
 	// While the first of them is missing, the others need not be asked for.
 	if needed := g.needed(); len(needed) > 0 {

@@ -37,7 +37,7 @@ func Pursue(w *workload.Workload) (Pursuit, bool) {
 	return p, p.Stands(w)
 }
 
-// Stands tells that the marks of the reload are those of the workload. Whatever
+// Stands reports whether the marks of the reload are those of the workload. Whatever
 // else has changed in its template since, new pods have the content.
 func (p *Pursuit) Stands(w *workload.Workload) bool {
 	return p.UID == w.UID && w.Marks.Left(p.step) == p.marks
@@ -57,12 +57,12 @@ type Outcome struct {
 	// started after the reload.
 	Pod string
 	New bool
-	// Told tells that it was told of the reload before why pods are left.
+	// Told reports whether it was told of the reload before why pods are left.
 	Told bool
 	Trouble
 }
 
-// Converged tells that a reload has come to its end: the workload has pods of its
+// Converged reports whether a reload has come to its end: the workload has pods of its
 // template, if it is to have any, and none of them is from before the reload.
 func (o *Outcome) Converged(w *workload.Workload) bool {
 	return w.AtRest && o.Old == 0 && !o.NotFound && w.Progress.Populated()
@@ -91,7 +91,7 @@ func (p *Pursuit) Judge(w *workload.Workload, pods []Pod) Outcome {
 	return o
 }
 
-// older tells that a pod was started before the reload. A reload makes a
+// older reports whether a pod was started before the reload. A reload makes a
 // template that no pod is of, or names the time before which all pods have to
 // go.
 func (p *Pursuit) older(w *workload.Workload, pod *Pod) bool {

@@ -35,7 +35,7 @@ type Trouble struct {
 	Reason string
 	// Message is empty where it could show more than names.
 	Message string
-	// Exited tells that ExitCode is that of the last run.
+	// Exited reports whether ExitCode is that of the last run.
 	Exited   bool
 	ExitCode int32
 }

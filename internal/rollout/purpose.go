@@ -65,7 +65,7 @@ func Shows(p *workload.Progress) Cause {
 	}
 }
 
-// Settled tells that no other pods are left than those that stay on purpose, so
+// Settled reports whether no other pods are left than those that stay on purpose, so
 // that there is nothing to be read in them.
 func Settled(p *workload.Progress) bool {
 	cause, old := Purpose(p)

@@ -26,9 +26,9 @@ type sourceTraits struct {
 	kind Kind
 	// name is as manifests spell it, and apiVersion is that of its objects.
 	name, apiVersion string
-	// keyed tells that its digests are made with the digest.Key.
+	// keyed reports whether its digests are made with the digest.Key.
 	keyed bool
-	// reported tells that pods report what they have of it. It may have been there
+	// reported reports whether pods report what they have of it. It may have been there
 	// before one did, and when no pod does it is not gone.
 	reported bool
 	// keys are the annotations about it.
@@ -103,13 +103,13 @@ func (k Kind) Type() string {
 	return strings.ToUpper(k.String())
 }
 
-// Keyed tells that digests of the kind are made with the digest.Key.
+// Keyed reports whether digests of the kind are made with the digest.Key.
 func (k Kind) Keyed() bool {
 	t, _ := k.traits()
 	return t.keyed
 }
 
-// Reported tells that what pods have of sources of the kind is reported by them.
+// Reported reports whether what pods have of sources of the kind is reported by them.
 func (k Kind) Reported() bool {
 	t, _ := k.traits()
 	return t.reported

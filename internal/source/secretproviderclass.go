@@ -25,7 +25,7 @@ type ClassReport struct {
 	Version uint64
 	// Created is when the object was made, and Written when what it reports was.
 	Created, Written time.Time
-	// Again tells that the object was written more than once, where it counts that.
+	// Again reports whether the object was written more than once, where it counts that.
 	Again bool
 	// Objects are the versions of what is mounted, by the id. They are names of
 	// versions, and no part of what is secret.
@@ -36,12 +36,12 @@ type ClassReport struct {
 // written once: the API server notes seconds.
 const writtenWithCreation = time.Second
 
-// OwnsReport tells that fields of an object are what a pod reports.
+// OwnsReport reports whether fields of an object are what a pod reports.
 func OwnsReport(fields *metav1.FieldsV1) bool {
 	return fields != nil && bytes.Contains(fields.GetRawBytes(), []byte(`"f:objects"`))
 }
 
-// rewritten tells that the pod was given something else than what it started with.
+// rewritten reports whether the pod was given something else than what it started with.
 func (r *ClassReport) rewritten() bool {
 	return r.Again || r.Written.Sub(r.Created) > writtenWithCreation
 }
@@ -77,7 +77,7 @@ type classMember struct {
 	// without are the objects that the class had for a while when the pod started without them. It counts as one that is
 	// never given them, unless the class loses them: a pod that has none then may be given the next.
 	without map[string]bool
-	// started tells that it has all of them since it started.
+	// started reports whether it has all of them since it started.
 	started bool
 }
 
@@ -111,7 +111,7 @@ func (c *Class) Definition() Source {
 	return Source{Key: c.key, UID: c.uid, ResourceVersion: c.definition, Annotations: c.annotations, Problems: c.problems}
 }
 
-// Unknown tells that nothing is left that speaks of the class.
+// Unknown reports whether nothing is left that speaks of the class.
 func (c *Class) Unknown() bool { return !c.defined && len(c.reports) == 0 }
 
 // Drop forgets the report of a pod. What the class stands for stays: no pods are no
@@ -194,13 +194,13 @@ func (c *Class) put(r ClassReport, seen bool) []Source {
 
 // start takes in the first report of a pod.
 func (c *Class) start(r ClassReport, started bool) (turned []string) {
-	others := slices.ContainsFunc(slices.Collect(maps.Values(c.reports)), func(m *classMember) bool { return len(m.Objects) > 0 })
+	others := started && c.mounted()
 	m := &classMember{ClassReport: r, at: map[string]int{}, without: map[string]bool{}, started: started}
 	c.reports[r.Name] = m
 	turned = c.startWithout(m)
 	for _, id := range slices.Sorted(maps.Keys(r.Objects)) {
 		version, all := r.Objects[id], c.turns(id)
-		if all.last() < 0 && started && others {
+		if all.last() < 0 && others {
 			// Pods run without it. If it counted as content at once, a ledger would say that they have it, and that they
 			// are given it would be no change when a controller starts again after that.
 			all.begin(turn{})
@@ -220,6 +220,16 @@ func (c *Class) start(r ClassReport, started bool) (turned []string) {
 		m.at[id] = at
 	}
 	return turned
+}
+
+// mounted reports whether any pod reports that it has mounted something.
+func (c *Class) mounted() bool {
+	for _, m := range c.reports {
+		if len(m.Objects) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // startWithout takes in which objects of the class the first report of a pod does not
@@ -298,7 +308,7 @@ func (m *classMember) turnOf(id string) int {
 	return -1
 }
 
-// hasPresent tells that the pod has the present version of an object, or is never given the object.
+// hasPresent reports whether the pod has the present version of an object, or is never given the object.
 func (m *classMember) hasPresent(id string, all *turns) bool {
 	if all.present().version == m.Objects[id] {
 		return true

@@ -68,7 +68,7 @@ func (r *ClassReport) fold(admits func(id string) bool) {
 	r.Objects = kept
 }
 
-// Crowded tells that the class has no room for further objects.
+// Crowded reports whether the class has no room for further objects.
 func (c *Class) Crowded() bool { return len(c.objects) > mostObjects }
 
 // bounded is a report with no more objects than the class has room for. Those that it knows stay known.

@@ -54,7 +54,7 @@ func (c *Class) Source() (Source, bool) {
 	return src, true
 }
 
-// isPresent tells that pods have not been given anything that this one has not.
+// isPresent reports whether pods have not been given anything that this one has not.
 func (c *Class) isPresent(m *classMember) bool {
 	for id, all := range c.objects {
 		if !m.hasPresent(id, all) && slices.ContainsFunc(all.since(m.turnOf(id)), func(t turn) bool { return t.rotated }) {

@@ -9,7 +9,7 @@ import (
 type turn struct {
 	version string
 	written time.Time
-	// rotated tells that pods were given it while they ran.
+	// rotated reports whether pods were given it while they ran.
 	rotated bool
 }
 

@@ -28,7 +28,7 @@ const StartLag = 5 * time.Second
 type Annotations struct {
 	Match  bool
 	Ignore bool
-	// Unselected tells that the labels are not those that the controller was told
+	// Unselected reports whether the labels are not those that the controller was told
 	// to look for.
 	Unselected bool
 }
@@ -60,7 +60,7 @@ type Source struct {
 	// EditedAt is when the data were last provably edited, in seconds since 1970: the time of a field manager that owns nothing
 	// beside the data. It is 0 if nothing proves an edit.
 	EditedAt int64
-	// Untracked tells that the object has no field managers, so that no edit has a time: it was created without any field, or
+	// Untracked reports whether the object has no field managers, so that no edit has a time: it was created without any field, or
 	// somebody dropped them. Then the API server notes none until something is applied.
 	Untracked bool
 	// Started are the pods that report what they have of a SecretProviderClass, by
@@ -72,7 +72,7 @@ type Source struct {
 	Problems []annotations.Problem
 }
 
-// OnlyLost tells that all that differs from an earlier content is that keys were
+// OnlyLost reports whether all that differs from an earlier content is that keys were
 // taken away, for which the API server notes no time.
 func (s *Source) OnlyLost(before *Source) bool {
 	if len(s.Keys) >= len(before.Keys) {

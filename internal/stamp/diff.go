@@ -125,7 +125,7 @@ func (c *cursor) hunk(b *strings.Builder, e edit, object extent, grown int) int 
 	return len(added) - len(removed)
 }
 
-// separates tells that there is nothing between objects but what keeps them apart.
+// separates reports whether there is nothing between objects but what keeps them apart.
 func separates(text []byte) bool { return len(bytes.TrimLeft(text, "-,[]{} \t\r\n")) == 0 }
 
 func linesOf(text string) []string {

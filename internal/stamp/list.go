@@ -16,13 +16,13 @@ type list struct {
 	// kind and apiVersion are what the list says of its items, empty where it says nothing.
 	kind, apiVersion string
 	text             []byte
-	// inBraces tells that each of the items is, and not behind a dash.
+	// inBraces reports whether each of the items is, and not behind a dash.
 	inBraces bool
 	// parts are the documents: the items, and as shells what is in front of them, between them and behind them.
 	parts []*document
-	// function tells that it was given to a function, so that nobody has a file with its lines.
+	// function reports whether it was given to a function, so that nobody has a file with its lines.
 	function bool
-	// failed tells that a part could not be read by itself.
+	// failed reports whether a part could not be read by itself.
 	failed atomic.Bool
 }
 

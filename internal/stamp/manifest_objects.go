@@ -15,7 +15,7 @@ type object struct {
 	// name is what one is made of in the cluster, if that is where it gets it.
 	ns, name  string
 	generated bool
-	// shared tells that it, or a list around it, is written once for several places.
+	// shared reports whether it, or a list around it, is written once for several places.
 	shared bool
 }
 

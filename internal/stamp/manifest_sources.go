@@ -22,7 +22,7 @@ type manifestSource struct {
 	// object is what people call that, and empty if it gets its name in the cluster.
 	object string
 	digest digest.Digest
-	// empty tells that there is no data in it.
+	// empty reports whether there is no data in it.
 	empty       bool
 	annotations source.Annotations
 	told        []told

@@ -20,7 +20,7 @@ type document struct {
 	shell bool
 	// found are the pod templates in it that get a stamp.
 	found []*target
-	// passed tells that there is a workload that gets none, because it is not opted in.
+	// passed reports whether there is a workload that gets none, because it is not opted in.
 	passed bool
 	// told is what is no mistake, and could be one.
 	told []told

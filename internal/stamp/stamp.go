@@ -250,7 +250,7 @@ func (o *Options) place(d *document) error {
 	return nil
 }
 
-// alone tells whether a slot is right for one target, the others as they are.
+// alone reports whether a slot is right for one target, the others as they are.
 func (o *Options) alone(d *document, t *target, s slot) bool {
 	others := &document{file: d.file, text: d.text, list: d.list, before: d.before}
 	edits := []edit{s.with(t)}

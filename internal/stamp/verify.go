@@ -112,7 +112,7 @@ func (o *Options) stampedIn(t *tree, objects []*object, found []*target) map[*ya
 	return all
 }
 
-// holds tells whether a document with edits is what it was, and the stamps.
+// holds reports whether a document with edits is what it was, and the stamps.
 func (o *Options) holds(d *document, edits []edit) bool {
 	return apart(edits) && o.reads(d, apply(d.text, edits))
 }
@@ -143,7 +143,7 @@ func (o *Options) reads(d *document, text []byte) bool {
 	return true
 }
 
-// stands tells whether the value is there.
+// stands reports whether the value is there.
 func (o *Options) stands(t *tree, obj *object, want *target) bool {
 	kind, ok := o.kindOf(obj)
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Changed tells whether stamping made a difference.
+// Changed reports whether stamping made a difference.
 func (f *File) Changed() bool {
 	for _, d := range f.documents {
 		if len(d.edits) > 0 {

@@ -113,7 +113,7 @@ func (s *State) forgetGone() {
 // lostSource is one that is gone and may have lost the last workload that it concerned.
 type lostSource struct {
 	departure *reload.Departure
-	// exactly tells that it concerned one that was changed or forgotten, and before are those of which that is to be found out.
+	// exactly reports whether it concerned one that was changed or forgotten, and before are those of which that is to be found out.
 	exactly bool
 	before  []asking
 }

@@ -11,7 +11,7 @@ import (
 type links struct {
 	// exact are those it refers to or names, if they are few.
 	exact []source.LocalKey
-	// tries tells that each source of the namespace may concern it: it names some by an expression, or too many.
+	// tries reports whether each source of the namespace may concern it: it names some by an expression, or too many.
 	tries bool
 }
 

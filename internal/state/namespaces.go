@@ -65,7 +65,7 @@ func (s *State) DeselectNamespace(name string) {
 	delete(s.selected, name)
 }
 
-// Selected tells whether a namespace is selected. One that was never put is not.
+// Selected reports whether a namespace is selected. One that was never put is not.
 func (s *State) Selected(namespace string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -73,7 +73,7 @@ func (s *State) Selected(namespace string) bool {
 	return ok
 }
 
-// Terminating tells whether a namespace is being deleted. Of one that was never put it is not known, and false.
+// Terminating reports whether a namespace is being deleted. Of one that was never put it is not known, and false.
 func (s *State) Terminating(namespace string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

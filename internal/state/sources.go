@@ -217,7 +217,7 @@ func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.
 	return concerned
 }
 
-// overtaken tells that an object is not newer than what is known of it. A watch may bring what our own write was
+// overtaken reports whether an object is not newer than what is known of it. A watch may bring what our own write was
 // answered with before; a snapshot counts also when it is older, because then the API server was set back.
 func overtaken(version, known uint64, live bool) bool {
 	if version == 0 || known == 0 {

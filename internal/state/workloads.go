@@ -29,7 +29,7 @@ type workloadRecord struct {
 	ranks      ranks
 	// left are the sources that have had another content since the workload was compared with them.
 	left map[source.LocalKey]reload.Left
-	// compared tells that it was compared at all, by us or by another instance whose ledger was seen to come.
+	// compared reports whether it was compared at all, by us or by another instance whose ledger was seen to come.
 	compared bool
 	// sending is the ledger of the latest write that was begun. It may arrive by its answer or by the watch alone.
 	sending sending
@@ -80,7 +80,7 @@ func (s *State) PutAnswer(w workload.Workload) {
 	}
 }
 
-// Behind tells that what is known of a workload is from before our latest write. A snapshot that was taken before that may be
+// Behind reports whether what is known of a workload is from before our latest write. A snapshot that was taken before that may be
 // put after its answer, and what goes on from there brings the newer version again.
 func (s *State) Behind(w *workload.Workload) bool {
 	s.mu.RLock()

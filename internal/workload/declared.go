@@ -8,12 +8,12 @@ import (
 // Declared is what the manifest of a workload says, as far as the object tells
 // it, that will take marks away.
 type Declared struct {
-	// NoAnnotations tells that the annotations of the pod template are null, and
+	// NoAnnotations reports whether the annotations of the pod template are null, and
 	// NoEnv the containers whose variables are: whoever applies that removes all
 	// that is there.
 	NoAnnotations bool
 	NoEnv         []string
-	// Replaced tells that Argo CD replaces the object whole at each sync.
+	// Replaced reports whether Argo CD replaces the object whole at each sync.
 	Replaced bool
 }
 

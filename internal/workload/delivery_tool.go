@@ -58,7 +58,7 @@ func toolOf(meta *metav1.ObjectMeta) Tool {
 	}
 }
 
-// Delivered tells that whoever writes it from outside of the cluster brings its
+// Delivered reports whether whoever writes it from outside of the cluster brings its
 // sources along, one after the other.
 func (w *Workload) Delivered() bool { return w.Tool != NoTool || w.Stamped }
 

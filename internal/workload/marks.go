@@ -138,7 +138,7 @@ func markWriters(fields []metav1.ManagedFieldsEntry, names annotations.Names) (w
 	return writers, appliers
 }
 
-// applies tells that what an entry owns stands in a manifest and will be written
+// applies reports whether what an entry owns stands in a manifest and will be written
 // again. What somebody has written once does not: a person with kubectl, Reloader,
 // or whoever has made the object.
 func applies(f *metav1.ManagedFieldsEntry) bool {

@@ -17,7 +17,7 @@ type Pause struct {
 	// Since is the text of the annotation PausedAt, and Noted tells that it is there.
 	Since string
 	Noted bool
-	// Own tells that the field was set by us, and Others that it was by somebody
+	// Own reports whether the field was set by us, and Others that it was by somebody
 	// who did not note since when.
 	Own, Others bool
 }
@@ -56,15 +56,15 @@ func ReadPause(meta *metav1.ObjectMeta, paused bool, names annotations.Names) Pa
 	return p
 }
 
-// Ours tells that the workload is held still until its period is over, and not
+// Ours reports whether the workload is held still until its period is over, and not
 // because a user wants it to be.
 func (p *Pause) Ours() bool { return p.Paused && !p.Others && (p.Noted || p.Own) }
 
-// Leftover tells that the annotation is there and says nothing: somebody else has
+// Leftover reports whether the annotation is there and says nothing: somebody else has
 // ended the pause, or has made it his.
 func (p *Pause) Leftover() bool { return p.Noted && !p.Ours() }
 
-// Pauses tells that a reload is to hold the workload still from now on. One that
+// Pauses reports whether a reload is to hold the workload still from now on. One that
 // is paused already stays so as long as it would.
 func (w *Workload) Pauses() bool {
 	_, set := w.Policy.PausePeriod()
@@ -86,7 +86,7 @@ const clockSkew = time.Minute
 type PauseEnd struct {
 	// Why is a clause.
 	Why string
-	// Spoilt tells that what was noted about it was changed by somebody.
+	// Spoilt reports whether what was noted about it was changed by somebody.
 	Spoilt bool
 }
 

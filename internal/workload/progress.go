@@ -10,13 +10,13 @@ func (w *Workload) MayHavePods() bool {
 // Progress is how far the rollout of a workload has come, as its status tells,
 // with what its spec says about rollouts.
 type Progress struct {
-	// Observed tells that the status is about what the object asks for now.
+	// Observed reports whether the status is about what the object asks for now.
 	Observed bool
 	// Wanted is how many pods there are to be, Total how many there are, Updated
 	// how many of those are of the present template, and Available how many of
 	// all are ready for long enough.
 	Wanted, Total, Updated, Available int32
-	// Untold tells that the status has no numbers of pods, so that only the pods
+	// Untold reports whether the status has no numbers of pods, so that only the pods
 	// can tell.
 	Untold bool
 	// Deadline is how long the workload itself allows between two steps forward;
@@ -26,11 +26,11 @@ type Progress struct {
 	// pause-period is over. Pausing is what the steps of the rollout come to, and
 	// Aborted that it was given up.
 	Paused, Held, Pausing, Aborted bool
-	// OnDelete tells that a pod is replaced only if somebody deletes it.
+	// OnDelete reports whether a pod is replaced only if somebody deletes it.
 	OnDelete bool
 	// Partition is how many pods stay as they are.
 	Partition int32
-	// Ordered tells that one pod after the other is replaced, each when those
+	// Ordered reports whether one pod after the other is replaced, each when those
 	// before it are ready.
 	Ordered bool
 	// Revision is the value by which the pods of the present template are
@@ -53,11 +53,11 @@ func (p *Progress) Patience() time.Duration {
 	return p.Deadline
 }
 
-// Populated tells that there are pods of the present template, or that there are
+// Populated reports whether there are pods of the present template, or that there are
 // to be none. In between all pods may be gone, which is no end.
 func (p *Progress) Populated() bool { return p.Updated > 0 || p.Wanted == 0 }
 
-// Empty tells that there are no pods, and that there are to be none.
+// Empty reports whether there are no pods, and that there are to be none.
 func (p *Progress) Empty() bool { return !p.Untold && p.Observed && p.Wanted == 0 && p.Total == 0 }
 
 // Old is how many pods are of an earlier template.

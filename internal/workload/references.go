@@ -29,7 +29,7 @@ const (
 	UseEnvFrom
 )
 
-// Mounts tells whether the content reaches containers as files.
+// Mounts reports whether the content reaches containers as files.
 func (h UseHow) Mounts() bool {
 	return h == UseVolume || h == UseProjectedVolume || h == UseCSIVolume
 }

@@ -17,15 +17,15 @@ const RunLabel = "reroll.dev/run"
 // Runs is what matters of a workload whose pods come and go in runs. It is not
 // rolled: a reload is one more run.
 type Runs struct {
-	// Suspended tells that the user wants no run now.
+	// Suspended reports whether the user wants no run now.
 	Suspended bool
-	// Begun tells that the user has suspended it and that resuming it begins nothing
+	// Begun reports whether the user has suspended it and that resuming it begins nothing
 	// anew: pods are left, some of them have succeeded, or all has ended.
 	Begun bool
-	// Once tells that the workload itself is the only run: it is made anew for
+	// Once reports whether the workload itself is the only run: it is made anew for
 	// another one, and so is its template.
 	Once bool
-	// Alone tells that no two runs may be at the same time, and Beside are those
+	// Alone reports whether no two runs may be at the same time, and Beside are those
 	// that have not ended then.
 	Alone  bool
 	Beside []string
@@ -45,7 +45,7 @@ type OwnRun struct {
 	UID        types.UID
 	Counter    int64
 	LedgerText string
-	// Held tells that it has not begun: it does not before the ledger of the
+	// Held reports whether it has not begun: it does not before the ledger of the
 	// workload tells of it.
 	Held bool
 }
@@ -62,7 +62,7 @@ func (r *OwnRun) Notable(w *Workload, counter int64) error {
 	return nil
 }
 
-// Equal tells that nothing differs that a decision depends on.
+// Equal reports whether nothing differs that a decision depends on.
 func (r *Runs) Equal(other *Runs) bool {
 	if r == nil || other == nil {
 		return r == other
@@ -75,7 +75,7 @@ func (r *Runs) Resumes(now *Runs) bool {
 	return r != nil && now != nil && r.Suspended && !now.Suspended
 }
 
-// Holds tells that a run waits to begin.
+// Holds reports whether a run waits to begin.
 func (r *Runs) Holds() bool {
 	return r != nil && slices.ContainsFunc(r.Own, func(run OwnRun) bool { return run.Held })
 }

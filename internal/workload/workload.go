@@ -33,13 +33,13 @@ func askedAt(meta *metav1.ObjectMeta, template map[string]string, names annotati
 	return newest
 }
 
-// Restarts tells that the user wants the pods of the workload restarted, and its
+// Restarts reports whether the user wants the pods of the workload restarted, and its
 // template left alone.
 func (w *Workload) Restarts() bool {
 	return w.Restartable && w.Policy.RolloutStrategy() == policy.RolloutRestart
 }
 
-// MadeBy tells whether a pod is one of the workload's, and not one that only has
+// MadeBy reports whether a pod is one of the workload's, and not one that only has
 // its labels.
 func (w *Workload) MadeBy(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
@@ -81,19 +81,19 @@ type Parent struct {
 	UID types.UID
 }
 
-// Is tells whether an object of that name is it.
+// Is reports whether an object of that name is it.
 func (p *Parent) Is(uid types.UID) bool { return p.UID == "" || p.UID == uid }
 
 // Kind is what decisions need to know of a kind.
 type Kind struct {
 	Name string
-	// Custom tells that tools that apply it replace its lists whole, as those of
+	// Custom reports whether tools that apply it replace its lists whole, as those of
 	// all kinds that a CustomResourceDefinition describes.
 	Custom bool
-	// Restartable tells that it has a field that restarts its pods and leaves the
+	// Restartable reports whether it has a field that restarts its pods and leaves the
 	// template alone.
 	Restartable bool
-	// Pausable tells that it has a field that holds its rollouts still.
+	// Pausable reports whether it has a field that holds its rollouts still.
 	Pausable bool
 }
 
@@ -111,14 +111,14 @@ type Workload struct {
 	// others borrow is not pausable: it would hold none of their pods.
 	Custom, Restartable, Pausable bool
 	Pause                         Pause
-	// AtRest tells that all of its pods are of the present template. Unobserved
+	// AtRest reports whether all of its pods are of the present template. Unobserved
 	// tells that this may be about the one before: its status names no generation.
 	AtRest, Unobserved bool
 	Progress           Progress
 	// Runs is nil for a workload whose pods are to be there all the time.
 	Runs *Runs
 	Tool Tool
-	// Stamped tells that its pod template has a stamp. That is all that is taken from it: what a stamp says of sources is
+	// Stamped reports whether its pod template has a stamp. That is all that is taken from it: what a stamp says of sources is
 	// no evidence of what pods have (docs/adr/0008-a-stamp-is-no-evidence.md).
 	Stamped bool
 
@@ -226,7 +226,7 @@ func (w *Workload) Reference(key source.LocalKey) (Reference, bool) {
 	return w.References[i], true
 }
 
-// Judge tells whether a source concerns the workload, and why.
+// Judge reports whether a source concerns the workload, and why.
 func (w *Workload) Judge(src source.Key, ann source.Annotations, autoReloadAll bool) policy.Verdict {
 	_, refers := w.Reference(src.Local())
 	return w.Policy.Judge(src, ann, refers, autoReloadAll)

@@ -76,7 +76,7 @@ func (s *State) OutOfSync() []string {
 	return found
 }
 
-// synced tells whether a revision was synced, and nothing differs since.
+// synced reports whether a revision was synced, and nothing differs since.
 func (s *State) synced(revision string) error {
 	if s.Status.Sync.Status != "Synced" || s.Status.Sync.Revision != revision {
 		return fmt.Errorf("it is %s, compared with %q: %+v", s.Is(), s.Status.Sync.Revision, s.Status)
@@ -84,7 +84,7 @@ func (s *State) synced(revision string) error {
 	return s.has(revision)
 }
 
-// has tells whether a revision was synced, and nothing is under way.
+// has reports whether a revision was synced, and nothing is under way.
 func (s *State) has(revision string) error {
 	state := s.Status.OperationState
 	if len(s.Operation) > 0 || state.Phase != "Succeeded" || state.SyncResult.Revision != revision {

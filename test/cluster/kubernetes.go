@@ -51,7 +51,7 @@ func kubernetesFolder() (string, error) {
 	return prefix + minor, nil
 }
 
-// ServesAdmissionPolicies tells whether the Kubernetes that Start starts has admission policies: without being told to, since 1.30.
+// ServesAdmissionPolicies reports whether the Kubernetes that Start starts has admission policies: without being told to, since 1.30.
 func ServesAdmissionPolicies() (bool, error) {
 	minor, err := kubernetesMinor()
 	return minor >= 30, err

@@ -54,7 +54,7 @@ func (s seen) data() int {
 	return count
 }
 
-// says tells whether a text stands in the panel.
+// says reports whether a text stands in the panel.
 func (s seen) says(text string) bool {
 	for _, shape := range s.Texts {
 		if shape.Text == text {

@@ -223,7 +223,7 @@ func (d *drawing) curve(plot box, l line, top float64, nth int) {
 	}
 }
 
-// level tells whether a value is no other than those on both sides of it, so that a line needs no corner there.
+// level reports whether a value is no other than those on both sides of it, so that a line needs no corner there.
 func level(values []float64, i int) bool {
 	return i > 0 && i+1 < len(values) && values[i-1] == values[i] && values[i] == values[i+1]
 }

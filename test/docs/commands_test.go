@@ -153,7 +153,7 @@ func (r *reader) compare(b *block) {
 	}
 }
 
-// matches tells whether all that was said is shown.
+// matches reports whether all that was said is shown.
 func matches(shown, said string) bool {
 	var pattern strings.Builder
 	pattern.WriteString("^")

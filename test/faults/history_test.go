@@ -36,7 +36,7 @@ type history struct {
 	gaps int
 
 	mu sync.Mutex
-	// killed tells that the present controller was ended by us.
+	// killed reports whether the present controller was ended by us.
 	killed bool
 	// shotAt is the last controller that was killed, counted from one.
 	shotAt int

@@ -13,7 +13,7 @@ func (h *history) present() *harness.Controller {
 	return h.lives[len(h.lives)-1]
 }
 
-// alive tells whether a controller runs.
+// alive reports whether a controller runs.
 func (h *history) alive() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -36,7 +36,7 @@ func (h *history) kill() {
 	c.Kill()
 }
 
-// shot tells whether the present controller was killed, which one that was only asked to end has not been.
+// shot reports whether the present controller was killed, which one that was only asked to end has not been.
 func (h *history) shot() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

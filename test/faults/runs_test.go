@@ -96,7 +96,7 @@ func (h *history) strikeWrite(t *testing.T, n int, about string, way func(*excha
 	}
 }
 
-// runsAnew tells that another Job of the name was made, and may run.
+// runsAnew reports whether another Job of the name was made, and may run.
 func (h *history) runsAnew(t *testing.T, workload harness.Ref, before types.UID) bool {
 	t.Helper()
 	job, err := shared.Admin.BatchV1().Jobs(h.ns.Name).Get(h.ctx, workload.Name, metav1.GetOptions{})

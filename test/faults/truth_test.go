@@ -150,7 +150,7 @@ func (o *truth) under(src harness.Ref, version uint64) content {
 	return content{gone: true}
 }
 
-// rolledFor tells whether every workload that uses a source was reloaded since its content changed last.
+// rolledFor reports whether every workload that uses a source was reloaded since its content changed last.
 func (o *truth) rolledFor(src harness.Ref) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -177,7 +177,7 @@ func (o *truth) changes(list []harness.Ref, after uint64) []uint64 {
 	return versions
 }
 
-// hasSeen tells whether all that has led to this version of an object has come.
+// hasSeen reports whether all that has led to this version of an object has come.
 func (o *truth) hasSeen(obj metav1.Object, version uint64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -75,7 +75,7 @@ type delivery struct {
 	kind     string
 	manifest string
 	selfHeal bool
-	// outside tells that the ConfigMap is not in Git.
+	// outside reports whether the ConfigMap is not in Git.
 	outside bool
 }
 

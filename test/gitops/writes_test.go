@@ -47,7 +47,7 @@ func writes() []write {
 	}
 }
 
-// written tells whether it is still there.
+// written reports whether it is still there.
 func (w write) written(obj *unstructured.Unstructured) (bool, error) {
 	if w.name != "variable" {
 		text, _, err := unstructured.NestedString(obj.Object, w.at...)

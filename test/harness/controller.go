@@ -232,7 +232,7 @@ func (c *Controller) Freeze() error { return c.freeze(true, pause) }
 // Thaw lets it go on.
 func (c *Controller) Thaw() error { return c.freeze(false, resume) }
 
-// Frozen tells whether it is held still.
+// Frozen reports whether it is held still.
 func (c *Controller) Frozen() bool { return c.frozen }
 
 func (c *Controller) freeze(frozen bool, hold func(*os.Process) error) error {

@@ -24,7 +24,7 @@ func (g Grant) String() string {
 	return fmt.Sprintf("%s %s (%s)", g.Verb, what, g.Role)
 }
 
-// covers tells whether it takes this right to make a request.
+// covers reports whether it takes this right to make a request.
 func (g Grant) covers(r *Request) bool {
 	resource := r.ObjectRef.Resource
 	if r.ObjectRef.Subresource != "" {

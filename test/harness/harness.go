@@ -32,7 +32,7 @@ type Cluster interface {
 
 // Harness makes namespaces to try things in.
 type Harness struct {
-	// ArgoRollouts tells that the controller of Argo Rollouts runs on the cluster.
+	// ArgoRollouts reports whether the controller of Argo Rollouts runs on the cluster.
 	ArgoRollouts bool
 
 	cluster Cluster

@@ -56,7 +56,7 @@ func (n *Namespace) Insist(ctx context.Context, ref Ref, what Insists) error {
 	return follow(ctx, lw, take, func(err error) { fmt.Printf("whoever takes the marks of %s away has given up: %v\n", ref, err) })
 }
 
-// marksOf tells whether a mark stands in the pod template.
+// marksOf reports whether a mark stands in the pod template.
 func marksOf(obj *unstructured.Unstructured) bool {
 	annotations, _, _ := unstructured.NestedStringMap(obj.Object, "spec", "template", "metadata", "annotations")
 	for _, key := range []string{"reloader.stakater.com/last-reloaded-from", "reroll.dev/rolled"} {

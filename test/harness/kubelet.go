@@ -140,7 +140,7 @@ func (n *Namespace) writePodStatus(ctx context.Context, pod *corev1.Pod, says st
 	return nil
 }
 
-// spoken tells that scheduler and kwok are done with a pod, so that they overwrite nothing.
+// spoken reports whether scheduler and kwok are done with a pod, so that they overwrite nothing.
 func spoken(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" {
 		return pod.Status.Phase == corev1.PodRunning

@@ -29,7 +29,7 @@ type Reading struct {
 	Sum float64
 	// Series is how many those are.
 	Series int
-	// Gauge tells that the value may fall.
+	// Gauge reports whether the value may fall.
 	Gauge bool
 }
 

@@ -20,7 +20,7 @@ type Namespace struct {
 	cluster Cluster
 	clients clients
 	round   int // of the markers
-	// argoRollouts tells that there may be Rollouts, and that their controller runs.
+	// argoRollouts reports whether there may be Rollouts, and that their controller runs.
 	argoRollouts bool
 }
 

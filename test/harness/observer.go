@@ -232,7 +232,7 @@ func (o *Observer) knows(workload Ref) error {
 	return fmt.Errorf("%s never had a revision; those that had one are %v", workload, known)
 }
 
-// hasSeen tells whether everything was seen that has led to this version of an object.
+// hasSeen reports whether everything was seen that has led to this version of an object.
 func (o *Observer) hasSeen(obj metav1.Object) error {
 	want, err := version(obj)
 	if err != nil {

@@ -41,7 +41,7 @@ func (m *Manifest) Guard(path string) error {
 	return nil
 }
 
-// Guarded tells that there is an admission policy.
+// Guarded reports whether there is an admission policy.
 func (m *Manifest) Guarded() bool { return m.guarded }
 
 // Unguard takes the admission policy out, for a Kubernetes that knows none.

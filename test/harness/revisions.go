@@ -55,7 +55,7 @@ type Sighting struct {
 	Time   time.Time
 	Object Ref
 	What   string
-	// Rollout tells whether it counted as one.
+	// Rollout reports whether it counted as one.
 	Rollout bool
 }
 

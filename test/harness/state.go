@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// observed tells whether the controller of a workload has acted upon its present template.
+// observed reports whether the controller of a workload has acted upon its present template.
 func observed(obj *unstructured.Unstructured) error {
 	if obj.GetDeletionTimestamp() != nil {
 		return nil // some controllers leave one that is going alone

@@ -77,7 +77,7 @@ type attempt struct {
 	patch, object string
 	// refused is what the policy says. Nothing: it lets it pass.
 	refused string
-	// beyond tells that the shipped rights do not allow it either.
+	// beyond reports whether the shipped rights do not allow it either.
 	beyond bool
 }
 

@@ -97,7 +97,7 @@ func called(r rbacv1.PolicyRule) string {
 	return r.Verbs[0] + " " + resource
 }
 
-// canDoWithout tells whether the controller does its work without a right.
+// canDoWithout reports whether the controller does its work without a right.
 func canDoWithout(r rbacv1.PolicyRule) bool {
 	isMetaInfo := called(r) == "create configmaps" || slices.Contains(r.ResourceNames, "reloader-meta-info")
 	return isMetaInfo || slices.Contains([]string{"events", "namespaces", "leases"}, r.Resources[0])

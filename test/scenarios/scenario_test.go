@@ -121,7 +121,7 @@ func (s *scenario) run(name string, do func(context.Context, *step) error, ts *t
 	ts.Fatalf("%v\n\n%s\n\nthis is what failed: %v", err, s.report(), err)
 }
 
-// sentRight tells whether the receiver was sent all as it has to be.
+// sentRight reports whether the receiver was sent all as it has to be.
 func (s *scenario) sentRight() error {
 	if s.receiver == nil {
 		return nil

@@ -27,7 +27,7 @@ type setting struct {
 	// manifest says how the controller is installed.
 	manifest *harness.Manifest
 	rights   *rights
-	// policies tells that the API server has admission policies.
+	// policies reports whether the API server has admission policies.
 	policies bool
 }
 

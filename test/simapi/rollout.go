@@ -80,7 +80,7 @@ func (p *Pods) Content(pod *corev1.Pod) (map[Source]string, bool) {
 	return content, ok
 }
 
-// Current tells whether a pod was made of the template that a workload has now.
+// Current reports whether a pod was made of the template that a workload has now.
 func (p *Pods) Current(w Object, pod *corev1.Pod) bool {
 	return pod.Labels[revisionLabel] == p.revision(w)
 }

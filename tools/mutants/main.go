@@ -122,7 +122,7 @@ func (m mutation) overlay(folder string) (string, error) {
 // usual is how many histories are enough to notice most mutations.
 const usual = 1500
 
-// test tells whether a test turns red. A mutation that does not compile proves nothing and is an error.
+// test reports whether a test turns red. A mutation that does not compile proves nothing and is an error.
 func (m mutation) test(ctx context.Context, overlay string) (red bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

@@ -87,7 +87,7 @@ func table(rows *strings.Builder, path string, of *yaml.Node) error {
 	return errors.Join(problems...)
 }
 
-// explained tells whether the values of a map are to be shown one by one.
+// explained reports whether the values of a map are to be shown one by one.
 func explained(value *yaml.Node) bool {
 	if value.Kind != yaml.MappingNode {
 		return false

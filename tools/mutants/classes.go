@@ -49,7 +49,7 @@ func classes() []mutation {
 		{
 			what: "classes: what only new pods have counts at once",
 			file: turns,
-			from: "all.last() < 0 && started && others {", to: "all.last() < 0 && started && others && m == nil {",
+			from: "all.last() < 0 && others {", to: "all.last() < 0 && others && m == nil {",
 			in: "./internal/source", tests: "^TestAnObjectThatPodsWereGivenUnseen$",
 		},
 		{

@@ -125,11 +125,12 @@ func ReadClusterRole(path string) (*rbacv1.ClusterRole, error) {
 // objectsFor returns the objects for another namespace than the one they were written for.
 func (m *Manifest) objectsFor(namespace string) []*unstructured.Unstructured {
 	var moved []*unstructured.Unstructured
+	alone := !slices.ContainsFunc(m.objects, beyondNamespaces)
 	for _, obj := range m.objects {
 		obj = obj.DeepCopy()
 		switch {
 		case isPolicy(obj):
-			movePolicy(obj, m.namespace, namespace)
+			movePolicy(obj, m.namespace, namespace, alone)
 		case !beyondNamespaces(obj):
 			obj.SetNamespace(namespace)
 		}

@@ -54,8 +54,9 @@ func isPolicy(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() == policyKind || obj.GetKind() == bindingKind
 }
 
-// movePolicy makes a policy, or its binding, one about the account of the same name in another namespace.
-func movePolicy(obj *unstructured.Unstructured, from, to string) {
+// movePolicy makes a policy, or its binding, one about the account of the same name in another namespace. If the account has
+// rights in that one alone, the API server is spared to ask the policy about all other namespaces.
+func movePolicy(obj *unstructured.Unstructured, from, to string, alone bool) {
 	move := func(name string) string { return strings.TrimSuffix(name, "."+from) + "." + to }
 	obj.SetName(move(obj.GetName()))
 	if policy, found, _ := unstructured.NestedString(obj.Object, "spec", "policyName"); found {
@@ -71,8 +72,8 @@ func movePolicy(obj *unstructured.Unstructured, from, to string) {
 	if len(conditions) > 0 {
 		obj.Object["spec"].(map[string]any)["matchConditions"] = conditions
 	}
-	if obj.GetKind() == bindingKind && strings.Contains(obj.GetName(), OwnJobs) {
-		// Other installations create such Jobs in other namespaces.
+	// Of Jobs it is about all accounts, and other installations create such Jobs in other namespaces.
+	if obj.GetKind() == bindingKind && (alone || strings.Contains(obj.GetName(), OwnJobs)) {
 		obj.Object["spec"].(map[string]any)["matchResources"] = map[string]any{
 			"namespaceSelector": map[string]any{"matchLabels": map[string]any{corev1.LabelMetadataName: to}},
 		}

@@ -7,9 +7,17 @@ import (
 	"time"
 )
 
-// lookEvery is the time between two looks at something awaited. Looking more often finds it earlier, not more surely:
-// what could pass between two looks is kept by the observer.
-const lookEvery = 50 * time.Millisecond
+// untilNextLook is the time between two looks at something awaited, of which the last took cost. Looking more often finds it
+// earlier, not more surely: what could pass between two looks is kept by the observer. What is at hand costs nothing. An API
+// server that many tests ask is busy for each of them, and then their questions delay what they wait for.
+func untilNextLook(cost time.Duration) time.Duration {
+	const (
+		soonest = 50 * time.Millisecond
+		latest  = time.Second
+		share   = 10 // of the time, looks take at most one part in so many
+	)
+	return min(max(soonest, share*cost), latest)
+}
 
 // final is an answer that looking again will not change.
 type final struct{ error }
@@ -23,9 +31,8 @@ const lookWithin = 30 * time.Second
 // Await looks until there is no error any more. When the context ends, the error says what was awaited and how
 // things stood. A look is not cut off by the end of the context, since that would tell nothing about what is looked at.
 func Await(ctx context.Context, what string, look func(context.Context) error) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
 	for {
+		began := time.Now()
 		err := lookOnce(ctx, look)
 		if err == nil {
 			return nil
@@ -36,7 +43,7 @@ func Await(ctx context.Context, what string, look func(context.Context) error) e
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("awaiting %s: %w: %w", what, context.Cause(ctx), err)
-		case <-tick.C:
+		case <-time.After(untilNextLook(time.Since(began))):
 		}
 	}
 }

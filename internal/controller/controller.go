@@ -103,8 +103,8 @@ type Controller struct {
 	// often finds workloads that are reloaded again and again.
 	often *reloadCounts
 	adopt *rate.Limiter
-	// few is about the messages to the receiver, and belongs to its only worker.
-	few few
+	// aloneUntil is when the receiver gets messages about several workloads again. It belongs to the only worker that sends them.
+	aloneUntil time.Time
 
 	// mu guards the records. It is taken before the lock of the state and that of a queue, and after the one of classes. No lock is
 	// held during a request.

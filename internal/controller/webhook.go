@@ -38,8 +38,8 @@ const (
 	mostNews = 250
 	// tellers is how many workloads are decided on for a message, or have noted on them that it was taken, at the same time.
 	tellers = 16
-	// fewFor is how long messages stay as small as a receiver has had them.
-	fewFor = time.Hour
+	// aloneFor is how long each workload gets a message of its own after the receiver has refused one about several.
+	aloneFor = time.Hour
 	// sendingEnds is how long a message that is on its way may take when the controller is told to end. Whether one that
 	// was given up was taken, nobody knows, and it is sent again.
 	sendingEnds = 3 * time.Second
@@ -118,7 +118,7 @@ func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan 
 			c.noteAccepted(open)
 			taken = append(taken, open...)
 		case errors.Is(err, ErrRefused) && len(open) > 1:
-			c.sendHalves(open)
+			c.sendEachAlone(open)
 		default:
 			for _, t := range open {
 				c.news.Failed(t.facts.Workload.Key)
@@ -155,26 +155,20 @@ func closed(stop <-chan struct{}) bool {
 	}
 }
 
-// few bounds messages for a while, after the receiver has refused a larger one.
-type few struct {
-	most  int
-	until time.Time
-}
-
 // atOnce is how many workloads are in one message.
 func (c *Controller) atOnce() int {
-	if c.clock.Now().Before(c.few.until) {
-		return c.few.most
+	if c.clock.Now().Before(c.aloneUntil) {
+		return 1
 	}
 	return mostNews
 }
 
-// sendHalves sends the same again at once in halves, so that whatever the receiver has against one of them, or against so many,
-// keeps back no others. In the end each is sent alone.
-func (c *Controller) sendHalves(refused []message) {
-	c.few = few{len(refused) / 2, c.clock.Now().Add(fewFor)}
-	c.log.Info("the receiver refuses a message, which is sent in parts; later ones have no more workloads than a part",
-		"workloads", len(refused), "part", c.few.most, "for", fewFor.String())
+// sendEachAlone sends the same again at once, with a message for each workload, so that whatever the receiver has against one of
+// them, or against so many, keeps back no others.
+func (c *Controller) sendEachAlone(refused []message) {
+	c.aloneUntil = c.clock.Now().Add(aloneFor)
+	c.log.Info("the receiver refuses a message about several workloads, so each gets a message of its own",
+		"workloads", len(refused), "for", aloneFor.String())
 	for _, t := range refused {
 		c.news.Add(t.facts.Workload.Key, 0, 0)
 	}

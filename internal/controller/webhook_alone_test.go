@@ -10,7 +10,7 @@ import (
 
 // A gateway has a largest message, a receiver may take one workload at a time, or one of them spoils the message for it. None of
 // that keeps back a workload which the receiver would take.
-func TestWhatIsRefusedAsAWholeIsSentInParts(t *testing.T) {
+func TestWhatIsRefusedAsAWholeIsSentOneByOne(t *testing.T) {
 	const workloads = 100
 	for about, tc := range map[string]struct {
 		judges func([]News) error
@@ -18,8 +18,8 @@ func TestWhatIsRefusedAsAWholeIsSentInParts(t *testing.T) {
 		never string
 		asked int
 	}{
-		"one at a time":  {func(news []News) error { return refusedIf(len(news) > 1) }, "", workloads + 10},
-		"a largest size": {func(news []News) error { return refusedIf(len(news) > 40) }, "", 10},
+		"one at a time":  {func(news []News) error { return refusedIf(len(news) > 1) }, "", workloads + 1},
+		"a largest size": {func(news []News) error { return refusedIf(len(news) > 40) }, "", workloads + 1},
 		"one that it does not know": {func(news []News) error {
 			return refusedIf(slices.ContainsFunc(news, func(n News) bool { return n.Workload.Key.Name == "web-7" }))
 		}, "web-7", workloads + 50},
@@ -83,7 +83,7 @@ func TestMessagesAreLargeAgainAfterAWhile(t *testing.T) {
 		t.Errorf("the second time it was asked %d times, want 2", asked)
 	}
 	l.judges = nil
-	s.tell(fewFor)
+	s.tell(aloneFor)
 	if asked := both("4"); asked != 1 || len(l.taken) != 6 {
 		t.Errorf("later it was asked %d times, want 1; %d were taken", asked, len(l.taken))
 	}

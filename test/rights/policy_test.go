@@ -43,8 +43,17 @@ func everything() grants {
 	return grants{here: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}}
 }
 
-// try asks for a write that leaves no trace.
+// try asks for a write that leaves no trace, so what an API server had no time for is tried again.
 func (p *place) try(client dynamic.Interface, a attempt) error {
+	p.Helper()
+	for {
+		if err := p.tryOnce(client, a); !apierrors.IsTimeout(err) || p.ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func (p *place) tryOnce(client dynamic.Interface, a attempt) error {
 	p.Helper()
 	version := "v1"
 	if a.group == "argoproj.io" || a.group == "apps.kruise.io" {

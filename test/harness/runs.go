@@ -81,26 +81,30 @@ func (n *Namespace) AwaitMade(ctx context.Context, workload Ref, wanted int) err
 }
 
 // Finish ends the pods of all Jobs of a workload that run, as kubelets do when their containers have ended well, and
-// returns when the Jobs have ended. At least one has to run.
+// returns when these Jobs have ended. At least one has to run. The end of one may begin the next, which is left to run.
 func (n *Namespace) Finish(ctx context.Context, workload Ref) error {
-	found := false
+	var ending map[types.UID]bool
 	return Await(ctx, "the Jobs of "+workload.String()+" to end", func(ctx context.Context) error {
 		jobs, err := n.jobsOf(ctx, workload)
 		if err != nil {
 			return err
 		}
-		for i := range jobs {
-			job := &jobs[i]
-			if ended(job) || job.Spec.Suspend != nil && *job.Spec.Suspend {
-				continue
+		jobs = slices.DeleteFunc(jobs, func(job batchv1.Job) bool {
+			return ended(&job) || job.Spec.Suspend != nil && *job.Spec.Suspend || ending != nil && !ending[job.UID]
+		})
+		if ending == nil {
+			if len(jobs) == 0 {
+				return errors.New("none of them runs")
 			}
-			found = true
-			return errors.Join(n.finishPods(ctx, job), fmt.Errorf("job %s has not ended", job.Name))
+			ending = map[types.UID]bool{}
+			for i := range jobs {
+				ending[jobs[i].UID] = true
+			}
 		}
-		if !found {
-			return errors.New("none of them runs")
+		for i := range jobs {
+			err = errors.Join(err, n.finishPods(ctx, &jobs[i]), fmt.Errorf("job %s has not ended", jobs[i].Name))
 		}
-		return nil
+		return err
 	})
 }
 

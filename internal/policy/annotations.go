@@ -72,102 +72,22 @@ func (r *policyReader) preferred(key string) annotations.Written {
 	return r.template
 }
 
-// maxListProblems bounds what one list can add to events and memory: it has room
-// for tens of thousands of mistakes.
-const maxListProblems = 10
-
 func (r *policyReader) entries(from annotations.Written, key string) *annotations.NameList {
-	value := from.Values[key]
-	if value == "" {
-		return nil
-	}
-	list := annotations.NameList{Text: value, Places: map[string]int{}}
-	var reader annotations.ListReader
-	var refused refusedEntries
-	for text := range annotations.ListOf(value) {
-		if _, twice := list.Places[text]; twice {
-			continue
-		}
-		if len(list.Entries) == annotations.MaxEntries {
-			refused.past(text)
-			continue
-		}
-		entry, err := reader.Entry(text)
-		if err != nil {
-			refused.add(r, from, key, text, err.Error())
-			continue
-		}
-		at := len(list.Entries)
-		list.Places[text] = at
-		if entry.Pattern != nil {
-			list.Patterns = append(list.Patterns, at)
-		}
-		list.Entries = append(list.Entries, entry)
-	}
-	refused.end(r, from, key)
-	if len(list.Entries) == 0 {
-		return nil
-	}
-	return &list
+	list, refused := annotations.ReadList(from.Values[key], &r.names)
+	r.refuseAll(from, key, refused)
+	return list
 }
 
-// excluded compares names only: what is taken for an expression, because the lists
-// beside it take some, would exclude nothing in silence.
 func (r *policyReader) excluded(key string) *annotations.NameSet {
 	from := r.preferred(key)
-	value := from.Values[key]
-	if value == "" {
-		return nil
-	}
-	set := annotations.NameSet{Text: value, Names: map[string]struct{}{}}
-	var refused refusedEntries
-	for name := range annotations.ListOf(value) {
-		switch {
-		case !annotations.IsObjectName(name):
-			refused.add(r, from, key, name, "excludes nothing: only whole names are compared here, and this cannot be one; write the names")
-		case set.Has(name):
-		case len(set.Names) == annotations.MaxEntries:
-			refused.past(name)
-		default:
-			set.Names[name] = struct{}{}
-		}
-	}
-	refused.end(r, from, key)
-	if len(set.Names) == 0 {
-		return nil
-	}
-	return &set
+	set, refused := annotations.ReadSet(from.Values[key], &r.names)
+	r.refuseAll(from, key, refused)
+	return set
 }
 
-// refusedEntries are those of one list.
-type refusedEntries struct {
-	count int
-	last  string
-	// firstPast is the first of those that are too many.
-	firstPast string
-	manyPast  int
-}
-
-func (e *refusedEntries) past(text string) {
-	if e.manyPast++; e.manyPast == 1 {
-		e.firstPast = text
-	}
-}
-
-func (e *refusedEntries) add(r *policyReader, from annotations.Written, key, text, why string) {
-	if e.count++; e.count <= maxListProblems {
-		r.refuse(from, key, text, "%s", why)
-	}
-	e.last = text
-}
-
-func (e *refusedEntries) end(r *policyReader, from annotations.Written, key string) {
-	if e.count > maxListProblems {
-		r.refuse(from, key, e.last, "refused like %d other entries of the list, of which only the first %d are reported", e.count-1, maxListProblems)
-	}
-	if e.manyPast > 0 {
-		r.refuse(from, key, e.firstPast, "the list has more than %d entries, so this one and those behind it, %d in all, are ignored; use %s, or an expression that matches several names",
-			annotations.MaxEntries, e.manyPast, r.names.Auto)
+func (r *policyReader) refuseAll(from annotations.Written, key string, refused []annotations.Refusal) {
+	for _, each := range refused {
+		r.refuse(from, key, each.Entry, "%s", each.Why)
 	}
 }
 

@@ -1,0 +1,173 @@
+package annotations
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"regexp/syntax"
+	"strings"
+)
+
+// Whoever may annotate a workload chooses what its lists have: 250 KiB of names, or
+// an expression that takes a thousand steps for each character of each name. These
+// bounds keep a list from holding up other workloads. They are far beyond what
+// lists have that somebody wrote.
+const (
+	// maxEntries bounds a list.
+	maxEntries = 5000
+	// maxExpressions bounds those entries of a list that are no names: each of them
+	// is tried on each source.
+	maxExpressions = 200
+	// maxPatternSize bounds the text of one expression and the size of all that are
+	// in one list, and maxPatternText what is read of those at all.
+	maxPatternSize = 4 << 10
+	maxPatternText = 16 << 10
+	// maxAutomatonSteps bounds what the expressions of a list take to be built.
+	maxAutomatonSteps = 1 << 18
+	// maxListProblems bounds what one list can add to events and memory: it has room
+	// for tens of thousands of mistakes.
+	maxListProblems = 10
+)
+
+// Refusal is an entry of a list that is not taken, with the reason.
+type Refusal struct{ Entry, Why string }
+
+// ReadList reads a list of named sources. It is nil if no entry is taken.
+func ReadList(value string, names *Names) (*NameList, []Refusal) {
+	list := &NameList{Text: value}
+	var reader listReader
+	refused := readNames(value, names, list.has, func(text string) error {
+		entry, err := reader.entry(text)
+		if err == nil {
+			list.add(entry)
+		}
+		return err
+	})
+	if len(list.Entries) == 0 {
+		return nil, refused
+	}
+	return list, refused
+}
+
+// ReadSet reads a list of excluded sources. It is nil if no entry is taken. Only names are compared: what is taken for an
+// expression, because the lists beside it take some, would exclude nothing in silence.
+func ReadSet(value string, names *Names) (*NameSet, []Refusal) {
+	set := &NameSet{Text: value}
+	refused := readNames(value, names, set.Has, func(name string) error {
+		if !IsObjectName(name) {
+			return errNotAName
+		}
+		set.add(name)
+		return nil
+	})
+	if len(set.Names) == 0 {
+		return nil, refused
+	}
+	return set, refused
+}
+
+var errNotAName = errors.New("excludes nothing: only whole names are compared here, and this cannot be one; write the names")
+
+// readNames takes the entries of a comma list, each of them once, until there are too many. What it returns is bounded.
+func readNames(value string, names *Names, has func(string) bool, take func(string) error) []Refusal {
+	var refused []Refusal
+	var last, firstPast string
+	taken, count, past := 0, 0, 0
+	for text := range listOf(value) {
+		switch {
+		case has(text):
+			continue
+		case taken == maxEntries:
+			if past++; past == 1 {
+				firstPast = text
+			}
+			continue
+		}
+		err := take(text)
+		if err == nil {
+			taken++
+			continue
+		}
+		if count++; count <= maxListProblems {
+			refused = append(refused, Refusal{text, err.Error()})
+		}
+		last = text
+	}
+	if count > maxListProblems {
+		refused = append(refused, Refusal{last, fmt.Sprintf("refused like %d other entries of the list, of which only the first %d are reported", count-1, maxListProblems)})
+	}
+	if past > 0 {
+		refused = append(refused, Refusal{firstPast, fmt.Sprintf("the list has more than %d entries, so this one and those behind it, %d in all, are ignored; use %s, or an expression that matches several names",
+			maxEntries, past, names.Auto)})
+	}
+	return refused
+}
+
+// listReader counts what the entries of one list take.
+type listReader struct {
+	read, size, steps, expressions int
+}
+
+// entry returns what an entry is, or why it is refused.
+func (r *listReader) entry(text string) (NamedEntry, error) {
+	switch {
+	case isPlain(text):
+		if len(text) > maxObjectName {
+			return NamedEntry{}, fmt.Errorf("has %d characters, and no object has a name with more than %d; write the name of a source", len(text), maxObjectName)
+		}
+		return NamedEntry{Text: text}, nil
+	case IsObjectName(text):
+		return NamedEntry{Text: text, Pattern: dotted(text)}, nil
+	case len(text) > maxPatternSize:
+		return NamedEntry{}, fmt.Errorf("the expression has %d characters, must have at most %d; write names instead", len(text), maxPatternSize)
+	case r.expressions == maxExpressions:
+		return NamedEntry{}, fmt.Errorf("the list has more than %d expressions; write names, or fewer expressions that match more", maxExpressions)
+	}
+	if r.read += len(text); r.read > maxPatternText {
+		return NamedEntry{}, fmt.Errorf("the expressions of the list have %d characters up to this one, may have %d; write names instead", r.read, maxPatternText)
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return NamedEntry{}, fmt.Errorf("not a regular expression (%w); write a name, or an expression that matches the whole name", err)
+	}
+	size := r.size + patternSize(tree)
+	if size > maxPatternSize {
+		return NamedEntry{}, fmt.Errorf("the expressions of the list take %d steps up to this one, may take %d; write names, or repeat less", size, maxPatternSize)
+	}
+	left := maxAutomatonSteps - r.steps
+	pattern, ok := newAutomaton(tree, &left)
+	if !ok {
+		return NamedEntry{}, errors.New("the expressions of the list are too complex up to this one; write names, or repeat less")
+	}
+	r.size, r.steps = size, maxAutomatonSteps-left
+	r.expressions++
+	return NamedEntry{Text: text, Pattern: pattern}, nil
+}
+
+// isPlain reports whether no character of an entry means anything in a regular
+// expression.
+func isPlain(text string) bool { return !strings.ContainsAny(text, `\.+*?()|[]{}^$`) }
+
+// patternSize estimates what an expression takes when it is compiled, where a
+// repetition stands as many times as it repeats.
+func patternSize(tree *syntax.Regexp) int {
+	size := 1 + len(tree.Rune)
+	for _, sub := range tree.Sub {
+		size += patternSize(sub)
+	}
+	if tree.Op == syntax.OpRepeat {
+		size *= max(tree.Min, tree.Max, 1)
+	}
+	return size
+}
+
+// listOf returns the entries of a comma list, without what is empty.
+func listOf(value string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for entry := range strings.SplitSeq(value, ",") {
+			if entry = strings.TrimSpace(entry); entry != "" && !yield(entry) {
+				return
+			}
+		}
+	}
+}

@@ -32,19 +32,17 @@ func needed(cfg *config.Config, own string) []rights.Right {
 }
 
 func watchRights(cfg *config.Config) []rights.Right {
-	all := controller.SourceRights(cfg.Ignored.Sources)
+	settings := cfg.Rules()
+	all := controller.SourceRights(&settings)
 	if cfg.CSI {
 		all = append(all, controller.ClassRights()...)
 	}
-	for _, kind := range cfg.Kinds {
-		if kind.Custom && !kind.Asked && usesOfCustom(cfg)[kind.Name] != controller.Always {
-			continue // nobody has said that they are to be watched, so their rights are nobody's mistake
+	for _, kind := range settings.Kinds {
+		if !kind.Expected() {
+			continue // nobody has said that it is to be watched, so its rights are nobody's mistake
 		}
 		if kind.Resource.Resource == "" {
 			continue // only the API server knows its plural, and it is told when it refuses it
-		}
-		if slices.Contains(cfg.Ignored.Kinds, kind.Name) {
-			continue
 		}
 		all = append(all, rights.To(kind.Resource.Group, kind.Resource.Resource, "list", "watch")...)
 		if !cfg.DryRun {
@@ -60,11 +58,11 @@ func watchRights(cfg *config.Config) []rights.Right {
 		})
 	}
 	all = rights.In(cfg.Namespaces, all...)
-	if len(cfg.Namespaces) > 0 {
+	if !settings.WatchesNamespaces() {
 		return all
 	}
 	for _, r := range rights.To("", "namespaces", "list", "watch") {
-		if cfg.Selectors.Namespaces == nil {
+		if settings.NamespaceSelector == nil {
 			r.Without = "workloads are rolled in namespaces that are being deleted, too"
 		}
 		all = append(all, r)

@@ -4,9 +4,25 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/reroll-dev/reroll/internal/config"
-	"github.com/reroll-dev/reroll/internal/kinds"
 )
+
+// configOf is that of a controller with some flags.
+func configOf(t *testing.T, args ...string) *config.Config {
+	t.Helper()
+	var cfg config.Config
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	cfg.BindFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return &cfg
+}
 
 // That a right is missing which nobody has asked to be used is no mistake.
 func TestTheRightsForRolloutsAreNeededWhenRolloutsAreAskedFor(t *testing.T) {
@@ -23,7 +39,12 @@ func TestTheRightsForRolloutsAreNeededWhenRolloutsAreAskedFor(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			var verbs []string
-			for _, r := range needed(&config.Config{Kinds: kinds.All(), ArgoRollouts: tc.said, DryRun: tc.dry}, "reroll") {
+			cfg := configOf(t)
+			cfg.ArgoRollouts, cfg.DryRun = tc.said, tc.dry
+			if err := cfg.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range needed(cfg, "reroll") {
 				if r.Group == "argoproj.io" && r.Resource == "rollouts" {
 					verbs = append(verbs, r.Verb)
 				}

@@ -90,13 +90,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	covered := make(chan struct{})
 	var acting atomic.Pointer[func() bool]
 	ctl := controller.New(controller.Options{
-		Namespaces: cfg.Namespaces, AutoReloadAll: cfg.AutoReloadAll,
-		Settle: cfg.Settle, SettleMax: cfg.SettleMax, SettleGitOps: cfg.SettleGitOps, AdoptRate: cfg.AdoptRate,
-		DryRun: cfg.DryRun, Names: cfg.Names, Strategy: cfg.Marks.Strategy, OnRevert: cfg.Marks.OnRevert, SecretMarks: cfg.Marks.Secrets,
-		ReloadOnCreate: cfg.ReloadOnCreate, ReloadOnDelete: cfg.ReloadOnDelete, IgnoredSources: cfg.Ignored.Sources, IgnoredKinds: cfg.Ignored.Kinds,
-		Classes:            cfg.CSI,
-		NamespacesToIgnore: cfg.Selectors.NamespacesToIgnore, NamespaceSelector: cfg.Selectors.Namespaces, SourceSelector: cfg.Selectors.Resources,
-		Kinds: cfg.Kinds, Custom: usesOfCustom(cfg), Receiver: receiver,
+		Settings: cfg.Rules(), AdoptRate: cfg.AdoptRate, DryRun: cfg.DryRun, Classes: cfg.CSI, Receiver: receiver,
 		LoadKey: func(ctx context.Context) (digest.Key, time.Time, error) {
 			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
 		},
@@ -163,23 +157,6 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		log.Info("stopped")
 	}
 	return err
-}
-
-// usesOfCustom are those of the custom kinds that have a flag. The others are watched when they are served.
-func usesOfCustom(cfg *config.Config) map[string]controller.Use {
-	return map[string]controller.Use{"Rollout": use(cfg.ArgoRollouts)}
-}
-
-// use is whether a custom kind is watched that nothing need be said about.
-func use(said *bool) controller.Use {
-	switch {
-	case said == nil:
-		return controller.WhenServed
-	case *said:
-		return controller.Always
-	default:
-		return controller.Never
-	}
 }
 
 func kindNames(all kinds.Set) []string {

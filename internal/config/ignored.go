@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
@@ -31,11 +32,16 @@ func (i *Ignored) bindFlags(flags *pflag.FlagSet) {
 
 // validate calls refuse for every mistake, and warn for what is no reason to refuse to start.
 func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
-	kinds := map[string]source.Kind{"configmaps": source.ConfigMap, "secrets": source.Secret}
+	known := map[string]source.Kind{}
+	for _, kind := range source.Kinds() {
+		if !kind.Reported() { // those have a switch of their own
+			known[kind.Resource()] = kind
+		}
+	}
 	i.Sources = nil
 	for _, given := range i.Resources {
 		name := strings.ToLower(strings.TrimSpace(given))
-		kind, ok := kinds[name]
+		kind, ok := known[name]
 		switch {
 		case name == "":
 		case !ok:
@@ -44,19 +50,23 @@ func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
 			i.Sources = append(i.Sources, kind)
 		}
 	}
-	if len(i.Sources) == len(kinds) {
+	if len(i.Sources) == len(known) {
 		refuse("--%s has both configmaps and secrets: nothing would be left that could roll a workload; ignore one of them", ignoredResourcesFlag)
 	}
 	i.Kinds = nil
 	for _, given := range i.Workloads {
-		switch strings.ToLower(strings.TrimSpace(given)) {
-		case "":
-		case "jobs":
-			i.Kinds = append(i.Kinds, "Job")
-		case "cronjobs":
-			i.Kinds = append(i.Kinds, "CronJob")
-		default:
-			warn("--%s=%s is not known and counts for nothing; known are jobs and cronjobs", ignoredWorkloadsFlag, given)
+		label := strings.ToLower(strings.TrimSpace(given))
+		if label == "" {
+			continue
 		}
+		kind, ok := kinds.All().Labeled(label)
+		if !ok || !slices.Contains(ignorable(), label) {
+			warn("--%s=%s is not known and counts for nothing; known are %s", ignoredWorkloadsFlag, given, strings.Join(ignorable(), " and "))
+			continue
+		}
+		i.Kinds = append(i.Kinds, kind.Name)
 	}
 }
+
+// ignorable are the kinds of workload that Reloader can leave alone.
+func ignorable() []string { return []string{"jobs", "cronjobs"} }

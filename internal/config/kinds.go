@@ -36,5 +36,15 @@ func (c *Config) validateKinds(refuse func(format string, args ...any)) {
 		}
 		added = append(added, a)
 	}
-	c.Kinds = kinds.All(added...)
+	said := map[string]kinds.Use{}
+	for _, name := range c.Ignored.Kinds {
+		said[name] = kinds.Never
+	}
+	if c.ArgoRollouts != nil {
+		said["Rollout"] = kinds.Never
+		if *c.ArgoRollouts {
+			said["Rollout"] = kinds.Always
+		}
+	}
+	c.Kinds = kinds.All(added...).Using(said)
 }

@@ -36,11 +36,11 @@ func TestAKindIsAddedByAFlag(t *testing.T) {
 		"apps.kruise.io": {"CloneSet", "CloneSet", "v1beta1", "clonesets"},
 	} {
 		k, ok := c.Kinds.Of(group, want.kind)
-		if !ok || k.Name != want.name || k.Resource.Version != want.version || k.Label() != want.label || !k.Asked || !k.Custom {
-			t.Errorf("%s: %v %s %s %s, asked: %v", group, ok, k.Name, k.Resource, k.Label(), k.Asked)
+		if !ok || k.Name != want.name || k.Resource.Version != want.version || k.Label() != want.label || k.Use != kinds.Always || !k.Custom {
+			t.Errorf("%s: %v %s %s %s, use: %v", group, ok, k.Name, k.Resource, k.Label(), k.Use)
 		}
 	}
-	asked := slices.DeleteFunc(slices.Clone(c.Kinds), func(k kinds.Kind) bool { return !k.Asked })
+	asked := slices.DeleteFunc(slices.Clone(c.Kinds), func(k kinds.Kind) bool { return k.Use != kinds.Always })
 	if len(asked) != 3 {
 		t.Errorf("%d kinds are asked for", len(asked))
 	}

@@ -3,20 +3,17 @@ package controller
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
 
-	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
-	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/internal/workqueue"
@@ -24,42 +21,14 @@ import (
 
 // Options are what a controller is told at start.
 type Options struct {
-	// Namespaces are watched; none means all.
-	Namespaces    []string
-	AutoReloadAll bool
-	// Settle is how long the sources of a workload must have been quiet, and SettleMax the longest that a workload
-	// whose sources are never quiet waits.
-	Settle, SettleMax time.Duration
-	// SettleGitOps is the least for a workload that Argo CD, Flux or Helm manages, or that has a stamp: who applies those
-	// brings sources and workloads one after the other, with pauses between them.
-	SettleGitOps time.Duration
+	// Settings are those that the commands which explain a decision use too.
+	rules.Settings
 	// AdoptRate is how many ledgers a second are written for workloads that are not reloaded.
 	AdoptRate float64
 	DryRun    bool
-	Names     annotations.Names
-	// Strategy is how reloads are marked, and SecretMarks what the marks of Secrets show.
-	Strategy    reload.StrategyChoice
-	OnRevert    reload.OnRevert
-	SecretMarks digest.SecretMarks
-	// ReloadOnCreate and ReloadOnDelete tell whether a workload is reloaded when a source of it is made, or deleted.
-	ReloadOnCreate, ReloadOnDelete bool
-	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
-	// rolls when they are read again but what has changed.
-	IgnoredSources []source.Kind
-	// Kinds are those of workload that there are.
-	Kinds kinds.Set
 	// Classes reports whether SecretProviderClasses are sources, too.
 	Classes bool
-	// IgnoredKinds are workloads that are left alone, by their kind.
-	IgnoredKinds []string
-	// Custom says for custom kinds that nobody has asked for, by their name, whether they are watched.
-	Custom map[string]Use
-	// NamespacesToIgnore are not watched where all others are.
-	NamespacesToIgnore []string
-	// NamespaceSelector says in which namespaces workloads are reconciled, and SourceSelector which sources can roll
-	// them. Nil selects all.
-	NamespaceSelector, SourceSelector labels.Selector
-	// Receiver is told of changes instead of reloading for them; nil if there is none.
+	// Receiver is told of changes instead of reloading for them, with TellsOnly; nil if there is none.
 	Receiver Receiver
 	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
 	// It returns when that was made, too.
@@ -89,7 +58,8 @@ type Controller struct {
 	log    *slog.Logger
 	report Report
 
-	installation
+	// installation is complete when this replica leads.
+	installation rules.Installation
 	leadership
 	queues
 
@@ -113,15 +83,6 @@ type Controller struct {
 	// while nobody holds the lock.
 	records map[workload.Key]*record
 	blank   record
-}
-
-// installation is what this installation of Reroll keeps in the cluster.
-type installation struct {
-	// key is behind the digests of Secrets. The installation began when it was made.
-	key       digest.Key
-	installed time.Time
-	// coverage is since when the present settings hold.
-	coverage reload.Coverage
 }
 
 // leadership is whether this replica may decide, and whether it may write.
@@ -149,10 +110,8 @@ type queues struct {
 // New returns a controller that does nothing yet.
 func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) *Controller {
 	byName := map[string]kinds.Kind{}
-	for _, k := range opts.Kinds {
-		if !slices.Contains(opts.IgnoredKinds, k.Name) {
-			byName[k.Name] = k
-		}
+	for _, k := range opts.Kinds.Watched() {
+		byName[k.Name] = k
 	}
 	q := workqueue.NewShared(c, workers)
 	q.Observe(report.Queued, report.Waited)
@@ -184,15 +143,15 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.opts.Introduce(c.state.Counts(c.opts.NamespaceSelector != nil))
 	var err error
-	if c.key, c.installed, err = c.opts.LoadKey(ctx); err != nil {
+	if c.installation.Key, c.installation.Installed, err = c.opts.LoadKey(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
-	c.key = c.key.Showing(c.opts.SecretMarks)
-	if c.installed.IsZero() {
-		c.installed = c.clock.Now() // a dry run without an installation: all that is there was there before
+	c.installation.Key = c.installation.Key.Showing(c.opts.SecretMarks)
+	if c.installation.Installed.IsZero() {
+		c.installation.Installed = c.clock.Now() // a dry run without an installation: all that is there was there before
 	}
 	// Nothing is decided before everything has been seen once: a source that has not arrived yet is not gone.
 	if !c.fill(ctx, &running, append(c.sourceFeeds(), c.classFeeds()...)) {
@@ -208,7 +167,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 	}
 	if c.opts.LoadCoverage != nil {
-		if c.coverage, err = c.opts.LoadCoverage(ctx); err != nil {
+		if c.installation.Coverage, err = c.opts.LoadCoverage(ctx); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -280,23 +239,11 @@ func (c *Controller) enqueue(key workload.Key, live bool) {
 	settle := c.opts.Settle
 	w, ok := c.state.Workload(key)
 	if ok {
-		settle = c.settle(&w)
+		settle = c.opts.Quiet(&w)
 	}
 	if !live && ok && w.LedgerText == "" {
 		c.queue.AddLow(key, settle)
 		return
 	}
 	c.queue.Add(key, settle, c.opts.SettleMax)
-}
-
-// settle is how long the sources of a workload must have been quiet.
-func (c *Controller) settle(w *workload.Workload) time.Duration {
-	settle := c.opts.Settle
-	if w.Delivered() {
-		settle = max(settle, c.opts.SettleGitOps)
-	}
-	if own, set := w.Policy.Settle(); set {
-		settle = own
-	}
-	return settle
 }

@@ -19,31 +19,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
-// Use says whether a custom kind is watched.
-type Use uint8
-
-const (
-	// WhenServed watches it as long as the API server serves it.
-	WhenServed Use = iota
-	// Always does the same, and asks for the rights that are missing.
-	Always
-	// Never does not even ask whether it is served.
-	Never
-)
-
-// useOf is what was said about a custom kind.
-func (c *Controller) useOf(k kinds.Kind) Use {
-	if k.Asked {
-		return Always
-	}
-	return c.opts.Custom[k.Name]
-}
-
 // customFeed is that of a kind that may not be served: nothing waits for it then.
 func (c *Controller) customFeed(k kinds.Kind, watched kubeapi.Watched, shared *everywhere) feed {
 	s := c.workloads(k, watched.Namespace)
 	return c.watchWherePresent(c.feed(watched, s), s, &presence{
-		kind: k, namespace: watched.Namespace, everywhere: shared, use: c.useOf(k),
+		kind: k, namespace: watched.Namespace, everywhere: shared, use: k.Use,
 		verbs: "list, watch, patch", without: "so they are not rolled",
 	})
 }
@@ -82,7 +62,7 @@ type presence struct {
 	namespace string
 	// everywhere is shared by all namespaces.
 	everywhere *everywhere
-	use        Use
+	use        kinds.Use
 	// verbs are what has to be allowed, and without is what follows if it is not.
 	verbs, without string
 	clock          clock.PassiveClock
@@ -195,7 +175,7 @@ func (p *presence) tell(before standing, err error) {
 		p.log.Info(p.kind.Title+" are served now, and are watched", args...)
 	case p.is == absent && before == notAsked:
 		say := p.log.Info
-		if p.use != Always {
+		if p.use != kinds.Always {
 			say = p.log.Debug // there is no end of what is not installed
 		}
 		say(p.kind.Title+" are not installed; they are watched as soon as they are", args...)
@@ -203,7 +183,7 @@ func (p *presence) tell(before standing, err error) {
 		p.log.Info(p.kind.Title+" are not served any more; they are watched when they are again", args...)
 	case p.is == forbidden:
 		say := p.log.Warn
-		if p.use != Always {
+		if p.use != kinds.Always {
 			say = p.log.Info
 		}
 		rule := fmt.Sprintf("apiGroups: [%s], resources: [%s], verbs: [%s]", p.kind.Resource.Group, p.plural(err), p.verbs)

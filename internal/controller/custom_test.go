@@ -23,7 +23,7 @@ var (
 )
 
 // thingsPresence counts how often nothing waits any more, and how often the objects are forgotten.
-func thingsPresence(use Use) (p *presence, said *bytes.Buffer, clock *clocktesting.FakeClock, enough, gone *int) {
+func thingsPresence(use kinds.Use) (p *presence, said *bytes.Buffer, clock *clocktesting.FakeClock, enough, gone *int) {
 	said, enough, gone = &bytes.Buffer{}, new(int), new(int)
 	clock = clocktesting.NewFakeClock(time.Unix(0, 0))
 	p = &presence{
@@ -52,7 +52,7 @@ func TestACustomKindIsToldOfOnceWheneverItComesOrGoes(t *testing.T) {
 		"an outage in between": {[]error{nil, errors.New("connection refused"), nil}, nil},
 	} {
 		t.Run(about, func(t *testing.T) {
-			p, said, _, _, _ := thingsPresence(Always)
+			p, said, _, _, _ := thingsPresence(kinds.Always)
 			for _, err := range tc.answers {
 				p.answered(err)
 			}
@@ -84,7 +84,7 @@ func TestNothingWaitsForACustomKindThatIsNotThere(t *testing.T) {
 		"nobody knows": {errors.New("connection refused"), false},
 	} {
 		t.Run(about, func(t *testing.T) {
-			p, _, _, enough, _ := thingsPresence(Always)
+			p, _, _, enough, _ := thingsPresence(kinds.Always)
 			p.answered(tc.answer)
 			if (*enough > 0) != tc.want {
 				t.Errorf("enough: %v, want %v", *enough > 0, tc.want)
@@ -94,7 +94,7 @@ func TestNothingWaitsForACustomKindThatIsNotThere(t *testing.T) {
 }
 
 func TestObjectsOfAKindThatIsDeniedForAMomentAreNotGone(t *testing.T) {
-	p, _, clock, _, gone := thingsPresence(WhenServed)
+	p, _, clock, _, gone := thingsPresence(kinds.WhenServed)
 	p.answered(nil)
 	p.answered(notServed)
 	clock.Step(absenceCounts - time.Second)
@@ -116,7 +116,7 @@ func TestObjectsOfAKindThatIsDeniedForAMomentAreNotGone(t *testing.T) {
 }
 
 func TestWatchingACustomKindMayFailForAMoment(t *testing.T) {
-	p, _, clock, _, _ := thingsPresence(WhenServed)
+	p, _, clock, _, _ := thingsPresence(kinds.WhenServed)
 	cut := errors.New("the initial stream was cut after 0 objects")
 	for _, err := range []error{initializing, cut, notServed, notAllowed} {
 		if !p.overlooks(err) {
@@ -142,7 +142,7 @@ func TestWatchingACustomKindMayFailForAMoment(t *testing.T) {
 
 // A server that wants to be left alone for longer than that is not asked any more often.
 func TestARowOfFailuresIsAsLongAsTheServerWantsIt(t *testing.T) {
-	p, _, clock, _, _ := thingsPresence(WhenServed)
+	p, _, clock, _, _ := thingsPresence(kinds.WhenServed)
 	const seconds = 300
 	busy := apierrors.NewTooManyRequests("not now", seconds)
 	p.overlooks(busy)
@@ -153,8 +153,8 @@ func TestARowOfFailuresIsAsLongAsTheServerWantsIt(t *testing.T) {
 
 // Which rights there are may differ between namespaces; what the API server serves does not.
 func TestWhatIsServedIsToldOnceForAllNamespaces(t *testing.T) {
-	first, said, _, _, _ := thingsPresence(Always)
-	second, _, _, _, _ := thingsPresence(Always)
+	first, said, _, _, _ := thingsPresence(kinds.Always)
+	second, _, _, _, _ := thingsPresence(kinds.Always)
 	second.everywhere, second.log = first.everywhere, first.log
 	first.namespace, second.namespace = "a", "b"
 	for _, err := range []error{notServed, nil, notServed, nil} {
@@ -174,7 +174,7 @@ func TestWhatIsServedIsToldOnceForAllNamespaces(t *testing.T) {
 
 // There is no end of what is not installed. What comes and goes is told all the same.
 func TestWhatNobodyHasAskedForIsNotMissed(t *testing.T) {
-	p, said, _, enough, _ := thingsPresence(WhenServed)
+	p, said, _, enough, _ := thingsPresence(kinds.WhenServed)
 	p.answered(notServed)
 	if said.Len() > 0 || *enough == 0 {
 		t.Errorf("said %q, enough: %d", said, *enough)
@@ -187,7 +187,7 @@ func TestWhatNobodyHasAskedForIsNotMissed(t *testing.T) {
 }
 
 func TestOnlyWhoAskedIsWarned(t *testing.T) {
-	for use, want := range map[Use]string{WhenServed: "level=INFO", Always: "level=WARN"} {
+	for use, want := range map[kinds.Use]string{kinds.WhenServed: "level=INFO", kinds.Always: "level=WARN"} {
 		p, said, _, _, _ := thingsPresence(use)
 		p.answered(notAllowed)
 		if !strings.Contains(said.String(), want) || !strings.Contains(said.String(), `rule="apiGroups: [example.org], resources: [things], verbs: [list, watch, patch]"`) {

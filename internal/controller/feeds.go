@@ -28,31 +28,24 @@ func (c *Controller) workloadFeeds() []feed {
 	for _, k := range c.kinds {
 		served[k.Name] = &everywhere{}
 	}
-	for _, ns := range c.namespaces() {
+	for _, ns := range c.opts.Watched() {
 		if c.watchesRuns() {
 			feeds = append(feeds, c.runFeed(ns))
 		}
 		for _, k := range c.kinds {
 			watched := kubeapi.WatchedKind(k, ns)
-			watched.FieldSelector, watched.Asked = c.fieldSelector(""), c.useOf(k) == Always
+			watched.FieldSelector = c.opts.FieldSelector("")
 			switch {
 			case k.Name == kinds.Jobs().Name:
 				feeds = append(feeds, c.feed(watched, c.jobSink(c.workloads(k, ns), ns)))
 			case !k.Custom:
 				feeds = append(feeds, c.feed(watched, c.workloads(k, ns)))
-			case c.useOf(k) != Never:
+			default:
 				feeds = append(feeds, c.customFeed(k, watched, served[k.Name]))
 			}
 		}
 	}
 	return feeds
-}
-
-func (c *Controller) namespaces() []string {
-	if len(c.opts.Namespaces) == 0 {
-		return []string{""} // all
-	}
-	return c.opts.Namespaces
 }
 
 func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
@@ -149,7 +142,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 		},
 	}
 	s.put = func(obj runtime.Object, live bool) {
-		w, err := c.read(k, obj)
+		w, err := c.opts.Read(k, obj)
 		if missing, ok := errors.AsType[kinds.NoTemplateError](err); ok {
 			c.withoutTemplate(k, obj, missing.Path)
 			return
@@ -198,15 +191,6 @@ func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 	case differs || w.AtRest && c.awaitsRest(w.Key):
 		c.enqueue(w.Key, live)
 	}
-}
-
-// read returns what is kept of a workload, under the settings.
-func (c *Controller) read(k kinds.Kind, obj runtime.Object) (workload.Workload, error) {
-	w, err := k.Read(obj, c.opts.Names)
-	if c.opts.AutoReloadAll {
-		w.OptAllIn()
-	}
-	return w, err
 }
 
 func in(watched, namespace string) bool { return watched == "" || watched == namespace }

@@ -291,7 +291,7 @@ func TestWhatALostKeyHasSignedIsToldAndNotActedUpon(t *testing.T) {
 			s.leads = func() bool { return len(s.writes) < writes }
 			s.edit("load", "2")
 			s.play(time.Minute)
-			s.key = otherKey(t)
+			s.installation.Key = otherKey(t)
 			before := s.jobNames()
 			s.leads = func() bool { return true }
 			s.play(time.Minute)

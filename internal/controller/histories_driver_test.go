@@ -17,6 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -181,13 +182,16 @@ func (h *history) start() {
 	skew := []time.Duration{0, -90 * time.Minute, 90 * time.Minute}[h.rand.IntN(3)]
 	h.clock.SetTime(h.server.Now().Add(skew))
 	opts := Options{
-		Kinds: h.watched(), Classes: h.driver != nil,
-		Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
+		Classes:   h.driver != nil,
 		AdoptRate: []float64{0.5, 20, 1000}[h.rand.IntN(3)],
-		Names:     annotations.DefaultNames(),
+		Settings: rules.Settings{
+			Kinds:  h.watched(),
+			Settle: time.Second, SettleMax: 10 * time.Second, SettleGitOps: 5 * time.Second,
+			Names: annotations.DefaultNames(),
 
-		ReloadOnCreate: h.onCreate, ReloadOnDelete: h.onDelete,
-		AutoReloadAll: h.optsInAll(), SourceSelector: selector(h.selector), NamespaceSelector: selector(h.inNamespace),
+			ReloadOnCreate: h.onCreate, ReloadOnDelete: h.onDelete,
+			AutoReloadAll: h.optsInAll(), SourceSelector: selector(h.selector), NamespaceSelector: selector(h.inNamespace),
+		},
 		LoadKey: h.loadKey,
 	}
 	opts.LoadCoverage = func(context.Context) (reload.Coverage, error) { return h.covered(opts.AutoReloadAll), nil }

@@ -124,9 +124,9 @@ func (h *history) proceed() {
 		}
 	}
 	switch {
-	case h.c.installed.IsZero():
-		h.c.key, h.c.installed, _ = h.c.opts.LoadKey(context.Background()) // it never fails here
-		h.c.coverage, _ = h.c.opts.LoadCoverage(context.Background())      // nor does that
+	case h.c.installation.Installed.IsZero():
+		h.c.installation.Key, h.c.installation.Installed, _ = h.c.opts.LoadKey(context.Background()) // it never fails here
+		h.c.installation.Coverage, _ = h.c.opts.LoadCoverage(context.Background())                   // nor does that
 		h.watch(append(h.c.sourceFeeds(), h.c.classFeeds()...))
 	case !h.resumed:
 		h.resumed = true
@@ -137,7 +137,7 @@ func (h *history) proceed() {
 
 // synced reports whether every feed has been whole once. Before that nothing is decided.
 func (h *history) synced() bool {
-	if h.c == nil || h.c.installed.IsZero() {
+	if h.c == nil || h.c.installation.Installed.IsZero() {
 		return false
 	}
 	return !slices.ContainsFunc(h.feeds, func(f *simFeed) bool { return !f.whole })

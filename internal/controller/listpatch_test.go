@@ -26,7 +26,7 @@ func TestAListPatchThatMeetsAnotherVersionIsNoFailureAtFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ledger := ledger.Ledger{UID: "u-1", Instance: s.key.ID(), Counter: 1, Entries: map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "web"}: {1}}}
+	ledger := ledger.Ledger{UID: "u-1", Instance: s.installation.Key.ID(), Counter: 1, Entries: map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "web"}: {1}}}
 	rollout := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
 		"metadata": map[string]any{"namespace": namespace, "name": "web", "uid": "u-1", "resourceVersion": "1", "annotations": map[string]any{

@@ -15,7 +15,9 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -71,9 +73,9 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 			clock := clocktesting.NewFakeClock(now)
 			server := simapi.New(now)
 			api := &midWrite{server: server}
-			c := New(Options{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, AdoptRate: 1000, Names: annotations.DefaultNames()},
+			c := New(Options{AdoptRate: 1000, Settings: rules.Settings{Kinds: kinds.All(), Settle: time.Second, SettleMax: 10 * time.Second, Names: annotations.DefaultNames()}},
 				api, clock, slog.New(slog.DiscardHandler), noReport{})
-			c.installed = now
+			c.installation.Installed = now
 			kind := c.kinds["Deployment"]
 			put := func(obj runtime.Object) { c.workloads(kind, "").put(obj, true) }
 			// looks takes what is due in so much time, and returns how often was looked.
@@ -97,7 +99,7 @@ func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Data: map[string]string{"colour": "green"},
 			})
 			first := create(webDeployment())
-			c.sources(watchedSources()[0], "").put(source, true)
+			c.sources(kubeapi.SourceKinds()[0], "").put(source, true)
 			put(first)
 
 			var second simapi.Object

@@ -6,25 +6,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kubeapi"
+	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // namespaceFeeds tell which namespaces are being deleted and which are selected, where all of them are watched. Where only
 // some are, there is no right to look at them; nothing depends on it then but that a write is spared.
 func (c *Controller) namespaceFeeds() []feed {
-	if len(c.opts.Namespaces) > 0 {
+	if !c.opts.WatchesNamespaces() {
 		return nil
 	}
 	s := &sink{}
 	s.put = func(obj runtime.Object, live bool) {
 		if ns, ok := obj.(*corev1.Namespace); ok {
-			c.state.PutNamespace(ns.Name, ns.DeletionTimestamp != nil)
+			c.state.PutNamespace(ns.Name, rules.ReadNamespace(&ns.ObjectMeta).Terminating)
 			c.selectNamespace(&ns.ObjectMeta, s.isNews(live))
 		}
 	}
@@ -59,7 +60,7 @@ func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, news bool) {
 	if c.opts.NamespaceSelector == nil {
 		return
 	}
-	if !c.opts.NamespaceSelector.Matches(labels.Set(ns.Labels)) {
+	if known := rules.ReadNamespace(ns); !c.opts.SelectsNamespace(&known) {
 		c.state.DeselectNamespace(ns.Name)
 		return
 	}
@@ -78,4 +79,15 @@ func labelled(ns *metav1.ObjectMeta) time.Time {
 		return at
 	}
 	return ns.CreationTimestamp.Time
+}
+
+// selectsNamespace reports whether workloads of a namespace are reconciled. All the same they are kept in the state together with
+// their sources, so that what changed is known when the namespace is selected.
+func (c *Controller) selectsNamespace(namespace string) bool {
+	return c.opts.NamespaceSelector == nil || c.state.Selected(namespace)
+}
+
+// leavesOut reports whether nothing is decided about a workload, because it or its namespace goes or is not selected.
+func (c *Controller) leavesOut(w *workload.Workload) bool {
+	return w.Deleting || c.state.Terminating(w.Key.Namespace) || !c.selectsNamespace(w.Key.Namespace)
 }

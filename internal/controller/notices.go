@@ -112,7 +112,7 @@ func (c *Controller) notifyOptedIn(facts *reload.Facts) {
 	if !n.wasIn {
 		awaited := slices.DeleteFunc(facts.Awaited(), func(a reload.Concern) bool {
 			kind := a.Source.Key.Kind
-			return !c.reads(kind) && (!kind.Reported() || !c.opts.Classes)
+			return !c.opts.ReadsSource(kind) && (!kind.Reported() || !c.opts.Classes)
 		})
 		all := slices.Concat(facts.Concerns, awaited)
 		slices.SortFunc(all, reload.CompareConcerns) // whichever of them came first
@@ -120,7 +120,7 @@ func (c *Controller) notifyOptedIn(facts *reload.Facts) {
 	}
 	missing := slices.DeleteFunc(facts.Missing(), func(named policy.NamedSource) bool {
 		_, told := n.named[named]
-		return told || !c.reads(named.Kind) // which nobody knows of
+		return told || !c.opts.ReadsSource(named.Kind) // which nobody knows of
 	})
 	if len(missing) > 0 {
 		c.report.Notify(notice.Missing(&about, missing))

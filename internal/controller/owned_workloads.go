@@ -43,7 +43,7 @@ func (c *Controller) withoutTemplate(k kinds.Kind, obj runtime.Object, path stri
 	c.pending.first(k.Name, func() {
 		c.report.Notify(notice.WithoutTemplate(&workload.Workload{
 			Key: key, APIVersion: k.Resource.GroupVersion().String(), UID: head.GetUID(), ResourceVersion: head.GetResourceVersion(),
-		}, path, k.Asked))
+		}, path, k.Use == kinds.Always))
 	})
 	if c.acting.Load() {
 		c.pending.give(subject{kind: k.Name})

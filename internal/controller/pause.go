@@ -90,7 +90,7 @@ func (c *Controller) resumeWorkload(ctx context.Context, w *workload.Workload, e
 		return fmt.Errorf("patch %s: %w", w.Key, err)
 	}
 	c.with(w.Key, func(r *record) { r.resumed = &ended{uid: w.UID, since: w.Pause.Since} })
-	answer, err := c.read(kind, obj)
+	answer, err := c.opts.Read(kind, obj)
 	if err != nil {
 		return err
 	}

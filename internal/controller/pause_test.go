@@ -90,7 +90,7 @@ func TestAPauseOutlivesTheController(t *testing.T) {
 	next := newStage(t)
 	next.server, next.clock = r.server, r.clock
 	next.Controller = New(r.opts, next, next.clock, r.log, r.report)
-	next.installed, r.stage = r.installed, next
+	next.installation.Installed, r.stage = r.installation.Installed, next
 	obj, err := r.server.Get("deployments", inShop("web"))
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 	// What an earlier write met is seen now, or met again.
 	c.with(key, func(r *record) { r.conflicted = false })
 	facts, ok := c.state.Facts(key)
-	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.selectsNamespace(key.Namespace) {
+	if !ok || c.leavesOut(&facts.Workload) {
 		c.forget(key)
 		c.countReconciliation(key, began, Reconciliation{Result: Succeeded, Skipped: SkippedGone})
 		return workqueue.Pending()
@@ -109,11 +109,8 @@ const requestsTake = 30 * time.Second
 
 // decide asks the pods only when nothing else can tell.
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
-	facts.Key, facts.Instance, facts.Installed, facts.Coverage = c.key, c.key.ID(), c.installed, c.coverage
-	facts.Strategy, facts.OnRevert, facts.SecretMarks = c.opts.Strategy, c.opts.OnRevert, c.opts.SecretMarks
-	facts.OnCreate, facts.OnDelete, facts.Unread = c.opts.ReloadOnCreate, c.opts.ReloadOnDelete, c.opts.IgnoredSources
-	facts.Quiet, facts.TellsOnly = c.settle(&facts.Workload), c.opts.Receiver != nil
-	facts.Waited, facts.Now = c.restTookTooLong(facts.Workload.Key), c.clock.Now()
+	c.opts.Complete(facts, c.installation, c.clock.Now())
+	facts.Waited = c.restTookTooLong(facts.Workload.Key)
 	c.addRuns(&facts.Workload)
 	d := reload.Decide(*facts)
 	if d.Action == reload.AskPods {
@@ -175,7 +172,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		return nil
 	case !c.leads():
 		return retryAfter(leadAgain)
-	case d.Action == reload.Reload && c.opts.Receiver != nil:
+	case d.Action == reload.Reload && c.opts.TellsOnly:
 		c.queueForReceiver(w.Key)
 		return errLater
 	case d.Action == reload.Record && d.Restores && !c.mayRestore(w):
@@ -244,7 +241,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 		return fmt.Errorf("patch %s: %w", w.Key, err)
 	}
 	c.forgetAdoption(w.Key)
-	answer, err := c.read(kind, obj)
+	answer, err := c.opts.Read(kind, obj)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (c *Controller) permitted(step kinds.Step, job *batchv1.Job) kinds.Step {
 		return kinds.AwaitEnd // until the namespace is selected
 	}
 	kind, watched := c.kinds[kinds.Jobs().Name]
-	w, err := c.read(kind, job)
+	w, err := c.opts.Read(kind, job)
 	if !watched || err != nil || !w.Policy.OptedIn(c.opts.AutoReloadAll) {
 		return kinds.DropCopy
 	}
@@ -106,7 +106,7 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *recreation)
 		case of != nil:
 			w.UID = of.UID
 		}
-		step := c.permitted(kinds.Next(of, job, c.key), job)
+		step := c.permitted(kinds.Next(of, job, c.installation.Key), job)
 		c.log.Debug("a Job is made again", "workload", key.String(), "step", int(step))
 		switch {
 		case step == kinds.AwaitEnd:
@@ -145,7 +145,7 @@ func (c *Controller) copyOf(ctx context.Context, key workload.Key, r *recreation
 			return nil, err
 		}
 		if of, ok := readCopy(found); ok && found.DeletionTimestamp == nil && of.Of == key {
-			if of.SignedBy(c.key) {
+			if of.SignedBy(c.installation.Key) {
 				r.changes = of.Changes()
 				return of, nil
 			}
@@ -170,12 +170,12 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 	var err error
 	switch step {
 	case kinds.MakeJob:
-		if _, err = c.api.Create(ctx, jobs, of.Of.Namespace, of.Replacement(c.key)); err != nil {
+		if _, err = c.api.Create(ctx, jobs, of.Of.Namespace, of.Replacement(c.installation.Key)); err != nil {
 			err = fmt.Errorf("make Job %s again, which its copy keeps: %w", of.Name, err)
 		}
 	case kinds.NoteDelete:
 		_, name := of.Object()
-		err = c.patchJob(ctx, jobKey(of.Of.Namespace, name), func() (kinds.Patch, error) { return of.NoteDelete(c.key) })
+		err = c.patchJob(ctx, jobKey(of.Of.Namespace, name), func() (kinds.Patch, error) { return of.NoteDelete(c.installation.Key) })
 	case kinds.DeleteJob:
 		foreground := metav1.DeletePropagationForeground
 		err = c.deleteJob(ctx, of.Of.Namespace, job.Name, metav1.DeleteOptions{
@@ -186,7 +186,7 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 		background := metav1.DeletePropagationBackground
 		err = c.deleteJob(ctx, of.Of.Namespace, name, metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
 	case kinds.NoteJob:
-		err = c.patchJob(ctx, of.Of, func() (kinds.Patch, error) { return kinds.Note(job, c.key) })
+		err = c.patchJob(ctx, of.Of, func() (kinds.Patch, error) { return kinds.Note(job, c.installation.Key) })
 	case kinds.LetGo:
 		err = c.patchJob(ctx, jobKey(job.Namespace, job.Name), func() (kinds.Patch, error) { return kinds.Release(job) })
 	case kinds.Finished, kinds.AwaitEnd:

@@ -26,7 +26,7 @@ func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload
 		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("another version is there"))
 	}
 	m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
-	made, err := kinds.CopyJob(job, w, d, &m, c.opts.Names, c.key)
+	made, err := kinds.CopyJob(job, w, d, &m, c.opts.Names, c.installation.Key)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c *Controller) copiedBefore(ctx context.Context, w *workload.Workload, nam
 	case found.DeletionTimestamp != nil:
 		return fmt.Errorf("an earlier one is being deleted, and kept by its finalizers: %s", strings.Join(found.Finalizers, ", "))
 	}
-	if before, ok := readCopy(found); !ok || before.Of != w.Key || before.UID != w.UID || !before.SignedBy(c.key) {
+	if before, ok := readCopy(found); !ok || before.Of != w.Key || before.UID != w.UID || !before.SignedBy(c.installation.Key) {
 		return fmt.Errorf("%w, and it is not a copy with a valid signature of Reroll. Delete that Job: kubectl delete job %s --namespace %s", taken, name, found.Namespace)
 	}
 	return nil
@@ -74,14 +74,14 @@ func (c *Controller) signKept(ctx context.Context, made runtime.Object) error {
 	if err != nil {
 		return fmt.Errorf("an admission rule of the cluster has changed its annotation %s: %w", kinds.ClaimsCopy, err)
 	}
-	if of.SignedBy(c.key) {
+	if of.SignedBy(c.installation.Key) {
 		return nil
 	}
-	return c.patchJob(ctx, jobKey(kept.Namespace, kept.Name), func() (kinds.Patch, error) { return of.Sign(c.key) })
+	return c.patchJob(ctx, jobKey(kept.Namespace, kept.Name), func() (kinds.Patch, error) { return of.Sign(c.installation.Key) })
 }
 
 // decidedOn reports whether a Job is the one of the decision. What Kubernetes writes about its pods meanwhile does not matter.
 func (c *Controller) decidedOn(kind kinds.Kind, w *workload.Workload, job *batchv1.Job) bool {
-	now, err := c.read(kind, job)
+	now, err := c.opts.Read(kind, job)
 	return err == nil && now.UID == w.UID && !now.Deleting && now.Generation == w.Generation && now.LedgerText == w.LedgerText && now.Policy.Equal(w.Policy)
 }

@@ -52,7 +52,7 @@ func (c *Controller) reportHeld(key workload.Key, job *batchv1.Job) {
 		return
 	}
 	w := jobAsWorkload(key, job)
-	if kinds.HeldSigned(job, c.key) {
+	if kinds.HeldSigned(job, c.installation.Key) {
 		c.report.Notify(notice.MayHaveRun(&w))
 	} else {
 		c.report.Notify(notice.UnsignedHeld(&w))

@@ -78,7 +78,7 @@ func TestAJobThatNothingLetsGoIsToldOnce(t *testing.T) {
 	held := map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": `{"v":1,"uid":"another"}`, "reloader.stakater.com/auto": "true"}
 	yes := true
 	s := newJobStage(t)
-	held["reroll.dev/signed"] = s.key.Sign("held", namespace, "late", "", held["reroll.dev/ledger"])
+	held["reroll.dev/signed"] = s.installation.Key.Sign("held", namespace, "late", "", held["reroll.dev/ledger"])
 	s.run("late", func(o *batchv1.Job) { o.Annotations, o.Spec.Suspend = held, &yes })
 	s.heard("one that is held", "late StaysHeld: may have run already")
 	late, err := s.server.Edit("jobs", inShop("late"), "kubectl", func(o simapi.Object) { o.SetLabels(map[string]string{"more": "x"}) })

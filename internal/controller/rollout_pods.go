@@ -23,7 +23,7 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 		return workqueue.Pending()
 	case there && c.isStale(&w):
 		return workqueue.WaitFor(watchAgain)
-	case !there, !f.Stands(&w), !c.isTrackable(&w):
+	case !there, !f.Stands(&w), c.leavesOut(&w):
 		c.stopTracking(key, f)
 		return workqueue.Pending()
 	case !c.leads():

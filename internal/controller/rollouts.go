@@ -58,14 +58,10 @@ func (c *Controller) trackAll() {
 		return
 	}
 	for _, w := range c.state.UnderWay() {
-		if p, ok := rollout.Pursue(&w); ok && c.isTrackable(&w) {
+		if p, ok := rollout.Pursue(&w); ok && !c.leavesOut(&w) {
 			c.track(w.Key, p, true)
 		}
 	}
-}
-
-func (c *Controller) isTrackable(w *workload.Workload) bool {
-	return !w.Deleting && !c.state.Terminating(w.Key.Namespace) && c.selectsNamespace(w.Key.Namespace)
 }
 
 // trackStatus judges what is known of a workload now, which is newer than what the watch brings late, and lists its Pods when

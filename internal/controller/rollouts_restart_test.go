@@ -15,7 +15,7 @@ func (r *road) next(changes ...func(*Options)) *road {
 	n := &road{stage: newStage(r.T)}
 	n.server, n.clock, n.running = r.server, r.clock, r.running
 	n.Controller.clock, n.queue, n.ends = r.clock, workqueue.NewShared(r.clock, workers), workqueue.NewShared(r.clock, followers)
-	n.installed = r.installed
+	n.installation.Installed = r.installation.Installed
 	for _, change := range changes {
 		change(&n.opts)
 	}

@@ -66,7 +66,7 @@ func (c *Controller) classFeeds() []feed {
 	}
 	var feeds []feed
 	definitions, reports := &everywhere{}, &everywhere{}
-	for _, ns := range c.namespaces() {
+	for _, ns := range c.opts.Watched() {
 		feeds = append(feeds,
 			c.classFeed("SecretProviderClass", classResource, ns, definitions, c.definitions(ns)),
 			c.classFeed("SecretProviderClassPodStatus", reportResource, ns, reports, c.classReports(ns)))
@@ -77,11 +77,11 @@ func (c *Controller) classFeeds() []feed {
 func (c *Controller) classFeed(kind, resource, namespace string, shared *everywhere, s *sink) feed {
 	k := kinds.Kind{Title: kind + "es", Resource: classGroup().WithResource(resource)}
 	f := c.feed(kubeapi.Watched{
-		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Asked: true, FieldSelector: c.fieldSelector(""),
+		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Asked: true, FieldSelector: c.opts.FieldSelector(""),
 		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
 	}, s)
 	return c.watchWherePresent(f, s, &presence{
-		kind: k, namespace: namespace, everywhere: shared, use: Always,
+		kind: k, namespace: namespace, everywhere: shared, use: kinds.Always,
 		verbs: "list, watch", without: "so what the CSI driver rotates rolls nothing",
 	})
 }

@@ -16,8 +16,10 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
@@ -83,7 +85,7 @@ func (s *stage) Pods(context.Context, *workload.Workload) (reload.Pods, error) {
 	var pods reload.Pods
 	made := s.server.Now().Add(time.Hour)
 	if s.oldPods {
-		made = s.installed
+		made = s.installation.Installed
 	}
 	pods.Add(reload.StartedPod{Created: made})
 	return pods, nil
@@ -119,9 +121,9 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := &stage{T: t, server: simapi.New(now), clock: clocktesting.NewFakeClock(now), lastPatched: map[string]time.Time{}}
-	s.Controller = New(Options{Kinds: kinds.All(), Settle: settleTime, SettleMax: 10 * time.Second, AdoptRate: 20, Names: annotations.DefaultNames()},
+	s.Controller = New(Options{AdoptRate: 20, Settings: rules.Settings{Kinds: kinds.All(), Settle: settleTime, SettleMax: 10 * time.Second, Names: annotations.DefaultNames()}},
 		s, s.clock, slog.New(slog.DiscardHandler), stageReport{stage: s})
-	s.installed = now.Add(-time.Hour)
+	s.installation.Installed = now.Add(-time.Hour)
 	return s
 }
 
@@ -185,7 +187,7 @@ func (s *stage) add(name string, live bool, mark string) {
 	s.deployments().put(made, live)
 }
 
-func (s *stage) configMaps() *sink { return s.sources(watchedSources()[0], "") }
+func (s *stage) configMaps() *sink { return s.sources(kubeapi.SourceKinds()[0], "") }
 
 func (s *stage) deployments() *sink { return s.workloads(s.kinds["Deployment"], "") }
 

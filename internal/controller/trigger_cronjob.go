@@ -57,7 +57,7 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 		if err != nil {
 			return err
 		}
-		kinds.SignRun(job, c.key)
+		kinds.SignRun(job, c.installation.Key)
 		made, err := c.api.Create(ctx, kinds.Jobs(), w.Key.Namespace, job)
 		if apierrors.IsAlreadyExists(err) {
 			if err := c.createdBefore(ctx, w, job, d.Ledger.Counter); err != nil {
@@ -106,7 +106,7 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 		return nil
 	}
 	r, ok := c.putRun(job)
-	if !ok || !r.Held || !r.SignedBy(c.key).Signed {
+	if !ok || !r.Held || !r.SignedBy(c.installation.Key).Signed {
 		return nil // also if it is not signed: what takes the name must not keep the change away
 	}
 	run := workload.OwnRun{Counter: r.Counter, LedgerText: r.LedgerText}
@@ -295,7 +295,7 @@ func (c *Controller) addRuns(w *workload.Workload) {
 func (c *Controller) runsOf(key workload.Key) []kinds.OwnRun {
 	all := c.jobs.runsOf(key)
 	for i := range all {
-		all[i] = all[i].SignedBy(c.key)
+		all[i] = all[i].SignedBy(c.installation.Key)
 	}
 	return all
 }

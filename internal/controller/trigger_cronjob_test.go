@@ -131,7 +131,7 @@ func TestAHeldJobThatCannotBeReadIsTold(t *testing.T) {
 			name := s.jobNames()[0]
 			held, err := s.server.Edit("jobs", inShop(name), "kubectl", func(o simapi.Object) {
 				o.GetAnnotations()[annotations.Ledger] = ledger
-				kinds.SignRun(o.(*batchv1.Job), s.key)
+				kinds.SignRun(o.(*batchv1.Job), s.installation.Key)
 			})
 			if err != nil {
 				t.Fatal(err)

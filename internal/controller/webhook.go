@@ -184,7 +184,7 @@ type message struct {
 // messageOf decides anew: it may have waited for long. False means that there is nothing to say, or not now.
 func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, bool) {
 	facts, ok := c.state.Facts(key)
-	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.selectsNamespace(key.Namespace) {
+	if !ok || c.leavesOut(&facts.Workload) {
 		c.news.Succeeded(key)
 		return message{}, false
 	}

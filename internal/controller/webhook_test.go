@@ -44,7 +44,7 @@ func (l *listener) Send(_ context.Context, news []News) error {
 func newToldStage(t *testing.T) (*stage, *listener) {
 	t.Helper()
 	s, l := newStage(t), &listener{}
-	s.opts.Receiver = l
+	s.opts.Receiver, s.opts.TellsOnly = l, true
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	return s, l
@@ -116,7 +116,7 @@ func TestTheLedgerKeepsWhenTheReceiverWasTold(t *testing.T) {
 	if first <= before || first > before+10 {
 		t.Errorf("told %d seconds after the edit", first-before)
 	}
-	s.opts.Receiver = nil
+	s.opts.Receiver, s.opts.TellsOnly = nil, false
 	s.edit("web", "3")
 	s.play(time.Minute)
 	if at := s.toldAt(); at != first {
@@ -182,7 +182,7 @@ func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
 // A receiver that makes the Job of a CronJob changes its status by that, so that the ledger meets another version.
 func TestARunOfTheReceiverIsNoReasonToTellItAgain(t *testing.T) {
 	s, l := newJobStage(t), &listener{}
-	s.opts.Receiver = l
+	s.opts.Receiver, s.opts.TellsOnly = l, true
 	s.cronJob("report", func(o *batchv1.CronJob) { o.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent })
 	running := func(jobs ...corev1.ObjectReference) {
 		changed, err := s.server.Edit("cronjobs", inShop("report"), "kube-controller-manager", func(o simapi.Object) {
@@ -272,7 +272,7 @@ func TestARunThatWasMadeBeforeIsNotToldOf(t *testing.T) {
 			if len(s.jobNames()) != 1 {
 				t.Fatalf("made: %v", s.jobNames())
 			}
-			s.refuses, s.opts.Receiver = nil, l
+			s.refuses, s.opts.Receiver, s.opts.TellsOnly = nil, l, true
 			s.edit("load", tc.edit)
 			s.tell(workqueue.LastRetry)
 			if len(l.taken) != tc.told {

@@ -11,6 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -141,7 +142,7 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 		}
 	}
 	for _, src := range o.sources {
-		if !slices.Contains(o.settings.Ignored.Sources, src.Key.Kind) {
+		if o.settings.Rules.ReadsSource(src.Key.Kind) {
 			st.PutSource(src, false)
 		}
 	}
@@ -217,11 +218,8 @@ func (e copied) Error() string { return string(e) }
 // what the age of the pods says of it comes after.
 func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
-	f.Strategy, f.OnRevert, f.SecretMarks = s.Marks.Strategy, s.Marks.OnRevert, s.Marks.Secrets
-	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, slices.Clone(s.Ignored.Sources)
-	f.TellsOnly = s.Webhook != nil
-	f.Quiet, f.Key, f.Instance = s.quiet(&f.Workload), s.Key, s.Key.ID()
-	f.Installed, f.Coverage, f.Now = s.Installed, s.Coverage, e.now
+	s.Rules.Complete(f, rules.Installation{Key: s.Key, Installed: s.Installed, Coverage: s.Coverage}, e.now)
+	f.Unread = slices.Clone(f.Unread)
 	if s.Controller == "" && a.Ledger.There {
 		f.Installed = time.Time{} // whoever has written the ledger was there before
 	}
@@ -248,18 +246,7 @@ func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 
 // unread reports whether sources of a kind may not be read, though the controller reads them.
 func (e *Evaluation) unread(kind source.Kind) bool {
-	return e.objects.unread[plural(kind)] != nil && kind != source.SecretProviderClass && !slices.Contains(e.objects.settings.Ignored.Sources, kind)
-}
-
-// quiet is how long the sources of a workload have to be.
-func (s *Settings) quiet(w *workload.Workload) time.Duration {
-	if own, ok := w.Policy.Settle(); ok {
-		return own
-	}
-	if w.Delivered() {
-		return max(s.Settle, s.SettleGitOps)
-	}
-	return s.Settle
+	return e.objects.unread[kind.Resource()] != nil && !kind.Reported() && !e.objects.settings.ignores(kind)
 }
 
 // ask returns the pods of the workload; nil if they may not be listed, which is noted. So is that none of them was found.

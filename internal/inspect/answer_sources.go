@@ -27,7 +27,7 @@ func (e *Evaluation) sources(f *reload.Facts, a *Answer) []Source {
 	}
 	var all []Source
 	for key := range keys {
-		if key.Kind != source.SecretProviderClass {
+		if !key.Kind.Reported() {
 			all = append(all, e.source(f, a, key))
 		}
 	}
@@ -39,7 +39,7 @@ func (e *Evaluation) sources(f *reload.Facts, a *Answer) []Source {
 
 func (e *Evaluation) source(f *reload.Facts, a *Answer, key source.LocalKey) Source {
 	w := &f.Workload
-	s := Source{Key: key, Older: -1, Unread: e.unread(key.Kind), Ignored: slices.Contains(e.objects.settings.Ignored.Sources, key.Kind)}
+	s := Source{Key: key, Older: -1, Unread: e.unread(key.Kind), Ignored: e.objects.settings.ignores(key.Kind)}
 	ref, _ := w.Reference(key)
 	s.Uses = ref.Uses
 	src, there := e.objects.sources[key.In(w.Key.Namespace)]

@@ -74,7 +74,11 @@ func (o *Objects) Lender(key workload.Key) (workload.Key, error) {
 
 // Source finds one in the same way. It need not exist.
 func (o *Objects) Source(ns, text string) (source.Key, error) {
-	kind, name, err := split(text, words{"configmap": "ConfigMap", "secret": "Secret"})
+	known := words{}
+	for _, k := range sourceKinds() {
+		known[strings.ToLower(k.String())] = k.String()
+	}
+	kind, name, err := split(text, known)
 	if err != nil {
 		return source.Key{}, err
 	}

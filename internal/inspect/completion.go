@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
 // WorkloadResources are the plurals of the kinds of workload, and SourceResources those of the kinds of source.
@@ -26,7 +26,13 @@ func WorkloadResources() []string {
 }
 
 // SourceResources are the plurals of the kinds of source.
-func SourceResources() []string { return []string{"configmaps", "secrets"} }
+func SourceResources() []string {
+	var all []string
+	for _, k := range kubeapi.SourceKinds() {
+		all = append(all, k.Kind.Resource())
+	}
+	return all
+}
 
 // Names returns what there is of some resources, as kind/name, or as the name alone for namespaces. No content is asked for.
 func Names(ctx context.Context, config *rest.Config, ns string, resources []string) ([]string, error) {
@@ -44,11 +50,13 @@ func Names(ctx context.Context, config *rest.Config, ns string, resources []stri
 				gvr, lead = kind.Resource, strings.ToLower(kind.Name)+"/"
 			}
 		}
-		switch resource {
-		case "namespaces":
+		for _, k := range kubeapi.SourceKinds() {
+			if k.Kind.Resource() == resource {
+				gvr, opts.FieldSelector = k.Resource.Resource, k.Resource.FieldSelector
+			}
+		}
+		if resource == "namespaces" {
 			in, lead = "", ""
-		case "secrets":
-			opts.FieldSelector = controller.OrdinarySecrets
 		}
 		names, err := namesOf(ctx, client, gvr, in, opts)
 		failed = append(failed, err)

@@ -199,7 +199,7 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	// With an edit that takes keys away no time is noted: it may have been just now.
 	if !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now) {
-		a.State, a.Detail = Waiting, fmt.Sprintf("for %s of quiet: %s", s.quiet(&f.Workload), a.Decision.Why)
+		a.State, a.Detail = Waiting, fmt.Sprintf("for %s of quiet: %s", s.Rules.Quiet(&f.Workload), a.Decision.Why)
 		return
 	}
 	a.State, a.Detail = Stale, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
@@ -207,8 +207,7 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 
 // longAgo reports whether the controller must have acted since.
 func (e *Evaluation) longAgo(t time.Time, w *workload.Workload) bool {
-	s := e.objects.settings
-	return e.now.Sub(t) > max(s.SettleMax, s.quiet(w))+grace
+	return e.now.Sub(t) > e.objects.settings.Rules.Longest(w)+grace
 }
 
 // silence is after how long without a sign of life the controller counts as ended.

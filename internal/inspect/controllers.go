@@ -60,7 +60,7 @@ func (s *self) look(ns string, known *corev1.Namespace) watching {
 	if config.Take(flags, s.options) != nil || cfg.Validate() != nil {
 		return watchesPerhaps
 	}
-	settings := &Settings{Config: &cfg}
+	settings := &Settings{Config: &cfg, Rules: cfg.Rules()}
 	objects := NewObjects(settings)
 	if known != nil {
 		objects.Put(known)
@@ -69,7 +69,7 @@ func (s *self) look(ns string, known *corev1.Namespace) watching {
 	switch {
 	case ns == "" && len(cfg.Namespaces) > 0, ns != "" && settings.leftOut(objects, ns) != "":
 		return watchesOthers
-	case !told, ns != "" && known == nil && cfg.Selectors.Namespaces != nil:
+	case !told, ns != "" && known == nil && settings.Rules.NamespaceSelector != nil:
 		return watchesPerhaps
 	default:
 		return watchesIt

@@ -16,8 +16,10 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -27,7 +29,7 @@ type Objects struct {
 	settings   *Settings
 	workloads  map[workload.Key]workload.Workload
 	sources    map[source.Key]source.Source
-	namespaces map[string]namespace
+	namespaces map[string]*rules.Namespace
 	// unread are the resources, by their plural, that could not be listed.
 	unread map[string]error
 	// runs are the Jobs that the controller has made of workloads.
@@ -36,29 +38,21 @@ type Objects struct {
 	skipped map[workload.Key]error
 }
 
-type namespace struct {
-	labels      labels.Set
-	terminating bool
-}
-
 // NewObjects returns none, to be read under the settings of a controller.
 func NewObjects(s *Settings) *Objects {
 	return &Objects{
 		settings:  s,
 		workloads: map[workload.Key]workload.Workload{}, sources: map[source.Key]source.Source{},
-		namespaces: map[string]namespace{}, unread: map[string]error{}, runs: map[types.NamespacedName]kinds.OwnRun{}, skipped: map[workload.Key]error{},
+		namespaces: map[string]*rules.Namespace{}, unread: map[string]error{}, runs: map[types.NamespacedName]kinds.OwnRun{}, skipped: map[workload.Key]error{},
 	}
 }
 
 // Put takes an object of whatever kind matters here, and leaves the others alone.
 func (o *Objects) Put(obj runtime.Object) {
 	switch typed := obj.(type) {
-	case *corev1.ConfigMap:
-		o.putSource(source.FromConfigMap(typed, o.settings.Names), typed.Labels)
-	case *corev1.Secret:
-		o.putSource(source.FromSecret(typed, o.settings.Key, o.settings.Names), typed.Labels)
 	case *corev1.Namespace:
-		o.namespaces[typed.Name] = namespace{labels: typed.Labels, terminating: typed.Status.Phase == corev1.NamespaceTerminating}
+		known := rules.ReadNamespace(&typed.ObjectMeta)
+		o.namespaces[typed.Name] = &known
 	case *batchv1.Job:
 		if run, ok := kinds.ReadRun(typed); ok {
 			o.runs[types.NamespacedName{Namespace: typed.Namespace, Name: typed.Name}] = run
@@ -67,14 +61,23 @@ func (o *Objects) Put(obj runtime.Object) {
 			o.putWorkload(obj)
 		}
 	default:
-		o.putWorkload(obj)
+		if !o.putSource(obj) {
+			o.putWorkload(obj)
+		}
 	}
 }
 
-func (o *Objects) putSource(src source.Source, l map[string]string) {
-	selector := o.settings.Selectors.Resources
-	src.Annotations.Unselected = selector != nil && !selector.Matches(labels.Set(l))
-	o.sources[src.Key] = src
+// putSource returns false for what is no source.
+func (o *Objects) putSource(obj runtime.Object) bool {
+	for _, k := range kubeapi.SourceKinds() {
+		src, ok := k.Read(obj, o.settings.Key, o.settings.Names)
+		head, labeled := obj.(metav1.Object)
+		if ok && labeled {
+			o.sources[src.Key] = o.settings.Rules.Select(src, head.GetLabels())
+			return true
+		}
+	}
+	return false
 }
 
 func (o *Objects) putWorkload(obj runtime.Object) {
@@ -87,16 +90,13 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 		return // it would be no object at all
 	}
 	key := workload.Key{Kind: kind.Name, Namespace: head.GetNamespace(), Name: head.GetName()}
-	w, err := kind.Read(obj, o.settings.Names)
+	w, err := o.settings.Rules.Read(kind, obj)
 	if err != nil {
 		delete(o.workloads, key)
 		o.skipped[key] = err
 		return
 	}
 	delete(o.skipped, key)
-	if o.settings.AutoReloadAll {
-		w.OptAllIn()
-	}
 	o.workloads[key] = w
 }
 
@@ -167,7 +167,7 @@ func (o *Objects) Delete(resource string, name types.NamespacedName) {
 		delete(o.runs, name)
 	}
 	for _, kind := range sourceKinds() {
-		if plural(kind) == resource {
+		if kind.Resource() == resource {
 			delete(o.sources, source.Key{Kind: kind, Namespace: name.Namespace, Name: name.Name})
 		}
 	}
@@ -195,15 +195,17 @@ func (o *Objects) keep(resource string, name types.NamespacedName, named map[typ
 	}
 }
 
-// sourceKinds are those that are read.
-func sourceKinds() []source.Kind { return []source.Kind{source.ConfigMap, source.Secret} }
-
-func plural(kind source.Kind) string {
-	if kind == source.Secret {
-		return "secrets"
+// sourceKinds are those whose objects are read.
+func sourceKinds() []source.Kind {
+	var all []source.Kind
+	for _, k := range kubeapi.SourceKinds() {
+		all = append(all, k.Kind)
 	}
-	return "configmaps"
+	return all
 }
+
+// isSource reports whether sources are the objects of a resource.
+func isSource(resource string) bool { return slices.Contains(SourceResources(), resource) }
 
 // Pod is one that runs.
 type Pod struct {
@@ -255,7 +257,7 @@ func (o *Objects) Unread() []string {
 		if slices.ContainsFunc(o.settings.Kinds, func(k kinds.Kind) bool { return k.Label() == resource && !o.settings.reads(k.Name) }) {
 			continue
 		}
-		if !slices.ContainsFunc(o.settings.Ignored.Sources, func(k source.Kind) bool { return plural(k) == resource }) {
+		if !slices.ContainsFunc(o.settings.Ignored.Sources, func(k source.Kind) bool { return k.Resource() == resource }) {
 			all = append(all, resource)
 		}
 	}

@@ -70,13 +70,14 @@ func (o *Objects) unreadOfPlan(key source.Key) []string {
 	all := o.Skipped()
 	for _, resource := range o.Unread() {
 		switch resource {
-		case plural(key.Kind):
+		case key.Kind.Resource():
 			all = append(all, fmt.Sprintf("You may not list %s, and what the annotations and labels of this one say of it counts, too.", resource))
-		case plural(source.ConfigMap), plural(source.Secret):
 		case "namespaces":
 			all = append(all, "You may not list namespaces, and the controller may leave this one out.")
 		default:
-			all = append(all, "You may not list "+resource+", so there may be more.")
+			if !isSource(resource) {
+				all = append(all, "You may not list "+resource+", so there may be more.")
+			}
 		}
 	}
 	return all

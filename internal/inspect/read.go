@@ -15,7 +15,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
-	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
@@ -35,12 +34,9 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 
 // Resources are all that is looked at in a namespace, or in all.
 func (s *Settings) Resources(ns string) []kubeapi.Watched {
-	all := []kubeapi.Watched{
-		{Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Namespace: ns, NewList: func() runtime.Object { return &corev1.ConfigMapList{} }},
-		{
-			Resource: corev1.SchemeGroupVersion.WithResource("secrets"), Namespace: ns, FieldSelector: controller.OrdinarySecrets,
-			NewList: func() runtime.Object { return &corev1.SecretList{} },
-		},
+	var all []kubeapi.Watched
+	for _, k := range kubeapi.SourceKinds() {
+		all = append(all, k.In(ns))
 	}
 	for _, kind := range s.Kinds {
 		watched := kubeapi.WatchedKind(kind, ns)

@@ -68,7 +68,7 @@ func (x *Explanation) nextTold(quiet time.Duration) string {
 	case x.Settings.Webhook == nil:
 		return ""
 	case d.Action == reload.Reload && x.State == Waiting:
-		return fmt.Sprintf("the receiver is told when its sources were quiet for %s, %s at most", quiet, max(quiet, x.Settings.SettleMax))
+		return fmt.Sprintf("the receiver is told when its sources were quiet for %s, %s at most", quiet, x.Settings.Rules.Longest(&x.Workload))
 	case d.Action == reload.Reload:
 		return "as soon as the controller acts, the receiver is told, and again until it takes the message"
 	case d.Action == reload.AwaitRun && !x.Workload.Runs.Begun:

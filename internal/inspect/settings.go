@@ -15,16 +15,21 @@ import (
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/lease"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rules"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Settings are those of the controller that is asked about, as far as they can be told.
 type Settings struct {
 	*config.Config
+	// Rules are those of them that decisions depend on.
+	Rules rules.Settings
 	// Controller is the namespace that it runs in, empty if it was not found.
 	Controller string
 	// Beside are the namespaces of other controllers that look at what is asked about too, or may.
@@ -53,7 +58,7 @@ func Assume(cfg *config.Config, flags *pflag.FlagSet, now time.Time, why string)
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Settings{Config: cfg, Assumed: why, Beyond: config.Beyond(flags), NoKey: "its controller was not found", Installed: now}, nil
+	return &Settings{Config: cfg, Rules: cfg.Rules(), Assumed: why, Beyond: config.Beyond(flags), NoKey: "its controller was not found", Installed: now}, nil
 }
 
 // Ask finds the controller by what it has written down about itself, and how it was told to. At is the namespace that it
@@ -134,8 +139,11 @@ func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
 }
 
 // reads reports whether the controller looks at a kind of workload.
-func (s *Settings) reads(kind string) bool {
-	return !slices.Contains(s.Ignored.Kinds, kind) && (kind != "Rollout" || s.ArgoRollouts == nil || *s.ArgoRollouts)
+func (s *Settings) reads(kind string) bool { return s.Rules.ReadsKind(kind) }
+
+// ignores reports whether the controller was told not to read a kind of source.
+func (s *Settings) ignores(kind source.Kind) bool {
+	return slices.Contains(s.Rules.IgnoredSources, kind)
 }
 
 // asksFor reports whether a workload is opted in, and not by --auto-reload-all alone where the controller leaves its kind alone: that
@@ -144,19 +152,20 @@ func (s *Settings) asksFor(w *workload.Workload) bool {
 	return w.Policy.OptedIn(s.AutoReloadAll && s.reads(w.Key.Kind))
 }
 
-// unasked reports whether a custom kind is one that the controller watches only where it happens to be allowed to. Of Rollouts more is
-// expected.
+// unasked reports whether a custom kind is one that the controller watches only where it happens to be allowed to. Of Rollouts, which
+// have a flag, more is expected.
 func (s *Settings) unasked(w kubeapi.Watched) bool {
 	kind, ok := s.Kinds.Of(w.Resource.Group, w.Kind)
-	return ok && kind.Custom && !kind.Asked && kind.Name != "Rollout"
+	return ok && kind.Custom && kind.Use == kinds.WhenServed && !kind.Borrowing
 }
 
 // passesOver says why the controller does not look at a workload, empty if it does.
 func (s *Settings) passesOver(o *Objects, key workload.Key) string {
-	if slices.Contains(s.Ignored.Kinds, key.Kind) {
+	switch {
+	case s.reads(key.Kind):
+	case slices.Contains(s.Ignored.Kinds, key.Kind):
 		return "the controller leaves " + key.Kind + "s alone (--ignored-workload-types)"
-	}
-	if !s.reads(key.Kind) {
+	default:
 		return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
 	}
 	if parent, ok := o.parentOf(key); ok {
@@ -170,21 +179,16 @@ func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 
 // leftOut says why the controller does not look at a namespace, empty if it does.
 func (s *Settings) leftOut(o *Objects, ns string) string {
-	if len(s.Namespaces) > 0 {
-		if slices.Contains(s.Namespaces, ns) {
-			return ""
-		}
+	switch s.Rules.LeavesOut(ns, o.namespaces[ns]) {
+	case rules.NotNamed:
 		return "the controller watches other namespaces (--namespaces)"
-	}
-	if slices.Contains(s.Selectors.NamespacesToIgnore, ns) {
+	case rules.Ignored:
 		return "the controller leaves namespace " + ns + " out (--namespaces-to-ignore)"
-	}
-	known, ok := o.namespaces[ns]
-	if selector := s.Selectors.Namespaces; ok && selector != nil && !selector.Matches(known.labels) {
+	case rules.NotSelected:
 		return "the labels of namespace " + ns + " are not those that the controller looks for (--namespace-selector)"
-	}
-	if known.terminating {
+	case rules.Terminating:
 		return "namespace " + ns + " is being deleted"
+	default:
+		return ""
 	}
-	return ""
 }

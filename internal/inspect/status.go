@@ -113,7 +113,7 @@ func (s *Status) lasting() string {
 func (s *Status) unreadWorkloads() []string {
 	var all []string
 	for _, resource := range s.Unread {
-		if resource != "configmaps" && resource != "secrets" && resource != "namespaces" {
+		if !isSource(resource) && resource != "namespaces" {
 			all = append(all, resource)
 		}
 	}

@@ -54,7 +54,7 @@ func (x *Explanation) ledger() string {
 
 func (x *Explanation) next() string {
 	d := &x.Decision
-	quiet := x.Settings.quiet(&x.Workload)
+	quiet := x.Settings.Rules.Quiet(&x.Workload)
 	if text := x.nextTold(quiet); text != "" {
 		return text
 	}
@@ -68,7 +68,7 @@ func (x *Explanation) next() string {
 	case x.State == Stale && d.Action == reload.Reload:
 		return "as soon as the controller acts, it is rolled"
 	case d.Action == reload.Reload:
-		return fmt.Sprintf("it is rolled when its sources were quiet for %s, %s at most", quiet, max(quiet, x.Settings.SettleMax))
+		return fmt.Sprintf("it is rolled when its sources were quiet for %s, %s at most", quiet, x.Settings.Rules.Longest(&x.Workload))
 	case d.Action == reload.AwaitRun && x.Workload.Runs.Begun:
 		return "when it is resumed, it is made again; if its pods end before, it has the present content when it runs"
 	case d.Action == reload.AwaitRun:

@@ -56,6 +56,6 @@ func ParseAdded(text string) (Added, error) {
 func (a Added) kind() Kind {
 	name := a.GroupKind().String()
 	k := templated(name, name+" objects", a.GroupVersion().WithResource(""), a.Template)
-	k.Asked = true
+	k.Use = Always
 	return k
 }

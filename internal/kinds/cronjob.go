@@ -24,6 +24,7 @@ func cronJob() Kind {
 		Kind:     workload.Kind{Name: "CronJob"},
 		Resource: batchv1.SchemeGroupVersion.WithResource("cronjobs"),
 		NewList:  func() runtime.Object { return &batchv1.CronJobList{} },
+		Template: []string{"spec", "jobTemplate", "spec", "template"},
 		Adapter: cronJobAdapter{builtIn[*batchv1.CronJob]{"CronJob", func(o *batchv1.CronJob) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Template: &o.Spec.JobTemplate.Spec.Template, AtRest: true,

@@ -12,6 +12,7 @@ func daemonSet() Kind {
 		Kind:     workload.Kind{Name: "DaemonSet"},
 		Resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"),
 		NewList:  func() runtime.Object { return &appsv1.DaemonSetList{} },
+		Template: specTemplate(),
 		Adapter: builtIn[*appsv1.DaemonSet]{"DaemonSet", func(o *appsv1.DaemonSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,

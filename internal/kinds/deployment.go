@@ -13,6 +13,7 @@ func deployment() Kind {
 		Kind:     workload.Kind{Name: "Deployment", Pausable: true},
 		Resource: appsv1.SchemeGroupVersion.WithResource("deployments"),
 		NewList:  func() runtime.Object { return &appsv1.DeploymentList{} },
+		Template: specTemplate(),
 		Adapter: builtIn[*appsv1.Deployment]{"Deployment", func(o *appsv1.Deployment) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,

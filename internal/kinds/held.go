@@ -24,6 +24,7 @@ func Jobs() Kind {
 		Kind:     workload.Kind{Name: "Job"},
 		Resource: batchv1.SchemeGroupVersion.WithResource("jobs"),
 		NewList:  func() runtime.Object { return &batchv1.JobList{} },
+		Template: specTemplate(),
 	}
 }
 

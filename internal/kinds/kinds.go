@@ -28,8 +28,12 @@ type Kind struct {
 	NewList  func() runtime.Object
 	// Title is what its kind is called among users, if it is custom.
 	Title string
-	// Asked reports whether a user wants it watched, and has named it.
-	Asked bool
+	// Use is whether it is watched.
+	Use Use
+	// Template are the fields that lead to the pod template.
+	Template []string
+	// Borrowing reports whether its objects may use the pod template of another object, which spec.workloadRef names.
+	Borrowing bool
 	// between are what it makes and what makes its children.
 	between between
 
@@ -104,7 +108,7 @@ func All(added ...Added) Set {
 	all := Set{deployment(), statefulSet(), daemonSet(), cronJob(), job(), rollout(), deploymentConfig(), knativeService(), cloneSet(), advancedStatefulSet(), advancedDaemonSet()}
 	for _, a := range added {
 		if i := all.indexOf(a.Group, a.Kind); i >= 0 {
-			all[i].Resource.Version, all[i].Asked = a.Version, true
+			all[i].Resource.Version, all[i].Use = a.Version, Always
 			continue
 		}
 		all = append(all, a.kind())
@@ -117,6 +121,24 @@ func All(added ...Added) Set {
 
 func (s Set) indexOf(group, kind string) int {
 	return slices.IndexFunc(s, func(k Kind) bool { return k.Resource.Group == group && k.Object().Kind == kind })
+}
+
+// Named finds a kind by its name.
+func (s Set) Named(name string) (Kind, bool) {
+	i := slices.IndexFunc(s, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return s[i], true
+}
+
+// Labeled finds a kind by its Label.
+func (s Set) Labeled(label string) (Kind, bool) {
+	i := slices.IndexFunc(s, func(k Kind) bool { return k.Label() == label })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return s[i], true
 }
 
 // Of finds the kind of an object.
@@ -137,7 +159,7 @@ func (k Kind) Read(obj runtime.Object, names annotations.Names) (workload.Worklo
 	w := workload.New(k.Kind, parts.Meta, parts.Selector, parts.Template, names)
 	w.Generation = parts.Meta.Generation
 	if parts.Borrows != nil {
-		w.Borrow(*parts.Borrows, parts.Borrows.Kind == lending, names)
+		w.Borrow(*parts.Borrows, Lends(*parts.Borrows), names)
 		w.Generation = parts.Observed
 	}
 	w.Parent = k.among.parentOf(parts.Meta)

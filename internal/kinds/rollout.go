@@ -1,12 +1,10 @@
 package kinds
 
 import (
-	"cmp"
 	"math"
 	"strconv"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,6 +23,7 @@ func rollout() Kind {
 		Resource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
 		NewList:  func() runtime.Object { return &unstructured.UnstructuredList{} },
 		Adapter:  rolloutAdapter{custom{"Rollout", specTemplate(), rolloutParts}},
+		Template: specTemplate(), Borrowing: true,
 	}
 }
 
@@ -32,15 +31,10 @@ func rollout() Kind {
 type rolloutObject struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {
-		Selector  *metav1.LabelSelector  `json:"selector"`
-		Template  corev1.PodTemplateSpec `json:"template"`
-		RestartAt string                 `json:"restartAt"`
-		// WorkloadRef names the object that has the template.
-		WorkloadRef struct {
-			APIVersion string `json:"apiVersion"`
-			Kind       string `json:"kind"`
-			Name       string `json:"name"`
-		} `json:"workloadRef"`
+		Selector    *metav1.LabelSelector  `json:"selector"`
+		Template    corev1.PodTemplateSpec `json:"template"`
+		RestartAt   string                 `json:"restartAt"`
+		WorkloadRef WorkloadRef            `json:"workloadRef"`
 	} `json:"spec"`
 	Status struct {
 		ObservedGeneration string `json:"observedGeneration"`
@@ -58,31 +52,15 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 		"status.observedGeneration", "status.workloadObservedGeneration", "status.replicas", "status.updatedReplicas", "status.restartedAt"); err != nil {
 		return Parts{}, err
 	}
-	var borrows *workload.Key
-	if ref := o.Spec.WorkloadRef; ref.Name != "" {
-		borrows = &workload.Key{Kind: lenderKind(ref.APIVersion, ref.Kind), Namespace: o.Metadata.Namespace, Name: ref.Name}
-	}
 	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // nothing yet is 0
 	seen := o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10)
 	return Parts{
-		Borrows: borrows, Observed: observed, Progress: rolloutProgress(obj.Object, seen),
+		Borrows: o.Spec.WorkloadRef.Lender(o.Metadata.Namespace), Observed: observed, Progress: rolloutProgress(obj.Object, seen),
 		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, RestartAt: o.Spec.RestartAt,
 		AtRest: seen && o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
 		Shape:  shapeOf(obj.Object, specTemplate()...),
 	}, nil
 }
-
-// lenderKind is the kind of object that has the template. Only a Deployment of apps is rolled for it: Argo Rollouts takes no
-// other of the kinds that are rolled here. The others are called so that none of those is meant.
-func lenderKind(apiVersion, kind string) string {
-	if gv, err := schema.ParseGroupVersion(apiVersion); err == nil && gv.Group == appsv1.GroupName && kind == lending {
-		return kind
-	}
-	return kind + " of " + cmp.Or(apiVersion, "no apiVersion")
-}
-
-// lending is the kind whose template a Rollout takes.
-const lending = "Deployment"
 
 // rolloutProgress is how far it has come. What cannot be read is not told, and harms nothing else. No number in the status
 // tells of pods that wait for a restart.

@@ -12,6 +12,7 @@ func statefulSet() Kind {
 		Kind:     workload.Kind{Name: "StatefulSet"},
 		Resource: appsv1.SchemeGroupVersion.WithResource("statefulsets"),
 		NewList:  func() runtime.Object { return &appsv1.StatefulSetList{} },
+		Template: specTemplate(),
 		Adapter: builtIn[*appsv1.StatefulSet]{"StatefulSet", func(o *appsv1.StatefulSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,

@@ -24,7 +24,7 @@ func templated(name, title string, resource schema.GroupVersionResource, templat
 		Kind:  workload.Kind{Name: name, Custom: true},
 		Title: title, Resource: resource,
 		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
-		Adapter: custom{name, template, parts},
+		Adapter: custom{name, template, parts}, Template: template,
 	}
 }
 

@@ -46,7 +46,7 @@ type Watched struct {
 // WatchedKind is the resource of a kind of workload.
 func WatchedKind(k kinds.Kind, namespace string) Watched {
 	return Watched{
-		Resource: k.Resource, Label: k.Label(), Namespace: namespace, Custom: k.Custom, Kind: k.Object().Kind, Asked: k.Asked, NewList: k.NewList,
+		Resource: k.Resource, Label: k.Label(), Namespace: namespace, Custom: k.Custom, Kind: k.Object().Kind, Asked: k.Use == kinds.Always, NewList: k.NewList,
 	}
 }
 

@@ -24,8 +24,8 @@ const (
 // object is read.
 type sourceTraits struct {
 	kind Kind
-	// name is as manifests spell it, and apiVersion is that of its objects.
-	name, apiVersion string
+	// name is as manifests spell it, apiVersion is that of its objects, and resource their plural.
+	name, apiVersion, resource string
 	// keyed reports whether its digests are made with the digest.Key.
 	keyed bool
 	// reported reports whether pods report what they have of it. It may have been there
@@ -39,15 +39,15 @@ type sourceTraits struct {
 func sourceTable() [KindCount]sourceTraits {
 	return [...]sourceTraits{
 		{
-			kind: ConfigMap, name: "ConfigMap", apiVersion: "v1",
+			kind: ConfigMap, name: "ConfigMap", apiVersion: "v1", resource: "configmaps",
 			keys: (*annotations.Names).OfConfigMap,
 		},
 		{
-			kind: Secret, name: "Secret", apiVersion: "v1", keyed: true,
+			kind: Secret, name: "Secret", apiVersion: "v1", resource: "secrets", keyed: true,
 			keys: (*annotations.Names).OfSecret,
 		},
 		{
-			kind: SecretProviderClass, name: "SecretProviderClass", apiVersion: "secrets-store.csi.x-k8s.io/v1", reported: true,
+			kind: SecretProviderClass, name: "SecretProviderClass", apiVersion: "secrets-store.csi.x-k8s.io/v1", resource: "secretproviderclasses", reported: true,
 			keys: (*annotations.Names).OfProviderClass,
 		},
 	}
@@ -96,6 +96,12 @@ func (k Kind) String() string {
 func (k Kind) APIVersion() string {
 	t, _ := k.traits()
 	return t.apiVersion
+}
+
+// Resource is the plural of the objects.
+func (k Kind) Resource() string {
+	t, _ := k.traits()
+	return t.resource
 }
 
 // Type returns the spelling used in marks, events and alerts.

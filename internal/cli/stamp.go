@@ -19,13 +19,13 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/digest"
-	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/stamp"
 )
 
 // stamping is one call of stamp.
 type stamping struct {
 	options        stamp.Options
+	all            bool
 	cfg            config.Config
 	missing        string
 	secrets        string
@@ -85,7 +85,7 @@ The exit code is 0 if all went well, 1 if --check found something to stamp, and 
 }
 
 func (s *stamping) bind(flags *pflag.FlagSet) {
-	flags.BoolVar(&s.options.All, "all", false, "stamp every workload but those that are opted out, as with --auto-reload-all of reroll run")
+	flags.BoolVar(&s.all, "all", false, "stamp every workload but those that are opted out, as with --auto-reload-all of reroll run")
 	flags.StringVar(&s.options.Annotation, "annotation", stamp.Usual, "the annotation")
 	flags.BoolVar(&s.inPlace, "in-place", false, "write into the files")
 	flags.BoolVar(&s.check, "check", false, "write nothing, and show what would be changed")
@@ -114,7 +114,8 @@ func (s *stamping) validate(files []string) error {
 	if err := s.cfg.Validate(); err != nil {
 		return err
 	}
-	s.options.Names = s.cfg.Names
+	s.options.Settings = s.cfg.Rules()
+	s.options.AutoReloadAll = s.all
 	s.options.Missing = stamp.Missing(s.missing)
 	switch {
 	case !slices.Contains([]stamp.Missing{stamp.MissingIgnore, stamp.MissingWarn, stamp.MissingError}, s.options.Missing):
@@ -136,13 +137,6 @@ func (s *stamping) validate(files []string) error {
 		if slices.Contains(files[:i], file) {
 			return fmt.Errorf("%s is given twice", file)
 		}
-	}
-	for _, text := range s.cfg.WorkloadKinds {
-		kind, err := kinds.ParseAdded(text)
-		if err != nil {
-			return err // Validate says so before
-		}
-		s.options.Kinds = append(s.options.Kinds, stamp.Kind{Group: kind.Group, Kind: kind.Kind, Template: kind.Template})
 	}
 	s.options.PlainSecrets = s.secrets == secretsPlain
 	return nil

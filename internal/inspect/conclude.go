@@ -31,7 +31,7 @@ func (e *Evaluation) evidence(a *Answer) {
 			a.doubt(fmt.Sprintf("%s: you may not read %ss", src.Key, src.Key.Kind))
 			continue
 		}
-		if src.Absent && src.Verdict.Concerned && len(src.Uses) > 0 && !optional(src.Uses) && a.Workload.Progress.Wanted > 0 {
+		if src.Absent && src.Verdict.Concerned && len(src.Uses) > 0 && !workload.Optional(src.Uses) && a.Workload.Progress.Wanted > 0 {
 			a.doubt(fmt.Sprintf("%s, which its pods need, was not found", src.Key))
 		}
 		if src.Unread || !src.Verdict.Concerned || src.Absent || src.Unselected || src.Ignored {

@@ -113,7 +113,7 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 	for i := range x.Sources {
 		src := &x.Sources[i]
 		rolled = rolled || src.Verdict.Concerned
-		if !src.Verdict.Concerned || !src.Absent || optional(src.Uses) {
+		if !src.Verdict.Concerned || !src.Absent || workload.Optional(src.Uses) {
 			continue
 		}
 		where := "does not exist"
@@ -159,9 +159,4 @@ func uses(s *Source) string {
 		return "names"
 	}
 	return "uses"
-}
-
-// optional reports whether pods start without it.
-func optional(all []workload.Use) bool {
-	return len(all) > 0 && !slices.ContainsFunc(all, func(u workload.Use) bool { return !u.Optional })
 }

@@ -1,12 +1,11 @@
 package stamp
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -17,45 +16,37 @@ import (
 type borrower struct {
 	about  string
 	line   int
-	lender lender
+	lender workload.Key
 	name   string
 	policy policy.Policy
 }
 
-// lender is a Deployment of apps.
-type lender struct{ ns, name string }
-
 // borrows returns nil for whatever has a pod template of its own.
-func (o *Options) borrows(obj *object) (*borrower, []told) {
+func (o *Options) borrows(obj *object, kind *kinds.Kind) (*borrower, []told) {
 	ref := get(obj.node, "spec", "workloadRef")
-	name := text(get(ref, "name"))
-	if obj.group != "argoproj.io" || obj.kind != "Rollout" || name == "" {
+	named := kinds.WorkloadRef{APIVersion: text(get(ref, "apiVersion")), Kind: text(get(ref, "kind")), Name: text(get(ref, "name"))}
+	lender := named.Lender(obj.ns)
+	if !kind.Borrowing || lender == nil {
 		return nil, nil
 	}
-	template := get(obj.node, "spec", "template", "metadata", "annotations")
+	template := get(obj.node, append(slices.Clone(kind.Template), "metadata", "annotations")...)
 	w := workload.Workload{}
-	w.Policy, w.Problems = o.annotated(obj, template)
-	group, _, _ := strings.Cut(text(get(ref, "apiVersion")), "/")
-	kind := text(get(ref, "kind"))
-	lends := group == "apps" && kind == "Deployment"
-	if !lends {
-		kind += " of " + cmp.Or(text(get(ref, "apiVersion")), "no apiVersion")
-	}
-	w.Borrow(workload.Key{Kind: kind, Namespace: obj.ns, Name: name}, lends, o.Names)
-	if o.All {
+	w.Policy, w.Problems = o.annotated(obj, kind, template)
+	w.Borrow(*lender, kinds.Lends(*lender), o.Names)
+	if o.AutoReloadAll {
 		w.OptAllIn()
 	}
 	problems := toldOf(obj, template, w.Problems)
-	if !lends {
+	if !kinds.Lends(*lender) {
 		return nil, problems
 	}
-	return &borrower{about: obj.String(), line: obj.node.Line, lender: lender{obj.ns, name}, name: obj.name, policy: w.Policy}, problems
+	return &borrower{about: obj.String(), line: obj.node.Line, lender: *lender, name: obj.name, policy: w.Policy}, problems
 }
 
 // lend reads workloads again where a Rollout asks for a stamp on one of them, or for none. Which ones that are is not known
 // before everything is read.
 func (s *Stream) lend(failed []error) {
-	s.options.lent = map[lender][]*borrower{}
+	s.options.lent = map[workload.Key][]*borrower{}
 	for _, d := range s.documents {
 		for _, b := range d.borrowers {
 			s.options.lent[b.lender] = append(s.options.lent[b.lender], b)
@@ -63,9 +54,6 @@ func (s *Stream) lend(failed []error) {
 	}
 	if len(s.options.lent) == 0 || errors.Join(failed...) != nil {
 		return
-	}
-	for _, all := range s.options.lent {
-		slices.SortStableFunc(all, func(a, b *borrower) int { return cmp.Compare(a.name, b.name) })
 	}
 	again := s.each(func(_ int, d *document) error {
 		if len(d.found) == 0 && !d.passed {
@@ -84,23 +72,24 @@ func (s *Stream) lend(failed []error) {
 	}
 	for _, d := range s.documents {
 		for _, b := range d.borrowers {
-			if left[b.lender] != nil && b.policy.OptedIn(s.options.All) {
-				d.told = append(d.told, told{b.line, b.about + ": " + called("Deployment", source.Key{Namespace: b.lender.ns, Name: b.lender.name}) +
+			if left[b.lender] != nil && b.policy.OptedIn(s.options.AutoReloadAll) {
+				d.told = append(d.told, told{b.line, b.about + ": " + called(b.lender.Kind, source.Key{Namespace: b.lender.Namespace, Name: b.lender.Name}) +
 					", which has its pod template, is not among these manifests, so nothing is stamped for it"})
 			}
 		}
 	}
 }
 
-// lentPolicy is what a Deployment and its borrowers ask for: the first of them by name counts before the others.
-func (o *Options) lentPolicy(d *document, obj *object, policy policy.Policy) policy.Policy {
-	if obj.group != "apps" || obj.kind != "Deployment" {
-		return policy
+// lentPolicy is what a workload and its borrowers ask for.
+func (o *Options) lentPolicy(d *document, obj *object, kind *kinds.Kind, own policy.Policy) policy.Policy {
+	is := workload.Key{Kind: kind.Name, Namespace: obj.ns, Name: obj.name}
+	if !kinds.Lends(is) {
+		return own
 	}
-	is := lender{obj.ns, obj.name}
-	for _, b := range slices.Backward(o.lent[is]) {
-		policy = b.policy.Over(policy)
+	var asking []policy.Borrower
+	for _, b := range o.lent[is] {
+		asking = append(asking, policy.Borrower{Name: b.name, Policy: b.policy})
 	}
 	d.lends = append(d.lends, is)
-	return policy
+	return own.Lent(asking)
 }

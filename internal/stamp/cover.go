@@ -80,7 +80,7 @@ func (o *Options) cover(t *target, all sources) ([]digest.StampedSource, []lack)
 	add := func(key source.Key, refers bool) {
 		for _, src := range all[key] {
 			switch {
-			case !t.policy.Judge(key, src.annotations, refers, o.All).Concerned:
+			case !t.policy.Judge(key, src.annotations, refers, o.AutoReloadAll).Concerned:
 			case src.kind == source.Secret.String() && !o.secrets():
 				lacks = append(lacks, lack{text: called(src.kind, key) + " is left out: Secrets count with --key-file, or with --secrets=plain"})
 			case !src.empty:
@@ -90,12 +90,11 @@ func (o *Options) cover(t *target, all sources) ([]digest.StampedSource, []lack)
 	}
 	for _, ref := range t.references {
 		key := ref.Key.In(t.ns)
-		if ref.Key.Kind != source.ConfigMap && ref.Key.Kind != source.Secret {
+		if ref.Key.Kind.Reported() { // what a CSI driver mounts is in no manifest
 			continue
 		}
 		add(key, true)
-		needed := slices.ContainsFunc(ref.Uses, func(u workload.Use) bool { return !u.Optional })
-		if needed && len(all[key]) == 0 && t.policy.Judge(key, source.Annotations{Match: true}, true, o.All).Concerned {
+		if !workload.Optional(ref.Uses) && len(all[key]) == 0 && t.policy.Judge(key, source.Annotations{Match: true}, true, o.AutoReloadAll).Concerned {
 			lacks = append(lacks, lack{text: called(key.Kind.String(), key) + ", which it needs, is not among these manifests, and not in the stamp", missing: true})
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/rules"
 )
 
 var update = flag.Bool("update", false, "write what comes out into testdata")
@@ -21,13 +22,14 @@ var update = flag.Bool("update", false, "write what comes out into testdata")
 // optionsOf reads the first lines of a case: "all", "jobs", "namespace shop" and so on, a line each; # is a comment.
 func optionsOf(t *testing.T, comment []byte) Options {
 	t.Helper()
-	o := Options{Annotation: "checksum/config", Names: annotations.DefaultNames(), Missing: MissingWarn}
+	o := Options{Annotation: "checksum/config", Settings: rules.Settings{Names: annotations.DefaultNames()}, Missing: MissingWarn}
+	var added []kinds.Added
 	for line := range strings.Lines(string(comment)) {
 		word, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch word {
 		case "", "#":
 		case "all":
-			o.All = true
+			o.AutoReloadAll = true
 		case "jobs":
 			o.Jobs = true
 		case "plain":
@@ -49,11 +51,12 @@ func optionsOf(t *testing.T, comment []byte) Options {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.Kinds = append(o.Kinds, Kind{kind.Group, kind.Kind, kind.Template})
+			added = append(added, kind)
 		default:
 			t.Fatalf("no such option: %q", line)
 		}
 	}
+	o.Kinds = kinds.All(added...)
 	return o
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/reroll-dev/reroll/internal/kinds"
 )
 
 // object is a Kubernetes object in a document.
@@ -109,44 +111,12 @@ func isList(n *yaml.Node, kind, apiVersion string, items *yaml.Node) bool {
 	return !slices.ContainsFunc(items.Content, func(item *yaml.Node) bool { return resolved(item).Kind != yaml.MappingNode })
 }
 
-// Kind is a kind of workload: where its pod template stands. Of whatever version it is, that is the same.
-type Kind struct {
-	Group, Kind string
-	// Template is the path to the pod template, such as spec, template.
-	Template []string
-}
-
-// builtIn are the kinds that are known without being told of them, as the controller does. A change of the pod template of a ReplicaSet or of a
-// ReplicationController rolls nothing, so they are not among them.
-func builtIn(jobs bool) []Kind {
-	all := []Kind{
-		{"apps", "Deployment", []string{"spec", "template"}},
-		{"apps", "StatefulSet", []string{"spec", "template"}},
-		{"apps", "DaemonSet", []string{"spec", "template"}},
-		{"batch", "CronJob", []string{"spec", "jobTemplate", "spec", "template"}},
-		{"argoproj.io", "Rollout", []string{"spec", "template"}},
-		{"apps.openshift.io", "DeploymentConfig", []string{"spec", "template"}},
-		{"apps.kruise.io", "CloneSet", []string{"spec", "template"}},
-		{"apps.kruise.io", "StatefulSet", []string{"spec", "template"}},
-		{"apps.kruise.io", "DaemonSet", []string{"spec", "template"}},
-		{"serving.knative.dev", "Service", []string{"spec", "template"}},
+// kindOf returns the kind of workload that an object is, of whatever version it is. A change of the pod template of a ReplicaSet
+// or of a ReplicationController rolls nothing, so the controller does not know them either.
+func (o *Options) kindOf(obj *object) (*kinds.Kind, bool) {
+	kind, ok := o.Kinds.Of(obj.group, obj.kind)
+	if !ok || kind.Name == kinds.Jobs().Name && !o.Jobs {
+		return nil, false
 	}
-	if jobs {
-		all = append(all, Kind{"batch", "Job", []string{"spec", "template"}})
-	}
-	return all
-}
-
-// kindOf returns the kind of workload that an object is. One that was told of counts more than a built-in one.
-func (o *Options) kindOf(obj *object) (Kind, bool) {
-	is := func(k Kind) bool { return k.Kind == obj.kind && k.Group == obj.group }
-	if i := slices.IndexFunc(o.Kinds, is); i >= 0 {
-		return o.Kinds[i], true
-	}
-	for _, k := range builtIn(o.Jobs) {
-		if is(k) {
-			return k, true
-		}
-	}
-	return Kind{}, false
+	return &kind, true
 }

@@ -4,6 +4,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -15,13 +16,8 @@ type told struct {
 }
 
 // annotated reads the annotations of a workload and of its pod template as the controller does.
-func (o *Options) annotated(obj *object, template *yaml.Node) (policy.Policy, []annotations.Problem) {
-	kind := workload.Kind{
-		Name:        obj.kind,
-		Restartable: obj.group == "argoproj.io" && obj.kind == "Rollout",
-		Pausable:    obj.group == "apps" && obj.kind == "Deployment",
-	}
-	return workload.ReadAnnotations(kind, texts(get(obj.node, "metadata", "annotations")), texts(template), o.All, o.Names)
+func (o *Options) annotated(obj *object, kind *kinds.Kind, template *yaml.Node) (policy.Policy, []annotations.Problem) {
+	return workload.ReadAnnotations(kind.Kind, texts(get(obj.node, "metadata", "annotations")), texts(template), o.AutoReloadAll, o.Names)
 }
 
 // toldOf says what is wrong with annotations, each at its line.

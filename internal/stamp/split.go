@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // document is one of a stream, with all that stands between it and the next.
@@ -26,7 +28,7 @@ type document struct {
 	told []told
 	// borrowers are workloads in it that have the pod template of another one, and lends those that others may have it of.
 	borrowers []*borrower
-	lends     []lender
+	lends     []workload.Key
 	// before stands for the document without the stamps.
 	before meaning
 	edits  []edit

@@ -10,22 +10,19 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/rules"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Options say what is stamped, and how.
 type Options struct {
 	// Annotation is the key. Where somebody else's value stands there, Fallback is taken.
 	Annotation string
-	// Names are those of the annotations that opt workloads in.
-	Names annotations.Names
-	// All opts in what does not say anything about it.
-	All bool
+	// Settings are those of the controller, as far as there is something to decide without a cluster.
+	rules.Settings
 	// Jobs are stamped too.
 	Jobs bool
-	// Kinds are workloads of other kinds.
-	Kinds []Kind
 	// Namespace is that of objects that have none.
 	Namespace string
 	Missing   Missing
@@ -35,7 +32,7 @@ type Options struct {
 	PlainSecrets bool
 
 	// lent are the pod templates that others have.
-	lent map[lender][]*borrower
+	lent map[workload.Key][]*borrower
 }
 
 // Missing is what follows from a source that pods need and that is not in the stream.
@@ -119,7 +116,7 @@ func (s *Stream) Stamp() (*Result, error) {
 	stamped := func(d *document) bool { return len(d.found) > 0 }
 	passed := func(d *document) bool { return d.passed }
 	if slices.ContainsFunc(s.documents, passed) && !slices.ContainsFunc(s.documents, stamped) {
-		if s.options.All {
+		if s.options.AutoReloadAll {
 			notes = append(notes, "every workload is opted out, so none is stamped")
 		} else {
 			notes = append(notes, "no workload is opted in, so none is stamped; --all stamps those too that say nothing about it")

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -54,7 +55,7 @@ type template struct {
 }
 
 // find goes down to the pod template, and notes whether a change of it would change anything else.
-func (t *tree) find(obj *object, kind Kind) *template {
+func (t *tree) find(obj *object, kind *kinds.Kind) *template {
 	if get(obj.node, kind.Template...) == nil {
 		return nil
 	}
@@ -83,7 +84,7 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 	if !ok {
 		return nil, nil
 	}
-	borrows, problems := o.borrows(obj)
+	borrows, problems := o.borrows(obj, kind)
 	d.told = append(d.told, problems...)
 	if borrows != nil {
 		d.borrowers = append(d.borrowers, borrows)
@@ -103,10 +104,10 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 	}
 	written := get(pods.node, "metadata", "annotations")
 	annotations := texts(written)
-	policy, wrongly := o.annotated(obj, written)
+	policy, wrongly := o.annotated(obj, kind, written)
 	d.told = append(d.told, toldOf(obj, written, wrongly)...)
-	policy = o.lentPolicy(d, obj, policy)
-	if !policy.OptedIn(o.All) {
+	policy = o.lentPolicy(d, obj, kind, policy)
+	if !policy.OptedIn(o.AutoReloadAll) {
 		return nil, errNotOptedIn
 	}
 	found := &target{about: obj.String(), ns: obj.ns, line: obj.node.Line, policy: policy, references: workload.References(spec)}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -92,12 +93,13 @@ func (s *State) Lent(w workload.Workload) workload.Workload {
 }
 
 func (s *State) lent(w workload.Workload) workload.Workload {
-	// In the order of their names: what the first of them asks for counts before the others.
+	// In the order of their names, the first of them last: how far that one is counts before the others.
 	rests := true
+	var asking []policy.Borrower
 	for _, key := range slices.SortedFunc(maps.Keys(s.lenders[w.Key]), func(a, b workload.Key) int { return strings.Compare(b.Name, a.Name) }) {
 		borrower := s.borrowers[key]
 		w.Pausable = false
-		w.Policy = borrower.Policy.Over(w.Policy)
+		asking = append(asking, policy.Borrower{Name: key.Name, Policy: borrower.Policy})
 		if borrower.AskedAt.After(w.AskedAt) {
 			w.AskedAt = borrower.AskedAt
 		}
@@ -110,6 +112,7 @@ func (s *State) lent(w workload.Workload) workload.Workload {
 			rests = borrower.AtRest && observed
 		}
 	}
+	w.Policy = w.Policy.Lent(asking)
 	return w
 }
 

@@ -2,7 +2,6 @@ package state
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -160,7 +159,7 @@ func (s *State) noteLeft(concerned []workload.Key, now, before sourceRecord, liv
 // doesWithout reports whether pods of a workload start also if a source that they refer to does not exist.
 func (w *workloadRecord) doesWithout(key source.LocalKey) bool {
 	ref, refers := w.Reference(key)
-	return refers && !slices.ContainsFunc(ref.Uses, func(u workload.Use) bool { return !u.Optional })
+	return refers && workload.Optional(ref.Uses)
 }
 
 // Source returns what is kept of a source.

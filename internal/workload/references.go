@@ -239,3 +239,8 @@ func (r references) environment(container templateContainer) {
 func isTrue(b *bool) bool {
 	return b != nil && *b
 }
+
+// Optional reports whether pods start without a source that they use in these places.
+func Optional(uses []Use) bool {
+	return len(uses) > 0 && !slices.ContainsFunc(uses, func(u Use) bool { return !u.Optional })
+}

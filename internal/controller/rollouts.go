@@ -130,7 +130,7 @@ func (f *tracked) left(w *workload.Workload, now time.Time) time.Duration {
 }
 
 func (f *tracked) asksAtRest(w *workload.Workload) bool {
-	return w.AtRest && w.Progress.Populated() && !f.atRest
+	return w.HasRolled() && !f.atRest
 }
 
 // asksLate reports whether the deadline has passed, and that the pods may show why, or that the status has come to show it since.

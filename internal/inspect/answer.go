@@ -95,8 +95,8 @@ type Source struct {
 	Unread, Absent bool
 	// Near are names that it may be a misspelling of.
 	Near []string
-	// Unselected and Ignored tell that the controller was told not to look at it.
-	Unselected, Ignored bool
+	// Ignored reports whether the controller was told not to read its kind.
+	Ignored bool
 	// Match reports whether its owner has marked it to be found.
 	Match            bool
 	Content          Content
@@ -201,13 +201,8 @@ func (a *Answer) readLedger() {
 		return
 	}
 	a.Ledger.There = true
-	a.Ledger.Ledger, a.Ledger.Err = ledger.Parse(a.Workload.LedgerText)
-	if a.Ledger.Err == nil && a.Ledger.UID != a.Workload.UID {
-		a.Ledger.Err = errCopied
-	}
+	a.Ledger.Ledger, a.Ledger.Err = workload.ReadLedger(a.Workload.LedgerText, &a.Workload)
 }
-
-const errCopied = copied("it was copied from another object")
 
 type copied string
 

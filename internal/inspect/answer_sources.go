@@ -51,13 +51,16 @@ func (e *Evaluation) source(f *reload.Facts, a *Answer, key source.LocalKey) Sou
 		}
 		return s
 	}
-	s.Written, s.Created, s.Problems, s.Unselected = src.DataTime, src.Created, src.Problems, src.Annotations.Unselected
+	s.Written, s.Created, s.Problems = src.DataTime, src.Created, src.Problems
 	s.Match = src.Annotations.Match
-	if s.Verdict.Concerned && !s.Unselected {
+	if s.Verdict.Concerned {
 		s.Content = e.objects.settings.compare(&src, &a.Ledger)
 	}
 	return s
 }
+
+// counts reports whether the controller compares the source with the ledger.
+func (s *Source) counts() bool { return s.Verdict.Concerned && !s.Absent && !s.Ignored }
 
 func (s *Settings) compare(src *source.Source, l *Ledger) Content {
 	key := src.Key.Local()
@@ -66,7 +69,7 @@ func (s *Settings) compare(src *source.Source, l *Ledger) Content {
 	switch {
 	case !l.There || l.Err != nil || !ok && !all:
 		return NotInLedger
-	case key.Kind == source.Secret && (s.NoKey != "" || l.Instance != s.Key.ID()):
+	case key.Kind.Keyed() && s.NoKey != "", l.UnderOtherKey(key.Kind, s.Key.ID()):
 		return Keyed
 	case all:
 		return NotCompared

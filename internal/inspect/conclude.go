@@ -8,11 +8,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/report"
 	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
-
-// startLag is by how much a pod has to be younger than a content to have it for sure.
-const startLag = 5 * time.Second
 
 // unseen notes the kinds of which the workload names some by an expression, and that may not be read.
 func (e *Evaluation) unseen(a *Answer) {
@@ -34,7 +32,7 @@ func (e *Evaluation) evidence(a *Answer) {
 		if src.Absent && src.Verdict.Concerned && len(src.Uses) > 0 && !workload.Optional(src.Uses) && a.Workload.Progress.Wanted > 0 {
 			a.doubt(fmt.Sprintf("%s, which its pods need, was not found", src.Key))
 		}
-		if src.Unread || !src.Verdict.Concerned || src.Absent || src.Unselected || src.Ignored {
+		if src.Unread || !src.counts() {
 			continue
 		}
 		switch {
@@ -48,7 +46,7 @@ func (e *Evaluation) evidence(a *Answer) {
 			continue
 		}
 		src.Older = 0
-		sure := src.Written.Add(startLag)
+		sure := src.Written.Add(source.StartLag)
 		if a.Ledger.There && a.Ledger.Err == nil && src.Written.Unix() <= a.Ledger.DataTime {
 			sure = src.Written // whoever wrote the ledger has seen it, so what rolled the workload since came later
 		}
@@ -118,7 +116,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		a.State, a.Detail = Waiting, "for its Job to end: "+d.Why
 	case d.Action == reload.AskPods:
 		a.State, a.Detail = Unknown, "the age of its pods decides, and they may not be listed"
-	case !w.AtRest, !w.Progress.Populated():
+	case !w.HasRolled():
 		e.underWay(a)
 	case before != "":
 		a.State, a.Since = Stale, time.Unix(a.Ledger.Told, 0)

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/reroll-dev/reroll/internal/report"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -46,9 +47,6 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 	return x, nil
 }
 
-// reporter is by which the controller signs its events.
-const reporter = "reroll"
-
 // LastEvent returns the newest event of the controller about a workload; nil without one, or without the right to look.
 func (c *Cluster) LastEvent(ctx context.Context, w *workload.Workload) *LastEvent {
 	list, err := c.CoreV1().Events(w.Key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
@@ -60,7 +58,7 @@ func (c *Cluster) LastEvent(ctx context.Context, w *workload.Workload) *LastEven
 	var last *corev1.Event
 	for i := range list.Items {
 		event := &list.Items[i]
-		if event.ReportingController == reporter && (last == nil || event.EventTime.After(last.EventTime.Time)) {
+		if event.ReportingController == report.ReportingController && (last == nil || event.EventTime.After(last.EventTime.Time)) {
 			last = event
 		}
 	}

@@ -15,7 +15,7 @@ func (e *Evaluation) keepsPrevious(a *Answer) bool {
 	keeps := false
 	for i := range a.Sources {
 		src := &a.Sources[i]
-		if !src.Verdict.Concerned || src.Unread || src.Absent || src.Unselected || src.Ignored {
+		if src.Unread || !src.counts() {
 			continue
 		}
 		since := a.dataSince(src)

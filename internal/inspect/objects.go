@@ -146,12 +146,11 @@ func (o *Objects) kindOf(obj runtime.Object) (kinds.Kind, bool) {
 
 // parentOf returns the workload that makes this one, if that is there.
 func (o *Objects) parentOf(key workload.Key) (workload.Key, bool) {
-	of := o.workloads[key].Parent
-	if of == nil || !o.settings.reads(of.Key.Kind) {
-		return workload.Key{}, false
-	}
-	parent, ok := o.workloads[of.Key]
-	return of.Key, ok && of.Is(parent.UID)
+	w := o.workloads[key]
+	return w.LeftTo(func(parent workload.Key) (types.UID, bool) {
+		known, ok := o.workloads[parent]
+		return known.UID, ok && o.settings.reads(parent.Kind)
+	})
 }
 
 // Delete forgets an object.
@@ -222,7 +221,7 @@ func readPod(pod *corev1.Pod, names annotations.Names) (Pod, bool) {
 	return Pod{
 		StartedPod: reload.ReadStart(pod), Labels: pod.Labels,
 		running: rollout.ReadPod(pod, names), owners: corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: pod.OwnerReferences}},
-	}, pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	}, workload.PodRuns(pod)
 }
 
 // Pods returns those of a namespace that have not ended and are not about to.

@@ -175,7 +175,7 @@ func (s *story) running(string) ([]Pod, error) {
 	return s.pods, nil
 }
 
-const errNoPods = copied("you may not list the pods of namespace shop")
+const errNoPods = unusable("you may not list the pods of namespace shop")
 
 // golden compares a text with a file of testdata, and says so if a line is too long to be read.
 func golden(t *testing.T, name, got string) {

@@ -3,7 +3,7 @@ package inspect
 // unlisted reports whether the workload has pods although its selector finds none. Nothing is known of such pods: they are neither
 // up to date nor out of date.
 func (a *Answer) unlisted() bool {
-	return a.Pods != nil && a.Pods.Count == 0 && a.Workload.MayHavePods()
+	return a.Pods != nil && a.Workload.Hides(a.Pods.Count)
 }
 
 // doubtUnlisted notes that pods were asked for an answer and not found.

@@ -89,7 +89,7 @@ func (a *Answer) standing() string {
 
 // rolls reports whether a change of the source would be acted upon.
 func (x *Explanation) rolls(s *Source) bool {
-	return s.Verdict.Concerned && !s.Absent && !s.Unselected && !s.Ignored && x.LeftOut == ""
+	return s.counts() && x.LeftOut == ""
 }
 
 func (x *Explanation) any() bool {
@@ -114,8 +114,6 @@ func (x *Explanation) whyNot(s *Source) string {
 		return "there is none, and the workload does not refer to it"
 	case s.Ignored:
 		return fmt.Sprintf("the controller does not read %ss (--resources-to-ignore)", s.Key.Kind)
-	case s.Unselected:
-		return "its labels are not those that the controller looks for (--resource-label-selector)"
 	case s.Verdict.Rule == policy.RuleNotOptedIn && s.Match:
 		return fmt.Sprintf("%s; that the source matches counts only for a workload with %s: \"true\"", s.Verdict.Rule, x.Settings.Names.Search)
 	case s.Verdict.Rule == policy.RuleNotOptedIn && x.Workload.Policy.OptedIn(false):

@@ -194,7 +194,7 @@ func (c Client) eachPod(ctx context.Context, w *workload.Workload, take func(*co
 			return fmt.Errorf("list the pods of %s: %w", w.Key, err)
 		}
 		for i := range list.Items {
-			if pod := &list.Items[i]; runs(pod) {
+			if pod := &list.Items[i]; workload.PodRuns(pod) {
 				take(pod)
 			}
 		}
@@ -202,9 +202,4 @@ func (c Client) eachPod(ctx context.Context, w *workload.Workload, take func(*co
 			return nil
 		}
 	}
-}
-
-// runs reports whether a Pod has neither ended nor is about to. The data of a Pod that ends does not matter any more.
-func runs(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }

@@ -1,5 +1,7 @@
 package ledger
 
+import "github.com/reroll-dev/reroll/internal/source"
+
 import "slices"
 
 // olderThan reports whether another one was written later.
@@ -33,4 +35,10 @@ func (r Rank) Follows(others ...Rank) bool {
 
 func (r Rank) ledger() Ledger {
 	return Ledger{Counter: r.counter, Writes: r.writes, Instance: r.instance}
+}
+
+// UnderOtherKey reports whether the digests of a kind of source were made with another key than that of an instance, so that they
+// cannot be compared.
+func (l *Ledger) UnderOtherKey(kind source.Kind, instance string) bool {
+	return kind.Keyed() && l.Instance != instance
 }

@@ -9,10 +9,11 @@ import (
 // Rule is why a source concerns a workload or does not.
 type Rule uint8
 
-// The rules, in the order in which they are asked. RuleIgnored and RuleExcluded
-// end it with no, the next five with yes. The rest say what was missing.
+// The rules, in the order in which they are asked. The first three end it with no,
+// the next five with yes. The rest say what was missing.
 const (
-	RuleIgnored Rule = iota + 1
+	RuleUnselected Rule = iota + 1
+	RuleIgnored
 	RuleExcluded
 
 	RuleNamed
@@ -32,6 +33,8 @@ const (
 // sentence why it does not.
 func (r Rule) String() string {
 	switch r {
+	case RuleUnselected:
+		return "its labels are not those that the controller looks for (--resource-label-selector)"
 	case RuleIgnored:
 		return "the source is annotated to be ignored"
 	case RuleExcluded:
@@ -80,6 +83,8 @@ func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoR
 	optedIn := policy.optedIn(autoReloadAll)
 
 	switch {
+	case ann.Unselected:
+		return Verdict{Rule: RuleUnselected}
 	case ann.Ignore:
 		return Verdict{Rule: RuleIgnored}
 	case policy.excluded.Has(src.Name):

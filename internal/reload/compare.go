@@ -133,7 +133,7 @@ func (f *Facts) mustWait() bool {
 // otherKey reports whether the digests of a kind were made with a key that is gone,
 // and cannot be compared with those of today.
 func otherKey(kind source.Kind, base base, f *Facts) bool {
-	return kind.Keyed() && base.err == nil && base.ledger.Instance != f.Instance
+	return base.err == nil && base.ledger.UnderOtherKey(kind, f.Instance)
 }
 
 // compared is for content that differs from the ledger: a change, unless

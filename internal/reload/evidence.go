@@ -225,7 +225,7 @@ func lag(c *Concern, w WorkloadSeen) time.Duration {
 
 // unlisted reports whether the workload has pods, or may have, although a list of its pods came back empty: the selector
 // of some custom kinds can only be guessed. Nothing can be said of such pods.
-func (f *Facts) unlisted(pods *Pods) bool { return pods.Count == 0 && f.Workload.MayHavePods() }
+func (f *Facts) unlisted(pods *Pods) bool { return f.Workload.Hides(pods.Count) }
 
 // report reports whether there are pods, and that each of them says whether it has started
 // with a content.

@@ -16,8 +16,6 @@ type Departure struct {
 	Version uint64
 	// Time is by our own clock.
 	Time time.Time
-	// Unselected reports whether the controller was told not to look at it by then.
-	Unselected bool
 	// Source and Seen are what was known of it then.
 	Source source.Source
 	Seen   SourceSeen
@@ -135,7 +133,7 @@ func (f *Facts) departed() []Concern {
 	var departed []Concern
 	for _, key := range slices.SortedFunc(maps.Keys(f.Gone), source.CompareLocalKeys) {
 		left := f.Gone[key]
-		if left.Unselected || !f.isAbsent(key) {
+		if !f.isAbsent(key) {
 			continue
 		}
 		reference, refers := f.Workload.Reference(key)
@@ -161,7 +159,7 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	verdict := f.Workload.Policy.Judge(src, annotations, refers, f.AutoReloadAll)
 	seen := left.Version
 	switch {
-	case !verdict.Concerned, left.Unselected, seen == 0 && !base.ledger.OnDelete:
+	case !verdict.Concerned, seen == 0 && !base.ledger.OnDelete:
 		t.noted = true // nobody asked for a roll when it was deleted
 	case seen != 0 && f.Seen.Template > seen && !f.Seen.Returned:
 		t.gone = append(t.gone, key)

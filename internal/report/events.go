@@ -119,6 +119,9 @@ func (e *Events) giveWay(event *eventsv1.Event, pending <-chan *eventsv1.Event, 
 	}
 }
 
+// ReportingController is by which our events are signed.
+const ReportingController = "reroll"
+
 // create tries once, for a bounded time: behind one that hangs wait those about other objects.
 func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
@@ -136,7 +139,7 @@ func (e *Events) publish(about corev1.ObjectReference, kind, reason, note string
 		EventTime:  metav1.NewMicroTime(now),
 		Regarding:  about,
 		Type:       kind, Reason: reason, Note: cut(OneLine(note)), Action: "Reload",
-		ReportingController: "reroll", ReportingInstance: e.instance,
+		ReportingController: ReportingController, ReportingInstance: e.instance,
 	}
 	select {
 	case e.pending[publisherOf(about)] <- event:

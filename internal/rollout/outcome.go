@@ -65,7 +65,7 @@ type Outcome struct {
 // Converged reports whether a reload has come to its end: the workload has pods of its
 // template, if it is to have any, and none of them is from before the reload.
 func (o *Outcome) Converged(w *workload.Workload) bool {
-	return w.AtRest && o.Old == 0 && !o.NotFound && w.Progress.Populated()
+	return w.HasRolled() && o.Old == 0 && !o.NotFound
 }
 
 // Standing is what the object alone tells of a reload: a cause that somebody has
@@ -84,7 +84,7 @@ func (p *Pursuit) Judge(w *workload.Workload, pods []Pod) Outcome {
 			o.Old++
 		}
 	}
-	o.NotFound = o.All == 0 && w.MayHavePods()
+	o.NotFound = w.Hides(o.All)
 	if o.Old > 0 || o.NotFound || o.All == 0 && o.Wanted > 0 {
 		p.explain(w, pods, &o)
 	}

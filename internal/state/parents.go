@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -22,15 +24,13 @@ func (s *State) LeftTo(key workload.Key) (workload.Key, bool) {
 }
 
 func (s *State) leftTo(w *workload.Workload) (workload.Key, bool) {
-	if w.Parent == nil {
-		return workload.Key{}, false
-	}
-	parent, ok := s.workloads[w.Parent.Key]
-	if ok {
-		return w.Parent.Key, w.Parent.Is(parent.UID)
-	}
-	borrower, ok := s.borrowers[w.Parent.Key]
-	return w.Parent.Key, ok && w.Parent.Is(borrower.UID)
+	return w.LeftTo(func(parent workload.Key) (types.UID, bool) {
+		if known, ok := s.workloads[parent]; ok {
+			return known.UID, true
+		}
+		borrower, ok := s.borrowers[parent]
+		return borrower.UID, ok
+	})
 }
 
 // Children returns what a workload makes.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -61,11 +62,11 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 	}
 	for _, it := range found {
 		src := it.sourceRecord
-		if src.Annotations.Unselected {
+		verdict := f.Workload.Judge(src.Key, src.Annotations, s.autoReloadAll)
+		if verdict.Rule == policy.RuleUnselected {
 			f.Unselected = append(f.Unselected, src.Key.Local()) // what the ledger says of it stays
 			continue
 		}
-		verdict := f.Workload.Judge(src.Key, src.Annotations, s.autoReloadAll)
 		if !verdict.Concerned {
 			f.Spared = append(f.Spared, src.Key.Local())
 			continue
@@ -111,7 +112,7 @@ func (s *State) departures(namespace string, l links) map[source.LocalKey]reload
 			gone = map[source.LocalKey]reload.Departure{}
 		}
 		departure := *src.departure
-		departure.Unselected, departure.Source, departure.Seen = src.Annotations.Unselected, src.Source, src.seen
+		departure.Source, departure.Seen = src.Source, src.seen
 		gone[key.Local()] = departure
 	}
 	for _, local := range l.exact {

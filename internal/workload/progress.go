@@ -7,6 +7,13 @@ func (w *Workload) MayHavePods() bool {
 	return w.Runs == nil && (w.Progress.Total > 0 || w.Progress.Untold && w.SelectorGuessed)
 }
 
+// Hides reports whether the workload has pods, or may have, although so many of them were found: none. Nothing is known of those.
+func (w *Workload) Hides(found int) bool { return found == 0 && w.MayHavePods() }
+
+// HasRolled reports whether no rollout is under way by the status, and there are pods of the present template if there are to be
+// any. Only the pods prove that none of them is older.
+func (w *Workload) HasRolled() bool { return w.AtRest && w.Progress.Populated() }
+
 // Progress is how far the rollout of a workload has come, as its status tells,
 // with what its spec says about rollouts.
 type Progress struct {

@@ -55,6 +55,11 @@ func (w *Workload) MadeBy(pod *corev1.Pod) bool {
 	}
 }
 
+// PodRuns reports whether a pod has neither ended nor is about to. The data of one that ends does not matter any more.
+func PodRuns(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
 // Key identifies a workload in a cluster. It is comparable.
 type Key struct {
 	Kind      string
@@ -79,6 +84,16 @@ type Parent struct {
 	Key Key
 	// UID is empty where only its name is known.
 	UID types.UID
+}
+
+// LeftTo returns the workload that is rolled in the place of this one, because it makes it and takes back what is changed of it.
+// Find returns the uid of a workload that is known.
+func (w *Workload) LeftTo(find func(Key) (types.UID, bool)) (Key, bool) {
+	if w.Parent == nil {
+		return Key{}, false
+	}
+	uid, known := find(w.Parent.Key)
+	return w.Parent.Key, known && w.Parent.Is(uid)
 }
 
 // Is reports whether an object of that name is it.

@@ -75,7 +75,7 @@ func mutations() []mutation {
 		{
 			what: "digests under a lost key are compared",
 			file: "internal/reload/compare.go",
-			from: "return kind.Keyed() && base.err == nil && base.ledger.Instance != f.Instance", to: "return kind == 0 && base.err == nil && base.ledger.Instance != f.Instance",
+			from: "return base.err == nil && base.ledger.UnderOtherKey(", to: "return kind == 0 && base.ledger.UnderOtherKey(",
 			in: controller, tests: histories,
 		},
 		{

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/rights"
 )
 
 // configOf is that of a controller with some flags.
@@ -53,5 +55,33 @@ func TestTheRightsForRolloutsAreNeededWhenRolloutsAreAskedFor(t *testing.T) {
 				t.Errorf("needed to %q rollouts, want %q", verbs, tc.want)
 			}
 		})
+	}
+}
+
+// What is watched and written is asked for, and nothing else.
+func TestTheRightsFollowTheListOfKinds(t *testing.T) {
+	asked := func(all kinds.Set, kind kinds.Kind) bool {
+		cfg := configOf(t)
+		cfg.Kinds = all
+		return slices.ContainsFunc(needed(cfg, "reroll"), func(r rights.Right) bool {
+			return r.Group == kind.Resource.Group && r.Resource == kind.Resource.Resource && (r.Verb == "patch" || r.Verb == "watch")
+		})
+	}
+	// Without this one, a CronJob has no Jobs either.
+	plain := slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return k.Name == "CronJob" })
+	for _, kind := range kinds.All() {
+		with := plain.Using(map[string]kinds.Use{kind.Name: kinds.Always})
+		if kind.Name == "CronJob" {
+			with = append(with, kind)
+		}
+		if !asked(with, kind) {
+			t.Errorf("the rights for %s are not asked for", kind.Name)
+		}
+		if asked(with.Using(map[string]kinds.Use{kind.Name: kinds.Never}), kind) {
+			t.Errorf("the rights for %s are asked for where it is left alone", kind.Name)
+		}
+		if asked(slices.DeleteFunc(slices.Clone(with), func(k kinds.Kind) bool { return k.Name == kind.Name }), kind) {
+			t.Errorf("the rights for %s are asked for where it is no kind", kind.Name)
+		}
 	}
 }

@@ -95,7 +95,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		a.State, a.Detail = NotOptedIn, w.LeftAlone
 	case !w.Policy.OptedIn(s.AutoReloadAll):
 		a.State, a.Detail = NotOptedIn, "nothing rolls it"
-	case left:
+	case left, w.Deleting:
 		a.State, a.Detail = NotOptedIn, a.LeftOut
 	case a.LeftOut != "" && len(s.Beside) > 0:
 		a.State, a.Detail = Unknown, a.LeftOut+", and another one may watch it"

@@ -112,7 +112,7 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 	x.Sources = e.sources(&facts, &x.Answer)
 	for i := range x.Sources {
 		src := &x.Sources[i]
-		rolled = rolled || src.Verdict.Concerned
+		rolled = rolled || src.Verdict.Concerned && !src.Ignored
 		if !src.Verdict.Concerned || !src.Absent || workload.Optional(src.Uses) {
 			continue
 		}
@@ -146,8 +146,12 @@ func (x *Explanation) idle(key workload.Key, manifests bool) Finding {
 	}
 	for i := range x.Sources {
 		s := &x.Sources[i]
+		why := s.Verdict.Rule.String()
+		if s.Ignored {
+			why = x.whyNot(s)
+		}
 		if i == 0 {
-			f.Text += fmt.Sprintf(": %s: %s", s.Key, s.Verdict.Rule)
+			f.Text += fmt.Sprintf(": %s: %s", s.Key, why)
 		}
 		f.Note = f.Note || manifests && s.Absent && s.Verdict.Rule == policy.RuleNoMatchAnnotation
 	}

@@ -120,16 +120,17 @@ func (o *Objects) noted(watched kubeapi.Watched, err error) error {
 	}
 }
 
-// readNamespaces asks only where an answer depends on it. Without the right to, no selector is taken to leave anything out.
+// readNamespaces asks only where an answer depends on it. Without the right to, no selector is taken to leave anything out; and
+// where there is no selector, hardly any namespace is being deleted, so that nobody needs the right for that alone.
 func (c *Cluster) readNamespaces(ctx context.Context, s *Settings, o *Objects, ns string) {
-	if s.Selectors.Namespaces == nil {
+	if !s.Rules.WatchesNamespaces() {
 		return
 	}
 	watched := kubeapi.Watched{Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), NewList: func() runtime.Object { return &corev1.NamespaceList{} }}
 	if ns != "" {
 		watched.FieldSelector = "metadata.name=" + ns
 	}
-	if err := c.list(ctx, watched, o.Put); err != nil {
+	if err := c.list(ctx, watched, o.Put); err != nil && s.Rules.NamespaceSelector != nil {
 		o.unread["namespaces"] = err
 	}
 }

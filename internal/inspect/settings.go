@@ -168,6 +168,9 @@ func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 	default:
 		return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
 	}
+	if o.workloads[key].Deleting {
+		return "it is being deleted"
+	}
 	if parent, ok := o.parentOf(key); ok {
 		if !o.workloads[parent].Policy.OptedIn(s.AutoReloadAll) {
 			return fmt.Sprintf("%s makes it and would be rolled in its place, but is not opted in", parent)

@@ -25,10 +25,13 @@ func (s Set) Using(said map[string]Use) Set {
 	return all
 }
 
+// IsWatched reports whether it is not left alone.
+func (k Kind) IsWatched() bool { return k.Use != Never }
+
 // Watched are those that are not left alone.
 func (s Set) Watched() Set {
-	return slices.DeleteFunc(slices.Clone(s), func(k Kind) bool { return k.Use == Never })
+	return slices.DeleteFunc(slices.Clone(s), func(k Kind) bool { return !k.IsWatched() })
 }
 
 // Expected reports whether it is a mistake if the kind may not be watched. Nobody has said that the other custom kinds are to be.
-func (k Kind) Expected() bool { return k.Use == Always || !k.Custom && k.Use != Never }
+func (k Kind) Expected() bool { return k.IsWatched() && (k.Use == Always || !k.Custom) }

@@ -91,5 +91,5 @@ func (s *Settings) Read(kind kinds.Kind, obj runtime.Object) (workload.Workload,
 // ReadsKind reports whether workloads of a kind are watched.
 func (s *Settings) ReadsKind(name string) bool {
 	kind, ok := s.Kinds.Named(name)
-	return ok && kind.Use != kinds.Never
+	return ok && kind.IsWatched()
 }

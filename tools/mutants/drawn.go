@@ -59,8 +59,8 @@ func drawn() []mutation {
 		},
 		{
 			what: "sources selected: one that is not concerns workloads",
-			file: "internal/state/state.go",
-			from: "		if src.Annotations.Unselected {\n			f.Unselected", to: "		if src.Annotations.Unselected && src.Key.Name == \"\" {\n			f.Unselected",
+			file: "internal/policy/verdict.go",
+			from: "	case ann.Unselected:", to: "	case ann.Unselected && src.Name == \"\":",
 			in: controller, tests: histories,
 		},
 		{
@@ -78,7 +78,7 @@ func drawn() []mutation {
 		{
 			what: "pods not found: an empty list of pods is believed",
 			file: "internal/reload/evidence.go",
-			from: "return pods.Count == 0 && f.Workload.MayHavePods()", to: "return pods.Count < 0 && f.Workload.MayHavePods()",
+			from: "return f.Workload.Hides(pods.Count)", to: "return f.Workload.Hides(pods.Count + 1)",
 			in: controller, tests: histories,
 		},
 		{
@@ -101,7 +101,7 @@ func drawn() []mutation {
 		},
 		{
 			what: "namespace selected: workloads of one that is not are looked at",
-			file: "internal/controller/selectors.go",
+			file: "internal/controller/namespaces.go",
 			from: "c.opts.NamespaceSelector == nil || c.state.Selected(namespace)", to: "c.opts.NamespaceSelector == nil || namespace != \"\"",
 			in: controller, tests: histories,
 		},

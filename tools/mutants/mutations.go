@@ -9,6 +9,8 @@ type mutation struct {
 	from, to string
 	// in is the package whose tests must notice it, and tests is which of them.
 	in, tests string
+	// all are the tests within these that must notice it, each of them; none for any.
+	all []string
 	// histories is how many are drawn, if not the usual number: some ways to break are rarely noticed.
 	histories int
 }
@@ -23,7 +25,7 @@ const (
 )
 
 func mutations() []mutation {
-	return append(slices.Concat(drawn(), classes()), []mutation{
+	return append(slices.Concat(drawn(), classes(), agreement()), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",
@@ -219,7 +221,7 @@ func mutations() []mutation {
 		{
 			what: "after a reload the status is taken for proof",
 			file: "internal/rollout/outcome.go",
-			from: "return w.AtRest && o.Old == 0 && !o.NotFound", to: "return w.AtRest && !o.NotFound",
+			from: "return w.HasRolled() && o.Old == 0 && !o.NotFound", to: "return w.HasRolled() && !o.NotFound",
 			in: ended, tests: "^TestAReloadHasConverged$",
 		},
 		{

@@ -1,0 +1,335 @@
+package controller_test
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/inspect"
+	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rules"
+	"github.com/reroll-dev/reroll/internal/stamp"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+var (
+	made      = time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)
+	installed = made.Add(time.Hour)
+	edited    = made.Add(24 * time.Hour)
+)
+
+// case of the table: what the controller does about deployment/web, or about, when configmap/cfg changes, and so what each of the
+// commands has to say.
+type agreed struct {
+	flags string
+	// objects are the manifests of workloads, and cfg are fields of the metadata of the ConfigMap.
+	objects, cfg string
+	// namespace are more fields of the metadata of the namespace.
+	namespace string
+	about     string
+	rolls     bool
+	// idle reports whether lint has to say that nothing rolls a workload that is opted in.
+	idle bool
+	// wait is how long the controller waits before it rolls the workload, if not the usual time.
+	wait time.Duration
+	// clusterOnly is for a rule about what no manifest shows, so that stamp has nothing to do with it.
+	clusterOnly bool
+}
+
+// web is a Deployment that refers to the ConfigMap, with annotations.
+func web(annotations string, more ...string) string {
+	return of("apps/v1", "Deployment", "web", annotations, more...)
+}
+
+func of(apiVersion, kind, name, annotations string, more ...string) string {
+	return fmt.Sprintf(`
+apiVersion: %s
+kind: %s
+metadata: {name: %s, namespace: shop, uid: u-%s-%s, resourceVersion: "10", generation: 1, creationTimestamp: "%s", annotations: {%s}%s}
+spec:
+  %sselector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, envFrom: [{configMapRef: {name: cfg}}]}]}}
+status: {observedGeneration: %s, replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1}
+`, apiVersion, kind, name, strings.ToLower(kind), name, made.Format(time.RFC3339), annotations, part(more, 0), part(more, 1), generation[kind == "Rollout"])
+}
+
+// generation is a text in the status of a Rollout.
+var generation = map[bool]string{false: "1", true: `"1"`}
+
+func part(more []string, i int) string {
+	if i < len(more) {
+		return more[i]
+	}
+	return ""
+}
+
+// rollout uses the pod template of another object.
+func rollout(name, annotations, apiVersion, kind string) string {
+	return fmt.Sprintf(`
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: %s, namespace: shop, uid: u-%s, resourceVersion: "10", generation: 1, annotations: {%s}}
+spec: {selector: {matchLabels: {app: web}}, workloadRef: {apiVersion: %s, kind: %s, name: web}}
+status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 1, updatedReplicas: 1, availableReplicas: 1}
+`, name, name, annotations, apiVersion, kind)
+}
+
+const (
+	auto   = `reloader.stakater.com/auto: "true"`
+	search = `reloader.stakater.com/search: "true"`
+	match  = `annotations: {reloader.stakater.com/match: "true"}`
+)
+
+func table() map[string]agreed {
+	cron := strings.NewReplacer("  template: {", "  jobTemplate: {spec: {template: {", "]}}\n", "]}}}}\n", "selector: {matchLabels: {app: web}}", "schedule: '@daily'").
+		Replace(of("batch/v1", "CronJob", "web", auto))
+	owner := `, ownerReferences: [{apiVersion: serving.knative.dev/v1, kind: Service, name: web, uid: u-service-web, controller: true}]`
+	return map[string]agreed{
+		"opted in":                               {objects: web(auto), rolls: true},
+		"not opted in":                           {objects: web("")},
+		"all are opted in":                       {flags: "--auto-reload-all", objects: web(""), rolls: true},
+		"opted out of all":                       {flags: "--auto-reload-all", objects: web(`reloader.stakater.com/auto: "false"`)},
+		"opted in for ConfigMaps":                {objects: web(`configmap.reloader.stakater.com/auto: "true"`), rolls: true},
+		"opted in for Secrets":                   {objects: web(`secret.reloader.stakater.com/auto: "true"`), idle: true},
+		"a value that is no boolean":             {objects: web(`reloader.stakater.com/auto: "ja"`)},
+		"named":                                  {objects: web(`configmap.reloader.stakater.com/reload: "a,cfg"`), rolls: true},
+		"named by an expression":                 {objects: web(`configmap.reloader.stakater.com/reload: "c.*"`), rolls: true},
+		"another one is named":                   {objects: web(`configmap.reloader.stakater.com/reload: "config"`)},
+		"excluded":                               {objects: web(auto + `, configmaps.exclude.reloader.stakater.com/reload: " cfg"`), idle: true},
+		"another one is excluded":                {objects: web(auto + `, configmaps.exclude.reloader.stakater.com/reload: "config"`), rolls: true},
+		"searched for and found":                 {objects: web(search), cfg: match, rolls: true},
+		"searched for":                           {objects: web(search), idle: true},
+		"found by nobody":                        {objects: web(""), cfg: match},
+		"the source is ignored":                  {objects: web(auto), cfg: `annotations: {reloader.stakater.com/ignore: "true"}`, idle: true},
+		"the annotation has another name":        {flags: "--auto-annotation=example.org/roll", objects: web(`example.org/roll: "true"`), rolls: true},
+		"the annotation had this name":           {flags: "--auto-annotation=example.org/roll", objects: web(auto)},
+		"labels that are not selected":           {flags: "--resource-label-selector=team=a", objects: web(auto), clusterOnly: true, idle: true},
+		"labels that are selected":               {flags: "--resource-label-selector=team=a", objects: web(auto), cfg: "labels: {team: a}", rolls: true},
+		"ConfigMaps are not read":                {flags: "--resources-to-ignore=configmaps", objects: web(auto), clusterOnly: true, idle: true},
+		"Secrets are not read":                   {flags: "--resources-to-ignore=secrets", objects: web(auto), rolls: true},
+		"other namespaces are watched":           {flags: "--namespaces=warehouse", objects: web(auto), clusterOnly: true},
+		"this namespace is watched":              {flags: "--namespaces=warehouse,shop", objects: web(auto), rolls: true},
+		"the namespace is ignored":               {flags: "--namespaces-to-ignore=shop", objects: web(auto), clusterOnly: true},
+		"it is named and ignored":                {flags: "--namespaces=shop --namespaces-to-ignore=shop", objects: web(auto), rolls: true},
+		"the namespace is not selected":          {flags: "--namespace-selector=tier=back", objects: web(auto), clusterOnly: true},
+		"the namespace is selected":              {flags: "--namespace-selector=tier=front", objects: web(auto), rolls: true},
+		"the namespace is being deleted":         {objects: web(auto), namespace: `, deletionTimestamp: "2026-02-02T11:00:00Z"`, clusterOnly: true},
+		"a namespace that is named goes":         {flags: "--namespaces=shop", objects: web(auto), namespace: `, deletionTimestamp: "2026-02-02T11:00:00Z"`, rolls: true},
+		"it is being deleted":                    {objects: web(auto, `, deletionTimestamp: "2026-02-02T11:00:00Z", finalizers: [foregroundDeletion]`), clusterOnly: true},
+		"it is paused":                           {objects: web(auto, "", "paused: true\n  "), rolls: true},
+		"its Pods are replaced by hand":          {objects: of("apps/v1", "StatefulSet", "web", auto, "", "updateStrategy: {type: OnDelete}\n  "), about: "statefulset/web", rolls: true},
+		"a CronJob":                              {objects: cron, about: "cronjob/web", rolls: true},
+		"CronJobs are left alone":                {flags: "--ignored-workload-types=cronjobs", objects: cron, about: "cronjob/web", clusterOnly: true},
+		"a Rollout":                              {objects: of("argoproj.io/v1alpha1", "Rollout", "web", auto), about: "rollout/web", rolls: true},
+		"Rollouts are left alone":                {flags: "--is-Argo-Rollouts=false", objects: of("argoproj.io/v1alpha1", "Rollout", "web", auto), about: "rollout/web", clusterOnly: true},
+		"a kind of a user":                       {flags: "--workload-kind=example.org/v1/Pool", objects: of("example.org/v1", "Pool", "web", auto), about: "pool.example.org/web", rolls: true},
+		"a Rollout asks for it":                  {objects: web("") + rollout("canary", auto, "apps/v1", "Deployment"), rolls: true},
+		"a Rollout asks for another object":      {objects: web("") + rollout("canary", auto, "apps/v1", "StatefulSet")},
+		"a Rollout asks for a foreign object":    {objects: web("") + rollout("canary", auto, "example.org/v1", "Deployment")},
+		"a Rollout asks for nothing of it":       {objects: web(auto) + rollout("canary", `reloader.stakater.com/auto: "false"`, "apps/v1", "Deployment")},
+		"what the first Rollout asks for counts": {objects: web("") + rollout("b", auto, "apps/v1", "Deployment") + rollout("a", `reloader.stakater.com/auto: "false"`, "apps/v1", "Deployment")},
+		"the object that makes it is rolled":     {objects: web(auto, owner) + of("serving.knative.dev/v1", "Service", "web", ""), clusterOnly: true},
+		"what made it is of another life":        {objects: web(auto, strings.Replace(owner, "u-service-web", "u-former", 1)) + of("serving.knative.dev/v1", "Service", "web", ""), rolls: true},
+		"a quiet period of its own":              {objects: web(auto + `, reroll.dev/settle: 7s`), rolls: true, wait: 7 * time.Second},
+		"a tool delivers it":                     {objects: web(auto, ", labels: {app.kubernetes.io/managed-by: Helm}"), rolls: true, wait: 5 * time.Second},
+		"a quiet period for all":                 {flags: "--settle=3s", objects: web(auto), rolls: true, wait: 3 * time.Second},
+	}
+}
+
+// Each rule is followed by the controller, by why, status, plan and lint, and by stamp as far as manifests show what it is about.
+func TestTheControllerAndItsExplanationsAgree(t *testing.T) {
+	for about, tc := range table() {
+		t.Run(about, func(t *testing.T) { tc.play(t) })
+	}
+}
+
+func (tc *agreed) config(t *testing.T) (*config.Config, *pflag.FlagSet) {
+	t.Helper()
+	var cfg config.Config
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	cfg.BindDecisionFlags(flags)
+	if err := flags.Parse(strings.Fields(tc.flags)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return &cfg, flags
+}
+
+// manifests have the ConfigMap with a value.
+func (tc *agreed) manifests(value string) string {
+	at, version := made, "20"
+	if value != "one" {
+		at, version = edited, "1000"
+	}
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cfg, namespace: shop, uid: u-cfg, resourceVersion: "%s", creationTimestamp: "%s", managedFields: [{manager: kubectl, operation: Update, apiVersion: v1, time: "%s", fieldsType: FieldsV1, fieldsV1: {"f:data": {}}}], %s}
+data: {value: %s}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {tier: front}%s}
+---%s`, version, made.Format(time.RFC3339), at.Format(time.RFC3339), tc.cfg, value, tc.namespace, strings.ReplaceAll(tc.objects, "\napiVersion", "\n---\napiVersion"))
+}
+
+func decoded(t *testing.T, text string) []runtime.Object {
+	t.Helper()
+	all, err := inspect.Decode(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return all
+}
+
+func (tc *agreed) play(t *testing.T) {
+	cfg, _ := tc.config(t)
+	tc.with(t, cfg.Kinds)
+}
+
+// answers has, for each who is asked, what is wrong with the answer; empty if nothing is.
+type answers map[string]string
+
+// with plays the case where these kinds are all there are. Who is asked has a test of its own, so that it shows who does not
+// follow a rule.
+func (tc *agreed) with(t *testing.T, all kinds.Set) {
+	t.Helper()
+	cfg, flags := tc.config(t)
+	settings := cfg.Rules()
+	settings.Kinds = all
+	played := controller.Play(t, settings, decoded(t, tc.manifests("one")), decoded(t, tc.manifests("two"))[0], installed, edited)
+	name := cmp.Or(tc.about, "deployment/web")
+	s, err := inspect.Assume(cfg, flags, edited, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Rules, s.Kinds, s.Controller, s.NoKey, s.Installed = settings, all, "reroll", "", installed
+	objects := inspect.NewObjects(s)
+	for _, obj := range played.Objects {
+		objects.Put(obj)
+	}
+	got := answers{}
+	key, err := objects.Workload("shop", name)
+	if err == nil {
+		got = tc.explained(t, objects, key, name, played.Now)
+	} else if tc.rolls {
+		got["why"] = err.Error()
+	}
+	got["controller"] = tc.played(key, played.Deeds)
+	if !tc.clusterOnly {
+		got["stamp"] = ""
+		if changes := tc.stamped(t, settings, "one") != tc.stamped(t, settings, "two"); changes != tc.rolls {
+			got["stamp"] = fmt.Sprintf("another value changes the template: %t", changes)
+		}
+	}
+	for asked, wrong := range got {
+		t.Run(asked, func(t *testing.T) {
+			if wrong != "" {
+				t.Errorf("want rolled: %t\n%s", tc.rolls, wrong)
+			}
+		})
+	}
+}
+
+func (tc *agreed) quiet() time.Duration { return max(tc.wait, time.Second) }
+
+// played is for the controller.
+func (tc *agreed) played(key workload.Key, deeds []controller.Deed) string {
+	i := slices.IndexFunc(deeds, func(d controller.Deed) bool { return d.Workload == key })
+	if (i >= 0) != tc.rolls || i >= 0 && deeds[i].After != tc.quiet() {
+		return fmt.Sprintf("%v", deeds)
+	}
+	return ""
+}
+
+// explained is for the commands.
+func (tc *agreed) explained(t *testing.T, objects *inspect.Objects, key workload.Key, name string, now time.Time) answers {
+	t.Helper()
+	got := answers{"why": "", "status": "", "plan": "", "lint": ""}
+	x, err := objects.Explain("shop", name, "configmap/cfg", oldPod, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(x.Text(inspect.Paint{})), " ")
+	rolls := strings.HasPrefix(text, "A change of ConfigMap cfg rolls "+key.String())
+	if rolls != tc.rolls || tc.rolls && !strings.Contains(text, "quiet for "+tc.quiet().String()) {
+		got["why"] = text
+	}
+	status, err := objects.Status("shop", name, oldPod, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := status.Answers[0]
+	rolls = a.LeftOut == "" && a.State == inspect.Waiting && a.Decision.Action == reload.Reload
+	if rolls != tc.rolls || tc.rolls && !strings.HasPrefix(a.Detail, "for "+tc.quiet().String()) {
+		got["status"] = fmt.Sprintf("%s, %s (%s)", a.State, a.Detail, a.LeftOut)
+	}
+	plan, err := objects.Plan("shop", "configmap/cfg", oldPod, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(plan.Rolled, func(p inspect.Planned) bool { return p.Key == key }) != tc.rolls {
+		got["plan"] = plan.Text(inspect.Paint{})
+	}
+	found := objects.Lint(false, now)
+	if slices.ContainsFunc(found, func(f inspect.Finding) bool { return strings.Contains(f.Text, "nothing rolls it") }) != tc.idle {
+		got["lint"] = fmt.Sprintf("%v", found)
+	}
+	return got
+}
+
+// oldPod is from before the edit.
+func oldPod(string) ([]inspect.Pod, error) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", CreationTimestamp: metav1.NewTime(made)}}
+	return []inspect.Pod{{StartedPod: reload.ReadStart(pod), Labels: labels.Set{"app": "web"}}}, nil
+}
+
+// stamped are the manifests of the workloads with their stamps.
+func (tc *agreed) stamped(t *testing.T, settings rules.Settings, value string) string {
+	t.Helper()
+	stream := stamp.New(stamp.Options{Settings: settings, Annotation: stamp.Usual, Jobs: true, Missing: stamp.MissingIgnore})
+	if err := stream.Read("all.yaml", strings.NewReader(tc.manifests(value))); err != nil {
+		t.Fatal(err)
+	}
+	result, err := stream.Stamp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := result.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	_, workloads, _ := strings.Cut(out.String(), "kind: Namespace")
+	return workloads
+}
+
+// A kind that is taken out of the one list is known to nobody, and each that is in it is known to all.
+func TestEachKindIsKnownToAll(t *testing.T) {
+	for _, kind := range kinds.All() {
+		object := kind.Object()
+		tc := agreed{about: strings.ToLower(object.GroupKind().String()) + "/web", rolls: true}
+		tc.objects = strings.Replace(of(object.GroupVersion().String(), object.Kind, "web", auto), "  template: ", "  "+strings.Join(kind.Template[1:], ": {")+": ", 1)
+		tc.objects = strings.Replace(tc.objects, "]}}\n", "]}}"+strings.Repeat("}", len(kind.Template)-2)+"\n", 1)
+		t.Run(kind.Name, tc.play)
+		t.Run(kind.Name+" is taken out", func(t *testing.T) {
+			without := tc
+			without.rolls = false
+			without.with(t, slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return k.Name == kind.Name }))
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package main
+
+import "strings"
+
+// agreement are mutations of rules that the controller shares with the commands that explain it: each of them has to follow.
+func agreement() []mutation {
+	const verdicts, namespaces, settings, refs, uses, lent, workloads = "internal/policy/verdict.go", "internal/rules/namespaces.go", "internal/rules/rules.go",
+		"internal/kinds/workload_ref.go", "internal/kinds/use.go", "internal/policy/lent.go", "internal/workload/workload.go"
+	const cluster, everybody = "controller why status plan", "controller why status plan lint stamp"
+	shared := func(about, file, from, to, asked string) mutation {
+		return mutation{
+			what: "agreement: " + about + " is no rule any more", file: file, from: from, to: to, in: controller,
+			tests: "^TestTheControllerAndItsExplanationsAgree$/^" + strings.ReplaceAll(about, " ", "_") + "$", all: strings.Fields(asked),
+		}
+	}
+	return []mutation{
+		shared("excluded", verdicts, "	case policy.excluded.Has(src.Name):", "	case policy.excluded.Has(\"/\"):", everybody),
+		shared("the source is ignored", verdicts, "	case ann.Ignore:", "	case ann.Ignore && src.Name == \"\":", everybody),
+		shared("labels that are not selected", verdicts, "	case ann.Unselected:", "	case ann.Unselected && src.Name == \"\":", cluster+" lint"),
+		shared("the namespace is ignored", namespaces, "	return s.NamespacesToIgnore\n", "	return nil\n", cluster),
+		shared("the namespace is not selected", namespaces, "s.NamespaceSelector.Matches(known.Labels)", "known.Labels != nil", cluster),
+		shared("the namespace is being deleted", namespaces, "ns.DeletionTimestamp != nil", "ns.DeletionTimestamp != nil && ns.Name == \"\"", cluster),
+		shared("a tool delivers it", settings, "		return max(s.Settle, s.SettleGitOps)\n", "		return s.Settle\n", "controller why status"),
+		shared("the object that makes it is rolled", workloads, "known && w.Parent.Is(uid)", "known && uid == \"\"", cluster),
+		shared("a Rollout asks for it", refs, "&& kind == lending {", "&& kind != lending {", cluster+" stamp"),
+		shared("what the first Rollout asks for counts", lent, "return -cmp.Compare(a.Name, b.Name)", "return cmp.Compare(a.Name, b.Name)", cluster+" stamp"),
+		shared("CronJobs are left alone", uses, "return k.Use != Never }", "return k.Use != Never || k.Name != \"\" }", cluster),
+	}
+}

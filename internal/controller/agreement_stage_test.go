@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"strconv"
 	"testing"
 	"time"
@@ -207,9 +208,7 @@ func (a *agreement) Patch(_ context.Context, kind kinds.Kind, key workload.Key, 
 	obj := a.find(kind, key)
 	head := obj.(metav1.Object)
 	all := map[string]string{annotations.Ledger: body.Metadata.Annotations[annotations.Ledger]}
-	for name, value := range head.GetAnnotations() {
-		all[name] = value
-	}
+	maps.Copy(all, head.GetAnnotations())
 	a.version++
 	head.SetAnnotations(all)
 	head.SetResourceVersion(strconv.Itoa(a.version))

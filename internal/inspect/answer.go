@@ -204,11 +204,6 @@ func (a *Answer) readLedger() {
 	a.Ledger.Ledger, a.Ledger.Err = workload.ReadLedger(a.Workload.LedgerText, &a.Workload)
 }
 
-type copied string
-
-// Error returns the message.
-func (e copied) Error() string { return string(e) }
-
 // complete adds to the facts what the controller was told. A Secret that cannot be compared counts as unchanged here:
 // what the age of the pods says of it comes after.
 func (e *Evaluation) complete(f *reload.Facts, a *Answer) {

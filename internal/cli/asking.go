@@ -33,13 +33,13 @@ type asking struct {
 // bind adds the flags. All asks for one that means all namespaces.
 func (a *asking) bind(cmd *cobra.Command, all bool) {
 	flags := cmd.Flags()
-	flags.StringVarP(&a.namespace, "namespace", "n", "", "the namespace (default: that of the kubeconfig, or of the pod)")
+	flags.StringVarP(&a.namespace, "namespace", "n", "", "namespace (default: from the kubeconfig, or of the Pod)")
 	if all {
 		flags.BoolVarP(&a.all, "all-namespaces", "A", false, "all namespaces")
 	}
-	flags.StringVar(&a.context, "context", "", "the context of the kubeconfig")
-	flags.StringVar(&a.kubeconfig, "kubeconfig", "", "the kubeconfig (default: KUBECONFIG, ~/.kube/config, or the ServiceAccount in a pod)")
-	flags.StringVar(&a.at, "controller-namespace", "", "where the controller runs (default: found by the ConfigMap reloader-meta-info)")
+	flags.StringVar(&a.context, "context", "", "context of the kubeconfig")
+	flags.StringVar(&a.kubeconfig, "kubeconfig", "", "path of the kubeconfig (default: KUBECONFIG, ~/.kube/config, or the ServiceAccount in a Pod)")
+	flags.StringVar(&a.at, "controller-namespace", "", "namespace of the controller (default: found by the ConfigMap reloader-meta-info)")
 	a.cfg.BindDecisionFlags(flags)
 	for _, name := range config.DecisionFlags() {
 		flags.Lookup(name).Hidden = true // in the way of the others, and named in the text

@@ -25,7 +25,7 @@ func newLint(c clock.Clock) *cobra.Command {
 	a := &asking{clock: c}
 	cmd := &cobra.Command{
 		Use:   "lint FILE… | -n NAMESPACE | -A",
-		Short: "Find annotations that do nothing, and sources that are not there",
+		Short: "Find annotations without effect, and sources that do not exist",
 		Long: `Find what was written and does nothing: annotations with a typo, on the wrong object or with a wrong value, sources that are
 not there, and workloads that are opted in and that nothing rolls.
 

@@ -17,7 +17,7 @@ import (
 func TestKubectlIsAnsweredWhatMayComeNext(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := Main("/usr/local/bin/kubectl_complete-reroll", []string{"stat"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
-	if want := "status\tWhether pods run with what their ConfigMaps and Secrets hold\n:4\n"; code != 0 || stdout.String() != want {
+	if want := "status\tShow whether Pods use the current data of their ConfigMaps and Secrets\n:4\n"; code != 0 || stdout.String() != want {
 		t.Errorf("exit code %d, %q, want %q", code, stdout.String(), want)
 	}
 }
@@ -157,7 +157,7 @@ func TestSyncAfterRestartIsTakenAndAnswered(t *testing.T) {
 	for flag, want := range map[string]int{"--sync-after-restart": 1, "--sync-after-restart=false": 0, "--dry-run": 0} {
 		var stderr bytes.Buffer
 		Main("reroll", []string{flag}, "1.2.3", func(string) string { return "" }, io.Discard, &stderr)
-		if got := strings.Count(stderr.String(), "level=info msg=\"--sync-after-restart changes nothing: changes made while the controller was away are always caught\"\n"); got != want {
+		if got := strings.Count(stderr.String(), "level=info msg=\"--sync-after-restart has no effect: Reroll always detects changes that were made while the controller was down\"\n"); got != want {
 			t.Errorf("%s: %d lines, want %d: %s", flag, got, want, stderr.String())
 		}
 	}

@@ -13,7 +13,7 @@ func newPlan(getenv func(string) string, c clock.Clock) *cobra.Command {
 	a := &asking{clock: c}
 	cmd := &cobra.Command{
 		Use:   "plan SOURCE",
-		Short: "What a change of a ConfigMap or Secret would roll",
+		Short: "List the workloads that a change of a ConfigMap or Secret rolls",
 		Long: `Say which workloads a change of a ConfigMap or Secret would roll, and by which rule, and which of those that use it would
 be left alone. The source need not exist. The exit code is 2 if something may not be read that could make a difference.` + asTheController,
 		Example: `  %[1]s plan configmap/web

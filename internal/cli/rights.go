@@ -56,7 +56,7 @@ func watchRights(cfg *config.Config) []rights.Right {
 	if !cfg.DryRun {
 		all = append(all, rights.Right{
 			Group: eventsv1.GroupName, Resource: "events", Verb: "create",
-			Without: "nothing is told as an event",
+			Without: "no events are emitted",
 		})
 	}
 	all = rights.In(cfg.Namespaces, all...)
@@ -65,7 +65,7 @@ func watchRights(cfg *config.Config) []rights.Right {
 	}
 	for _, r := range rights.To("", "namespaces", "list", "watch") {
 		if cfg.Selectors.Namespaces == nil {
-			r.Without = "workloads are rolled in namespaces that are being deleted, too"
+			r.Without = "workloads are also rolled in namespaces that are being deleted"
 		}
 		all = append(all, r)
 	}
@@ -104,7 +104,7 @@ func leaseRights(cfg *config.Config) []rights.Right {
 	all := lease.Rights(cfg.PodNamespace)
 	if !cfg.Lease.HA {
 		for i := range all {
-			all[i].Without = "nothing keeps another instance from acting at the same time"
+			all[i].Without = "nothing prevents another instance from acting at the same time"
 		}
 	}
 	return all
@@ -119,7 +119,7 @@ func ready(guard *rights.Guard, ctl *controller.Controller) error {
 		return nil
 	}
 	// It may be one of the others that is waited for.
-	return errors.New(strings.TrimSpace("not everything has been seen once\n" + guard.Missing()))
+	return errors.New(strings.TrimSpace("the caches are not synced yet\n" + guard.Missing()))
 }
 
 // keyAgain is how soon is tried again to read the key after a refusal. Rights may come later than the controller.
@@ -134,7 +134,7 @@ func loadKey(ctx context.Context, client kubernetes.Interface, namespace string,
 		}
 		if !told {
 			told = true
-			log.Warn("the key for the digests of Secrets is refused, trying again", "error", err.Error())
+			log.Warn("reading or creating the digest key for Secrets was forbidden; retrying", "error", err.Error())
 		}
 		timer := c.NewTimer(keyAgain)
 		select {

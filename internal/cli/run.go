@@ -38,7 +38,7 @@ func newRun(build buildinfo.Info, getenv func(string) string, stderr io.Writer) 
 	var cfg config.Config
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Run the controller (what the image does)",
+		Short: "Run the controller (the default in the image)",
 		Long: `Run the controller.
 
 In a pod it uses the pod's ServiceAccount, elsewhere the kubeconfig (KUBECONFIG, ~/.kube/config). It says which
@@ -63,7 +63,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		log.Warn(warning)
 	}
 	if cfg.SyncAfterRestart {
-		log.Info("--sync-after-restart changes nothing: changes made while the controller was away are always caught")
+		log.Info("--sync-after-restart has no effect: Reroll always detects changes that were made while the controller was down")
 	}
 	where, err := connect(cfg, os.DirFS(serviceAccount))
 	if err != nil {
@@ -211,7 +211,7 @@ func newAlerts(cfg *config.Config, log *slog.Logger, metrics *report.Metrics) *r
 	alerts := report.NewAlerts(report.AlertOptions{
 		Sink: cfg.Alerts.Sink, URL: cfg.Alerts.URL, Proxy: cfg.Alerts.Proxy, Info: cfg.Alerts.Info,
 	}, clock.RealClock{}, log, metrics)
-	log.Info("reloads are told to a receiver", "receiver", alerts.Receiver(), "sink", cfg.Alerts.Sink)
+	log.Info("sending an alert for each reload", "receiver", alerts.Receiver(), "sink", cfg.Alerts.Sink)
 	return alerts
 }
 
@@ -221,7 +221,7 @@ func newReceiver(cfg *config.Config, log *slog.Logger, events *report.Events, me
 		return nil
 	}
 	webhook := report.NewWebhook(cfg.Webhook, log, events, metrics)
-	log.Info("nothing is reloaded: a receiver is told of changes instead", "receiver", webhook.Receiver())
+	log.Info("reloading nothing: a webhook receiver is notified of changes instead", "receiver", webhook.Receiver())
 	return webhook
 }
 

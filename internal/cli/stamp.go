@@ -44,7 +44,7 @@ func newStamp() *cobra.Command {
 	s := &stamping{}
 	cmd := &cobra.Command{
 		Use:   "stamp [FILE…]",
-		Short: "Put a digest of their ConfigMaps and Secrets on the workloads in manifests",
+		Short: "Stamp workloads in manifests with a digest of their ConfigMaps and Secrets",
 		Long: `Read manifests, and write them with one annotation on the pod template of each workload that is opted in. Its value stands
 for the data of the ConfigMaps and Secrets among these manifests that the workload refers to: when data changes, the pod
 template does, and whatever applies it rolls the workload. Nothing runs in the cluster for that, and no cluster is asked.
@@ -85,21 +85,21 @@ The exit code is 0 if all went well, 1 if --check found something to stamp, and 
 }
 
 func (s *stamping) bind(flags *pflag.FlagSet) {
-	flags.BoolVar(&s.options.All, "all", false, "stamp every workload but those that are opted out, as with --auto-reload-all of reroll run")
-	flags.StringVar(&s.options.Annotation, "annotation", stamp.Usual, "the annotation")
-	flags.BoolVar(&s.inPlace, "in-place", false, "write into the files")
-	flags.BoolVar(&s.check, "check", false, "write nothing, and show what would be changed")
-	flags.BoolVar(&s.function, "function", false, "be a KRM function, for kustomize: read a ResourceList, and these flags from the spec of its functionConfig")
-	flags.BoolVar(&s.options.Jobs, "jobs", false, "stamp Jobs too: the API server refuses another stamp on a Job that exists")
-	flags.StringVarP(&s.options.Namespace, "namespace", "n", "", "the namespace of objects that have none in their manifest")
-	flags.StringVar(&s.missing, "missing", string(stamp.MissingWarn), "what to do about a source that pods need and that is not among the manifests: ignore, warn, error")
-	flags.StringVar(&s.keyFile, "key-file", "", "a file with at least 32 random bytes; with it, Secrets count")
-	flags.StringVar(&s.secrets, "secrets", secretsKeyed, "keyed: Secrets count with --key-file alone; plain: they do without, and whoever sees the stamp can try out values")
+	flags.BoolVar(&s.options.All, "all", false, "stamp every workload that does not opt out, as with --auto-reload-all of reroll run")
+	flags.StringVar(&s.options.Annotation, "annotation", stamp.Usual, "key of the annotation")
+	flags.BoolVar(&s.inPlace, "in-place", false, "write the stamps into the files")
+	flags.BoolVar(&s.check, "check", false, "show the stamps that are missing or outdated, without writing them")
+	flags.BoolVar(&s.function, "function", false, "run as a KRM function, for kustomize: read a ResourceList, and these flags from the spec of its functionConfig")
+	flags.BoolVar(&s.options.Jobs, "jobs", false, "also stamp Jobs; the API server rejects a different stamp on an existing Job")
+	flags.StringVarP(&s.options.Namespace, "namespace", "n", "", "namespace of objects without one in their manifest")
+	flags.StringVar(&s.missing, "missing", string(stamp.MissingWarn), "what to do if a source that Pods need is not in the manifests: ignore, warn, error")
+	flags.StringVar(&s.keyFile, "key-file", "", "file with at least 32 random bytes; needed to include Secrets")
+	flags.StringVar(&s.secrets, "secrets", secretsKeyed, "keyed: include Secrets only with --key-file; plain: include Secrets without a key, so that their values can be guessed from the stamp")
 
 	controller := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	s.cfg.BindDecisionFlags(controller)
 	added := controller.Lookup("workload-kind")
-	added.Usage = "GROUP/VERSION/KIND[:path.to.template] of a custom kind with a pod template, such as example.org/v1/Sandbox: it is stamped too (default path: spec.template); may be given several times"
+	added.Usage = "GROUP/VERSION/KIND[:path.to.template] of a custom kind with a pod template to stamp, such as example.org/v1/Sandbox (default path: spec.template); may be repeated"
 	flags.AddFlag(added)
 	controller.VisitAll(func(f *pflag.Flag) {
 		if strings.HasSuffix(f.Name, "-annotation") && !strings.HasPrefix(f.Name, "pause-") {

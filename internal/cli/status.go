@@ -28,7 +28,7 @@ func newStatus(getenv func(string) string, c clock.Clock) *cobra.Command {
 	s := &showing{asking: asking{clock: c}}
 	cmd := &cobra.Command{
 		Use:   "status [KIND/NAME]",
-		Short: "Whether pods run with what their ConfigMaps and Secrets hold",
+		Short: "Show whether Pods use the current data of their ConfigMaps and Secrets",
 		Long: `Say of each workload that is opted in whether its pods run with what its ConfigMaps and Secrets hold.
 
 The exit code is 0 if all do, 1 if one does not, and 2 if that could not be told. What you may not read is unknown, and
@@ -63,8 +63,8 @@ interrupted, and says what changes.` + asTheController,
 	s.bind(cmd, true)
 	flags := cmd.Flags()
 	flags.StringVarP(&s.output, "output", "o", "", "wide or json")
-	flags.DurationVar(&s.wait, "wait", 0, "wait at most so long until all are in step")
-	flags.BoolVarP(&s.watch, "watch", "w", false, "go on, and say what changes")
+	flags.DurationVar(&s.wait, "wait", 0, "how long to wait at most until all workloads are in step")
+	flags.BoolVarP(&s.watch, "watch", "w", false, "keep running, and report changes of state")
 	s.complete(cmd, inspect.WorkloadResources())
 	return cmd
 }

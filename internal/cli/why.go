@@ -13,7 +13,7 @@ func newWhy(getenv func(string) string, c clock.Clock) *cobra.Command {
 	a := &asking{clock: c}
 	cmd := &cobra.Command{
 		Use:   "why KIND/NAME [SOURCE]",
-		Short: "Why a workload was rolled, or was not",
+		Short: "Explain why a workload was or was not rolled",
 		Long: `Say of a workload what rolls it and why, what does not and why not, what its pods have, and what happens next.
 
 With a SOURCE, such as configmap/web, only that one is spoken of. A pod (pod/web-5f7d8) stands for the workload that it is of. The answer is what the controller would decide, from

@@ -30,7 +30,7 @@ func (a *Alerts) readEnvironment(getenv func(string) string) {
 	on := getenv("ALERT_ON_RELOAD")
 	if on != "true" {
 		if no, err := strconv.ParseBool(on); on != "" && (err != nil || no) {
-			a.warn("ALERT_ON_RELOAD is not true, and nothing else switches alerts on: none are sent")
+			a.warn("no alerts are sent: set ALERT_ON_RELOAD=true to send them")
 		}
 		return
 	}
@@ -38,23 +38,23 @@ func (a *Alerts) readEnvironment(getenv func(string) string) {
 	a.Sink = sinkNamed(getenv("ALERT_SINK"))
 	if a.Sink == "" {
 		a.Sink = rawSink
-		a.warn("ALERT_SINK is none of slack, teams, gchat and raw: alerts are sent as raw text")
+		a.warn("ALERT_SINK is unknown, so alerts are sent as raw text: set slack, teams, gchat or raw")
 	}
 
 	to := strings.TrimSpace(getenv("ALERT_WEBHOOK_URL"))
 	if to == "" {
-		a.warn("ALERT_ON_RELOAD is true and ALERT_WEBHOOK_URL is not set, so it is not known where to: no alerts are sent")
+		a.warn("no alerts are sent: ALERT_ON_RELOAD is true, but ALERT_WEBHOOK_URL is not set")
 		return
 	}
 	var ok bool
 	if a.URL, ok = address(to, "http", "https"); !ok {
-		a.warn("ALERT_WEBHOOK_URL is no address such as https://host/path: no alerts are sent")
+		a.warn("no alerts are sent: ALERT_WEBHOOK_URL is not a URL such as https://host/path")
 		return
 	}
 	if proxy := strings.TrimSpace(getenv("ALERT_WEBHOOK_PROXY")); proxy != "" {
 		if a.Proxy, ok = address(proxy, "http", "https", "socks5", "socks5h"); !ok {
 			// Who wants a proxy does not want to see it passed by.
-			a.warn("ALERT_WEBHOOK_PROXY is no address such as http://host:3128: no alerts are sent")
+			a.warn("no alerts are sent: ALERT_WEBHOOK_PROXY is not a URL such as http://host:3128")
 			return
 		}
 	}

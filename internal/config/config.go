@@ -69,28 +69,28 @@ type Config struct {
 
 // BindFlags adds the flags, with their defaults.
 func (c *Config) BindFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.AutoReloadAll, "auto-reload-all", false, "every workload counts as opted in unless it opts out")
-	flags.StringSliceVar(&c.Namespaces, "namespaces", nil, "watch exactly these namespaces (default: all, or the one in KUBERNETES_NAMESPACE)")
-	flags.DurationVar(&c.Settle, "settle", time.Second, "how long the sources of a workload must have been quiet before it is rolled; 0 is at once")
-	flags.DurationVar(&c.SettleMax, "settle-max", 10*time.Second, "how long a workload waits at most whose sources are never quiet; longer where --settle-gitops or reroll.dev/settle is, and as long as --settle where that is longer and this is not given")
+	flags.BoolVar(&c.AutoReloadAll, "auto-reload-all", false, "opt in every workload that does not opt out")
+	flags.StringSliceVar(&c.Namespaces, "namespaces", nil, "namespaces to watch (default: all, or the one in KUBERNETES_NAMESPACE)")
+	flags.DurationVar(&c.Settle, "settle", time.Second, "settle period: how long to wait after the last change of a source before rolling its workloads; 0 rolls at once")
+	flags.DurationVar(&c.SettleMax, "settle-max", 10*time.Second, "longest time that a workload waits if its sources keep changing; longer if --settle-gitops or reroll.dev/settle is longer; follows --settle if that is longer and this flag is unset")
 	settleMax := flags.Lookup("settle-max")
 	settleMax.Value = noting{settleMax.Value, &c.settleMaxSet}
-	flags.DurationVar(&c.SettleGitOps, "settle-gitops", 5*time.Second, "the least of --settle for workloads that Argo CD, Flux or Helm manages, or that have a stamp of reroll stamp")
-	flags.Float64Var(&c.AdoptRate, "adopt-rate", 20, "how many workloads a second get their first ledger, which rolls nothing")
-	flags.BoolVar(&c.DryRun, "dry-run", false, "decide and log, and write nothing to the cluster")
-	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "where /metrics, /live, /healthz and /readyz are served")
-	flags.BoolVar(&c.PProf, "enable-pprof", false, "serve profiles of the process, see --pprof-addr")
-	flags.StringVar(&c.PProfAddress, "pprof-addr", "127.0.0.1:6060", "where /debug/pprof/ is served, with --enable-pprof; nothing else is served there. Every interface: :6060")
-	flags.BoolVar(&c.SyncAfterRestart, "sync-after-restart", false, "does nothing: changes made while the controller was away are always caught")
+	flags.DurationVar(&c.SettleGitOps, "settle-gitops", 5*time.Second, "minimum settle period for workloads that Argo CD, Flux or Helm manages, or that reroll stamp has stamped")
+	flags.Float64Var(&c.AdoptRate, "adopt-rate", 20, "how many workloads to adopt per second; writing the first ledger rolls nothing")
+	flags.BoolVar(&c.DryRun, "dry-run", false, "log decisions without writing to the cluster")
+	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "address on which to serve /metrics, /live, /healthz and /readyz")
+	flags.BoolVar(&c.PProf, "enable-pprof", false, "serve pprof profiles, see --pprof-addr")
+	flags.StringVar(&c.PProfAddress, "pprof-addr", "127.0.0.1:6060", "address on which to serve /debug/pprof/, and nothing else, with --enable-pprof; :6060 for all interfaces")
+	flags.BoolVar(&c.SyncAfterRestart, "sync-after-restart", false, "no effect: Reroll always detects changes that were made while the controller was down")
 	c.Lease.bindFlags(flags)
 	c.Requests.bindFlags(flags)
 	bindNames(&c.Names, flags)
 	c.Marks.bindFlags(flags)
-	flags.BoolVar(&c.ReloadOnCreate, "reload-on-create", false, "a ConfigMap or Secret that is made after its workload rolls it")
-	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "a ConfigMap or Secret that is deleted rolls its workloads")
+	flags.BoolVar(&c.ReloadOnCreate, "reload-on-create", false, "roll a workload when a ConfigMap or Secret that it uses is created after it")
+	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "roll workloads when a ConfigMap or Secret that they use is deleted")
 	c.Ignored.bindFlags(flags)
-	flags.BoolVar(&c.CSI, "enable-csi-integration", false, "a secret that the Secrets Store CSI driver rotates rolls the workloads that mount it; its CustomResourceDefinitions may come later")
-	flags.StringVar(&c.webhookURL, webhookFlag, "", "where to tell by POST what changed and which workloads it concerns, instead of reloading them: http://… or https://…")
+	flags.BoolVar(&c.CSI, "enable-csi-integration", false, "roll workloads when the Secrets Store CSI driver rotates a secret that they mount; its CustomResourceDefinitions may be installed later")
+	flags.StringVar(&c.webhookURL, webhookFlag, "", "URL to notify by POST of changes and the workloads that they concern, instead of reloading these: http://… or https://…")
 	bindArgoRollouts(&c.ArgoRollouts, flags)
 	bindKinds(&c.WorkloadKinds, flags)
 	c.Selectors.bindFlags(flags)
@@ -140,7 +140,7 @@ func (c *Config) Validate() error {
 		c.SettleMax = max(c.SettleMax, c.Settle)
 	}
 	if c.SettleMax < c.Settle {
-		refuse("--settle-max=%s is shorter than --settle=%s: it is the longest that a change may wait, so it must not be", c.SettleMax, c.Settle)
+		refuse("--settle-max=%s is shorter than --settle=%s: set it to at least --settle", c.SettleMax, c.Settle)
 	}
 	if c.SettleGitOps < 0 {
 		refuse("--settle-gitops=%s: must be 0 or more, such as 5s", c.SettleGitOps)
@@ -151,7 +151,7 @@ func (c *Config) Validate() error {
 	if to := strings.TrimSpace(c.webhookURL); to != "" {
 		var ok bool
 		if c.Webhook, ok = address(to, "http", "https"); !ok {
-			refuse("--%s is no address such as https://host/path", webhookFlag)
+			refuse("--%s is not a URL: write one such as https://host/path", webhookFlag)
 		}
 	}
 	c.Lease.validate(c.PodName, c.PodNamespace, refuse)

@@ -25,8 +25,8 @@ type Ignored struct {
 }
 
 func (i *Ignored) bindFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&i.Resources, ignoredResourcesFlag, nil, "configmaps or secrets: they are not read, and roll nothing")
-	flags.StringSliceVar(&i.Workloads, ignoredWorkloadsFlag, nil, "jobs, cronjobs or both: they are not watched, and no change runs them")
+	flags.StringSliceVar(&i.Resources, ignoredResourcesFlag, nil, "kind of source to ignore: configmaps or secrets")
+	flags.StringSliceVar(&i.Workloads, ignoredWorkloadsFlag, nil, "kinds of workloads to ignore: jobs, cronjobs or both")
 }
 
 // validate calls refuse for every mistake, and warn for what is no reason to refuse to start.
@@ -45,7 +45,7 @@ func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
 		}
 	}
 	if len(i.Sources) == len(kinds) {
-		refuse("--%s has both configmaps and secrets: nothing would be left that could roll a workload; ignore one of them", ignoredResourcesFlag)
+		refuse("--%s has both configmaps and secrets, so no change could roll a workload: ignore one of them", ignoredResourcesFlag)
 	}
 	i.Kinds = nil
 	for _, given := range i.Workloads {
@@ -56,7 +56,7 @@ func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
 		case "cronjobs":
 			i.Kinds = append(i.Kinds, "CronJob")
 		default:
-			warn("--%s=%s is not known and counts for nothing; known are jobs and cronjobs", ignoredWorkloadsFlag, given)
+			warn("--%s=%s is unknown and has no effect; write jobs or cronjobs", ignoredWorkloadsFlag, given)
 		}
 	}
 }

@@ -190,24 +190,24 @@ func (p *presence) tell(before standing, err error) {
 	}
 	switch {
 	case p.is == present && before == forbidden:
-		p.log.Info(p.kind.Title+" may be watched now, and are", args...)
+		p.log.Info(p.kind.Title+" may be watched now; watching them", args...)
 	case p.is == present && before != notAsked:
-		p.log.Info(p.kind.Title+" are served now, and are watched", args...)
+		p.log.Info(p.kind.Title+" are served now; watching them", args...)
 	case p.is == absent && before == notAsked:
 		say := p.log.Info
 		if p.use != Always {
 			say = p.log.Debug // there is no end of what is not installed
 		}
-		say(p.kind.Title+" are not installed; they are watched as soon as they are", args...)
+		say(p.kind.Title+" are not installed; Reroll watches them once they are", args...)
 	case p.is == absent:
-		p.log.Info(p.kind.Title+" are not served any more; they are watched when they are again", args...)
+		p.log.Info(p.kind.Title+" are no longer served; Reroll watches them again once they are", args...)
 	case p.is == forbidden:
 		say := p.log.Warn
 		if p.use != Always {
 			say = p.log.Info
 		}
 		rule := fmt.Sprintf("apiGroups: [%s], resources: [%s], verbs: [%s]", p.kind.Resource.Group, p.plural(err), p.verbs)
-		say(p.kind.Title+" may not be watched, "+p.without+" until a role has this rule", append(args, "rule", rule, "error", err.Error())...)
+		say(p.kind.Title+" cannot be watched for lack of permission, "+p.without+" until a role has this rule", append(args, "rule", rule, "error", err.Error())...)
 	}
 }
 

@@ -66,7 +66,7 @@ func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
 		Clock: c.clock,
 		Failed: func(err error) {
 			c.report.WatchFailed()
-			c.log.Warn("watching failed, trying again", "resource", watched.String(), "namespace", watched.Namespace, "error", err.Error())
+			c.log.Warn("watch failed; retrying", "resource", watched.String(), "namespace", watched.Namespace, "error", err.Error())
 		},
 	}}
 }
@@ -155,7 +155,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			return
 		}
 		if err != nil {
-			c.log.Error("an object cannot be read", "error", err.Error())
+			c.log.Error("an object could not be decoded", "error", err.Error())
 			return
 		}
 		tells := s.isNews(live) && c.jobs.recreating(w.Key) == nil

@@ -125,6 +125,6 @@ func (c *Controller) pauseIsBack(w *workload.Workload) bool {
 func (c *Controller) logPause(w *workload.Workload) {
 	now, ok := c.state.Workload(w.Key)
 	if period, set := now.Policy.PausePeriod(); ok && set && !w.Pause.Paused && now.Pause.Ours() {
-		c.log.Info("paused, so that what changes until then rolls with it", "workload", w.Key.String(), "period", period.String())
+		c.log.Info("paused: changes until the end of the period are part of the same rollout", "workload", w.Key.String(), "period", period.String())
 	}
 }

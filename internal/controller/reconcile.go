@@ -37,7 +37,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 	}
 	w := &facts.Workload
 	if owner, left := c.state.LeftTo(key); left {
-		c.log.Debug("left to the workload that makes it", "workload", key.String(), "owner", owner.String())
+		c.log.Debug("skipped: the workload that owns it is rolled instead", "workload", key.String(), "owner", owner.String())
 		c.notifyLeftToOwner(w, owner)
 		c.forget(key)
 		c.countReconciliation(key, began, Reconciliation{Result: Succeeded, Skipped: SkippedLeft})

@@ -107,7 +107,7 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *recreation)
 			w.UID = of.UID
 		}
 		step := c.permitted(kinds.Next(of, job, c.key), job)
-		c.log.Debug("a Job is made again", "workload", key.String(), "step", int(step))
+		c.log.Debug("recreating a Job", "workload", key.String(), "step", int(step))
 		switch {
 		case step == kinds.AwaitEnd:
 			return w, errLater // the watch tells

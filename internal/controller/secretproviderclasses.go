@@ -82,7 +82,7 @@ func (c *Controller) classFeed(kind, resource, namespace string, shared *everywh
 	}, s)
 	return c.watchWherePresent(f, s, &presence{
 		kind: k, namespace: namespace, everywhere: shared, use: Always,
-		verbs: "list, watch", without: "so what the CSI driver rotates rolls nothing",
+		verbs: "list, watch", without: "so rotations by the CSI driver roll nothing",
 	})
 }
 
@@ -217,7 +217,7 @@ func (c *Controller) classReports(namespace string) *sink {
 func (c *Controller) logCrowded(status types.NamespacedName, class source.Key) {
 	if !c.classes.crowded[class] {
 		c.classes.crowded[class] = true
-		c.log.Warn("a SecretProviderClassPodStatus lists too many objects, or too long ones; some are compared as one",
+		c.log.Warn("a SecretProviderClassPodStatus lists too many objects, or too long values; Reroll compares the excess objects as one",
 			"namespace", status.Namespace, "name", status.Name, "class", class.Name)
 	}
 }

@@ -173,7 +173,7 @@ func (c *Controller) atOnce() int {
 // keeps back no others. In the end each is sent alone.
 func (c *Controller) sendHalves(refused []message) {
 	c.few = few{len(refused) / 2, c.clock.Now().Add(fewFor)}
-	c.log.Info("the receiver refuses a message, which is sent in parts; later ones have no more workloads than a part",
+	c.log.Info("the webhook receiver rejected a message; sending it in parts (later messages have no more workloads than a part)",
 		"workloads", len(refused), "part", c.few.most, "for", fewFor.String())
 	for _, t := range refused {
 		c.news.Add(t.facts.Workload.Key, 0, 0)

@@ -167,7 +167,7 @@ func TestPatchesOfARollout(t *testing.T) {
 		want    string
 	}{
 		"the ledger alone": {nil, head + `}`},
-		"the annotation": {
+		"key of the annotation": {
 			&workload.Marking{ReloadedFrom: "{}", Rolled: "7"},
 			head + `,"spec":{"template":{"metadata":{"annotations":{"reloader.stakater.com/last-reloaded-from":"{}","reroll.dev/rolled":"7"}}}}}`,
 		},

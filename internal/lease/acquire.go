@@ -79,7 +79,7 @@ func (h *Holder) tryOnce(ctx context.Context, seen *sighting) (string, error) {
 	}
 	taker, err := h.take(ctx, present)
 	if err == nil {
-		h.log.Info("the pod that held the lease is gone, so this one does not wait until it has run out", "holder", holder)
+		h.log.Info("the Pod that held the lease no longer exists; acquiring the lease before it expires", "holder", holder)
 	}
 	return taker, err
 }
@@ -132,8 +132,8 @@ func (w *waiting) seen(h *Holder, holder string) {
 		h.log.Info("waiting for the lease", "holder", holder)
 	case h.opts.Alone && !w.warned && now.Sub(w.since) > patience*h.opts.Duration:
 		w.warned = true
-		h.log.Warn("another instance goes on holding the lease, so this one writes nothing; "+
-			"two installations cannot share a namespace: give each its own, or end one", "holder", holder)
+		h.log.Warn("another replica keeps holding the lease, so this one writes nothing; "+
+			"two installations cannot share a namespace: move one of them to another namespace, or uninstall it", "holder", holder)
 	}
 }
 
@@ -144,6 +144,6 @@ const patience = 4
 func (w *waiting) failed(h *Holder, err error) {
 	if text := err.Error(); text != w.error {
 		w.error = text
-		h.log.Warn("the lease cannot be read or taken, trying again", "error", text)
+		h.log.Warn("the lease cannot be read or acquired; retrying", "error", text)
 	}
 }

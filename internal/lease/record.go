@@ -63,11 +63,11 @@ func seconds(d time.Duration) int32 {
 func (h *Holder) notOurs(l *coordinationv1.Lease) error {
 	switch holder := holderOf(l); {
 	case holder == "":
-		return fmt.Errorf("%s was lost: somebody has emptied it", h)
+		return fmt.Errorf("%s was lost: another client removed its holder", h)
 	case holder != h.opts.Identity:
 		return fmt.Errorf("%s was lost: %s holds it now", h, holder)
 	case l.UID != h.current.UID, !l.Spec.AcquireTime.Equal(h.current.Spec.AcquireTime):
-		return fmt.Errorf("%s was lost: another process that is called %s too has taken it", h, holder)
+		return fmt.Errorf("%s was lost: another process with the identity %s acquired it", h, holder)
 	default:
 		return nil
 	}

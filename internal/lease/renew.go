@@ -45,9 +45,9 @@ func (h *Holder) renewals(ctx context.Context) error {
 func (h *Holder) tell(err error, paused bool) bool {
 	switch {
 	case err == nil && paused:
-		h.log.Info("the lease is renewed, going on")
+		h.log.Info("the lease is renewed; writing again")
 	case err != nil && !paused && h.overdue():
-		h.log.Warn("the lease could not be renewed in time, so nothing is written until it is", "error", err.Error())
+		h.log.Warn("the lease could not be renewed in time; writing nothing until it is", "error", err.Error())
 	}
 	return err != nil && h.overdue()
 }
@@ -63,7 +63,7 @@ func (h *Holder) lostBy(err error) error {
 	case errors.As(err, &lost):
 		return lost.error
 	case h.overdue() && refused(err):
-		return fmt.Errorf("%s was lost: it may not be renewed any more: %w", h, err)
+		return fmt.Errorf("%s was lost: the permission to renew it is missing: %w", h, err)
 	default:
 		return nil
 	}
@@ -112,7 +112,7 @@ func (h *Holder) reread(ctx context.Context) error {
 }
 
 func (h *Holder) deleted() error {
-	return lostError{fmt.Errorf("%s was lost: somebody has deleted it", h)}
+	return lostError{fmt.Errorf("%s was lost: it was deleted", h)}
 }
 
 func (h *Holder) lose(why error) {
@@ -154,7 +154,7 @@ func (h *Holder) Release(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		h.log.Warn("the lease is not released, so others take it when this pod is gone or it has run out", "after", h.opts.Duration.String(), "error", err.Error())
+		h.log.Warn("the lease could not be released; another replica acquires it when this Pod is deleted or the lease expires", "after", h.opts.Duration.String(), "error", err.Error())
 		return
 	}
 	h.log.Info("released the lease")

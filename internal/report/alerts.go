@@ -246,7 +246,7 @@ func (a *Alerts) deliver(ctx context.Context, stop <-chan struct{}, m message) {
 // sent tells before it counts: whoever sees the count finds the line.
 func (a *Alerts) sent(n int) {
 	if a.failing {
-		a.log.Info("alerts arrive again", "receiver", a.Receiver(), "dropped", a.dropped)
+		a.log.Info("alerts are delivered again", "receiver", a.Receiver(), "dropped", a.dropped)
 	}
 	a.failing, a.dropped = false, 0
 	a.metrics.alerted("sent", n)
@@ -256,7 +256,7 @@ func (a *Alerts) sent(n int) {
 func (a *Alerts) failed(err error) {
 	a.metrics.alertFailed()
 	if !a.failing {
-		a.log.Warn("an alert could not be sent, trying again; no more of it is said until one arrives",
+		a.log.Warn("an alert could not be sent; retrying (further failures are not logged until an alert is delivered)",
 			"receiver", a.Receiver(), "error", err.Error(), "metric", "reloader_alert_failures_total")
 	}
 	a.failing = true

@@ -125,7 +125,7 @@ func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 	defer cancel()
 	if _, err := e.client.EventsV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
 		e.failed()
-		e.log.Warn("an event could not be published", "about", event.Regarding.Name, "namespace", event.Namespace, "reason", event.Reason, "error", err.Error())
+		e.log.Warn("an event could not be emitted", "about", event.Regarding.Name, "namespace", event.Namespace, "reason", event.Reason, "error", err.Error())
 	}
 }
 
@@ -142,7 +142,7 @@ func (e *Events) publish(about corev1.ObjectReference, kind, reason, note string
 	case e.pending[publisherOf(about)] <- event:
 	default:
 		e.failed()
-		e.log.Warn("an event was dropped, too many wait", "about", about.Kind+" "+about.Namespace+"/"+about.Name, "reason", reason)
+		e.log.Warn("an event was dropped: too many events are pending", "about", about.Kind+" "+about.Namespace+"/"+about.Name, "reason", reason)
 	}
 }
 

@@ -117,7 +117,7 @@ func TestAMessageIsTriedAgainWithGrowingDelay(t *testing.T) {
 		}
 	}
 	s.warnedOnce("it answered 500 Internal Server Error")
-	if lines := s.alertLines(); len(lines) != 2 || !strings.Contains(lines[1], "alerts arrive again") || !strings.Contains(lines[1], "dropped=0") {
+	if lines := s.alertLines(); len(lines) != 2 || !strings.Contains(lines[1], "alerts are delivered again") || !strings.Contains(lines[1], "dropped=0") {
 		t.Errorf("the log says %q", lines)
 	}
 	s.safe()
@@ -149,7 +149,7 @@ func TestEachStreakOfFailuresIsOneWarning(t *testing.T) {
 		s.told(streak)
 	}
 	text := strings.Join(s.alertLines(), "")
-	if strings.Count(text, "level=WARN") != 2 || strings.Count(text, "alerts arrive again") != 2 || strings.Count(text, "dropped=3") != 2 {
+	if strings.Count(text, "level=WARN") != 2 || strings.Count(text, "alerts are delivered again") != 2 || strings.Count(text, "dropped=3") != 2 {
 		t.Errorf("the log says %s", text)
 	}
 	if s.failures() != 2*3*maxTries {

@@ -85,7 +85,7 @@ func (r *Report) Notify(n notice.Notice) {
 // LedgerTaken is called when a ledger was taken away or set back again, so soon that it is kept in memory alone.
 func (r *Report) LedgerTaken(w *workload.Workload, lastWritten time.Time) {
 	r.metrics.ledgerTaken()
-	r.log.Warn("the ledger of a workload was taken away or set back again; it is kept in memory until it may be written once more",
+	r.log.Warn("another client removed or reverted the ledger of a workload again; Reroll keeps the ledger in memory until it may write it back",
 		"workload", w.Key.String(), "annotation", annotations.Ledger, "lastWritten", lastWritten.UTC().Format(time.RFC3339))
 }
 
@@ -94,7 +94,7 @@ func (r *Report) LedgerTaken(w *workload.Workload, lastWritten time.Time) {
 func (r *Report) Undecided(w *workload.Workload, secrets int) {
 	r.metrics.undecided(secrets)
 	r.onceUndecided.Do(func() {
-		r.log.Warn("the digest key is another one than before: whether Secrets from before it lost keys meanwhile cannot be told, and they are taken for unchanged",
+		r.log.Warn("the digest key was replaced: Reroll cannot compare Secrets with digests of the previous key, and records those that nothing else decides as unchanged",
 			"workload", w.Key.String(), "secrets", secrets, "metric", "reloader_secrets_undecided_total")
 	})
 }
@@ -102,7 +102,7 @@ func (r *Report) Undecided(w *workload.Workload, secrets int) {
 // Failed is called when a write failed that will be tried again. Only the first failure of a row is an event: who looks
 // at the workload sees it there, and a refusal that lasts for days does not fill etcd.
 func (r *Report) Failed(w *workload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool) {
-	r.log.Warn("writing failed, trying again", "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
+	r.log.Warn("write failed; retrying", "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
 	r.metrics.retried()
 	if d.Action == reload.AskPods {
 		r.metrics.failed(errPods)

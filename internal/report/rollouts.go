@@ -20,7 +20,7 @@ const maxDetail = 300
 // was reloaded, unless pods were waited for before.
 func (r *Report) Rolled(w *workload.Workload, o rollout.Outcome, took time.Duration) {
 	r.metrics.rolled(w.Key.Kind, took)
-	r.log.Debug("rolled to its end", "workload", w.Key.String(), "took", took.Round(time.Millisecond).String())
+	r.log.Debug("rollout complete", "workload", w.Key.String(), "took", took.Round(time.Millisecond).String())
 	if o.All == 0 && !o.Told {
 		return
 	}

@@ -91,7 +91,7 @@ func (g *Guard) look(ctx context.Context, client kubernetes.Interface) (again bo
 		return false
 	}
 	if err != nil {
-		g.log.Debug("it cannot be asked for all rights", "error", err.Error())
+		g.log.Debug("could not check all permissions", "error", err.Error())
 	}
 	g.tell(missing)
 	return len(g.needed()) > 0
@@ -129,7 +129,7 @@ func (g *Guard) tell(missing []Right) {
 		}
 	}
 	if len(missing) == 0 {
-		g.log.Info("the rights that were missing are there now")
+		g.log.Info("all permissions that were missing are granted now")
 	}
 }
 
@@ -139,7 +139,7 @@ func (g *Guard) Err() error {
 	asked := g.asked
 	g.mu.Unlock()
 	if !asked {
-		return errors.New("it has not been asked yet whether all rights are there")
+		return errors.New("the permissions have not been checked yet")
 	}
 	if needed := g.needed(); len(needed) > 0 {
 		return errors.New(strings.Join(sentences(needed), "\n"))

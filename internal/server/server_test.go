@@ -60,7 +60,7 @@ func TestWhatIsServed(t *testing.T) {
 		if ready.Load() {
 			return nil
 		}
-		return errors.New("not everything has been seen once")
+		return errors.New("the caches are not synced yet")
 	})
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "said_total", Help: "Said."})
 	registry.MustRegister(counter)
@@ -75,11 +75,11 @@ func TestWhatIsServed(t *testing.T) {
 	serves("GET", "/live", 200, "alive")
 	serves("GET", "/healthz", 200, "alive")
 	serves("GET", "/metrics", 200, "said_total 1")
-	serves("GET", "/readyz", 503, "not everything has been seen once")
+	serves("GET", "/readyz", 503, "the caches are not synced yet")
 	ready.Store(true)
 	serves("GET", "/readyz", 200, "ready")
 	ready.Store(false)
-	serves("GET", "/readyz", 503, "not everything has been seen once")
+	serves("GET", "/readyz", 503, "the caches are not synced yet")
 
 	serves("GET", "/debug/pprof/", 404, "")
 	serves("GET", "/", 404, "")

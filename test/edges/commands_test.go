@@ -234,7 +234,7 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 	}))
 	kubectl(0, "Deployment "+p.ns.Name+"/web is opted in", "reroll", "why", pod, own)
 	kubectl(1, `pods "none" not found`, "reroll", "why", "pod/none", own)
-	kubectl(0, "why Why a workload was rolled, or was not :4", "__complete", "reroll", "wh")
+	kubectl(0, "why Explain why a workload was or was not rolled :4", "__complete", "reroll", "wh")
 	kubectl(0, "deployment/web :4", "__complete", "reroll", "why", own, "dep")
 	kubectl(0, "configmap/web :4", "__complete", "reroll", "why", own, "deployment/web", "configmap/w")
 	kubectl(0, "--controller-namespace", "__complete", "reroll", "why", "--contr")

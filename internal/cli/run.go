@@ -74,11 +74,11 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	where.config.Wrap(guard.Over)
 	client, err := kubernetes.NewForConfig(where.config)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	urgent, err := unlimited(where.config)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 
 	metrics := report.NewMetrics(report.MetricOptions{Kinds: kindNames(cfg.Kinds), ByNamespace: cfg.CountByNamespace, Build: build})

@@ -59,7 +59,7 @@ func (c *Controller) eachJob(ctx context.Context, namespace, fieldSelector strin
 		}
 		jobs, ok := list.(*batchv1.JobList)
 		if !ok {
-			return fmt.Errorf("a %T came", list)
+			return fmt.Errorf("got a %T", list)
 		}
 		for i := range jobs.Items {
 			do(&jobs.Items[i])

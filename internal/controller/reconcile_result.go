@@ -91,7 +91,7 @@ func (c *Controller) reconciliationOf(d reload.Decision, err error, r workqueue.
 
 const (
 	// errOtherVersion means that a test in a patch failed, or that the result was refused: the answer is the same for both.
-	errOtherVersion = sentinel("it may be another version by now")
+	errOtherVersion = sentinel("the object may have been modified meanwhile")
 	// errLater means that it is too early, and that a watch or a queue tells when it no longer is.
 	errLater = sentinel("it is too early")
 )
@@ -106,5 +106,5 @@ type retryAfter time.Duration
 
 // Error returns the message.
 func (r retryAfter) Error() string {
-	return "it is too early; the next try is in " + time.Duration(r).String()
+	return "it is too early; retrying in " + time.Duration(r).String()
 }

@@ -171,7 +171,7 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 	switch step {
 	case kinds.MakeJob:
 		if _, err = c.api.Create(ctx, jobs, of.Of.Namespace, of.Replacement(c.key)); err != nil {
-			err = fmt.Errorf("make Job %s again, which its copy keeps: %w", of.Name, err)
+			err = fmt.Errorf("recreate Job %s from its copy: %w", of.Name, err)
 		}
 	case kinds.NoteDelete:
 		_, name := of.Object()

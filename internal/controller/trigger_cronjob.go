@@ -46,7 +46,7 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 		return fmt.Errorf("read %s: %w", w.Key, err)
 	}
 	if m, ok := obj.(metav1.Object); !ok || m.GetUID() != w.UID || m.GetResourceVersion() != w.ResourceVersion {
-		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("another version is there"))
+		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("the object was modified meanwhile"))
 	}
 	if err := c.runsBeside(ctx, w); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 			continue // it is from before a ledger was lost
 		}
 		if err != nil {
-			return fmt.Errorf("make Job %s: %w", job.Name, err)
+			return fmt.Errorf("create Job %s: %w", job.Name, err)
 		}
 		if err := whole(job, made); err != nil {
 			return err
@@ -81,14 +81,14 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 func whole(sent *batchv1.Job, made runtime.Object) error {
 	kept, ok := made.(*batchv1.Job)
 	if !ok {
-		return fmt.Errorf("a %T came for Job %s", made, sent.Name)
+		return fmt.Errorf("got a %T for Job %s", made, sent.Name)
 	}
 	lost := kinds.Lost(sent, kept)
 	if len(lost) == 0 {
 		return nil
 	}
-	return fmt.Errorf("a Job, %s, was made for it and cannot be let go, because it is there without its %s: most likely an admission rule of the cluster takes that away; "+
-		"have it leave that in place and delete the Job, and it is made anew", kept.Name, strings.Join(lost, ", "))
+	return fmt.Errorf("Reroll created Job %s for it but cannot unsuspend it, because it lacks its %s: most likely an admission rule of the cluster removes that; "+
+		"change the rule and delete the Job, and Reroll recreates it", kept.Name, strings.Join(lost, ", "))
 }
 
 // createdBefore returns retryAfter if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
@@ -111,7 +111,7 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 	}
 	run := workload.OwnRun{Counter: r.Counter, LedgerText: r.LedgerText}
 	if err := run.Notable(w, counter); err != nil {
-		return fmt.Errorf("the held Job %s was made for it and cannot begin: %w; delete that Job, and it is made anew", name, err)
+		return fmt.Errorf("Reroll cannot unsuspend Job %s, which it created for it: %w; delete that Job, and Reroll recreates it", name, err)
 	}
 	return retryAfter(0)
 }
@@ -175,7 +175,7 @@ func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 			return retryAfter(leadAgain)
 		}
 		if err := c.releaseOne(ctx, &facts.Workload, run); err != nil {
-			return fmt.Errorf("let Job %s go: %w", run.Name, err)
+			return fmt.Errorf("unsuspend Job %s: %w", run.Name, err)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ type Receiver interface {
 }
 
 // ErrRefused means that a receiver might take a part of a message.
-const ErrRefused = sentinel("the receiver refuses the message")
+const ErrRefused = sentinel("the webhook receiver rejects the message")
 
 // News are the changes that concern one workload.
 type News struct {

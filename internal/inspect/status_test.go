@@ -95,7 +95,7 @@ metadata: {name: web, namespace: shop-%d, uid: c, resourceVersion: "8", creation
 func TestWhatOthersHaveWrittenStaysInItsLine(t *testing.T) {
 	text := "# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, replicas: 1, conditions: [{type: ReplicaFailure, status: "True", message: "admission says\n\tno: \e[31mred\u009b1m\a"}]}`)
 	s := tell(t, text)
-	want := "rolling 0 of 3: new pods are refused (admission says no: [31mred1m)"
+	want := "rolling 0 of 3: new Pods are rejected (admission says no: [31mred1m)"
 	if got := s.status(t, "shop").Text(Paint{}, true); !strings.Contains(got, want+"\n1 workload") {
 		t.Errorf("got %q, without %q", got, want)
 	}

@@ -120,7 +120,7 @@ func (f *Feed) initialEvents(ctx context.Context, s *stream, seen map[types.Name
 // restored, and what it holds now is all there is.
 func (f *Feed) complete(seen map[types.NamespacedName]struct{}, version string) error {
 	if version == "" || version == "0" {
-		return errors.New("the snapshot has no version that a watch could go on from")
+		return errors.New("the snapshot has no resourceVersion from which to watch")
 	}
 	f.Sink.Whole(seen)
 	f.last, f.refusals, f.cuts = version, 0, 0

@@ -18,7 +18,7 @@ const (
 	mostErrors = 5
 )
 
-var errWentBack = errors.New("the versions of the API server have gone back: its storage was restored from a backup")
+var errWentBack = errors.New("the resourceVersions of the API server went back: its storage was restored from a backup")
 
 // follow hands over changes, and opens a new watch from the last version where one ends. It returns when only a
 // snapshot can tell what is missing.
@@ -91,7 +91,7 @@ func (f *Feed) resume(ctx context.Context, broken bool) (*stream, error) {
 func (f *Feed) wentBack(ctx context.Context) error {
 	_, list, err := f.list(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
-		return fmt.Errorf("ask for the newest version: %w", err)
+		return fmt.Errorf("get the latest resourceVersion: %w", err)
 	}
 	order, err := resourceversion.CompareResourceVersion(list.GetResourceVersion(), f.last)
 	if err == nil && order < 0 { // versions that are no numbers have no order that could be checked

@@ -22,7 +22,7 @@ type builtIn[T runtime.Object] struct {
 func (b builtIn[T]) Parts(obj runtime.Object) (Parts, error) {
 	o, ok := obj.(T)
 	if !ok {
-		return Parts{}, fmt.Errorf("a %T came where a %s was asked for", obj, b.kind)
+		return Parts{}, fmt.Errorf("got a %T, want a %s", obj, b.kind)
 	}
 	return b.parts(o), nil
 }

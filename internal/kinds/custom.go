@@ -26,7 +26,7 @@ type custom struct {
 func (c custom) Parts(obj runtime.Object) (Parts, error) {
 	o, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		return Parts{}, fmt.Errorf("a %T came where a %s was asked for", obj, c.kind)
+		return Parts{}, fmt.Errorf("got a %T, want a %s", obj, c.kind)
 	}
 	p, err := c.parts(o)
 	if err != nil {

@@ -66,13 +66,13 @@ func TestHowLongAPauseIs(t *testing.T) {
 		"it was made longer":                {"1h", "2026-03-01T12:00:00Z", "50m0s"},
 		"it was made shorter than it lasts": {"1m", "2026-03-01T12:00:00Z", "0s: its 1m0s is over"},
 		"the longest there is":              {"2562047h", "2026-03-01T12:00:00Z", "2562046h50m0s"},
-		"the period is gone":                {"", "2026-03-01T12:00:00Z", "0s: its annotation deployment.reloader.stakater.com/pause-period is gone or counts as not set"},
-		"the period is none":                {"5 minutes", "2026-03-01T12:00:00Z", "0s: its annotation deployment.reloader.stakater.com/pause-period is gone or counts as not set"},
-		"it is negative":                    {"-5m", "2026-03-01T12:00:00Z", "0s: its annotation deployment.reloader.stakater.com/pause-period is gone or counts as not set"},
-		"since when is no time":             {"15m", "soon", `0s: spoilt: its annotation deployment.reloader.stakater.com/paused-at has "soon", which is no time such as 2026-03-01T12:10:00Z`},
-		"since when is empty":               {"15m", "", `0s: spoilt: its annotation deployment.reloader.stakater.com/paused-at has "", which is no time such as 2026-03-01T12:10:00Z`},
-		"since when is yet to come":         {"15m", "2199-03-01T12:00:00Z", `0s: spoilt: its annotation deployment.reloader.stakater.com/paused-at has 2199-03-01T12:00:00Z, which is yet to come`},
-		"since when is gone":                {"15m", "-", `0s: spoilt: its annotation deployment.reloader.stakater.com/paused-at was taken away`},
+		"the period is gone":                {"", "2026-03-01T12:00:00Z", "0s: its annotation deployment.reloader.stakater.com/pause-period is unset or invalid"},
+		"the period is none":                {"5 minutes", "2026-03-01T12:00:00Z", "0s: its annotation deployment.reloader.stakater.com/pause-period is unset or invalid"},
+		"it is negative":                    {"-5m", "2026-03-01T12:00:00Z", "0s: its annotation deployment.reloader.stakater.com/pause-period is unset or invalid"},
+		"since when is no time":             {"15m", "soon", `0s: spoilt: its annotation deployment.reloader.stakater.com/paused-at has "soon", which is not a time such as 2026-03-01T12:10:00Z`},
+		"since when is empty":               {"15m", "", `0s: spoilt: its annotation deployment.reloader.stakater.com/paused-at has "", which is not a time such as 2026-03-01T12:10:00Z`},
+		"since when is yet to come":         {"15m", "2199-03-01T12:00:00Z", `0s: spoilt: its annotation deployment.reloader.stakater.com/paused-at has 2199-03-01T12:00:00Z, which is in the future`},
+		"since when is gone":                {"15m", "-", `0s: spoilt: its annotation deployment.reloader.stakater.com/paused-at was removed`},
 	} {
 		t.Run(about, func(t *testing.T) {
 			own := map[string]string{names.PausePeriod: tc.period}

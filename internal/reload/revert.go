@@ -34,9 +34,9 @@ func (r *Revert) OldPods() string { return oldPods(r.Old, r.All) }
 
 func oldPods(old, all int) string {
 	if all == 0 {
-		return "an unknown number of pods"
+		return "an unknown number of Pods"
 	}
-	return fmt.Sprintf("%d of %d pods", old, all)
+	return fmt.Sprintf("%d of %d Pods", old, all)
 }
 
 // By names who did it, and no more surely than it is known.

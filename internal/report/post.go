@@ -76,9 +76,9 @@ func (p *poster) send(ctx context.Context, message payload) error {
 		defer answer.Body.Close()
 		return p.judge(answer)
 	case ctx.Err() != nil:
-		return failure("the controller ended before there was an answer")
+		return failure("the controller stopped before a response arrived")
 	case trying.Err() != nil:
-		return failure(fmt.Sprintf("no answer within %s", p.timeout))
+		return failure(fmt.Sprintf("no response within %s", p.timeout))
 	default:
 		return explain(err)
 	}
@@ -90,7 +90,7 @@ func (p *poster) judge(answer *http.Response) error {
 		return nil
 	}
 	if location, err := answer.Location(); err == nil && code >= 300 && code < 400 {
-		return failure(fmt.Sprintf("it answered %s, to %s, which is not followed: set %s to the address it leads to", status(code), origin(location), p.setting))
+		return failure(fmt.Sprintf("it answered %s, a redirect to %s that Reroll does not follow: set %s to the final URL", status(code), origin(location), p.setting))
 	}
 	answered := failure("it answered " + status(code))
 	if refuses(code) {
@@ -133,7 +133,7 @@ func explain(err error) error {
 		return failure(certificate.Error())
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return failure("the connection was closed without an answer")
+		return failure("the connection was closed without a response")
 	}
-	return failure("what answered does not speak HTTP, or speaks TLS where it should not, or the other way round")
+	return failure("the response is not HTTP: check the URL, and http:// or https://")
 }

@@ -76,7 +76,7 @@ func TestAReceiverThatHangsDelaysNothing(t *testing.T) {
 	if got := s.failures(); got != 2*maxTries {
 		t.Errorf("tried %v times, want %d for the first and %d for the others together", got, maxTries, maxTries)
 	}
-	s.warnedOnce("no answer within 10ms", "receiver="+s.far.URL)
+	s.warnedOnce("no response within 10ms", "receiver="+s.far.URL)
 	s.safe()
 }
 

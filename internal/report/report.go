@@ -110,7 +110,7 @@ func (r *Report) Failed(w *workload.Workload, d reload.Decision, err error, retr
 		r.metrics.failed(errWrite)
 	}
 	if d.Action == reload.Resume && !again {
-		r.events.publish(notice.Workload(w), warning, "ResumeFail", fmt.Sprintf("The pause of this %s is over, and it could not be resumed: %v. It is tried again", w.Key.Kind, err))
+		r.events.publish(notice.Workload(w), warning, "ResumeFail", fmt.Sprintf("The pause of this %s has ended, but Reroll could not resume it: %v. Reroll retries", w.Key.Kind, err))
 	}
 	if d.Action != reload.Reload {
 		return

@@ -83,7 +83,7 @@ func (h *Webhook) Send(ctx context.Context, news []controller.News) error {
 		last := d.Changes[len(d.Changes)-1].Source.Key
 		text := fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'", sources(d), last.Kind.Type(), last.Namespace)
 		h.log.Info(fmt.Sprintf("%s; notified the webhook receiver of '%s' of type '%s' in namespace '%s'", text, w.Key.Name, w.Key.Kind, w.Key.Namespace))
-		h.events.publish(notice.Workload(w), normal, "WebhookSent", fmt.Sprintf("%s. The receiver of --webhook-url was told, and this %s is not reloaded", text, w.Key.Kind))
+		h.events.publish(notice.Workload(w), normal, "WebhookSent", fmt.Sprintf("%s. Notified the webhook receiver (--webhook-url); Reroll does not reload this %s", text, w.Key.Kind))
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func TestWhatIsServed(t *testing.T) {
 func TestAnAddressThatCannotBeHad(t *testing.T) {
 	taken, _ := listen(t, func() error { return nil })
 	for address, want := range map[string]string{
-		taken:            taken + " is taken by another program: choose another address with --listen-address",
+		taken:            taken + " is in use by another program: set another address with --listen-address",
 		"nowhere":        `listen on "nowhere" (--listen-address): `,
 		"127.0.0.1:port": `listen on "127.0.0.1:port" (--listen-address): `,
 	} {

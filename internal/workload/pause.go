@@ -98,13 +98,13 @@ func (w *Workload) PauseLeft(now time.Time, names annotations.Names) (time.Durat
 	end := PauseEnd{Spoilt: true}
 	switch left := since.Add(period).Sub(now); {
 	case !w.Pause.Noted:
-		end.Why = fmt.Sprintf("its annotation %s was taken away", names.PausedAt)
+		end.Why = fmt.Sprintf("its annotation %s was removed", names.PausedAt)
 	case err != nil:
-		end.Why = fmt.Sprintf("its annotation %s has %q, which is no time such as %s", names.PausedAt, annotations.Shortened(w.Pause.Since), now.UTC().Format(time.RFC3339))
+		end.Why = fmt.Sprintf("its annotation %s has %q, which is not a time such as %s", names.PausedAt, annotations.Shortened(w.Pause.Since), now.UTC().Format(time.RFC3339))
 	case since.After(now.Add(clockSkew)):
-		end.Why = fmt.Sprintf("its annotation %s has %s, which is yet to come", names.PausedAt, w.Pause.Since)
+		end.Why = fmt.Sprintf("its annotation %s has %s, which is in the future", names.PausedAt, w.Pause.Since)
 	case !set:
-		end = PauseEnd{Why: fmt.Sprintf("its annotation %s is gone or counts as not set", names.PausePeriod)}
+		end = PauseEnd{Why: fmt.Sprintf("its annotation %s is unset or invalid", names.PausePeriod)}
 	case left > 0:
 		return left, PauseEnd{}
 	default:

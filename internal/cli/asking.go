@@ -48,8 +48,8 @@ func (a *asking) bind(cmd *cobra.Command, all bool) {
 
 const asTheController = `
 
-Its own settings are read from what the controller has written down about itself. A flag of reroll run that is given here,
-such as --auto-reload-all, counts instead.`
+The settings of the controller are read from its ConfigMap reloader-meta-info. A flag of reroll run that is set here, such
+as --auto-reload-all, overrides them.`
 
 // cluster connects.
 func (a *asking) cluster() (*inspect.Cluster, error) {
@@ -67,7 +67,7 @@ func (a *asking) config() (*rest.Config, error) {
 	where := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: a.context})
 	restConfig, err := where.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("no cluster to talk to: %w\nSet KUBECONFIG, or give --kubeconfig or --context", err)
+		return nil, fmt.Errorf("no cluster configured: %w\nSet KUBECONFIG, --kubeconfig or --context", err)
 	}
 	own, _, err := where.Namespace()
 	if err != nil {
@@ -111,7 +111,7 @@ func (a *asking) settings(ctx context.Context, cmd *cobra.Command) (*inspect.Clu
 	return cluster, settings, err
 }
 
-func unreachable(err error) error { return fmt.Errorf("ask the cluster: %w", err) }
+func unreachable(err error) error { return fmt.Errorf("read the cluster: %w", err) }
 
 // paint is for terminals alone, and not for who does not want it: https://no-color.org.
 func paint(out io.Writer, getenv func(string) string) inspect.Paint {

@@ -56,16 +56,16 @@ func TestAFunctionHasItsFlagsFromItsConfig(t *testing.T) {
 
 func TestWhatAFunctionRefuses(t *testing.T) {
 	for spec, want := range map[string]string{
-		"{al: true}":                    "functionConfig: spec.al: there is no such option",
-		"{in-place: true}":              "functionConfig: spec.in-place: there is no such option",
-		"{function: false}":             "functionConfig: spec.function: there is no such option",
+		"{al: true}":                    "functionConfig: spec.al: unknown option",
+		"{in-place: true}":              "functionConfig: spec.in-place: unknown option",
+		"{function: false}":             "functionConfig: spec.function: unknown option",
 		"{all: {a: b}}":                 "functionConfig: spec.all: it must be a text, true or false, or a list of texts",
-		"{missing: [warn]}":             "functionConfig: spec.missing: it takes one value, and no list",
+		"{missing: [warn]}":             "functionConfig: spec.missing: it takes one value, not a list",
 		"{all: maybe}":                  "functionConfig: spec.all: it must be true or false",
 		"{missing: maybe}":              "--missing=maybe: must be ignore, warn or error",
 		"{workload-kind: [Boat]}":       "--workload-kind=Boat: write GROUP/VERSION/KIND",
-		"\n    all: true\n    al: true": "stdin:23: functionConfig: spec.al: there is no such option",
-		"{al: true, mising: warn}":      "stdin:21: functionConfig: spec.al: there is no such option",
+		"\n    all: true\n    al: true": "stdin:23: functionConfig: spec.al: unknown option",
+		"{al: true, mising: warn}":      "stdin:21: functionConfig: spec.al: unknown option",
 		"{all: 1.5}":                    "stdin:21: functionConfig: spec.all: it must be a text",
 		"[all]":                         "stdin:21: spec must be keys with values",
 	} {
@@ -136,7 +136,7 @@ func TestWhatAFunctionTellsHasTheItem(t *testing.T) {
 	for about, tc := range map[string]struct{ in, want string }{
 		"a note":      {edit("kind: ConfigMap\n  metadata: {name: web}", "kind: ConfigMap\n  metadata: {name: other}"), "items[1] of stdin:8: Deployment web: ConfigMap web, which it needs"},
 		"a mistake":   {edit(`{a: "1"}`, "{a: 1}"), `items[0] of stdin:7: the value of key "a" is no text`},
-		"no kind":     {edit("kind: Deployment", "type: Deployment"), "items[1] of stdin:8: it is no Kubernetes object: it has no kind"},
+		"no kind":     {edit("kind: Deployment", "type: Deployment"), "items[1] of stdin:8: it is not a Kubernetes object: it has no kind"},
 		"a key twice": {edit("  spec:", "  spec: {}\n  spec:"), `items[1] of stdin:12: key "spec" is here a second time`},
 		"not YAML":    {edit("  metadata: {name: web}\n  spec:", "  metadata: {name: web\n  spec:"), "items[1] of stdin:10: it is not YAML"},
 		"a note about a file": {

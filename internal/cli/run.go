@@ -41,8 +41,8 @@ func newRun(build buildinfo.Info, getenv func(string) string, stderr io.Writer) 
 		Short: "Run the controller (the default in the image)",
 		Long: `Run the controller.
 
-In a pod it uses the pod's ServiceAccount, elsewhere the kubeconfig (KUBECONFIG, ~/.kube/config). It says which
-cluster it is about to manage, as whom, and how many workloads are opted in, before it writes anything.`,
+In a Pod, it uses the ServiceAccount of the Pod, elsewhere the kubeconfig (KUBECONFIG, ~/.kube/config). Before it writes
+anything, it logs the cluster, the user, and how many workloads are opted in.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.ReadEnvironment(getenv)
@@ -247,7 +247,7 @@ func connect(cfg *config.Config, account fs.FS) (place, error) {
 		kubeconfig := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 			clientcmd.NewDefaultClientConfigLoadingRules(), nil)
 		if p.config, err = kubeconfig.ClientConfig(); err != nil {
-			return p, fmt.Errorf("no cluster to talk to: %w\nSet KUBECONFIG, or run it in a pod", err)
+			return p, fmt.Errorf("no cluster configured: %w\nSet KUBECONFIG, or run it in a pod", err)
 		}
 		raw, err := kubeconfig.RawConfig()
 		if err != nil {
@@ -273,7 +273,7 @@ func ownNamespace(cfg *config.Config, kubeconfig string, account fs.FS) (string,
 	told, _ := fs.ReadFile(account, "namespace") // outside a pod there is none, and a token may be mounted by itself
 	namespace := cmp.Or(cfg.PodNamespace, kubeconfig, strings.TrimSpace(string(told)), cfg.MetaNamespace)
 	if namespace == "" {
-		return "", errors.New("nothing says in which namespace the controller keeps its own Secret: set POD_NAMESPACE from metadata.namespace, as the chart does")
+		return "", errors.New("the namespace for the controller's own Secret is unknown: set POD_NAMESPACE from metadata.namespace, as the chart does")
 	}
 	return namespace, nil
 }

@@ -45,18 +45,18 @@ func newStamp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stamp [FILE…]",
 		Short: "Stamp workloads in manifests with a digest of their ConfigMaps and Secrets",
-		Long: `Read manifests, and write them with one annotation on the pod template of each workload that is opted in. Its value stands
-for the data of the ConfigMaps and Secrets among these manifests that the workload refers to: when data changes, the pod
-template does, and whatever applies it rolls the workload. Nothing runs in the cluster for that, and no cluster is asked.
+		Long: `Read manifests, and write them with one annotation on the pod template of each workload that is opted in. Its value is a
+digest of the ConfigMaps and Secrets in these manifests that the workload references: if their data changes, the pod
+template changes too, so applying it rolls the workload. This needs no controller and reads no cluster.
 
-Without files, or for -, standard input is read. All of them are looked at together. No other byte is changed, and nothing
-is written unless everything could be read.
+Without files, or for -, standard input is read. All files are read together. No other byte is changed, and nothing is
+written unless everything could be read.
 
-The annotation is checksum/config, or checksum/reroll where somebody else's value stands in that. A workload without
-data gets the value no-config-data. Deployments, StatefulSets, DaemonSets and CronJobs get it, Argo Rollouts and the other
-custom kinds that reroll run knows, and what --workload-kind names.
+The annotation is checksum/config, or checksum/reroll if another tool uses the former. A workload without data gets the
+value no-config-data. Deployments, StatefulSets, DaemonSets and CronJobs are stamped, Argo Rollouts and the other custom
+kinds that reroll run knows, and those of --workload-kind.
 
-The exit code is 0 if all went well, 1 if --check found something to stamp, and 2 if something could not be read or written.`,
+The exit code is 0 on success, 1 if --check found something to stamp, and 2 if something could not be read or written.`,
 		Example: `  kubectl kustomize . | %[1]s stamp --all > all.yaml
   %[1]s stamp --in-place deploy/*.yaml
   %[1]s stamp --check deploy/*.yaml`,
@@ -122,15 +122,15 @@ func (s *stamping) validate(files []string) error {
 	case s.secrets != secretsKeyed && s.secrets != secretsPlain:
 		return fmt.Errorf("--secrets=%s: must be keyed or plain", s.secrets)
 	case s.secrets == secretsPlain && s.keyFile != "":
-		return errors.New("--key-file and --secrets=plain: give one of them")
+		return errors.New("--key-file and --secrets=plain exclude each other: set one of them")
 	case s.inPlace && s.check:
-		return errors.New("--in-place and --check: give one of them")
+		return errors.New("--in-place and --check exclude each other: set one of them")
 	case s.inPlace && (len(files) == 0 || slices.Contains(files, stdin)):
 		return errors.New("--in-place needs files")
 	case s.options.Namespace != "" && len(validation.IsDNS1123Label(s.options.Namespace)) > 0:
-		return fmt.Errorf("--namespace=%s is no name of a namespace", s.options.Namespace)
+		return fmt.Errorf("--namespace=%s is not a valid name of a namespace", s.options.Namespace)
 	case len(validation.IsQualifiedName(strings.ToLower(s.options.Annotation))) > 0:
-		return fmt.Errorf("--annotation=%s is no annotation key: it must be like checksum or checksum/config", s.options.Annotation)
+		return fmt.Errorf("--annotation=%s is not an annotation key: write a key such as checksum or checksum/config", s.options.Annotation)
 	}
 	for i, file := range files {
 		if slices.Contains(files[:i], file) {
@@ -193,7 +193,7 @@ func (s *stamping) readFiles(cmd *cobra.Command, files []string) (*stamp.Stream,
 // unreadable says which file it is, unless the error does.
 func unreadable(file string, err error) error {
 	if _, told := errors.AsType[*stamp.Error](err); told {
-		return exitError{"nothing is stamped:\n" + err.Error(), codeUnreadable}
+		return exitError{"nothing was stamped:\n" + err.Error(), codeUnreadable}
 	}
 	return exitError{file + ": " + err.Error(), codeUnreadable}
 }
@@ -201,7 +201,7 @@ func unreadable(file string, err error) error {
 func (s *stamping) run(cmd *cobra.Command, stream *stamp.Stream) error {
 	result, err := stream.Stamp()
 	if err != nil {
-		return exitError{"nothing is stamped:\n" + err.Error(), codeUnreadable}
+		return exitError{"nothing was stamped:\n" + err.Error(), codeUnreadable}
 	}
 	for _, note := range result.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), note)
@@ -248,5 +248,5 @@ func tellChanges(out io.Writer, result *stamp.Result) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	return exitError{"not stamped, or not with the data that is there now: " + strings.Join(changed, ", "), codeFindings}
+	return exitError{"not stamped, or stamped with other data: " + strings.Join(changed, ", "), codeFindings}
 }

@@ -14,10 +14,10 @@ func newWhy(getenv func(string) string, c clock.Clock) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why KIND/NAME [SOURCE]",
 		Short: "Explain why a workload was or was not rolled",
-		Long: `Say of a workload what rolls it and why, what does not and why not, what its pods have, and what happens next.
+		Long: `Explain which sources roll a workload and which do not, whether its Pods use their current data, and what happens next.
 
-With a SOURCE, such as configmap/web, only that one is spoken of. A pod (pod/web-5f7d8) stands for the workload that it is of. The answer is what the controller would decide, from
-what you may read; nothing is written.` + asTheController,
+With a SOURCE, such as configmap/web, only that source is explained. A Pod (pod/web-5f7d8) stands for its workload. The
+answer follows the rules of the controller, with your own permissions. The command writes nothing.` + asTheController,
 		Example: `  %[1]s why deployment/web
   %[1]s why pod/web-5f7d8c9b6-x2x9k
   %[1]s why -n shop statefulset/db secret/db-password`,

@@ -72,7 +72,7 @@ func TestWhatIsNoKindIsRefusedWithWhatWouldBeRight(t *testing.T) {
 	}
 	for about, args := range map[string][]string{
 		"has example.org/v1/Sandbox and example.org/v2/Sandbox": {"--workload-kind=example.org/v1/Sandbox", "--workload-kind=example.org/v2/Sandbox"},
-		"asks for what --is-argo-rollouts=false forbids":        {"--workload-kind=argoproj.io/v1alpha1/Rollout", "--is-argo-rollouts=false"},
+		"contradicts --is-argo-rollouts=false":                  {"--workload-kind=argoproj.io/v1alpha1/Rollout", "--is-argo-rollouts=false"},
 	} {
 		if _, err := configOf(t, args...); err == nil || !strings.Contains(err.Error(), about) {
 			t.Errorf("%v: %v", args, err)

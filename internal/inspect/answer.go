@@ -19,16 +19,16 @@ import (
 // State is how a workload stands to its sources.
 type State uint8
 
-// The states. Only InStep is good; Unknown is neither.
+// The states. Only UpToDate is good; Unknown is neither.
 const (
-	// InStep means that its pods have what its sources hold.
-	InStep State = iota
+	// UpToDate means that its pods have what its sources hold.
+	UpToDate State = iota
 	// Waiting means that a change was made just now, or that something else has to end first.
 	Waiting
-	// Rolling means that a rollout is under way.
-	Rolling
-	// Stale means that pods are behind, and that nothing is known to be on its way.
-	Stale
+	// InProgress means that a rollout is under way.
+	InProgress
+	// OutOfDate means that pods are behind, and that nothing is known to be on its way.
+	OutOfDate
 	// Reverted means that somebody took the mark of a reload away.
 	Reverted
 	// Unknown means that what may be read cannot tell.
@@ -39,7 +39,7 @@ const (
 
 // String returns the state as a word or two.
 func (s State) String() string {
-	words := [...]string{"in step", "waiting", "rolling", "stale", "reverted", "unknown", "not opted in"}
+	words := [...]string{"up-to-date", "waiting", "in-progress", "out-of-date", "reverted", "unknown", "not-opted-in"}
 	if int(s) < len(words) {
 		return words[s]
 	}
@@ -149,7 +149,7 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 }
 
 // OptedIn are the workloads that some source could roll, in a fixed order, also where the controller does not look: nobody
-// rolls them there, and that is not in step.
+// rolls them there, and that is not up to date.
 func (e *Evaluation) OptedIn() []workload.Key {
 	var keys []workload.Key
 	for key, w := range e.objects.workloads {

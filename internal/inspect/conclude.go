@@ -18,7 +18,7 @@ const startLag = 5 * time.Second
 func (e *Evaluation) unseen(a *Answer) {
 	for _, kind := range sourceKinds() {
 		if e.unread(kind) && len(a.Workload.Policy.Patterns(kind)) > 0 {
-			a.doubt(fmt.Sprintf("it names %ss by an expression, and you may not list them", kind))
+			a.doubt(fmt.Sprintf("it selects %ss by an expression, and you may not list them", kind))
 		}
 	}
 }
@@ -32,7 +32,7 @@ func (e *Evaluation) evidence(a *Answer) {
 			continue
 		}
 		if src.Absent && src.Verdict.Concerned && len(src.Uses) > 0 && !optional(src.Uses) && a.Workload.Progress.Wanted > 0 {
-			a.doubt(fmt.Sprintf("%s, which its pods need, was not found", src.Key))
+			a.doubt(fmt.Sprintf("%s, which its Pods need, was not found", src.Key))
 		}
 		if src.Unread || !src.Verdict.Concerned || src.Absent || src.Unselected || src.Ignored {
 			continue
@@ -73,7 +73,7 @@ func (e *Evaluation) incomparable(src *Source, pods *Ages) string {
 }
 
 // older says how many pods may have another content.
-func older(n, all int) string { return fmt.Sprintf("%d of %d pods are older than its content", n, all) }
+func older(n, all int) string { return fmt.Sprintf("%d of %d Pods are older than its data", n, all) }
 
 // keyless says why Secrets cannot be compared.
 func (s *Settings) keyless() string {
@@ -100,16 +100,16 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case left:
 		a.State, a.Detail = NotOptedIn, a.LeftOut
 	case a.LeftOut != "" && len(s.Beside) > 0:
-		a.State, a.Detail = Unknown, a.LeftOut+", and another one may watch it"
+		a.State, a.Detail = Unknown, a.LeftOut+", and another controller may watch it"
 		a.doubt(a.Detail)
 	case a.LeftOut != "":
-		a.State, a.Detail = Stale, "because "+a.LeftOut
+		a.State, a.Detail = OutOfDate, "because "+a.LeftOut
 	case d.TooNew:
 		a.State, a.Detail = Unknown, d.Why
 		a.doubt(d.Why)
 	case d.Reverted != nil:
 		a.State = Reverted
-		a.Detail = fmt.Sprintf("by %s: %d of %d pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
+		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
 	case d.Action == reload.Reload:
 		e.pending(f, a)
 	case d.Action == reload.AwaitRun && w.Runs.Begun:
@@ -117,16 +117,16 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case d.Action == reload.AwaitRun:
 		a.State, a.Detail = Waiting, "for its Job to end: "+d.Why
 	case d.Action == reload.AskPods:
-		a.State, a.Detail = Unknown, "the age of its pods decides, and they may not be listed"
+		a.State, a.Detail = Unknown, "the age of its Pods decides, and you may not list them"
 	case !w.AtRest, !w.Progress.Populated():
 		e.underWay(a)
 	case before != "":
-		a.State, a.Since = Stale, time.Unix(a.Ledger.Told, 0)
+		a.State, a.Since = OutOfDate, time.Unix(a.Ledger.Told, 0)
 		a.Detail = fmt.Sprintf("since %s: %s", ago(a.Since, e.now), before)
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]
 	case !a.Ledger.There && len(f.Concerns) > 0:
-		a.State, a.Detail = Waiting, "for a controller to note its sources"
+		a.State, a.Detail = Waiting, "for a controller to record its sources"
 	}
 }
 
@@ -134,7 +134,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 // if it is to bring a content, and not if somebody has changed the image alone.
 func (e *Evaluation) underWay(a *Answer) {
 	w := &a.Workload
-	a.State, a.Detail = Rolling, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
+	a.State, a.Detail = InProgress, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
 	outcome, behind := e.outcome(a)
 	purpose, _ := rollout.Purpose(&w.Progress)
 	if purpose != "" {
@@ -146,7 +146,7 @@ func (e *Evaluation) underWay(a *Answer) {
 		return
 	}
 	if behind && (purpose != "" || outcome.Cause == rollout.CauseAborted) {
-		a.State, a.Detail = Stale, "with "+a.Detail+" pods updated"
+		a.State, a.Detail = OutOfDate, "with "+a.Detail+" Pods updated"
 	}
 	if outcome.Cause == "" || outcome.Cause == rollout.CauseUnknown {
 		return
@@ -199,10 +199,10 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	// With an edit that takes keys away no time is noted: it may have been just now.
 	if !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now) {
-		a.State, a.Detail = Waiting, fmt.Sprintf("for %s of quiet: %s", s.quiet(&f.Workload), a.Decision.Why)
+		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s", s.quiet(&f.Workload), a.Decision.Why)
 		return
 	}
-	a.State, a.Detail = Stale, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
+	a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
 }
 
 // longAgo reports whether the controller must have acted since.
@@ -224,12 +224,12 @@ func (s *Settings) inaction(now time.Time) string {
 	case s.Silent:
 		return "no controller runs"
 	case !s.Heard.IsZero() && !s.alive(now):
-		return "the controller was last heard " + ago(s.Heard, now)
+		return "the controller was last active " + ago(s.Heard, now)
 	case s.Controller == "":
 		return "no controller has acted"
 	case s.Webhook != nil:
-		return "the receiver has not taken it; the controller's log says why"
+		return "the receiver has not accepted the message; see the log of the controller"
 	default:
-		return "the controller has not acted; its log says why"
+		return "the controller has not acted; see its log"
 	}
 }

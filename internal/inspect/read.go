@@ -103,7 +103,7 @@ func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("namespace %s does not exist", ns)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("there is nothing in namespace %s, and you may not see whether it exists", ns)
+		return fmt.Errorf("namespace %s is empty or does not exist, and you may not read namespaces", ns)
 	default:
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // rollsNothing is said where a receiver is told of changes instead.
-const rollsNothing = "rolls nothing, and tells a receiver of changes instead (--webhook-url)"
+const rollsNothing = "rolls nothing, and notifies a receiver of changes instead (--webhook-url)"
 
 // receiver is whom the controller tells of changes instead of rolling anything, without what may be a token; empty if it rolls.
 func (s *Settings) receiver() string {
@@ -22,7 +22,7 @@ func (s *Settings) receiver() string {
 // does is what a source does whose changes are acted upon.
 func (s *Settings) does() string {
 	if s.Webhook != nil {
-		return "is told to the receiver when it changes"
+		return "is sent to the receiver when it changes"
 	}
 	return "rolls it"
 }
@@ -39,7 +39,7 @@ func (e *Evaluation) beforeTold(a *Answer) string {
 		if runs.Suspended || !runs.Last.Before(told) {
 			return ""
 		}
-		return "its latest run began before the receiver was told"
+		return "its latest run began before the receiver was notified"
 	}
 	if a.Pods == nil && e.ask(a) == nil {
 		return "" // it is unknown then
@@ -53,7 +53,7 @@ func (e *Evaluation) beforeTold(a *Answer) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d pods are from before the receiver was told", n, a.Pods.Count)
+	return fmt.Sprintf("%d of %d Pods are older than the notification of the receiver", n, a.Pods.Count)
 }
 
 // nextTold is what happens next where a receiver is told, as far as that differs from where workloads are rolled.
@@ -64,17 +64,17 @@ func (x *Explanation) nextTold(quiet time.Duration) string {
 	}
 	switch {
 	case x.Settings.Webhook == nil && x.toldBefore():
-		return "it is rolled when a source changes again: of the change before, a receiver was told, and there is none now"
+		return "Reroll rolls it when a source changes again: a receiver was notified of the previous change, and none is configured now"
 	case x.Settings.Webhook == nil:
 		return ""
 	case d.Action == reload.Reload && x.State == Waiting:
-		return fmt.Sprintf("the receiver is told when its sources were quiet for %s, %s at most", quiet, max(quiet, x.Settings.SettleMax))
+		return fmt.Sprintf("Reroll notifies the receiver %s after the last change, and at most %s after the first", quiet, max(quiet, x.Settings.SettleMax))
 	case d.Action == reload.Reload:
-		return "as soon as the controller acts, the receiver is told, and again until it takes the message"
+		return "the controller has to notify the receiver, and retries until the receiver accepts the message"
 	case d.Action == reload.AwaitRun && !x.Workload.Runs.Begun:
-		return "when that Job has ended, the receiver is told"
+		return "when that Job has ended, Reroll notifies the receiver"
 	case x.toldBefore():
-		return "nothing by the controller: what follows is up to the receiver, which has taken the message"
+		return "nothing by Reroll: the receiver accepted the message, and has to act on it"
 	default:
 		return ""
 	}
@@ -82,13 +82,13 @@ func (x *Explanation) nextTold(quiet time.Duration) string {
 
 // toldBefore reports whether pods are from before a receiver was told.
 func (x *Explanation) toldBefore() bool {
-	return x.State == Stale && x.Ledger.Told != 0 && x.Since.Equal(time.Unix(x.Ledger.Told, 0))
+	return x.State == OutOfDate && x.Ledger.Told != 0 && x.Since.Equal(time.Unix(x.Ledger.Told, 0))
 }
 
 // told is what a plan says where a receiver is told.
 func (p *Plan) told(verb string) string {
 	if len(p.Rolled) == 0 {
-		return fmt.Sprintf("%s %s rolls nothing, and the receiver is told of no workload (--webhook-url).", verb, p.Source)
+		return fmt.Sprintf("%s %s rolls nothing, and notifies the receiver about no workload (--webhook-url).", verb, p.Source)
 	}
-	return fmt.Sprintf("%s %s rolls nothing by itself. The receiver is told of %s (--webhook-url):", verb, p.Source, counted(int64(len(p.Rolled)), "workload"))
+	return fmt.Sprintf("%s %s rolls nothing. Reroll notifies the receiver about %s (--webhook-url):", verb, p.Source, counted(int64(len(p.Rolled)), "workload"))
 }

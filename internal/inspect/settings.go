@@ -61,7 +61,7 @@ func Assume(cfg *config.Config, flags *pflag.FlagSet, now time.Time, why string)
 func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, flags *pflag.FlagSet, at, near string, now time.Time) (*Settings, error) {
 	found, why, err := written(ctx, client, at, near)
 	if err != nil {
-		return nil, fmt.Errorf("ask the cluster: %w", err)
+		return nil, fmt.Errorf("read the cluster: %w", err)
 	}
 	if len(found) == 0 {
 		s, err := Assume(cfg, flags, now, why)
@@ -89,7 +89,7 @@ func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, f
 		return nil, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", chosen.namespace, metainfo.Name, err)
 	}
 	if chosen.foreign {
-		return Assume(cfg, flags, now, fmt.Sprintf("the ConfigMap %s/%s is of another program, such as Reloader, whose settings are taken", chosen.namespace, metainfo.Name))
+		return Assume(cfg, flags, now, fmt.Sprintf("ConfigMap %s/%s belongs to another program, such as Reloader; its settings are used", chosen.namespace, metainfo.Name))
 	}
 	s, err := Assume(cfg, flags, now, "")
 	if err != nil {
@@ -105,11 +105,11 @@ func (s *Settings) meet(ctx context.Context, client kubernetes.Interface) {
 	key, made, err := controller.LoadDigestKey(ctx, client, s.Controller, true)
 	switch {
 	case apierrors.IsForbidden(err):
-		s.NoKey = "you may not read the controller's key"
+		s.NoKey = "you may not read the digest key of the controller"
 	case err != nil:
 		s.NoKey = err.Error()
 	case made.IsZero():
-		s.NoKey = "the controller has made no key yet"
+		s.NoKey = "the controller has not created its digest key yet"
 	default:
 		s.Key, s.NoKey, s.Installed = key.Showing(s.Marks.Secrets), "", made
 	}
@@ -154,16 +154,16 @@ func (s *Settings) unasked(w kubeapi.Watched) bool {
 // passesOver says why the controller does not look at a workload, empty if it does.
 func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 	if slices.Contains(s.Ignored.Kinds, key.Kind) {
-		return "the controller leaves " + key.Kind + "s alone (--ignored-workload-types)"
+		return "the controller ignores " + key.Kind + "s (--ignored-workload-types)"
 	}
 	if !s.reads(key.Kind) {
 		return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
 	}
 	if parent, ok := o.parentOf(key); ok {
 		if !o.workloads[parent].Policy.OptedIn(s.AutoReloadAll) {
-			return fmt.Sprintf("%s makes it and would be rolled in its place, but is not opted in", parent)
+			return fmt.Sprintf("its owner, %s, would be rolled instead, but is not opted in", parent)
 		}
-		return fmt.Sprintf("%s makes it, and is rolled in its place", parent)
+		return fmt.Sprintf("its owner, %s, is rolled instead", parent)
 	}
 	return s.leftOut(o, key.Namespace)
 }
@@ -177,11 +177,11 @@ func (s *Settings) leftOut(o *Objects, ns string) string {
 		return "the controller watches other namespaces (--namespaces)"
 	}
 	if slices.Contains(s.Selectors.NamespacesToIgnore, ns) {
-		return "the controller leaves namespace " + ns + " out (--namespaces-to-ignore)"
+		return "the controller ignores namespace " + ns + " (--namespaces-to-ignore)"
 	}
 	known, ok := o.namespaces[ns]
 	if selector := s.Selectors.Namespaces; ok && selector != nil && !selector.Matches(known.labels) {
-		return "the labels of namespace " + ns + " are not those that the controller looks for (--namespace-selector)"
+		return "the labels of namespace " + ns + " do not match --namespace-selector"
 	}
 	if known.terminating {
 		return "namespace " + ns + " is being deleted"

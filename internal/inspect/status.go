@@ -60,11 +60,11 @@ func (e *Evaluation) orphans() []Answer {
 		}
 		if !e.objects.settings.reads(w.Key.Kind) {
 			why := e.objects.settings.passesOver(e.objects, w.Key)
-			all = append(all, Answer{Workload: w, State: Stale, Detail: "because " + why, LeftOut: why})
+			all = append(all, Answer{Workload: w, State: OutOfDate, Detail: "because " + why, LeftOut: why})
 			continue
 		}
 		if _, ok := e.state.Workload(*w.Borrows); !ok {
-			a := Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist, may not be read or is not rolled", w.Borrows)}
+			a := Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist, is not readable for you, or is not rolled", w.Borrows)}
 			a.doubt(a.Detail)
 			all = append(all, a)
 		}
@@ -74,24 +74,24 @@ func (e *Evaluation) orphans() []Answer {
 
 // The exit codes.
 const (
-	CodeInStep    = 0
-	CodeNotInStep = 1
-	CodeUnknown   = 2
+	CodeUpToDate    = 0
+	CodeNotUpToDate = 1
+	CodeUnknown     = 2
 )
 
-// Code is the exit code: 0 if all are in step, 1 if one is not, 2 if that could not be told.
+// Code is the exit code: 0 if all are up to date, 1 if one is not, 2 if that is unknown.
 func (s *Status) Code() int {
-	code := CodeInStep
+	code := CodeUpToDate
 	if len(s.unreadWorkloads()) > 0 || len(s.Skipped) > 0 || s.Settings.Unmet {
 		code = CodeUnknown
 	}
 	for i := range s.Answers {
 		switch s.Answers[i].State {
-		case InStep:
+		case UpToDate:
 		case Unknown, NotOptedIn:
 			code = CodeUnknown
 		default:
-			return CodeNotInStep
+			return CodeNotUpToDate
 		}
 	}
 	return code
@@ -207,7 +207,7 @@ func (s *Status) row(a *Answer, wide bool) []string {
 // short is the state in a few words.
 func (a *Answer) short() string {
 	switch {
-	case a.State == InStep || a.Detail == "":
+	case a.State == UpToDate || a.Detail == "":
 		return a.State.String()
 	case a.State == Unknown || a.State == NotOptedIn:
 		return a.State.String() + ": " + oneLine(a.Detail)
@@ -238,14 +238,14 @@ func (s *Status) summary() string {
 		count[s.Answers[i].State]++
 	}
 	var parts []string
-	for state := InStep; state <= NotOptedIn; state++ {
+	for state := UpToDate; state <= NotOptedIn; state++ {
 		if count[state] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
 		}
 	}
 	text := counted(int64(len(s.Answers)), "workload") + ": " + strings.Join(parts, ", ") + "."
-	if count[InStep] < len(s.Answers) {
-		text += " More of one: reroll why "
+	if count[UpToDate] < len(s.Answers) {
+		text += " For details: reroll why "
 		if s.Namespace == "" {
 			text += "-n NAMESPACE "
 		}
@@ -272,7 +272,7 @@ type statusJSON struct {
 // JSON is the same for programs.
 func (s *Status) JSON() (string, error) {
 	out := struct {
-		InStep     bool         `json:"inStep"`
+		UpToDate   bool         `json:"upToDate"`
 		Controller string       `json:"controllerNamespace,omitempty"`
 		Beside     []string     `json:"otherControllerNamespaces,omitempty"`
 		Assumed    string       `json:"assumed,omitempty"`
@@ -281,7 +281,7 @@ func (s *Status) JSON() (string, error) {
 		Unread     []string     `json:"unread,omitempty"`
 		Skipped    []string     `json:"skipped,omitempty"`
 		Workloads  []statusJSON `json:"workloads"`
-	}{s.Code() == CodeInStep, s.Settings.Controller, s.Settings.Beside, s.Settings.Assumed, s.Settings.receiver(), s.Settings.Beyond, s.Unread, s.Skipped, []statusJSON{}}
+	}{s.Code() == CodeUpToDate, s.Settings.Controller, s.Settings.Beside, s.Settings.Assumed, s.Settings.receiver(), s.Settings.Beyond, s.Unread, s.Skipped, []statusJSON{}}
 	for i := range s.Answers {
 		a := &s.Answers[i]
 		one := statusJSON{

@@ -11,7 +11,7 @@ func (a *Answer) doubtUnlisted() {
 	if !a.unlisted() {
 		return
 	}
-	status := "its status does not count pods"
+	status := "its status does not count Pods"
 	if n := int64(a.Workload.Progress.Total); n > 0 {
 		status = "its status counts " + counted(n, "pod")
 	}

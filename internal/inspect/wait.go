@@ -22,7 +22,7 @@ const together = 300 * time.Millisecond
 // again is how soon is looked again although nothing has changed: what is fresh now is late some time.
 const again = 15 * time.Second
 
-const errHalf = unusable("not all could be read in that time")
+const errHalf = unusable("not everything could be read in that time")
 
 // follower keeps objects up to date by watches.
 type follower struct {

@@ -51,7 +51,7 @@ func resumed(o *batchv1.Job) bool {
 	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }
 
-// leftAlone is why recreating a Job by somebody else, or is to run once at a certain time.
+// leftAlone is why a Job is recreated by somebody else, or is to run once at a certain time.
 func leftAlone(o *batchv1.Job) string {
 	if len(o.OwnerReferences) > 0 {
 		owner := o.OwnerReferences[0]

@@ -30,7 +30,7 @@ func awaited(c reload.Concern) reload.Concern {
 func TestEachSourceIsWatchedForAReason(t *testing.T) {
 	for want, concerns := range map[string][]reload.Concern{
 		"Nothing rolls this Deployment yet: its annotations select no ConfigMap or Secret that it references or that exists": nil,
-		"A change of ConfigMap 'a' (auto) rolls this Deployment":                                                       {concern(source.ConfigMap, "a", policy.RuleAuto, "")},
+		"A change of ConfigMap 'a' (auto) rolls this Deployment":                                                             {concern(source.ConfigMap, "a", policy.RuleAuto, "")},
 		"A change of ConfigMap 'a' (auto for ConfigMaps) and Secret 'b' (named) rolls this Deployment": {
 			concern(source.ConfigMap, "a", policy.RuleTypedAuto, ""), concern(source.Secret, "b", policy.RuleNamed, "b"),
 		},

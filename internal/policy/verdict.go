@@ -33,7 +33,7 @@ const (
 func (r Rule) String() string {
 	switch r {
 	case RuleIgnored:
-		return "the source is annotated to be ignored"
+		return "the source has the ignore annotation"
 	case RuleExcluded:
 		return "the workload excludes the source by name"
 	case RuleNamed:
@@ -47,13 +47,13 @@ func (r Rule) String() string {
 	case RuleAutoAll:
 		return "--auto-reload-all"
 	case RuleNoEntryMatches:
-		return "no entry of the workload's list names the source"
+		return "no entry of the workload's list matches the source"
 	case RuleNotReferred:
-		return "the workload does not refer to the source"
+		return "the workload does not reference the source"
 	case RuleNoMatchAnnotation:
-		return "the workload searches, but the source is not annotated to match"
+		return "the workload has the search annotation, but the source lacks the match annotation"
 	case RuleOptedOut:
-		return "the workload is opted out by auto"
+		return "the workload opts out by auto"
 	case RuleNotOptedIn:
 		return "the workload is not opted in"
 	default:

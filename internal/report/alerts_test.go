@@ -155,11 +155,11 @@ func TestWhatIsBadNews(t *testing.T) {
 	revert(reload.Nothing)
 	s.Rolled(web(), rollout.Outcome{All: 3}, 0)
 	s.run().told(2)
-	want := `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader rolled *web* of type *Deployment* in namespace *shop* again: the field manager \"helm\" removed the mark, and 2 of 3 pods still ran the old *greeting*"}]}`
+	want := `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader rolled *web* of type *Deployment* in namespace *shop* again: the field manager \"helm\" removed the mark, and 2 of 3 Pods still used the previous ConfigMap *greeting*"}]}`
 	if letters := s.far.got(); len(letters) != 2 || letters[0].text != want {
 		t.Errorf("got %v", letters)
 	}
-	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: the field manager \"helm\" removed every mark, and 2 of 3 pods still run the old *greeting*"}]}`
+	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: the field manager \"helm\" removed every mark, and 2 of 3 Pods still use the previous ConfigMap *greeting*"}]}`
 	if letters := s.far.got(); len(letters) != 2 || letters[1].text != want {
 		t.Errorf("got %v", letters)
 	}

@@ -171,7 +171,7 @@ func TestARedirectIsAFailureThatSaysWhatToSet(t *testing.T) {
 		if got := elsewhere.got(); len(got) != 0 {
 			t.Errorf("%d is followed", code)
 		}
-		s.warnedOnce("it answered "+status(code), "to "+elsewhere.URL+", which is not followed: set ALERT_WEBHOOK_URL")
+		s.warnedOnce("it answered "+status(code), "a redirect to "+elsewhere.URL+" that Reroll does not follow: set ALERT_WEBHOOK_URL")
 		s.safe()
 	}
 }
@@ -235,10 +235,10 @@ func TestWhyThereWasNoAnswerIsSaidWithoutTheAddress(t *testing.T) {
 	}{
 		"nobody listens":           {"http://" + closed(t), "", "connect: connection refused"},
 		"no such host":             {"http://nobody.invalid", "", "nobody.invalid"},
-		"it echoes":                {"http://" + listen(t, echo), "", "does not speak HTTP"},
+		"it echoes":                {"http://" + listen(t, echo), "", "the response is not HTTP"},
 		"it hangs up":              {"http://" + listen(t, hangUp), "", "connection"},
 		"an unknown certificate":   {tlsServer.URL, "", "certificate signed by unknown authority"},
-		"no TLS":                   {strings.Replace(plainServer.URL, "http:", "https:", 1), "", "TLS where it should not"},
+		"no TLS":                   {strings.Replace(plainServer.URL, "http:", "https:", 1), "", "the response is not HTTP"},
 		"the proxy is not there":   {"http://hooks.invalid", "http://" + closed(t), "the proxy in ALERT_WEBHOOK_PROXY: dial tcp 127.0.0.1"},
 		"the proxy wants to know":  {"https://hooks.invalid", proxy407.URL, "the proxy answered 407 Proxy Authentication Required, see ALERT_WEBHOOK_PROXY"},
 		"the proxy knows no SOCKS": {"https://hooks.invalid", "socks5://" + listen(t, func(net.Conn) {}), "socks connect tcp 127.0.0.1"},

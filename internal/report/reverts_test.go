@@ -71,9 +71,9 @@ func TestTheRuleToPasteFitsIntoTheEvent(t *testing.T) {
 		desk := newDesk(t, false)
 		w := web()
 		w.APIVersion, w.Key.Kind = "apps/v1", "StatefulSet"
-		d.Reverted = &reload.Revert{Source: source.Key{Name: strings.Repeat("n", 253)}, Writer: "argocd-application-controller", Old: 1000, All: 1000}
+		d.Reverted = &reload.Revert{Source: source.Key{Kind: source.ConfigMap, Name: strings.Repeat("n", 253)}, Writer: "argocd-application-controller", Old: 1000, All: 1000}
 		desk.Reverted(w, d)
-		if events := desk.published(); len(events) != 1 || !strings.HasSuffix(events[0].Note, "some annotation of yours, see docs/gitops.md#reverted") {
+		if events := desk.published(); len(events) != 1 || !strings.HasSuffix(events[0].Note, "any annotation of yours to the pod template in Git, see docs/gitops.md#reverted") {
 			t.Errorf("%s: %+v", about, events)
 		}
 	}
@@ -84,7 +84,7 @@ func TestWhatSpeaksAgainstAMarkIsTold(t *testing.T) {
 	d.Notify(notice.MayNotStay(web(), "its manifest declares the annotations of the pod template to be null"))
 	events := d.published()
 	if len(events) != 1 || events[0].Reason != "MarkMayNotStay" || events[0].Type != "Warning" ||
-		!strings.HasPrefix(events[0].Note, "The mark of this rollout may be taken away again: its manifest declares") {
+		!strings.HasPrefix(events[0].Note, "Another tool may revert the mark of this reload: its manifest declares") {
 		t.Errorf("got %+v", events)
 	}
 }

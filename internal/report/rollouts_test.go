@@ -40,7 +40,7 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 		{rollout.Outcome{Cause: rollout.CauseQuota, Trouble: in("", "", "", "", quota)}, "a quota leaves no room for a new Pod (" + quota + ")"},
 		{rollout.Outcome{Cause: rollout.CauseRefused, Trouble: in("", "", "", "", "violates PodSecurity")}, "new Pods are rejected (violates PodSecurity)"},
 		{rollout.Outcome{Cause: rollout.CauseImagePull, New: true, Trouble: in("", "app", "web:1.0", "ImagePullBackOff", "")},
-			`the new pod web-7d cannot pull image "web:1.0" (ImagePullBackOff)`},
+			`the new Pod web-7d cannot pull image "web:1.0" (ImagePullBackOff)`},
 		{rollout.Outcome{Cause: rollout.CauseCrashLoop, New: true, Trouble: rollout.Trouble{Container: "app", Reason: "CrashLoopBackOff", Exited: true, ExitCode: 137}},
 			"container app of the new Pod web-7d keeps crashing (CrashLoopBackOff, exit code 137)"},
 		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "app", "", "CreateContainerConfigError", "couldn't find key a in ConfigMap shop/cfg")},
@@ -51,7 +51,7 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 		{rollout.Outcome{Cause: rollout.CauseReadiness, New: true, Trouble: in("", "app", "", "", "")}, "container app of the new Pod web-7d is running but not ready"},
 		{rollout.Outcome{Cause: rollout.CauseOrdered, Trouble: in("", "app", "", "CrashLoopBackOff", "")},
 			"container app of the Pod web-7d is not ready (CrashLoopBackOff), and an OrderedReady StatefulSet waits for it before it replaces any Pod"},
-		{rollout.Outcome{Cause: rollout.CauseOrdered}, "the Pod web-7d is not ready (it runs), and an OrderedReady StatefulSet waits for it before it replaces any Pod"},
+		{rollout.Outcome{Cause: rollout.CauseOrdered}, "the Pod web-7d is not ready (running), and an OrderedReady StatefulSet waits for it before it replaces any Pod"},
 		{rollout.Outcome{Cause: rollout.CauseMissing}, "the other Pods do not exist; see the events of this Deployment"},
 		{rollout.Outcome{Cause: rollout.CauseNotFound}, "no pod has the labels app=web"},
 		{rollout.Outcome{Cause: rollout.CauseUnknown}, "no Pod shows the reason"},
@@ -63,7 +63,7 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 			o := tc.outcome
 			o.Changed, o.Old, o.All, o.Wanted, o.Pod = cfg(), 2, 3, 3, "web-7d"
 			d.NotRolled(w, o)
-			want := "Not rolled: 2 of 3 Pods still use the previous ConfigMap 'cfg': " + tc.want + ". See docs/following.md#" + string(o.Cause)
+			want := "2 of 3 Pods still use the previous ConfigMap 'cfg': " + tc.want + ". See docs/following.md#" + string(o.Cause)
 			events := d.published()
 			if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != "NotRolled" || events[0].Note != want {
 				t.Errorf("got %+v\nwant %s", events, want)
@@ -82,14 +82,14 @@ func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
 	text := notRolledText(web(), rollout.Outcome{
 		Cause: rollout.CauseQuota, Changed: cfg("a", "b"), All: 0, Wanted: 3, Trouble: rollout.Trouble{Message: strings.Repeat("é", 5000)},
 	}).String()
-	if !strings.HasPrefix(text, "0 of 3 pods run the current ConfigMap 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/following.md#quota") {
+	if !strings.HasPrefix(text, "0 of 3 Pods use the current ConfigMap 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/following.md#quota") {
 		t.Errorf("got %s", text)
 	}
 }
 
 func TestOfPodsThatAreNotFoundNothingIsClaimed(t *testing.T) {
 	text := notRolledText(web(), rollout.Outcome{Cause: rollout.CauseNotFound, Changed: cfg(), NotFound: true, Wanted: 3}).String()
-	want := "it is unknown whether its pods run the current ConfigMap 'cfg': neither its selector nor its pod template says which labels its pods have. " +
+	want := "it is unknown whether its Pods use the current ConfigMap 'cfg': neither its selector nor its pod template says which labels its pods have. " +
 		"See docs/following.md#pods-not-found"
 	if text != want {
 		t.Errorf("got %s", text)
@@ -103,8 +103,8 @@ func TestTheEndOfAReloadIsTold(t *testing.T) {
 	}{
 		"all":               {rollout.Outcome{Changed: cfg(), All: 3}, "All 3 Pods use the current ConfigMap 'cfg', 42s after the reload"},
 		"one":               {rollout.Outcome{Changed: cfg(), All: 1}, "The Pod uses the current ConfigMap 'cfg', 42s after the reload"},
-		"none any more":     {rollout.Outcome{Changed: cfg(), Told: true}, "Rolled: there are no pods; those that come start the current ConfigMap 'cfg'"},
-		"nobody knows what": {rollout.Outcome{All: 3}, "All 3 Pods use the present content of its sources, 42s after the reload"},
+		"none any more":     {rollout.Outcome{Changed: cfg(), Told: true}, "There are no Pods; new Pods start with the current ConfigMap 'cfg'"},
+		"nobody knows what": {rollout.Outcome{All: 3}, "All 3 Pods use the current data of its sources, 42s after the reload"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := newDesk(t, false)

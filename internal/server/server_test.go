@@ -122,7 +122,7 @@ func TestProfilesAreServedByThemselves(t *testing.T) {
 			t.Errorf("%s answers %d %.200q, want %d %q", path, status, text, want.status, want.text)
 		}
 	}
-	if _, err := ListenProfiles(s.Address()); err == nil || !strings.Contains(err.Error(), "choose another address with --pprof-addr") {
+	if _, err := ListenProfiles(s.Address()); err == nil || !strings.Contains(err.Error(), "set another address with --pprof-addr") {
 		t.Errorf("the same address once more: %v", err)
 	}
 }

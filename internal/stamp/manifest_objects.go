@@ -59,7 +59,7 @@ func (w *walk) visit(n *yaml.Node, kind, apiVersion string, shared bool, depth i
 	shared = shared || n.Kind == yaml.AliasNode || w.shared[n]
 	at := n
 	if n = resolved(n); n.Kind != yaml.MappingNode || depth > deep {
-		return wrong(at, "it is no Kubernetes object")
+		return wrong(at, "it is not a Kubernetes object")
 	}
 	kind = cmp.Or(text(get(n, "kind")), kind)
 	apiVersion = cmp.Or(text(get(n, "apiVersion")), apiVersion)
@@ -67,9 +67,9 @@ func (w *walk) visit(n *yaml.Node, kind, apiVersion string, shared bool, depth i
 	case len(first) > 0 && strings.HasPrefix(first[0].Value, byteOrderMark):
 		return wrong(at, "a byte order mark stands here: take it away, it may stand at the beginning of a file alone")
 	case kind == "":
-		return wrong(at, "it is no Kubernetes object: it has no kind")
+		return wrong(at, "it is not a Kubernetes object: it has no kind")
 	case apiVersion == "":
-		return wrong(at, "it is no Kubernetes object: %s without an apiVersion", kind)
+		return wrong(at, "it is not a Kubernetes object: %s without an apiVersion", kind)
 	}
 	if items := get(n, itemsKey); isList(n, kind, apiVersion, items) {
 		_, written := own(n, itemsKey)

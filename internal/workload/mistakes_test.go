@@ -130,11 +130,11 @@ func TestMisuseOfSources(t *testing.T) {
 			`annotation reloader.stakater.com/mach has "true": does nothing; there is reloader.stakater.com/match`,
 		}},
 		"a typo of what belongs elsewhere": {texts{"reloader.stakater.com/atuo": "true"}, []string{
-			`annotation reloader.stakater.com/atuo has "true": does nothing; there is reloader.stakater.com/auto, which belongs on the workload that uses this`,
+			`annotation reloader.stakater.com/atuo has "true": does nothing; there is reloader.stakater.com/auto, which belongs on the workload that uses this object`,
 		}},
 		"what belongs on a workload": {texts{names.Auto: "true", names.ConfigMap: strings.Repeat("é", 5000)}, []string{
-			`annotation configmap.reloader.stakater.com/reload has "` + strings.Repeat("é", 50) + `…": does nothing here; it belongs on the workload that uses this`,
-			`annotation reloader.stakater.com/auto has "true": does nothing here; it belongs on the workload that uses this`,
+			`annotation configmap.reloader.stakater.com/reload has "` + strings.Repeat("é", 50) + `…": does nothing here; it belongs on the workload that uses this object`,
+			`annotation reloader.stakater.com/auto has "true": does nothing here; it belongs on the workload that uses this object`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,8 +76,8 @@ func TestWhatAFunctionRefuses(t *testing.T) {
 	for in, want := range map[string]string{
 		"a: [": "stdin:1: it is not YAML",
 		functionItems + functionPods + "{}\n kind: b": "stdin:22: it is not YAML",
-		"":             "stdin:1: it is no ResourceList, which --function needs, but empty",
-		"kind: Secret": `stdin:1: it is no ResourceList, which --function needs, but "Secret"`,
+		"":             "stdin:1: it is empty; --function needs a ResourceList",
+		"kind: Secret": `stdin:1: it is not a ResourceList, which --function needs, but "Secret"`,
 	} {
 		if stdout, err := runFunction(in); err == nil || stdout != "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", in, stdout, err)

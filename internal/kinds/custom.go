@@ -124,7 +124,7 @@ type operation struct {
 // the version, that the places in the lists were read from.
 func listPatch(w *workload.Workload, ledger string, m *workload.Marking, ann map[string]string) (Patch, error) {
 	if w.Shape == nil {
-		return Patch{}, fmt.Errorf("%s was read without the places of its containers", w.Key)
+		return Patch{}, fmt.Errorf("%s was decoded without its containers", w.Key)
 	}
 	ops := []operation{
 		{Op: "test", Path: "/metadata/uid", Value: w.UID},

@@ -124,7 +124,7 @@ func (r *policyReader) excluded(key string) *annotations.NameSet {
 	for name := range annotations.ListOf(value) {
 		switch {
 		case !annotations.IsObjectName(name):
-			refused.add(r, from, key, name, "excludes nothing: only whole names are compared here, and this cannot be one; write the names")
+			refused.add(r, from, key, name, "excludes nothing: it is not a valid name, and expressions do not work here; write names")
 		case set.Has(name):
 		case len(set.Names) == annotations.MaxEntries:
 			refused.past(name)
@@ -163,10 +163,10 @@ func (e *refusedEntries) add(r *policyReader, from annotations.Written, key, tex
 
 func (e *refusedEntries) end(r *policyReader, from annotations.Written, key string) {
 	if e.count > maxListProblems {
-		r.refuse(from, key, e.last, "refused like %d other entries of the list, of which only the first %d are reported", e.count-1, maxListProblems)
+		r.refuse(from, key, e.last, "ignored, like %d other entries of the list, of which only the first %d are reported", e.count-1, maxListProblems)
 	}
 	if e.manyPast > 0 {
-		r.refuse(from, key, e.firstPast, "the list has more than %d entries, so this one and those behind it, %d in all, are ignored; use %s, or an expression that matches several names",
+		r.refuse(from, key, e.firstPast, "the list has more than %d entries, so this one and those after it, %d in all, are ignored; use %s, or an expression that matches several names",
 			annotations.MaxEntries, e.manyPast, r.names.Auto)
 	}
 }
@@ -190,7 +190,7 @@ func (r *policyReader) toggle(from annotations.Written, key string) toggle {
 	yes, err := strconv.ParseBool(value)
 	switch {
 	case value == "":
-		r.refuse(from, key, value, `counts as not set; write "true" or "false", or leave the annotation out`)
+		r.refuse(from, key, value, `has no effect; write "true" or "false", or remove the annotation`)
 		return unset
 	case err != nil:
 		r.refuse(from, key, value, `not a boolean and counts as false; write "true" or "false"`)
@@ -218,7 +218,7 @@ func (r *policyReader) duration(key string, least time.Duration, right string) s
 	}
 	value, err := time.ParseDuration(text)
 	if err != nil || value < least {
-		r.refuse(from, key, text, "counts as not set; write %s", right)
+		r.refuse(from, key, text, "has no effect; write %s", right)
 		return setDuration{}
 	}
 	return setDuration{value: value, set: true}

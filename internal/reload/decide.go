@@ -114,11 +114,11 @@ const (
 func (a Action) String() string {
 	switch a {
 	case AskPods:
-		return "ask the pods"
+		return "check the age of the Pods"
 	case AwaitRest:
-		return "await the end of the rollout"
+		return "wait for the rollout"
 	case AwaitRun:
-		return "await the end of a run"
+		return "wait for a run"
 	case Record:
 		return "record"
 	case Reload:
@@ -181,7 +181,7 @@ func (f *Facts) decide() Decision {
 	base := f.base()
 	switch {
 	case errors.Is(base.err, ledger.ErrNewerFormat):
-		return Decision{Why: base.err.Error() + "; it is left alone", TooNew: true}
+		return Decision{Why: base.err.Error() + "; Reroll leaves it alone", TooNew: true}
 	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" && len(f.departed()) == 0 || f.Remembered != "" && !f.OnDelete) && !f.Workload.Runs.Holds():
 		return Decision{Why: "no source concerns it"}
 	}
@@ -213,15 +213,15 @@ func (f *Facts) decide() Decision {
 		next.Step, doubt = f.step(next.Step, tally.changes)
 		return Decision{Action: Reload, Why: changedSentence(tally.changes), Changes: tally.changes, Ledger: next, Restores: base.restore, Doubt: doubt}
 	case tally.asking > 0:
-		return Decision{Action: AskPods, Why: fmt.Sprintf("whether its pods are older than the content of %d of its sources is not known", tally.asking)}
+		return Decision{Action: AskPods, Why: fmt.Sprintf("the age of its Pods must show whether they use the current data of %d of its sources", tally.asking)}
 	case len(tally.outlived) > 0:
 		return f.outlived(&tally, base, next)
 	case tally.waiting > 0:
-		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may be one that came back; whether pods are older than the content of %d of its sources is to be seen when its rollout has ended", tally.waiting)}
+		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
 	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided, Unproven: tally.unproven}
 	default:
-		return Decision{Why: "its sources have the content that its pods were last rolled with"}
+		return Decision{Why: "its sources did not change since its Pods were last rolled"}
 	}
 }
 
@@ -268,17 +268,17 @@ func (t *tally) add(c Concern, found finding) {
 func (t *tally) recordSentence(base base) string {
 	switch {
 	case base.restore:
-		return "its ledger was taken away or set back by somebody; ours is put back"
+		return "another client removed or reverted its ledger; Reroll writes it back"
 	case base.err != nil:
-		return base.err.Error() + "; the present content is what its pods have"
+		return base.err.Error() + "; its Pods use the current data"
 	case t.recorded > 0:
-		return fmt.Sprintf("the content of %d of its sources is what its pods have, and is not in its ledger yet", t.recorded)
+		return fmt.Sprintf("its Pods use the current data of %d of its sources, which is not in its ledger yet", t.recorded)
 	case t.disowned:
-		return "it is opted out, and a Job that was made for it is not to begin any more"
+		return "it is opted out, so a Job that was created for it must not start"
 	case t.dropped == 0:
-		return "which of its sources are not there is not in its ledger yet"
+		return "the missing sources are not recorded in its ledger yet"
 	default:
-		return fmt.Sprintf("%d sources in its ledger do not concern it any more", t.dropped)
+		return fmt.Sprintf("%d sources in its ledger no longer concern it", t.dropped)
 	}
 }
 

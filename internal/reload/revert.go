@@ -87,7 +87,7 @@ func (f *Facts) outlived(t *tally, base base, next ledger.Ledger) Decision {
 	last := &t.outlived[len(t.outlived)-1]
 	d := Decision{
 		Action: Reload, Changes: t.outlived, Ledger: next, Restores: base.restore,
-		Why: fmt.Sprintf("its pod template came back in the middle of a rollout, and %s are older than %s",
+		Why: fmt.Sprintf("its pod template was reverted during a rollout, and %s are older than %s",
 			oldPods(f.Pods.older(last, f.Seen), f.Pods.Count), last.Source.Key),
 	}
 	d.Ledger.Counter++
@@ -104,13 +104,13 @@ func (f *Facts) outlived(t *tally, base base, next ledger.Ledger) Decision {
 		d.Action, d.Changes, d.Ledger.Counter = Record, nil, base.ledger.Counter
 		d.Ledger.Marks = f.Workload.Marks.Left(base.ledger.Step)
 		d.Reverted.Writer = workload.ReloaderManager
-		d.Why = "Reloader marks it too"
+		d.Why = "Reloader also writes marks on it"
 	case !again:
 		d.Action, d.Reverted.Final, d.Ledger.Counter = Nothing, true, base.ledger.Counter
 		if base.restore {
 			d.Action = Record // whoever starts next has to know what its pods lack
 		}
-		d.Why = d.Reverted.By() + " took every mark away; nothing more is written until the content changes again"
+		d.Why = d.Reverted.By() + " removed every mark; Reroll writes no further mark until the data changes again"
 	default:
 		d.Ledger.Step = step
 	}

@@ -62,11 +62,11 @@ func (f *Facts) rollouts() WorkloadSeen {
 func (f *Facts) runs(changes []Concern, base base, next ledger.Ledger) Decision {
 	switch r := f.Workload.Runs; {
 	case r.Suspended:
-		return Decision{Action: Record, Why: changedSentence(changes) + "; it is suspended, and has the present content when it runs", Ledger: next, Restores: base.restore}
+		return Decision{Action: Record, Why: changedSentence(changes) + "; it is suspended, and uses the current data when it runs", Ledger: next, Restores: base.restore}
 	case r.Begun:
-		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; it is suspended, and its pods have begun with what there was before", Changes: changes}
+		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; it is suspended, and its Pods started with the previous data", Changes: changes}
 	case len(r.Beside) > 0:
-		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; the end of Job " + r.Beside[0] + " is awaited, beside which it must not run", Changes: changes}
+		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; waiting for the end of Job " + r.Beside[0] + ", because concurrencyPolicy is Forbid", Changes: changes}
 	default:
 		next.Counter++
 		next.Step, _ = f.step(next.Step, changes) // what speaks against a mark speaks against one that has to stay
@@ -106,9 +106,9 @@ func (f *Facts) unnoted(base base) (run workload.OwnRun, l ledger.Ledger, ok boo
 // note is what follows from a run that the ledger does not tell of. It is there and
 // begins, so that nobody else is told of what it was made for.
 func (f *Facts) note(changes []Concern, run workload.OwnRun, ledger ledger.Ledger) Decision {
-	d := Decision{Action: Record, Why: "a Job was made for it that its ledger does not tell of", Ledger: ledger, Found: true}
+	d := Decision{Action: Record, Why: "a Job was created for it that its ledger does not record", Ledger: ledger, Found: true}
 	if run.Held && len(changes) > 0 && !f.TellsOnly {
-		d.Action, d.Why, d.Changes = Reload, changedSentence(changes)+", and a Job is made", changes
+		d.Action, d.Why, d.Changes = Reload, changedSentence(changes)+", and a Job is created", changes
 	}
 	return d
 }

@@ -53,7 +53,7 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 			"container app of the Pod web-7d is not ready (CrashLoopBackOff), and an OrderedReady StatefulSet waits for it before it replaces any Pod"},
 		{rollout.Outcome{Cause: rollout.CauseOrdered}, "the Pod web-7d is not ready (running), and an OrderedReady StatefulSet waits for it before it replaces any Pod"},
 		{rollout.Outcome{Cause: rollout.CauseMissing}, "the other Pods do not exist; see the events of this Deployment"},
-		{rollout.Outcome{Cause: rollout.CauseNotFound}, "no pod has the labels app=web"},
+		{rollout.Outcome{Cause: rollout.CauseNotFound}, "no Pod has the labels app=web"},
 		{rollout.Outcome{Cause: rollout.CauseUnknown}, "no Pod shows the reason"},
 	} {
 		t.Run(string(tc.outcome.Cause), func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
 
 func TestOfPodsThatAreNotFoundNothingIsClaimed(t *testing.T) {
 	text := notRolledText(web(), rollout.Outcome{Cause: rollout.CauseNotFound, Changed: cfg(), NotFound: true, Wanted: 3}).String()
-	want := "it is unknown whether its Pods use the current ConfigMap 'cfg': neither its selector nor its pod template says which labels its pods have. " +
+	want := "it is unknown whether its Pods use the current ConfigMap 'cfg': neither its selector nor its pod template has the labels of its Pods. " +
 		"See docs/following.md#pods-not-found"
 	if text != want {
 		t.Errorf("got %s", text)

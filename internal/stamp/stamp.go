@@ -122,7 +122,7 @@ func (s *Stream) Stamp() (*Result, error) {
 		if s.options.All {
 			notes = append(notes, "every workload is opted out, so none is stamped")
 		} else {
-			notes = append(notes, "no workload is opted in, so none is stamped; --all stamps those too that say nothing about it")
+			notes = append(notes, "no workload is opted in, so none is stamped; --all also stamps workloads without annotations")
 		}
 	}
 	return &Result{Files: s.files, Notes: notes}, nil

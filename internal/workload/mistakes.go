@@ -34,7 +34,7 @@ func problemsOf(kind Kind, own, template map[string]string, refused []annotation
 	}
 	for _, at := range places {
 		if at.SearchesForNothing(places[0], names) {
-			found = append(found, at.Problem(names.Search, "has no effect beside "+names.Auto+", which covers all that the workload refers to"))
+			found = append(found, at.Problem(names.Search, "has no effect with "+names.Auto+", which covers all sources that the workload references"))
 		}
 	}
 	return slices.Clip(found[:min(len(found), annotations.MaxProblems)])
@@ -50,7 +50,7 @@ func searchesIfAll(policy policy.Policy, own, template map[string]string, names 
 	if own[names.Search] != "true" {
 		at = annotations.Written{Values: template, InTemplate: true}
 	}
-	return []annotations.Problem{at.Problem(names.Search, "has no effect beside --auto-reload-all, which covers all that the workload refers to")}
+	return []annotations.Problem{at.Problem(names.Search, "has no effect with --auto-reload-all, which covers all sources that the workload references")}
 }
 
 // OptAllIn adds the problems that a workload has only where all are opted in unless
@@ -64,7 +64,7 @@ func (w *Workload) OptAllIn() {
 func (w *Workload) Borrow(lender Key, markable bool, names annotations.Names) {
 	w.Borrows = &lender
 	if !markable {
-		found := annotations.Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which is not rolled; let it name a Deployment of apps/v1", lender.Kind)}
+		found := annotations.Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which Reroll does not roll; reference a Deployment of apps/v1", lender.Kind)}
 		switch {
 		case w.Policy.OptedIn(false):
 			w.Problems = append(w.Problems, found)
@@ -75,7 +75,7 @@ func (w *Workload) Borrow(lender Key, markable bool, names annotations.Names) {
 	if markable && w.Policy.RolloutStrategy() == policy.RolloutRestart {
 		w.Problems = append(w.Problems, annotations.Problem{
 			Annotation: names.RolloutStrategy, Value: policy.RolloutRestart.String(),
-			Message: fmt.Sprintf("has no effect beside spec.workloadRef; the pod template of %s %q is marked", lender.Kind, lender.Name),
+			Message: fmt.Sprintf("has no effect with spec.workloadRef; Reroll marks the pod template of %s %q", lender.Kind, lender.Name),
 		})
 	}
 }

@@ -22,7 +22,7 @@ func TestMisuseOfWorkloads(t *testing.T) {
 		inTemplate = " of the pod template"
 		there      = `: does nothing; there is `
 		onSource   = "does nothing here; it belongs on the ConfigMap or Secret"
-		beside     = "has no effect beside reloader.stakater.com/auto, which covers all that the workload refers to"
+		beside     = "has no effect beside reloader.stakater.com/auto, which covers all sources that the workload references"
 	)
 	for name, tc := range map[string]struct {
 		kind          string
@@ -78,11 +78,11 @@ func TestMisuseOfWorkloads(t *testing.T) {
 		},
 		"a pause in words": {
 			"Deployment", texts{names.PausePeriod: "5 minutes"}, nil,
-			[]string{`annotation deployment.reloader.stakater.com/pause-period has "5 minutes": counts as not set; write a duration above zero such as 5m`},
+			[]string{`annotation deployment.reloader.stakater.com/pause-period has "5 minutes": has no effect; write a duration above zero such as 5m`},
 		},
 		"a pause below zero": {
 			"Deployment", texts{names.PausePeriod: "-3s"}, nil,
-			[]string{`annotation deployment.reloader.stakater.com/pause-period has "-3s": counts as not set; write a duration above zero such as 5m`},
+			[]string{`annotation deployment.reloader.stakater.com/pause-period has "-3s": has no effect; write a duration above zero such as 5m`},
 		},
 		"a pause of what is no Deployment": {
 			"Rollout", texts{names.PausePeriod: "5 minutes"}, nil,
@@ -160,7 +160,7 @@ func kindNamed(name string) Kind {
 
 func TestSearchingWhereAllAreOptedIn(t *testing.T) {
 	names := annotations.DefaultNames()
-	const message = "has no effect beside --auto-reload-all, which covers all that the workload refers to"
+	const message = "has no effect with --auto-reload-all, which covers all sources that the workload references"
 	for about, tc := range map[string]struct {
 		own, template map[string]string
 		want          []annotations.Problem

@@ -54,7 +54,7 @@ type OwnRun struct {
 // can be. Counter is that of the reload for which the run was made.
 func (r *OwnRun) Notable(w *Workload, counter int64) error {
 	if _, err := ReadLedger(r.LedgerText, w); err != nil {
-		return fmt.Errorf("its annotation %s cannot be taken over: %w", annotations.Ledger, err)
+		return fmt.Errorf("its annotation %s is invalid: %w", annotations.Ledger, err)
 	}
 	if r.Counter < counter {
 		return fmt.Errorf("its label %s has %d, must be %d", RunLabel, r.Counter, counter)

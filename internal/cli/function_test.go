@@ -115,7 +115,7 @@ func TestAFunctionShowsNoPassword(t *testing.T) {
 		}
 	}
 	for _, all := range []string{"hunter2", "[hunter2]", "kind: hunter2 and more", "kind: [hunter2]"} {
-		if stdout, err := runFunction(all + "\n"); err == nil || stdout != "" || !strings.Contains(err.Error(), "stdin:1: it is no ResourceList") || strings.Contains(err.Error(), "hunter2") {
+		if stdout, err := runFunction(all + "\n"); err == nil || stdout != "" || !strings.Contains(err.Error(), "stdin:1: it is not a ResourceList") || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %q, %v", all, stdout, err)
 		}
 	}

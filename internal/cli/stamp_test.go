@@ -211,7 +211,7 @@ func TestWhatStampRefuses(t *testing.T) {
 		"--annotation=a/b/c":                      "--annotation=a/b/c is not an annotation key",
 		"--namespace=Shop":                        "--namespace=Shop is not a valid name of a namespace",
 		"--workload-kind=Ship":                    "--workload-kind=Ship: write GROUP/VERSION/KIND",
-		"--workload-kind=example.org/v1/Ship:a..": `"a.." is no path to a pod template`,
+		"--workload-kind=example.org/v1/Ship:a..": `"a.." is not a path to a pod template`,
 		"a.yaml b.yaml a.yaml":                    "a.yaml is given twice",
 		"--auto-annotation=":                      "--auto-annotation is empty",
 		"--key-file=" + short + " a.yaml":         "digest key has 5 bytes, must have at least 32",

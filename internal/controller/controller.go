@@ -22,7 +22,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// Options are what a controller is told at start.
+// Options configure a controller.
 type Options struct {
 	// Namespaces are watched; none means all.
 	Namespaces    []string
@@ -30,8 +30,8 @@ type Options struct {
 	// Settle is how long the sources of a workload must have been quiet, and SettleMax the longest that a workload
 	// whose sources are never quiet waits.
 	Settle, SettleMax time.Duration
-	// SettleGitOps is the least for a workload that Argo CD, Flux or Helm manages, or that has a stamp: who applies those
-	// brings sources and workloads one after the other, with pauses between them.
+	// SettleGitOps is the minimum settle period for a workload that Argo CD, Flux or Helm manages, or that has a stamp:
+	// these tools apply sources and workloads one after the other, with pauses between them.
 	SettleGitOps time.Duration
 	// AdoptRate is how many ledgers a second are written for workloads that are not reloaded.
 	AdoptRate float64
@@ -41,7 +41,8 @@ type Options struct {
 	Strategy    reload.StrategyChoice
 	OnRevert    reload.OnRevert
 	SecretMarks digest.SecretMarks
-	// ReloadOnCreate and ReloadOnDelete tell whether a workload is reloaded when a source of it is made, or deleted.
+	// ReloadOnCreate and ReloadOnDelete select whether a workload is reloaded when one of its sources is created or
+	// deleted.
 	ReloadOnCreate, ReloadOnDelete bool
 	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
 	// rolls when they are read again but what has changed.
@@ -59,19 +60,19 @@ type Options struct {
 	// NamespaceSelector says in which namespaces workloads are reconciled, and SourceSelector which sources can roll
 	// them. Nil selects all.
 	NamespaceSelector, SourceSelector labels.Selector
-	// Receiver is told of changes instead of reloading for them; nil if there is none.
+	// Receiver is notified of changes instead of a reload for them; nil if there is none.
 	Receiver Receiver
 	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
 	// It returns when that was made, too.
 	LoadKey func(context.Context) (digest.Key, time.Time, error)
-	// LoadCoverage is asked once since when the present settings hold, when this is the instance that writes. Nil means that
-	// nothing tells.
+	// LoadCoverage is called once, when this replica becomes the leader. It returns the time since when the present settings
+	// apply. Nil means that nothing records it.
 	LoadCoverage func(context.Context) (reload.Coverage, error)
 	// Introduce is called before anything is written, with how many workloads there are and how many are opted in.
 	Introduce func(workloads, optedIn int)
-	// Lead is called when everything has been seen once, and returns when this is the instance that writes, with what
-	// tells whether it still is. Until then it calls another each time it sees another instance act. Nil means that there is
-	// no other.
+	// Lead is called when the caches are synced, and returns when this replica is the leader, with a function that reports
+	// whether it still is. Until then, Lead calls another each time it sees another leader act. Nil means that there is no
+	// leader election.
 	Lead func(ctx context.Context, another func()) (leads func() bool, err error)
 }
 
@@ -177,8 +178,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer running.Wait()
 	defer cancel()
 
-	// Workloads come first: who runs this by hand is told what it is about to manage before the first write, which
-	// may be that of the key, and without the key no Secret can be read.
+	// Workloads come first: a user who runs this by hand reads what the controller is about to manage before the
+	// first write, which may create the digest key, and without the key no Secret can be read.
 	if !c.fill(ctx, &running, append(c.namespaceFeeds(), c.workloadFeeds()...)) {
 		return nil
 	}

@@ -56,7 +56,7 @@ func (c *Controller) watchWherePresent(f feed, s *sink, p *presence) feed {
 	return f
 }
 
-// attended tells what comes of each request.
+// attended records the outcome of each request.
 type attended struct {
 	intake.Opener
 	answered func(error)
@@ -122,9 +122,9 @@ func (e *everywhere) becomes(is standing) bool {
 	return differs
 }
 
-// absenceCounts is how long a kind must have been absent until its objects are. Removing it deletes them one by one, and
-// a watch tells so; for one that was cut this is what is left. An API server that starts, or that has not heard of the
-// kind yet, may deny it for a moment.
+// absenceCounts is how long a kind must be absent before its objects count as deleted. When a kind is removed, the API
+// server deletes its objects one by one, and a watch reports that; this is for a watch that was cut. An API server that
+// starts, or that does not know the kind yet, may deny it for a moment.
 const absenceCounts = time.Minute
 
 func (p *presence) answered(err error) {
@@ -158,7 +158,8 @@ func (p *presence) answered(err error) {
 // server prepares its storage or takes it down: it cuts watches, asks for patience and forgets versions.
 const mayFail = time.Minute
 
-// overlooks reports whether a failure is told in another way, or that it is too early to tell it.
+// overlooks reports whether a failure is reported elsewhere, or whether it is too early to report
+// it.
 func (p *presence) overlooks(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,7 +187,7 @@ func (p *presence) tell(before standing, err error) {
 			args = append(args, "namespace", p.namespace)
 		}
 	case !p.everywhere.becomes(p.is):
-		return // another namespace has told
+		return // another namespace has reported it
 	}
 	switch {
 	case p.is == present && before == forbidden:
@@ -211,7 +212,7 @@ func (p *presence) tell(before standing, err error) {
 	}
 }
 
-// plural is known to whoever refused it, at least.
+// plural is the name of the resource. The client that was rejected knows it, at least.
 func (p *presence) plural(refused error) string {
 	if status, ok := errors.AsType[*apierrors.StatusError](refused); ok && p.kind.Resource.Resource == "" && status.ErrStatus.Details != nil {
 		return status.ErrStatus.Details.Kind

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// digestKeyName is the Secret that holds the key. It is made at run time and by no manifest: one that renders a
-	// new key at each sync would make every Secret look changed.
+	// digestKeyName is the Secret that holds the key. The controller creates it at run time, and no manifest does:
+	// a manifest that renders a new key at each sync would make every Secret look changed.
 	digestKeyName = "reroll-digest-key"
 	digestKeyItem = "key"
 )

@@ -121,13 +121,13 @@ func (c *Controller) dropSourceNotices(kind source.Kind, gone func(types.Namespa
 	})
 }
 
-// is tells a name from others.
+// is compares names.
 func is(name types.NamespacedName) func(types.NamespacedName) bool {
 	return func(other types.NamespacedName) bool { return other == name }
 }
 
-// anotherLeads is called while this instance waits, each time another one is seen to act. That one has told what is there, but for
-// workloads that it reconciles only after their settle period.
+// anotherLeads is called while this replica waits, each time it sees another leader act. That leader has emitted the notices,
+// except for workloads that it reconciles only after their settle period.
 func (c *Controller) anotherLeads() {
 	if c.acting.Load() {
 		return

@@ -97,7 +97,7 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 // the watch is only slow; but an admission rule may refuse by the same code.
 const patience = 5
 
-// exists reports whether a workload is still there as far as the watch has told.
+// exists reports whether a workload still exists, as far as the watch shows.
 func (c *Controller) exists(w *workload.Workload) bool {
 	now, ok := c.state.Workload(w.Key)
 	return ok && now.UID == w.UID
@@ -107,7 +107,7 @@ func (c *Controller) exists(w *workload.Workload) bool {
 // end of the process.
 const requestsTake = 30 * time.Second
 
-// decide asks the pods only when nothing else can tell.
+// decide lists the Pods only if nothing else can decide.
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
 	facts.Key, facts.Instance, facts.Installed, facts.Coverage = c.key, c.key.ID(), c.installed, c.coverage
 	facts.Strategy, facts.OnRevert, facts.SecretMarks = c.opts.Strategy, c.opts.OnRevert, c.opts.SecretMarks
@@ -149,7 +149,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		return retryAfter(c.awaitRest(w.Key))
 	}
 	if d.Action == reload.AwaitRun {
-		return errLater // the watch tells when it has ended
+		return errLater // the watch reports when it has ended
 	}
 	c.stopAwaitingRest(w.Key)
 	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {

@@ -92,7 +92,7 @@ func (c *Controller) reconciliationOf(d reload.Decision, err error, r workqueue.
 const (
 	// errOtherVersion means that a test in a patch failed, or that the result was refused: the answer is the same for both.
 	errOtherVersion = sentinel("the object may have been modified meanwhile")
-	// errLater means that it is too early, and that a watch or a queue tells when it no longer is.
+	// errLater means that it is too early. A watch or a queue reports when it no longer is.
 	errLater = sentinel("it is too early")
 )
 

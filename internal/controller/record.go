@@ -16,16 +16,18 @@ type record struct {
 	staleSince time.Time
 	// sent is a write of which no answer came.
 	sent *sent
-	// restored is when its ledger was put back after somebody had taken it away.
+	// restored is when Reroll wrote the ledger back after another client had removed it.
 	restored restored
-	// awaitsSince is since when the end of a rollout is awaited that would tell whether Pods are stale.
+	// awaitsSince is since when Reroll waits for a rollout whose end shows whether Pods are out of
+	// date.
 	awaitsSince time.Time
 	// adoptAt is when a workload without a ledger may have its first one.
 	adoptAt time.Time
 
 	// tracking is its latest reload, as long as that has not come to its end.
 	tracking *tracked
-	// others is a rollout of somebody else that may leave Pods with the previous data, until the status tells.
+	// others is a rollout by another client that may leave Pods with the previous data, until the status shows
+	// it.
 	others *othersRollout
 	// resumed is a pause of ours that has ended.
 	resumed *ended

@@ -40,7 +40,7 @@ func ClassRights() []rights.Right {
 type classes struct {
 	mu    sync.Mutex
 	known map[source.Key]*source.Class
-	// reports tell of which class an object speaks, by its name.
+	// reports is the class of each status, by the name of the status.
 	reports map[types.NamespacedName]source.Key
 	// crowded are the classes of which more is mounted than is kept, once that was logged.
 	crowded map[source.Key]bool
@@ -140,7 +140,7 @@ func (c *Controller) definitions(namespace string) *sink {
 	return s
 }
 
-// classReports take what the driver tells of pods.
+// classReports receive what the driver reports about Pods.
 func (c *Controller) classReports(namespace string) *sink {
 	// A snapshot comes in any order, and what it says of the past follows from the order in which it was written.
 	restored := map[types.NamespacedName]source.ClassReport{}
@@ -222,7 +222,7 @@ func (c *Controller) logCrowded(status types.NamespacedName, class source.Key) {
 	}
 }
 
-// putClass stores what has become of a class, at least who has started with it.
+// putClass stores the new state of a class, at least which Pods started with it.
 func (c *Controller) putClass(class *source.Class, turns []source.Source, live bool) {
 	if len(turns) == 0 {
 		src, ok := class.Source()
@@ -238,7 +238,7 @@ func (c *Controller) putClass(class *source.Class, turns []source.Source, live b
 	}
 }
 
-// dropUnknown forgets a class of which nothing is left. The ledgers tell what it was, should it come back.
+// dropUnknown forgets a class without any data. The ledgers record what it was, in case it comes back.
 func (c *Controller) dropUnknown(key source.Key) {
 	if class, ok := c.classes.known[key]; ok && class.Unknown() {
 		delete(c.classes.known, key)
@@ -247,8 +247,7 @@ func (c *Controller) dropUnknown(key source.Key) {
 	}
 }
 
-// classReport reads what is needed of a status. What somebody has written where something else is looked for counts as
-// nothing.
+// classReport reads the needed fields of a status. A field of an unexpected type counts as absent.
 func classReport(o *unstructured.Unstructured) (report source.ClassReport, crowded bool) {
 	text := func(field string) string {
 		value, _, _ := unstructured.NestedString(o.Object, "status", field)

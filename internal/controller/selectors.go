@@ -22,8 +22,8 @@ func (c *Controller) fieldSelector(own string) string {
 	return own
 }
 
-// selected notes whether the selector finds a source. The API server is not asked to leave the others out: with it,
-// losing a label looks like being deleted, and what happens to a source meanwhile would not be seen.
+// selected records whether the selector matches a source. The watch is not filtered by the API server: with a
+// filter, losing a label looks like a deletion, and changes of the source meanwhile would not be seen.
 func (c *Controller) selected(src source.Source, l map[string]string) source.Source {
 	src.Annotations.Unselected = c.opts.SourceSelector != nil && !c.opts.SourceSelector.Matches(labels.Set(l))
 	return src

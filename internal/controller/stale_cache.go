@@ -20,7 +20,7 @@ func (c *Controller) isStale(w *workload.Workload) bool {
 	return c.isStaleLocked(w)
 }
 
-// isStaleLocked is that for who holds the lock.
+// isStaleLocked reports whether the cache is older than our last write. The caller holds c.mu.
 func (c *Controller) isStaleLocked(w *workload.Workload) bool {
 	stale := false
 	c.withLocked(w.Key, func(r *record) {

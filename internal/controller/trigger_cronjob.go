@@ -21,9 +21,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// A run is made in three writes: a Job that is held and carries the ledger, the ledger on the workload, and what lets the
-// Job go. Whoever comes after a death between two of them finds the Job, and by it which write is next. A held Job does not
-// run, so it cannot end and be cleaned away before it was noted.
+// Reroll triggers a CronJob in three writes: it creates a suspended Job that carries the ledger, writes the ledger of the
+// CronJob, and unsuspends the Job. After a crash between two of them, the Job shows which write is next. A suspended Job
+// does not run, so it cannot end and be cleaned up before it was recorded.
 
 // watchesRuns reports whether there is a kind whose reloads are Jobs, and that not all Jobs are watched anyway.
 func (c *Controller) watchesRuns() bool {
@@ -77,7 +77,8 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 	}
 }
 
-// whole returns why a run that was made cannot be found again by what was sent with it. It has not begun, and nothing lets it go.
+// whole returns why a Job that was created cannot be found again by the metadata that was sent with it. It has not started, and
+// nothing unsuspends it.
 func whole(sent *batchv1.Job, made runtime.Object) error {
 	kept, ok := made.(*batchv1.Job)
 	if !ok {
@@ -100,14 +101,14 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 		return err
 	}
 	if err := whole(sent, job); err != nil {
-		return err // if it is not let go, a second one would be no better
+		return err // if it is not unsuspended, a second Job would not be better
 	}
 	if !madeBy(job, w) {
 		return nil
 	}
 	r, ok := c.putRun(job)
 	if !ok || !r.Held || !r.SignedBy(c.key).Signed {
-		return nil // also if it is not signed: what takes the name must not keep the change away
+		return nil // also if it is not signed: a Job that takes the name must not block the change
 	}
 	run := workload.OwnRun{Counter: r.Counter, LedgerText: r.LedgerText}
 	if err := run.Notable(w, counter); err != nil {
@@ -116,8 +117,8 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 	return retryAfter(0)
 }
 
-// runsBeside asks for what the status of a workload tells a moment late, or not at all: that a Job of it is still running,
-// beside which there must not be another one.
+// runsBeside requests what the status of a workload shows late, or not at all: that a Job of the workload is still
+// running, beside which no other Job may run.
 func (c *Controller) runsBeside(ctx context.Context, w *workload.Workload) error {
 	if !w.Runs.Alone {
 		return nil
@@ -128,7 +129,7 @@ func (c *Controller) runsBeside(ctx context.Context, w *workload.Workload) error
 	}
 	for _, job := range jobs {
 		if own, _ := kinds.ReadRun(job); !own.Held && !kinds.Ended(job) {
-			return retryAfter(restTakes) // no watch may tell of its end
+			return retryAfter(restTakes) // no watch may report its end
 		}
 	}
 	return nil
@@ -152,8 +153,8 @@ func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reloa
 	return reload.Decide(*facts), nil
 }
 
-// release lets the held Jobs of a workload go that are to begin now. Hardly any workload makes Jobs, so what is known of its
-// sources is gathered for those alone.
+// release unsuspends the held Jobs of a workload that may start now. Few workloads create Jobs, so the facts about sources
+// are gathered for those alone.
 func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 	if w.Runs == nil {
 		return nil
@@ -181,7 +182,8 @@ func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 	return nil
 }
 
-// notifyLateRuns tells of each Job that stays held because another one was made in its place, or nobody asks for it any more.
+// notifyLateRuns notifies of each Job that stays suspended because another Job was created instead, or because the workload
+// was opted out.
 func (c *Controller) notifyLateRuns(facts *reload.Facts) {
 	of := facts.Workload.Key
 	for _, run := range facts.Late() {
@@ -191,8 +193,8 @@ func (c *Controller) notifyLateRuns(facts *reload.Facts) {
 	}
 }
 
-// notifyUnsignedRuns tells of each Job that says that it was made for a workload, and is not signed. One from before the latest reload
-// could do nothing, and after a key was lost there may be many.
+// notifyUnsignedRuns notifies of each Job that claims to be created for a workload but is not signed. One from before the latest
+// reload is harmless, and after the digest key was lost there may be many.
 func (c *Controller) notifyUnsignedRuns(w *workload.Workload) {
 	known, _ := ledger.Parse(w.LedgerText) // without one, any of them could have become it
 	for _, run := range c.runsOf(w.Key) {
@@ -283,7 +285,8 @@ func (c *Controller) queueOwner(of workload.Key) {
 	}
 }
 
-// addRuns completes what a workload tells of its runs: its status does not name those that we have made.
+// addRuns completes what the status of a workload shows of its runs: the status does not name those that
+// Reroll created.
 func (c *Controller) addRuns(w *workload.Workload) {
 	if w.Runs == nil {
 		return

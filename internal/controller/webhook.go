@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Receiver is told of what would be reloaded, where that is somebody else's to do.
+// Receiver is notified of what would be reloaded, if another program has to act on it.
 type Receiver interface {
 	// Send returns nil when the receiver has taken all of it, and an error that is ErrRefused when what it has against the
 	// message is what is in it: it may be too large, or the receiver may know one of the workloads in it not.
@@ -40,12 +40,12 @@ const (
 	tellers = 16
 	// fewFor is how long messages stay as small as a receiver has had them.
 	fewFor = time.Hour
-	// sendingEnds is how long a message that is on its way may take when the controller is told to end. Whether one that
-	// was given up was taken, nobody knows, and it is sent again.
+	// sendingEnds is how long a message in flight may take when the controller stops. Whether the receiver accepted a
+	// message that was cut off is unknown, so it is sent again.
 	sendingEnds = 3 * time.Second
 )
 
-// queueForReceiver asks for a workload to be told to the receiver.
+// queueForReceiver queues a workload for the next notification of the receiver.
 func (c *Controller) queueForReceiver(key workload.Key) {
 	c.news.Add(key, gatherNews, gatherNewsMax)
 }
@@ -202,13 +202,14 @@ func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, 
 	defer cancel()
 	d, err := c.decide(ctx, &facts)
 	if err != nil || d.Action != reload.Reload {
-		c.queue.Add(key, 0, 0) // which also tells of an error
+		c.queue.Add(key, 0, 0) // which also reports an error
 		return message{}, false
 	}
 	return message{facts: facts, decision: d}, true
 }
 
-// accepted is what the receiver has taken of a workload and the ledger does not say yet, and when it was told.
+// accepted is a message about a workload that the receiver accepted and that is not in the ledger yet, and
+// when it was sent.
 type accepted struct {
 	uid     types.UID
 	content string
@@ -219,7 +220,7 @@ func (t *message) accepted() accepted {
 	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content(), t.told}
 }
 
-// wasAccepted also completes the message by when the receiver was told.
+// wasAccepted also completes the message with the time of the notification.
 func (c *Controller) wasAccepted(t *message) bool {
 	known := c.recordOf(t.facts.Workload.Key).accepted
 	t.told = known.told
@@ -232,8 +233,8 @@ func (c *Controller) noteAccepted(all []message) {
 	}
 }
 
-// forgetAccepted forgets what the receiver has taken of a workload when something else is decided than to tell of it: the same content is
-// news when it comes again. Where only a run is awaited first, it is the same still.
+// forgetAccepted forgets an accepted message about a workload when the decision is no longer to notify: the same data is news when
+// it comes back. If only a run has to end first, the message is still the same.
 func (c *Controller) forgetAccepted(key workload.Key, d reload.Decision) {
 	if d.Action == reload.Reload || d.Action == reload.AwaitRun {
 		return
@@ -241,7 +242,7 @@ func (c *Controller) forgetAccepted(key workload.Key, d reload.Decision) {
 	c.with(key, func(r *record) { r.accepted = accepted{} })
 }
 
-// recordAccepted writes the ledger of a workload, so that nobody is told again.
+// recordAccepted writes the ledger of a workload, so that the receiver is not notified again.
 func (c *Controller) recordAccepted(ctx context.Context, t message) {
 	w := &t.facts.Workload
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
@@ -249,7 +250,7 @@ func (c *Controller) recordAccepted(ctx context.Context, t message) {
 	d := t.decision.Told(w, t.told)
 	err := c.write(ctx, &t.facts, d)
 	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.news.TriesOf(w.Key) < patience {
-		c.news.Retry(w.Key) // there is a newer version, or none, of which the watch will tell
+		c.news.Retry(w.Key) // there is a newer version, or none, which the watch reports
 		return
 	}
 	if err != nil {

@@ -22,7 +22,7 @@ func TestMisuseOfWorkloads(t *testing.T) {
 		inTemplate = " of the pod template"
 		there      = `: does nothing; there is `
 		onSource   = "does nothing here; it belongs on the ConfigMap or Secret"
-		beside     = "has no effect beside reloader.stakater.com/auto, which covers all sources that the workload references"
+		beside     = "has no effect with reloader.stakater.com/auto, which covers all sources that the workload references"
 	)
 	for name, tc := range map[string]struct {
 		kind          string

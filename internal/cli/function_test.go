@@ -102,8 +102,8 @@ func TestAFunctionShowsNoPassword(t *testing.T) {
 		"functionConfig: {spec: *a}":                            "spec must be keys with values, written out",
 		"functionConfig: {spec: {all: *a}}":                     "functionConfig: spec.all: it must be a text",
 		"functionConfig: {spec: {workload-kind: [*a]}}":         "functionConfig: spec.workload-kind: it must be a text",
-		"functionConfig: {spec: {*a : true}}":                   "functionConfig: the keys of spec must be texts",
-		"functionConfig: {spec: {<<: hunter2}}":                 "functionConfig: the keys of spec must be texts",
+		"functionConfig: {spec: {*a : true}}":                   "functionConfig: the keys of spec must be plain strings",
+		"functionConfig: {spec: {<<: hunter2}}":                 "functionConfig: the keys of spec must be plain strings",
 		"functionConfig: {spec: {all: !!bool hunter2}}":         "functionConfig: spec.all: it must be true or false",
 		"functionConfig: {spec: {all: !!timestamp hunter2}}":    "functionConfig: spec.all: it must be a text",
 		"functionConfig: {spec: &hunter2 {all: *hunter2}}":      "functionConfig: spec.all: it must be a text",
@@ -135,7 +135,7 @@ func TestWhatAFunctionTellsHasTheItem(t *testing.T) {
 	const named = "{name: web, annotations: {internal.config.kubernetes.io/path: deploy/web.yaml}}"
 	for about, tc := range map[string]struct{ in, want string }{
 		"a note":      {edit("kind: ConfigMap\n  metadata: {name: web}", "kind: ConfigMap\n  metadata: {name: other}"), "items[1] of stdin:8: Deployment web: ConfigMap web, which it needs"},
-		"a mistake":   {edit(`{a: "1"}`, "{a: 1}"), `items[0] of stdin:7: the value of key "a" is no text`},
+		"a mistake":   {edit(`{a: "1"}`, "{a: 1}"), `items[0] of stdin:7: the value of key "a" is not a string`},
 		"no kind":     {edit("kind: Deployment", "type: Deployment"), "items[1] of stdin:8: it is not a Kubernetes object: it has no kind"},
 		"a key twice": {edit("  spec:", "  spec: {}\n  spec:"), `items[1] of stdin:12: key "spec" is here a second time`},
 		"not YAML":    {edit("  metadata: {name: web}\n  spec:", "  metadata: {name: web\n  spec:"), "items[1] of stdin:10: it is not YAML"},
@@ -145,7 +145,7 @@ func TestWhatAFunctionTellsHasTheItem(t *testing.T) {
 		},
 		"a mistake in a file": {
 			edit("{name: web}\n  data: {a: \"1\"}", "{name: web, annotations: {config.kubernetes.io/path: deploy/page.yaml}}\n  data: {a: 1}"),
-			`deploy/page.yaml, items[0] of stdin:7: the value of key "a" is no text`,
+			`deploy/page.yaml, items[0] of stdin:7: the value of key "a" is not a string`,
 		},
 	} {
 		stdout, err := runFunction(tc.in)
@@ -171,7 +171,7 @@ func TestAFunctionReadsBraces(t *testing.T) {
 	if want := strings.Replace(in(`"1"`), `{"spec": {"containers"`, `{"metadata": {"annotations": {"checksum/config": "reroll1:c2c1f58bbc9c02e306249810d08aad40"}}, "spec": {"containers"`, 1); err != nil || stdout != want {
 		t.Errorf("%v, %s", err, stdout)
 	}
-	if _, err := runFunction(in("1")); err == nil || !strings.Contains(err.Error(), "\nstdin:1: the value of key \"a\" is no text") {
+	if _, err := runFunction(in("1")); err == nil || !strings.Contains(err.Error(), "\nstdin:1: the value of key \"a\" is not a string") {
 		t.Error(err)
 	}
 }

@@ -63,8 +63,8 @@ func (r *policyReader) kind(kind source.Kind) kindPolicy {
 	}
 }
 
-// preferred is for the annotations that do not decide whether a workload is
-// opted in: each of them is looked for on its own.
+// preferred is for the annotations that do not decide whether a workload is opted in: each of them
+// is read on its own, from the workload or else from its pod template.
 func (r *policyReader) preferred(key string) annotations.Written {
 	if r.own.HasAny(key) {
 		return r.own

@@ -75,13 +75,13 @@ func TestProblems(t *testing.T) {
 		"an expression among exclusions, which are names": {
 			own: values{configMapNot: "web, noisy-.*,my.config"},
 			want: []string{`annotation configmaps.exclude.reloader.stakater.com/reload has "noisy-.*": excludes nothing: ` +
-				`only whole names are compared here, and this cannot be one; write the names`},
+				`it is not a valid name, and expressions do not work here; write names`},
 		},
 		"a name in upper case among exclusions of the pod template": {
 			own:      values{configMapNot: "web"},
 			template: values{configMapNot: "Web", secretNot: "DB"},
 			want: []string{`annotation secrets.exclude.reloader.stakater.com/reload of the pod template has "DB": excludes nothing: ` +
-				`only whole names are compared here, and this cannot be one; write the names`},
+				`it is not a valid name, and expressions do not work here; write names`},
 		},
 		"an unknown strategy": {
 			own:  values{strategy: "Restart"},

@@ -72,9 +72,9 @@ type Verdict struct {
 	Entry string
 }
 
-// Judge reports whether a source concerns the workload. It asks what forbids it
-// first, then what asks for it; refers tells whether the pod template refers to
-// the source, and autoReloadAll whether workloads are opted in by default.
+// Judge reports whether a source concerns the workload. It checks first what excludes it, then what
+// opts it in; refers reports whether the pod template references the source, and autoReloadAll
+// whether workloads are opted in by default.
 func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoReloadAll bool) Verdict {
 	policy := p.of(src.Kind)
 	optedIn := policy.optedIn(autoReloadAll)

@@ -44,25 +44,24 @@ type Facts struct {
 	// Spared are the sources that exist, that the workload refers to or names,
 	// and that do not concern it.
 	Spared []source.LocalKey
-	// Unselected are such sources that the controller was told not to look at.
+	// Unselected are such sources that the selectors of the controller leave out.
 	Unselected []source.LocalKey
 	// Gone are the sources that were seen to be deleted.
 	Gone map[source.LocalKey]Departure
-	// OnCreate and OnDelete tell whether a source that was made, or deleted, is a
-	// change.
+	// OnCreate and OnDelete select whether a source that was created, or deleted, is a change.
 	OnCreate, OnDelete bool
 	// Quiet is how long sources and workload must be apart not to belong together.
 	Quiet time.Duration
-	// Unread are the kinds of source that were not looked at: none of them can be
-	// said to be gone.
+	// Unread are the kinds of sources that are not watched: whether one of them was deleted is
+	// unknown.
 	Unread []source.Kind
 	// AutoReloadAll reports whether workloads are opted in unless they opt out.
 	AutoReloadAll bool
-	// TellsOnly means that somebody else is told of changes, who acts upon them.
+	// TellsOnly means that a receiver is notified of changes, and acts on them.
 	TellsOnly bool
 	// Strategy is how reloads are marked, and where Reloader has marked them.
 	Strategy StrategyChoice
-	// OnRevert is what follows when every mark was taken away.
+	// OnRevert is what to do when another client has removed every mark.
 	OnRevert OnRevert
 	// SecretMarks is what the marks of Secrets show.
 	SecretMarks digest.SecretMarks
@@ -143,12 +142,11 @@ type Decision struct {
 	// Restores reports whether the ledger on the object is not ours any more and
 	// that writing would put ours back.
 	Restores bool
-	// Doubt says why the mark of a reload will probably be taken away again, where
-	// every way to mark the workload has something against it.
+	// Doubt is why another client will probably remove the mark of a reload, if every way to mark
+	// the workload has something against it.
 	Doubt string
-	// Undecided are Secrets of which nothing can tell whether they changed: the
-	// key behind the ledger is lost, and they show no later time. They are
-	// taken for unchanged.
+	// Undecided are Secrets for which nothing shows whether they changed: the digest key of the
+	// ledger is lost, and they have no later time. They are recorded as unchanged.
 	Undecided int
 	// Unproven are sources that were written after pods started, and of which nothing shows whether their data changed. They
 	// are taken for unchanged.
@@ -158,7 +156,7 @@ type Decision struct {
 	Found bool
 	// TooNew reports whether nothing is done because a newer version wrote the ledger.
 	TooNew bool
-	// Reverted is set if somebody took our mark away.
+	// Reverted is set if another client removed our mark.
 	Reverted *Revert
 	// BesideReloader reports whether Reloader rolls the workload, too.
 	BesideReloader bool

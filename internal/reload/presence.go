@@ -16,7 +16,7 @@ type Departure struct {
 	Version uint64
 	// Time is by our own clock.
 	Time time.Time
-	// Unselected reports whether the controller was told not to look at it by then.
+	// Unselected reports whether the selectors of the controller left it out by then.
 	Unselected bool
 	// Source and Seen are what was known of it then.
 	Source source.Source
@@ -87,8 +87,8 @@ func (f *Facts) findGone(base base, t *tally) {
 	}
 }
 
-// findDeparted is for sources that were there until after we began to watch, while the workload had no ledger. Its pods
-// may have them: what they have is noted, for when they are made again.
+// findDeparted is for sources that existed until after we began to watch, while the workload had no ledger. Its Pods
+// may have their data, which is recorded for when these sources are recreated.
 func (f *Facts) findDeparted(base base, t *tally) {
 	for _, c := range f.departed() {
 		key := c.Source.Key.Local()
@@ -153,7 +153,8 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	reference, refers := f.Workload.Reference(key)
 	src := key.In(f.Workload.Key.Namespace)
 	left := f.Gone[key]
-	// If nobody saw it go, its own annotations are gone with it. That it has an entry tells that they were right.
+	// If nobody saw the deletion, the annotations of the source are gone with it. Its entry in the ledger shows
+	// that they selected it.
 	annotations := source.Annotations{Match: true}
 	if left.Source.Key == src {
 		annotations = left.Source.Annotations
@@ -172,7 +173,7 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	}
 }
 
-// isAbsent reports whether a source does not exist, as far as was looked.
+// isAbsent reports whether a source does not exist, as far as it is watched.
 func (f *Facts) isAbsent(key source.LocalKey) bool {
 	return !key.Kind.Reported() && !slices.Contains(f.Unread, key.Kind) && !f.exists(key)
 }

@@ -27,9 +27,9 @@ func (f *Facts) besideReloader() bool {
 	})
 }
 
-// restartedByReloader tells when all pods have to be younger than, if Reloader has
-// said so no earlier than the present content of a source came. That leaves the
-// pod template as it was.
+// restartedByReloader returns the time after which all Pods must have started, if Reloader recorded
+// a restart no earlier than the current data of a source. Such a restart does not change the pod
+// template.
 func (f *Facts) restartedByReloader(c *Concern) (at time.Time, ok bool) {
 	marks := &f.Workload.Marks
 	if marks.Writers[workload.RestartField] != workload.ReloaderManager || c.Seen.Timeless {

@@ -7,7 +7,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// links are the sources that may concern one workload, as far as its own object tells.
+// links are the sources that may concern one workload, as far as its own object shows.
 type links struct {
 	// exact are those it refers to or names, if they are few.
 	exact []source.LocalKey
@@ -22,8 +22,8 @@ const mostExact = 64
 func linksOf(w *workload.Workload, autoReloadAll bool) links {
 	var l links
 	if !w.Policy.OptedIn(autoReloadAll) && w.LedgerText == "" {
-		// It stays known, but no event of a source has to look it up. One with a ledger was opted in once, and what
-		// the ledger says of sources that do not concern it any more has to go.
+		// It stays known, but no event of a source has to find it. A workload with a ledger was opted in once, and
+		// the entries of the ledger for sources that no longer concern it have to go.
 		return l
 	}
 	names, patterns := w.Policy.CountNames()

@@ -40,8 +40,8 @@ func problemsOf(kind Kind, own, template map[string]string, refused []annotation
 	return slices.Clip(found[:min(len(found), annotations.MaxProblems)])
 }
 
-// searchesIfAll is searchesForNothing where all workloads are opted in, but for
-// those of which that is told anyhow.
+// searchesIfAll is searchesForNothing if all workloads are opted in, except for those where the
+// mistake is reported anyway.
 func searchesIfAll(policy policy.Policy, own, template map[string]string, names annotations.Names) []annotations.Problem {
 	if !policy.SearchesForNothingIfAll() {
 		return nil
@@ -95,8 +95,8 @@ func unusedOn(n *annotations.Names, kind Kind, key string) string {
 	}
 }
 
-// ReadAnnotations reads those of a workload and of its pod template, with all that
-// is wrong with them: as New does, for who has no object.
+// ReadAnnotations reads the annotations of a workload and of its pod template, with all mistakes in
+// them: as New does, for callers without an object.
 func ReadAnnotations(kind Kind, own, template map[string]string, all bool, names annotations.Names) (policy.Policy, []annotations.Problem) {
 	policy, refused := policy.Parse(own, template, names)
 	problems := problemsOf(kind, own, template, refused, names)

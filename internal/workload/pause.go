@@ -10,15 +10,15 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
-// Pause is what stands on a workload about its being held still.
+// Pause holds the fields of a workload about its being paused.
 type Pause struct {
 	// Paused is the field itself.
 	Paused bool
-	// Since is the text of the annotation PausedAt, and Noted tells that it is there.
+	// Since is the text of the annotation PausedAt, and Noted reports whether it exists.
 	Since string
 	Noted bool
-	// Own reports whether the field was set by us, and Others that it was by somebody
-	// who did not note since when.
+	// Own reports whether we set the field, and Others whether another client set it without
+	// recording since when.
 	Own, Others bool
 }
 
@@ -49,7 +49,7 @@ func ReadPause(meta *metav1.ObjectMeta, paused bool, names annotations.Names) Pa
 		switch {
 		case f.Manager == FieldManager:
 			p.Own = true
-		case !notes: // Reloader does, and so does whoever brings the whole of an object back
+		case !notes: // Reloader does, and so does a client that restores the whole object
 			p.Others = true
 		}
 	}

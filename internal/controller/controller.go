@@ -44,8 +44,8 @@ type Options struct {
 	// ReloadOnCreate and ReloadOnDelete select whether a workload is reloaded when one of its sources is created or
 	// deleted.
 	ReloadOnCreate, ReloadOnDelete bool
-	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
-	// rolls when they are read again but what has changed.
+	// IgnoredSources are the kinds of source that are not watched. Their entries stay in the ledger, so that watching
+	// them again rolls only for what changed.
 	IgnoredSources []source.Kind
 	// Kinds are those of workload that there are.
 	Kinds kinds.Set
@@ -53,12 +53,12 @@ type Options struct {
 	Classes bool
 	// IgnoredKinds are workloads that are left alone, by their kind.
 	IgnoredKinds []string
-	// Custom says for custom kinds that nobody has asked for, by their name, whether they are watched.
+	// Custom reports for custom kinds that nobody configured, by their name, whether they are watched.
 	Custom map[string]Use
 	// NamespacesToIgnore are not watched where all others are.
 	NamespacesToIgnore []string
-	// NamespaceSelector says in which namespaces workloads are reconciled, and SourceSelector which sources can roll
-	// them. Nil selects all.
+	// NamespaceSelector selects the namespaces in which workloads are reconciled, and SourceSelector the sources
+	// that can roll them. Nil selects all.
 	NamespaceSelector, SourceSelector labels.Selector
 	// Receiver is notified of changes instead of a reload for them; nil if there is none.
 	Receiver Receiver
@@ -97,7 +97,7 @@ type Controller struct {
 	state *state.State
 	// classes are what sources of that kind are made from.
 	classes *classes
-	// jobs are the Jobs that say that Reroll has created them.
+	// jobs are the Jobs that claim to be created by Reroll.
 	jobs *ownJobs
 	// pending are the notices that wait until this instance is the leader.
 	pending *pendingNotices
@@ -110,7 +110,7 @@ type Controller struct {
 	// mu guards the records. It is taken before the lock of the state and that of a queue, and after the one of classes. No lock is
 	// held during a request.
 	mu sync.Mutex
-	// records are what is kept of each workload beside the state. Blank is the record of those that have none, and says nothing
+	// records are what is kept of each workload beside the state. Blank is the record of a workload without one, and is empty
 	// while nobody holds the lock.
 	records map[workload.Key]*record
 	blank   record

@@ -19,19 +19,19 @@ import (
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
-// Use says whether a custom kind is watched.
+// Use selects whether a custom kind is watched.
 type Use uint8
 
 const (
 	// WhenServed watches it as long as the API server serves it.
 	WhenServed Use = iota
-	// Always does the same, and asks for the rights that are missing.
+	// Always is like it, and also requires the permissions.
 	Always
 	// Never does not even ask whether it is served.
 	Never
 )
 
-// useOf is what was said about a custom kind.
+// useOf is what was configured for a custom kind.
 func (c *Controller) useOf(k kinds.Kind) Use {
 	if k.Asked {
 		return Always
@@ -76,7 +76,7 @@ func (a attended) List(ctx context.Context, opts metav1.ListOptions) (runtime.Ob
 	return list, err
 }
 
-// presence is what is known about a custom kind, and says so once.
+// presence is whether a custom kind is served and may be watched, and logs each change once.
 type presence struct {
 	kind      kinds.Kind
 	namespace string
@@ -139,7 +139,7 @@ func (p *presence) answered(err error) {
 	case apierrors.IsForbidden(err):
 		p.is = forbidden
 	default:
-		return // says nothing about it
+		return // shows nothing about it
 	}
 	if p.is != before {
 		p.since, p.ended = p.clock.Now(), false
@@ -154,8 +154,8 @@ func (p *presence) answered(err error) {
 	}
 }
 
-// mayFail is how long watching a custom kind may fail before that is worth a word. While it is installed or removed, the API
-// server prepares its storage or takes it down: it cuts watches, asks for patience and forgets versions.
+// mayFail is how long watching a custom kind may fail before that is logged. While it is installed or removed, the API
+// server prepares its storage or takes it down: it cuts watches, asks clients to retry, and forgets versions.
 const mayFail = time.Minute
 
 // overlooks reports whether a failure is reported elsewhere, or whether it is too early to report

@@ -90,7 +90,8 @@ func (c *Controller) noteOptedIn(before *workload.Workload, w *workload.Workload
 	})
 }
 
-// newcomer is a workload that has begun to ask for something, and what it asked for before.
+// newcomer is a workload whose annotations have changed what it asks for, with what it asked for
+// before.
 type newcomer struct {
 	wasIn bool
 	named map[policy.NamedSource]struct{}
@@ -147,7 +148,7 @@ func (c *Controller) notifyTooNew(w *workload.Workload, d reload.Decision) {
 	}
 }
 
-// notifyBesideReloader reports whether another controller rolls the workload as well, unless the report of a revert says so.
+// notifyBesideReloader notifies that another controller also rolls the workload, unless the report of a revert does.
 func (c *Controller) notifyBesideReloader(w *workload.Workload, d reload.Decision) {
 	if !d.BesideReloader {
 		return

@@ -67,7 +67,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 	return r
 }
 
-// resultOf says what follows from how a reconciliation ended.
+// resultOf returns what follows from how a reconciliation ended.
 func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error) workqueue.Result {
 	w := &facts.Workload
 	after, early := errors.AsType[retryAfter](err)

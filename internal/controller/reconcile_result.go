@@ -14,7 +14,7 @@ type Reconciliation struct {
 	Result Result
 	// Scanned reports whether the workload was there and was decided on, Matched that it has to be rolled.
 	Scanned, Matched bool
-	// Skipped says why it was not rolled although the reconciliation succeeded; empty if it was.
+	// Skipped is why it was not rolled although the reconciliation succeeded; empty if it was.
 	Skipped Skipped
 	Took    time.Duration
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// record is what the controller keeps of one workload beside what the state knows of it. The zero value says nothing. To forget
-// the workload is to delete its record.
+// record is what the controller keeps of one workload beside the state. The zero value is that of a workload with nothing to
+// keep. To forget the workload is to delete its record.
 type record struct {
 	// conflicted reports that others had changed the workload when we wrote. It is reconciled again when the watch brings the
 	// newer version.
@@ -34,17 +34,17 @@ type record struct {
 
 	// dryRun is, in a dry run, the ledger that would have been written.
 	dryRun string
-	// accepted is what the receiver has taken and no ledger says yet.
+	// accepted is what the receiver accepted and no ledger records yet.
 	accepted accepted
-	// newcomer reports that the workload has begun to ask for something while we ran, and that no event says yet what is watched
-	// for it.
+	// newcomer reports that the workload has begun to ask for something while we ran, and that no event shows yet what is
+	// watched for it.
 	newcomer *newcomer
 	// given are the notices that were given once.
 	given *given
 }
 
-// with calls a function with the record of a workload while it holds the lock. A record that says nothing is not kept, so that
-// thousands of workloads at rest cost nothing.
+// with calls a function with the record of a workload while it holds the lock. An empty record is not kept, so that thousands
+// of idle workloads cost nothing.
 func (c *Controller) with(key workload.Key, f func(*record)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

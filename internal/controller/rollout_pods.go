@@ -10,8 +10,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// followers is how many workloads are asked for their pods at the same time to follow a reload. Nothing waits for the
-// answers, so a fan-out to a thousand is no storm of lists.
+// followers is how many workloads have their Pods listed at the same time to track a rollout. Nothing waits for the
+// responses, so a fan-out to a thousand workloads does not cause a storm of LISTs.
 const followers = 4
 
 // trackRollout finds the outcome of a reload, and lists the Pods if nothing else can decide.

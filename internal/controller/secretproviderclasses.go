@@ -18,8 +18,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/state"
 )
 
-// A SecretProviderClass only says where to ask. What that has come to, the driver writes into one object for each pod, and
-// all of those of a class together are the source.
+// A SecretProviderClass only specifies what to mount. The driver writes the result into one object for each Pod, and all
+// these objects of a class together are the source.
 
 func classGroup() schema.GroupVersion {
 	return schema.FromAPIVersionAndKind(source.SecretProviderClass.APIVersion(), "").GroupVersion()
@@ -59,7 +59,8 @@ func (cs *classes) of(key source.Key) *source.Class {
 	return class
 }
 
-// classFeeds are none unless they were asked for. Nothing waits for them where they are not served.
+// classFeeds are empty unless the CSI integration is enabled. Nothing waits for them if they are
+// not served.
 func (c *Controller) classFeeds() []feed {
 	if !c.opts.Classes {
 		return nil
@@ -86,7 +87,8 @@ func (c *Controller) classFeed(kind, resource, namespace string, shared *everywh
 	})
 }
 
-// definitions take the objects of the classes, which say whom they concern.
+// definitions receive the objects of the classes, whose annotations select the workloads that they
+// concern.
 func (c *Controller) definitions(namespace string) *sink {
 	gone := func(key source.Key) {
 		if class, ok := c.classes.known[key]; ok && class.Undefine() {
@@ -142,7 +144,8 @@ func (c *Controller) definitions(namespace string) *sink {
 
 // classReports receive what the driver reports about Pods.
 func (c *Controller) classReports(namespace string) *sink {
-	// A snapshot comes in any order, and what it says of the past follows from the order in which it was written.
+	// A snapshot comes in any order, and what it shows of the past follows from the order in which it was
+	// written.
 	restored := map[types.NamespacedName]source.ClassReport{}
 	del := func(name types.NamespacedName) {
 		delete(restored, name)

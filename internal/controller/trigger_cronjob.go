@@ -294,7 +294,8 @@ func (c *Controller) addRuns(w *workload.Workload) {
 	w.Runs = kinds.WithOwn(w.Runs, w.UID, slices.Values(c.runsOf(w.Key)))
 }
 
-// runsOf are the Jobs that say that they were made for a workload, with whether it is true.
+// runsOf are the Jobs that claim to be created for a workload, with whether the signature proves
+// it.
 func (c *Controller) runsOf(key workload.Key) []kinds.OwnRun {
 	all := c.jobs.runsOf(key)
 	for i := range all {

@@ -50,8 +50,8 @@ func (c *Controller) queueForReceiver(key workload.Key) {
 	c.news.Add(key, gatherNews, gatherNewsMax)
 }
 
-// serveReceiver sends one message after the other, so that a receiver that hangs delays nothing but what else is for it. What
-// waits are the workloads alone: what there is to say of them is found out when it is sent.
+// serveReceiver sends one message after the other, so that a receiver that hangs delays only other messages. The queue holds
+// the workloads alone: the content of the message is decided when it is sent.
 func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}) {
 	sending, cancel := context.WithCancel(writing)
 	defer cancel()
@@ -84,8 +84,8 @@ func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}
 	}
 }
 
-// sendMessages sends what is to be said of workloads now, and notes on each that it was taken. After stop nothing is sent any more,
-// and what was taken is noted as long as a message may be on its way.
+// sendMessages sends what to notify about workloads now, and records on each that the receiver accepted it. After stop, nothing is
+// sent, and what was accepted is recorded as long as a message may be in flight.
 func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan struct{}, keys []workload.Key) {
 	found := make([]*message, len(keys))
 	someAtATime(len(keys), stop, func(i int) {
@@ -180,14 +180,16 @@ func (c *Controller) sendHalves(refused []message) {
 	}
 }
 
-// message is what is to be said of a workload, what it follows from, and when it was said.
+// message is what to notify about a workload, the decision that it follows from, and when it was
+// sent.
 type message struct {
 	facts    reload.Facts
 	decision reload.Decision
 	told     time.Time
 }
 
-// messageOf decides anew: it may have waited for long. False means that there is nothing to say, or not now.
+// messageOf decides again: the workload may have waited for long. False means that there is nothing to
+// notify, or not now.
 func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, bool) {
 	facts, ok := c.state.Facts(key)
 	if !ok || facts.Workload.Deleting || c.state.Terminating(key.Namespace) || !c.selectsNamespace(key.Namespace) {

@@ -21,13 +21,14 @@ import (
 )
 
 const (
-	// copyAnnotation is on the copy of a Job that is made again, and holds what the spec of the copy does not.
+	// copyAnnotation is on the copy of a Job that is being recreated, and holds what the spec of the copy does
+	// not.
 	copyAnnotation = "reroll.dev/replaces"
 	// deletesAnnotation is on a copy from before its Job is deleted: without it, that it is gone is somebody else's doing.
 	deletesAnnotation = "reroll.dev/deletes"
 )
 
-// Copy is a suspended Job that keeps another one while that is deleted and made again.
+// Copy is a suspended Job that keeps the spec of another one while that is recreated.
 type Copy struct {
 	// Of is the Job that it keeps.
 	Of workload.Key
@@ -58,7 +59,7 @@ type changedSource struct {
 	Name string `json:"name"`
 }
 
-// CopyJob returns the copy of a Job that is about to be made again, with the mark and a signature.
+// CopyJob returns the copy of a Job that is about to be recreated, with the mark and a signature.
 func CopyJob(job *batchv1.Job, w *workload.Workload, d *reload.Decision, m *workload.Marking, names annotations.Names, key digest.Key) (*batchv1.Job, error) {
 	old := replacedBy(job, d.Ledger.String())
 	for i := range d.Changes {
@@ -107,7 +108,7 @@ func replacedBy(job *batchv1.Job, ledger string) replaced {
 	return old
 }
 
-// IsCopy reports whether a Job says to be a copy, whether it can be read or not.
+// IsCopy reports whether a Job claims to be a copy, whether it can be read or not.
 func IsCopy(job *batchv1.Job) bool {
 	_, ok := job.Annotations[copyAnnotation]
 	return ok
@@ -132,7 +133,7 @@ func ReadCopy(job *batchv1.Job) (*Copy, error) {
 // Object is the uid and the name of the copy itself.
 func (c *Copy) Object() (types.UID, string) { return c.job.UID, c.job.Name }
 
-// Changes are the sources for which the Job is made again.
+// Changes are the sources for which the Job is recreated.
 func (c *Copy) Changes() []reload.Concern {
 	var all []reload.Concern
 	for _, changed := range c.Changed {

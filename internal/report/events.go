@@ -51,7 +51,7 @@ func NewEvents(client kubernetes.Interface, c clock.Clock, log *slog.Logger, ins
 	return e
 }
 
-// GiveWayTo lets the writes of workloads go first, of which writing tells. Call it before Run.
+// GiveWayTo lets the writes of workloads go first, which writing reports. Call it before Run.
 func (e *Events) GiveWayTo(writing func() bool) { e.writing = writing }
 
 // flush is how long what is on its way at the end, and what still waits, may take.

@@ -42,7 +42,7 @@ type Metrics struct {
 	byNamespace *prometheus.CounterVec
 }
 
-// MetricOptions say what is counted beyond what always is.
+// MetricOptions select what is counted beyond what always is.
 type MetricOptions struct {
 	// Kinds are those of workload, for the series that are there from the start.
 	Kinds []string

@@ -56,7 +56,7 @@ type failure string
 // Error implements error.
 func (f failure) Error() string { return string(f) }
 
-// receiver is what may be told about where this goes.
+// receiver is the part of the address that may be shown.
 func (p *poster) receiver() string { return origin(p.to) }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
@@ -117,8 +117,8 @@ func refuses(code int) bool {
 // status has the standard words for a code: what the server wrote there may be anything.
 func status(code int) string { return fmt.Sprintf("%d %s", code, http.StatusText(code)) }
 
-// explain tells why there was no answer. What is passed on are errors of the network and of certificates, which know the
-// host alone. Those of HTTP may quote what a server answered, and it may answer with what it was asked.
+// explain returns why there was no response. Errors of the network and of certificates are passed on, because they have
+// the host alone. Errors of HTTP may quote the response of a server, which may repeat the request.
 func explain(err error) error {
 	if own, ok := errors.AsType[failure](err); ok {
 		return own

@@ -16,14 +16,14 @@ import (
 
 // The reasons of the events about marks that do not stay.
 const (
-	// reverted: it was taken away, and the workload was rolled in another way.
+	// reverted: a mark was removed, and the workload was rolled with another mark.
 	reverted = "Reverted"
-	// notRolled: pods stay as they were, and somebody has to look. Here nothing more is tried.
+	// notRolled: Pods were not replaced, and a user has to act. Here nothing more is tried.
 	notRolled = "NotRolled"
 )
 
-// Reverted is called when somebody took our mark away and pods from before the content are left. It is told as surely as
-// it is known.
+// Reverted is called when another client removed our mark while Pods with the previous data are left. The report claims
+// no more than is known.
 func (r *Report) Reverted(w *workload.Workload, d reload.Decision) {
 	v := d.Reverted
 	r.metrics.takenBack(v.Name())
@@ -88,7 +88,7 @@ func revertText(w *workload.Workload, d reload.Decision) string {
 	}
 }
 
-// remedy says what would keep the mark, in the terms of whoever takes it away.
+// remedy is what would keep the mark, in the terms of the tool that removes it.
 func remedy(w *workload.Workload, v *reload.Revert) string {
 	owner, tool := suspects(v)
 	switch {
@@ -114,7 +114,7 @@ func suspects(v *reload.Revert) (owner string, tool workload.Tool) {
 	return v.Owner, v.Tool
 }
 
-// pasteRule says what keeps the annotation where Argo CD writes whole objects.
+// pasteRule is what keeps the annotation where Argo CD writes whole objects.
 func pasteRule(w *workload.Workload) string {
 	return fmt.Sprintf("add ignoreDifferences: [%s] and syncOptions: [RespectIgnoreDifferences=true] to its Application, unless that has Rollouts, and any annotation of yours to the pod template in Git", ignoreRule(w))
 }

@@ -16,8 +16,8 @@ const rolledReason = "Rolled"
 // maxDetail bounds what others have written into a status, so that the end of the sentence has room.
 const maxDetail = 300
 
-// Rolled is called when no pod from before a reload is left. Of a workload that has no pods there is no more to tell than that it
-// was reloaded, unless pods were waited for before.
+// Rolled is called when no older Pod is left after a reload. If the workload has no Pods, the event Reloaded is enough, unless a
+// cause was reported before.
 func (r *Report) Rolled(w *workload.Workload, o rollout.Outcome, took time.Duration) {
 	r.metrics.rolled(w.Key.Kind, took)
 	r.log.Debug("rollout complete", "workload", w.Key.String(), "took", took.Round(time.Millisecond).String())
@@ -73,7 +73,7 @@ func content(which string, changed []source.Key) phrase {
 	}
 }
 
-// Because says the cause in a clause.
+// Because returns the cause as a clause.
 func Because(w *workload.Workload, o rollout.Outcome) string { return because(w, o).String() }
 
 func because(w *workload.Workload, o rollout.Outcome) phrase {

@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/notice"
 )
 
-// Webhook tells a receiver what would be reloaded, where that is the receiver's to do.
+// Webhook notifies a receiver of what would be reloaded, if the receiver has to act on it.
 type Webhook struct {
 	poster  *poster
 	log     *slog.Logger
@@ -30,7 +30,7 @@ func NewWebhook(to *url.URL, log *slog.Logger, events *Events, metrics *Metrics)
 	return &Webhook{poster: p, log: log, events: events, metrics: metrics}
 }
 
-// Receiver is what may be told about where messages go.
+// Receiver is the part of the address that may be shown.
 func (h *Webhook) Receiver() string { return h.poster.receiver() }
 
 // webhookMessage begins with all that Reloader sends.

@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/controller"
 )
 
-// work are the metrics of the loop: what arrives, waits, is looked at, and what comes of it.
+// work are the metrics of the loop: what arrives, waits, is reconciled, and with which result.
 type work struct {
 	taken     *prometheus.CounterVec
 	adds      prometheus.Counter

@@ -36,8 +36,8 @@ func NewGuard(all []Right, c clock.Clock, log *slog.Logger) *Guard {
 const (
 	// askEvery is how soon is asked again while a right is missing.
 	askEvery = 15 * time.Second
-	// askRarely is how soon at most after refusals that have another reason than missing rights, such as a quota or an
-	// admission rule: they look the same, and may go on for ever.
+	// askRarely is the minimum time between two checks after requests that were forbidden for other reasons than
+	// missing permissions, such as a quota or an admission rule: they look the same, and may last for ever.
 	askRarely = 10 * time.Minute
 )
 
@@ -78,9 +78,9 @@ func (g *Guard) wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look reports whether to look again although nothing is refused.
+// look checks the permissions, and reports whether to check again although nothing is forbidden.
 func (g *Guard) look(ctx context.Context, client kubernetes.Interface) (again bool) {
-	// While the first of them is missing, the others need not be asked for.
+	// While the first of them is missing, the others need not be checked.
 	if needed := g.needed(); len(needed) > 0 {
 		if allowed, err := Allowed(ctx, client, needed[0]); err != nil || !allowed {
 			return true
@@ -103,7 +103,7 @@ func (g *Guard) needed() []Right {
 	return slices.DeleteFunc(slices.Clone(g.missing), func(r Right) bool { return r.Without != "" })
 }
 
-// tell says what is missing, once for as long as it is the same.
+// tell logs what is missing, once for as long as it is the same.
 func (g *Guard) tell(missing []Right) {
 	g.mu.Lock()
 	before := g.told
@@ -133,7 +133,7 @@ func (g *Guard) tell(missing []Right) {
 	}
 }
 
-// Err says which rights are missing without which the controller cannot do its work, and what to add.
+// Err returns which required permissions are missing, and the rules to add.
 func (g *Guard) Err() error {
 	g.mu.Lock()
 	asked := g.asked
@@ -147,7 +147,7 @@ func (g *Guard) Err() error {
 	return nil
 }
 
-// Missing says all that is missing, and what to add; empty if nothing is.
+// Missing lists all missing permissions, and the rules to add; empty if nothing is missing.
 func (g *Guard) Missing() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/inspect"
 )
 
-// asking is what the commands share that ask a cluster, with the rights of whoever calls them.
+// asking is what the commands share that read a cluster, with the permissions of the user.
 type asking struct {
 	kubeconfig, context string
 	namespace           string
@@ -30,7 +30,7 @@ type asking struct {
 	clock clock.Clock
 }
 
-// bind adds the flags. All asks for one that means all namespaces.
+// bind adds the flags. All adds a flag for all namespaces.
 func (a *asking) bind(cmd *cobra.Command, all bool) {
 	flags := cmd.Flags()
 	flags.StringVarP(&a.namespace, "namespace", "n", "", "namespace (default: from the kubeconfig, or of the Pod)")
@@ -60,7 +60,7 @@ func (a *asking) cluster() (*inspect.Cluster, error) {
 	return inspect.NewCluster(config)
 }
 
-// config says how to connect, and settles the namespace.
+// config returns how to connect, and sets the namespace.
 func (a *asking) config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = a.kubeconfig
@@ -113,7 +113,7 @@ func (a *asking) settings(ctx context.Context, cmd *cobra.Command) (*inspect.Clu
 
 func unreachable(err error) error { return fmt.Errorf("read the cluster: %w", err) }
 
-// paint is for terminals alone, and not for who does not want it: https://no-color.org.
+// paint is for terminals alone, unless NO_COLOR is set: https://no-color.org.
 func paint(out io.Writer, getenv func(string) string) inspect.Paint {
 	return inspect.Paint{On: getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && terminal(out)}
 }
@@ -123,7 +123,7 @@ func terminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// exitError ends with a code of its own. Without a text nothing is said.
+// exitError ends with a code of its own. Without a text, nothing is printed.
 type exitError struct {
 	text string
 	code int
@@ -132,7 +132,7 @@ type exitError struct {
 // Error returns the text.
 func (e exitError) Error() string { return e.text }
 
-// exitCode is 1 unless the error says something else.
+// exitCode is 1 unless the error has another.
 func exitCode(err error) int {
 	if own, ok := errors.AsType[exitError](err); ok {
 		return own.code

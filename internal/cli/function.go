@@ -14,8 +14,8 @@ import (
 // functionInput is how what a function reads is called.
 const functionInput = "stdin"
 
-// readFunction reads a ResourceList. Its functionConfig has the flags, so it is looked at first, and without the items: they
-// can be long.
+// readFunction reads a ResourceList. Its functionConfig has the flags, so it is read first, and without the items: they can
+// be long.
 func (s *stamping) readFunction(cmd *cobra.Command, files []string) (*stamp.Stream, error) {
 	if len(files) > 0 || s.inPlace || s.check {
 		return nil, usageError{errors.New("--function reads standard input and writes standard output: omit files, --in-place and --check")}

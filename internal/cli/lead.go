@@ -39,8 +39,8 @@ func newLeadership(cfg *config.Config, client kubernetes.Interface, log *slog.Lo
 
 func holdsLease(cfg *config.Config) bool { return cfg.PodNamespace != "" && !cfg.DryRun }
 
-// identity is the name of the pod. Without it the host says where to look, and something random makes it one of a kind:
-// pods on the network of their node share its name, and an instance takes over at once from one of its own identity.
+// identity is the name of the Pod. Without it, the host name shows where the process runs, and a random part makes it
+// unique: Pods on the network of their node share its name, and a replica acquires at once a lease of its own identity.
 func identity(podName string) string {
 	if podName != "" {
 		return podName
@@ -52,8 +52,8 @@ func identity(podName string) string {
 	return host + "_" + string(uuid.NewUUID())
 }
 
-// lead returns when this instance may write, with what tells whether it still may. Until then it calls another each time another
-// instance is seen to act.
+// lead returns when this replica may write, with a function that reports whether it still may. Until then, it calls another each
+// time it sees another leader act.
 func (l leadership) lead(ctx context.Context, another func()) (func() bool, error) {
 	always := func() bool { return true }
 	if l.holder == nil {

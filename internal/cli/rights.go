@@ -38,10 +38,10 @@ func watchRights(cfg *config.Config) []rights.Right {
 	}
 	for _, kind := range cfg.Kinds {
 		if kind.Custom && !kind.Asked && usesOfCustom(cfg)[kind.Name] != controller.Always {
-			continue // nobody has said that they are to be watched, so their rights are nobody's mistake
+			continue // no user configured them, so a missing permission is not a mistake
 		}
 		if kind.Resource.Resource == "" {
-			continue // only the API server knows its plural, and it is told when it refuses it
+			continue // only the API server knows its plural, and the log has it when a request is forbidden
 		}
 		if slices.Contains(cfg.Ignored.Kinds, kind.Name) {
 			continue

@@ -148,7 +148,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	running.Go(func() { events.Run(worked) })
 	running.Go(func() { writeMetaInfo(ctx, covered, client, cfg, options, build, log) })
 	running.Go(func() { alerts.Run(worked) })
-	// A standby has seen everything, and looks at nothing yet.
+	// A standby has synced caches, and reconciles nothing yet.
 	running.Go(func() { giveBack(ctx, clock.RealClock{}, ctl.Ready, func() bool { return ctl.Depth() == 0 }) })
 	running.Go(func() { leader.watch(ctx, cancel) })
 	err = ctl.Run(ctx)
@@ -170,7 +170,7 @@ func usesOfCustom(cfg *config.Config) map[string]controller.Use {
 	return map[string]controller.Use{"Rollout": use(cfg.ArgoRollouts)}
 }
 
-// use is whether a custom kind is watched that nothing need be said about.
+// use is whether a custom kind is watched without being configured.
 func use(said *bool) controller.Use {
 	switch {
 	case said == nil:
@@ -267,8 +267,8 @@ func connect(cfg *config.Config, account fs.FS) (place, error) {
 	return p, nil
 }
 
-// ownNamespace is that of the kubeconfig unless the environment says otherwise, and there is no kubeconfig in a pod. What was
-// written for Reloader sets POD_NAMESPACE with --enable-ha only, and RELOADER_NAMESPACE always.
+// ownNamespace is that of the kubeconfig unless the environment has another, and there is no kubeconfig in a Pod. Manifests
+// written for Reloader set POD_NAMESPACE with --enable-ha only, and RELOADER_NAMESPACE always.
 func ownNamespace(cfg *config.Config, kubeconfig string, account fs.FS) (string, error) {
 	told, _ := fs.ReadFile(account, "namespace") // outside a pod there is none, and a token may be mounted by itself
 	namespace := cmp.Or(cfg.PodNamespace, kubeconfig, strings.TrimSpace(string(told)), cfg.MetaNamespace)
@@ -295,8 +295,8 @@ func unlimited(c *rest.Config) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(c)
 }
 
-// introduce says, before anything is written, what is about to be managed. Who runs this by hand may have meant
-// another cluster.
+// introduce logs, before anything is written, what the controller is about to manage. A user who runs this by
+// hand may have meant another cluster.
 func introduce(ctx context.Context, log *slog.Logger, client kubernetes.Interface, cfg *config.Config, where place, workloads, optedIn int) {
 	args := []any{"workloads", workloads, "optedIn", optedIn}
 	if len(cfg.Namespaces) > 0 {

@@ -103,7 +103,7 @@ func (s *stamping) bind(flags *pflag.FlagSet) {
 	flags.AddFlag(added)
 	controller.VisitAll(func(f *pflag.Flag) {
 		if strings.HasSuffix(f.Name, "-annotation") && !strings.HasPrefix(f.Name, "pause-") {
-			f.Hidden = true // in the way of the others, and for whoever gives it to reroll run
+			f.Hidden = true // not in the help, but accepted for users who set it for reroll run
 			flags.AddFlag(f)
 		}
 	})
@@ -140,7 +140,7 @@ func (s *stamping) validate(files []string) error {
 	for _, text := range s.cfg.WorkloadKinds {
 		kind, err := kinds.ParseAdded(text)
 		if err != nil {
-			return err // Validate says so before
+			return err // Validate reports it before
 		}
 		s.options.Kinds = append(s.options.Kinds, stamp.Kind{Group: kind.Group, Kind: kind.Kind, Template: kind.Template})
 	}
@@ -190,7 +190,7 @@ func (s *stamping) readFiles(cmd *cobra.Command, files []string) (*stamp.Stream,
 	return stream, nil
 }
 
-// unreadable says which file it is, unless the error does.
+// unreadable names the file, unless the error does.
 func unreadable(file string, err error) error {
 	if _, told := errors.AsType[*stamp.Error](err); told {
 		return exitError{"nothing was stamped:\n" + err.Error(), codeUnreadable}

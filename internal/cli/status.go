@@ -111,7 +111,7 @@ func (s *showing) show(status *inspect.Status) error {
 	return err
 }
 
-// follow looks again whenever something has changed.
+// follow reads the cluster again whenever something has changed.
 func (s *showing) follow(ctx context.Context, cmd *cobra.Command) (int, error) {
 	cluster, settings, err := s.settings(ctx, cmd)
 	if err != nil {

@@ -51,7 +51,7 @@ answer follows the rules of the controller, with your own permissions. The comma
 	return cmd
 }
 
-// between wants some arguments, the first of them as is said.
+// between requires some arguments, with a description of the first.
 func between(least, most int, first string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

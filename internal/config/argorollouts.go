@@ -20,7 +20,7 @@ func bindArgoRollouts(to **bool, flags *pflag.FlagSet) {
 	}
 }
 
-// Auto is the value of a flag that need not be said.
+// Auto is the value of a flag without a value.
 const Auto = "auto"
 
 // TakesAuto reports whether a flag takes that beside true and false.
@@ -29,10 +29,10 @@ func TakesAuto(flag *pflag.Flag) bool {
 	return ok
 }
 
-// optionalBool is a boolean that need not be said.
+// optionalBool is a boolean flag that may be unset.
 type optionalBool struct{ value **bool }
 
-// String returns the value, empty if nothing was said.
+// String returns the value, empty if it is unset.
 func (b optionalBool) String() string {
 	if b.value == nil || *b.value == nil {
 		return ""

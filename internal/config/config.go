@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 )
 
-// Config is what the controller is told at start.
+// Config is the configuration of the controller.
 type Config struct {
 	AutoReloadAll bool
 	Namespaces    []string
@@ -29,7 +29,7 @@ type Config struct {
 	// PProfAddress is where profiles are served, if PProf is set.
 	PProf        bool
 	PProfAddress string
-	// SyncAfterRestart was asked for, which changes nothing.
+	// SyncAfterRestart was set, which has no effect.
 	SyncAfterRestart bool
 	LogFormat        string
 	LogLevel         string
@@ -37,7 +37,8 @@ type Config struct {
 	Requests         Requests
 	Alerts           Alerts
 	Marks            Marks
-	// ReloadOnCreate and ReloadOnDelete tell whether a ConfigMap or Secret that is made or deleted counts as changed.
+	// ReloadOnCreate and ReloadOnDelete select whether a ConfigMap or Secret that is created or deleted counts as
+	// changed.
 	ReloadOnCreate, ReloadOnDelete bool
 	// Names are the keys of the annotations, some of them renamed.
 	Names     annotations.Names
@@ -45,23 +46,24 @@ type Config struct {
 	Selectors Selectors
 	// CSI reports whether what a CSI driver mounts is watched.
 	CSI bool
-	// Webhook is told of changes instead of reloading for them, nil if there is none. It may hold a token, so nothing
-	// tells it whole.
+	// Webhook is notified of changes instead of a reload for them, nil if there is none. It may hold a token, so it
+	// is never shown whole.
 	Webhook    *url.URL
 	webhookURL string
-	// ArgoRollouts says whether Rollouts are watched; nil is as long as they are served and may be listed.
+	// ArgoRollouts selects whether Rollouts are watched; nil means if they are served and may be listed.
 	ArgoRollouts *bool
 	// WorkloadKinds are the custom kinds that were given, and Kinds all kinds of workload with them. Validate sets that.
 	WorkloadKinds []string
 	Kinds         kinds.Set
-	// CountByNamespace asks for a metric of reloads by namespace.
+	// CountByNamespace adds a metric of reloads by namespace.
 	CountByNamespace bool
 	// Warnings are what Validate found that is no reason to refuse to start.
 	Warnings []string
 
 	// PodName and PodNamespace are where the controller runs; empty outside a pod.
 	PodName, PodNamespace string
-	// MetaNamespace is where the controller writes down what it is, and DeploymentName the Deployment that is told there.
+	// MetaNamespace is the namespace of the ConfigMap with the settings of the controller, and DeploymentName the
+	// Deployment that it names.
 	MetaNamespace, DeploymentName string
 	// InPod reports whether it runs in one.
 	InPod bool
@@ -110,7 +112,7 @@ func (n noting) Set(text string) error {
 	return n.Value.Set(text)
 }
 
-// ReadEnvironment takes what is told by environment variables. A flag that was given wins.
+// ReadEnvironment reads environment variables. A flag that is set wins.
 func (c *Config) ReadEnvironment(getenv func(string) string) {
 	c.PodName = getenv("POD_NAME")
 	c.PodNamespace = getenv("POD_NAMESPACE")
@@ -136,7 +138,7 @@ func (c *Config) Validate() error {
 		refuse("--settle=%s: must be 0 or more, such as 1s", c.Settle)
 	}
 	if !c.settleMaxSet {
-		// Who asks for a longer quiet period alone has not asked to be refused.
+		// A user who sets a longer settle period alone must not be refused.
 		c.SettleMax = max(c.SettleMax, c.Settle)
 	}
 	if c.SettleMax < c.Settle {

@@ -8,7 +8,7 @@ import (
 
 // Lease is how the lease is held by which one instance acts at a time.
 type Lease struct {
-	// HA says that other instances are meant to be there, so that to act without the lease is out of the question.
+	// HA reports that other replicas are expected, so that acting without the lease is not an option.
 	HA                                   bool
 	Duration, RenewDeadline, RetryPeriod time.Duration
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Requests is how many requests are sent to the API server, at most. It has priority and fairness of its own, so there
-// is no limit unless one is asked for.
+// is no limit by default.
 type Requests struct {
 	// QPS is how many a second, 0 for no limit.
 	QPS float32
@@ -19,7 +19,7 @@ type Requests struct {
 const (
 	qpsFlag   = "kube-api-qps"
 	burstFlag = "kube-api-burst"
-	// leastQPS lets every worker have its turn well before its look is given up.
+	// leastQPS lets every worker have its turn well before its request times out.
 	leastQPS = 5
 )
 

@@ -15,7 +15,7 @@ const (
 	resourceSelectorFlag   = "resource-label-selector"
 )
 
-// Selectors narrow what the controller looks at.
+// Selectors narrow what the controller watches.
 type Selectors struct {
 	// NamespacesToIgnore are left out where all are watched.
 	NamespacesToIgnore []string

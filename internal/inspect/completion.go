@@ -28,7 +28,8 @@ func WorkloadResources() []string {
 // SourceResources are the plurals of the kinds of source.
 func SourceResources() []string { return []string{"configmaps", "secrets"} }
 
-// Names returns what there is of some resources, as kind/name, or as the name alone for namespaces. No content is asked for.
+// Names returns the existing objects of some resources, as kind/name, or as the name alone for namespaces. No data is
+// requested.
 func Names(ctx context.Context, config *rest.Config, ns string, resources []string) ([]string, error) {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {

@@ -42,7 +42,7 @@ func (e *Evaluation) evidence(a *Answer) {
 		case src.Content == Keyed:
 			e.ask(a)
 		default:
-			_, _ = e.list(a) // it is told where one may, and nothing depends on it
+			_, _ = e.list(a) // shown if the user may list Pods, and nothing depends on it
 		}
 		if a.Pods == nil || a.unlisted() {
 			continue
@@ -50,7 +50,7 @@ func (e *Evaluation) evidence(a *Answer) {
 		src.Older = 0
 		sure := src.Written.Add(startLag)
 		if a.Ledger.There && a.Ledger.Err == nil && src.Written.Unix() <= a.Ledger.DataTime {
-			sure = src.Written // whoever wrote the ledger has seen it, so what rolled the workload since came later
+			sure = src.Written // the controller that wrote the ledger has seen it, so what rolled the workload since came later
 		}
 		for _, pod := range a.Pods.all {
 			if !pod.Created.After(sure) {
@@ -72,10 +72,10 @@ func (e *Evaluation) incomparable(src *Source, pods *Ages) string {
 	return fmt.Sprintf("%s cannot be compared: %s", src.Key, e.objects.settings.keyless())
 }
 
-// older says how many pods may have another content.
+// older counts the Pods that may have other data.
 func older(n, all int) string { return fmt.Sprintf("%d of %d Pods are older than its data", n, all) }
 
-// keyless says why Secrets cannot be compared.
+// keyless is why Secrets cannot be compared.
 func (s *Settings) keyless() string {
 	if s.NoKey == "" {
 		return "its digest was made with another key"
@@ -86,7 +86,7 @@ func (s *Settings) keyless() string {
 // grace is how much longer than the quiet period a change may take to be acted upon before it counts as missed.
 const grace = 20 * time.Second
 
-// conclude says how the workload stands.
+// conclude sets the state of the workload.
 func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	d, w := &a.Decision, &a.Workload
 	s := e.objects.settings
@@ -130,8 +130,8 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	}
 }
 
-// underWay is for a rollout that has not ended: why, as far as the object or the pods tell. One that does not go on is stale
-// if it is to bring a content, and not if somebody has changed the image alone.
+// underWay is for a rollout in progress: its cause, as far as the object or the Pods show it. A rollout that is stuck is out
+// of date if it is to bring data, and not if another client changed the image alone.
 func (e *Evaluation) underWay(a *Answer) {
 	w := &a.Workload
 	a.State, a.Detail = InProgress, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
@@ -173,7 +173,7 @@ func (e *Evaluation) outcome(a *Answer) (o rollout.Outcome, behind bool) {
 	}
 	o = pursuit.Judge(w, a.Pods.of(w))
 	if o.Cause == rollout.CauseNotFound {
-		o.Cause = "" // the answer says so of all that depends on the pods
+		o.Cause = "" // the answer reports it for all that depends on the Pods
 	}
 	return o, o.Old > 0 || o.NotFound
 }
@@ -218,7 +218,7 @@ func (s *Settings) alive(now time.Time) bool {
 	return !s.Heard.IsZero() && now.Sub(s.Heard) < silence
 }
 
-// inaction says why nothing may have been done.
+// inaction is why the controller may not have acted.
 func (s *Settings) inaction(now time.Time) string {
 	switch {
 	case s.Silent:

@@ -16,7 +16,8 @@ type Plan struct {
 	Source   source.Key
 	// Absent reports whether there is none.
 	Absent bool
-	// Rolled are the workloads that would be, or of which a receiver would be told, and Left those that use or name the source and would not be.
+	// Rolled are the workloads that would be rolled, or of which a receiver would be notified, and Left those that use or name the
+	// source and would not be.
 	Rolled, Left []Planned
 	// Unread is what may not be read that could make a difference, with the difference.
 	Unread []string

@@ -8,10 +8,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// rollsNothing is said where a receiver is told of changes instead.
+// rollsNothing is printed if a receiver is notified of changes instead.
 const rollsNothing = "rolls nothing, and notifies a receiver of changes instead (--webhook-url)"
 
-// receiver is whom the controller tells of changes instead of rolling anything, without what may be a token; empty if it rolls.
+// receiver is the address that the controller notifies of changes instead of rolling anything, without what may be a token;
+// empty if it rolls.
 func (s *Settings) receiver() string {
 	if s.Webhook == nil {
 		return ""
@@ -27,9 +28,9 @@ func (s *Settings) does() string {
 	return "rolls it"
 }
 
-// beforeTold says what shows that pods may not have what a receiver was told of, empty if nothing does: the ledger has the new
-// content from when the receiver has taken the message, whatever it does then. It does not matter whether there still is a
-// receiver.
+// beforeTold returns what shows that Pods may lack the data of which a receiver was notified, empty if nothing does: the
+// ledger has the new data as soon as the receiver accepted the message, whatever it does then. It does not matter whether
+// there still is a receiver.
 func (e *Evaluation) beforeTold(a *Answer) string {
 	if !a.Ledger.There || a.Ledger.Err != nil || a.Ledger.Told == 0 {
 		return ""
@@ -56,7 +57,8 @@ func (e *Evaluation) beforeTold(a *Answer) string {
 	return fmt.Sprintf("%d of %d Pods are older than the notification of the receiver", n, a.Pods.Count)
 }
 
-// nextTold is what happens next where a receiver is told, as far as that differs from where workloads are rolled.
+// nextTold is what happens next if a receiver is notified, as far as that differs from where workloads are
+// rolled.
 func (x *Explanation) nextTold(quiet time.Duration) string {
 	d := &x.Decision
 	if x.LeftOut != "" || x.State == NotOptedIn {
@@ -80,12 +82,12 @@ func (x *Explanation) nextTold(quiet time.Duration) string {
 	}
 }
 
-// toldBefore reports whether pods are from before a receiver was told.
+// toldBefore reports whether Pods are older than the notification of a receiver.
 func (x *Explanation) toldBefore() bool {
 	return x.State == OutOfDate && x.Ledger.Told != 0 && x.Since.Equal(time.Unix(x.Ledger.Told, 0))
 }
 
-// told is what a plan says where a receiver is told.
+// told is the text of a plan if a receiver is notified.
 func (p *Plan) told(verb string) string {
 	if len(p.Rolled) == 0 {
 		return fmt.Sprintf("%s %s rolls nothing, and notifies the receiver about no workload (--webhook-url).", verb, p.Source)

@@ -22,20 +22,21 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Settings are those of the controller that is asked about, as far as they can be told.
+// Settings are those of the selected controller, as far as they are known.
 type Settings struct {
 	*config.Config
 	// Controller is the namespace that it runs in, empty if it was not found.
 	Controller string
-	// Beside are the namespaces of other controllers that look at what is asked about too, or may.
+	// Beside are the namespaces of other controllers that watch the same namespace, or may.
 	Beside []string
-	// Assumed says why the settings are those of the command line and the defaults; empty if the controller was found.
+	// Assumed is why the settings are those of the command line and the defaults; empty if the controller was found.
 	Assumed string
-	// Unmet reports whether they are assumed although somebody has said where the controller is.
+	// Unmet reports whether they are assumed although the user named the namespace of the
+	// controller.
 	Unmet bool
 	// Beyond are the flags that differ from the defaults.
 	Beyond []string
-	// Key makes the digests of Secrets, and NoKey says why there is none.
+	// Key makes the digests of Secrets, and NoKey is why there is none.
 	Key   digest.Key
 	NoKey string
 	// Installed is when the controller came, as far as that shows.
@@ -56,8 +57,8 @@ func Assume(cfg *config.Config, flags *pflag.FlagSet, now time.Time, why string)
 	return &Settings{Config: cfg, Assumed: why, Beyond: config.Beyond(flags), NoKey: "its controller was not found", Installed: now}, nil
 }
 
-// Ask finds the controller by what it has written down about itself, and how it was told to. At is the namespace that it
-// is said to be in, and near the one that is asked about, empty for all; where several run, the one counts that looks at it.
+// Ask finds the controller and its settings by its ConfigMap. At is the namespace of the controller that the user named, and
+// near the one that the command is about, empty for all; if several run, the one that watches that namespace counts.
 func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, flags *pflag.FlagSet, at, near string, now time.Time) (*Settings, error) {
 	found, why, err := written(ctx, client, at, near)
 	if err != nil {
@@ -133,13 +134,13 @@ func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
-// reads reports whether the controller looks at a kind of workload.
+// reads reports whether the controller watches a kind of workload.
 func (s *Settings) reads(kind string) bool {
 	return !slices.Contains(s.Ignored.Kinds, kind) && (kind != "Rollout" || s.ArgoRollouts == nil || *s.ArgoRollouts)
 }
 
-// asksFor reports whether a workload is opted in, and not by --auto-reload-all alone where the controller leaves its kind alone: that
-// is as it was asked for.
+// asksFor reports whether a workload is opted in, and not by --auto-reload-all alone if the controller ignores its kind: then that
+// is intended.
 func (s *Settings) asksFor(w *workload.Workload) bool {
 	return w.Policy.OptedIn(s.AutoReloadAll && s.reads(w.Key.Kind))
 }
@@ -151,7 +152,7 @@ func (s *Settings) unasked(w kubeapi.Watched) bool {
 	return ok && kind.Custom && !kind.Asked && kind.Name != "Rollout"
 }
 
-// passesOver says why the controller does not look at a workload, empty if it does.
+// passesOver returns why the controller does not reconcile a workload, empty if it does.
 func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 	if slices.Contains(s.Ignored.Kinds, key.Kind) {
 		return "the controller ignores " + key.Kind + "s (--ignored-workload-types)"
@@ -168,7 +169,7 @@ func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 	return s.leftOut(o, key.Namespace)
 }
 
-// leftOut says why the controller does not look at a namespace, empty if it does.
+// leftOut returns why the controller does not watch a namespace, empty if it does.
 func (s *Settings) leftOut(o *Objects, ns string) string {
 	if len(s.Namespaces) > 0 {
 		if slices.Contains(s.Namespaces, ns) {

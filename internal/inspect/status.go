@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Status is how workloads stand, and what kept them from being told.
+// Status is the state of workloads, and what prevented reading some of them.
 type Status struct {
 	Settings *Settings
 	// Namespace is empty for all.
@@ -19,14 +19,14 @@ type Status struct {
 	Answers   []Answer
 	// Unread are the resources that may not be listed.
 	Unread []string
-	// Skipped says of objects why they could not be understood.
+	// Skipped explains objects that could not be decoded.
 	Skipped []string
 	Now     time.Time
 }
 
 // Status answers about the workloads that are opted in, or about one of them.
 func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, error) {
-	settings := *o.settings // what is known of the controller then: it is asked for its lease again and again
+	settings := *o.settings // what is known of the controller then: its lease is read again and again
 	s := &Status{Settings: &settings, Namespace: ns, Unread: o.Unread(), Skipped: o.Skipped(), Now: now}
 	e := o.Evaluate(pods, now)
 	keys := e.OptedIn()
@@ -50,8 +50,8 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 	return s, nil
 }
 
-// orphans are answers about workloads that are opted in, whose pod template is that of another one, and which do not show in an
-// answer about that one: it was not found, or the controller does not look at them.
+// orphans are answers about workloads that are opted in, use the pod template of another workload, and do not show in an answer
+// about that one: it was not found, or the controller does not reconcile it.
 func (e *Evaluation) orphans() []Answer {
 	var all []Answer
 	for _, w := range e.objects.workloads {
@@ -97,7 +97,7 @@ func (s *Status) Code() int {
 	return code
 }
 
-// Differs reports whether there is something else to say than before. That a controller renews its lease is nothing to say.
+// Differs reports whether the table differs from before. A renewal of the lease of the controller is not a difference.
 func (s *Status) Differs(before *Status) bool {
 	return before == nil || s.Settings.alive(s.Now) != before.Settings.alive(before.Now) || s.lasting() != before.lasting()
 }
@@ -123,7 +123,7 @@ func (s *Status) unreadWorkloads() []string {
 // mostOfName is how wide the column of the names is at most.
 const mostOfName = 38
 
-// Text is the table, and what there is to say about all of it. Wide adds columns and cuts nothing off.
+// Text is the table, and what applies to all of it. Wide adds columns and cuts nothing off.
 func (s *Status) Text(paint Paint, wide bool) string {
 	p := &pageText{paint: paint}
 	if len(s.Answers) > 0 {

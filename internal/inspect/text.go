@@ -41,7 +41,7 @@ func (p Paint) state(s State, text string) string {
 	}
 }
 
-// ago is how long before now something was, as kubectl says it.
+// ago is how long before now something was, in the format of kubectl.
 func ago(t, now time.Time) string {
 	if t.IsZero() {
 		return "unknown"

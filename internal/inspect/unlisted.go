@@ -6,7 +6,7 @@ func (a *Answer) unlisted() bool {
 	return a.Pods != nil && a.Pods.Count == 0 && a.Workload.MayHavePods()
 }
 
-// doubtUnlisted notes that pods were asked for an answer and not found.
+// doubtUnlisted records that Pods were needed for an answer and not found.
 func (a *Answer) doubtUnlisted() {
 	if !a.unlisted() {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Explanation is an answer with what else is told about one workload.
+// Explanation is an answer with further facts about one workload.
 type Explanation struct {
 	Answer
 	Settings *Settings
@@ -73,7 +73,7 @@ func (x *Explanation) head(paint Paint) string {
 	}
 }
 
-// standing is the state with what there is to say about it.
+// standing is the state with its explanation.
 func (a *Answer) standing() string {
 	switch {
 	case a.State == UpToDate:
@@ -135,7 +135,7 @@ func word(s *Source) string {
 	return s.Verdict.Rule.String()
 }
 
-// optIn says how, to who has not.
+// optIn shows how to opt in a workload that is not.
 func (x *Explanation) optIn(p *pageText) {
 	if x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) {
 		return

@@ -110,7 +110,7 @@ func resume(w *workload.Workload) string {
 	return "kubectl rollout resume -n " + key.Namespace + " " + ref(key)
 }
 
-// resumes says what becomes of a pause of ours.
+// resumes explains when Reroll ends a pause of its own.
 func (x *Explanation) resumes() string {
 	if until, ok := x.Workload.PauseUntil(); ok && until.After(x.Now) {
 		return fmt.Sprintf("in %s Reroll resumes it, and one rollout brings all changes until then", until.Sub(x.Now).Round(time.Second))
@@ -118,10 +118,10 @@ func (x *Explanation) resumes() string {
 	return "the controller has to resume it"
 }
 
-// settings says whose they are.
+// settings names the controller of the settings.
 func (x *Explanation) settings(p *pageText) { x.Settings.tell(p, x.Now) }
 
-// tell says what the settings are, and from where.
+// tell prints the settings, and where they come from.
 func (s *Settings) tell(p *pageText, now time.Time) {
 	text := "it was not found (" + s.Assumed + "); assumed are the defaults"
 	if s.Assumed != "" && len(s.Beyond) > 0 {
@@ -149,7 +149,7 @@ func (s *Settings) tell(p *pageText, now time.Time) {
 // mostBeside bounds how many are named.
 const mostBeside = 3
 
-// beside names the controllers that were not chosen, and says how to choose one.
+// beside names the controllers that were not chosen, and shows how to choose one.
 func (s *Settings) beside() string {
 	named := s.Beside[:min(len(s.Beside), mostBeside)]
 	text := "another one is in namespace " + named[0]

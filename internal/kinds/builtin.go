@@ -76,7 +76,7 @@ func wanted(replicas *int32) int32 {
 	return *replicas
 }
 
-// deadline is 0 where nothing is said.
+// deadline is 0 if it is unset.
 func deadline(seconds *int32) time.Duration {
 	if seconds == nil {
 		return 0

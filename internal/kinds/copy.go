@@ -175,7 +175,8 @@ func (c *Copy) spec() *batchv1.JobSpec {
 	return spec
 }
 
-// same reports whether a Job is as it was when it was copied, but for what Kubernetes says about its pods.
+// same reports whether a Job is as it was when it was copied, except for the fields that Kubernetes sets
+// about its Pods.
 func (c *Copy) same(job *batchv1.Job) bool {
 	now := replacedBy(job, "")
 	return now.Generation == c.Generation && now.Ended == c.Ended && maps.Equal(now.Labels, c.Labels) && maps.Equal(now.Annotations, c.Annotations) &&
@@ -274,7 +275,7 @@ func awaitsGo(job *batchv1.Job, key digest.Key) bool {
 	return IsHeld(job) && job.DeletionTimestamp == nil && err == nil && ledger.UID == job.UID && heldBy(key, job, job.UID)
 }
 
-// NoteDelete is the patch by which the copy tells that its Job is about to be deleted.
+// NoteDelete is the patch by which the copy records that its Job is about to be deleted.
 func (c *Copy) NoteDelete(key digest.Key) (Patch, error) {
 	return c.patch(key, map[string]string{deletesAnnotation: string(c.UID)})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Jobs are made, held and let go for other kinds too.
+// Jobs are created suspended and unsuspended for other kinds too.
 func Jobs() Kind {
 	return Kind{
 		Kind:     workload.Kind{Name: "Job"},
@@ -110,7 +110,7 @@ func ownsSuspend(fields *metav1.FieldsV1) bool {
 	return err == nil && owns
 }
 
-// ReadRun returns what is kept of a Job that says that we have made it, and false for any other.
+// ReadRun returns what is kept of a Job that claims to be created by us, and false for any other.
 func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	owner := metav1.GetControllerOfNoCopy(job)
 	counter, err := strconv.ParseInt(job.Labels[workload.RunLabel], 10, 64)
@@ -135,8 +135,8 @@ func unbegunIn(job *batchv1.Job) uint64 {
 	return version
 }
 
-// letGoAt is when a run of ours was resumed, by the status. Until Kubernetes has noted it there, it is when we have written last,
-// which lets the run go: it may have been held for long, and reads what there is by then.
+// letGoAt is when a run of ours was unsuspended, by the status. Until Kubernetes has recorded it there, it is the time of our
+// latest write, which unsuspends the run: it may have been held for long, and reads the data of that time.
 func letGoAt(job *batchv1.Job) time.Time {
 	at := beginOf(job)
 	if job.Status.StartTime != nil {
@@ -203,7 +203,7 @@ func WithOwn(of *workload.Runs, owner types.UID, own iter.Seq[OwnRun]) *workload
 			continue // it goes with its owner
 		}
 		all.Beside = slices.DeleteFunc(all.Beside, func(name string) bool { return name == r.Name })
-		if !r.waits && r.Signed { // it may be one that nothing lets go, for which no ledger is to tell that it was made
+		if !r.waits && r.Signed { // it may be one that nothing unsuspends, which no ledger may record
 			all.Own = append(all.Own, workload.OwnRun{Name: r.Name, UID: r.UID, Counter: r.Counter, LedgerText: r.LedgerText, Held: r.Held})
 		}
 		if r.Held {

@@ -23,7 +23,7 @@ const signedAnnotation = "reroll.dev/signed"
 // ErrNotSigned means that the key of this installation has not signed what a Job carries.
 var ErrNotSigned = errors.New("its signature is not from this installation")
 
-// Claim is the annotation or label by which a Job says that Reroll created it.
+// Claim is the annotation or label by which a Job claims that Reroll created it.
 type Claim string
 
 // The claims.

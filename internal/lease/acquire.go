@@ -42,7 +42,7 @@ func (h *Holder) Acquire(ctx context.Context) error {
 	}
 }
 
-// try takes the lease if nobody holds it, and returns who holds it then.
+// try acquires the lease if nobody holds it, and returns who holds it then.
 func (h *Holder) try(ctx context.Context, seen *sighting) (string, error) {
 	for {
 		holder, err := h.tryOnce(ctx, seen)
@@ -73,7 +73,8 @@ func (h *Holder) tryOnce(ctx context.Context, seen *sighting) (string, error) {
 	if renewed {
 		h.another()
 	}
-	// Who renews it is alive, whatever has become of its pod: that is asked for when it could have renewed, and has not.
+	// A holder that renews is alive, whatever happened to its Pod. So the Pod is only looked up when the holder could
+	// have renewed, and has not.
 	if now.Sub(seen.since) < 2*h.opts.RetryPeriod || !h.gone(ctx, holder) {
 		return holder, nil
 	}
@@ -116,9 +117,9 @@ func (h *Holder) wait(ctx context.Context) bool {
 	}
 }
 
-// waiting says what there is to say while somebody else holds the lease: each thing once, since it may last for weeks.
+// waiting logs each fact once while another replica holds the lease, since that may last for weeks.
 type waiting struct {
-	since  time.Time // zero before it is known who holds it
+	since  time.Time // zero before the holder is known
 	warned bool
 	error  string
 }

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// lostError says that the lease is held here no more, for certain.
+// lostError means that the lease is no longer held here, for certain.
 type lostError struct{ error }
 
 // keep renews the lease until Release, or until it is lost. The end of the context given does not end it: the writes
@@ -31,7 +31,7 @@ func (h *Holder) renewals(ctx context.Context) error {
 	for h.wait(ctx) {
 		err := h.renew(ctx)
 		if ctx.Err() != nil {
-			continue // what a renewal that was cut off has to say is not about the lease
+			continue // the result of a renewal that was cut off is not about the lease
 		}
 		if why := h.lostBy(err); why != nil {
 			return why
@@ -41,7 +41,7 @@ func (h *Holder) renewals(ctx context.Context) error {
 	return nil
 }
 
-// tell says once that nothing may be written, and once that it may be again. It returns whether nothing may.
+// tell logs once that nothing may be written, and once that it may be again. It reports whether nothing may.
 func (h *Holder) tell(err error, paused bool) bool {
 	switch {
 	case err == nil && paused:
@@ -134,8 +134,8 @@ func refused(err error) bool {
 	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }
 
-// Release gives the lease to whoever comes next, at once, and returns when that is written. Nothing may be written
-// under the lease after it was called. It does nothing if the lease is not held.
+// Release gives up the lease at once, for the next holder, and returns when that is written. Nothing may be
+// written under the lease after it was called. It does nothing if the lease is not held.
 func (h *Holder) Release(ctx context.Context) {
 	if h.stop == nil {
 		return

@@ -62,7 +62,7 @@ func (l leadership) lead(ctx context.Context, another func()) (func() bool, erro
 	l.holder.OnAnother(another)
 	err := l.holder.Acquire(ctx)
 	if _, missing := errors.AsType[*lease.RightsError](err); missing && !l.cfg.HA {
-		l.log.Warn("continuing without the lease: nothing prevents another instance from acting at the same time", "error", err.Error())
+		l.log.Warn("continuing without the lease: nothing prevents another replica from acting at the same time", "error", err.Error())
 		return always, nil
 	}
 	return l.holder.Held, err

@@ -104,7 +104,7 @@ func leaseRights(cfg *config.Config) []rights.Right {
 	all := lease.Rights(cfg.PodNamespace)
 	if !cfg.Lease.HA {
 		for i := range all {
-			all[i].Without = "nothing prevents another instance from acting at the same time"
+			all[i].Without = "nothing prevents another replica from acting at the same time"
 		}
 	}
 	return all

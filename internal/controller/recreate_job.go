@@ -124,12 +124,12 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *recreation)
 			return w, nil
 		}
 		switch {
-		case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err) && step == kinds.MakeJob:
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err) && step == kinds.CreateJob:
 			continue // somebody was quicker
 		case err != nil:
 			return w, err
 		}
-		if step == kinds.LetGo && len(r.changes) > 0 {
+		if step == kinds.Unsuspend && len(r.changes) > 0 {
 			c.reloaded(w, reload.Decision{Action: reload.Reload, Changes: r.changes}, c.clock.Since(r.since))
 			r.changes = nil
 		}
@@ -169,7 +169,7 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 	jobs := kinds.Jobs()
 	var err error
 	switch step {
-	case kinds.MakeJob:
+	case kinds.CreateJob:
 		if _, err = c.api.Create(ctx, jobs, of.Of.Namespace, of.Replacement(c.key)); err != nil {
 			err = fmt.Errorf("recreate Job %s from its copy: %w", of.Name, err)
 		}
@@ -187,7 +187,7 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 		err = c.deleteJob(ctx, of.Of.Namespace, name, metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
 	case kinds.NoteJob:
 		err = c.patchJob(ctx, of.Of, func() (kinds.Patch, error) { return kinds.Note(job, c.key) })
-	case kinds.LetGo:
+	case kinds.Unsuspend:
 		err = c.patchJob(ctx, jobKey(job.Namespace, job.Name), func() (kinds.Patch, error) { return kinds.Release(job) })
 	case kinds.Finished, kinds.AwaitEnd:
 	}

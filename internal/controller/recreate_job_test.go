@@ -13,7 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-func TestAJobIsMadeAgainInSevenWrites(t *testing.T) {
+func TestAJobIsRecreatedInSevenWrites(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	s.writes = nil

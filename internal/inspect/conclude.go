@@ -119,7 +119,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case d.Action == reload.AskPods:
 		a.State, a.Detail = Unknown, "the age of its Pods decides, and you may not list them"
 	case !w.AtRest, !w.Progress.Populated():
-		e.underWay(a)
+		e.inProgress(a)
 	case before != "":
 		a.State, a.Since = OutOfDate, time.Unix(a.Ledger.Told, 0)
 		a.Detail = fmt.Sprintf("since %s: %s", ago(a.Since, e.now), before)
@@ -130,9 +130,9 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	}
 }
 
-// underWay is for a rollout in progress: its cause, as far as the object or the Pods show it. A rollout that is stuck is out
+// inProgress is for a rollout in progress: its cause, as far as the object or the Pods show it. A rollout that is stuck is out
 // of date if it is to bring data, and not if another client changed the image alone.
-func (e *Evaluation) underWay(a *Answer) {
+func (e *Evaluation) inProgress(a *Answer) {
 	w := &a.Workload
 	a.State, a.Detail = InProgress, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
 	outcome, behind := e.outcome(a)

@@ -221,14 +221,14 @@ const (
 	DeleteJob
 	// AwaitEnd means that the Job is being deleted.
 	AwaitEnd
-	// MakeJob makes the one that takes its place.
-	MakeJob
+	// CreateJob creates the Job that replaces it.
+	CreateJob
 	// NoteJob writes into its ledger whose that is.
 	NoteJob
 	// DropCopy removes the copy.
 	DropCopy
-	// LetGo lets the Job begin.
-	LetGo
+	// Unsuspend lets the Job start.
+	Unsuspend
 )
 
 // Next is the step that is missing, by what is there: the copy, and the Job of the name that it keeps. Either may be nil.
@@ -238,9 +238,9 @@ func Next(c *Copy, job *batchv1.Job, key digest.Key) Step {
 	case c == nil && (job == nil || !awaitsGo(job, key)):
 		return Finished
 	case c == nil:
-		return LetGo
+		return Unsuspend
 	case job == nil && c.deletes():
-		return MakeJob
+		return CreateJob
 	case job == nil:
 		return DropCopy // its user has deleted it, or it has run and was cleaned away
 	case job.UID == c.UID && job.DeletionTimestamp != nil && c.deletes():

@@ -120,7 +120,7 @@ func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	_, held := job.Annotations[heldAnnotation]
 	return OwnRun{
 		Of:    workload.Key{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
-		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: letGoAt(job), Since: unbegunIn(job), Counter: counter,
+		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: unsuspendedAt(job), Since: unbegunIn(job), Counter: counter,
 		LedgerText: job.Annotations[annotations.Ledger], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job),
 		keeps: held && staysSuspended(job), waits: !held && unbegun(job), signature: job.Annotations[signedAnnotation],
 	}, true
@@ -135,9 +135,9 @@ func unbegunIn(job *batchv1.Job) uint64 {
 	return version
 }
 
-// letGoAt is when a run of ours was unsuspended, by the status. Until Kubernetes has recorded it there, it is the time of our
+// unsuspendedAt is when a run of ours was unsuspended, by the status. Until Kubernetes has recorded it there, it is the time of our
 // latest write, which unsuspends the run: it may have been held for long, and reads the data of that time.
-func letGoAt(job *batchv1.Job) time.Time {
+func unsuspendedAt(job *batchv1.Job) time.Time {
 	at := beginOf(job)
 	if job.Status.StartTime != nil {
 		return at

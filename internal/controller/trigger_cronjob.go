@@ -88,7 +88,7 @@ func whole(sent *batchv1.Job, made runtime.Object) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	return fmt.Errorf("Reroll created Job %s for it but cannot unsuspend it, because it lacks its %s: most likely an admission rule of the cluster removes that; "+
+	return fmt.Errorf("cannot unsuspend Job %s, which Reroll created for it, because the Job lacks its %s: most likely an admission rule of the cluster removes that; "+
 		"change the rule and delete the Job, and Reroll recreates it", kept.Name, strings.Join(lost, ", "))
 }
 
@@ -112,7 +112,7 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 	}
 	run := workload.OwnRun{Counter: r.Counter, LedgerText: r.LedgerText}
 	if err := run.Notable(w, counter); err != nil {
-		return fmt.Errorf("Reroll cannot unsuspend Job %s, which it created for it: %w; delete that Job, and Reroll recreates it", name, err)
+		return fmt.Errorf("cannot unsuspend Job %s, which Reroll created for it: %w; delete that Job, and Reroll recreates it", name, err)
 	}
 	return retryAfter(0)
 }

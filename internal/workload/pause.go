@@ -56,7 +56,7 @@ func ReadPause(meta *metav1.ObjectMeta, paused bool, names annotations.Names) Pa
 	return p
 }
 
-// Ours reports whether the workload is held still until its period is over, and not
+// Ours reports whether Reroll paused the workload until its period is over, and not
 // because a user wants it to be.
 func (p *Pause) Ours() bool { return p.Paused && !p.Others && (p.Noted || p.Own) }
 
@@ -108,7 +108,7 @@ func (w *Workload) PauseLeft(now time.Time, names annotations.Names) (time.Durat
 	case left > 0:
 		return left, PauseEnd{}
 	default:
-		end = PauseEnd{Why: fmt.Sprintf("its %s is over", period)}
+		end = PauseEnd{Why: fmt.Sprintf("its pause-period of %s is over", period)}
 	}
 	return 0, end
 }

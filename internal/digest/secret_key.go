@@ -110,8 +110,7 @@ func (k Key) Masked(namespace, name string, sum [sha1.Size]byte) [sha1.Size]byte
 type SecretMarks uint8
 
 const (
-	// SecretMarksKeyed shows a digest that tells nothing to whoever does not
-	// have the Key.
+	// SecretMarksKeyed shows a digest from which nobody without the Key can guess a value.
 	SecretMarksKeyed SecretMarks = iota
 	// SecretMarksSHA1 shows what Reloader shows, which can be guessed at offline.
 	SecretMarksSHA1

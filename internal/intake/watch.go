@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// settled is how long a watch has to stay open to count as one that works, when there is nothing to tell.
+	// settled is how long a watch has to stay open to count as one that works, if it has no events.
 	settled = 30 * time.Second
 	// mostErrors is how often in a row a watch from the same version may be accepted and then fail with an error. An
 	// event that cannot be read would come again each time; a snapshot leads past it.
@@ -60,7 +60,7 @@ func (f *Feed) follow(ctx context.Context, s *stream) error {
 		case !broken:
 			continue
 		case !heard && open < settled:
-			// The client makes an empty watch of some broken connections, and says no more about it.
+			// The client returns an empty watch for some broken connections, without an error.
 			err = fmt.Errorf("the watch ended after %s, without an event", open.Round(time.Millisecond))
 		}
 		f.pause(ctx, &f.tries, err)
@@ -101,7 +101,7 @@ func (f *Feed) wentBack(ctx context.Context) error {
 	return nil
 }
 
-// drain hands over what a watch tells until it ends, and says whether it told anything.
+// drain hands over the events of a watch until it ends, and reports whether there were any.
 func (f *Feed) drain(ctx context.Context, s *stream) (heard bool, err error) {
 	overdue := f.Clock.NewTimer(s.lasts + slack - f.Clock.Since(s.began))
 	defer overdue.Stop()

@@ -23,8 +23,8 @@ import (
 // content before it: kubelets learn of changes by a watch of their own.
 const StartLag = 5 * time.Second
 
-// Annotations are what the annotations and labels of a source say about
-// whom it concerns.
+// Annotations are the annotations and labels of a source that select the workloads that it
+// concerns.
 type Annotations struct {
 	Match  bool
 	Ignore bool

@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/lease"
 )
 
-// leadership is what this instance has to do with the lease.
+// leadership is what this replica has to do with the lease.
 type leadership struct {
 	holder *lease.Holder // nil if there is none to hold
 	cfg    config.Lease

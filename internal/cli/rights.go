@@ -122,7 +122,7 @@ func ready(guard *rights.Guard, ctl *controller.Controller) error {
 	return errors.New(strings.TrimSpace("the caches are not synced yet\n" + guard.Missing()))
 }
 
-// keyAgain is how soon is tried again to read the key after a refusal. Rights may come later than the controller.
+// keyAgain is how soon the key is read again after that was forbidden. The permission may be granted after the start.
 const keyAgain = 5 * time.Second
 
 func loadKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool, c clock.Clock, log *slog.Logger) (digest.Key, time.Time, error) {

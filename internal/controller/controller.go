@@ -99,7 +99,7 @@ type Controller struct {
 	classes *classes
 	// jobs are the Jobs that claim to be created by Reroll.
 	jobs *ownJobs
-	// pending are the notices that wait until this instance is the leader.
+	// pending are the notices that wait until this replica is the leader.
 	pending *pendingNotices
 	// often finds workloads that are reloaded again and again.
 	often *reloadCounts

@@ -10,7 +10,7 @@ import (
 // storage of the API server was restored from a backup.
 const watchTakes = 30 * time.Second
 
-// watchAgain is how soon a workload with a stale cache is tried again.
+// watchAgain is how soon a workload with a stale cache is retried.
 const watchAgain = time.Second
 
 // isStale reports whether what is known of a workload is from before our latest write, so that nothing follows from it yet.

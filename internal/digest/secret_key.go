@@ -78,7 +78,7 @@ func (k Key) LogValue() slog.Value {
 
 // SecretKey returns the key of one Secret. Equal content of two Secrets must not have
 // equal digests: whoever may create a Secret and read what a rollout of it
-// left behind could otherwise try out the content of all others.
+// left behind could otherwise try out the data of all others.
 func (k Key) SecretKey(namespace, name string) []byte {
 	if k.newMAC == nil {
 		return nil

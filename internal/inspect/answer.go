@@ -86,7 +86,7 @@ type Ages struct {
 	all []Pod
 }
 
-// Source is one that the workload refers to or names.
+// Source is one that the workload references or names.
 type Source struct {
 	Key     source.LocalKey
 	Uses    []workload.Use
@@ -106,7 +106,7 @@ type Source struct {
 	Problems []annotations.Problem
 }
 
-// Content is how the content of a source stands to the ledger.
+// Content is how the data of a source stands to the ledger.
 type Content uint8
 
 // The ways it can.

@@ -23,7 +23,7 @@ func (e *Evaluation) unseen(a *Answer) {
 	}
 }
 
-// evidence counts for each source the pods that are older than its content, where anything depends on that.
+// evidence counts for each source the pods that are older than its data, where anything depends on that.
 func (e *Evaluation) evidence(a *Answer) {
 	for i := range a.Sources {
 		src := &a.Sources[i]
@@ -83,7 +83,7 @@ func (s *Settings) keyless() string {
 	return s.NoKey
 }
 
-// grace is how much longer than the quiet period a change may take to be acted upon before it counts as missed.
+// grace is how much longer than the settle period a change may take to be acted upon before it counts as missed.
 const grace = 20 * time.Second
 
 // conclude sets the state of the workload.

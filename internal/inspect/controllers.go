@@ -88,7 +88,7 @@ func choose(ctx context.Context, client kubernetes.Interface, all []self, ns str
 	}
 	var known *corev1.Namespace
 	if ns != "" {
-		// Without the right to read it no selector is taken to leave it out.
+		// Without the permission to read it no selector is taken to leave it out.
 		if found, err := client.CoreV1().Namespaces().Get(ctx, ns, metav1.GetOptions{}); err == nil {
 			known = found
 		}

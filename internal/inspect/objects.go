@@ -22,7 +22,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Objects are what was read, and as little of it as is needed: the content of a Secret is digested as it comes.
+// Objects are what was read, and as little of it as is needed: the data of a Secret is digested as it comes.
 type Objects struct {
 	settings   *Settings
 	workloads  map[workload.Key]workload.Workload

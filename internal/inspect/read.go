@@ -124,7 +124,7 @@ func (o *Objects) noted(watched kubeapi.Watched, err error) error {
 	}
 }
 
-// readNamespaces asks only where an answer depends on it. Without the right to, no selector is taken to leave anything out.
+// readNamespaces asks only where an answer depends on it. Without the permission to, no selector is taken to leave anything out.
 func (c *Cluster) readNamespaces(ctx context.Context, s *Settings, o *Objects, ns string) {
 	if s.Selectors.Namespaces == nil {
 		return

@@ -158,7 +158,7 @@ func Begun(job *batchv1.Job) (time.Time, bool) { return beginOf(job), !unbegun(j
 func unbegun(job *batchv1.Job) bool { return suspends(job) && job.Status.StartTime == nil }
 
 // Lost is what the API server keeps a run without that was sent with it. What is missing of one that may have been let go since
-// is what no release takes away.
+// is what no release removes.
 func Lost(sent, kept *batchv1.Job) []string {
 	var lost []string
 	if _, ok := kept.Labels[workload.RunLabel]; !ok {

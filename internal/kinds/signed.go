@@ -92,7 +92,7 @@ func SignRun(job *batchv1.Job, key digest.Key) {
 }
 
 // signed are the texts that the signature of a run is about: which workload it belongs to and what
-// the ledger of that becomes. When it is let go, neither changes.
+// the ledger of that becomes. When it is unsuspended, neither changes.
 func (r *OwnRun) signed() []string {
 	return []string{r.Of.Namespace, r.Name, string(r.Owner), strconv.FormatInt(r.Counter, 10), r.LedgerText}
 }

@@ -123,7 +123,7 @@ func (h *Holder) lose(why error) {
 	close(h.lost)
 }
 
-// refused tells an answer that no later try will better, such as a right that was taken away, from a server that is
+// refused tells an answer that no later try will better, such as a right that was removed, from a server that is
 // away or busy.
 func refused(err error) bool {
 	var status apierrors.APIStatus

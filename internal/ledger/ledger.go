@@ -251,7 +251,7 @@ func (l Ledger) Bounded() Ledger {
 
 // Aggregate returns the digest that stands for all entries of a kind.
 //
-// As long as it stays the same, no source was changed, added or taken away.
+// As long as it stays the same, no source was changed, added or removed.
 // Once it differs, one of these happened to at least one source; which source
 // and which of the three cannot be told from the ledger any more.
 func Aggregate(kind source.Kind, entries map[source.LocalKey]digest.Digest) digest.Digest {

@@ -117,7 +117,7 @@ func (p Policy) OptedIn(autoReloadAll bool) bool {
 	return false
 }
 
-// optedIn returns the rule that opts the workload in for all it refers to, or
+// optedIn returns the rule that opts the workload in for all it references, or
 // none. The general annotation wins over the one for a kind only by being true.
 func (k kindPolicy) optedIn(autoReloadAll bool) Rule {
 	switch {

@@ -25,7 +25,7 @@ type Concern struct {
 	// Deleted reports whether it is not there any more. Nothing is known of the source
 	// then but its name.
 	Deleted bool
-	// Uses are the places where the pod template refers to the source; none
+	// Uses are the places where the pod template references the source; none
 	// for a source that the workload only names.
 	Uses []workload.Use
 }
@@ -41,7 +41,7 @@ type Facts struct {
 	Remembered string
 	// Concerns are the sources that exist and concern the workload, sorted.
 	Concerns []Concern
-	// Spared are the sources that exist, that the workload refers to or names,
+	// Spared are the sources that exist, that the workload references or names,
 	// and that do not concern it.
 	Spared []source.LocalKey
 	// Unselected are such sources that the selectors of the controller leave out.
@@ -165,7 +165,7 @@ type Decision struct {
 	OthersRollout []source.Key
 }
 
-// Decide compares the content of the sources now with the content that the pods
+// Decide compares the data of the sources now with the content that the pods
 // were last rolled with. It does not matter which event led to the question, or
 // how many were missed before.
 func Decide(f Facts) Decision {

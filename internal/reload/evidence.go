@@ -29,7 +29,7 @@ type SourceSeen struct {
 	// Annotations is the version in which it was created, or ceased to be ignored or unselected, and Matched the one in which it came
 	// to match searches.
 	Annotations, Matched uint64
-	// Version is that of the object: its content cannot be newer. Bound is an earlier one of which that is true as well, if
+	// Version is that of the object: its data cannot be newer. Bound is an earlier one of which that is true as well, if
 	// nothing but labels and annotations were seen to change since.
 	Version, Bound uint64
 }
@@ -44,7 +44,7 @@ type Left struct {
 	Version uint64
 	// Time is the data time of that version, zero if the API server noted none.
 	Time time.Time
-	// Noted reports whether the data time of the present content is when it came back.
+	// Noted reports whether the data time of the current data is when it came back.
 	Noted bool
 	// Made reports whether the workload was compared while the source did not exist, and Version is that of its creation. It did not
 	// leave anything as long as its data are those that it was created with.

@@ -24,7 +24,7 @@ type Departure struct {
 }
 
 // madeLater reports whether a source was made later than the workload by more than the
-// quiet period, or when its pods were available, so that they do not belong together.
+// settle period, or when its pods were available, so that they do not belong together.
 // Both times are whole seconds. Where that leaves it open, it counts that the workload
 // had been compared before, for which it has to be quiet for so long.
 func (f *Facts) madeLater(c *Concern) bool {

@@ -46,7 +46,7 @@ func (f *Facts) leftToReloader() bool {
 }
 
 // showsReloader reports whether the mark of a source, of either form, is what
-// Reloader writes for its content. It may be ours.
+// Reloader writes for its data. It may be ours.
 func (f *Facts) showsReloader(c *Concern) bool {
 	if mark, ok := f.standingVariable(c); ok && c.Source.IsReloaderMark(f.Key, mark) {
 		return true
@@ -88,7 +88,7 @@ func (f *Facts) latestMark(c *Concern) (string, bool) {
 	return mark, ok && mark != workload.DeleteMarker
 }
 
-// fits reports whether a mark is one of the present content.
+// fits reports whether a mark is one of the current data.
 func (f *Facts) fits(c *Concern, mark string) bool {
 	return c.Source.IsReloaderMark(f.Key, mark) || mark == workload.MarkHash(c.Source, digest.SecretMarksKeyed)
 }

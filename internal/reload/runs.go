@@ -33,7 +33,7 @@ func (f *Facts) podsOf(c *Concern) *Pods {
 	}
 }
 
-// podsOfLatest are those of the latest run. Whatever runs later reads the content of then
+// podsOfLatest are those of the latest run. Whatever runs later reads the data of then
 // by itself.
 func podsOfLatest(r *workload.Runs) *Pods {
 	p := &Pods{}

@@ -42,7 +42,7 @@ type Events struct {
 	writing func() bool
 }
 
-// NewEvents returns one that publishes under the name of this instance.
+// NewEvents returns one that publishes under the name of this replica.
 func NewEvents(client kubernetes.Interface, c clock.Clock, log *slog.Logger, instance string) *Events {
 	e := &Events{client: client, clock: c, log: log, instance: instance, failed: func() {}, writing: func() bool { return false }}
 	for i := range e.pending {

@@ -38,7 +38,7 @@ func In(namespaces []string, rights ...Right) []Right {
 	return all
 }
 
-// To returns the right to each of these verbs.
+// To returns the permission to each of these verbs.
 func To(group, resource string, verbs ...string) []Right {
 	var all []Right
 	for _, verb := range verbs {

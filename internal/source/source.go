@@ -62,7 +62,7 @@ type Source struct {
 	// somebody dropped them. Then the API server notes none until something is applied.
 	Untracked bool
 	// Started are the pods that report what they have of a SecretProviderClass, by
-	// name, with whether they started with the present content.
+	// name, with whether they started with the current data.
 	Started map[string]bool
 
 	Annotations Annotations

@@ -1,4 +1,4 @@
-// Package stamp puts a digest of the configuration that a workload refers to on its pod template, in manifests: whatever sends
+// Package stamp puts a digest of the configuration that a workload references on its pod template, in manifests: whatever sends
 // them to a cluster then rolls the workload when the configuration changes. All other bytes of the manifests stay as they are.
 package stamp
 

@@ -50,7 +50,7 @@ type unlinked struct {
 	links     links
 }
 
-// missed reports whether a workload refers to a source that is not there, or names it.
+// missed reports whether a workload references a source that is not there, or names it.
 func (s *State) missed(key source.Key) bool {
 	s.mu.RLock()
 	referred := len(s.index.bySource[key]) > 0

@@ -9,7 +9,7 @@ import (
 
 // links are the sources that may concern one workload, as far as its own object shows.
 type links struct {
-	// exact are those it refers to or names, if they are few.
+	// exact are those it references or names, if they are few.
 	exact []source.LocalKey
 	// tries reports whether each source of the namespace may concern it: it names some by an expression, or too many.
 	tries bool
@@ -129,7 +129,7 @@ func (x *index) candidates(key source.Key) []workload.Key {
 	return found
 }
 
-// links reports whether a workload refers to a source or may name it.
+// links reports whether a workload references a source or may name it.
 func (x *index) links(key source.Key, w workload.Key) bool {
 	if _, exact := x.bySource[key][w]; exact {
 		return true

@@ -29,7 +29,7 @@ type workloadRecord struct {
 	ranks      ranks
 	// left are the sources that have had another content since the workload was compared with them.
 	left map[source.LocalKey]reload.Left
-	// compared reports whether it was compared at all, by us or by another instance whose ledger was seen to come.
+	// compared reports whether it was compared at all, by us or by another replica whose ledger was seen to come.
 	compared bool
 	// sending is the ledger of the latest write that was begun. It may arrive by its answer or by the watch alone.
 	sending sending

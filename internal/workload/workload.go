@@ -123,7 +123,7 @@ type Workload struct {
 	// no evidence of what pods have (docs/adr/0008-a-stamp-is-no-evidence.md).
 	Stamped bool
 
-	// References are what the pod template refers to, sorted.
+	// References are what the pod template references, sorted.
 	References []Reference
 	// Containers are the names of the regular containers, in the order of the
 	// template.
@@ -216,7 +216,7 @@ func templateDigest(template *corev1.PodTemplateSpec, names annotations.Names) d
 	return b[:len(b)+size].Digest()
 }
 
-// Reference returns how the pod template refers to a source, if it does.
+// Reference returns how the pod template references a source, if it does.
 func (w *Workload) Reference(key source.LocalKey) (Reference, bool) {
 	i, found := slices.BinarySearchFunc(w.References, key, func(r Reference, k source.LocalKey) int {
 		return source.CompareLocalKeys(r.Key, k)

@@ -46,7 +46,7 @@ func FailedWith(report func(retryIn time.Duration, again bool)) Result {
 // Succeeded reports whether nothing is requeued.
 func (r Result) Succeeded() bool { return r.outcome == isFinished }
 
-// HasFailed reports whether it is tried again because it failed.
+// HasFailed reports whether it is retried because it failed.
 func (r Result) HasFailed() bool { return r.outcome == isFailed }
 
 // Finish takes a key back with what came of the work on it.

@@ -22,8 +22,8 @@ type Names struct {
 	ConfigMap, Secret, SecretProviderClass string
 	// The lists of sources that a workload wants nothing to do with.
 	ConfigMapExclude, SecretExclude, SPCExclude string
-	// Auto opts a workload in for everything it refers to, the others for what
-	// it refers to of one kind.
+	// Auto opts a workload in for everything it references, the others for what
+	// it references of one kind.
 	Auto, ConfigMapAuto, SecretAuto, SPCAuto string
 	// Search is on the workload, Match on the source: both must be there.
 	Search, Match string

@@ -102,15 +102,15 @@ func ProblemsOfSource(own map[string]string, names Names) []Problem {
 				found = append(found, at.Problem(key, `counts as false; only "true" turns it on`))
 			}
 		case slices.Contains(written[:], key):
-			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this"))
+			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))
 		case near && names.IsOfSource(right):
 			found = append(found, at.Problem(key, "does nothing; there is "+right))
 		case near:
-			found = append(found, at.Problem(key, "does nothing; there is "+right+", which belongs on the workload that uses this"))
+			found = append(found, at.Problem(key, "does nothing; there is "+right+", which belongs on the workload that uses this object"))
 		default:
 			if meant, strayed := names.Strayed(key); strayed {
 				ofWorkload := func(key string) bool { return !names.IsOfSource(key) }
-				found = append(found, at.Problem(key, Instead(meant, ofWorkload, "the workload that uses this")))
+				found = append(found, at.Problem(key, Instead(meant, ofWorkload, "the workload that uses this object")))
 			}
 		}
 	}

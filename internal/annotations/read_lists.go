@@ -66,7 +66,7 @@ func ReadSet(value string, names *Names) (*NameSet, []Refusal) {
 	return set, refused
 }
 
-var errNotAName = errors.New("excludes nothing: only whole names are compared here, and this cannot be one; write the names")
+var errNotAName = errors.New("excludes nothing: it is not a valid name, and expressions do not work here; write names")
 
 // readNames takes the entries of a comma list, each of them once, until there are too many. What it returns is bounded.
 func readNames(value string, names *Names, has func(string) bool, take func(string) error) []Refusal {
@@ -94,10 +94,10 @@ func readNames(value string, names *Names, has func(string) bool, take func(stri
 		last = text
 	}
 	if count > maxListProblems {
-		refused = append(refused, Refusal{last, fmt.Sprintf("refused like %d other entries of the list, of which only the first %d are reported", count-1, maxListProblems)})
+		refused = append(refused, Refusal{last, fmt.Sprintf("ignored, like %d other entries of the list, of which only the first %d are reported", count-1, maxListProblems)})
 	}
 	if past > 0 {
-		refused = append(refused, Refusal{firstPast, fmt.Sprintf("the list has more than %d entries, so this one and those behind it, %d in all, are ignored; use %s, or an expression that matches several names",
+		refused = append(refused, Refusal{firstPast, fmt.Sprintf("the list has more than %d entries, so this one and those after it, %d in all, are ignored; use %s, or an expression that matches several names",
 			maxEntries, past, names.Auto)})
 	}
 	return refused

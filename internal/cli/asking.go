@@ -19,7 +19,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/inspect"
 )
 
-// asking is what the commands share that ask a cluster, with the rights of whoever calls them.
+// asking is what the commands share that read a cluster, with the permissions of the user.
 type asking struct {
 	kubeconfig, context string
 	namespace           string
@@ -30,16 +30,16 @@ type asking struct {
 	clock clock.Clock
 }
 
-// bind adds the flags. All asks for one that means all namespaces.
+// bind adds the flags. All adds a flag for all namespaces.
 func (a *asking) bind(cmd *cobra.Command, all bool) {
 	flags := cmd.Flags()
-	flags.StringVarP(&a.namespace, "namespace", "n", "", "the namespace (default: that of the kubeconfig, or of the pod)")
+	flags.StringVarP(&a.namespace, "namespace", "n", "", "namespace (default: from the kubeconfig, or of the Pod)")
 	if all {
 		flags.BoolVarP(&a.all, "all-namespaces", "A", false, "all namespaces")
 	}
-	flags.StringVar(&a.context, "context", "", "the context of the kubeconfig")
-	flags.StringVar(&a.kubeconfig, "kubeconfig", "", "the kubeconfig (default: KUBECONFIG, ~/.kube/config, or the ServiceAccount in a pod)")
-	flags.StringVar(&a.at, "controller-namespace", "", "where the controller runs (default: found by the ConfigMap reloader-meta-info)")
+	flags.StringVar(&a.context, "context", "", "context of the kubeconfig")
+	flags.StringVar(&a.kubeconfig, "kubeconfig", "", "path of the kubeconfig (default: KUBECONFIG, ~/.kube/config, or the ServiceAccount in a Pod)")
+	flags.StringVar(&a.at, "controller-namespace", "", "namespace of the controller (default: found by the ConfigMap reloader-meta-info)")
 	a.cfg.BindDecisionFlags(flags)
 	for _, name := range config.DecisionFlags() {
 		flags.Lookup(name).Hidden = true // in the way of the others, and named in the text
@@ -48,8 +48,8 @@ func (a *asking) bind(cmd *cobra.Command, all bool) {
 
 const asTheController = `
 
-Its own settings are read from what the controller has written down about itself. A flag of reroll run that is given here,
-such as --auto-reload-all, counts instead.`
+The settings of the controller are read from its ConfigMap reloader-meta-info. A flag of reroll run that is set here, such
+as --auto-reload-all, overrides them.`
 
 // cluster connects.
 func (a *asking) cluster() (*inspect.Cluster, error) {
@@ -60,14 +60,14 @@ func (a *asking) cluster() (*inspect.Cluster, error) {
 	return inspect.NewCluster(config)
 }
 
-// config says how to connect, and settles the namespace.
+// config returns how to connect, and sets the namespace.
 func (a *asking) config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = a.kubeconfig
 	where := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: a.context})
 	restConfig, err := where.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("no cluster to talk to: %w\nSet KUBECONFIG, or give --kubeconfig or --context", err)
+		return nil, fmt.Errorf("no cluster configured: %w\nSet KUBECONFIG, --kubeconfig or --context", err)
 	}
 	own, _, err := where.Namespace()
 	if err != nil {
@@ -111,9 +111,9 @@ func (a *asking) settings(ctx context.Context, cmd *cobra.Command) (*inspect.Clu
 	return cluster, settings, err
 }
 
-func unreachable(err error) error { return fmt.Errorf("ask the cluster: %w", err) }
+func unreachable(err error) error { return fmt.Errorf("read the cluster: %w", err) }
 
-// paint is for terminals alone, and not for who does not want it: https://no-color.org.
+// paint is for terminals alone, unless NO_COLOR is set: https://no-color.org.
 func paint(out io.Writer, getenv func(string) string) inspect.Paint {
 	return inspect.Paint{On: getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && terminal(out)}
 }
@@ -123,7 +123,7 @@ func terminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// exitError ends with a code of its own. Without a text nothing is said.
+// exitError ends with a code of its own. Without a text, nothing is printed.
 type exitError struct {
 	text string
 	code int
@@ -132,7 +132,7 @@ type exitError struct {
 // Error returns the text.
 func (e exitError) Error() string { return e.text }
 
-// exitCode is 1 unless the error says something else.
+// exitCode is 1 unless the error has another.
 func exitCode(err error) int {
 	if own, ok := errors.AsType[exitError](err); ok {
 		return own.code

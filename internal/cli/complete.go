@@ -14,8 +14,8 @@ import (
 // completing bounds how long somebody waits who has pressed the tab key.
 const completing = 3 * time.Second
 
-// complete adds the completion of names: by the position of an argument, from the cluster that is asked. A command
-// whose arguments are files says nothing of them.
+// complete adds the completion of names: by the position of an argument, from the selected cluster. A command
+// whose arguments are files completes none.
 func (a *asking) complete(cmd *cobra.Command, arguments ...[]string) {
 	complete := func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(arguments) {
@@ -49,7 +49,8 @@ func (a *asking) complete(cmd *cobra.Command, arguments ...[]string) {
 	}
 }
 
-// names asks for the names of some resources. What fails completes nothing: nobody reads an error in the middle of a line.
+// names lists the names of some resources. If a request fails, nothing is completed: nobody reads an error in the middle
+// of a line.
 func (a *asking) names(ctx context.Context, resources []string, begun string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, completing)
 	defer cancel()

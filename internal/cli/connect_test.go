@@ -95,7 +95,7 @@ func TestWhereItConnectsTo(t *testing.T) {
 		t.Errorf("got %v for a kubeconfig that names no cluster", err)
 	}
 	useKubeconfig(t, "clusters: [")
-	if _, err = connect(&config.Config{}, fstest.MapFS{}); err == nil || !strings.Contains(err.Error(), "no cluster to talk to") {
+	if _, err = connect(&config.Config{}, fstest.MapFS{}); err == nil || !strings.Contains(err.Error(), "no cluster configured") {
 		t.Errorf("got %v for a kubeconfig that is no YAML", err)
 	}
 }

@@ -14,11 +14,11 @@ import (
 // functionInput is how what a function reads is called.
 const functionInput = "stdin"
 
-// readFunction reads a ResourceList. Its functionConfig has the flags, so it is looked at first, and without the items: they
-// can be long.
+// readFunction reads a ResourceList. Its functionConfig has the flags, so it is read first, and without the items: they can
+// be long.
 func (s *stamping) readFunction(cmd *cobra.Command, files []string) (*stamp.Stream, error) {
 	if len(files) > 0 || s.inPlace || s.check {
-		return nil, usageError{errors.New("--function reads standard input and writes standard output: give no files, no --in-place and no --check")}
+		return nil, usageError{errors.New("--function reads standard input and writes standard output: omit files, --in-place and --check")}
 	}
 	var failed error
 	stream, err := stamp.ReadFunction(functionInput, cmd.InOrStdin(), func(settings []stamp.Setting) (stamp.Options, error) {
@@ -51,9 +51,9 @@ func setFlag(cmd *cobra.Command, s stamp.Setting) error {
 	flag := cmd.LocalFlags().Lookup(s.Name)
 	switch {
 	case flag == nil || slices.Contains([]string{"function", "in-place", "check", "help"}, s.Name):
-		return errors.New("there is no such option: the names are those of the flags, such as all and missing")
+		return errors.New("unknown option: use the names of the flags, such as all and missing")
 	case s.List && !strings.HasSuffix(flag.Value.Type(), "Array") && !strings.HasSuffix(flag.Value.Type(), "Slice"):
-		return errors.New("it takes one value, and no list")
+		return errors.New("it takes one value, not a list")
 	}
 	for _, value := range s.Values {
 		if _, err := strconv.ParseBool(value); err != nil && flag.Value.Type() == "bool" {

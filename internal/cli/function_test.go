@@ -56,16 +56,16 @@ func TestAFunctionHasItsFlagsFromItsConfig(t *testing.T) {
 
 func TestWhatAFunctionRefuses(t *testing.T) {
 	for spec, want := range map[string]string{
-		"{al: true}":                    "functionConfig: spec.al: there is no such option",
-		"{in-place: true}":              "functionConfig: spec.in-place: there is no such option",
-		"{function: false}":             "functionConfig: spec.function: there is no such option",
+		"{al: true}":                    "functionConfig: spec.al: unknown option",
+		"{in-place: true}":              "functionConfig: spec.in-place: unknown option",
+		"{function: false}":             "functionConfig: spec.function: unknown option",
 		"{all: {a: b}}":                 "functionConfig: spec.all: it must be a text, true or false, or a list of texts",
-		"{missing: [warn]}":             "functionConfig: spec.missing: it takes one value, and no list",
+		"{missing: [warn]}":             "functionConfig: spec.missing: it takes one value, not a list",
 		"{all: maybe}":                  "functionConfig: spec.all: it must be true or false",
 		"{missing: maybe}":              "--missing=maybe: must be ignore, warn or error",
 		"{workload-kind: [Boat]}":       "--workload-kind=Boat: write GROUP/VERSION/KIND",
-		"\n    all: true\n    al: true": "stdin:23: functionConfig: spec.al: there is no such option",
-		"{al: true, mising: warn}":      "stdin:21: functionConfig: spec.al: there is no such option",
+		"\n    all: true\n    al: true": "stdin:23: functionConfig: spec.al: unknown option",
+		"{al: true, mising: warn}":      "stdin:21: functionConfig: spec.al: unknown option",
 		"{all: 1.5}":                    "stdin:21: functionConfig: spec.all: it must be a text",
 		"[all]":                         "stdin:21: spec must be keys with values",
 	} {
@@ -76,8 +76,8 @@ func TestWhatAFunctionRefuses(t *testing.T) {
 	for in, want := range map[string]string{
 		"a: [": "stdin:1: it is not YAML",
 		functionItems + functionPods + "{}\n kind: b": "stdin:22: it is not YAML",
-		"":             "stdin:1: it is no ResourceList, which --function needs, but empty",
-		"kind: Secret": `stdin:1: it is no ResourceList, which --function needs, but "Secret"`,
+		"":             "stdin:1: it is empty; --function needs a ResourceList",
+		"kind: Secret": `stdin:1: it is not a ResourceList, which --function needs, but "Secret"`,
 	} {
 		if stdout, err := runFunction(in); err == nil || stdout != "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", in, stdout, err)
@@ -102,8 +102,8 @@ func TestAFunctionShowsNoPassword(t *testing.T) {
 		"functionConfig: {spec: *a}":                            "spec must be keys with values, written out",
 		"functionConfig: {spec: {all: *a}}":                     "functionConfig: spec.all: it must be a text",
 		"functionConfig: {spec: {workload-kind: [*a]}}":         "functionConfig: spec.workload-kind: it must be a text",
-		"functionConfig: {spec: {*a : true}}":                   "functionConfig: the keys of spec must be texts",
-		"functionConfig: {spec: {<<: hunter2}}":                 "functionConfig: the keys of spec must be texts",
+		"functionConfig: {spec: {*a : true}}":                   "functionConfig: the keys of spec must be plain strings",
+		"functionConfig: {spec: {<<: hunter2}}":                 "functionConfig: the keys of spec must be plain strings",
 		"functionConfig: {spec: {all: !!bool hunter2}}":         "functionConfig: spec.all: it must be true or false",
 		"functionConfig: {spec: {all: !!timestamp hunter2}}":    "functionConfig: spec.all: it must be a text",
 		"functionConfig: {spec: &hunter2 {all: *hunter2}}":      "functionConfig: spec.all: it must be a text",
@@ -115,7 +115,7 @@ func TestAFunctionShowsNoPassword(t *testing.T) {
 		}
 	}
 	for _, all := range []string{"hunter2", "[hunter2]", "kind: hunter2 and more", "kind: [hunter2]"} {
-		if stdout, err := runFunction(all + "\n"); err == nil || stdout != "" || !strings.Contains(err.Error(), "stdin:1: it is no ResourceList") || strings.Contains(err.Error(), "hunter2") {
+		if stdout, err := runFunction(all + "\n"); err == nil || stdout != "" || !strings.Contains(err.Error(), "stdin:1: it is not a ResourceList") || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %q, %v", all, stdout, err)
 		}
 	}
@@ -135,8 +135,8 @@ func TestWhatAFunctionTellsHasTheItem(t *testing.T) {
 	const named = "{name: web, annotations: {internal.config.kubernetes.io/path: deploy/web.yaml}}"
 	for about, tc := range map[string]struct{ in, want string }{
 		"a note":      {edit("kind: ConfigMap\n  metadata: {name: web}", "kind: ConfigMap\n  metadata: {name: other}"), "items[1] of stdin:8: Deployment web: ConfigMap web, which it needs"},
-		"a mistake":   {edit(`{a: "1"}`, "{a: 1}"), `items[0] of stdin:7: the value of key "a" is no text`},
-		"no kind":     {edit("kind: Deployment", "type: Deployment"), "items[1] of stdin:8: it is no Kubernetes object: it has no kind"},
+		"a mistake":   {edit(`{a: "1"}`, "{a: 1}"), `items[0] of stdin:7: the value of key "a" is not a string`},
+		"no kind":     {edit("kind: Deployment", "type: Deployment"), "items[1] of stdin:8: it is not a Kubernetes object: it has no kind"},
 		"a key twice": {edit("  spec:", "  spec: {}\n  spec:"), `items[1] of stdin:12: key "spec" is here a second time`},
 		"not YAML":    {edit("  metadata: {name: web}\n  spec:", "  metadata: {name: web\n  spec:"), "items[1] of stdin:10: it is not YAML"},
 		"a note about a file": {
@@ -145,7 +145,7 @@ func TestWhatAFunctionTellsHasTheItem(t *testing.T) {
 		},
 		"a mistake in a file": {
 			edit("{name: web}\n  data: {a: \"1\"}", "{name: web, annotations: {config.kubernetes.io/path: deploy/page.yaml}}\n  data: {a: 1}"),
-			`deploy/page.yaml, items[0] of stdin:7: the value of key "a" is no text`,
+			`deploy/page.yaml, items[0] of stdin:7: the value of key "a" is not a string`,
 		},
 	} {
 		stdout, err := runFunction(tc.in)
@@ -171,7 +171,7 @@ func TestAFunctionReadsBraces(t *testing.T) {
 	if want := strings.Replace(in(`"1"`), `{"spec": {"containers"`, `{"metadata": {"annotations": {"checksum/config": "reroll1:c2c1f58bbc9c02e306249810d08aad40"}}, "spec": {"containers"`, 1); err != nil || stdout != want {
 		t.Errorf("%v, %s", err, stdout)
 	}
-	if _, err := runFunction(in("1")); err == nil || !strings.Contains(err.Error(), "\nstdin:1: the value of key \"a\" is no text") {
+	if _, err := runFunction(in("1")); err == nil || !strings.Contains(err.Error(), "\nstdin:1: the value of key \"a\" is not a string") {
 		t.Error(err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/lease"
 )
 
-// leadership is what this instance has to do with the lease.
+// leadership is what this replica has to do with the lease.
 type leadership struct {
 	holder *lease.Holder // nil if there is none to hold
 	cfg    config.Lease
@@ -39,8 +39,8 @@ func newLeadership(cfg *config.Config, client kubernetes.Interface, log *slog.Lo
 
 func holdsLease(cfg *config.Config) bool { return cfg.PodNamespace != "" && !cfg.DryRun }
 
-// identity is the name of the pod. Without it the host says where to look, and something random makes it one of a kind:
-// pods on the network of their node share its name, and an instance takes over at once from one of its own identity.
+// identity is the name of the Pod. Without it, the host name shows where the process runs, and a random part makes it
+// unique: Pods on the network of their node share its name, and a replica acquires at once a lease of its own identity.
 func identity(podName string) string {
 	if podName != "" {
 		return podName
@@ -52,8 +52,8 @@ func identity(podName string) string {
 	return host + "_" + string(uuid.NewUUID())
 }
 
-// lead returns when this instance may write, with what tells whether it still may. Until then it calls another each time another
-// instance is seen to act.
+// lead returns when this replica may write, with a function that reports whether it still may. Until then, it calls another each
+// time it sees another leader act.
 func (l leadership) lead(ctx context.Context, another func()) (func() bool, error) {
 	always := func() bool { return true }
 	if l.holder == nil {
@@ -62,7 +62,7 @@ func (l leadership) lead(ctx context.Context, another func()) (func() bool, erro
 	l.holder.OnAnother(another)
 	err := l.holder.Acquire(ctx)
 	if _, missing := errors.AsType[*lease.RightsError](err); missing && !l.cfg.HA {
-		l.log.Warn("going on without the lease, so nothing keeps another instance from acting at the same time", "error", err.Error())
+		l.log.Warn("continuing without the lease: nothing prevents another replica from acting at the same time", "error", err.Error())
 		return always, nil
 	}
 	return l.holder.Held, err

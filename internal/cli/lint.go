@@ -25,14 +25,14 @@ func newLint(c clock.Clock) *cobra.Command {
 	a := &asking{clock: c}
 	cmd := &cobra.Command{
 		Use:   "lint FILE… | -n NAMESPACE | -A",
-		Short: "Find annotations that do nothing, and sources that are not there",
-		Long: `Find what was written and does nothing: annotations with a typo, on the wrong object or with a wrong value, sources that are
-not there, and workloads that are opted in and that nothing rolls.
+		Short: "Find annotations without effect, and sources that do not exist",
+		Long: `Find mistakes: annotations with a typo, on the wrong object or with a wrong value, sources that do not exist, and workloads
+that are opted in but that nothing rolls.
 
-Of manifests (- is standard input), all files together are looked at; no cluster is asked. What is not among them may be
-in the cluster, so that is a note. With --namespace or --all-namespaces, a cluster is looked at.
+Manifests (- is standard input) are checked together, without a cluster. A source that is not in them may exist in the
+cluster, so it is reported as a note. With --namespace or --all-namespaces, a cluster is checked.
 
-The exit code is 0 if nothing was found but notes, 1 if something was, and 2 if something could not be read.`,
+The exit code is 0 if there are at most notes, 1 if there are mistakes, and 2 if something could not be read.`,
 		Example: `  %[1]s lint deploy/*.yaml
   kustomize build . | %[1]s lint -
   %[1]s lint -n shop`,
@@ -40,9 +40,9 @@ The exit code is 0 if nothing was found but notes, 1 if something was, and 2 if 
 			asked := a.all || cmd.Flags().Changed("namespace")
 			switch {
 			case asked && len(args) > 0:
-				return usageError{errors.New("give files or a namespace: manifests are looked at without a cluster")}
+				return usageError{errors.New("set either files or a namespace: manifests are checked without a cluster")}
 			case !asked && len(args) == 0:
-				return usageError{fmt.Errorf("%s needs files, or a namespace by --namespace", cmd.CommandPath())}
+				return usageError{fmt.Errorf("%s needs files, or --namespace", cmd.CommandPath())}
 			}
 			look := func() ([]inspect.Finding, []string, error) { return a.lintFiles(cmd, args) }
 			if asked {
@@ -61,7 +61,7 @@ The exit code is 0 if nothing was found but notes, 1 if something was, and 2 if 
 }
 
 func (a *asking) lintFiles(cmd *cobra.Command, files []string) ([]inspect.Finding, []string, error) {
-	settings, err := inspect.Assume(&a.cfg, cmd.Flags(), a.clock.Now(), "no cluster was asked")
+	settings, err := inspect.Assume(&a.cfg, cmd.Flags(), a.clock.Now(), "no cluster was read")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +98,7 @@ func (a *asking) lintCluster(ctx context.Context, cmd *cobra.Command) ([]inspect
 	}
 	unread := objects.Skipped()
 	if settings := objects.Settings(); settings.Unmet {
-		unread = append(unread, "The controller was named, and its settings are not known: "+settings.Assumed+".")
+		unread = append(unread, "The settings of the selected controller could not be read: "+settings.Assumed+".")
 	}
 	if resources := objects.Unread(); len(resources) > 0 {
 		unread = append(unread, fmt.Sprintf("You may not list %s, so there may be more.", strings.Join(resources, ", ")))

@@ -17,7 +17,7 @@ import (
 func TestKubectlIsAnsweredWhatMayComeNext(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := Main("/usr/local/bin/kubectl_complete-reroll", []string{"stat"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
-	if want := "status\tWhether pods run with what their ConfigMaps and Secrets hold\n:4\n"; code != 0 || stdout.String() != want {
+	if want := "status\tShow whether Pods use the current data of their ConfigMaps and Secrets\n:4\n"; code != 0 || stdout.String() != want {
 		t.Errorf("exit code %d, %q, want %q", code, stdout.String(), want)
 	}
 }
@@ -54,11 +54,11 @@ func TestWhatTheCommandLineAnswers(t *testing.T) {
 		"why of what":                  {[]string{"why"}, nil, 2, "", "reroll why needs a workload, such as deployment/web"},
 		"why of too much":              {[]string{"why", "a", "b", "c"}, nil, 2, "", `reroll why takes no more than 2 arguments, and got "c"`},
 		"an output of no kind":         {[]string{"status", "-o", "yaml"}, nil, 2, "", "--output=yaml: must be wide or json"},
-		"two ways to wait":             {[]string{"status", "--wait=1s", "--watch"}, nil, 2, "", "give one of them"},
+		"two ways to wait":             {[]string{"status", "--wait=1s", "--watch"}, nil, 2, "", "exclude each other: set one of them"},
 		"one in all":                   {[]string{"status", "-A", "web"}, nil, 2, "", "web is in one namespace"},
 		"a plan of what":               {[]string{"plan"}, nil, 2, "", "reroll plan needs a source, such as configmap/web"},
-		"lint of what":                 {[]string{"lint"}, nil, 2, "", "reroll lint needs files, or a namespace by --namespace"},
-		"lint of both":                 {[]string{"lint", "-n", "shop", "web.yaml"}, nil, 2, "", "give files or a namespace"},
+		"lint of what":                 {[]string{"lint"}, nil, 2, "", "reroll lint needs files, or --namespace"},
+		"lint of both":                 {[]string{"lint", "-n", "shop", "web.yaml"}, nil, 2, "", "set either files or a namespace"},
 		"a flag that lacks something in the environment": {[]string{"--enable-ha"}, nil, 2, "", "--enable-ha: POD_NAME is not set"},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestWhatCannotBeReachedIsExitCodeOne(t *testing.T) {
 	useKubeconfig(t, "apiVersion: v1\nkind: Config\n")
 	var stdout, stderr bytes.Buffer
 	code := Main("reroll", []string{"run"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
-	if code != 1 || !strings.Contains(stderr.String(), "reroll: no cluster to talk to") || strings.Contains(stderr.String(), "See reroll --help") {
+	if code != 1 || !strings.Contains(stderr.String(), "reroll: no cluster configured") || strings.Contains(stderr.String(), "See reroll --help") {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}
 }
@@ -157,7 +157,7 @@ func TestSyncAfterRestartIsTakenAndAnswered(t *testing.T) {
 	for flag, want := range map[string]int{"--sync-after-restart": 1, "--sync-after-restart=false": 0, "--dry-run": 0} {
 		var stderr bytes.Buffer
 		Main("reroll", []string{flag}, "1.2.3", func(string) string { return "" }, io.Discard, &stderr)
-		if got := strings.Count(stderr.String(), "level=info msg=\"--sync-after-restart changes nothing: changes made while the controller was away are always caught\"\n"); got != want {
+		if got := strings.Count(stderr.String(), "level=info msg=\"--sync-after-restart has no effect: Reroll always detects changes that were made while the controller was down\"\n"); got != want {
 			t.Errorf("%s: %d lines, want %d: %s", flag, got, want, stderr.String())
 		}
 	}
@@ -187,7 +187,7 @@ func TestWithoutAClusterStatusCannotTell(t *testing.T) {
 		args := []string{command, "web"}
 		var stdout, stderr bytes.Buffer
 		code := Main("reroll", args, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
-		if code != want || !strings.Contains(stderr.String(), "reroll: no cluster to talk to") || stdout.Len() > 0 {
+		if code != want || !strings.Contains(stderr.String(), "reroll: no cluster configured") || stdout.Len() > 0 {
 			t.Errorf("%s: exit code %d, %q, %q", command, code, stdout.String(), stderr.String())
 		}
 	}
@@ -223,7 +223,7 @@ func TestLintOfManifests(t *testing.T) {
 		"fine":           {[]string{write(`{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}`)}, 0, "", ""},
 		"a typo":         {[]string{write(typo)}, 1, "Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing; there is reloader.stakater.com/auto\n", ""},
 		"by another key": {[]string{"--auto-annotation=example.org/auto", write(typo)}, 1, "Deployment web: annotation example.org/atuo has \"true\": does nothing; there is example.org/auto\n", ""},
-		"no manifest":    {[]string{write("password: hunter2")}, 2, "", "document 1: it is no Kubernetes object: it has no apiVersion or no kind\n"},
+		"no manifest":    {[]string{write("password: hunter2")}, 2, "", "document 1: it is not a Kubernetes object: it has no apiVersion or no kind\n"},
 		"no file":        {[]string{"/nowhere/web.yaml"}, 2, "", "reroll: /nowhere/web.yaml: no such file or directory\n"},
 	} {
 		t.Run(about, func(t *testing.T) {

@@ -90,7 +90,7 @@ func memoryLimit(cgroup fs.FS) (bytes int64, limited bool) {
 	return 0, false
 }
 
-// restEvery is how often is looked whether a start has come to its end.
+// restEvery is how often Reroll checks whether the start is complete.
 const restEvery = time.Second
 
 // giveBack returns memory to the system that is not used any more, at some moments in a row. At a start all objects have been

@@ -34,7 +34,7 @@ func writeMetaInfo(ctx context.Context, covered <-chan struct{}, client kubernet
 	info.Build, info.Options = build, options
 	err := metainfo.Write(ctx, client, info)
 	if err != nil && ctx.Err() == nil {
-		log.Warn("what runs here could not be written down", "error", err.Error())
+		log.Warn("could not write the ConfigMap reloader-meta-info", "error", err.Error())
 	}
 }
 
@@ -59,10 +59,10 @@ func loadCoverage(client kubernetes.Interface, cfg *config.Config, c clock.Clock
 			case err == nil:
 				return coverage, nil
 			case isRefused(err):
-				log.Warn("since when these settings hold could not be written down: changes that nobody saw, from before a workload had its ledger, are told from others by less", "error", err.Error())
+				log.Warn("could not record since when these settings apply: Reroll has less evidence about changes that it did not observe and that precede the first ledger of a workload", "error", err.Error())
 				return reload.Coverage{}, nil
 			}
-			log.Warn("reading or writing since when these settings hold failed, trying again", "error", err.Error())
+			log.Warn("could not read or record since when these settings apply; retrying", "error", err.Error())
 			timer := c.NewTimer(coverageAgain)
 			select {
 			case <-timer.C():

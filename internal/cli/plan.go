@@ -13,9 +13,9 @@ func newPlan(getenv func(string) string, c clock.Clock) *cobra.Command {
 	a := &asking{clock: c}
 	cmd := &cobra.Command{
 		Use:   "plan SOURCE",
-		Short: "What a change of a ConfigMap or Secret would roll",
-		Long: `Say which workloads a change of a ConfigMap or Secret would roll, and by which rule, and which of those that use it would
-be left alone. The source need not exist. The exit code is 2 if something may not be read that could make a difference.` + asTheController,
+		Short: "List the workloads that a change of a ConfigMap or Secret rolls",
+		Long: `List the workloads that a change of a ConfigMap or Secret rolls, with the rule for each, and the workloads that use it but
+are not rolled. The source need not exist. The exit code is 2 if you may not read something that affects the answer.` + asTheController,
 		Example: `  %[1]s plan configmap/web
   %[1]s plan -n shop secret/db-password`,
 		Args: between(1, 1, "a source, such as configmap/web"),

@@ -39,10 +39,10 @@ func watchRights(cfg *config.Config) []rights.Right {
 	}
 	for _, kind := range settings.Kinds {
 		if !kind.Expected() {
-			continue // nobody has said that it is to be watched, so its rights are nobody's mistake
+			continue // no user configured it, so a missing permission is not a mistake
 		}
 		if kind.Resource.Resource == "" {
-			continue // only the API server knows its plural, and it is told when it refuses it
+			continue // only the API server knows its plural, and the log has it when a request is forbidden
 		}
 		all = append(all, rights.To(kind.Resource.Group, kind.Resource.Resource, "list", "watch")...)
 		if !cfg.DryRun {
@@ -54,7 +54,7 @@ func watchRights(cfg *config.Config) []rights.Right {
 	if !cfg.DryRun {
 		all = append(all, rights.Right{
 			Group: eventsv1.GroupName, Resource: "events", Verb: "create",
-			Without: "nothing is told as an event",
+			Without: "no events are emitted",
 		})
 	}
 	all = rights.In(cfg.Namespaces, all...)
@@ -63,7 +63,7 @@ func watchRights(cfg *config.Config) []rights.Right {
 	}
 	for _, r := range rights.To("", "namespaces", "list", "watch") {
 		if settings.NamespaceSelector == nil {
-			r.Without = "workloads are rolled in namespaces that are being deleted, too"
+			r.Without = "workloads are also rolled in namespaces that are being deleted"
 		}
 		all = append(all, r)
 	}
@@ -102,7 +102,7 @@ func leaseRights(cfg *config.Config) []rights.Right {
 	all := lease.Rights(cfg.PodNamespace)
 	if !cfg.Lease.HA {
 		for i := range all {
-			all[i].Without = "nothing keeps another instance from acting at the same time"
+			all[i].Without = "nothing prevents another replica from acting at the same time"
 		}
 	}
 	return all
@@ -117,10 +117,10 @@ func ready(guard *rights.Guard, ctl *controller.Controller) error {
 		return nil
 	}
 	// It may be one of the others that is waited for.
-	return errors.New(strings.TrimSpace("not everything has been seen once\n" + guard.Missing()))
+	return errors.New(strings.TrimSpace("the caches are not synced yet\n" + guard.Missing()))
 }
 
-// keyAgain is how soon is tried again to read the key after a refusal. Rights may come later than the controller.
+// keyAgain is how soon the key is read again after that was forbidden. The permission may be granted after the start.
 const keyAgain = 5 * time.Second
 
 func loadKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool, c clock.Clock, log *slog.Logger) (digest.Key, time.Time, error) {
@@ -132,7 +132,7 @@ func loadKey(ctx context.Context, client kubernetes.Interface, namespace string,
 		}
 		if !told {
 			told = true
-			log.Warn("the key for the digests of Secrets is refused, trying again", "error", err.Error())
+			log.Warn("reading or creating the digest key for Secrets was forbidden; retrying", "error", err.Error())
 		}
 		timer := c.NewTimer(keyAgain)
 		select {

@@ -21,7 +21,7 @@ import (
 
 const about = `Reroll rolls Kubernetes workloads when the ConfigMaps and Secrets they use change.
 
-Opt a workload in, and an edit of anything its pod template refers to rolls it once:
+Opt a workload in, and a change of any ConfigMap or Secret that its pod template references rolls it:
 
   kubectl annotate deployment web reloader.stakater.com/auto=true
 

@@ -38,11 +38,11 @@ func newRun(build buildinfo.Info, getenv func(string) string, stderr io.Writer) 
 	var cfg config.Config
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Run the controller (what the image does)",
+		Short: "Run the controller (the default in the image)",
 		Long: `Run the controller.
 
-In a pod it uses the pod's ServiceAccount, elsewhere the kubeconfig (KUBECONFIG, ~/.kube/config). It says which
-cluster it is about to manage, as whom, and how many workloads are opted in, before it writes anything.`,
+In a Pod, it uses the ServiceAccount of the Pod, elsewhere the kubeconfig (KUBECONFIG, ~/.kube/config). Before it writes
+anything, it logs the cluster, the user, and how many workloads are opted in.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg.ReadEnvironment(getenv)
@@ -63,7 +63,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		log.Warn(warning)
 	}
 	if cfg.SyncAfterRestart {
-		log.Info("--sync-after-restart changes nothing: changes made while the controller was away are always caught")
+		log.Info("--sync-after-restart has no effect: Reroll always detects changes that were made while the controller was down")
 	}
 	where, err := connect(cfg, os.DirFS(serviceAccount))
 	if err != nil {
@@ -74,11 +74,11 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	where.config.Wrap(guard.Over)
 	client, err := kubernetes.NewForConfig(where.config)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	urgent, err := unlimited(where.config)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 
 	metrics := report.NewMetrics(report.MetricOptions{Kinds: kindNames(cfg.Kinds), ByNamespace: cfg.CountByNamespace, Build: build})
@@ -142,7 +142,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	running.Go(func() { events.Run(worked) })
 	running.Go(func() { writeMetaInfo(ctx, covered, client, cfg, options, build, log) })
 	running.Go(func() { alerts.Run(worked) })
-	// A standby has seen everything, and looks at nothing yet.
+	// A standby has synced caches, and reconciles nothing yet.
 	running.Go(func() { giveBack(ctx, clock.RealClock{}, ctl.Ready, func() bool { return ctl.Depth() == 0 }) })
 	running.Go(func() { leader.watch(ctx, cancel) })
 	err = ctl.Run(ctx)
@@ -188,7 +188,7 @@ func newAlerts(cfg *config.Config, log *slog.Logger, metrics *report.Metrics) *r
 	alerts := report.NewAlerts(report.AlertOptions{
 		Sink: cfg.Alerts.Sink, URL: cfg.Alerts.URL, Proxy: cfg.Alerts.Proxy, Info: cfg.Alerts.Info,
 	}, clock.RealClock{}, log, metrics)
-	log.Info("reloads are told to a receiver", "receiver", alerts.Receiver(), "sink", cfg.Alerts.Sink)
+	log.Info("sending an alert for each reload", "receiver", alerts.Receiver(), "sink", cfg.Alerts.Sink)
 	return alerts
 }
 
@@ -198,7 +198,7 @@ func newReceiver(cfg *config.Config, log *slog.Logger, events *report.Events, me
 		return nil
 	}
 	webhook := report.NewWebhook(cfg.Webhook, log, events, metrics)
-	log.Info("nothing is reloaded: a receiver is told of changes instead", "receiver", webhook.Receiver())
+	log.Info("reloading nothing: a webhook receiver is notified of changes instead", "receiver", webhook.Receiver())
 	return webhook
 }
 
@@ -224,7 +224,7 @@ func connect(cfg *config.Config, account fs.FS) (place, error) {
 		kubeconfig := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 			clientcmd.NewDefaultClientConfigLoadingRules(), nil)
 		if p.config, err = kubeconfig.ClientConfig(); err != nil {
-			return p, fmt.Errorf("no cluster to talk to: %w\nSet KUBECONFIG, or run it in a pod", err)
+			return p, fmt.Errorf("no cluster configured: %w\nSet KUBECONFIG, or run it in a pod", err)
 		}
 		raw, err := kubeconfig.RawConfig()
 		if err != nil {
@@ -244,13 +244,13 @@ func connect(cfg *config.Config, account fs.FS) (place, error) {
 	return p, nil
 }
 
-// ownNamespace is that of the kubeconfig unless the environment says otherwise, and there is no kubeconfig in a pod. What was
-// written for Reloader sets POD_NAMESPACE with --enable-ha only, and RELOADER_NAMESPACE always.
+// ownNamespace is that of the kubeconfig unless the environment has another, and there is no kubeconfig in a Pod. Manifests
+// written for Reloader set POD_NAMESPACE with --enable-ha only, and RELOADER_NAMESPACE always.
 func ownNamespace(cfg *config.Config, kubeconfig string, account fs.FS) (string, error) {
 	told, _ := fs.ReadFile(account, "namespace") // outside a pod there is none, and a token may be mounted by itself
 	namespace := cmp.Or(cfg.PodNamespace, kubeconfig, strings.TrimSpace(string(told)), cfg.MetaNamespace)
 	if namespace == "" {
-		return "", errors.New("nothing says in which namespace the controller keeps its own Secret: set POD_NAMESPACE from metadata.namespace, as the chart does")
+		return "", errors.New("the namespace for the controller's own Secret is unknown: set POD_NAMESPACE from metadata.namespace, as the chart does")
 	}
 	return namespace, nil
 }
@@ -272,8 +272,8 @@ func unlimited(c *rest.Config) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(c)
 }
 
-// introduce says, before anything is written, what is about to be managed. Who runs this by hand may have meant
-// another cluster.
+// introduce logs, before anything is written, what the controller is about to manage. A user who runs this by
+// hand may have meant another cluster.
 func introduce(ctx context.Context, log *slog.Logger, client kubernetes.Interface, cfg *config.Config, where place, workloads, optedIn int) {
 	args := []any{"workloads", workloads, "optedIn", optedIn}
 	if len(cfg.Namespaces) > 0 {

@@ -44,19 +44,19 @@ func newStamp() *cobra.Command {
 	s := &stamping{}
 	cmd := &cobra.Command{
 		Use:   "stamp [FILE…]",
-		Short: "Put a digest of their ConfigMaps and Secrets on the workloads in manifests",
-		Long: `Read manifests, and write them with one annotation on the pod template of each workload that is opted in. Its value stands
-for the data of the ConfigMaps and Secrets among these manifests that the workload refers to: when data changes, the pod
-template does, and whatever applies it rolls the workload. Nothing runs in the cluster for that, and no cluster is asked.
+		Short: "Stamp workloads in manifests with a digest of their ConfigMaps and Secrets",
+		Long: `Read manifests, and write them with one annotation on the pod template of each workload that is opted in. Its value is a
+digest of the ConfigMaps and Secrets in these manifests that the workload references: if their data changes, the pod
+template changes too, so applying it rolls the workload. This needs no controller and reads no cluster.
 
-Without files, or for -, standard input is read. All of them are looked at together. No other byte is changed, and nothing
-is written unless everything could be read.
+Without files, or for -, standard input is read. All files are read together. No other byte is changed, and nothing is
+written unless everything could be read.
 
-The annotation is checksum/config, or checksum/reroll where somebody else's value stands in that. A workload without
-data gets the value no-config-data. Deployments, StatefulSets, DaemonSets and CronJobs get it, Argo Rollouts and the other
-custom kinds that reroll run knows, and what --workload-kind names.
+The annotation is checksum/config, or checksum/reroll if another tool uses the former. A workload without data gets the
+value no-config-data. Deployments, StatefulSets, DaemonSets and CronJobs are stamped, Argo Rollouts and the other custom
+kinds that reroll run knows, and those of --workload-kind.
 
-The exit code is 0 if all went well, 1 if --check found something to stamp, and 2 if something could not be read or written.`,
+The exit code is 0 on success, 1 if --check found something to stamp, and 2 if something could not be read or written.`,
 		Example: `  kubectl kustomize . | %[1]s stamp --all > all.yaml
   %[1]s stamp --in-place deploy/*.yaml
   %[1]s stamp --check deploy/*.yaml`,
@@ -85,25 +85,25 @@ The exit code is 0 if all went well, 1 if --check found something to stamp, and 
 }
 
 func (s *stamping) bind(flags *pflag.FlagSet) {
-	flags.BoolVar(&s.all, "all", false, "stamp every workload but those that are opted out, as with --auto-reload-all of reroll run")
-	flags.StringVar(&s.options.Annotation, "annotation", stamp.Usual, "the annotation")
-	flags.BoolVar(&s.inPlace, "in-place", false, "write into the files")
-	flags.BoolVar(&s.check, "check", false, "write nothing, and show what would be changed")
-	flags.BoolVar(&s.function, "function", false, "be a KRM function, for kustomize: read a ResourceList, and these flags from the spec of its functionConfig")
-	flags.BoolVar(&s.options.Jobs, "jobs", false, "stamp Jobs too: the API server refuses another stamp on a Job that exists")
-	flags.StringVarP(&s.options.Namespace, "namespace", "n", "", "the namespace of objects that have none in their manifest")
-	flags.StringVar(&s.missing, "missing", string(stamp.MissingWarn), "what to do about a source that pods need and that is not among the manifests: ignore, warn, error")
-	flags.StringVar(&s.keyFile, "key-file", "", "a file with at least 32 random bytes; with it, Secrets count")
-	flags.StringVar(&s.secrets, "secrets", secretsKeyed, "keyed: Secrets count with --key-file alone; plain: they do without, and whoever sees the stamp can try out values")
+	flags.BoolVar(&s.all, "all", false, "stamp every workload that does not opt out, as with --auto-reload-all of reroll run")
+	flags.StringVar(&s.options.Annotation, "annotation", stamp.Usual, "key of the annotation")
+	flags.BoolVar(&s.inPlace, "in-place", false, "write the stamps into the files")
+	flags.BoolVar(&s.check, "check", false, "show the stamps that are missing or outdated, without writing them")
+	flags.BoolVar(&s.function, "function", false, "run as a KRM function, for kustomize: read a ResourceList, and these flags from the spec of its functionConfig")
+	flags.BoolVar(&s.options.Jobs, "jobs", false, "also stamp Jobs; the API server rejects a different stamp on an existing Job")
+	flags.StringVarP(&s.options.Namespace, "namespace", "n", "", "namespace of objects without one in their manifest")
+	flags.StringVar(&s.missing, "missing", string(stamp.MissingWarn), "what to do if a source that Pods need is not in the manifests: ignore, warn, error")
+	flags.StringVar(&s.keyFile, "key-file", "", "file with at least 32 random bytes; needed to include Secrets")
+	flags.StringVar(&s.secrets, "secrets", secretsKeyed, "keyed: include Secrets only with --key-file; plain: include Secrets without a key, so that their values can be guessed from the stamp")
 
 	controller := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	s.cfg.BindDecisionFlags(controller)
 	added := controller.Lookup("workload-kind")
-	added.Usage = "GROUP/VERSION/KIND[:path.to.template] of a custom kind with a pod template, such as example.org/v1/Sandbox: it is stamped too (default path: spec.template); may be given several times"
+	added.Usage = "GROUP/VERSION/KIND[:path.to.template] of a custom kind with a pod template to stamp, such as example.org/v1/Sandbox (default path: spec.template); may be repeated"
 	flags.AddFlag(added)
 	controller.VisitAll(func(f *pflag.Flag) {
 		if strings.HasSuffix(f.Name, "-annotation") && !strings.HasPrefix(f.Name, "pause-") {
-			f.Hidden = true // in the way of the others, and for whoever gives it to reroll run
+			f.Hidden = true // not in the help, but accepted for users who set it for reroll run
 			flags.AddFlag(f)
 		}
 	})
@@ -123,15 +123,15 @@ func (s *stamping) validate(files []string) error {
 	case s.secrets != secretsKeyed && s.secrets != secretsPlain:
 		return fmt.Errorf("--secrets=%s: must be keyed or plain", s.secrets)
 	case s.secrets == secretsPlain && s.keyFile != "":
-		return errors.New("--key-file and --secrets=plain: give one of them")
+		return errors.New("--key-file and --secrets=plain exclude each other: set one of them")
 	case s.inPlace && s.check:
-		return errors.New("--in-place and --check: give one of them")
+		return errors.New("--in-place and --check exclude each other: set one of them")
 	case s.inPlace && (len(files) == 0 || slices.Contains(files, stdin)):
 		return errors.New("--in-place needs files")
 	case s.options.Namespace != "" && len(validation.IsDNS1123Label(s.options.Namespace)) > 0:
-		return fmt.Errorf("--namespace=%s is no name of a namespace", s.options.Namespace)
+		return fmt.Errorf("--namespace=%s is not a valid name of a namespace", s.options.Namespace)
 	case len(validation.IsQualifiedName(strings.ToLower(s.options.Annotation))) > 0:
-		return fmt.Errorf("--annotation=%s is no annotation key: it must be like checksum or checksum/config", s.options.Annotation)
+		return fmt.Errorf("--annotation=%s is not an annotation key: write a key such as checksum or checksum/config", s.options.Annotation)
 	}
 	for i, file := range files {
 		if slices.Contains(files[:i], file) {
@@ -184,10 +184,10 @@ func (s *stamping) readFiles(cmd *cobra.Command, files []string) (*stamp.Stream,
 	return stream, nil
 }
 
-// unreadable says which file it is, unless the error does.
+// unreadable names the file, unless the error does.
 func unreadable(file string, err error) error {
 	if _, told := errors.AsType[*stamp.Error](err); told {
-		return exitError{"nothing is stamped:\n" + err.Error(), codeUnreadable}
+		return exitError{"nothing was stamped:\n" + err.Error(), codeUnreadable}
 	}
 	return exitError{file + ": " + err.Error(), codeUnreadable}
 }
@@ -195,7 +195,7 @@ func unreadable(file string, err error) error {
 func (s *stamping) run(cmd *cobra.Command, stream *stamp.Stream) error {
 	result, err := stream.Stamp()
 	if err != nil {
-		return exitError{"nothing is stamped:\n" + err.Error(), codeUnreadable}
+		return exitError{"nothing was stamped:\n" + err.Error(), codeUnreadable}
 	}
 	for _, note := range result.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), note)
@@ -242,5 +242,5 @@ func tellChanges(out io.Writer, result *stamp.Result) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	return exitError{"not stamped, or not with the data that is there now: " + strings.Join(changed, ", "), codeFindings}
+	return exitError{"not stamped, or stamped with other data: " + strings.Join(changed, ", "), codeFindings}
 }

@@ -106,7 +106,7 @@ func TestTheFlagsOfStamp(t *testing.T) {
 		t.Errorf("another annotation:\n%s", stdout)
 	}
 	if code, stdout, stderr := runStamp("--all", "--missing=error", write(t, "part.yaml", unstamped[strings.LastIndex(unstamped, "---"):])); code != 2 ||
-		stdout != "" || !strings.Contains(stderr, "part.yaml:2: Deployment web: ConfigMap web, which it needs, is not among these manifests") {
+		stdout != "" || !strings.Contains(stderr, "part.yaml:2: Deployment web: ConfigMap web, which it needs, is not in these manifests") {
 		t.Errorf("missing: exit code %d, %q, %q", code, stdout, stderr)
 	}
 	for flags, kind := range map[string]string{"": "batch/v1, kind: Job", "--jobs": "batch/v1, kind: Job", "--workload-kind=example.org/v1/Ship": "example.org/v2, kind: Ship"} {
@@ -124,7 +124,7 @@ func TestStampChecks(t *testing.T) {
 @@ -20,1 +20,1 @@ Deployment web
 -        checksum/config: reroll1:00000000000000000000000000000000
 +        checksum/config: reroll1:c2c1f58bbc9c02e306249810d08aad40
-`; code != 1 || stdout != want || !strings.HasSuffix(stderr, "reroll: not stamped, or not with the data that is there now: "+stale+"\n") {
+`; code != 1 || stdout != want || !strings.HasSuffix(stderr, "reroll: not stamped, or stamped with other data: "+stale+"\n") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
 	good := write(t, "good.yaml", stampedWith("reroll1:c2c1f58bbc9c02e306249810d08aad40"))
@@ -204,14 +204,14 @@ func TestWhatStampRefuses(t *testing.T) {
 	for line, want := range map[string]string{
 		"--missing=maybe":                         "--missing=maybe: must be ignore, warn or error",
 		"--secrets=all":                           "--secrets=all: must be keyed or plain",
-		"--secrets=plain --key-file=" + short:     "--key-file and --secrets=plain: give one of them",
-		"--in-place --check a.yaml":               "--in-place and --check: give one of them",
+		"--secrets=plain --key-file=" + short:     "--key-file and --secrets=plain exclude each other: set one of them",
+		"--in-place --check a.yaml":               "--in-place and --check exclude each other: set one of them",
 		"--in-place":                              "--in-place needs files",
 		"--in-place -":                            "--in-place needs files",
-		"--annotation=a/b/c":                      "--annotation=a/b/c is no annotation key",
-		"--namespace=Shop":                        "--namespace=Shop is no name of a namespace",
+		"--annotation=a/b/c":                      "--annotation=a/b/c is not an annotation key",
+		"--namespace=Shop":                        "--namespace=Shop is not a valid name of a namespace",
 		"--workload-kind=Ship":                    "--workload-kind=Ship: write GROUP/VERSION/KIND",
-		"--workload-kind=example.org/v1/Ship:a..": `"a.." is no path to a pod template`,
+		"--workload-kind=example.org/v1/Ship:a..": `"a.." is not a path to a pod template`,
 		"a.yaml b.yaml a.yaml":                    "a.yaml is given twice",
 		"--auto-annotation=":                      "--auto-annotation is empty",
 		"--key-file=" + short + " a.yaml":         "digest key has 5 bytes, must have at least 32",

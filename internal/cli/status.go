@@ -28,14 +28,14 @@ func newStatus(getenv func(string) string, c clock.Clock) *cobra.Command {
 	s := &showing{asking: asking{clock: c}}
 	cmd := &cobra.Command{
 		Use:   "status [KIND/NAME]",
-		Short: "Whether pods run with what their ConfigMaps and Secrets hold",
-		Long: `Say of each workload that is opted in whether its pods run with what its ConfigMaps and Secrets hold.
+		Short: "Show whether Pods use the current data of their ConfigMaps and Secrets",
+		Long: `Show for each workload that is opted in whether its Pods use the current data of its ConfigMaps and Secrets.
 
-The exit code is 0 if all do, 1 if one does not, and 2 if that could not be told. What you may not read is unknown, and
-never fine.
+The exit code is 0 if all workloads are up to date, 1 if one is not, and 2 if that is unknown. A workload is unknown if you
+lack the permission to read what it depends on.
 
-With --wait, it returns as soon as all are in step, or when that time is over. With --watch, it goes on until it is
-interrupted, and says what changes.` + asTheController,
+With --wait, the command returns as soon as all workloads are up to date, or after that time. With --watch, it runs until
+it is interrupted, and reports changes of state.` + asTheController,
 		Example: `  %[1]s status
   %[1]s status -A -o wide
   %[1]s status -n shop deployment/web --wait 5m`,
@@ -53,7 +53,7 @@ interrupted, and says what changes.` + asTheController,
 			switch {
 			case err != nil:
 				return exitError{err.Error(), inspect.CodeUnknown}
-			case code != inspect.CodeInStep:
+			case code != inspect.CodeUpToDate:
 				return exitError{code: code}
 			default:
 				return nil
@@ -63,8 +63,8 @@ interrupted, and says what changes.` + asTheController,
 	s.bind(cmd, true)
 	flags := cmd.Flags()
 	flags.StringVarP(&s.output, "output", "o", "", "wide or json")
-	flags.DurationVar(&s.wait, "wait", 0, "wait at most so long until all are in step")
-	flags.BoolVarP(&s.watch, "watch", "w", false, "go on, and say what changes")
+	flags.DurationVar(&s.wait, "wait", 0, "how long to wait at most until all workloads are up to date")
+	flags.BoolVarP(&s.watch, "watch", "w", false, "keep running, and report changes of state")
 	s.complete(cmd, inspect.WorkloadResources())
 	return cmd
 }
@@ -76,9 +76,9 @@ func (s *showing) check() error {
 	case s.wait < 0:
 		return usageError{fmt.Errorf("--wait=%s: must be more than 0, such as 5m", s.wait)}
 	case s.watch && s.wait > 0:
-		return usageError{errors.New("--watch goes on for ever, and --wait does not: give one of them")}
+		return usageError{errors.New("--watch and --wait exclude each other: set one of them")}
 	case s.all && s.name != "":
-		return usageError{fmt.Errorf("%s is in one namespace: give --namespace and not --all-namespaces", s.name)}
+		return usageError{fmt.Errorf("%s is in one namespace: set --namespace instead of --all-namespaces", s.name)}
 	default:
 		return nil
 	}
@@ -111,7 +111,7 @@ func (s *showing) show(status *inspect.Status) error {
 	return err
 }
 
-// follow looks again whenever something has changed.
+// follow reads the cluster again whenever something has changed.
 func (s *showing) follow(ctx context.Context, cmd *cobra.Command) (int, error) {
 	cluster, settings, err := s.settings(ctx, cmd)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *showing) follow(ctx context.Context, cmd *cobra.Command) (int, error) {
 		if s.watch {
 			return false, s.show(status)
 		}
-		return status.Code() == inspect.CodeInStep, nil
+		return status.Code() == inspect.CodeUpToDate, nil
 	})
 	switch {
 	case err != nil:

@@ -13,11 +13,11 @@ func newWhy(getenv func(string) string, c clock.Clock) *cobra.Command {
 	a := &asking{clock: c}
 	cmd := &cobra.Command{
 		Use:   "why KIND/NAME [SOURCE]",
-		Short: "Why a workload was rolled, or was not",
-		Long: `Say of a workload what rolls it and why, what does not and why not, what its pods have, and what happens next.
+		Short: "Explain why a workload was or was not rolled",
+		Long: `Explain which sources roll a workload and which do not, whether its Pods use their current data, and what happens next.
 
-With a SOURCE, such as configmap/web, only that one is spoken of. A pod (pod/web-5f7d8) stands for the workload that it is of. The answer is what the controller would decide, from
-what you may read; nothing is written.` + asTheController,
+With a SOURCE, such as configmap/web, only that source is explained. A Pod (pod/web-5f7d8) stands for its workload. The
+answer follows the rules of the controller, with your own permissions. The command writes nothing.` + asTheController,
 		Example: `  %[1]s why deployment/web
   %[1]s why pod/web-5f7d8c9b6-x2x9k
   %[1]s why -n shop statefulset/db secret/db-password`,
@@ -51,7 +51,7 @@ what you may read; nothing is written.` + asTheController,
 	return cmd
 }
 
-// between wants some arguments, the first of them as is said.
+// between requires some arguments, with a description of the first.
 func between(least, most int, first string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// Alerts is where reloads are told outside of the cluster. It comes from the environment alone, as with Reloader.
+// Alerts configures the receiver of alerts outside of the cluster. It comes from the environment alone, as with
+// Reloader.
 type Alerts struct {
-	// On says that alerts are asked for, and that it is known where to.
+	// On reports that alerts are enabled, and that their receiver is known.
 	On bool
 	// Sink is the form of a message: slack, teams, gchat or raw.
 	Sink string
-	// URL and Proxy may hold tokens, so nothing tells them whole. Proxy is nil if there is none.
+	// URL and Proxy may hold tokens, so they are never shown whole. Proxy is nil if there is none.
 	URL, Proxy *url.URL
 	// Info is put before every message.
 	Info string
@@ -24,13 +25,13 @@ type Alerts struct {
 
 const rawSink = "raw"
 
-// readEnvironment takes what is right and keeps a warning about what is not. None of it is worth refusing to start for:
-// Reloader started with all of it, and reloads matter more than what is told about them.
+// readEnvironment keeps what is valid and warns about the rest. No mistake in it prevents the start: Reloader started
+// with all of them, and reloads matter more than alerts about them.
 func (a *Alerts) readEnvironment(getenv func(string) string) {
 	on := getenv("ALERT_ON_RELOAD")
 	if on != "true" {
 		if no, err := strconv.ParseBool(on); on != "" && (err != nil || no) {
-			a.warn("ALERT_ON_RELOAD is not true, and nothing else switches alerts on: none are sent")
+			a.warn("no alerts are sent: set ALERT_ON_RELOAD=true to send them")
 		}
 		return
 	}
@@ -38,23 +39,23 @@ func (a *Alerts) readEnvironment(getenv func(string) string) {
 	a.Sink = sinkNamed(getenv("ALERT_SINK"))
 	if a.Sink == "" {
 		a.Sink = rawSink
-		a.warn("ALERT_SINK is none of slack, teams, gchat and raw: alerts are sent as raw text")
+		a.warn("ALERT_SINK is unknown, so alerts are sent as raw text: set slack, teams, gchat or raw")
 	}
 
 	to := strings.TrimSpace(getenv("ALERT_WEBHOOK_URL"))
 	if to == "" {
-		a.warn("ALERT_ON_RELOAD is true and ALERT_WEBHOOK_URL is not set, so it is not known where to: no alerts are sent")
+		a.warn("no alerts are sent: ALERT_ON_RELOAD is true, but ALERT_WEBHOOK_URL is not set")
 		return
 	}
 	var ok bool
 	if a.URL, ok = address(to, "http", "https"); !ok {
-		a.warn("ALERT_WEBHOOK_URL is no address such as https://host/path: no alerts are sent")
+		a.warn("no alerts are sent: ALERT_WEBHOOK_URL is not a URL such as https://host/path")
 		return
 	}
 	if proxy := strings.TrimSpace(getenv("ALERT_WEBHOOK_PROXY")); proxy != "" {
 		if a.Proxy, ok = address(proxy, "http", "https", "socks5", "socks5h"); !ok {
 			// Who wants a proxy does not want to see it passed by.
-			a.warn("ALERT_WEBHOOK_PROXY is no address such as http://host:3128: no alerts are sent")
+			a.warn("no alerts are sent: ALERT_WEBHOOK_PROXY is not a URL such as http://host:3128")
 			return
 		}
 	}
@@ -85,7 +86,7 @@ func address(text string, schemes ...string) (*url.URL, bool) {
 // warn takes no value to put into the text: an address may have got into the wrong variable.
 func (a *Alerts) warn(text string) { a.warnings = append(a.warnings, text) }
 
-// Warn says what was wrong in the environment.
+// Warn logs what was wrong in the environment.
 func (a *Alerts) Warn(log *slog.Logger) {
 	for _, text := range a.warnings {
 		log.Warn(text)

@@ -18,16 +18,16 @@ type nameFlag struct {
 
 func nameFlags(n *annotations.Names) []nameFlag {
 	return []nameFlag{
-		{"configmap-annotation", &n.ConfigMap, "annotation of a workload with the names of ConfigMaps that roll it"},
-		{"secret-annotation", &n.Secret, "annotation of a workload with the names of Secrets that roll it"},
-		{"auto-annotation", &n.Auto, "annotation of a workload that opts it in for all it refers to"},
-		{"configmap-auto-annotation", &n.ConfigMapAuto, "annotation of a workload that opts it in for the ConfigMaps it refers to"},
-		{"secret-auto-annotation", &n.SecretAuto, "annotation of a workload that opts it in for the Secrets it refers to"},
-		{"auto-search-annotation", &n.Search, "annotation of a workload that opts it in for what it refers to and its owner has marked to match"},
-		{"search-match-annotation", &n.Match, "annotation of a ConfigMap or Secret that marks it to match"},
-		{"ignore-annotation", &n.Ignore, "annotation of a ConfigMap or Secret that rolls nothing"},
-		{"pause-deployment-annotation", &n.PausePeriod, "annotation of a Deployment with how long it is held still after a reload"},
-		{"pause-deployment-time-annotation", &n.PausedAt, "annotation of a Deployment with since when it is held still, written by the controller"},
+		{"configmap-annotation", &n.ConfigMap, "annotation on a workload: names of the ConfigMaps whose changes roll it"},
+		{"secret-annotation", &n.Secret, "annotation on a workload: names of the Secrets whose changes roll it"},
+		{"auto-annotation", &n.Auto, "annotation on a workload: opt in for all ConfigMaps and Secrets that it references"},
+		{"configmap-auto-annotation", &n.ConfigMapAuto, "annotation on a workload: opt in for the ConfigMaps that it references"},
+		{"secret-auto-annotation", &n.SecretAuto, "annotation on a workload: opt in for the Secrets that it references"},
+		{"auto-search-annotation", &n.Search, "annotation on a workload: opt in for the ConfigMaps and Secrets that it references and that have the match annotation"},
+		{"search-match-annotation", &n.Match, "annotation on a ConfigMap or Secret: roll workloads that have the search annotation"},
+		{"ignore-annotation", &n.Ignore, "annotation on a ConfigMap or Secret: ignore its changes"},
+		{"pause-deployment-annotation", &n.PausePeriod, "annotation on a Deployment: how long to pause it after a change"},
+		{"pause-deployment-time-annotation", &n.PausedAt, "annotation on a Deployment: time at which the controller paused it (written by the controller)"},
 	}
 }
 
@@ -42,25 +42,25 @@ func bindNames(n *annotations.Names, flags *pflag.FlagSet) {
 func validateNames(n *annotations.Names, refuse func(format string, args ...any)) {
 	taken := map[string]string{}
 	for _, key := range fixedNames(n) {
-		taken[key] = "the controller has a use of its own for it that cannot be renamed"
+		taken[key] = "the controller uses this key for another purpose, and it cannot be renamed"
 	}
 	for _, f := range nameFlags(n) {
 		key := strings.TrimSpace(*f.value)
 		*f.value = key
 		if key == "" {
-			refuse("--%s is empty: give an annotation key, such as %s, or leave the flag out", f.name, defaultOf(f.name))
+			refuse("--%s is empty: set an annotation key, such as %s, or omit the flag", f.name, defaultOf(f.name))
 			continue
 		}
 		// Annotations are as the API server takes them: upper case is fine in front of the slash too.
 		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
-			refuse("--%s=%s is no annotation key: it must be like reload or example.org/reload, of letters, digits and -_. in between", f.name, key)
+			refuse("--%s=%s is not an annotation key: write a key such as reload or example.org/reload, of letters, digits and -_. in between", f.name, key)
 			continue
 		}
 		if why, ok := taken[key]; ok {
-			refuse("--%s=%s: %s; give another key", f.name, key, why)
+			refuse("--%s=%s: %s; set another key", f.name, key, why)
 			continue
 		}
-		taken[key] = "--" + f.name + " has the same key, and one annotation cannot say both"
+		taken[key] = "--" + f.name + " has the same key, and one annotation cannot have both meanings"
 	}
 }
 

@@ -47,16 +47,16 @@ func TestEveryFlagRenamesItsAnnotation(t *testing.T) {
 }
 
 func TestEveryMistakeAboutAnnotationsIsNamed(t *testing.T) {
-	const twice = "has the same key, and one annotation cannot say both; give another key"
+	const twice = "has the same key, and one annotation cannot have both meanings; set another key"
 	for args, want := range map[string][]string{
-		"--auto-annotation=":                                              {"--auto-annotation is empty: give an annotation key, such as reloader.stakater.com/auto"},
-		"--ignore-annotation=a/b/c":                                       {"--ignore-annotation=a/b/c is no annotation key: it must be like"},
-		"--ignore-annotation=a_b/c":                                       {"--ignore-annotation=a_b/c is no annotation key: it must be like"},
+		"--auto-annotation=":                                              {"--auto-annotation is empty: set an annotation key, such as reloader.stakater.com/auto"},
+		"--ignore-annotation=a/b/c":                                       {"--ignore-annotation=a/b/c is not an annotation key: write a key such as"},
+		"--ignore-annotation=a_b/c":                                       {"--ignore-annotation=a_b/c is not an annotation key: write a key such as"},
 		"--auto-annotation=x --secret-annotation=x":                       {"--auto-annotation=x: --secret-annotation " + twice},
 		"--auto-annotation=x --ignore-annotation=x --secret-annotation=x": {"--auto-annotation=x: --secret-annotation " + twice, "--ignore-annotation=x: --secret-annotation " + twice},
 		"--auto-annotation=reloader.stakater.com/search":                  {"--auto-search-annotation=reloader.stakater.com/search: --auto-annotation " + twice},
-		"--auto-annotation=reroll.dev/ledger":                             {"--auto-annotation=reroll.dev/ledger: the controller has a use of its own for it"},
-		"--auto-annotation=reloader.stakater.com/last-reloaded-from":      {"--auto-annotation=reloader.stakater.com/last-reloaded-from: the controller has a use of its own for it"},
+		"--auto-annotation=reroll.dev/ledger":                             {"--auto-annotation=reroll.dev/ledger: the controller uses this key for another purpose"},
+		"--auto-annotation=reloader.stakater.com/last-reloaded-from":      {"--auto-annotation=reloader.stakater.com/last-reloaded-from: the controller uses this key for another purpose"},
 		// Two that change places are all different in the end.
 		"--auto-annotation=reloader.stakater.com/search --auto-search-annotation=reloader.stakater.com/auto": nil,
 	} {

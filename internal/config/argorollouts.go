@@ -12,7 +12,7 @@ import (
 const argoRolloutsFlag = "is-Argo-Rollouts"
 
 func bindArgoRollouts(to **bool, flags *pflag.FlagSet) {
-	const usage = "roll Argo Rollouts: true (also without a value), false, or auto, as long as they are served and may be listed; also spelled --is-argo-rollouts (default: auto)"
+	const usage = "roll Argo Rollouts: true (also without a value), false, or auto (if the cluster serves them and the controller may list them); also spelled --is-argo-rollouts (default: auto)"
 	for _, name := range []string{argoRolloutsFlag, strings.ToLower(argoRolloutsFlag)} {
 		flag := flags.VarPF(optionalBool{to}, name, "", usage)
 		flag.NoOptDefVal = "true"
@@ -20,7 +20,7 @@ func bindArgoRollouts(to **bool, flags *pflag.FlagSet) {
 	}
 }
 
-// Auto is the value of a flag that need not be said.
+// Auto is the value of a flag without a value.
 const Auto = "auto"
 
 // TakesAuto reports whether a flag takes that beside true and false.
@@ -29,10 +29,10 @@ func TakesAuto(flag *pflag.Flag) bool {
 	return ok
 }
 
-// optionalBool is a boolean that need not be said.
+// optionalBool is a boolean flag that may be unset.
 type optionalBool struct{ value **bool }
 
-// String returns the value, empty if nothing was said.
+// String returns the value, empty if it is unset.
 func (b optionalBool) String() string {
 	if b.value == nil || *b.value == nil {
 		return ""
@@ -48,7 +48,7 @@ func (b optionalBool) Set(text string) error {
 	}
 	value, err := strconv.ParseBool(strings.TrimSpace(text))
 	if err != nil {
-		return fmt.Errorf("%q is not known: write true, false or auto", text)
+		return fmt.Errorf("%q is not valid: write true, false or auto", text)
 	}
 	*b.value = &value
 	return nil

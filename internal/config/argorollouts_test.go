@@ -35,7 +35,7 @@ func TestArgoRolloutsMayBeSaidInManyWays(t *testing.T) {
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	cfg.BindFlags(flags)
 	err := flags.Parse([]string{"--is-argo-rollouts=maybe"})
-	if want := `invalid argument "maybe" for "--is-argo-rollouts" flag: "maybe" is not known: write true, false or auto`; err == nil || err.Error() != want {
+	if want := `invalid argument "maybe" for "--is-argo-rollouts" flag: "maybe" is not valid: write true, false or auto`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

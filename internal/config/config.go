@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 )
 
-// Config is what the controller is told at start.
+// Config is the configuration of the controller.
 type Config struct {
 	AutoReloadAll bool
 	Namespaces    []string
@@ -29,7 +29,7 @@ type Config struct {
 	// PProfAddress is where profiles are served, if PProf is set.
 	PProf        bool
 	PProfAddress string
-	// SyncAfterRestart was asked for, which changes nothing.
+	// SyncAfterRestart was set, which has no effect.
 	SyncAfterRestart bool
 	LogFormat        string
 	LogLevel         string
@@ -37,7 +37,8 @@ type Config struct {
 	Requests         Requests
 	Alerts           Alerts
 	Marks            Marks
-	// ReloadOnCreate and ReloadOnDelete tell whether a ConfigMap or Secret that is made or deleted counts as changed.
+	// ReloadOnCreate and ReloadOnDelete select whether a ConfigMap or Secret that is created or deleted counts as
+	// changed.
 	ReloadOnCreate, ReloadOnDelete bool
 	// Names are the keys of the annotations, some of them renamed.
 	Names     annotations.Names
@@ -45,23 +46,24 @@ type Config struct {
 	Selectors Selectors
 	// CSI reports whether what a CSI driver mounts is watched.
 	CSI bool
-	// Webhook is told of changes instead of reloading for them, nil if there is none. It may hold a token, so nothing
-	// tells it whole.
+	// Webhook is notified of changes instead of a reload for them, nil if there is none. It may hold a token, so it
+	// is never shown whole.
 	Webhook    *url.URL
 	webhookURL string
-	// ArgoRollouts says whether Rollouts are watched; nil is as long as they are served and may be listed.
+	// ArgoRollouts selects whether Rollouts are watched; nil means if they are served and may be listed.
 	ArgoRollouts *bool
 	// WorkloadKinds are the custom kinds that were given, and Kinds all kinds of workload with them. Validate sets that.
 	WorkloadKinds []string
 	Kinds         kinds.Set
-	// CountByNamespace asks for a metric of reloads by namespace.
+	// CountByNamespace adds a metric of reloads by namespace.
 	CountByNamespace bool
 	// Warnings are what Validate found that is no reason to refuse to start.
 	Warnings []string
 
 	// PodName and PodNamespace are where the controller runs; empty outside a pod.
 	PodName, PodNamespace string
-	// MetaNamespace is where the controller writes down what it is, and DeploymentName the Deployment that is told there.
+	// MetaNamespace is the namespace of the ConfigMap with the settings of the controller, and DeploymentName the
+	// Deployment that it names.
 	MetaNamespace, DeploymentName string
 	// InPod reports whether it runs in one.
 	InPod bool
@@ -69,28 +71,28 @@ type Config struct {
 
 // BindFlags adds the flags, with their defaults.
 func (c *Config) BindFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.AutoReloadAll, "auto-reload-all", false, "every workload counts as opted in unless it opts out")
-	flags.StringSliceVar(&c.Namespaces, "namespaces", nil, "watch exactly these namespaces (default: all, or the one in KUBERNETES_NAMESPACE)")
-	flags.DurationVar(&c.Settle, "settle", time.Second, "how long the sources of a workload must have been quiet before it is rolled; 0 is at once")
-	flags.DurationVar(&c.SettleMax, "settle-max", 10*time.Second, "how long a workload waits at most whose sources are never quiet; longer where --settle-gitops or reroll.dev/settle is, and as long as --settle where that is longer and this is not given")
+	flags.BoolVar(&c.AutoReloadAll, "auto-reload-all", false, "opt in every workload that does not opt out")
+	flags.StringSliceVar(&c.Namespaces, "namespaces", nil, "namespaces to watch (default: all, or the one in KUBERNETES_NAMESPACE)")
+	flags.DurationVar(&c.Settle, "settle", time.Second, "settle period: how long to wait after the last change of a source before rolling its workloads; 0 rolls at once")
+	flags.DurationVar(&c.SettleMax, "settle-max", 10*time.Second, "longest time that a workload waits if its sources keep changing; longer if --settle-gitops or reroll.dev/settle is longer; follows --settle if that is longer and this flag is unset")
 	settleMax := flags.Lookup("settle-max")
 	settleMax.Value = noting{settleMax.Value, &c.settleMaxSet}
-	flags.DurationVar(&c.SettleGitOps, "settle-gitops", 5*time.Second, "the least of --settle for workloads that Argo CD, Flux or Helm manages, or that have a stamp of reroll stamp")
-	flags.Float64Var(&c.AdoptRate, "adopt-rate", 20, "how many workloads a second get their first ledger, which rolls nothing")
-	flags.BoolVar(&c.DryRun, "dry-run", false, "decide and log, and write nothing to the cluster")
-	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "where /metrics, /live, /healthz and /readyz are served")
-	flags.BoolVar(&c.PProf, "enable-pprof", false, "serve profiles of the process, see --pprof-addr")
-	flags.StringVar(&c.PProfAddress, "pprof-addr", "127.0.0.1:6060", "where /debug/pprof/ is served, with --enable-pprof; nothing else is served there. Every interface: :6060")
-	flags.BoolVar(&c.SyncAfterRestart, "sync-after-restart", false, "does nothing: changes made while the controller was away are always caught")
+	flags.DurationVar(&c.SettleGitOps, "settle-gitops", 5*time.Second, "minimum settle period for workloads that Argo CD, Flux or Helm manages, or that reroll stamp has stamped")
+	flags.Float64Var(&c.AdoptRate, "adopt-rate", 20, "how many workloads to adopt per second; writing the first ledger rolls nothing")
+	flags.BoolVar(&c.DryRun, "dry-run", false, "log decisions without writing to the cluster")
+	flags.StringVar(&c.ListenAddress, "listen-address", ":9090", "address on which to serve /metrics, /live, /healthz and /readyz")
+	flags.BoolVar(&c.PProf, "enable-pprof", false, "serve pprof profiles, see --pprof-addr")
+	flags.StringVar(&c.PProfAddress, "pprof-addr", "127.0.0.1:6060", "address on which to serve /debug/pprof/, and nothing else, with --enable-pprof; :6060 for all interfaces")
+	flags.BoolVar(&c.SyncAfterRestart, "sync-after-restart", false, "no effect: Reroll always detects changes that were made while the controller was down")
 	c.Lease.bindFlags(flags)
 	c.Requests.bindFlags(flags)
 	bindNames(&c.Names, flags)
 	c.Marks.bindFlags(flags)
-	flags.BoolVar(&c.ReloadOnCreate, "reload-on-create", false, "a ConfigMap or Secret that is made after its workload rolls it")
-	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "a ConfigMap or Secret that is deleted rolls its workloads")
+	flags.BoolVar(&c.ReloadOnCreate, "reload-on-create", false, "roll a workload when a ConfigMap or Secret that it uses is created after it")
+	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "roll workloads when a ConfigMap or Secret that they use is deleted")
 	c.Ignored.bindFlags(flags)
-	flags.BoolVar(&c.CSI, "enable-csi-integration", false, "a secret that the Secrets Store CSI driver rotates rolls the workloads that mount it; its CustomResourceDefinitions may come later")
-	flags.StringVar(&c.webhookURL, webhookFlag, "", "where to tell by POST what changed and which workloads it concerns, instead of reloading them: http://… or https://…")
+	flags.BoolVar(&c.CSI, "enable-csi-integration", false, "roll workloads when the Secrets Store CSI driver rotates a secret that they mount; its CustomResourceDefinitions may be installed later")
+	flags.StringVar(&c.webhookURL, webhookFlag, "", "URL to notify by POST of changes and the workloads that they concern, instead of reloading these: http://… or https://…")
 	bindArgoRollouts(&c.ArgoRollouts, flags)
 	bindKinds(&c.WorkloadKinds, flags)
 	c.Selectors.bindFlags(flags)
@@ -110,7 +112,7 @@ func (n noting) Set(text string) error {
 	return n.Value.Set(text)
 }
 
-// ReadEnvironment takes what is told by environment variables. A flag that was given wins.
+// ReadEnvironment reads environment variables. A flag that is set wins.
 func (c *Config) ReadEnvironment(getenv func(string) string) {
 	c.PodName = getenv("POD_NAME")
 	c.PodNamespace = getenv("POD_NAMESPACE")
@@ -136,11 +138,11 @@ func (c *Config) Validate() error {
 		refuse("--settle=%s: must be 0 or more, such as 1s", c.Settle)
 	}
 	if !c.settleMaxSet {
-		// Who asks for a longer quiet period alone has not asked to be refused.
+		// A user who sets a longer settle period alone must not be refused.
 		c.SettleMax = max(c.SettleMax, c.Settle)
 	}
 	if c.SettleMax < c.Settle {
-		refuse("--settle-max=%s is shorter than --settle=%s: it is the longest that a change may wait, so it must not be", c.SettleMax, c.Settle)
+		refuse("--settle-max=%s is shorter than --settle=%s: set it to at least --settle", c.SettleMax, c.Settle)
 	}
 	if c.SettleGitOps < 0 {
 		refuse("--settle-gitops=%s: must be 0 or more, such as 5s", c.SettleGitOps)
@@ -151,7 +153,7 @@ func (c *Config) Validate() error {
 	if to := strings.TrimSpace(c.webhookURL); to != "" {
 		var ok bool
 		if c.Webhook, ok = address(to, "http", "https"); !ok {
-			refuse("--%s is no address such as https://host/path", webhookFlag)
+			refuse("--%s is not a URL: write one such as https://host/path", webhookFlag)
 		}
 	}
 	c.Lease.validate(c.PodName, c.PodNamespace, refuse)

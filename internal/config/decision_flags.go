@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// DecisionFlags are those that what is rolled depends on, in the order in which they matter to who asks.
+// DecisionFlags are the flags on which decisions depend, the most important first.
 func DecisionFlags() []string {
 	all := []string{
 		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag, ignoredWorkloadsFlag, webhookFlag,
@@ -21,7 +21,8 @@ func DecisionFlags() []string {
 	return all
 }
 
-// BindDecisionFlags adds the flags of a controller to a command that says what one decides.
+// BindDecisionFlags adds the flags of a controller to a command that explains what a controller
+// decides.
 func (c *Config) BindDecisionFlags(flags *pflag.FlagSet) {
 	own := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	c.BindFlags(own)
@@ -30,7 +31,7 @@ func (c *Config) BindDecisionFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// Take sets the flags to what a controller has written down that it was told, see Options. One that was given stays.
+// Take sets the flags to what a controller recorded about its own, see Options. A flag that is set stays.
 func Take(flags *pflag.FlagSet, options map[string]any) error {
 	for option, name := range toldFlags() {
 		f, told := flags.Lookup(name), options[option]
@@ -42,7 +43,7 @@ func Take(flags *pflag.FlagSet, options map[string]any) error {
 		}
 		value := f.Value
 		if n, ok := value.(noting); ok && flags.Changed("settle") {
-			value = n.Value // it was told beside another quiet period
+			value = n.Value // it was set beside another settle period
 		}
 		if err := take(value, told); err != nil {
 			return fmt.Errorf("%s is %v, which --%s does not take: %w", option, told, name, err)
@@ -71,7 +72,7 @@ func take(value pflag.Value, told any) error {
 		}
 		return list.Replace(texts)
 	case told == "":
-		return nil // nothing was said, or by an older controller, which has no such flag
+		return nil // unset, or set by an older controller, which has no such flag
 	default:
 		return value.Set(fmt.Sprint(told))
 	}

@@ -26,8 +26,8 @@ type Ignored struct {
 }
 
 func (i *Ignored) bindFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&i.Resources, ignoredResourcesFlag, nil, "configmaps or secrets: they are not read, and roll nothing")
-	flags.StringSliceVar(&i.Workloads, ignoredWorkloadsFlag, nil, "jobs, cronjobs or both: they are not watched, and no change runs them")
+	flags.StringSliceVar(&i.Resources, ignoredResourcesFlag, nil, "kind of source to ignore: configmaps or secrets")
+	flags.StringSliceVar(&i.Workloads, ignoredWorkloadsFlag, nil, "kinds of workloads to ignore: jobs, cronjobs or both")
 }
 
 // validate calls refuse for every mistake, and warn for what is no reason to refuse to start.
@@ -51,7 +51,7 @@ func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
 		}
 	}
 	if len(i.Sources) == len(known) {
-		refuse("--%s has both configmaps and secrets: nothing would be left that could roll a workload; ignore one of them", ignoredResourcesFlag)
+		refuse("--%s has both configmaps and secrets, so no change could roll a workload: ignore one of them", ignoredResourcesFlag)
 	}
 	i.Kinds = nil
 	for _, given := range i.Workloads {

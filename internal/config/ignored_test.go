@@ -11,9 +11,9 @@ import (
 func TestIgnoredKinds(t *testing.T) {
 	configMaps, secrets := []source.Kind{source.ConfigMap}, []source.Kind{source.Secret}
 	const (
-		both    = "--resources-to-ignore has both configmaps and secrets: nothing would be left that could roll a workload"
+		both    = "--resources-to-ignore has both configmaps and secrets, so no change could roll a workload"
 		unknown = "--resources-to-ignore=pods: must be configmaps or secrets"
-		strange = "--ignored-workload-types=deployments is not known and counts for nothing"
+		strange = "--ignored-workload-types=deployments is unknown and has no effect"
 	)
 	for args, tc := range map[string]struct {
 		sources         []source.Kind

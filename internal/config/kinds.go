@@ -11,7 +11,7 @@ import (
 const workloadKindFlag = "workload-kind"
 
 func bindKinds(to *[]string, flags *pflag.FlagSet) {
-	flags.StringSliceVar(to, workloadKindFlag, nil, "GROUP/VERSION/KIND[:path.to.template] of a custom kind with a pod template, such as example.org/v1/Sandbox: it is rolled too, by the annotation (default path: spec.template); may be given several times")
+	flags.StringSliceVar(to, workloadKindFlag, nil, "GROUP/VERSION/KIND[:path.to.template] of a custom kind with a pod template to roll by the annotation, such as example.org/v1/Sandbox (default path: spec.template); may be repeated")
 }
 
 // validateKinds calls refuse for every mistake, and settles which kinds there are.
@@ -26,12 +26,12 @@ func (c *Config) validateKinds(refuse func(format string, args ...any)) {
 		}
 		kind := a.GroupKind().String()
 		if before, twice := given[kind]; twice {
-			refuse("--%s has %s and %s: a kind has one version and one path here; leave one of them out", workloadKindFlag, before, text)
+			refuse("--%s has %s and %s: a kind can have one version and one path; remove one of them", workloadKindFlag, before, text)
 			continue
 		}
 		given[kind] = text
 		if kind == "Rollout.argoproj.io" && c.ArgoRollouts != nil && !*c.ArgoRollouts {
-			refuse("--%s=%s asks for what --%s=false forbids: leave one of them out", workloadKindFlag, text, strings.ToLower(argoRolloutsFlag))
+			refuse("--%s=%s contradicts --%s=false: remove one of them", workloadKindFlag, text, strings.ToLower(argoRolloutsFlag))
 			continue
 		}
 		added = append(added, a)

@@ -51,19 +51,19 @@ func TestWhatIsNoKindIsRefusedWithWhatWouldBeRight(t *testing.T) {
 		"Sandbox":                                     "write GROUP/VERSION/KIND, such as example.org/v1/Sandbox",
 		"example.org/Sandbox":                         "write GROUP/VERSION/KIND",
 		"example.org/v1/Sandbox/more":                 "write GROUP/VERSION/KIND",
-		"Example.org/v1/Sandbox":                      `"Example.org" is no group: it must be like example.org`,
-		"example.org/1/Sandbox":                       `"1" is no version: it must be like v1 or v1alpha1`,
-		"example.org/v1/sandboxes":                    `"sandboxes" is no kind: it must be like Sandbox, in the singular`,
-		"example.org/v1/Sandbox:":                     `"" is no path to a pod template`,
-		"example.org/v1/Sandbox:template":             `"template" is no path to a pod template: it must be names of fields with dots between them, the first of them spec`,
-		"example.org/v1/Sandbox:spec":                 `"spec" is no path`,
-		"example.org/v1/Sandbox:spec..template":       `"spec..template" is no path`,
-		"example.org/v1/Sandbox:spec.sets[0].pod":     "is no path to a pod template",
-		"apps/v1/Deployment":                          "deployments are rolled without that: leave it out",
-		"batch/v1/Job":                                "jobs are rolled without that: leave it out",
+		"Example.org/v1/Sandbox":                      `"Example.org" is not a group: write one such as example.org`,
+		"example.org/1/Sandbox":                       `"1" is not a version: write one such as v1 or v1alpha1`,
+		"example.org/v1/sandboxes":                    `"sandboxes" is not a kind: write one such as Sandbox, in the singular`,
+		"example.org/v1/Sandbox:":                     `"" is not a path to a pod template`,
+		"example.org/v1/Sandbox:template":             `"template" is not a path to a pod template: write names of fields with dots between them, beginning with spec`,
+		"example.org/v1/Sandbox:spec":                 `"spec" is not a path`,
+		"example.org/v1/Sandbox:spec..template":       `"spec..template" is not a path`,
+		"example.org/v1/Sandbox:spec.sets[0].pod":     "is not a path to a pod template",
+		"apps/v1/Deployment":                          "deployments are rolled without that: remove it",
+		"batch/v1/Job":                                "jobs are rolled without that: remove it",
 		"batch/v1/Task":                               "Task.batch is a kind of Kubernetes itself: only custom kinds can be added",
-		"/v1/Pod":                                     `"" is no group`,
-		"apps.kruise.io/v1alpha1/CloneSet:spec.other": "the pod template of OpenKruise CloneSets is at spec.template, which is known: leave the path out",
+		"/v1/Pod":                                     `"" is not a group`,
+		"apps.kruise.io/v1alpha1/CloneSet:spec.other": "the pod template of OpenKruise CloneSets is known to be at spec.template: remove the path",
 	} {
 		_, err := configOf(t, "--workload-kind="+given)
 		if err == nil || !strings.Contains(err.Error(), "--workload-kind="+given+": ") || !strings.Contains(err.Error(), want) {
@@ -72,7 +72,7 @@ func TestWhatIsNoKindIsRefusedWithWhatWouldBeRight(t *testing.T) {
 	}
 	for about, args := range map[string][]string{
 		"has example.org/v1/Sandbox and example.org/v2/Sandbox": {"--workload-kind=example.org/v1/Sandbox", "--workload-kind=example.org/v2/Sandbox"},
-		"asks for what --is-argo-rollouts=false forbids":        {"--workload-kind=argoproj.io/v1alpha1/Rollout", "--is-argo-rollouts=false"},
+		"contradicts --is-argo-rollouts=false":                  {"--workload-kind=argoproj.io/v1alpha1/Rollout", "--is-argo-rollouts=false"},
 	} {
 		if _, err := configOf(t, args...); err == nil || !strings.Contains(err.Error(), about) {
 			t.Errorf("%v: %v", args, err)

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Logger returns a logger for the format and level that were asked for. What is not known is not worth refusing to
-// start for: it is warned about and the default counts.
+// Logger returns a logger for a format and a level. If one of them is unknown, Logger warns and uses the default.
 func (c *Config) Logger(w io.Writer) *slog.Logger {
 	level, levelKnown := levelOf(c.LogLevel)
 	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: likeReloader}

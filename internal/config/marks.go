@@ -18,8 +18,8 @@ type Marks struct {
 
 func (m *Marks) bindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&m.strategy, "reload-strategy", "", "how a reload changes the pod template: env-vars, annotations, or auto, which is env-vars on Deployments, StatefulSets and DaemonSets and annotations on custom kinds (default: auto)")
-	flags.StringVar(&m.onRevert, "on-revert", "stop", "what follows when somebody removes every mark of a reload and old pods keep running: stop, until the content changes again, or restart, which sets spec.restartAt of an Argo Rollout; see docs/gitops.md#reverted")
-	flags.StringVar(&m.secrets, "secret-marks", "keyed", "what the mark of a Secret shows: keyed, a digest that cannot be guessed at, or sha1, as Reloader writes it")
+	flags.StringVar(&m.onRevert, "on-revert", "stop", "what to do when another tool has reverted every mark and old Pods still run: stop, until the data changes again, or restart, which sets spec.restartAt of an Argo Rollout; see docs/gitops.md#reverted")
+	flags.StringVar(&m.secrets, "secret-marks", "keyed", "digest in the mark of a Secret: keyed, from which values cannot be guessed, or sha1, as Reloader writes it")
 }
 
 // validate calls refuse for every mistake.
@@ -32,7 +32,7 @@ func (m *Marks) validate(refuse func(format string, args ...any)) {
 	case "annotations":
 		m.Strategy = reload.StrategyAnnotations
 	default:
-		refuse("--reload-strategy=%s: must be auto, env-vars or annotations; default is auto too", m.strategy)
+		refuse("--reload-strategy=%s: must be auto, env-vars or annotations; default means auto", m.strategy)
 	}
 	switch m.onRevert {
 	case "stop":

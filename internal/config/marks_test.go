@@ -43,8 +43,8 @@ func TestWhatFollowsWhenEveryMarkWasRemoved(t *testing.T) {
 
 func TestUnknownMarksAreRefused(t *testing.T) {
 	for arg, want := range map[string]string{
-		"--reload-strategy=annotation": "--reload-strategy=annotation: must be auto, env-vars or annotations; default is auto too",
-		"--reload-strategy=Auto":       "--reload-strategy=Auto: must be auto, env-vars or annotations; default is auto too",
+		"--reload-strategy=annotation": "--reload-strategy=annotation: must be auto, env-vars or annotations; default means auto",
+		"--reload-strategy=Auto":       "--reload-strategy=Auto: must be auto, env-vars or annotations; default means auto",
 		"--on-revert=annotation":       "--on-revert=annotation: must be stop or restart",
 		"--secret-marks=md5":           "--secret-marks=md5: must be keyed or sha1",
 		"--secret-marks=":              "--secret-marks=: must be keyed or sha1",

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// optionFlags are the flags that Reloader has too, by the names under which it tells them.
+// optionFlags are the flags that Reloader has too, by the names under which it records them.
 func optionFlags() map[string]string {
 	return map[string]string{
 		"autoReloadAll":                     "auto-reload-all",
@@ -43,8 +43,8 @@ func optionFlags() map[string]string {
 	}
 }
 
-// ownOptionFlags are the flags that Reloader does not have and that what is decided, or when, depends on, by the names under
-// which they are told beside the others.
+// ownOptionFlags are the flags that Reloader does not have and on which decisions or their time depend, by the names under
+// which they are recorded beside the others.
 func ownOptionFlags() map[string]string {
 	return map[string]string{
 		"namespaces":    "namespaces",
@@ -57,7 +57,7 @@ func ownOptionFlags() map[string]string {
 	}
 }
 
-// toldFlags are all that are told.
+// toldFlags are all recorded flags.
 func toldFlags() map[string]string {
 	all := optionFlags()
 	maps.Copy(all, ownOptionFlags())
@@ -66,8 +66,8 @@ func toldFlags() map[string]string {
 
 const webhookFlag = "webhook-url"
 
-// Options are what the controller was told, under the names that Reloader gives it, and names alike for what Reloader does
-// not know. What may be a token is left out. A value that came from the environment is in its flag too.
+// Options are the flags of the controller, under the names that Reloader gives them, and similar names for those that
+// Reloader does not know. What may be a token is left out. A value that came from the environment is in its flag too.
 func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 	all := map[string]any{
 		"configmapExcludeReloaderAnnotation":           c.Names.ConfigMapExclude,
@@ -97,7 +97,7 @@ func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 	return all
 }
 
-// WithoutToken returns what may be told about an address: scheme and host.
+// WithoutToken returns the part of an address that may be shown: scheme and host.
 func WithoutToken(address string) string {
 	if strings.TrimSpace(address) == "" {
 		return ""

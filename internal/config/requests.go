@@ -8,7 +8,7 @@ import (
 )
 
 // Requests is how many requests are sent to the API server, at most. It has priority and fairness of its own, so there
-// is no limit unless one is asked for.
+// is no limit by default.
 type Requests struct {
 	// QPS is how many a second, 0 for no limit.
 	QPS float32
@@ -19,26 +19,26 @@ type Requests struct {
 const (
 	qpsFlag   = "kube-api-qps"
 	burstFlag = "kube-api-burst"
-	// leastQPS lets every worker have its turn well before its look is given up.
+	// leastQPS lets every worker have its turn well before its request times out.
 	leastQPS = 5
 )
 
 func (r *Requests) bindFlags(flags *pflag.FlagSet) {
-	flags.Float32Var(&r.QPS, qpsFlag, 0, "how many requests a second to the API server at most; those about the lease do not count; 0 is no limit")
-	flags.IntVar(&r.Burst, burstFlag, 0, "how many requests at once after a pause, if there is a --"+qpsFlag+"; 0 is twice that")
+	flags.Float32Var(&r.QPS, qpsFlag, 0, "maximum requests per second to the API server, without those for the lease; 0 for no limit")
+	flags.IntVar(&r.Burst, burstFlag, 0, "maximum burst of requests, if there is a --"+qpsFlag+"; 0 for twice that")
 }
 
 // validate calls refuse for every mistake.
 func (r *Requests) validate(refuse func(format string, args ...any)) {
 	limited := r.QPS != 0
 	if limited && !(r.QPS >= leastQPS && !math.IsInf(float64(r.QPS), 0)) {
-		refuse("--%s=%g: must be 0, which is no limit, or %d and more: with fewer a write may be given up before its turn comes", qpsFlag, r.QPS, leastQPS)
+		refuse("--%s=%g: must be 0 (no limit) or at least %d: with fewer, writes may time out before they are sent", qpsFlag, r.QPS, leastQPS)
 	}
 	switch {
 	case r.Burst < 0:
 		refuse("--%s=%d: must be 0 or more, such as 100", burstFlag, r.Burst)
 	case r.Burst > 0 && !limited:
-		refuse("--%s=%d does nothing without --%s: give that too, such as --%s=50", burstFlag, r.Burst, qpsFlag, qpsFlag)
+		refuse("--%s=%d has no effect without --%s: set that too, such as --%s=50", burstFlag, r.Burst, qpsFlag, qpsFlag)
 	case limited:
 		r.Burst = cmp.Or(r.Burst, int(2*r.QPS))
 	}

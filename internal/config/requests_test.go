@@ -32,8 +32,8 @@ func TestRequestsAreLimitedOnlyIfAskedFor(t *testing.T) {
 
 func TestEveryMistakeAboutRequestsIsNamed(t *testing.T) {
 	const (
-		qps   = "must be 0, which is no limit, or 5 and more"
-		alone = "--kube-api-burst=100 does nothing without --kube-api-qps"
+		qps   = "must be 0 (no limit) or at least 5"
+		alone = "--kube-api-burst=100 has no effect without --kube-api-qps"
 		burst = "--kube-api-burst=-1: must be 0 or more"
 	)
 	for args, want := range map[string][]string{

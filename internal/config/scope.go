@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/metainfo"
 )
 
-// Scope is what the settings say about which objects are covered. Another one covers no change from before.
+// Scope is which objects the settings cover. A different Scope covers no change from before.
 func (c *Config) Scope() metainfo.Scope {
 	selector := func(s interface{ String() string }) string {
 		if s == nil {

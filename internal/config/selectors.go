@@ -15,7 +15,7 @@ const (
 	resourceSelectorFlag   = "resource-label-selector"
 )
 
-// Selectors narrow what the controller looks at.
+// Selectors narrow what the controller watches.
 type Selectors struct {
 	// NamespacesToIgnore are left out where all are watched.
 	NamespacesToIgnore []string
@@ -26,9 +26,9 @@ type Selectors struct {
 }
 
 func (s *Selectors) bindFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&s.NamespacesToIgnore, namespacesToIgnoreFlag, nil, "leave these namespaces out; counts only where all are watched")
-	flags.StringSliceVar(&s.namespaces, namespaceSelectorFlag, nil, "label selector for the namespaces to look at; counts only where all are watched")
-	flags.StringSliceVar(&s.resources, resourceSelectorFlag, nil, "label selector for the ConfigMaps and Secrets to look at")
+	flags.StringSliceVar(&s.NamespacesToIgnore, namespacesToIgnoreFlag, nil, "namespaces to ignore, if all are watched")
+	flags.StringSliceVar(&s.namespaces, namespaceSelectorFlag, nil, "label selector for the namespaces to watch, if all are watched")
+	flags.StringSliceVar(&s.resources, resourceSelectorFlag, nil, "label selector for the ConfigMaps and Secrets to watch")
 }
 
 // validate calls refuse for every mistake, and warn for what has no effect.
@@ -36,7 +36,7 @@ func (s *Selectors) validate(global bool, refuse, warn func(format string, args 
 	s.NamespacesToIgnore = trimmed(s.NamespacesToIgnore)
 	s.Namespaces = selector(namespaceSelectorFlag, s.namespaces, refuse)
 	s.Resources = selector(resourceSelectorFlag, s.resources, refuse)
-	const why = "certain namespaces are watched, by --namespaces or KUBERNETES_NAMESPACE, and it counts only where all are"
+	const why = "it applies only if all namespaces are watched, and --namespaces or KUBERNETES_NAMESPACE selects some"
 	if !global && len(s.NamespacesToIgnore) > 0 {
 		warn("--%s has no effect: %s", namespacesToIgnoreFlag, why)
 		s.NamespacesToIgnore = nil
@@ -72,7 +72,7 @@ func selector(flag string, given []string, refuse func(format string, args ...an
 	}
 	parsed, err := labels.Parse(strings.Join(terms, ","))
 	if err != nil {
-		refuse("--%s=%s is no label selector: write key=value, key!=value, key, !key or key in (a,b), with commas between several (%v)", flag, text, err)
+		refuse("--%s=%s is not a label selector: write key=value, key!=value, key, !key or key in (a,b), with commas between several (%v)", flag, text, err)
 		return nil
 	}
 	return parsed

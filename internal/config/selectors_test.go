@@ -59,7 +59,7 @@ func TestSelectorsThatAreNone(t *testing.T) {
 	for _, value := range []string{"a=b=c", "a b", "a in b", "a in (b", "a=*b", "a:b:c", "-=x"} {
 		for _, flag := range []string{"--namespace-selector", "--resource-label-selector"} {
 			_, err := parse(t, nil, flag+"="+value)
-			if err == nil || !strings.HasPrefix(err.Error(), flag+"="+value+" is no label selector: write key=value") {
+			if err == nil || !strings.HasPrefix(err.Error(), flag+"="+value+" is not a label selector: write key=value") {
 				t.Errorf("%s=%s: %v", flag, value, err)
 			}
 		}
@@ -84,7 +84,7 @@ func TestNamespacesAreSelectedOnlyWhereAllAreWatched(t *testing.T) {
 			if err != nil || cfg.Selectors.NamespacesToIgnore != nil || cfg.Selectors.Namespaces != nil || cfg.Selectors.Resources == nil {
 				t.Errorf("%+v, %v", cfg.Selectors, err)
 			}
-			want := []string{"--namespaces-to-ignore has no effect: certain namespaces are watched", "--namespace-selector has no effect: certain namespaces are watched"}
+			want := []string{"--namespaces-to-ignore has no effect: it applies only if all namespaces are watched", "--namespace-selector has no effect: it applies only if all namespaces are watched"}
 			if !slices.EqualFunc(cfg.Warnings, want, strings.HasPrefix) {
 				t.Errorf("warned: %q", cfg.Warnings)
 			}

@@ -267,7 +267,7 @@ func (tc *agreed) explained(t *testing.T, objects *inspect.Objects, key workload
 	}
 	text := strings.Join(strings.Fields(x.Text(inspect.Paint{})), " ")
 	rolls := strings.HasPrefix(text, "A change of ConfigMap cfg rolls "+key.String())
-	if rolls != tc.rolls || tc.rolls && !strings.Contains(text, "quiet for "+tc.quiet().String()) {
+	if rolls != tc.rolls || tc.rolls && !strings.Contains(text, "rolls it "+tc.quiet().String()+" after") {
 		got["why"] = text
 	}
 	status, err := objects.Status("shop", name, oldPod, now)
@@ -276,7 +276,7 @@ func (tc *agreed) explained(t *testing.T, objects *inspect.Objects, key workload
 	}
 	a := status.Answers[0]
 	rolls = a.LeftOut == "" && a.State == inspect.Waiting && a.Decision.Action == reload.Reload
-	if rolls != tc.rolls || tc.rolls && !strings.HasPrefix(a.Detail, "for "+tc.quiet().String()) {
+	if rolls != tc.rolls || tc.rolls && !strings.HasPrefix(a.Detail, "to settle ("+tc.quiet().String()+")") {
 		got["status"] = fmt.Sprintf("%s, %s (%s)", a.State, a.Detail, a.LeftOut)
 	}
 	plan, err := objects.Plan("shop", "configmap/cfg", oldPod, now)

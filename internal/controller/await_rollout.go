@@ -6,7 +6,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// restTakes is how long a rollout is waited for whose end would tell whether pods are stale. Some never end.
+// restTakes is how long Reroll waits for a rollout whose end shows whether Pods are out of date. Some
+// rollouts never end.
 const restTakes = 2 * time.Minute
 
 // awaitRest notes that the end of a rollout is awaited, and returns after which time it has taken too long.

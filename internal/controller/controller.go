@@ -19,7 +19,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// Options are what a controller is told at start.
+// Options configure a controller.
 type Options struct {
 	// Settings are those that the commands which explain a decision use too.
 	rules.Settings
@@ -28,19 +28,19 @@ type Options struct {
 	DryRun    bool
 	// Classes reports whether SecretProviderClasses are sources, too.
 	Classes bool
-	// Receiver is told of changes instead of reloading for them, with TellsOnly; nil if there is none.
+	// Receiver is notified of changes instead of a reload for them, with TellsOnly; nil if there is none.
 	Receiver Receiver
 	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
 	// It returns when that was made, too.
 	LoadKey func(context.Context) (digest.Key, time.Time, error)
-	// LoadCoverage is asked once since when the present settings hold, when this is the instance that writes. Nil means that
-	// nothing tells.
+	// LoadCoverage is called once, when this replica becomes the leader. It returns the time since when the present settings
+	// apply. Nil means that nothing records it.
 	LoadCoverage func(context.Context) (reload.Coverage, error)
 	// Introduce is called before anything is written, with how many workloads there are and how many are opted in.
 	Introduce func(workloads, optedIn int)
-	// Lead is called when everything has been seen once, and returns when this is the instance that writes, with what
-	// tells whether it still is. Until then it calls another each time it sees another instance act. Nil means that there is
-	// no other.
+	// Lead is called when the caches are synced, and returns when this replica is the leader, with a function that reports
+	// whether it still is. Until then, Lead calls another each time it sees another leader act. Nil means that there is no
+	// leader election.
 	Lead func(ctx context.Context, another func()) (leads func() bool, err error)
 }
 
@@ -66,9 +66,9 @@ type Controller struct {
 	state *state.State
 	// classes are what sources of that kind are made from.
 	classes *classes
-	// jobs are the Jobs that say that Reroll has created them.
+	// jobs are the Jobs that claim to be created by Reroll.
 	jobs *ownJobs
-	// pending are the notices that wait until this instance is the leader.
+	// pending are the notices that wait until this replica is the leader.
 	pending *pendingNotices
 	// often finds workloads that are reloaded again and again.
 	often *reloadCounts
@@ -79,7 +79,7 @@ type Controller struct {
 	// mu guards the records. It is taken before the lock of the state and that of a queue, and after the one of classes. No lock is
 	// held during a request.
 	mu sync.Mutex
-	// records are what is kept of each workload beside the state. Blank is the record of those that have none, and says nothing
+	// records are what is kept of each workload beside the state. Blank is the record of a workload without one, and is empty
 	// while nobody holds the lock.
 	records map[workload.Key]*record
 	blank   record
@@ -136,8 +136,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer running.Wait()
 	defer cancel()
 
-	// Workloads come first: who runs this by hand is told what it is about to manage before the first write, which
-	// may be that of the key, and without the key no Secret can be read.
+	// Workloads come first: a user who runs this by hand reads what the controller is about to manage before the
+	// first write, which may create the digest key, and without the key no Secret can be read.
 	if !c.fill(ctx, &running, append(c.namespaceFeeds(), c.workloadFeeds()...)) {
 		return nil
 	}

@@ -36,7 +36,7 @@ func (c *Controller) watchWherePresent(f feed, s *sink, p *presence) feed {
 	return f
 }
 
-// attended tells what comes of each request.
+// attended records the outcome of each request.
 type attended struct {
 	intake.Opener
 	answered func(error)
@@ -56,7 +56,7 @@ func (a attended) List(ctx context.Context, opts metav1.ListOptions) (runtime.Ob
 	return list, err
 }
 
-// presence is what is known about a custom kind, and says so once.
+// presence is whether a custom kind is served and may be watched, and logs each change once.
 type presence struct {
 	kind      kinds.Kind
 	namespace string
@@ -102,9 +102,9 @@ func (e *everywhere) becomes(is standing) bool {
 	return differs
 }
 
-// absenceCounts is how long a kind must have been absent until its objects are. Removing it deletes them one by one, and
-// a watch tells so; for one that was cut this is what is left. An API server that starts, or that has not heard of the
-// kind yet, may deny it for a moment.
+// absenceCounts is how long a kind must be absent before its objects count as deleted. When a kind is removed, the API
+// server deletes its objects one by one, and a watch reports that; this is for a watch that was cut. An API server that
+// starts, or that does not know the kind yet, may deny it for a moment.
 const absenceCounts = time.Minute
 
 func (p *presence) answered(err error) {
@@ -119,7 +119,7 @@ func (p *presence) answered(err error) {
 	case apierrors.IsForbidden(err):
 		p.is = forbidden
 	default:
-		return // says nothing about it
+		return // shows nothing about it
 	}
 	if p.is != before {
 		p.since, p.ended = p.clock.Now(), false
@@ -134,11 +134,12 @@ func (p *presence) answered(err error) {
 	}
 }
 
-// mayFail is how long watching a custom kind may fail before that is worth a word. While it is installed or removed, the API
-// server prepares its storage or takes it down: it cuts watches, asks for patience and forgets versions.
+// mayFail is how long watching a custom kind may fail before that is logged. While it is installed or removed, the API
+// server prepares its storage or takes it down: it cuts watches, asks clients to retry, and forgets versions.
 const mayFail = time.Minute
 
-// overlooks reports whether a failure is told in another way, or that it is too early to tell it.
+// overlooks reports whether a failure is reported elsewhere, or whether it is too early to report
+// it.
 func (p *presence) overlooks(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,32 +167,32 @@ func (p *presence) tell(before standing, err error) {
 			args = append(args, "namespace", p.namespace)
 		}
 	case !p.everywhere.becomes(p.is):
-		return // another namespace has told
+		return // another namespace has reported it
 	}
 	switch {
 	case p.is == present && before == forbidden:
-		p.log.Info(p.kind.Title+" may be watched now, and are", args...)
+		p.log.Info(p.kind.Title+" may be watched now; watching them", args...)
 	case p.is == present && before != notAsked:
-		p.log.Info(p.kind.Title+" are served now, and are watched", args...)
+		p.log.Info(p.kind.Title+" are served now; watching them", args...)
 	case p.is == absent && before == notAsked:
 		say := p.log.Info
 		if p.use != kinds.Always {
 			say = p.log.Debug // there is no end of what is not installed
 		}
-		say(p.kind.Title+" are not installed; they are watched as soon as they are", args...)
+		say(p.kind.Title+" are not installed; Reroll watches them once they are", args...)
 	case p.is == absent:
-		p.log.Info(p.kind.Title+" are not served any more; they are watched when they are again", args...)
+		p.log.Info(p.kind.Title+" are no longer served; Reroll watches them again once they are", args...)
 	case p.is == forbidden:
 		say := p.log.Warn
 		if p.use != kinds.Always {
 			say = p.log.Info
 		}
 		rule := fmt.Sprintf("apiGroups: [%s], resources: [%s], verbs: [%s]", p.kind.Resource.Group, p.plural(err), p.verbs)
-		say(p.kind.Title+" may not be watched, "+p.without+" until a role has this rule", append(args, "rule", rule, "error", err.Error())...)
+		say(p.kind.Title+" cannot be watched for lack of permission, "+p.without+" until a role has this rule", append(args, "rule", rule, "error", err.Error())...)
 	}
 }
 
-// plural is known to whoever refused it, at least.
+// plural is the name of the resource. The client that was rejected knows it, at least.
 func (p *presence) plural(refused error) string {
 	if status, ok := errors.AsType[*apierrors.StatusError](refused); ok && p.kind.Resource.Resource == "" && status.ErrStatus.Details != nil {
 		return status.ErrStatus.Details.Kind

@@ -45,10 +45,10 @@ func TestACustomKindIsToldOfOnceWheneverItComesOrGoes(t *testing.T) {
 		"there all the time":   {[]error{nil, nil}, nil},
 		"never there":          {[]error{notServed, notServed}, []string{"Things are not installed"}},
 		"comes":                {[]error{notServed, nil, nil}, []string{"Things are not installed", "Things are served now"}},
-		"goes":                 {[]error{nil, notServed, notServed}, []string{"Things are not served any more"}},
-		"comes back":           {[]error{nil, notServed, nil}, []string{"Things are not served any more", "Things are served now"}},
-		"not allowed":          {[]error{notAllowed, notAllowed}, []string{"Things may not be watched"}},
-		"allowed later":        {[]error{notAllowed, nil}, []string{"Things may not be watched", "Things may be watched now"}},
+		"goes":                 {[]error{nil, notServed, notServed}, []string{"Things are no longer served"}},
+		"comes back":           {[]error{nil, notServed, nil}, []string{"Things are no longer served", "Things are served now"}},
+		"not allowed":          {[]error{notAllowed, notAllowed}, []string{"Things cannot be watched"}},
+		"allowed later":        {[]error{notAllowed, nil}, []string{"Things cannot be watched", "Things may be watched now"}},
 		"an outage in between": {[]error{nil, errors.New("connection refused"), nil}, nil},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestWhatNobodyHasAskedForIsNotMissed(t *testing.T) {
 	}
 	p.answered(nil)
 	p.answered(notServed)
-	if !strings.Contains(said.String(), "Things are served now") || !strings.Contains(said.String(), "Things are not served any more") {
+	if !strings.Contains(said.String(), "Things are served now") || !strings.Contains(said.String(), "Things are no longer served") {
 		t.Errorf("said %q", said)
 	}
 }

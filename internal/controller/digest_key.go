@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// digestKeyName is the Secret that holds the key. It is made at run time and by no manifest: one that renders a
-	// new key at each sync would make every Secret look changed.
+	// digestKeyName is the Secret that holds the key. The controller creates it at run time, and no manifest does:
+	// a manifest that renders a new key at each sync would make every Secret look changed.
 	digestKeyName = "reroll-digest-key"
 	digestKeyItem = "key"
 )
@@ -29,7 +29,7 @@ func KeyRights(namespace string, dryRun bool) []rights.Right {
 	if !dryRun {
 		all = append(all, rights.Right{
 			Namespace: namespace, Resource: "secrets", Verb: "create",
-			Without: "the key for the digests of Secrets cannot be made, where there is none yet",
+			Without: "the digest key for Secrets cannot be created if it does not exist",
 		})
 	}
 	return all
@@ -52,7 +52,7 @@ func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace s
 			ObjectMeta: metav1.ObjectMeta{
 				Name: digestKeyName,
 				Annotations: map[string]string{
-					"reroll.dev/about": "Reroll makes its digests of Secrets with this key. Without it, the next start cannot tell which Secrets changed while the controller was away.",
+					"reroll.dev/about": "Reroll uses this key for its digests of Secrets. Without it, the next start cannot detect which Secrets changed while the controller was down.",
 				},
 			},
 			Data: map[string][]byte{digestKeyItem: random},
@@ -62,11 +62,11 @@ func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace s
 		}
 	}
 	if err != nil {
-		return digest.Key{}, time.Time{}, fmt.Errorf("read or make the digest key, Secret %s/%s: %w", namespace, digestKeyName, err)
+		return digest.Key{}, time.Time{}, fmt.Errorf("read or create the digest key, Secret %s/%s: %w", namespace, digestKeyName, err)
 	}
 	key, err := digest.NewKey(secret.Data[digestKeyItem])
 	if err != nil {
-		return digest.Key{}, time.Time{}, fmt.Errorf("the digest key, Secret %s/%s, item %q: %w; delete the Secret to have a new one made",
+		return digest.Key{}, time.Time{}, fmt.Errorf("the digest key, Secret %s/%s, item %q: %w; to create a new key, delete the Secret",
 			namespace, digestKeyName, digestKeyItem, err)
 	}
 	return key, secret.CreationTimestamp.Time, nil

@@ -59,7 +59,7 @@ func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
 		Clock: c.clock,
 		Failed: func(err error) {
 			c.report.WatchFailed()
-			c.log.Warn("watching failed, trying again", "resource", watched.String(), "namespace", watched.Namespace, "error", err.Error())
+			c.log.Warn("watch failed; retrying", "resource", watched.String(), "namespace", watched.Namespace, "error", err.Error())
 		},
 	}}
 }
@@ -76,8 +76,8 @@ type sink struct {
 	whole bool
 }
 
-// isNews reports whether what differs about an object from what is known of it was written while we ran: the watch has told
-// now, or a snapshot has after a gap.
+// isNews reports whether an object changed while we ran: the watch has just reported the change, or a snapshot has after a
+// gap.
 func (s *sink) isNews(live bool) bool { return live || s.whole }
 
 // forget is for objects that are taken for gone. What comes back may be as old as can be.
@@ -148,7 +148,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			return
 		}
 		if err != nil {
-			c.log.Error("an object cannot be read", "error", err.Error())
+			c.log.Error("an object could not be decoded", "error", err.Error())
 			return
 		}
 		tells := s.isNews(live) && c.jobs.recreating(w.Key) == nil
@@ -164,7 +164,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 	return s
 }
 
-// putWorkload takes a workload, and tells what its user should know about it if that is news.
+// putWorkload stores a workload, and notifies its user of mistakes if they are new.
 func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 	if tells {
 		before, known := c.state.Workload(w.Key)
@@ -178,7 +178,7 @@ func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 	_, left := c.state.LeftTo(w.Key)
 	differs := c.state.PutWorkload(w, live)
 	if _, still := c.state.LeftTo(w.Key); left && !still {
-		differs = true // its owner has let it go
+		differs = true // its owner released it
 	}
 	w = c.state.Lent(w)
 	c.trackStatus(w.Key)
@@ -195,7 +195,8 @@ func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 
 func in(watched, namespace string) bool { return watched == "" || watched == namespace }
 
-// absentFrom tells what a complete snapshot of a namespace, or of all, does not name.
+// absentFrom returns what a complete snapshot of a namespace, or of all namespaces, does not
+// contain.
 func absentFrom(watched string, named map[types.NamespacedName]struct{}) func(types.NamespacedName) bool {
 	return func(name types.NamespacedName) bool {
 		_, there := named[name]

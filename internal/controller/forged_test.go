@@ -186,7 +186,7 @@ func TestACopyThatTheClusterChangesIsSignedAsItIsKept(t *testing.T) {
 	}
 }
 
-func TestAForgedHeldJobIsNotLetGo(t *testing.T) {
+func TestAForgedHeldJobIsNotUnsuspended(t *testing.T) {
 	s := newJobStage(t)
 	s.run("forged", func(o *batchv1.Job) {
 		o.Annotations, o.Spec.Suspend = map[string]string{"reroll.dev/held": "true"}, new(true)

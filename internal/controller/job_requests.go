@@ -20,7 +20,8 @@ func jobKey(namespace, name string) workload.Key {
 	return workload.Key{Kind: kinds.Jobs().Name, Namespace: namespace, Name: name}
 }
 
-// jobNamed reads a Job as it is and not as it was; nil if there is none. It asks for a list, so that no right to get is needed.
+// jobNamed reads the current version of a Job; nil if there is none. It sends a LIST, so that no permission to get Jobs is
+// needed.
 func (c *Controller) jobNamed(ctx context.Context, namespace, name string) (*batchv1.Job, error) {
 	var found *batchv1.Job
 	err := c.eachJob(ctx, namespace, fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(), func(job *batchv1.Job) { found = job })
@@ -59,7 +60,7 @@ func (c *Controller) eachJob(ctx context.Context, namespace, fieldSelector strin
 		}
 		jobs, ok := list.(*batchv1.JobList)
 		if !ok {
-			return fmt.Errorf("a %T came", list)
+			return fmt.Errorf("got a %T", list)
 		}
 		for i := range jobs.Items {
 			do(&jobs.Items[i])

@@ -35,7 +35,7 @@ func (c *Controller) responseLost(key workload.Key, ledger string, d reload.Deci
 	c.with(key, func(r *record) { r.sent = &sent{ledger, d} })
 }
 
-// reportLate reports a write without an answer once its ledger is seen to stand on the workload.
+// reportLate reports a write whose response was lost, once its ledger is seen on the workload.
 func (c *Controller) reportLate(w *workload.Workload) {
 	var s *sent
 	c.with(w.Key, func(r *record) {

@@ -16,8 +16,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// namespaceFeeds tell which namespaces are being deleted and which are selected, where all of them are watched. Where only
-// some are, there is no right to look at them; nothing depends on it then but that a write is spared.
+// namespaceFeeds report which namespaces are being deleted and which are selected, if all of them are watched. If only
+// some are watched, Reroll has no permission to read them; then only a needless write depends on it.
 func (c *Controller) namespaceFeeds() []feed {
 	if !c.opts.WatchesNamespaces() {
 		return nil
@@ -43,8 +43,8 @@ func (c *Controller) namespaceFeeds() []feed {
 		Resource: corev1.SchemeGroupVersion.WithResource("namespaces"),
 		NewList:  func() runtime.Object { return &corev1.NamespaceList{} },
 	}, s)
-	// Rights that somebody else has granted may lack this one. That is no reason to roll nothing, unless nothing else
-	// tells which namespaces are meant.
+	// A role that another tool maintains may lack this permission. That is not a reason to roll nothing, unless the
+	// labels alone select the namespaces.
 	failed := f.Failed
 	f.Failed = func(err error) {
 		failed(err)

@@ -12,10 +12,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// What users write while we run is answered on the object, also if the watch was broken just then. What stood there
-// before is not: a restart would tell it all again. Nor does a standby tell anything, before it acts.
+// Reroll answers on the object what users write while it runs, also if the watch was broken at that moment. It does
+// not answer what was there before: each restart would repeat it all. A standby emits nothing before it leads.
 
-// notifyOfWorkload tells what is newly wrong with the annotations of a workload, and notes that it was opted in.
+// notifyOfWorkload notifies of new mistakes in the annotations of a workload, and notes that the workload was
+// opted in.
 func (c *Controller) notifyOfWorkload(before *workload.Workload, w *workload.Workload) {
 	c.notifyMisusedWorkload(before, w)
 	c.noteOptedIn(before, w)
@@ -32,7 +33,7 @@ func (c *Controller) notifyMisusedWorkload(before *workload.Workload, w *workloa
 	c.notifyMisused(subject{workload: w.Key}, w.UID, w.Problems, known, func(problems []annotations.Problem) { c.report.Notify(notice.Misused(w, problems)) })
 }
 
-// notifyOfSource tells what is newly wrong with the annotations of a source.
+// notifyOfSource notifies of new mistakes in the annotations of a source.
 func (c *Controller) notifyOfSource(src *source.Source) {
 	if !c.selectsNamespace(src.Key.Namespace) {
 		return
@@ -44,7 +45,8 @@ func (c *Controller) notifyOfSource(src *source.Source) {
 	c.notifyMisusedSource(src, known)
 }
 
-// notifyOfClass does the same of the object of a class, which is there before anybody tells what the class holds.
+// notifyOfClass notifies of new mistakes in the annotations of a SecretProviderClass, which exists before any
+// status reports what it holds.
 func (c *Controller) notifyOfClass(before, now *source.Source) {
 	if !c.selectsNamespace(now.Key.Namespace) {
 		return
@@ -81,23 +83,24 @@ func (c *Controller) noteOptedIn(before *workload.Workload, w *workload.Workload
 	}
 	n.due = c.reconciledBy(w)
 	c.with(w.Key, func(r *record) {
-		if r.newcomer != nil { // nothing was told yet of what it asked for before
+		if r.newcomer != nil { // nothing was reported yet about what it asked for before
 			n.wasIn, n.named = r.newcomer.wasIn, r.newcomer.named
 		}
 		r.newcomer = &n
 	})
 }
 
-// newcomer is a workload that has begun to ask for something, and what it asked for before.
+// newcomer is a workload whose annotations have changed what it asks for, with what it asked for
+// before.
 type newcomer struct {
 	wasIn bool
 	named map[policy.NamedSource]struct{}
-	// due is when another instance, if one acts, has told of it.
+	// due is when another leader, if there is one, has emitted the notice.
 	due time.Time
 }
 
-// notifyOptedIn tells of a workload that was opted in what is watched for it, once that is known, and of one that names other
-// sources which of them do not exist.
+// notifyOptedIn emits for a workload that was opted in which sources are watched for it, once that is known, and for one that
+// names other sources which of them do not exist.
 func (c *Controller) notifyOptedIn(facts *reload.Facts) {
 	now, ok := c.state.Workload(facts.Workload.Key)
 	if !ok || !now.Policy.Equal(facts.Workload.Policy) {
@@ -127,7 +130,7 @@ func (c *Controller) notifyOptedIn(facts *reload.Facts) {
 	}
 }
 
-// notifyLeftToOwner tells of a workload that was opted in that the one which makes it would have to be.
+// notifyLeftToOwner emits for a workload that was opted in that its owner has to be opted in instead.
 func (c *Controller) notifyLeftToOwner(w *workload.Workload, owner workload.Key) {
 	n := c.recordOf(w.Key).newcomer
 	of, there := c.state.Workload(owner)
@@ -145,7 +148,7 @@ func (c *Controller) notifyTooNew(w *workload.Workload, d reload.Decision) {
 	}
 }
 
-// notifyBesideReloader reports whether another controller rolls the workload as well, unless the report of a revert says so.
+// notifyBesideReloader notifies that another controller also rolls the workload, unless the report of a revert does.
 func (c *Controller) notifyBesideReloader(w *workload.Workload, d reload.Decision) {
 	if !d.BesideReloader {
 		return

@@ -37,7 +37,7 @@ func (c *Controller) isNews(key workload.Key, n notice.Notice) bool {
 	return !known
 }
 
-// withdraw forgets the notices of one reason, because what they say is no longer true.
+// withdraw forgets the notices of one reason, because they are no longer true.
 func (c *Controller) withdraw(key workload.Key, reason string) {
 	c.with(key, func(r *record) { r.given = r.given.without(func(g *given) bool { return g.reason == reason }) })
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// ownJobs remembers the Jobs that say that Reroll has created them. They come and go apart from the workload that they belong to,
-// so they are not in its record. The lock is held for no call.
+// ownJobs keeps the Jobs that claim to be created by Reroll. They are created and deleted independently of the workload that they
+// belong to, so they are not in its record. The lock is held for no call.
 type ownJobs struct {
 	mu sync.Mutex
 	// runs are those created of CronJobs, by the workload and by their name.
@@ -187,7 +187,7 @@ func (o *ownJobs) run(of workload.Key, name string) kinds.OwnRun {
 	return o.runs[of][name]
 }
 
-// runsOf returns the Jobs that say that they were created for a workload.
+// runsOf returns the Jobs that claim to be created for a workload.
 func (o *ownJobs) runsOf(of workload.Key) []kinds.OwnRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -28,8 +28,8 @@ func (c *Controller) enqueueOrphans(key workload.Key) {
 	}
 }
 
-// withoutTemplate tells, once for a kind, that its objects have no pod template where it should be. They are left alone, and
-// what was known of one that had it before is forgotten.
+// withoutTemplate notifies, once for each kind, that its objects have no pod template at its path. Reroll leaves them alone,
+// and forgets what it knew of one that had a template before.
 func (c *Controller) withoutTemplate(k kinds.Kind, obj runtime.Object, path string) {
 	head, err := meta.Accessor(obj)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// A reload may hold its workload still for a while, so that what changes meanwhile is rolled with it. That it ends follows
-// from what stands on the object, whoever has written it and when. What is kept here only says when to check.
+// A reload may pause its workload for a while, so that further changes are part of the same rollout. When the pause ends
+// follows from the annotations of the object, whoever wrote them. The record only holds when to check.
 
 // resumers is how many workloads are resumed at the same time. They have workers of their own, so that neither waits for the other.
 const resumers = 4
@@ -121,10 +121,10 @@ func (c *Controller) pauseIsBack(w *workload.Workload) bool {
 	return again
 }
 
-// logPause tells of a reload that holds its workload still.
+// logPause logs that a reload paused its workload.
 func (c *Controller) logPause(w *workload.Workload) {
 	now, ok := c.state.Workload(w.Key)
 	if period, set := now.Policy.PausePeriod(); ok && set && !w.Pause.Paused && now.Pause.Ours() {
-		c.log.Info("paused, so that what changes until then rolls with it", "workload", w.Key.String(), "period", period.String())
+		c.log.Info("paused: changes until the end of the period are part of the same rollout", "workload", w.Key.String(), "period", period.String())
 	}
 }

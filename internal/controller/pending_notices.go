@@ -13,8 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// pendingNotices are notices about what users wrote between the first snapshots and the moment in which this instance becomes the
-// leader. There may be no other leader to give them, so they wait until this instance is one, or until it sees another.
+// pendingNotices are notices about what users wrote between the first snapshots and the moment in which this replica becomes the
+// leader. There may be no other leader to give them, so they wait until this replica is one, or until it sees another.
 type pendingNotices struct {
 	mu sync.Mutex
 	of map[subject]pendingNotice
@@ -75,7 +75,7 @@ func (p *pendingNotices) give(about subject) {
 	}
 }
 
-// giveAll gives all that wait when this instance has become the leader. Later notices are given at once.
+// giveAll gives all that wait when this replica has become the leader. Later notices are given at once.
 func (p *pendingNotices) giveAll() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Keys(p.of))
@@ -98,7 +98,7 @@ func (p *pendingNotices) dropObjects() {
 	p.drop(func(about subject) bool { return about.kind == "" })
 }
 
-// notifyMisused gives a notice of what is wrong with an object and was not before, at once or when this instance becomes the
+// notifyMisused gives a notice of what is wrong with an object and was not before, at once or when this replica becomes the
 // leader.
 func (c *Controller) notifyMisused(about subject, uid types.UID, now, known []annotations.Problem, give func([]annotations.Problem)) {
 	c.pending.misused(about, uid, now, known, give)
@@ -121,13 +121,13 @@ func (c *Controller) dropSourceNotices(kind source.Kind, gone func(types.Namespa
 	})
 }
 
-// is tells a name from others.
+// is compares names.
 func is(name types.NamespacedName) func(types.NamespacedName) bool {
 	return func(other types.NamespacedName) bool { return other == name }
 }
 
-// anotherLeads is called while this instance waits, each time another one is seen to act. That one has told what is there, but for
-// workloads that it reconciles only after their settle period.
+// anotherLeads is called while this replica waits, each time it sees another leader act. That leader has emitted the notices,
+// except for workloads that it reconciles only after their settle period.
 func (c *Controller) anotherLeads() {
 	if c.acting.Load() {
 		return

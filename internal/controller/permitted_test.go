@@ -67,7 +67,7 @@ func TestAJobIsOnlyDeletedWhereItIsSelectedAndOptedIn(t *testing.T) {
 }
 
 // As soon as the namespace is selected, what was begun there goes on.
-func TestAJobGoesOnBeingMadeAgainWhenItsNamespaceIsSelected(t *testing.T) {
+func TestAJobIsStillRecreatedWhenItsNamespaceIsSelected(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	s.writes = nil

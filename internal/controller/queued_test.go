@@ -10,7 +10,7 @@ import (
 )
 
 // A queueing controller decides when a Job may run that has its label: what it holds is left to it.
-func TestAJobThatAQueueHoldsStaysSuspendedWhenItIsLetGo(t *testing.T) {
+func TestAJobThatAQueueHoldsStaysSuspendedWhenRerollUnsuspendsIt(t *testing.T) {
 	queued := func(o *batchv1.Job) { o.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "all"} }
 	for about, tc := range map[string]struct {
 		of func(*batchv1.Job)
@@ -67,7 +67,7 @@ func TestAJobThatAQueueHoldsStaysSuspendedWhenItIsLetGo(t *testing.T) {
 	}
 }
 
-func TestARunThatAQueueHoldsStaysSuspendedWhenItIsLetGo(t *testing.T) {
+func TestARunThatAQueueHoldsStaysSuspendedWhenRerollUnsuspendsIt(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(o *batchv1.CronJob) {
 		o.Spec.JobTemplate.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "all"}

@@ -37,7 +37,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 	}
 	w := &facts.Workload
 	if owner, left := c.state.LeftTo(key); left {
-		c.log.Debug("left to the workload that makes it", "workload", key.String(), "owner", owner.String())
+		c.log.Debug("skipped: the workload that owns it is rolled instead", "workload", key.String(), "owner", owner.String())
 		c.notifyLeftToOwner(w, owner)
 		c.forget(key)
 		c.countReconciliation(key, began, Reconciliation{Result: Succeeded, Skipped: SkippedLeft})
@@ -67,7 +67,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 	return r
 }
 
-// resultOf says what follows from how a reconciliation ended.
+// resultOf returns what follows from how a reconciliation ended.
 func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error) workqueue.Result {
 	w := &facts.Workload
 	after, early := errors.AsType[retryAfter](err)
@@ -97,7 +97,7 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 // the watch is only slow; but an admission rule may refuse by the same code.
 const patience = 5
 
-// exists reports whether a workload is still there as far as the watch has told.
+// exists reports whether a workload still exists, as far as the watch shows.
 func (c *Controller) exists(w *workload.Workload) bool {
 	now, ok := c.state.Workload(w.Key)
 	return ok && now.UID == w.UID
@@ -107,7 +107,7 @@ func (c *Controller) exists(w *workload.Workload) bool {
 // end of the process.
 const requestsTake = 30 * time.Second
 
-// decide asks the pods only when nothing else can tell.
+// decide lists the Pods only if nothing else can decide.
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
 	c.opts.Complete(facts, c.installation, c.clock.Now())
 	facts.Waited = c.restTookTooLong(facts.Workload.Key)
@@ -146,7 +146,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		return retryAfter(c.awaitRest(w.Key))
 	}
 	if d.Action == reload.AwaitRun {
-		return errLater // the watch tells when it has ended
+		return errLater // the watch reports when it has ended
 	}
 	c.stopAwaitingRest(w.Key)
 	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {

@@ -14,7 +14,7 @@ type Reconciliation struct {
 	Result Result
 	// Scanned reports whether the workload was there and was decided on, Matched that it has to be rolled.
 	Scanned, Matched bool
-	// Skipped says why it was not rolled although the reconciliation succeeded; empty if it was.
+	// Skipped is why it was not rolled although the reconciliation succeeded; empty if it was.
 	Skipped Skipped
 	Took    time.Duration
 }
@@ -91,8 +91,8 @@ func (c *Controller) reconciliationOf(d reload.Decision, err error, r workqueue.
 
 const (
 	// errOtherVersion means that a test in a patch failed, or that the result was refused: the answer is the same for both.
-	errOtherVersion = sentinel("it may be another version by now")
-	// errLater means that it is too early, and that a watch or a queue tells when it no longer is.
+	errOtherVersion = sentinel("the object may have been modified meanwhile")
+	// errLater means that it is too early. A watch or a queue reports when it no longer is.
 	errLater = sentinel("it is too early")
 )
 
@@ -106,5 +106,5 @@ type retryAfter time.Duration
 
 // Error returns the message.
 func (r retryAfter) Error() string {
-	return "it is too early; the next try is in " + time.Duration(r).String()
+	return "it is too early; retrying in " + time.Duration(r).String()
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// What a Job runs cannot be changed. It is copied, the copy is noted to be about to delete it, it is deleted, made again by the
-// copy and held, noted in its ledger, and let go when the copy is gone. Whoever comes after a death between two of these finds
-// by the copy and the Job which is next.
+// The pod template of a Job is immutable, so Reroll recreates the Job: it creates a suspended copy, notes in the copy that it
+// is about to delete the Job, deletes the Job, creates it again from the copy, suspended, records that in its ledger, deletes
+// the copy, and unsuspends the Job. After a crash between two of these steps, the copy and the Job show which step is next.
 
 // stepsAtOnce bounds the steps of one reconciliation: others may write at the same time.
 const stepsAtOnce = 16
@@ -53,7 +53,7 @@ func (c *Controller) continueRecreating(ctx context.Context, key workload.Key) (
 	switch {
 	case err == nil, c.state.Terminating(key.Namespace):
 		c.jobs.done(key)
-		c.queue.Add(key, 0, 0) // what is there now is decided on when the watch has told of it
+		c.queue.Add(key, 0, 0) // decide on this version when the watch has brought it
 		res = workqueue.Finished()
 	case early:
 		res = workqueue.WaitFor(time.Duration(after))
@@ -67,8 +67,8 @@ func (c *Controller) continueRecreating(ctx context.Context, key workload.Key) (
 	return res, true
 }
 
-// permitted returns the step in the place of one that leads to the deletion of a Job. Settings and annotations may have
-// changed since the copy was made. A Job that is deleted already is made again in any case.
+// permitted returns the step to take instead of one that leads to the deletion of a Job. Settings and annotations may
+// have changed since the copy was created. A Job that is already deleted is recreated in any case.
 func (c *Controller) permitted(step kinds.Step, job *batchv1.Job) kinds.Step {
 	if step != kinds.NoteDelete && step != kinds.DeleteJob {
 		return step
@@ -107,10 +107,10 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *recreation)
 			w.UID = of.UID
 		}
 		step := c.permitted(kinds.Next(of, job, c.installation.Key), job)
-		c.log.Debug("a Job is made again", "workload", key.String(), "step", int(step))
+		c.log.Debug("recreating a Job", "workload", key.String(), "step", int(step))
 		switch {
 		case step == kinds.AwaitEnd:
-			return w, errLater // the watch tells
+			return w, errLater // the watch reports it
 		case !c.leads(): // reading may have taken long
 			return w, retryAfter(leadAgain)
 		case step != kinds.Finished:
@@ -124,12 +124,12 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *recreation)
 			return w, nil
 		}
 		switch {
-		case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err) && step == kinds.MakeJob:
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err) && step == kinds.CreateJob:
 			continue // somebody was quicker
 		case err != nil:
 			return w, err
 		}
-		if step == kinds.LetGo && len(r.changes) > 0 {
+		if step == kinds.Unsuspend && len(r.changes) > 0 {
 			c.reloaded(w, reload.Decision{Action: reload.Reload, Changes: r.changes}, c.clock.Since(r.since))
 			r.changes = nil
 		}
@@ -169,9 +169,9 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 	jobs := kinds.Jobs()
 	var err error
 	switch step {
-	case kinds.MakeJob:
+	case kinds.CreateJob:
 		if _, err = c.api.Create(ctx, jobs, of.Of.Namespace, of.Replacement(c.installation.Key)); err != nil {
-			err = fmt.Errorf("make Job %s again, which its copy keeps: %w", of.Name, err)
+			err = fmt.Errorf("recreate Job %s from its copy: %w", of.Name, err)
 		}
 	case kinds.NoteDelete:
 		_, name := of.Object()
@@ -187,15 +187,15 @@ func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, 
 		err = c.deleteJob(ctx, of.Of.Namespace, name, metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
 	case kinds.NoteJob:
 		err = c.patchJob(ctx, of.Of, func() (kinds.Patch, error) { return kinds.Note(job, c.installation.Key) })
-	case kinds.LetGo:
+	case kinds.Unsuspend:
 		err = c.patchJob(ctx, jobKey(job.Namespace, job.Name), func() (kinds.Patch, error) { return kinds.Release(job) })
 	case kinds.Finished, kinds.AwaitEnd:
 	}
 	return err
 }
 
-// jobSink takes the Jobs that come: copies are no workloads, and whoever finds one goes on with it. Those that we have made of
-// CronJobs come with them.
+// jobSink receives the Jobs of the watch. Copies are not workloads: Reroll continues to recreate the Job of each copy that it
+// finds. The Jobs that Reroll created for CronJobs arrive here, too.
 func (c *Controller) jobSink(s *sink, namespace string) *sink {
 	put, del, keep := s.put, s.del, s.keep
 	runs := c.runSink(namespace)

@@ -23,7 +23,7 @@ func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload
 		return err
 	}
 	if job == nil || !c.decidedOn(kind, w, job) {
-		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("another version is there"))
+		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("the object was modified meanwhile"))
 	}
 	m := d.Mark(w, facts.Seen, c.opts.SecretMarks, c.clock.Now())
 	made, err := kinds.CopyJob(job, w, d, &m, c.opts.Names, c.installation.Key)
@@ -41,13 +41,14 @@ func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("make Job %s, a copy of %s: %w", made.Name, w.Key, err)
+		return fmt.Errorf("create Job %s, a copy of %s: %w", made.Name, w.Key, err)
 	}
 	c.queueRecreation(w.Key, made.Name)
 	return errLater
 }
 
-// copiedBefore tells what the name of a copy is taken by, which is no error if it is this one, whose answer was lost.
+// copiedBefore handles the case that the name of a copy is in use. That is not an error if it is this copy, whose
+// response was lost.
 func (c *Controller) copiedBefore(ctx context.Context, w *workload.Workload, name string, taken error) error {
 	found, err := c.jobNamed(ctx, w.Key.Namespace, name)
 	switch {
@@ -56,7 +57,7 @@ func (c *Controller) copiedBefore(ctx context.Context, w *workload.Workload, nam
 	case found == nil:
 		return retryAfter(stepsAgain) // it has gone in between
 	case found.DeletionTimestamp != nil:
-		return fmt.Errorf("an earlier one is being deleted, and kept by its finalizers: %s", strings.Join(found.Finalizers, ", "))
+		return fmt.Errorf("an earlier Job of that name is being deleted, and waits for its finalizers: %s", strings.Join(found.Finalizers, ", "))
 	}
 	if before, ok := readCopy(found); !ok || before.Of != w.Key || before.UID != w.UID || !before.SignedBy(c.installation.Key) {
 		return fmt.Errorf("%w, and it is not a copy with a valid signature of Reroll. Delete that Job: kubectl delete job %s --namespace %s", taken, name, found.Namespace)
@@ -68,11 +69,11 @@ func (c *Controller) copiedBefore(ctx context.Context, w *workload.Workload, nam
 func (c *Controller) signKept(ctx context.Context, made runtime.Object) error {
 	kept, ok := made.(*batchv1.Job)
 	if !ok {
-		return fmt.Errorf("a %T came for a Job", made)
+		return fmt.Errorf("got a %T, want a Job", made)
 	}
 	of, err := kinds.ReadCopy(kept)
 	if err != nil {
-		return fmt.Errorf("an admission rule of the cluster has changed its annotation %s: %w", kinds.ClaimsCopy, err)
+		return fmt.Errorf("an admission rule of the cluster changed its annotation %s: %w", kinds.ClaimsCopy, err)
 	}
 	if of.SignedBy(c.installation.Key) {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-func TestAJobIsMadeAgainInSevenWrites(t *testing.T) {
+func TestAJobIsRecreatedInSevenWrites(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	s.writes = nil
@@ -61,7 +61,7 @@ func TestACopyThatAForeignFinalizerKeepsIsAnError(t *testing.T) {
 	s.jobSink().put(kept, true)
 	s.leads = func() bool { return true }
 	s.play(time.Minute)
-	if len(s.failures) < 3 || len(s.failures) > 12 || !strings.Contains(s.failures[0], "an earlier one is being deleted, and kept by its finalizers: example.com/billing") {
+	if len(s.failures) < 3 || len(s.failures) > 12 || !strings.Contains(s.failures[0], "an earlier Job of that name is being deleted, and waits for its finalizers: example.com/billing") {
 		t.Errorf("%d failures in a minute: %v", len(s.failures), s.failures)
 	}
 	if err := s.server.Delete("jobs", inShop(kept.GetName())); err != nil {

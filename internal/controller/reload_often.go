@@ -20,8 +20,8 @@ const (
 	maxCulprits = 8
 )
 
-// reloadCounts are the latest reloads by workload. Nothing of it is dropped when a workload goes: a Job is deleted and made again
-// by each of its reloads. What is older than an hour goes instead, so that it is bounded by how many workloads are reloaded.
+// reloadCounts are the latest reloads by workload. A count survives its workload: each reload of a Job deletes and recreates the
+// Job. Counts older than an hour are dropped, so the number of reloaded workloads bounds the table.
 type reloadCounts struct {
 	clock clock.PassiveClock
 

@@ -6,8 +6,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// restoreEvery is how often a ledger that somebody keeps taking away is put back. In between ours is kept in memory, so
-// that nobody is fought with.
+// restoreEvery is how often Reroll writes back a ledger that another client keeps removing. In between, the ledger is
+// kept in memory, so that two clients do not fight.
 const restoreEvery = time.Hour
 
 func (c *Controller) mayRestore(w *workload.Workload) bool {
@@ -24,7 +24,7 @@ func (c *Controller) mayRestore(w *workload.Workload) bool {
 	return false
 }
 
-// restored is when a ledger was put back, and whether it was told since that it was taken away again.
+// restored is when a ledger was written back, and whether its next removal was reported since.
 type restored struct {
 	at   time.Time
 	told bool

@@ -10,11 +10,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// followers is how many workloads are asked for their pods at the same time to follow a reload. Nothing waits for the
-// answers, so a fan-out to a thousand is no storm of lists.
+// followers is how many workloads have their Pods listed at the same time to track a rollout. Nothing waits for the
+// responses, so a fan-out to a thousand workloads does not cause a storm of LISTs.
 const followers = 4
 
-// trackRollout tells what has become of a reload, and asks the pods when nothing else can tell.
+// trackRollout finds the outcome of a reload, and lists the Pods if nothing else can decide.
 func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workqueue.Result {
 	f := c.recordOf(key).tracking
 	w, there := c.state.Workload(key)
@@ -43,16 +43,16 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 	return workqueue.Finished()
 }
 
-// reportOnPurpose tells of pods that somebody keeps as they are on purpose, which stands in the object and needs no time to
-// show. What holds them for a period that the user asked for is no news.
+// reportOnPurpose reports Pods that are kept on purpose, which the spec shows at once. A pause that the user asked for is
+// not reported.
 func (c *Controller) reportOnPurpose(w *workload.Workload, f *tracked) {
 	if o := f.Standing(w); o.Cause != "" && c.isNewCause(w.Key, f, o.Cause) && o.Cause != rollout.CauseHeld {
 		c.report.NotRolled(w, o)
 	}
 }
 
-// isNewCause notes that a cause is told of a reload, and is false if it was before. Of one that is resumed the instance before has
-// told it.
+// isNewCause records that a cause was reported for a reload, and is false if it was before. For a rollout that this replica only
+// resumed tracking, the previous leader has reported it.
 func (c *Controller) isNewCause(key workload.Key, f *tracked, cause rollout.Cause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *trac
 	c.mu.Unlock()
 	switch {
 	case ended:
-		// What had ended before this instance began, another has told.
+		// The previous leader has reported what ended before this replica began.
 		if c.stopTracking(w.Key, f) && !resumed {
 			c.report.Rolled(w, o, took)
 		}

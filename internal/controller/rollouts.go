@@ -9,9 +9,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// tracked is a reload on its way to its end. That its write was accepted proves little: what counts is that no pod from
-// before it is left. The status of the workload, which the watch brings anyway, tells when that is worth a request; the
-// pods prove it.
+// tracked is a reload whose rollout is in progress. A successful write does not mean that the rollout succeeds: what
+// counts is that no older Pod is left. The status of the workload, which the watch brings anyway, shows when a request
+// is worthwhile; the Pods prove it.
 type tracked struct {
 	rollout.Pursuit
 	since time.Time
@@ -27,7 +27,8 @@ type tracked struct {
 	late time.Duration
 	// resumed reports whether nobody knows yet whether pods from before the reload are left.
 	resumed bool
-	// told are the causes that were told: one each. For each of those that the status shows the pods are asked once, too.
+	// told are the causes that were reported, each once. For each cause that the status shows, the Pods are listed once,
+	// too.
 	told, asked map[rollout.Cause]bool
 }
 
@@ -51,8 +52,8 @@ func (c *Controller) track(key workload.Key, p rollout.Pursuit, resumed bool) {
 	c.trackStatus(key)
 }
 
-// trackAll follows what an earlier instance may have followed. Of the workloads whose latest reload stands, only those that
-// are not at rest by their status can have pods from before it, and only those are asked for them.
+// trackAll tracks the rollouts that a previous leader may have tracked. Among the workloads whose latest mark is still in
+// place, only those whose status shows a rollout in progress can have older Pods, so Reroll lists the Pods of those alone.
 func (c *Controller) trackAll() {
 	if c.opts.DryRun {
 		return
@@ -64,8 +65,9 @@ func (c *Controller) trackAll() {
 	}
 }
 
-// trackStatus judges what is known of a workload now, which is newer than what the watch brings late, and lists its Pods when
-// that is worth it. Marks that do not stand any more end it: what follows then is another reload, or that of somebody else.
+// trackStatus evaluates what is known of a workload now, which is newer than what a stale watch brings, and lists its Pods if
+// that is worthwhile. If the marks are no longer in place, tracking ends: another reload follows, or a rollout by another
+// client.
 func (c *Controller) trackStatus(key workload.Key) {
 	c.trackOthersRollout(key)
 	c.mu.Lock()
@@ -110,7 +112,8 @@ func (f *tracked) moves(w *workload.Workload) bool {
 	return f.best.Reach(&w.Progress) || released || another
 }
 
-// due is after which time there is something to ask or to tell, and below 0 if nothing is before the status changes.
+// due is after which time there is something to request or to report, and below 0 if nothing is before the status
+// changes.
 func (f *tracked) due(w *workload.Workload, now time.Time) time.Duration {
 	cause, _ := rollout.Purpose(&w.Progress)
 	switch {

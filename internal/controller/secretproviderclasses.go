@@ -18,8 +18,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/state"
 )
 
-// A SecretProviderClass only says where to ask. What that has come to, the driver writes into one object for each pod, and
-// all of those of a class together are the source.
+// A SecretProviderClass only specifies what to mount. The driver writes the result into one object for each Pod, and all
+// these objects of a class together are the source.
 
 func classGroup() schema.GroupVersion {
 	return schema.FromAPIVersionAndKind(source.SecretProviderClass.APIVersion(), "").GroupVersion()
@@ -40,7 +40,7 @@ func ClassRights() []rights.Right {
 type classes struct {
 	mu    sync.Mutex
 	known map[source.Key]*source.Class
-	// reports tell of which class an object speaks, by its name.
+	// reports is the class of each status, by the name of the status.
 	reports map[types.NamespacedName]source.Key
 	// crowded are the classes of which more is mounted than is kept, once that was logged.
 	crowded map[source.Key]bool
@@ -59,7 +59,8 @@ func (cs *classes) of(key source.Key) *source.Class {
 	return class
 }
 
-// classFeeds are none unless they were asked for. Nothing waits for them where they are not served.
+// classFeeds are empty unless the CSI integration is enabled. Nothing waits for them if they are
+// not served.
 func (c *Controller) classFeeds() []feed {
 	if !c.opts.Classes {
 		return nil
@@ -82,11 +83,12 @@ func (c *Controller) classFeed(kind, resource, namespace string, shared *everywh
 	}, s)
 	return c.watchWherePresent(f, s, &presence{
 		kind: k, namespace: namespace, everywhere: shared, use: kinds.Always,
-		verbs: "list, watch", without: "so what the CSI driver rotates rolls nothing",
+		verbs: "list, watch", without: "so rotations by the CSI driver roll nothing",
 	})
 }
 
-// definitions take the objects of the classes, which say whom they concern.
+// definitions receive the objects of the classes, whose annotations select the workloads that they
+// concern.
 func (c *Controller) definitions(namespace string) *sink {
 	gone := func(key source.Key) {
 		if class, ok := c.classes.known[key]; ok && class.Undefine() {
@@ -140,9 +142,10 @@ func (c *Controller) definitions(namespace string) *sink {
 	return s
 }
 
-// classReports take what the driver tells of pods.
+// classReports receive what the driver reports about Pods.
 func (c *Controller) classReports(namespace string) *sink {
-	// A snapshot comes in any order, and what it says of the past follows from the order in which it was written.
+	// A snapshot comes in any order, and what it shows of the past follows from the order in which it was
+	// written.
 	restored := map[types.NamespacedName]source.ClassReport{}
 	del := func(name types.NamespacedName) {
 		delete(restored, name)
@@ -217,12 +220,12 @@ func (c *Controller) classReports(namespace string) *sink {
 func (c *Controller) logCrowded(status types.NamespacedName, class source.Key) {
 	if !c.classes.crowded[class] {
 		c.classes.crowded[class] = true
-		c.log.Warn("a SecretProviderClassPodStatus lists too many objects, or too long ones; some are compared as one",
+		c.log.Warn("a SecretProviderClassPodStatus lists too many objects, or too long values; Reroll compares the excess objects as one",
 			"namespace", status.Namespace, "name", status.Name, "class", class.Name)
 	}
 }
 
-// putClass stores what has become of a class, at least who has started with it.
+// putClass stores the new state of a class, at least which Pods started with it.
 func (c *Controller) putClass(class *source.Class, turns []source.Source, live bool) {
 	if len(turns) == 0 {
 		src, ok := class.Source()
@@ -238,7 +241,7 @@ func (c *Controller) putClass(class *source.Class, turns []source.Source, live b
 	}
 }
 
-// dropUnknown forgets a class of which nothing is left. The ledgers tell what it was, should it come back.
+// dropUnknown forgets a class without any data. The ledgers record what it was, in case it comes back.
 func (c *Controller) dropUnknown(key source.Key) {
 	if class, ok := c.classes.known[key]; ok && class.Unknown() {
 		delete(c.classes.known, key)
@@ -247,8 +250,7 @@ func (c *Controller) dropUnknown(key source.Key) {
 	}
 }
 
-// classReport reads what is needed of a status. What somebody has written where something else is looked for counts as
-// nothing.
+// classReport reads the needed fields of a status. A field of an unexpected type counts as absent.
 func classReport(o *unstructured.Unstructured) (report source.ClassReport, crowded bool) {
 	text := func(field string) string {
 		value, _, _ := unstructured.NestedString(o.Object, "status", field)

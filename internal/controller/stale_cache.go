@@ -10,7 +10,7 @@ import (
 // storage of the API server was restored from a backup.
 const watchTakes = 30 * time.Second
 
-// watchAgain is how soon a workload with a stale cache is tried again.
+// watchAgain is how soon a workload with a stale cache is retried.
 const watchAgain = time.Second
 
 // isStale reports whether what is known of a workload is from before our latest write, so that nothing follows from it yet.
@@ -20,7 +20,7 @@ func (c *Controller) isStale(w *workload.Workload) bool {
 	return c.isStaleLocked(w)
 }
 
-// isStaleLocked is that for who holds the lock.
+// isStaleLocked reports whether the cache is older than our last write. The caller holds c.mu.
 func (c *Controller) isStaleLocked(w *workload.Workload) bool {
 	stale := false
 	c.withLocked(w.Key, func(r *record) {

@@ -19,8 +19,8 @@ func (c *Controller) dropQueued(key workload.Key) {
 	c.pauses.Drop(key)
 }
 
-// jobsGone forgets the Jobs that are being made again of which neither the Job nor a copy is left. The instance that acts finds
-// that by itself, with the next step, which a dry run has none of.
+// jobsGone forgets the Jobs that were being recreated and of which neither the Job nor a copy is left. The leader finds that
+// out with the next step; a dry run has no next step.
 func (c *Controller) jobsGone(kind string, gone func(types.NamespacedName) bool) {
 	if kind != kinds.Jobs().Name || c.acting.Load() && !c.opts.DryRun {
 		return

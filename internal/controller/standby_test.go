@@ -93,7 +93,7 @@ func TestAStandbyKeepsNothingOfCronJobsThatAreGone(t *testing.T) {
 
 // Jobs that another instance makes again are known here, since this one may have to go on. They are forgotten when the Job and its
 // copy are gone, in whatever order and however that is seen.
-func TestAStandbyForgetsTheJobsThatWereMadeAgain(t *testing.T) {
+func TestAStandbyForgetsTheJobsThatWereRecreated(t *testing.T) {
 	job := func(name string, annotations map[string]string) *batchv1.Job {
 		return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("u-" + name), ResourceVersion: "7", Annotations: annotations}}
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// A run is made in three writes: a Job that is held and carries the ledger, the ledger on the workload, and what lets the
-// Job go. Whoever comes after a death between two of them finds the Job, and by it which write is next. A held Job does not
-// run, so it cannot end and be cleaned away before it was noted.
+// Reroll triggers a CronJob in three writes: it creates a suspended Job that carries the ledger, writes the ledger of the
+// CronJob, and unsuspends the Job. After a crash between two of them, the Job shows which write is next. A suspended Job
+// does not run, so it cannot end and be cleaned up before it was recorded.
 
 // watchesRuns reports whether there is a kind whose reloads are Jobs, and that not all Jobs are watched anyway.
 func (c *Controller) watchesRuns() bool {
@@ -46,7 +46,7 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 		return fmt.Errorf("read %s: %w", w.Key, err)
 	}
 	if m, ok := obj.(metav1.Object); !ok || m.GetUID() != w.UID || m.GetResourceVersion() != w.ResourceVersion {
-		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("another version is there"))
+		return apierrors.NewConflict(kind.Resource.GroupResource(), w.Key.Name, errors.New("the object was modified meanwhile"))
 	}
 	if err := c.runsBeside(ctx, w); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 			continue // it is from before a ledger was lost
 		}
 		if err != nil {
-			return fmt.Errorf("make Job %s: %w", job.Name, err)
+			return fmt.Errorf("create Job %s: %w", job.Name, err)
 		}
 		if err := whole(job, made); err != nil {
 			return err
@@ -77,18 +77,19 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 	}
 }
 
-// whole returns why a run that was made cannot be found again by what was sent with it. It has not begun, and nothing lets it go.
+// whole returns why a Job that was created cannot be found again by the metadata that was sent with it. It has not started, and
+// nothing unsuspends it.
 func whole(sent *batchv1.Job, made runtime.Object) error {
 	kept, ok := made.(*batchv1.Job)
 	if !ok {
-		return fmt.Errorf("a %T came for Job %s", made, sent.Name)
+		return fmt.Errorf("got a %T for Job %s", made, sent.Name)
 	}
 	lost := kinds.Lost(sent, kept)
 	if len(lost) == 0 {
 		return nil
 	}
-	return fmt.Errorf("a Job, %s, was made for it and cannot be let go, because it is there without its %s: most likely an admission rule of the cluster takes that away; "+
-		"have it leave that in place and delete the Job, and it is made anew", kept.Name, strings.Join(lost, ", "))
+	return fmt.Errorf("cannot unsuspend Job %s, which Reroll created for it, because the Job lacks its %s: most likely an admission rule of the cluster removes that; "+
+		"change the rule and delete the Job, and Reroll recreates it", kept.Name, strings.Join(lost, ", "))
 }
 
 // createdBefore returns retryAfter if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
@@ -100,24 +101,24 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 		return err
 	}
 	if err := whole(sent, job); err != nil {
-		return err // if it is not let go, a second one would be no better
+		return err // if it is not unsuspended, a second Job would not be better
 	}
 	if !madeBy(job, w) {
 		return nil
 	}
 	r, ok := c.putRun(job)
 	if !ok || !r.Held || !r.SignedBy(c.installation.Key).Signed {
-		return nil // also if it is not signed: what takes the name must not keep the change away
+		return nil // also if it is not signed: a Job that takes the name must not block the change
 	}
 	run := workload.OwnRun{Counter: r.Counter, LedgerText: r.LedgerText}
 	if err := run.Notable(w, counter); err != nil {
-		return fmt.Errorf("the held Job %s was made for it and cannot begin: %w; delete that Job, and it is made anew", name, err)
+		return fmt.Errorf("cannot unsuspend Job %s, which Reroll created for it: %w; delete that Job, and Reroll recreates it", name, err)
 	}
 	return retryAfter(0)
 }
 
-// runsBeside asks for what the status of a workload tells a moment late, or not at all: that a Job of it is still running,
-// beside which there must not be another one.
+// runsBeside requests what the status of a workload shows late, or not at all: that a Job of the workload is still
+// running, beside which no other Job may run.
 func (c *Controller) runsBeside(ctx context.Context, w *workload.Workload) error {
 	if !w.Runs.Alone {
 		return nil
@@ -128,7 +129,7 @@ func (c *Controller) runsBeside(ctx context.Context, w *workload.Workload) error
 	}
 	for _, job := range jobs {
 		if own, _ := kinds.ReadRun(job); !own.Held && !kinds.Ended(job) {
-			return retryAfter(restTakes) // no watch may tell of its end
+			return retryAfter(restTakes) // no watch may report its end
 		}
 	}
 	return nil
@@ -152,8 +153,8 @@ func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reloa
 	return reload.Decide(*facts), nil
 }
 
-// release lets the held Jobs of a workload go that are to begin now. Hardly any workload makes Jobs, so what is known of its
-// sources is gathered for those alone.
+// release unsuspends the held Jobs of a workload that may start now. Few workloads create Jobs, so the facts about sources
+// are gathered for those alone.
 func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 	if w.Runs == nil {
 		return nil
@@ -175,13 +176,14 @@ func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 			return retryAfter(leadAgain)
 		}
 		if err := c.releaseOne(ctx, &facts.Workload, run); err != nil {
-			return fmt.Errorf("let Job %s go: %w", run.Name, err)
+			return fmt.Errorf("unsuspend Job %s: %w", run.Name, err)
 		}
 	}
 	return nil
 }
 
-// notifyLateRuns tells of each Job that stays held because another one was made in its place, or nobody asks for it any more.
+// notifyLateRuns notifies of each Job that stays suspended because another Job was created instead, or because the workload
+// was opted out.
 func (c *Controller) notifyLateRuns(facts *reload.Facts) {
 	of := facts.Workload.Key
 	for _, run := range facts.Late() {
@@ -191,8 +193,8 @@ func (c *Controller) notifyLateRuns(facts *reload.Facts) {
 	}
 }
 
-// notifyUnsignedRuns tells of each Job that says that it was made for a workload, and is not signed. One from before the latest reload
-// could do nothing, and after a key was lost there may be many.
+// notifyUnsignedRuns notifies of each Job that claims to be created for a workload but is not signed. One from before the latest
+// reload is harmless, and after the digest key was lost there may be many.
 func (c *Controller) notifyUnsignedRuns(w *workload.Workload) {
 	known, _ := ledger.Parse(w.LedgerText) // without one, any of them could have become it
 	for _, run := range c.runsOf(w.Key) {
@@ -283,7 +285,8 @@ func (c *Controller) queueOwner(of workload.Key) {
 	}
 }
 
-// addRuns completes what a workload tells of its runs: its status does not name those that we have made.
+// addRuns completes what the status of a workload shows of its runs: the status does not name those that
+// Reroll created.
 func (c *Controller) addRuns(w *workload.Workload) {
 	if w.Runs == nil {
 		return
@@ -291,7 +294,8 @@ func (c *Controller) addRuns(w *workload.Workload) {
 	w.Runs = kinds.WithOwn(w.Runs, w.UID, slices.Values(c.runsOf(w.Key)))
 }
 
-// runsOf are the Jobs that say that they were made for a workload, with whether it is true.
+// runsOf are the Jobs that claim to be created for a workload, with whether the signature proves
+// it.
 func (c *Controller) runsOf(key workload.Key) []kinds.OwnRun {
 	all := c.jobs.runsOf(key)
 	for i := range all {

@@ -165,14 +165,14 @@ func TestAJobThatTheClusterKeepsOtherwiseIsTold(t *testing.T) {
 		strip func(*batchv1.Job)
 		lost  string
 	}{
-		"without the label":                    {plain, func(o *batchv1.Job) { delete(o.Labels, workload.RunLabel) }, "without its label reroll.dev/run:"},
-		"without what holds it":                {plain, func(o *batchv1.Job) { delete(o.Annotations, "reroll.dev/held") }, "without its annotation reroll.dev/held:"},
-		"without its ledger":                   {plain, func(o *batchv1.Job) { delete(o.Annotations, annotations.Ledger) }, "without its annotation reroll.dev/ledger:"},
-		"without an owner":                     {plain, func(o *batchv1.Job) { o.OwnerReferences = nil }, "without its ownerReference:"},
+		"without the label":                    {plain, func(o *batchv1.Job) { delete(o.Labels, workload.RunLabel) }, "lacks its label reroll.dev/run:"},
+		"without what holds it":                {plain, func(o *batchv1.Job) { delete(o.Annotations, "reroll.dev/held") }, "lacks its annotation reroll.dev/held:"},
+		"without its ledger":                   {plain, func(o *batchv1.Job) { delete(o.Annotations, annotations.Ledger) }, "lacks its annotation reroll.dev/ledger:"},
+		"without an owner":                     {plain, func(o *batchv1.Job) { o.OwnerReferences = nil }, "lacks its ownerReference:"},
 		"without anything":                     {plain, func(o *batchv1.Job) { o.Labels, o.Annotations = nil, nil }, "reroll.dev/run, annotation reroll.dev/held, annotation reroll.dev/ledger, annotation reroll.dev/signed:"},
-		"without its signature":                {plain, func(o *batchv1.Job) { delete(o.Annotations, "reroll.dev/signed") }, "without its annotation reroll.dev/signed:"},
-		"one that its user begins, unlabelled": {suspended, func(o *batchv1.Job) { o.Labels = nil }, "without its label reroll.dev/run:"},
-		"one that its user begins, not held":   {suspended, func(o *batchv1.Job) { delete(o.Annotations, "reroll.dev/held") }, "without its annotation reroll.dev/held:"},
+		"without its signature":                {plain, func(o *batchv1.Job) { delete(o.Annotations, "reroll.dev/signed") }, "lacks its annotation reroll.dev/signed:"},
+		"one that its user begins, unlabelled": {suspended, func(o *batchv1.Job) { o.Labels = nil }, "lacks its label reroll.dev/run:"},
+		"one that its user begins, not held":   {suspended, func(o *batchv1.Job) { delete(o.Annotations, "reroll.dev/held") }, "lacks its annotation reroll.dev/held:"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := newJobStage(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Receiver is told of what would be reloaded, where that is somebody else's to do.
+// Receiver is notified of what would be reloaded, if another program has to act on it.
 type Receiver interface {
 	// Send returns nil when the receiver has taken all of it, and an error that is ErrRefused when what it has against the
 	// message is what is in it: it may be too large, or the receiver may know one of the workloads in it not.
@@ -22,7 +22,7 @@ type Receiver interface {
 }
 
 // ErrRefused means that a receiver might take a part of a message.
-const ErrRefused = sentinel("the receiver refuses the message")
+const ErrRefused = sentinel("the webhook receiver rejects the message")
 
 // News are the changes that concern one workload.
 type News struct {
@@ -40,18 +40,18 @@ const (
 	tellers = 16
 	// aloneFor is how long each workload gets a message of its own after the receiver has refused one about several.
 	aloneFor = time.Hour
-	// sendingEnds is how long a message that is on its way may take when the controller is told to end. Whether one that
-	// was given up was taken, nobody knows, and it is sent again.
+	// sendingEnds is how long a message in flight may take when the controller stops. Whether the receiver accepted a
+	// message that was cut off is unknown, so it is sent again.
 	sendingEnds = 3 * time.Second
 )
 
-// queueForReceiver asks for a workload to be told to the receiver.
+// queueForReceiver queues a workload for the next notification of the receiver.
 func (c *Controller) queueForReceiver(key workload.Key) {
 	c.news.Add(key, gatherNews, gatherNewsMax)
 }
 
-// serveReceiver sends one message after the other, so that a receiver that hangs delays nothing but what else is for it. What
-// waits are the workloads alone: what there is to say of them is found out when it is sent.
+// serveReceiver sends one message after the other, so that a receiver that hangs delays only other messages. The queue holds
+// the workloads alone: the content of the message is decided when it is sent.
 func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}) {
 	sending, cancel := context.WithCancel(writing)
 	defer cancel()
@@ -84,8 +84,8 @@ func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}
 	}
 }
 
-// sendMessages sends what is to be said of workloads now, and notes on each that it was taken. After stop nothing is sent any more,
-// and what was taken is noted as long as a message may be on its way.
+// sendMessages sends what to notify about workloads now, and records on each that the receiver accepted it. After stop, nothing is
+// sent, and what was accepted is recorded as long as a message may be in flight.
 func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan struct{}, keys []workload.Key) {
 	found := make([]*message, len(keys))
 	someAtATime(len(keys), stop, func(i int) {
@@ -167,21 +167,23 @@ func (c *Controller) atOnce() int {
 // them, or against so many, keeps back no others.
 func (c *Controller) sendEachAlone(refused []message) {
 	c.aloneUntil = c.clock.Now().Add(aloneFor)
-	c.log.Info("the receiver refuses a message about several workloads, so each gets a message of its own",
+	c.log.Info("the webhook receiver rejected a message about several workloads; sending one message for each workload",
 		"workloads", len(refused), "for", aloneFor.String())
 	for _, t := range refused {
 		c.news.Add(t.facts.Workload.Key, 0, 0)
 	}
 }
 
-// message is what is to be said of a workload, what it follows from, and when it was said.
+// message is what to notify about a workload, the decision that it follows from, and when it was
+// sent.
 type message struct {
 	facts    reload.Facts
 	decision reload.Decision
 	told     time.Time
 }
 
-// messageOf decides anew: it may have waited for long. False means that there is nothing to say, or not now.
+// messageOf decides again: the workload may have waited for long. False means that there is nothing to
+// notify, or not now.
 func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, bool) {
 	facts, ok := c.state.Facts(key)
 	if !ok || c.leavesOut(&facts.Workload) {
@@ -196,13 +198,14 @@ func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, 
 	defer cancel()
 	d, err := c.decide(ctx, &facts)
 	if err != nil || d.Action != reload.Reload {
-		c.queue.Add(key, 0, 0) // which also tells of an error
+		c.queue.Add(key, 0, 0) // which also reports an error
 		return message{}, false
 	}
 	return message{facts: facts, decision: d}, true
 }
 
-// accepted is what the receiver has taken of a workload and the ledger does not say yet, and when it was told.
+// accepted is a message about a workload that the receiver accepted and that is not in the ledger yet, and
+// when it was sent.
 type accepted struct {
 	uid     types.UID
 	content string
@@ -213,7 +216,7 @@ func (t *message) accepted() accepted {
 	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content(), t.told}
 }
 
-// wasAccepted also completes the message by when the receiver was told.
+// wasAccepted also completes the message with the time of the notification.
 func (c *Controller) wasAccepted(t *message) bool {
 	known := c.recordOf(t.facts.Workload.Key).accepted
 	t.told = known.told
@@ -226,8 +229,8 @@ func (c *Controller) noteAccepted(all []message) {
 	}
 }
 
-// forgetAccepted forgets what the receiver has taken of a workload when something else is decided than to tell of it: the same content is
-// news when it comes again. Where only a run is awaited first, it is the same still.
+// forgetAccepted forgets an accepted message about a workload when the decision is no longer to notify: the same data is news when
+// it comes back. If only a run has to end first, the message is still the same.
 func (c *Controller) forgetAccepted(key workload.Key, d reload.Decision) {
 	if d.Action == reload.Reload || d.Action == reload.AwaitRun {
 		return
@@ -235,7 +238,7 @@ func (c *Controller) forgetAccepted(key workload.Key, d reload.Decision) {
 	c.with(key, func(r *record) { r.accepted = accepted{} })
 }
 
-// recordAccepted writes the ledger of a workload, so that nobody is told again.
+// recordAccepted writes the ledger of a workload, so that the receiver is not notified again.
 func (c *Controller) recordAccepted(ctx context.Context, t message) {
 	w := &t.facts.Workload
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
@@ -243,7 +246,7 @@ func (c *Controller) recordAccepted(ctx context.Context, t message) {
 	d := t.decision.Told(w, t.told)
 	err := c.write(ctx, &t.facts, d)
 	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.news.TriesOf(w.Key) < patience {
-		c.news.Retry(w.Key) // there is a newer version, or none, of which the watch will tell
+		c.news.Retry(w.Key) // there is a newer version, or none, which the watch reports
 		return
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ func (c *Controller) putBorrower(w workload.Workload, live, tells bool) {
 	before, known := c.state.Borrower(w.Key)
 	known = known && before.UID == w.UID
 	if _, rolled := c.kinds[w.Borrows.Kind]; !rolled && (!tells || !c.acting.Load()) && (!known || *before.Borrows != *w.Borrows) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
-		c.log.Warn("a workload is opted in and cannot be rolled, because nothing here rolls the kind of object that has its pod template",
+		c.log.Warn("a workload is opted in but cannot be rolled: Reroll does not support the kind of object that has its pod template",
 			"workload", w.Key.String(), "template", w.Borrows.String())
 	}
 	if tells {

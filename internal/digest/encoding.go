@@ -112,8 +112,8 @@ func (e *Encoder) Content(items []Item) (Digest, []KeyDigest) {
 	return Digest(e.Sum(nil)[:len(Digest{})]), keys
 }
 
-// KeyDigest is the digest of one key of a source and of its value. It tells
-// which keys of one source changed, and is good for nothing else.
+// KeyDigest is the digest of one key of a source and of its value. It shows which keys of one
+// source changed, and is good for nothing else.
 type KeyDigest struct {
 	Name string
 	Sum  [8]byte

@@ -78,7 +78,7 @@ func (k Key) LogValue() slog.Value {
 
 // SecretKey returns the key of one Secret. Equal content of two Secrets must not have
 // equal digests: whoever may create a Secret and read what a rollout of it
-// left behind could otherwise try out the content of all others.
+// left behind could otherwise try out the data of all others.
 func (k Key) SecretKey(namespace, name string) []byte {
 	if k.newMAC == nil {
 		return nil
@@ -110,8 +110,7 @@ func (k Key) Masked(namespace, name string, sum [sha1.Size]byte) [sha1.Size]byte
 type SecretMarks uint8
 
 const (
-	// SecretMarksKeyed shows a digest that tells nothing to whoever does not
-	// have the Key.
+	// SecretMarksKeyed shows a digest from which nobody without the Key can guess a value.
 	SecretMarksKeyed SecretMarks = iota
 	// SecretMarksSHA1 shows what Reloader shows, which can be guessed at offline.
 	SecretMarksSHA1

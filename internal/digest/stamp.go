@@ -19,7 +19,7 @@ const StampPrefix = "reroll1:"
 // the first source is an ordinary change of its value.
 const NoConfigData = "no-config-data"
 
-// StampedSource is what a stamp tells of one source.
+// StampedSource is what a stamp contains of one source.
 type StampedSource struct {
 	// Kind is as manifests spell it. It is the kind of the object that was
 	// digested: of a Secret that is made of a SealedSecret, it is the latter. There
@@ -62,8 +62,7 @@ func Stamp(sources []StampedSource) string {
 	return StampPrefix + Digest(e.Sum(nil)[:len(Digest{})]).String()
 }
 
-// IsStamp tells a stamp from what somebody else has written, whatever the
-// sources of it.
+// IsStamp reports whether a text is a stamp, over any sources.
 func IsStamp(value string) bool {
 	return value == NoConfigData || isDigestStamp(value)
 }

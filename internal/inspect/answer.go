@@ -20,19 +20,19 @@ import (
 // State is how a workload stands to its sources.
 type State uint8
 
-// The states. Only InStep is good; Unknown is neither.
+// The states. Only UpToDate is good; Unknown is neither.
 const (
-	// InStep means that its pods have what its sources hold.
-	InStep State = iota
+	// UpToDate means that its pods have what its sources hold.
+	UpToDate State = iota
 	// Waiting means that a change was made just now, or that something else has to end first.
 	Waiting
-	// Rolling means that a rollout is under way.
-	Rolling
-	// Stale means that pods are behind, and that nothing is known to be on its way.
-	Stale
+	// InProgress means that a rollout is under way.
+	InProgress
+	// OutOfDate means that pods are behind, and that nothing is known to be on its way.
+	OutOfDate
 	// Reverted means that somebody took the mark of a reload away.
 	Reverted
-	// Unknown means that what may be read cannot tell.
+	// Unknown means that the permissions of the user do not show the state.
 	Unknown
 	// NotOptedIn means that nothing rolls it.
 	NotOptedIn
@@ -40,7 +40,7 @@ const (
 
 // String returns the state as a word or two.
 func (s State) String() string {
-	words := [...]string{"in step", "waiting", "rolling", "stale", "reverted", "unknown", "not opted in"}
+	words := [...]string{"up-to-date", "waiting", "in-progress", "out-of-date", "reverted", "unknown", "not-opted-in"}
 	if int(s) < len(words) {
 		return words[s]
 	}
@@ -51,29 +51,30 @@ func (s State) String() string {
 type Answer struct {
 	Workload workload.Workload
 	State    State
-	// Detail is what there is to say about the state, in a phrase.
+	// Detail explains the state, in a phrase.
 	Detail string
 	// Cause is why a rollout has not ended, if that is known.
 	Cause rollout.Cause
-	// Since is when the content was written that pods do not have, or when a receiver was told of it.
+	// Since is when the data was written that Pods do not have, or when a receiver was notified of
+	// it.
 	Since    time.Time
 	Decision reload.Decision
 	Ledger   Ledger
 	Sources  []Source
 	// Missing are the entries of its lists that no source fits.
 	Missing []policy.NamedSource
-	// Unknown are the reasons why something could not be told.
+	// Unknown are the reasons why something is unknown.
 	Unknown []string
-	// LeftOut says why the controller does not look at it.
+	// LeftOut is why the controller does not reconcile it.
 	LeftOut string
-	// Pods are nil as long as they were not asked for.
+	// Pods are nil as long as they were not listed.
 	Pods *Ages
 }
 
 // Ledger is the one on the workload.
 type Ledger struct {
 	ledger.Ledger
-	// There reports whether there is one, and Err why it says nothing.
+	// There reports whether there is one, and Err why it cannot be used.
 	There bool
 	Err   error
 }
@@ -86,7 +87,7 @@ type Ages struct {
 	all []Pod
 }
 
-// Source is one that the workload refers to or names.
+// Source is one that the workload references or names.
 type Source struct {
 	Key     source.LocalKey
 	Uses    []workload.Use
@@ -95,18 +96,18 @@ type Source struct {
 	Unread, Absent bool
 	// Near are names that it may be a misspelling of.
 	Near []string
-	// Ignored reports whether the controller was told not to read its kind.
+	// Ignored reports whether the settings of the controller leave its kind out.
 	Ignored bool
 	// Match reports whether its owner has marked it to be found.
 	Match            bool
 	Content          Content
 	Written, Created time.Time
-	// Older of the pods were started before the content was written; -1 if they were not asked for.
+	// Older of the Pods were started before the data was written; -1 if the Pods were not listed.
 	Older    int
 	Problems []annotations.Problem
 }
 
-// Content is how the content of a source stands to the ledger.
+// Content is how the data of a source stands to the ledger.
 type Content uint8
 
 // The ways it can.
@@ -149,13 +150,13 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 	return &Evaluation{objects: o, state: st, pods: pods, now: now}
 }
 
-// OptedIn are the workloads that some source could roll, in a fixed order, also where the controller does not look: nobody
-// rolls them there, and that is not in step.
+// OptedIn are the workloads that some source could roll, in a fixed order, also if the controller does not reconcile them:
+// nobody rolls them then, and that is not up to date.
 func (e *Evaluation) OptedIn() []workload.Key {
 	var keys []workload.Key
 	for key, w := range e.objects.workloads {
 		if _, left := e.objects.parentOf(key); left {
-			continue // what there is to say of it is said of the workload that makes it
+			continue // the answer about its owner covers it
 		}
 		known, ok := e.state.Workload(key)
 		if ok && !w.Deleting && e.objects.settings.asksFor(&known) {
@@ -204,14 +205,14 @@ func (a *Answer) readLedger() {
 	a.Ledger.Ledger, a.Ledger.Err = workload.ReadLedger(a.Workload.LedgerText, &a.Workload)
 }
 
-// complete adds to the facts what the controller was told. A Secret that cannot be compared counts as unchanged here:
-// what the age of the pods says of it comes after.
+// complete adds the settings of the controller to the facts. A Secret that cannot be compared counts as unchanged
+// here: the age of the Pods is checked later.
 func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	s.Rules.Complete(f, rules.Installation{Key: s.Key, Installed: s.Installed, Coverage: s.Coverage}, e.now)
 	f.Unread = slices.Clone(f.Unread)
 	if s.Controller == "" && a.Ledger.There {
-		f.Installed = time.Time{} // whoever has written the ledger was there before
+		f.Installed = time.Time{} // the controller that wrote the ledger was installed before
 	}
 	for _, kind := range sourceKinds() {
 		if e.unread(kind) && !slices.Contains(f.Unread, kind) {

@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// sources are all that the workload refers to or names, those that are not there too.
+// sources are all that the workload references or names, those that are not there too.
 func (e *Evaluation) sources(f *reload.Facts, a *Answer) []Source {
 	keys := map[source.LocalKey]struct{}{}
 	for _, ref := range f.Workload.References {

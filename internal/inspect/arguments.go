@@ -39,7 +39,7 @@ func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return workload.Key{}, fmt.Errorf("%s may be %s: say which", name, listed(refs(found), "or"))
+		return workload.Key{}, fmt.Errorf("%s is ambiguous: write %s", name, listed(refs(found), "or"))
 	}
 	for key, err := range o.skipped {
 		if key.Namespace == ns && key.Name == name && (kind == "" || key.Kind == kind) {
@@ -67,7 +67,7 @@ func (o *Objects) Lender(key workload.Key) (workload.Key, error) {
 		return key, fmt.Errorf("%s uses the pod template of %s, and %s", key, lender, o.settings.passesOver(o, key))
 	}
 	if _, ok := o.workloads[*lender]; !ok {
-		return key, fmt.Errorf("%s uses the pod template of %s, which does not exist, may not be read or is not rolled", key, lender)
+		return key, fmt.Errorf("%s uses the pod template of %s, which does not exist, is not readable for you, or is not rolled", key, lender)
 	}
 	return *lender, nil
 }
@@ -106,9 +106,9 @@ func (o *Objects) Source(ns, text string) (source.Key, error) {
 			}
 		}
 		slices.Sort(near)
-		return source.Key{}, fmt.Errorf("namespace %s has no ConfigMap and no Secret %s%s (write configmap/%s or secret/%s to ask about one that is not there)", ns, name, didYouMean(near), name, name)
+		return source.Key{}, fmt.Errorf("namespace %s has no ConfigMap and no Secret %s%s (write configmap/%s or secret/%s for one that does not exist)", ns, name, didYouMean(near), name, name)
 	default:
-		return source.Key{}, fmt.Errorf("%s may be configmap/%s or secret/%s: say which", name, name, name)
+		return source.Key{}, fmt.Errorf("%s is ambiguous: write configmap/%s or secret/%s", name, name, name)
 	}
 }
 

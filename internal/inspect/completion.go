@@ -34,7 +34,8 @@ func SourceResources() []string {
 	return all
 }
 
-// Names returns what there is of some resources, as kind/name, or as the name alone for namespaces. No content is asked for.
+// Names returns the existing objects of some resources, as kind/name, or as the name alone for namespaces. No data is
+// requested.
 func Names(ctx context.Context, config *rest.Config, ns string, resources []string) ([]string, error) {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 func (e *Evaluation) unseen(a *Answer) {
 	for _, kind := range sourceKinds() {
 		if e.unread(kind) && len(a.Workload.Policy.Patterns(kind)) > 0 {
-			a.doubt(fmt.Sprintf("it names %ss by an expression, and you may not list them", kind))
+			a.doubt(fmt.Sprintf("it selects %ss by an expression, and you may not list them", kind))
 		}
 	}
 }
 
-// evidence counts for each source the pods that are older than its content, where anything depends on that.
+// evidence counts for each source the pods that are older than its data, where anything depends on that.
 func (e *Evaluation) evidence(a *Answer) {
 	for i := range a.Sources {
 		src := &a.Sources[i]
@@ -30,7 +30,7 @@ func (e *Evaluation) evidence(a *Answer) {
 			continue
 		}
 		if src.Absent && src.Verdict.Concerned && len(src.Uses) > 0 && !workload.Optional(src.Uses) && a.Workload.Progress.Wanted > 0 {
-			a.doubt(fmt.Sprintf("%s, which its pods need, was not found", src.Key))
+			a.doubt(fmt.Sprintf("%s, which its Pods need, was not found", src.Key))
 		}
 		if src.Unread || !src.counts() {
 			continue
@@ -40,7 +40,7 @@ func (e *Evaluation) evidence(a *Answer) {
 		case src.Content == Keyed:
 			e.ask(a)
 		default:
-			_, _ = e.list(a) // it is told where one may, and nothing depends on it
+			_, _ = e.list(a) // shown if the user may list Pods, and nothing depends on it
 		}
 		if a.Pods == nil || a.unlisted() {
 			continue
@@ -48,7 +48,7 @@ func (e *Evaluation) evidence(a *Answer) {
 		src.Older = 0
 		sure := src.Written.Add(source.StartLag)
 		if a.Ledger.There && a.Ledger.Err == nil && src.Written.Unix() <= a.Ledger.DataTime {
-			sure = src.Written // whoever wrote the ledger has seen it, so what rolled the workload since came later
+			sure = src.Written // the controller that wrote the ledger has seen it, so what rolled the workload since came later
 		}
 		for _, pod := range a.Pods.all {
 			if !pod.Created.After(sure) {
@@ -70,10 +70,10 @@ func (e *Evaluation) incomparable(src *Source, pods *Ages) string {
 	return fmt.Sprintf("%s cannot be compared: %s", src.Key, e.objects.settings.keyless())
 }
 
-// older says how many pods may have another content.
-func older(n, all int) string { return fmt.Sprintf("%d of %d pods are older than its content", n, all) }
+// older counts the Pods that may have other data.
+func older(n, all int) string { return fmt.Sprintf("%d of %d Pods are older than its data", n, all) }
 
-// keyless says why Secrets cannot be compared.
+// keyless is why Secrets cannot be compared.
 func (s *Settings) keyless() string {
 	if s.NoKey == "" {
 		return "its digest was made with another key"
@@ -81,10 +81,10 @@ func (s *Settings) keyless() string {
 	return s.NoKey
 }
 
-// grace is how much longer than the quiet period a change may take to be acted upon before it counts as missed.
+// grace is how much longer than the settle period a change may take to be acted upon before it counts as missed.
 const grace = 20 * time.Second
 
-// conclude says how the workload stands.
+// conclude sets the state of the workload.
 func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	d, w := &a.Decision, &a.Workload
 	s := e.objects.settings
@@ -98,16 +98,16 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case left, w.Deleting:
 		a.State, a.Detail = NotOptedIn, a.LeftOut
 	case a.LeftOut != "" && len(s.Beside) > 0:
-		a.State, a.Detail = Unknown, a.LeftOut+", and another one may watch it"
+		a.State, a.Detail = Unknown, a.LeftOut+", and another controller may watch it"
 		a.doubt(a.Detail)
 	case a.LeftOut != "":
-		a.State, a.Detail = Stale, "because "+a.LeftOut
+		a.State, a.Detail = OutOfDate, "because "+a.LeftOut
 	case d.TooNew:
 		a.State, a.Detail = Unknown, d.Why
 		a.doubt(d.Why)
 	case d.Reverted != nil:
 		a.State = Reverted
-		a.Detail = fmt.Sprintf("by %s: %d of %d pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
+		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
 	case d.Action == reload.Reload:
 		e.pending(f, a)
 	case d.Action == reload.AwaitRun && w.Runs.Begun:
@@ -115,24 +115,24 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case d.Action == reload.AwaitRun:
 		a.State, a.Detail = Waiting, "for its Job to end: "+d.Why
 	case d.Action == reload.AskPods:
-		a.State, a.Detail = Unknown, "the age of its pods decides, and they may not be listed"
+		a.State, a.Detail = Unknown, "the age of its Pods decides, and you may not list them"
 	case !w.HasRolled():
-		e.underWay(a)
+		e.inProgress(a)
 	case before != "":
-		a.State, a.Since = Stale, time.Unix(a.Ledger.Told, 0)
+		a.State, a.Since = OutOfDate, time.Unix(a.Ledger.Told, 0)
 		a.Detail = fmt.Sprintf("since %s: %s", ago(a.Since, e.now), before)
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]
 	case !a.Ledger.There && len(f.Concerns) > 0:
-		a.State, a.Detail = Waiting, "for a controller to note its sources"
+		a.State, a.Detail = Waiting, "for a controller to record its sources"
 	}
 }
 
-// underWay is for a rollout that has not ended: why, as far as the object or the pods tell. One that does not go on is stale
-// if it is to bring a content, and not if somebody has changed the image alone.
-func (e *Evaluation) underWay(a *Answer) {
+// inProgress is for a rollout in progress: its cause, as far as the object or the Pods show it. A rollout that is stuck is out
+// of date if it is to bring data, and not if another client changed the image alone.
+func (e *Evaluation) inProgress(a *Answer) {
 	w := &a.Workload
-	a.State, a.Detail = Rolling, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
+	a.State, a.Detail = InProgress, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
 	outcome, behind := e.outcome(a)
 	purpose, _ := rollout.Purpose(&w.Progress)
 	if purpose != "" {
@@ -144,7 +144,7 @@ func (e *Evaluation) underWay(a *Answer) {
 		return
 	}
 	if behind && (purpose != "" || outcome.Cause == rollout.CauseAborted) {
-		a.State, a.Detail = Stale, "with "+a.Detail+" pods updated"
+		a.State, a.Detail = OutOfDate, "with "+a.Detail+" Pods updated"
 	}
 	if outcome.Cause == "" || outcome.Cause == rollout.CauseUnknown {
 		return
@@ -171,7 +171,7 @@ func (e *Evaluation) outcome(a *Answer) (o rollout.Outcome, behind bool) {
 	}
 	o = pursuit.Judge(w, a.Pods.of(w))
 	if o.Cause == rollout.CauseNotFound {
-		o.Cause = "" // the answer says so of all that depends on the pods
+		o.Cause = "" // the answer reports it for all that depends on the Pods
 	}
 	return o, o.Old > 0 || o.NotFound
 }
@@ -197,10 +197,10 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	// With an edit that takes keys away no time is noted: it may have been just now.
 	if !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now) {
-		a.State, a.Detail = Waiting, fmt.Sprintf("for %s of quiet: %s", s.Rules.Quiet(&f.Workload), a.Decision.Why)
+		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s", s.Rules.Quiet(&f.Workload), a.Decision.Why)
 		return
 	}
-	a.State, a.Detail = Stale, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
+	a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
 }
 
 // longAgo reports whether the controller must have acted since.
@@ -215,18 +215,18 @@ func (s *Settings) alive(now time.Time) bool {
 	return !s.Heard.IsZero() && now.Sub(s.Heard) < silence
 }
 
-// inaction says why nothing may have been done.
+// inaction is why the controller may not have acted.
 func (s *Settings) inaction(now time.Time) string {
 	switch {
 	case s.Silent:
 		return "no controller runs"
 	case !s.Heard.IsZero() && !s.alive(now):
-		return "the controller was last heard " + ago(s.Heard, now)
+		return "the controller was last active " + ago(s.Heard, now)
 	case s.Controller == "":
 		return "no controller has acted"
 	case s.Webhook != nil:
-		return "the receiver has not taken it; the controller's log says why"
+		return "the receiver has not accepted the message; see the log of the controller"
 	default:
-		return "the controller has not acted; its log says why"
+		return "the controller has not acted; see its log"
 	}
 }

@@ -33,7 +33,7 @@ type self struct {
 	alive int
 }
 
-// watching reports whether a controller looks at what is asked about, as far as it has written that down.
+// watching reports whether a controller watches a namespace, as far as its ConfigMap shows.
 type watching uint8
 
 const (
@@ -52,7 +52,7 @@ func readSelf(info *corev1.ConfigMap) (self, error) {
 	return s, nil
 }
 
-// look reports whether it looks at a namespace, of which nil is known where that may not be read, or at all if none is named.
+// look reports whether it watches a namespace (nil if that may not be read), or whether it watches any if none is named.
 func (s *self) look(ns string, known *corev1.Namespace) watching {
 	var cfg config.Config
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
@@ -65,7 +65,7 @@ func (s *self) look(ns string, known *corev1.Namespace) watching {
 	if known != nil {
 		objects.Put(known)
 	}
-	_, told := s.options["namespaces"] // an older one says nothing of them
+	_, told := s.options["namespaces"] // an older one does not record them
 	switch {
 	case ns == "" && len(cfg.Namespaces) > 0, ns != "" && settings.leftOut(objects, ns) != "":
 		return watchesOthers
@@ -76,8 +76,8 @@ func (s *self) look(ns string, known *corev1.Namespace) watching {
 	}
 }
 
-// choose returns the controller that counts for a namespace: one that looks at it, runs, is in it, in this order. Beside are
-// the namespaces of others that may look at it too; where all namespaces are asked about, of all others.
+// choose returns the controller that counts for a namespace: one that watches it, runs, or is in it, in this order. Beside
+// are the namespaces of others that may watch it too; for all namespaces, of all others.
 func choose(ctx context.Context, client kubernetes.Interface, all []self, ns string, now time.Time) (chosen self, beside []string) {
 	own := slices.DeleteFunc(slices.Clone(all), func(s self) bool { return s.foreign })
 	if len(own) > 0 {
@@ -88,7 +88,7 @@ func choose(ctx context.Context, client kubernetes.Interface, all []self, ns str
 	}
 	var known *corev1.Namespace
 	if ns != "" {
-		// Without the right to read it no selector is taken to leave it out.
+		// Without the permission to read it no selector is taken to leave it out.
 		if found, err := client.CoreV1().Namespaces().Get(ctx, ns, metav1.GetOptions{}); err == nil {
 			known = found
 		}

@@ -86,9 +86,9 @@ func TestWhoHasWrittenIt(t *testing.T) {
 
 func TestControllersBeside(t *testing.T) {
 	for want, beside := range map[string][]string{
-		"another one is in namespace a; --controller-namespace=a asks about that one":                   {"a"},
-		"others are in the namespaces a and b; --controller-namespace=a asks about that one":            {"a", "b"},
-		"others are in the namespaces a, b, c and 2 more; --controller-namespace=a asks about that one": {"a", "b", "c", "d", "e"},
+		"another one is in namespace a; use --controller-namespace=a to select that one":                   {"a"},
+		"others are in the namespaces a and b; use --controller-namespace=a to select that one":            {"a", "b"},
+		"others are in the namespaces a, b, c and 2 more; use --controller-namespace=a to select that one": {"a", "b", "c", "d", "e"},
 	} {
 		if got := (&Settings{Beside: beside}).beside(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -103,7 +103,7 @@ func TestTheControllerThatWasNamed(t *testing.T) {
 		answer int
 		code   int
 	}{
-		"none is named":      {"", http.StatusForbidden, CodeInStep},
+		"none is named":      {"", http.StatusForbidden, CodeUpToDate},
 		"it is not there":    {"reroll", http.StatusNotFound, CodeUnknown},
 		"it may not be read": {"reroll", http.StatusForbidden, CodeUnknown},
 	} {

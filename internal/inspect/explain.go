@@ -47,7 +47,8 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 	return x, nil
 }
 
-// LastEvent returns the newest event of the controller about a workload; nil without one, or without the right to look.
+// LastEvent returns the newest event of the controller about a workload; nil without one, or without permission to read
+// events.
 func (c *Cluster) LastEvent(ctx context.Context, w *workload.Workload) *LastEvent {
 	list, err := c.CoreV1().Events(w.Key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
 		"involvedObject.kind": w.Key.Object(), "involvedObject.name": w.Key.Name, "involvedObject.uid": string(w.UID),

@@ -2,8 +2,8 @@ package inspect
 
 import "time"
 
-// keepsPrevious reports whether pods of the workload are older than the data of one of its sources, and counts them for each. No mark
-// tells them from the others where a rollout of somebody else has brought the data.
+// keepsPrevious reports whether Pods of the workload are older than the data of one of its sources, and counts them for each. No
+// mark distinguishes them from the others if a rollout of another client brought the data.
 func (e *Evaluation) keepsPrevious(a *Answer) bool {
 	if a.Pods == nil {
 		_, _ = e.list(a) // without permission to list Pods, nothing is known of their age

@@ -78,7 +78,7 @@ func (e *Evaluation) use(key workload.Key, used map[source.Key]bool) {
 func (o *Objects) unsought(key source.Key, manifests bool) Finding {
 	where := "in namespace " + key.Namespace
 	if manifests {
-		where = "among these manifests"
+		where = "in these manifests"
 	}
 	return Finding{
 		Object: named(key.Kind.String(), key.Namespace, key.Name), Note: manifests || len(o.Unread()) > 0,
@@ -118,7 +118,7 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 		}
 		where := "does not exist"
 		if manifests {
-			where = "is not among these manifests"
+			where = "is not in these manifests"
 		}
 		// One that is nearly there is a slip wherever the rest may be.
 		say(manifests && len(src.Near) == 0, "%s, which it %s, %s%s", src.Key, uses(src), where, didYouMean(src.Near))
@@ -140,9 +140,9 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 
 // idle is for a workload that is opted in for nothing. Where it searches, what is missing may be among other manifests.
 func (x *Explanation) idle(key workload.Key, manifests bool) Finding {
-	f := Finding{Object: named(key.Kind, key.Namespace, key.Name), Text: "it is opted in, and nothing rolls it"}
+	f := Finding{Object: named(key.Kind, key.Namespace, key.Name), Text: "it is opted in, but nothing rolls it"}
 	if len(x.Sources) == 0 {
-		f.Text += ": it refers to no ConfigMap or Secret, and names none"
+		f.Text += ": it references no ConfigMap or Secret, and its annotations name none"
 	}
 	for i := range x.Sources {
 		s := &x.Sources[i]

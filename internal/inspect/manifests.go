@@ -57,10 +57,10 @@ func unparsed(err error) error {
 
 // errNoKind and the others do not show what stands there: it may be a Secret.
 const (
-	errNoKind   = unusable("it is no Kubernetes object: it has no apiVersion or no kind")
-	errNoObject = unusable("it is no Kubernetes object")
+	errNoKind   = unusable("it is not a Kubernetes object: it has no apiVersion or no kind")
+	errNoObject = unusable("it is not a Kubernetes object")
 	errNoYAML   = unusable("it is neither YAML nor JSON")
-	errNoSecret = unusable("it has not the form of a Secret")
+	errNoSecret = unusable("it is not a valid Secret")
 )
 
 // unusable is what cannot be worked with.

@@ -1,5 +1,5 @@
-// Package inspect answers what the controller would decide, and why, from what a user may read: one look at the
-// cluster, as the controller has at its start. It writes nothing.
+// Package inspect answers what the controller would decide, and why, from what a user may read: one read of the
+// cluster, as the controller does at its start. It writes nothing.
 package inspect
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Objects are what was read, and as little of it as is needed: the content of a Secret is digested as it comes.
+// Objects are what was read, and as little of it as is needed: the data of a Secret is digested as it comes.
 type Objects struct {
 	settings   *Settings
 	workloads  map[workload.Key]workload.Workload
@@ -100,7 +100,7 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 	o.workloads[key] = w
 }
 
-// addRuns completes what a workload tells of its runs.
+// addRuns completes the runs in the status of a workload.
 func (o *Objects) addRuns(w *workload.Workload) {
 	if w.Runs == nil {
 		return
@@ -118,7 +118,7 @@ func (o *Objects) addRuns(w *workload.Workload) {
 	})
 }
 
-// Skipped says of each object that could not be understood why, but for those that the controller does not look at.
+// Skipped explains each object that could not be decoded, except for those that the controller does not reconcile.
 func (o *Objects) Skipped() []string {
 	var all []string
 	for key, err := range o.skipped {
@@ -130,7 +130,8 @@ func (o *Objects) Skipped() []string {
 	return all
 }
 
-// kindOf goes by what the object says of itself, or by its type: what comes in a list says nothing.
+// kindOf goes by the kind field of the object, or by its type: the items of a list have no kind
+// field.
 func (o *Objects) kindOf(obj runtime.Object) (kinds.Kind, bool) {
 	said := obj.GetObjectKind().GroupVersionKind()
 	if kind, ok := o.settings.Kinds.Of(said.Group, said.Kind); ok {

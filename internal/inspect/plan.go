@@ -16,7 +16,8 @@ type Plan struct {
 	Source   source.Key
 	// Absent reports whether there is none.
 	Absent bool
-	// Rolled are the workloads that would be, or of which a receiver would be told, and Left those that use or name the source and would not be.
+	// Rolled are the workloads that would be rolled, or of which a receiver would be notified, and Left those that use or name the
+	// source and would not be.
 	Rolled, Left []Planned
 	// Unread is what may not be read that could make a difference, with the difference.
 	Unread []string
@@ -71,9 +72,9 @@ func (o *Objects) unreadOfPlan(key source.Key) []string {
 	for _, resource := range o.Unread() {
 		switch resource {
 		case key.Kind.Resource():
-			all = append(all, fmt.Sprintf("You may not list %s, and what the annotations and labels of this one say of it counts, too.", resource))
+			all = append(all, fmt.Sprintf("You may not list %s, and the annotations and labels of this one matter, too.", resource))
 		case "namespaces":
-			all = append(all, "You may not list namespaces, and the controller may leave this one out.")
+			all = append(all, "You may not list namespaces, and the controller may ignore this one.")
 		default:
 			if !isSource(resource) {
 				all = append(all, "You may not list "+resource+", so there may be more.")
@@ -92,13 +93,13 @@ func (p *Plan) Text(paint Paint) string {
 	}
 	verb := "A change of"
 	if p.Absent {
-		page.paragraph(fmt.Sprintf("There is no %s now.", p.Source))
-		verb = "When it is there, a change of"
+		page.paragraph(fmt.Sprintf("%s does not exist.", p.Source))
+		verb = "If it is created, a change of"
 	}
 	left := "These use or name it, and are not rolled:"
 	switch {
 	case p.Settings.Webhook != nil:
-		left = "These use or name it, and the receiver is not told of them:"
+		left = "These use or name it, and Reroll does not notify the receiver about them:"
 		page.paragraph(p.told(verb))
 		page.planned(p.Rolled)
 	case len(p.Rolled) == 0:

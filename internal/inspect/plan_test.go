@@ -29,7 +29,7 @@ func TestPlan(t *testing.T) {
 				return
 			}
 			golden(t, name, plan.Text(Paint{}))
-			want := CodeInStep
+			want := CodeUpToDate
 			if s.heads["unread"] != "" && s.heads["code"] != "0" {
 				want = CodeUnknown
 			}
@@ -64,15 +64,15 @@ func TestManifests(t *testing.T) {
 		"json":                {`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`, "*v1.ConfigMap", ""},
 		"several and a list":  {"{apiVersion: v1, kind: Secret}\n---\n{apiVersion: v1, kind: List, items: [{apiVersion: apps/v1, kind: DaemonSet}]}", "*v1.Secret *v1.DaemonSet", ""},
 		"a kind without type": {"{apiVersion: argoproj.io/v1alpha1, kind: Rollout}", "*unstructured.Unstructured", ""},
-		"no object":           {"password: hunter2", "", "document 1: it is no Kubernetes object: it has no apiVersion or no kind"},
-		"a text":              {"{apiVersion: v1, kind: Secret}\n---\nhunter2", "", "document 2: it is no Kubernetes object"},
+		"no object":           {"password: hunter2", "", "document 1: it is not a Kubernetes object: it has no apiVersion or no kind"},
+		"a text":              {"{apiVersion: v1, kind: Secret}\n---\nhunter2", "", "document 2: it is not a Kubernetes object"},
 		"no YAML":             {"a: [", "", "document 1: it is neither YAML nor JSON, as line 1 of it shows"},
 		"an alias":            {"apiVersion: v1\nkind: Secret\nstringData:\n  password: *hunter2\n", "", "document 1: it is neither YAML nor JSON"},
 		"a key of no kind":    {"{apiVersion: v1, kind: ConfigMap}\n---\napiVersion: v1\nkind: Secret\nstringData: {~: hunter2}\n", "", "document 2: it is neither YAML nor JSON"},
 		"a tab":               {"apiVersion: v1\nkind: Secret\nstringData:\n\thunter2: b\n", "", "document 1: it is neither YAML nor JSON, as line 4 of it shows"},
 		"a line in a value":   {"apiVersion: v1\nkind: Secret\nstringData: {~: 'line 12: hunter2'}\n", "", "document 1: it is neither YAML nor JSON"},
 		"no JSON":             {`{"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "hunter2" "b"}}`, "", "document 1: it is neither YAML nor JSON"},
-		"a Secret of no form": {"{apiVersion: v1, kind: Secret, metadata: {name: db, creationTimestamp: hunter2}}", "", "document 1: Secret db: it has not the form of a Secret"},
+		"a Secret of no form": {"{apiVersion: v1, kind: Secret, metadata: {name: db, creationTimestamp: hunter2}}", "", "document 1: Secret db: it is not a valid Secret"},
 		"a form of its own":   {"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: many}}", "", "document 1: Deployment web: "},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestNamesThatUsersWrite(t *testing.T) {
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: elsewhere}}
 `)
-	if _, err := s.objects.Workload("shop", "web"); err == nil || err.Error() != "web may be deployment/web or statefulset/web: say which" {
+	if _, err := s.objects.Workload("shop", "web"); err == nil || err.Error() != "web is ambiguous: write deployment/web or statefulset/web" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -23,24 +23,24 @@ func PodOf(text string) (name string, ok bool) {
 func (c *Cluster) OwnerOf(ctx context.Context, s *Settings, ns, pod string) (string, error) {
 	p, err := c.CoreV1().Pods(ns).Get(ctx, pod, metav1.GetOptions{})
 	if err != nil {
-		return "", fmt.Errorf("ask whose pod %s is: %w", pod, err)
+		return "", fmt.Errorf("look up the owner of pod %s: %w", pod, err)
 	}
 	owner := metav1.GetControllerOf(p)
 	if owner != nil && owner.Kind == "ReplicaSet" {
 		rs, err := c.AppsV1().ReplicaSets(ns).Get(ctx, owner.Name, metav1.GetOptions{})
 		if err != nil {
-			return "", fmt.Errorf("ask whose pod %s is: %w", pod, err)
+			return "", fmt.Errorf("look up the owner of pod %s: %w", pod, err)
 		}
 		if above := metav1.GetControllerOf(rs); above != nil {
 			owner = above
 		}
 	}
 	if owner == nil {
-		return "", fmt.Errorf("pod %s is of no workload, so nothing rolls it", pod)
+		return "", fmt.Errorf("pod %s belongs to no workload, so nothing rolls it", pod)
 	}
 	group, _, _ := strings.Cut(owner.APIVersion, "/")
 	if kind, ok := s.Kinds.Of(group, owner.Kind); ok {
 		return strings.ToLower(kind.Name) + "/" + owner.Name, nil
 	}
-	return "", fmt.Errorf("pod %s is of %s %s, and nothing here rolls a %s", pod, owner.Kind, owner.Name, owner.Kind)
+	return "", fmt.Errorf("pod %s belongs to %s %s, and Reroll does not roll %s objects", pod, owner.Kind, owner.Name, owner.Kind)
 }

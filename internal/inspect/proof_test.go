@@ -49,7 +49,7 @@ metadata: {name: web-b, namespace: shop, creationTimestamp: "2026-03-01T11:55:00
 const running = "status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3}"
 
 // secretive is one that uses a Secret, with pods of February.
-const secretive = `# nokey: you may not read the controller's key
+const secretive = `# nokey: you may not read the digest key of the controller
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop, uid: u-web, resourceVersion: "100", generation: 1, creationTimestamp: "2026-02-01T00:00:00Z", annotations: {reloader.stakater.com/auto: "true"}}
@@ -87,7 +87,7 @@ func instead(t *testing.T, text string, replaced ...string) string {
 	return text
 }
 
-// Exit code 0 is for what is known to be in step.
+// Exit code 0 is for what is known to be up-to-date.
 func TestFineIsOnlyWhatIsKnownToBe(t *testing.T) {
 	other := func(kind, status string) string {
 		return instead(t, web, "kind: Deployment", "kind: "+kind, running, status)
@@ -113,51 +113,51 @@ status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, 
 		code int
 		says string
 	}{
-		"all pods run":                                      {web, CodeInStep, "deployment/web  in step"},
-		"no pod is wanted":                                  {instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
-		"all pods are gone and none is new":                 {"# marks: standing\n" + instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "deployment/web  rolling 0 of 3"},
-		"no reload, and no pods":                            {instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotInStep, "rolling 0 of 3"},
-		"a quota, with the strategy Recreate":               {"# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", message: "exceeded quota: cpu"}]}`), CodeNotInStep, "rolling 0 of 3: a quota leaves no room"},
-		"a StatefulSet without pods":                        {other("StatefulSet", "status: {observedGeneration: 1}"), CodeNotInStep, "statefulset/web  rolling 0 of 3"},
-		"a DaemonSet without pods":                          {other("DaemonSet", "status: {observedGeneration: 1, desiredNumberScheduled: 2}"), CodeNotInStep, "daemonset/web  rolling 0 of 2"},
-		"a DaemonSet that is to run on no node":             {other("DaemonSet", "status: {observedGeneration: 1}"), CodeInStep, "in step"},
-		"a namespace that is left out":                      {"# flags: --namespaces-to-ignore=shop\n" + web, CodeNotInStep, "deployment/web  stale because the controller leaves namespace shop out"},
-		"a namespace that is not named":                     {"# flags: --namespaces=bank\n" + web, CodeNotInStep, "deployment/web  stale because the controller watches other namespaces"},
+		"all pods run":                                      {web, CodeUpToDate, "deployment/web  up-to-date"},
+		"no pod is wanted":                                  {instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeUpToDate, "up-to-date"},
+		"all pods are gone and none is new":                 {"# marks: standing\n" + instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotUpToDate, "deployment/web  in-progress 0 of 3"},
+		"no reload, and no pods":                            {instead(t, web, running, "status: {observedGeneration: 1}"), CodeNotUpToDate, "in-progress 0 of 3"},
+		"a quota, with the strategy Recreate":               {"# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", message: "exceeded quota: cpu"}]}`), CodeNotUpToDate, "in-progress 0 of 3: a quota leaves no room"},
+		"a StatefulSet without pods":                        {other("StatefulSet", "status: {observedGeneration: 1}"), CodeNotUpToDate, "statefulset/web  in-progress 0 of 3"},
+		"a DaemonSet without pods":                          {other("DaemonSet", "status: {observedGeneration: 1, desiredNumberScheduled: 2}"), CodeNotUpToDate, "daemonset/web  in-progress 0 of 2"},
+		"a DaemonSet that is to run on no node":             {other("DaemonSet", "status: {observedGeneration: 1}"), CodeUpToDate, "up-to-date"},
+		"a namespace that is left out":                      {"# flags: --namespaces-to-ignore=shop\n" + web, CodeNotUpToDate, "deployment/web  out-of-date because the controller ignores namespace shop (--na"},
+		"a namespace that is not named":                     {"# flags: --namespaces=bank\n" + web, CodeNotUpToDate, "deployment/web  out-of-date because the controller watches other namespaces"},
 		"a namespace that another controller may watch":     {"# flags: --namespaces=bank\n# beside: also\n" + web, CodeUnknown, "deployment/web  unknown: the controller watches other namespaces"},
-		"a Rollout whose Deployment is missing":             {web + canary, CodeUnknown, "deployment/web in step rollout/canary unknown: Deployment shop/gone, which has its pod"},
-		"a Rollout that no controller reads":                {"# flags: --is-Argo-Rollouts=false\n" + rollout, CodeNotInStep, "rollout/web stale because the controller does not roll Rollouts (--is-Argo"},
-		"a Rollout with the template of another":            {"# flags: --is-Argo-Rollouts=false\n" + web + instead(t, canary, "name: gone", "name: web"), CodeNotInStep, "deployment/web in step rollout/canary stale because the controller"},
-		"Rollouts that nobody may list":                     {"# unread: rollouts\n" + web, CodeUnknown, "1 in step. You may not list rollouts."},
-		"Rollouts that the controller does not read either": {"# unread: rollouts\n# flags: --is-Argo-Rollouts=false\n" + web, CodeInStep, "1 in step."},
-		"a CronJob": {web + nightly, CodeInStep, "cronjob/nightly in step deployment/web in step"},
-		"a CronJob, of a kind that is left alone":                          {"# flags: --ignored-workload-types=cronjobs\n" + web + nightly, CodeNotInStep, "cronjob/nightly stale because the controller leaves CronJobs alone (--ignored-"},
-		"such a CronJob, opted in with all others alone":                   {"# flags: --ignored-workload-types=cronjobs --auto-reload-all\n" + web + unasked, CodeInStep, "1 workload: 1 in step."},
-		"a CronJob that is opted in with all others":                       {"# flags: --auto-reload-all\n" + web + unasked, CodeInStep, "2 workloads: 2 in step."},
-		"CronJobs that nobody may list":                                    {"# unread: cronjobs\n" + web, CodeUnknown, "1 in step. You may not list cronjobs."},
-		"CronJobs that the controller leaves alone":                        {"# unread: cronjobs jobs\n# flags: --ignored-workload-types=jobs,cronjobs\n" + web, CodeInStep, "1 in step."},
-		"a receiver that was told of nothing yet":                          {hooked + web + youngPod, CodeInStep, "1 workload: 1 in step. The controller rolls nothing, and tells a receiver of changes instead (--webhook-url)."},
-		"a receiver was told, and has done nothing yet":                    {hooked + told + web + pod, CodeNotInStep, "deployment/web stale since 10m ago: 1 of 1 pods are from before the receive"},
-		"it was told, and a pod is from before":                            {hooked + told + web + youngPod + pod, CodeNotInStep, "deployment/web stale since 10m ago: 1 of 2 pods are from before the receive"},
-		"it was told, and has rolled it":                                   {hooked + told + web + youngPod, CodeInStep, "1 in step."},
-		"it was told in the second in which the pods were made":            {hooked + "# told: 2026-03-01T11:55:00Z\n" + web + youngPod, CodeInStep, "1 in step."},
-		"it was told, and is rolling it":                                   {hooked + told + instead(t, web, running, "status: {observedGeneration: 1, replicas: 4, updatedReplicas: 1}") + youngPod + pod, CodeNotInStep, "rolling 1 of 3"},
-		"it was told, and no pod is wanted":                                {hooked + told + instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
+		"a Rollout whose Deployment is missing":             {web + canary, CodeUnknown, "deployment/web up-to-date rollout/canary unknown: Deployment shop/gone, which has its pod"},
+		"a Rollout that no controller reads":                {"# flags: --is-Argo-Rollouts=false\n" + rollout, CodeNotUpToDate, "rollout/web out-of-date because the controller does not roll Rollouts (--is-Ar"},
+		"a Rollout with the template of another":            {"# flags: --is-Argo-Rollouts=false\n" + web + instead(t, canary, "name: gone", "name: web"), CodeNotUpToDate, "deployment/web up-to-date rollout/canary out-of-date because the controller"},
+		"Rollouts that nobody may list":                     {"# unread: rollouts\n" + web, CodeUnknown, "1 up-to-date. You may not list rollouts."},
+		"Rollouts that the controller does not read either": {"# unread: rollouts\n# flags: --is-Argo-Rollouts=false\n" + web, CodeUpToDate, "1 up-to-date."},
+		"a CronJob": {web + nightly, CodeUpToDate, "cronjob/nightly up-to-date deployment/web up-to-date"},
+		"a CronJob, of a kind that is left alone":                          {"# flags: --ignored-workload-types=cronjobs\n" + web + nightly, CodeNotUpToDate, "cronjob/nightly out-of-date because the controller ignores CronJobs (--ignored"},
+		"such a CronJob, opted in with all others alone":                   {"# flags: --ignored-workload-types=cronjobs --auto-reload-all\n" + web + unasked, CodeUpToDate, "1 workload: 1 up-to-date."},
+		"a CronJob that is opted in with all others":                       {"# flags: --auto-reload-all\n" + web + unasked, CodeUpToDate, "2 workloads: 2 up-to-date."},
+		"CronJobs that nobody may list":                                    {"# unread: cronjobs\n" + web, CodeUnknown, "1 up-to-date. You may not list cronjobs."},
+		"CronJobs that the controller leaves alone":                        {"# unread: cronjobs jobs\n# flags: --ignored-workload-types=jobs,cronjobs\n" + web, CodeUpToDate, "1 up-to-date."},
+		"a receiver that was told of nothing yet":                          {hooked + web + youngPod, CodeUpToDate, "1 workload: 1 up-to-date. The controller rolls nothing, and notifies a receiver of changes instead (--webhook-url)."},
+		"a receiver was told, and has done nothing yet":                    {hooked + told + web + pod, CodeNotUpToDate, "deployment/web out-of-date since 10m ago: 1 of 1 Pods are older than the notif"},
+		"it was told, and a pod is from before":                            {hooked + told + web + youngPod + pod, CodeNotUpToDate, "deployment/web out-of-date since 10m ago: 1 of 2 Pods are older than the notif"},
+		"it was told, and has rolled it":                                   {hooked + told + web + youngPod, CodeUpToDate, "1 up-to-date."},
+		"it was told in the second in which the pods were made":            {hooked + "# told: 2026-03-01T11:55:00Z\n" + web + youngPod, CodeUpToDate, "1 up-to-date."},
+		"it was told, and is rolling it":                                   {hooked + told + instead(t, web, running, "status: {observedGeneration: 1, replicas: 4, updatedReplicas: 1}") + youngPod + pod, CodeNotUpToDate, "in-progress 1 of 3"},
+		"it was told, and no pod is wanted":                                {hooked + told + instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeUpToDate, "up-to-date"},
 		"it was told, and pods may not be listed":                          {"# unread: pods\n" + hooked + told + web, CodeUnknown, "deployment/web unknown: you may not list the pods of namespace shop"},
-		"it was told, and there is none any more":                          {told + web + pod, CodeNotInStep, "deployment/web stale since 10m ago: 1 of 1 pods are from before the receive"},
-		"it was told of a CronJob":                                         {hooked + told + nightly + config, CodeNotInStep, "cronjob/nightly stale since 10m ago: its latest run began before the receiv"},
-		"it was told of a CronJob, which has run since":                    {hooked + told + nightly + "status: {lastScheduleTime: \"2026-03-01T11:55:00Z\"}\n" + config, CodeInStep, "cronjob/nightly in step"},
-		"it was told of a CronJob, which is suspended":                     {hooked + told + instead(t, nightly, "  schedule", "  suspend: true\n  schedule") + config, CodeInStep, "cronjob/nightly in step"},
-		"it does not take the message":                                     {hooked + web + pod + edited, CodeNotInStep, "deployment/web stale since 2h ago: ConfigMap shop/greeting changed, and the"},
-		"a Rollout that cannot be understood":                              {"# skipped: one\n" + web + instead(t, canary, `"1", replicas: 3`, `"1", replicas: many`), CodeUnknown, "1 in step. Could not read Rollout shop/canary: "},
-		"a ConfigMap that pods need and that is gone":                      {"# ledger: none\n" + gone, CodeUnknown, "deployment/web unknown: ConfigMap greeting, which its pods need, was not found"},
-		"a ConfigMap that pods may do without":                             {"# ledger: none\n" + instead(t, gone, "{name: greeting}", "{name: greeting, optional: true}"), CodeInStep, "in step"},
+		"it was told, and there is none any more":                          {told + web + pod, CodeNotUpToDate, "deployment/web out-of-date since 10m ago: 1 of 1 Pods are older than the notif"},
+		"it was told of a CronJob":                                         {hooked + told + nightly + config, CodeNotUpToDate, "cronjob/nightly out-of-date since 10m ago: its latest run began before the rec"},
+		"it was told of a CronJob, which has run since":                    {hooked + told + nightly + "status: {lastScheduleTime: \"2026-03-01T11:55:00Z\"}\n" + config, CodeUpToDate, "cronjob/nightly up-to-date"},
+		"it was told of a CronJob, which is suspended":                     {hooked + told + instead(t, nightly, "  schedule", "  suspend: true\n  schedule") + config, CodeUpToDate, "cronjob/nightly up-to-date"},
+		"it does not take the message":                                     {hooked + web + pod + edited, CodeNotUpToDate, "deployment/web out-of-date since 2h ago: ConfigMap shop/greeting changed, and "},
+		"a Rollout that cannot be understood":                              {"# skipped: one\n" + web + instead(t, canary, `"1", replicas: 3`, `"1", replicas: many`), CodeUnknown, "1 up-to-date. Could not read Rollout shop/canary: "},
+		"a ConfigMap that pods need and that is gone":                      {"# ledger: none\n" + gone, CodeUnknown, "deployment/web unknown: ConfigMap greeting, which its Pods need, was not found"},
+		"a ConfigMap that pods may do without":                             {"# ledger: none\n" + instead(t, gone, "{name: greeting}", "{name: greeting, optional: true}"), CodeUpToDate, "up-to-date"},
 		"a Secret, without the key":                                        {secretive, CodeUnknown, "unknown: Secret db cannot be compared: you may not read"},
-		"a Secret, with the key":                                           {keyed, CodeInStep, "in step"},
-		"a Secret that was made anew, without the key":                     {secretive + anew, CodeUnknown, "unknown: Secret db: 1 of 1 pods are older than its content;"},
-		"a Secret that was made anew, with the key":                        {keyed + anew, CodeNotInStep, "changed"},
+		"a Secret, with the key":                                           {keyed, CodeUpToDate, "up-to-date"},
+		"a Secret that was made anew, without the key":                     {secretive + anew, CodeUnknown, "unknown: Secret db: 1 of 1 Pods are older than its data;"},
+		"a Secret that was made anew, with the key":                        {keyed + anew, CodeNotUpToDate, "changed"},
 		"a Secret that has lost a key, without the key":                    {secretive + lost, CodeUnknown, "unknown: Secret db cannot be compared:"},
-		"a Secret that has lost a key, with the key":                       {keyed + lost, CodeNotInStep, "changed"},
-		"a Secret that cannot be compared, and no pods that could have it": {instead(t, secretive, pod, "", "replicas: 1\n", "replicas: 0\n", one, "status: {observedGeneration: 1}"), CodeInStep, "in step"},
+		"a Secret that has lost a key, with the key":                       {keyed + lost, CodeNotUpToDate, "changed"},
+		"a Secret that cannot be compared, and no pods that could have it": {instead(t, secretive, pod, "", "replicas: 1\n", "replicas: 0\n", one, "status: {observedGeneration: 1}"), CodeUpToDate, "up-to-date"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			status := tell(t, tc.text).status(t, "shop")

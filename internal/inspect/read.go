@@ -32,7 +32,7 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 	return &Cluster{kubeapi.Client{Interface: client, Custom: kubeapi.NewCustomClients(config, client, clock.RealClock{})}}, nil
 }
 
-// Resources are all that is looked at in a namespace, or in all.
+// Resources are all resources that are read in a namespace, or in all.
 func (s *Settings) Resources(ns string) []kubeapi.Watched {
 	var all []kubeapi.Watched
 	for _, k := range kubeapi.SourceKinds() {
@@ -65,7 +65,7 @@ func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, e
 	return o, nil
 }
 
-// served leaves out custom kinds that are not there: they cost no request. Where the API server does not say, each is asked for.
+// served leaves out custom kinds that are not served: they cost no request. If discovery fails, each is requested.
 func (c *Cluster) served(ctx context.Context, all []kubeapi.Watched) []kubeapi.Watched {
 	var there []kubeapi.Watched
 	for _, watched := range all {
@@ -83,8 +83,8 @@ func (c *Cluster) served(ctx context.Context, all []kubeapi.Watched) []kubeapi.W
 	return there
 }
 
-// exists returns why nothing follows from a namespace in which there is nothing: that is also what is listed of one that does
-// not exist. Where workloads may not be listed, it is told anyway that the answer is not whole.
+// exists returns why nothing follows from an empty namespace: the lists of a namespace that does not exist are empty, too. If
+// workloads may not be listed, the answer is reported as incomplete anyway.
 func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
 	if ns == "" || len(o.workloads)+len(o.sources)+len(o.skipped) > 0 {
 		return nil
@@ -99,7 +99,7 @@ func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("namespace %s does not exist", ns)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("there is nothing in namespace %s, and you may not see whether it exists", ns)
+		return fmt.Errorf("namespace %s is empty or does not exist, and you may not read namespaces", ns)
 	default:
 		return err
 	}
@@ -111,7 +111,7 @@ func (o *Objects) noted(watched kubeapi.Watched, err error) error {
 	case err == nil, watched.Custom && apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsForbidden(err) && o.settings.unasked(watched):
-		return nil // the controller may not either, or whoever asks may not see all that it does
+		return nil // the controller may not either, or the user may not read all that it does
 	case apierrors.IsForbidden(err):
 		o.unread[watched.String()] = err
 		return nil
@@ -120,8 +120,8 @@ func (o *Objects) noted(watched kubeapi.Watched, err error) error {
 	}
 }
 
-// readNamespaces asks only where an answer depends on it. Without the right to, no selector is taken to leave anything out; and
-// where there is no selector, hardly any namespace is being deleted, so that nobody needs the right for that alone.
+// readNamespaces asks only where an answer depends on it. Without the permission to, no selector is taken to leave anything out; and
+// where there is no selector, hardly any namespace is being deleted, so that nobody needs the permission for that alone.
 func (c *Cluster) readNamespaces(ctx context.Context, s *Settings, o *Objects, ns string) {
 	if !s.Rules.WatchesNamespaces() {
 		return
@@ -159,7 +159,7 @@ func (c *Cluster) list(ctx context.Context, watched kubeapi.Watched, each func(r
 	}
 }
 
-// Running returns the pods, each namespace listed once, when it is first asked for.
+// Running returns the Pods, each namespace listed once, when it is first needed.
 func (c *Cluster) Running(ctx context.Context, names annotations.Names) Pods {
 	var mu sync.Mutex
 	known := map[string]func() ([]Pod, error){}

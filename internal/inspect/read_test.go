@@ -25,7 +25,7 @@ func TestANamespaceThatIsNotThere(t *testing.T) {
 	}{
 		"one that is there":            {http.StatusOK, "", "shop", ""},
 		"one that is not":              {http.StatusNotFound, "", "shop", "namespace shop does not exist"},
-		"one that may not be asked":    {http.StatusForbidden, "", "shop", "there is nothing in namespace shop, and you may not see whether it exists"},
+		"one that may not be asked":    {http.StatusForbidden, "", "shop", "namespace shop is empty or does not exist, and you may not read namespaces"},
 		"not asked, with something in": {http.StatusForbidden, `{"metadata": {"name": "kube-root-ca.crt", "namespace": "shop"}}`, "shop", ""},
 		"all namespaces":               {http.StatusNotFound, "", "", ""},
 	} {

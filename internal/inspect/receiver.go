@@ -8,10 +8,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// rollsNothing is said where a receiver is told of changes instead.
-const rollsNothing = "rolls nothing, and tells a receiver of changes instead (--webhook-url)"
+// rollsNothing is printed if a receiver is notified of changes instead.
+const rollsNothing = "rolls nothing, and notifies a receiver of changes instead (--webhook-url)"
 
-// receiver is whom the controller tells of changes instead of rolling anything, without what may be a token; empty if it rolls.
+// receiver is the address that the controller notifies of changes instead of rolling anything, without what may be a token;
+// empty if it rolls.
 func (s *Settings) receiver() string {
 	if s.Webhook == nil {
 		return ""
@@ -22,14 +23,14 @@ func (s *Settings) receiver() string {
 // does is what a source does whose changes are acted upon.
 func (s *Settings) does() string {
 	if s.Webhook != nil {
-		return "is told to the receiver when it changes"
+		return "is sent to the receiver when it changes"
 	}
 	return "rolls it"
 }
 
-// beforeTold says what shows that pods may not have what a receiver was told of, empty if nothing does: the ledger has the new
-// content from when the receiver has taken the message, whatever it does then. It does not matter whether there still is a
-// receiver.
+// beforeTold returns what shows that Pods may lack the data of which a receiver was notified, empty if nothing does: the
+// ledger has the new data as soon as the receiver accepted the message, whatever it does then. It does not matter whether
+// there still is a receiver.
 func (e *Evaluation) beforeTold(a *Answer) string {
 	if !a.Ledger.There || a.Ledger.Err != nil || a.Ledger.Told == 0 {
 		return ""
@@ -39,7 +40,7 @@ func (e *Evaluation) beforeTold(a *Answer) string {
 		if runs.Suspended || !runs.Last.Before(told) {
 			return ""
 		}
-		return "its latest run began before the receiver was told"
+		return "its latest run began before the receiver was notified"
 	}
 	if a.Pods == nil && e.ask(a) == nil {
 		return "" // it is unknown then
@@ -53,10 +54,11 @@ func (e *Evaluation) beforeTold(a *Answer) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d pods are from before the receiver was told", n, a.Pods.Count)
+	return fmt.Sprintf("%d of %d Pods are older than the notification of the receiver", n, a.Pods.Count)
 }
 
-// nextTold is what happens next where a receiver is told, as far as that differs from where workloads are rolled.
+// nextTold is what happens next if a receiver is notified, as far as that differs from where workloads are
+// rolled.
 func (x *Explanation) nextTold(quiet time.Duration) string {
 	d := &x.Decision
 	if x.LeftOut != "" || x.State == NotOptedIn {
@@ -64,31 +66,31 @@ func (x *Explanation) nextTold(quiet time.Duration) string {
 	}
 	switch {
 	case x.Settings.Webhook == nil && x.toldBefore():
-		return "it is rolled when a source changes again: of the change before, a receiver was told, and there is none now"
+		return "Reroll rolls it when a source changes again: a receiver was notified of the previous change, and none is configured now"
 	case x.Settings.Webhook == nil:
 		return ""
 	case d.Action == reload.Reload && x.State == Waiting:
-		return fmt.Sprintf("the receiver is told when its sources were quiet for %s, %s at most", quiet, x.Settings.Rules.Longest(&x.Workload))
+		return fmt.Sprintf("Reroll notifies the receiver %s after the last change, and at most %s after the first", quiet, x.Settings.Rules.Longest(&x.Workload))
 	case d.Action == reload.Reload:
-		return "as soon as the controller acts, the receiver is told, and again until it takes the message"
+		return "the controller has to notify the receiver, and retries until the receiver accepts the message"
 	case d.Action == reload.AwaitRun && !x.Workload.Runs.Begun:
-		return "when that Job has ended, the receiver is told"
+		return "when that Job has ended, Reroll notifies the receiver"
 	case x.toldBefore():
-		return "nothing by the controller: what follows is up to the receiver, which has taken the message"
+		return "nothing by Reroll: the receiver accepted the message, and has to act on it"
 	default:
 		return ""
 	}
 }
 
-// toldBefore reports whether pods are from before a receiver was told.
+// toldBefore reports whether Pods are older than the notification of a receiver.
 func (x *Explanation) toldBefore() bool {
-	return x.State == Stale && x.Ledger.Told != 0 && x.Since.Equal(time.Unix(x.Ledger.Told, 0))
+	return x.State == OutOfDate && x.Ledger.Told != 0 && x.Since.Equal(time.Unix(x.Ledger.Told, 0))
 }
 
-// told is what a plan says where a receiver is told.
+// told is the text of a plan if a receiver is notified.
 func (p *Plan) told(verb string) string {
 	if len(p.Rolled) == 0 {
-		return fmt.Sprintf("%s %s rolls nothing, and the receiver is told of no workload (--webhook-url).", verb, p.Source)
+		return fmt.Sprintf("%s %s rolls nothing, and notifies the receiver about no workload (--webhook-url).", verb, p.Source)
 	}
-	return fmt.Sprintf("%s %s rolls nothing by itself. The receiver is told of %s (--webhook-url):", verb, p.Source, counted(int64(len(p.Rolled)), "workload"))
+	return fmt.Sprintf("%s %s rolls nothing. Reroll notifies the receiver about %s (--webhook-url):", verb, p.Source, counted(int64(len(p.Rolled)), "workload"))
 }

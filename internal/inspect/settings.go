@@ -25,22 +25,23 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Settings are those of the controller that is asked about, as far as they can be told.
+// Settings are those of the selected controller, as far as they are known.
 type Settings struct {
 	*config.Config
 	// Rules are those of them that decisions depend on.
 	Rules rules.Settings
 	// Controller is the namespace that it runs in, empty if it was not found.
 	Controller string
-	// Beside are the namespaces of other controllers that look at what is asked about too, or may.
+	// Beside are the namespaces of other controllers that watch the same namespace, or may.
 	Beside []string
-	// Assumed says why the settings are those of the command line and the defaults; empty if the controller was found.
+	// Assumed is why the settings are those of the command line and the defaults; empty if the controller was found.
 	Assumed string
-	// Unmet reports whether they are assumed although somebody has said where the controller is.
+	// Unmet reports whether they are assumed although the user named the namespace of the
+	// controller.
 	Unmet bool
 	// Beyond are the flags that differ from the defaults.
 	Beyond []string
-	// Key makes the digests of Secrets, and NoKey says why there is none.
+	// Key makes the digests of Secrets, and NoKey is why there is none.
 	Key   digest.Key
 	NoKey string
 	// Installed is when the controller came, as far as that shows.
@@ -61,12 +62,12 @@ func Assume(cfg *config.Config, flags *pflag.FlagSet, now time.Time, why string)
 	return &Settings{Config: cfg, Rules: cfg.Rules(), Assumed: why, Beyond: config.Beyond(flags), NoKey: "its controller was not found", Installed: now}, nil
 }
 
-// Ask finds the controller by what it has written down about itself, and how it was told to. At is the namespace that it
-// is said to be in, and near the one that is asked about, empty for all; where several run, the one counts that looks at it.
+// Ask finds the controller and its settings by its ConfigMap. At is the namespace of the controller that the user named, and
+// near the one that the command is about, empty for all; if several run, the one that watches that namespace counts.
 func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, flags *pflag.FlagSet, at, near string, now time.Time) (*Settings, error) {
 	found, why, err := written(ctx, client, at, near)
 	if err != nil {
-		return nil, fmt.Errorf("ask the cluster: %w", err)
+		return nil, fmt.Errorf("read the cluster: %w", err)
 	}
 	if len(found) == 0 {
 		s, err := Assume(cfg, flags, now, why)
@@ -94,7 +95,7 @@ func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, f
 		return nil, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", chosen.namespace, metainfo.Name, err)
 	}
 	if chosen.foreign {
-		return Assume(cfg, flags, now, fmt.Sprintf("the ConfigMap %s/%s is of another program, such as Reloader, whose settings are taken", chosen.namespace, metainfo.Name))
+		return Assume(cfg, flags, now, fmt.Sprintf("ConfigMap %s/%s belongs to another program, such as Reloader; its settings are used", chosen.namespace, metainfo.Name))
 	}
 	s, err := Assume(cfg, flags, now, "")
 	if err != nil {
@@ -110,11 +111,11 @@ func (s *Settings) meet(ctx context.Context, client kubernetes.Interface) {
 	key, made, err := controller.LoadDigestKey(ctx, client, s.Controller, true)
 	switch {
 	case apierrors.IsForbidden(err):
-		s.NoKey = "you may not read the controller's key"
+		s.NoKey = "you may not read the digest key of the controller"
 	case err != nil:
 		s.NoKey = err.Error()
 	case made.IsZero():
-		s.NoKey = "the controller has made no key yet"
+		s.NoKey = "the controller has not created its digest key yet"
 	default:
 		s.Key, s.NoKey, s.Installed = key.Showing(s.Marks.Secrets), "", made
 	}
@@ -138,16 +139,16 @@ func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
-// reads reports whether the controller looks at a kind of workload.
+// reads reports whether the controller watches a kind of workload.
 func (s *Settings) reads(kind string) bool { return s.Rules.ReadsKind(kind) }
 
-// ignores reports whether the controller was told not to read a kind of source.
+// ignores reports whether the controller is configured not to read a kind of source.
 func (s *Settings) ignores(kind source.Kind) bool {
 	return slices.Contains(s.Rules.IgnoredSources, kind)
 }
 
-// asksFor reports whether a workload is opted in, and not by --auto-reload-all alone where the controller leaves its kind alone: that
-// is as it was asked for.
+// asksFor reports whether a workload is opted in, and not by --auto-reload-all alone if the controller ignores its kind: then that
+// is intended.
 func (s *Settings) asksFor(w *workload.Workload) bool {
 	return w.Policy.OptedIn(s.AutoReloadAll && s.reads(w.Key.Kind))
 }
@@ -159,12 +160,12 @@ func (s *Settings) unasked(w kubeapi.Watched) bool {
 	return ok && kind.Custom && kind.Use == kinds.WhenServed && !kind.Borrowing
 }
 
-// passesOver says why the controller does not look at a workload, empty if it does.
+// passesOver returns why the controller does not reconcile a workload, empty if it does.
 func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 	switch {
 	case s.reads(key.Kind):
 	case slices.Contains(s.Ignored.Kinds, key.Kind):
-		return "the controller leaves " + key.Kind + "s alone (--ignored-workload-types)"
+		return "the controller ignores " + key.Kind + "s (--ignored-workload-types)"
 	default:
 		return "the controller does not roll Rollouts (--is-Argo-Rollouts=false)"
 	}
@@ -173,22 +174,22 @@ func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 	}
 	if parent, ok := o.parentOf(key); ok {
 		if !o.workloads[parent].Policy.OptedIn(s.AutoReloadAll) {
-			return fmt.Sprintf("%s makes it and would be rolled in its place, but is not opted in", parent)
+			return fmt.Sprintf("its owner, %s, would be rolled instead, but is not opted in", parent)
 		}
-		return fmt.Sprintf("%s makes it, and is rolled in its place", parent)
+		return fmt.Sprintf("its owner, %s, is rolled instead", parent)
 	}
 	return s.leftOut(o, key.Namespace)
 }
 
-// leftOut says why the controller does not look at a namespace, empty if it does.
+// leftOut returns why the controller does not watch a namespace, empty if it does.
 func (s *Settings) leftOut(o *Objects, ns string) string {
 	switch s.Rules.LeavesOut(ns, o.namespaces[ns]) {
 	case rules.NotNamed:
 		return "the controller watches other namespaces (--namespaces)"
 	case rules.Ignored:
-		return "the controller leaves namespace " + ns + " out (--namespaces-to-ignore)"
+		return "the controller ignores namespace " + ns + " (--namespaces-to-ignore)"
 	case rules.NotSelected:
-		return "the labels of namespace " + ns + " are not those that the controller looks for (--namespace-selector)"
+		return "the labels of namespace " + ns + " do not match --namespace-selector"
 	case rules.Terminating:
 		return "namespace " + ns + " is being deleted"
 	default:

@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Status is how workloads stand, and what kept them from being told.
+// Status is the state of workloads, and what prevented reading some of them.
 type Status struct {
 	Settings *Settings
 	// Namespace is empty for all.
@@ -19,14 +19,14 @@ type Status struct {
 	Answers   []Answer
 	// Unread are the resources that may not be listed.
 	Unread []string
-	// Skipped says of objects why they could not be understood.
+	// Skipped explains objects that could not be decoded.
 	Skipped []string
 	Now     time.Time
 }
 
 // Status answers about the workloads that are opted in, or about one of them.
 func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, error) {
-	settings := *o.settings // what is known of the controller then: it is asked for its lease again and again
+	settings := *o.settings // what is known of the controller then: its lease is read again and again
 	s := &Status{Settings: &settings, Namespace: ns, Unread: o.Unread(), Skipped: o.Skipped(), Now: now}
 	e := o.Evaluate(pods, now)
 	keys := e.OptedIn()
@@ -50,8 +50,8 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 	return s, nil
 }
 
-// orphans are answers about workloads that are opted in, whose pod template is that of another one, and which do not show in an
-// answer about that one: it was not found, or the controller does not look at them.
+// orphans are answers about workloads that are opted in, use the pod template of another workload, and do not show in an answer
+// about that one: it was not found, or the controller does not reconcile it.
 func (e *Evaluation) orphans() []Answer {
 	var all []Answer
 	for _, w := range e.objects.workloads {
@@ -60,11 +60,11 @@ func (e *Evaluation) orphans() []Answer {
 		}
 		if !e.objects.settings.reads(w.Key.Kind) {
 			why := e.objects.settings.passesOver(e.objects, w.Key)
-			all = append(all, Answer{Workload: w, State: Stale, Detail: "because " + why, LeftOut: why})
+			all = append(all, Answer{Workload: w, State: OutOfDate, Detail: "because " + why, LeftOut: why})
 			continue
 		}
 		if _, ok := e.state.Workload(*w.Borrows); !ok {
-			a := Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist, may not be read or is not rolled", w.Borrows)}
+			a := Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist, is not readable for you, or is not rolled", w.Borrows)}
 			a.doubt(a.Detail)
 			all = append(all, a)
 		}
@@ -74,30 +74,30 @@ func (e *Evaluation) orphans() []Answer {
 
 // The exit codes.
 const (
-	CodeInStep    = 0
-	CodeNotInStep = 1
-	CodeUnknown   = 2
+	CodeUpToDate    = 0
+	CodeNotUpToDate = 1
+	CodeUnknown     = 2
 )
 
-// Code is the exit code: 0 if all are in step, 1 if one is not, 2 if that could not be told.
+// Code is the exit code: 0 if all are up to date, 1 if one is not, 2 if that is unknown.
 func (s *Status) Code() int {
-	code := CodeInStep
+	code := CodeUpToDate
 	if len(s.unreadWorkloads()) > 0 || len(s.Skipped) > 0 || s.Settings.Unmet {
 		code = CodeUnknown
 	}
 	for i := range s.Answers {
 		switch s.Answers[i].State {
-		case InStep:
+		case UpToDate:
 		case Unknown, NotOptedIn:
 			code = CodeUnknown
 		default:
-			return CodeNotInStep
+			return CodeNotUpToDate
 		}
 	}
 	return code
 }
 
-// Differs reports whether there is something else to say than before. That a controller renews its lease is nothing to say.
+// Differs reports whether the table differs from before. A renewal of the lease of the controller is not a difference.
 func (s *Status) Differs(before *Status) bool {
 	return before == nil || s.Settings.alive(s.Now) != before.Settings.alive(before.Now) || s.lasting() != before.lasting()
 }
@@ -123,7 +123,7 @@ func (s *Status) unreadWorkloads() []string {
 // mostOfName is how wide the column of the names is at most.
 const mostOfName = 38
 
-// Text is the table, and what there is to say about all of it. Wide adds columns and cuts nothing off.
+// Text is the table, and what applies to all of it. Wide adds columns and cuts nothing off.
 func (s *Status) Text(paint Paint, wide bool) string {
 	p := &pageText{paint: paint}
 	if len(s.Answers) > 0 {
@@ -207,7 +207,7 @@ func (s *Status) row(a *Answer, wide bool) []string {
 // short is the state in a few words.
 func (a *Answer) short() string {
 	switch {
-	case a.State == InStep || a.Detail == "":
+	case a.State == UpToDate || a.Detail == "":
 		return a.State.String()
 	case a.State == Unknown || a.State == NotOptedIn:
 		return a.State.String() + ": " + oneLine(a.Detail)
@@ -238,14 +238,14 @@ func (s *Status) summary() string {
 		count[s.Answers[i].State]++
 	}
 	var parts []string
-	for state := InStep; state <= NotOptedIn; state++ {
+	for state := UpToDate; state <= NotOptedIn; state++ {
 		if count[state] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
 		}
 	}
 	text := counted(int64(len(s.Answers)), "workload") + ": " + strings.Join(parts, ", ") + "."
-	if count[InStep] < len(s.Answers) {
-		text += " More of one: reroll why "
+	if count[UpToDate] < len(s.Answers) {
+		text += " For details: reroll why "
 		if s.Namespace == "" {
 			text += "-n NAMESPACE "
 		}
@@ -272,7 +272,7 @@ type statusJSON struct {
 // JSON is the same for programs.
 func (s *Status) JSON() (string, error) {
 	out := struct {
-		InStep     bool         `json:"inStep"`
+		UpToDate   bool         `json:"upToDate"`
 		Controller string       `json:"controllerNamespace,omitempty"`
 		Beside     []string     `json:"otherControllerNamespaces,omitempty"`
 		Assumed    string       `json:"assumed,omitempty"`
@@ -281,7 +281,7 @@ func (s *Status) JSON() (string, error) {
 		Unread     []string     `json:"unread,omitempty"`
 		Skipped    []string     `json:"skipped,omitempty"`
 		Workloads  []statusJSON `json:"workloads"`
-	}{s.Code() == CodeInStep, s.Settings.Controller, s.Settings.Beside, s.Settings.Assumed, s.Settings.receiver(), s.Settings.Beyond, s.Unread, s.Skipped, []statusJSON{}}
+	}{s.Code() == CodeUpToDate, s.Settings.Controller, s.Settings.Beside, s.Settings.Assumed, s.Settings.receiver(), s.Settings.Beyond, s.Unread, s.Skipped, []statusJSON{}}
 	for i := range s.Answers {
 		a := &s.Answers[i]
 		one := statusJSON{

@@ -19,9 +19,9 @@ func (s *story) status(t *testing.T, ns string) *Status {
 
 func TestStatus(t *testing.T) {
 	codes := map[string]int{
-		"status-in-step": CodeInStep, "status-mixed": CodeNotInStep, "status-none": CodeInStep, "status-no-rights": CodeUnknown,
-		"status-reverted": CodeNotInStep, "status-no-controller": CodeNotInStep, "status-made-by": CodeInStep,
-		"status-kept": CodeNotInStep,
+		"status-in-step": CodeUpToDate, "status-mixed": CodeNotUpToDate, "status-none": CodeUpToDate, "status-no-rights": CodeUnknown,
+		"status-reverted": CodeNotUpToDate, "status-no-controller": CodeNotUpToDate, "status-made-by": CodeUpToDate,
+		"status-kept": CodeNotUpToDate,
 	}
 	files, err := filepath.Glob("testdata/status-*.yaml")
 	if err != nil || len(files) != len(codes) {
@@ -95,7 +95,7 @@ metadata: {name: web, namespace: shop-%d, uid: c, resourceVersion: "8", creation
 func TestWhatOthersHaveWrittenStaysInItsLine(t *testing.T) {
 	text := "# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, replicas: 1, conditions: [{type: ReplicaFailure, status: "True", message: "admission says\n\tno: \e[31mred\u009b1m\a"}]}`)
 	s := tell(t, text)
-	want := "rolling 0 of 3: new pods are refused (admission says no: [31mred1m)"
+	want := "in-progress 0 of 3: new Pods are rejected (admission says no: [31mred1m)"
 	if got := s.status(t, "shop").Text(Paint{}, true); !strings.Contains(got, want+"\n1 workload") {
 		t.Errorf("got %q, without %q", got, want)
 	}

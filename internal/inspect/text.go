@@ -32,16 +32,16 @@ func (p Paint) in(colour, text string) string {
 // state colours a text by what the state means.
 func (p Paint) state(s State, text string) string {
 	switch s {
-	case InStep:
+	case UpToDate:
 		return p.in(green, text)
-	case Stale, Reverted:
+	case OutOfDate, Reverted:
 		return p.in(red, text)
 	default:
 		return p.in(yellow, text)
 	}
 }
 
-// ago is how long before now something was, as kubectl says it.
+// ago is how long before now something was, in the format of kubectl.
 func ago(t, now time.Time) string {
 	if t.IsZero() {
 		return "unknown"

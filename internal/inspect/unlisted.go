@@ -6,12 +6,12 @@ func (a *Answer) unlisted() bool {
 	return a.Pods != nil && a.Workload.Hides(a.Pods.Count)
 }
 
-// doubtUnlisted notes that pods were asked for an answer and not found.
+// doubtUnlisted records that Pods were needed for an answer and not found.
 func (a *Answer) doubtUnlisted() {
 	if !a.unlisted() {
 		return
 	}
-	status := "its status does not count pods"
+	status := "its status does not count Pods"
 	if n := int64(a.Workload.Progress.Total); n > 0 {
 		status = "its status counts " + counted(n, "pod")
 	}

@@ -17,9 +17,9 @@ func TestPodsThatAreNotFoundAreNotUpToDate(t *testing.T) {
 		want State
 		why  string
 	}{
-		"a receiver was told of a change":                      {hooked + told + web, Unknown, "its status counts 3 pods, and no pod has the labels app=web"},
-		"a receiver was told, and there are no pods":           {hooked + told + none(web), InStep, ""},
-		"the Secret cannot be compared, and no pods are to be": {strings.ReplaceAll(instead(t, secretive, "replicas: 1\n", "replicas: 0\n"), "replicas: 1, updatedReplicas: 1", "replicas: 0, updatedReplicas: 0"), InStep, ""},
+		"a receiver was told of a change":                      {hooked + told + web, Unknown, "its status counts 3 pods, and no Pod has the labels app=web"},
+		"a receiver was told, and there are no pods":           {hooked + told + none(web), UpToDate, ""},
+		"the Secret cannot be compared, and no pods are to be": {strings.ReplaceAll(instead(t, secretive, "replicas: 1\n", "replicas: 0\n"), "replicas: 1, updatedReplicas: 1", "replicas: 0, updatedReplicas: 0"), UpToDate, ""},
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := tell(t, tc.text)
@@ -32,7 +32,7 @@ func TestPodsThatAreNotFoundAreNotUpToDate(t *testing.T) {
 	}
 
 	// Whatever is decided for other data, it is not what pods have that nobody finds.
-	if a := tell(t, web+edited).status(t, "shop").Answers[0]; a.State == InStep || len(a.Unknown) != 1 {
+	if a := tell(t, web+edited).status(t, "shop").Answers[0]; a.State == UpToDate || len(a.Unknown) != 1 {
 		t.Errorf("%s: %q, %q", a.State, a.Detail, a.Unknown)
 	}
 }

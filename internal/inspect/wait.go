@@ -19,10 +19,11 @@ import (
 // together is how long is waited after a change for more of them: a rollout is dozens.
 const together = 300 * time.Millisecond
 
-// again is how soon is looked again although nothing has changed: what is fresh now is late some time.
+// again is how soon the cluster is read again although nothing has changed: what is up to date now may
+// be late later.
 const again = 15 * time.Second
 
-const errHalf = unusable("not all could be read in that time")
+const errHalf = unusable("not everything could be read in that time")
 
 // follower keeps objects up to date by watches.
 type follower struct {
@@ -31,8 +32,8 @@ type follower struct {
 	changed chan struct{}
 }
 
-// Follow calls look with what there is, and again whenever that has changed, until it says that it is done or the context
-// ends. Pods are not watched: that a rollout goes on shows on the workload.
+// Follow calls look with what there is, and again whenever that has changed, until look is done or the context ends. Pods
+// are not watched: the progress of a rollout shows on the workload.
 func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.Clock, look func(*Objects) (done bool, err error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

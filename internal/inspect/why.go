@@ -9,7 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Explanation is an answer with what else is told about one workload.
+// Explanation is an answer with further facts about one workload.
 type Explanation struct {
 	Answer
 	Settings *Settings
@@ -41,7 +41,7 @@ func (x *Explanation) Text(paint Paint) string {
 	x.optIn(p)
 	if x.Borrower != nil {
 		p.gap()
-		p.paragraph(fmt.Sprintf("%s %s uses its pod template, so that this %s is rolled in its place.", x.Borrower.Kind, x.Borrower.Name, x.Workload.Key.Kind))
+		p.paragraph(fmt.Sprintf("%s %s uses its pod template, so this %s is rolled instead.", x.Borrower.Kind, x.Borrower.Name, x.Workload.Key.Kind))
 	}
 	x.sources(p)
 	x.history(p)
@@ -57,7 +57,7 @@ func (x *Explanation) head(paint Paint) string {
 	case x.Asked != nil && !x.rolls(x.Asked):
 		return fmt.Sprintf("A change of %s does not roll %s: %s.", x.Asked.Key, name, paint.in(yellow, x.whyNot(x.Asked)))
 	case x.Asked != nil && x.Settings.Webhook != nil:
-		return fmt.Sprintf("Of a change of %s the receiver is told for %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
+		return fmt.Sprintf("A change of %s is sent to the receiver for %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
 	case x.Asked != nil:
 		return fmt.Sprintf("A change of %s rolls %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
 	case x.Workload.LeftAlone != "":
@@ -65,21 +65,21 @@ func (x *Explanation) head(paint Paint) string {
 	case !optedIn:
 		return fmt.Sprintf("%s is %s: no change of a ConfigMap or Secret rolls it.", name, paint.in(yellow, "not opted in"))
 	case x.LeftOut != "":
-		return fmt.Sprintf("%s is opted in, and %s: %s.", name, paint.in(red, "not looked at"), x.LeftOut)
+		return fmt.Sprintf("%s is opted in, and %s: %s.", name, paint.in(red, "not reconciled"), x.LeftOut)
 	case !x.any():
-		return fmt.Sprintf("%s is opted in, and %s.", name, paint.in(yellow, "nothing that exists rolls it"))
+		return fmt.Sprintf("%s is opted in, and %s.", name, paint.in(yellow, "none of its sources exists"))
 	default:
 		return fmt.Sprintf("%s is opted in, and %s.", name, paint.state(x.State, x.standing()))
 	}
 }
 
-// standing is the state with what there is to say about it.
+// standing is the state with its explanation.
 func (a *Answer) standing() string {
 	switch {
-	case a.State == InStep:
-		return "in step: its pods have what its sources hold"
+	case a.State == UpToDate:
+		return "up-to-date: its Pods use the current data of its sources"
 	case a.State == Unknown:
-		return "unknown: not all can be told from what you may read"
+		return "unknown: your permissions do not show enough"
 	case a.Detail == "":
 		return a.State.String()
 	default:
@@ -107,15 +107,15 @@ func (x *Explanation) whyNot(s *Source) string {
 	case x.LeftOut != "":
 		return x.LeftOut
 	case s.Absent && len(s.Near) > 0:
-		return "there is none" + didYouMean(s.Near)
+		return "it does not exist" + didYouMean(s.Near)
 	case s.Absent && s.Verdict.Concerned:
-		return "there is none; when it is created, it is watched"
+		return "it does not exist; Reroll watches for it"
 	case s.Absent && len(s.Uses) == 0:
-		return "there is none, and the workload does not refer to it"
+		return "it does not exist, and the workload does not reference it"
 	case s.Ignored:
 		return fmt.Sprintf("the controller does not read %ss (--resources-to-ignore)", s.Key.Kind)
 	case s.Verdict.Rule == policy.RuleNotOptedIn && s.Match:
-		return fmt.Sprintf("%s; that the source matches counts only for a workload with %s: \"true\"", s.Verdict.Rule, x.Settings.Names.Search)
+		return fmt.Sprintf("%s; the match annotation of the source applies only to a workload with %s: \"true\"", s.Verdict.Rule, x.Settings.Names.Search)
 	case s.Verdict.Rule == policy.RuleNotOptedIn && x.Workload.Policy.OptedIn(false):
 		return fmt.Sprintf("%s for %ss", s.Verdict.Rule, s.Key.Kind)
 	case s.Verdict.Entry != "" && s.Verdict.Entry != s.Key.Name:
@@ -133,7 +133,7 @@ func word(s *Source) string {
 	return s.Verdict.Rule.String()
 }
 
-// optIn says how, to who has not.
+// optIn shows how to opt in a workload that is not.
 func (x *Explanation) optIn(p *pageText) {
 	if x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) {
 		return
@@ -142,7 +142,7 @@ func (x *Explanation) optIn(p *pageText) {
 	if x.Settings.AutoReloadAll {
 		p.paragraph(fmt.Sprintf("The controller rolls all workloads (--auto-reload-all), and %s: \"false\" opts this one out. To opt it in again:", x.Settings.Names.Auto))
 	} else {
-		p.paragraph("To opt it in for all that it refers to:")
+		p.paragraph("To opt it in for all ConfigMaps and Secrets that it references:")
 	}
 	p.command(fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=true", x.Workload.Key.Namespace, ref(x.Workload.Key), x.Settings.Names.Auto))
 }
@@ -154,7 +154,7 @@ func (x *Explanation) sources(p *pageText) {
 	}
 	p.gap()
 	if len(all) == 0 {
-		p.entry("sources", "none: it refers to no ConfigMap or Secret, and names none")
+		p.entry("sources", "none: it references no ConfigMap or Secret, and its annotations name none")
 	}
 	for i := range all {
 		s := &all[i]
@@ -164,7 +164,7 @@ func (x *Explanation) sources(p *pageText) {
 		}
 		switch {
 		case s.Unread && s.Verdict.Concerned:
-			p.entry(title, fmt.Sprintf("%s %s (%s), if it is there: you may not read %ss", s.Key, x.Settings.does(), word(s), s.Key.Kind))
+			p.entry(title, fmt.Sprintf("%s %s (%s), if it exists: you may not read %ss", s.Key, x.Settings.does(), word(s), s.Key.Kind))
 		case x.rolls(s):
 			p.entry(title, fmt.Sprintf("%s %s (%s)", s.Key, x.Settings.does(), word(s)))
 		default:
@@ -194,17 +194,17 @@ func (x *Explanation) about(s *Source) []string {
 		lines = append(lines, line)
 	}
 	if len(s.Uses) == 0 {
-		lines = append(lines, "the pod template does not refer to it")
+		lines = append(lines, "the pod template does not reference it")
 	}
 	if !x.rolls(s) || s.Written.IsZero() {
 		return lines
 	}
-	content := "content of " + ago(s.Written, x.Now)
+	content := "data of " + ago(s.Written, x.Now)
 	switch s.Content {
 	case AsInLedger:
-		content += ", as in the ledger"
+		content += ", same as in the ledger"
 	case OtherThanInLedger:
-		content += ", other than in the ledger"
+		content += ", different from the ledger"
 	case NotInLedger:
 		content += ", not in the ledger yet"
 	case Keyed:

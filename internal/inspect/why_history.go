@@ -31,7 +31,7 @@ func (x *Explanation) ledger() string {
 	l := &x.Ledger
 	switch {
 	case !l.There:
-		return "none: the controller has not noted what its pods were started with"
+		return "none: the controller has not recorded which data its Pods started with"
 	case l.Err != nil:
 		return l.Err.Error()
 	}
@@ -62,39 +62,39 @@ func (x *Explanation) next() string {
 	case x.LeftOut != "" || x.State == NotOptedIn:
 		return "nothing"
 	case d.Reverted != nil && d.Reverted.Final:
-		return "nothing more is written until the content changes again; docs/gitops.md#reverted says what helps"
+		return "Reroll writes no further mark until the data changes again; for remedies, see docs/gitops.md#reverted"
 	case d.Reverted != nil && d.Action == reload.Reload:
-		return "it is rolled once more, by another mark"
-	case x.State == Stale && d.Action == reload.Reload:
-		return "as soon as the controller acts, it is rolled"
+		return "Reroll rolls it once more, with another mark"
+	case x.State == OutOfDate && d.Action == reload.Reload:
+		return "the controller has to reload it"
 	case d.Action == reload.Reload:
-		return fmt.Sprintf("it is rolled when its sources were quiet for %s, %s at most", quiet, x.Settings.Rules.Longest(&x.Workload))
+		return fmt.Sprintf("Reroll rolls it %s after the last change, and at most %s after the first", quiet, x.Settings.Rules.Longest(&x.Workload))
 	case d.Action == reload.AwaitRun && x.Workload.Runs.Begun:
-		return "when it is resumed, it is made again; if its pods end before, it has the present content when it runs"
+		return "when it is resumed, Reroll recreates it; if its Pods end before, it starts with the current data"
 	case d.Action == reload.AwaitRun:
-		return "when that Job has ended, another one is made"
+		return "when that Job has ended, Reroll creates another one"
 	case d.Action == reload.AwaitRest:
-		return "when its rollout has ended, its pods are asked"
+		return "when its rollout has ended, Reroll checks the age of its Pods"
 	case !x.any():
-		return "nothing, until one of its sources is there"
+		return "nothing, until one of its sources exists"
 	case !x.Ledger.There && x.Settings.Controller == "":
-		return "nothing, until a controller runs: the README says how to install it"
+		return "nothing, until a controller runs: see the README for how to install it"
 	case !x.Ledger.There:
-		return "nothing, until the controller has noted what its pods were started with"
+		return "nothing, until the controller has recorded which data its Pods started with"
 	case x.Workload.Progress.Held && !x.Workload.AtRest:
 		return x.resumes()
 	case x.Workload.Progress.Paused && !x.Workload.AtRest:
-		return "nothing, as long as it is paused: " + resume(&x.Workload)
-	case x.State == Rolling || x.Cause != "":
-		text := "its rollout goes on"
+		return "nothing, while it is paused: " + resume(&x.Workload)
+	case x.State == InProgress || x.Cause != "":
+		text := "its rollout continues"
 		if x.Cause != "" {
-			text = "its rollout waits for that; docs/following.md#" + string(x.Cause) + " says what helps"
+			text = "its rollout waits for that; see docs/following.md#" + string(x.Cause)
 		}
 		return text
 	case x.Settings.Webhook != nil:
-		return fmt.Sprintf("the receiver is told when a source has other content, and was quiet for %s", quiet)
+		return fmt.Sprintf("waiting for changes; Reroll notifies the receiver %s after the last one", quiet)
 	default:
-		return fmt.Sprintf("it is rolled when a source that rolls it has other content, and was quiet for %s", quiet)
+		return fmt.Sprintf("waiting for changes; Reroll rolls it %s after the last one", quiet)
 	}
 }
 
@@ -110,18 +110,18 @@ func resume(w *workload.Workload) string {
 	return "kubectl rollout resume -n " + key.Namespace + " " + ref(key)
 }
 
-// resumes says what becomes of a pause of ours.
+// resumes explains when Reroll ends a pause of its own.
 func (x *Explanation) resumes() string {
 	if until, ok := x.Workload.PauseUntil(); ok && until.After(x.Now) {
-		return fmt.Sprintf("in %s the controller resumes it, and all that has changed until then rolls at once", until.Sub(x.Now).Round(time.Second))
+		return fmt.Sprintf("in %s Reroll resumes it, and one rollout brings all changes until then", until.Sub(x.Now).Round(time.Second))
 	}
-	return "as soon as the controller acts, it is resumed"
+	return "the controller has to resume it"
 }
 
-// settings says whose they are.
+// settings names the controller of the settings.
 func (x *Explanation) settings(p *pageText) { x.Settings.tell(p, x.Now) }
 
-// tell says what the settings are, and from where.
+// tell prints the settings, and where they come from.
 func (s *Settings) tell(p *pageText, now time.Time) {
 	text := "it was not found (" + s.Assumed + "); assumed are the defaults"
 	if s.Assumed != "" && len(s.Beyond) > 0 {
@@ -131,9 +131,9 @@ func (s *Settings) tell(p *pageText, now time.Time) {
 		text = "in namespace " + s.Controller
 		switch {
 		case s.Silent:
-			text += ", which nobody runs now"
+			text += ", which is not running"
 		case !s.Heard.IsZero():
-			text += ", last heard " + ago(s.Heard, now)
+			text += ", last active " + ago(s.Heard, now)
 		}
 		text += "; " + cmp.Or(strings.Join(s.Beyond, " "), "its settings are the defaults")
 	}
@@ -149,7 +149,7 @@ func (s *Settings) tell(p *pageText, now time.Time) {
 // mostBeside bounds how many are named.
 const mostBeside = 3
 
-// beside names the controllers that were not chosen, and says how to choose one.
+// beside names the controllers that were not chosen, and shows how to choose one.
 func (s *Settings) beside() string {
 	named := s.Beside[:min(len(s.Beside), mostBeside)]
 	text := "another one is in namespace " + named[0]
@@ -159,5 +159,5 @@ func (s *Settings) beside() string {
 	if more := len(s.Beside) - len(named); more > 0 {
 		text = fmt.Sprintf("others are in the namespaces %s and %d more", strings.Join(named, ", "), more)
 	}
-	return text + "; --controller-namespace=" + named[0] + " asks about that one"
+	return text + "; use --controller-namespace=" + named[0] + " to select that one"
 }

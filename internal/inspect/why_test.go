@@ -39,7 +39,7 @@ func TestColourIsAddedAndTakesNoRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain, painted := x.Text(Paint{}), x.Text(Paint{On: true})
-	if !strings.Contains(painted, "\x1b[32min step") {
+	if !strings.Contains(painted, "\x1b[32mup-to-date") {
 		t.Errorf("no colour in %q", painted)
 	}
 	for _, code := range []string{green, yellow, red, bold, "0"} {
@@ -55,12 +55,12 @@ func TestNextWithAReceiver(t *testing.T) {
 	_, config, _ := strings.Cut(web, "---\n")
 	edited := "# then\n" + instead(t, config, "data: {text: hello}", "data: {text: moin}", `"80", creationTimestamp: "2026-02-01T00:00:00Z"`, `"120", creationTimestamp: "2026-03-01T10:00:00Z"`, "u-greeting", "u-other")
 	for about, tc := range map[string]struct{ text, want string }{
-		"nothing has changed":          {hooked + web, "the receiver is told when a source has other content, and was quiet for 1s"},
-		"it does not take the message": {hooked + web + pod + edited, "as soon as the controller acts, the receiver is told, and again until it takes the message"},
-		"it has taken it":              {hooked + told + web + pod, "nothing by the controller: what follows is up to the receiver, which has taken the message"},
-		"it has rolled it":             {hooked + told + web + youngPod, "the receiver is told when a source has other content, and was quiet for 1s"},
-		"pods may not be listed":       {"# unread: pods\n" + hooked + told + web, "the receiver is told when a source has other content, and was quiet for 1s"},
-		"it is not told any more":      {told + web + pod, "it is rolled when a source changes again: of the change before, a receiver was told, and there is none now"},
+		"nothing has changed":          {hooked + web, "waiting for changes; Reroll notifies the receiver 1s after the last one"},
+		"it does not take the message": {hooked + web + pod + edited, "the controller has to notify the receiver, and retries until the receiver accepts the message"},
+		"it has taken it":              {hooked + told + web + pod, "nothing by Reroll: the receiver accepted the message, and has to act on it"},
+		"it has rolled it":             {hooked + told + web + youngPod, "waiting for changes; Reroll notifies the receiver 1s after the last one"},
+		"pods may not be listed":       {"# unread: pods\n" + hooked + told + web, "waiting for changes; Reroll notifies the receiver 1s after the last one"},
+		"it is not told any more":      {told + web + pod, "Reroll rolls it when a source changes again: a receiver was notified of the previous change, and none is configured now"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := tell(t, tc.text)

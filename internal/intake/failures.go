@@ -18,7 +18,7 @@ func outOfReach(err error) bool {
 		apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) || errors.Is(err, errWentBack)
 }
 
-// tooLarge reports whether the server has not seen a version yet. Nothing but the message says so before Kubernetes 1.19.
+// tooLarge reports whether the server has not seen a version yet. Before Kubernetes 1.19, only the message shows it.
 func tooLarge(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
 		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
@@ -50,7 +50,7 @@ func (b *backoff) next() time.Duration {
 
 func (b *backoff) reset() { b.delay = 0 }
 
-// told is what Failed was told since something worked.
+// told is what was reported to Failed since something worked.
 type told struct{ texts map[string]struct{} }
 
 // mostTold bounds the memory in an outage with ever new texts.

@@ -33,10 +33,10 @@ type Sink interface {
 	// the end mark, a server does not tell what is initial from what has just happened, and what was known of an object
 	// may be from before a gap. That one change is then not proof of an order, which is always safe.
 	Put(change watch.EventType, obj runtime.Object, live bool)
-	// Delete takes the last state of an object that the server says is gone, or no longer selected.
+	// Delete receives the last state of an object that was deleted, or is no longer selected.
 	Delete(obj runtime.Object)
-	// Whole says that a complete snapshot has been put: what exists is what is named here, and nothing else. What was
-	// put by snapshots that failed half way stays valid as far as it goes, but proves no absence.
+	// Whole reports that a complete snapshot has been put: exactly the objects in it exist. Objects from a snapshot
+	// that failed half way stay valid, but prove no absence.
 	Whole(names map[types.NamespacedName]struct{})
 }
 
@@ -45,7 +45,7 @@ type Feed struct {
 	Open  Opener
 	Sink  Sink
 	Clock clock.Clock
-	// Failed is told what goes wrong before it is tried again, each failure once until something works. May be nil.
+	// Failed reports a failure before it is retried, each failure once until something works. May be nil.
 	Failed func(error)
 	// Overlook reports whether a failure is not worth telling, now at least. It is asked each time. May be nil.
 	Overlook func(error) bool
@@ -53,7 +53,7 @@ type Feed struct {
 	// last is the newest version that was handed over. It is empty until the first snapshot is complete, and again
 	// when the API server turns out to have gone back behind it.
 	last string
-	// refusals counts how often in a row the server said that it does not know the last version yet.
+	// refusals counts how often in a row the server did not know the last version yet.
 	refusals int
 	// cuts counts how many initial streams in a row began and did not reach their end.
 	cuts int
@@ -66,7 +66,7 @@ type Feed struct {
 	told            told
 }
 
-// Run returns when the context ends, and nothing that it began goes on then.
+// Run returns when the context ends, and nothing that it began continues then.
 func (f *Feed) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		s, err := f.snapshot(ctx)
@@ -80,7 +80,8 @@ func (f *Feed) Run(ctx context.Context) {
 	}
 }
 
-// pause waits before the next try. What went wrong is told before, unless there is nothing to tell.
+// pause waits before the next try. It reports the failure before, unless there is nothing to
+// report.
 func (f *Feed) pause(ctx context.Context, b *backoff, err error) {
 	if ctx.Err() != nil {
 		return

@@ -80,7 +80,7 @@ func TestWhatTheServerAsksForIsWaited(t *testing.T) {
 				}
 			}
 			s.expectFirst(t, "stream", "whole", "live a@10", "newest", "watch from 10", "failed: watch from version 10: watch secrets: too many requests",
-				"newest", "watch from 10", "failed: the server ended the watch: too old resource version: 10 (20)",
+				"newest", "watch from 10", "failed: the server closed the watch: too old resource version: 10 (20)",
 				"stream from 10", "failed: open the initial stream: watch secrets: too many requests", "stream from 10", "whole")
 		})
 	}
@@ -100,7 +100,7 @@ func TestEachFailureIsToldOnceUntilSomethingWorks(t *testing.T) {
 	want := []string{
 		"open the initial stream: secrets is forbidden: cannot watch",
 		"open the initial stream: read tcp 10.0.0.1:40000->10.0.0.2:443: connection reset by peer",
-		"the server ended the watch: too old resource version: 10 (20)",
+		"the server closed the watch: too old resource version: 10 (20)",
 		"open the initial stream: secrets is forbidden: cannot watch",
 		"open the initial stream: read tcp 10.0.0.1:40000->10.0.0.2:443: connection reset by peer",
 	}

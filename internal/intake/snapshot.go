@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// silence is how long an initial stream may say nothing before it is taken for that of a server which ignores
-	// what it does not know, and never sends the end mark.
+	// silence is how long an initial stream may send nothing before the server counts as one that ignores unknown
+	// options, and never sends the end mark.
 	silence = 60 * time.Second
 	// upgrade is after how long a server that did not stream is asked again.
 	upgrade = time.Hour
 	// mostCuts is how many initial streams in a row may break off before pages are tried: something between here and
 	// the server may not let one through that pages get around.
 	mostCuts = 3
-	// mostRefusals is how often a server may say that it does not know a version yet. It waits 3 s for that version
-	// each time, so one that merely lags behind has caught up by then.
+	// mostRefusals is how often a server may not know a version yet. It waits 3 s for that version each time, so
+	// one that merely lags behind has caught up by then.
 	mostRefusals = 3
 )
 
 // errNoStream means an older server.
 var errNoStream = errors.New("the API server does not stream the initial state")
 
-// snapshot puts all that exists, and returns the watch that goes on after it. There is none after pages.
+// snapshot puts all objects, and returns the watch that continues after it. There is none after pages.
 func (f *Feed) snapshot(ctx context.Context) (*stream, error) {
 	now := f.Clock.Now()
 	if now.Before(f.pagesUntil) || f.cuts >= mostCuts {
@@ -55,8 +55,8 @@ func (f *Feed) byStream(ctx context.Context) (*stream, error) {
 		SendInitialEvents:    &yes,
 		AllowWatchBookmarks:  true,
 	})
-	// 422 is what a server says that knows these options and does not allow them together. If it is the version that it
-	// cannot read, pages are right as well: they are asked for without one.
+	// 422 is the response of a server that knows these options and does not allow them together. If the version is
+	// invalid, pages are right as well: they are requested without one.
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return nil, errNoStream
 	}
@@ -120,7 +120,7 @@ func (f *Feed) initialEvents(ctx context.Context, s *stream, seen map[types.Name
 // restored, and what it holds now is all there is.
 func (f *Feed) complete(seen map[types.NamespacedName]struct{}, version string) error {
 	if version == "" || version == "0" {
-		return errors.New("the snapshot has no version that a watch could go on from")
+		return errors.New("the snapshot has no resourceVersion from which to watch")
 	}
 	f.Sink.Whole(seen)
 	f.last, f.refusals, f.cuts = version, 0, 0
@@ -139,8 +139,8 @@ func (f *Feed) raise(version string) {
 	}
 }
 
-// refused notes that the server cannot give a snapshot that is as new as the last version, and tells whether that is
-// what the error says. A version that stays unknown belongs to a past that is gone: a backup was restored.
+// refused records that the server cannot give a snapshot that is as new as the last version, and reports whether the
+// error means that. A version that stays unknown belongs to an earlier state of the storage: a backup was restored.
 func (f *Feed) refused(err error) bool {
 	if f.last == "" || !outOfReach(err) {
 		return false

@@ -73,9 +73,9 @@ func TestSnapshots(t *testing.T) {
 			},
 			want: []string{
 				"stream", "failed: the initial stream was cut after 0 objects", "stream", "put a@7",
-				"stream", "failed: read the initial stream: the server ended the watch: Internal error occurred: context deadline exceeded",
+				"stream", "failed: read the initial stream: the server closed the watch: Internal error occurred: context deadline exceeded",
 				"list", "put a@7", "whole a", "watch from 10",
-				"failed: the server ended the watch: too old resource version: 10 (20)",
+				"failed: the server closed the watch: too old resource version: 10 (20)",
 				"stream from 10", "whole",
 			},
 		},
@@ -85,7 +85,7 @@ func TestSnapshots(t *testing.T) {
 				open(added("b", 15), endMark(20), modified("b", 21)),
 			},
 			want: []string{
-				"stream", "put a@7", "put b@5", "whole a b", "live b@10", "failed: the server ended the watch: too old resource version: 10 (20)",
+				"stream", "put a@7", "put b@5", "whole a b", "live b@10", "failed: the server closed the watch: too old resource version: 10 (20)",
 				"stream from 10", "put b@15", "whole b", "live b@21",
 			},
 		},
@@ -96,7 +96,7 @@ func TestSnapshots(t *testing.T) {
 				open(added("a", 15), endMark(20)),
 			},
 			want: []string{
-				"stream", "whole", "failed: the server ended the watch: too old resource version: 10 (20)",
+				"stream", "whole", "failed: the server closed the watch: too old resource version: 10 (20)",
 				"stream from 9", "put a@15", "put b@12", "failed: the initial stream was cut after 2 objects",
 				"stream from 15", "put a@15", "whole a",
 			},
@@ -112,8 +112,8 @@ func TestSnapshots(t *testing.T) {
 				open(added("a", 4), endMark(5), modified("a", 6)),
 			},
 			want: []string{
-				"stream", "whole", "failed: the server ended the watch: too old resource version: 10 (20)",
-				"stream from 900", "failed: read the initial stream: the server ended the watch: Timeout: Too large resource version: 900, current: 5",
+				"stream", "whole", "failed: the server closed the watch: too old resource version: 10 (20)",
+				"stream from 900", "failed: read the initial stream: the server closed the watch: Timeout: Too large resource version: 900, current: 5",
 				"stream from 900", "stream from 900",
 				"stream", "put a@4", "whole a", "live a@6",
 			},
@@ -121,8 +121,8 @@ func TestSnapshots(t *testing.T) {
 		"a version that is refused as forgotten is given up at once": {
 			answers: []answer{open(endMark(9), failure(expired())), open(failure(expired())), open(endMark(20))},
 			want: []string{
-				"stream", "whole", "failed: the server ended the watch: too old resource version: 10 (20)",
-				"stream from 9", "failed: read the initial stream: the server ended the watch: too old resource version: 10 (20)",
+				"stream", "whole", "failed: the server closed the watch: too old resource version: 10 (20)",
+				"stream from 9", "failed: read the initial stream: the server closed the watch: too old resource version: 10 (20)",
 				"stream", "whole",
 			},
 		},
@@ -131,14 +131,14 @@ func TestSnapshots(t *testing.T) {
 				open(failure(unknownVersion(9))), open(failure(unknownVersion(9))), open(failure(unknownVersion(9))), page(10, ""), open(),
 			},
 			want: []string{
-				"stream", "failed: read the initial stream: the server ended the watch: Timeout: Too large resource version: 9, current: 5",
+				"stream", "failed: read the initial stream: the server closed the watch: Timeout: Too large resource version: 9, current: 5",
 				"stream", "stream", "list", "whole", "watch from 10",
 			},
 		},
 		"a snapshot without a version is none": {
 			answers: []answer{fail(unprocessable()), page(0, "", object("a", 7)), page(10, "", object("a", 7)), open()},
 			want: []string{
-				"stream", "list", "put a@7", "failed: the snapshot has no version that a watch could go on from",
+				"stream", "list", "put a@7", "failed: the snapshot has no resourceVersion from which to watch",
 				"list", "put a@7", "whole a", "watch from 10",
 			},
 		},

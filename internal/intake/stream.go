@@ -64,7 +64,7 @@ func (f *Feed) open(ctx context.Context, opts metav1.ListOptions) (*stream, erro
 		s.cancel()
 		return nil, err
 	case <-late.C():
-		err = fmt.Errorf("no answer within %s", patience)
+		err = fmt.Errorf("no response within %s", patience)
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -78,7 +78,7 @@ func (f *Feed) open(ctx context.Context, opts metav1.ListOptions) (*stream, erro
 // take hands one event over and returns the object's metadata.
 func (f *Feed) take(event watch.Event, live bool) (metav1.Object, error) {
 	if event.Type == watch.Error {
-		return nil, fmt.Errorf("the server ended the watch: %w", failureOf(event.Object))
+		return nil, fmt.Errorf("the server closed the watch: %w", failureOf(event.Object))
 	}
 	m, err := meta.Accessor(event.Object)
 	if err != nil {

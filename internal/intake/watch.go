@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// settled is how long a watch has to stay open to count as one that works, when there is nothing to tell.
+	// settled is how long a watch has to stay open to count as one that works, if it has no events.
 	settled = 30 * time.Second
 	// mostErrors is how often in a row a watch from the same version may be accepted and then fail with an error. An
 	// event that cannot be read would come again each time; a snapshot leads past it.
 	mostErrors = 5
 )
 
-var errWentBack = errors.New("the versions of the API server have gone back: its storage was restored from a backup")
+var errWentBack = errors.New("the resourceVersions of the API server went back: its storage was restored from a backup")
 
 // follow hands over changes, and opens a new watch from the last version where one ends. It returns when only a
 // snapshot can tell what is missing.
@@ -60,7 +60,7 @@ func (f *Feed) follow(ctx context.Context, s *stream) error {
 		case !broken:
 			continue
 		case !heard && open < settled:
-			// The client makes an empty watch of some broken connections, and says no more about it.
+			// The client returns an empty watch for some broken connections, without an error.
 			err = fmt.Errorf("the watch ended after %s, without an event", open.Round(time.Millisecond))
 		}
 		f.pause(ctx, &f.tries, err)
@@ -91,7 +91,7 @@ func (f *Feed) resume(ctx context.Context, broken bool) (*stream, error) {
 func (f *Feed) wentBack(ctx context.Context) error {
 	_, list, err := f.list(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
-		return fmt.Errorf("ask for the newest version: %w", err)
+		return fmt.Errorf("get the latest resourceVersion: %w", err)
 	}
 	order, err := resourceversion.CompareResourceVersion(list.GetResourceVersion(), f.last)
 	if err == nil && order < 0 { // versions that are no numbers have no order that could be checked
@@ -101,7 +101,7 @@ func (f *Feed) wentBack(ctx context.Context) error {
 	return nil
 }
 
-// drain hands over what a watch tells until it ends, and says whether it told anything.
+// drain hands over the events of a watch until it ends, and reports whether there were any.
 func (f *Feed) drain(ctx context.Context, s *stream) (heard bool, err error) {
 	overdue := f.Clock.NewTimer(s.lasts + slack - f.Clock.Since(s.began))
 	defer overdue.Stop()

@@ -48,8 +48,8 @@ func TestWatchesGoOn(t *testing.T) {
 			},
 			want: []string{
 				"stream", "whole", "live a@10",
-				"newest", "failed: ask for the newest version: read a page of the list: " + refused.Error(),
-				"newest", "failed: ask for the newest version: read a page of the list: Internal error occurred: etcdserver: leader changed",
+				"newest", "failed: get the latest resourceVersion: read a page of the list: " + refused.Error(),
+				"newest", "failed: get the latest resourceVersion: read a page of the list: Internal error occurred: etcdserver: leader changed",
 				"newest", "watch from 10", "failed: watch from version 10: not ready",
 				"newest", "watch from 10", `failed: watch from version 10: configmaps is forbidden: no role`,
 				"newest", "watch from 10", "failed: watch from version 10: token expired",
@@ -61,7 +61,7 @@ func TestWatchesGoOn(t *testing.T) {
 			answers: []answer{ending(added("a", 900), endMark(1000)), page(500, "more"), open(added("a", 400), endMark(501), modified("a", 502))},
 			want: []string{
 				"stream", "put a@900", "whole a", "failed: the watch ended after 0s, without an event",
-				"newest", "failed: the versions of the API server have gone back: its storage was restored from a backup",
+				"newest", "failed: the resourceVersions of the API server went back: its storage was restored from a backup",
 				"stream", "put a@400", "whole a", "live a@502",
 			},
 		},
@@ -73,9 +73,9 @@ func TestWatchesGoOn(t *testing.T) {
 			answers: append([]answer{open(endMark(9), modified("a", 10), unreadable())},
 				append(slices.Repeat([]answer{page(12, "more"), open(unreadable())}, 4), open(endMark(20), modified("a", 21)))...),
 			want: []string{
-				"stream", "whole", "live a@10", "failed: the server ended the watch: unable to decode an event",
+				"stream", "whole", "live a@10", "failed: the server closed the watch: unable to decode an event",
 				"newest", "watch from 10", "newest", "watch from 10", "newest", "watch from 10", "newest", "watch from 10",
-				"failed: the watch from version 10 fails each time: the server ended the watch: unable to decode an event",
+				"failed: the watch from version 10 fails each time: the server closed the watch: unable to decode an event",
 				"stream from 10", "whole", "live a@21",
 			},
 		},
@@ -138,7 +138,7 @@ func TestErrorEvents(t *testing.T) {
 			if test.snapshot {
 				want = []string{"stream from 9", "put a@12", "whole a"}
 			}
-			s.expect(t, append([]string{"stream", "whole", "failed: the server ended the watch: " + test.err.Error()}, want...)...)
+			s.expect(t, append([]string{"stream", "whole", "failed: the server closed the watch: " + test.err.Error()}, want...)...)
 		})
 	}
 }
@@ -146,7 +146,7 @@ func TestErrorEvents(t *testing.T) {
 func TestAnErrorEventNeverShowsAnObject(t *testing.T) {
 	secret := &corev1.Secret{StringData: map[string]string{"password": "hunter2"}}
 	s := play(t, 10*time.Second, open(endMark(9), event{Event: watch.Event{Type: watch.Error, Object: secret}}), page(20, ""), open())
-	s.expect(t, "stream", "whole", "failed: the server ended the watch: an error event that holds a *v1.Secret", "newest", "watch from 9")
+	s.expect(t, "stream", "whole", "failed: the server closed the watch: an error event that holds a *v1.Secret", "newest", "watch from 9")
 }
 
 // A connection whose other end has vanished says nothing for ever.
@@ -167,7 +167,7 @@ func TestAServerThatNeverAnswersIsAskedAgain(t *testing.T) {
 		return newScripted(nil), nil, nil // must be stopped, though nobody wants it any more
 	}
 	s := play(t, 3*time.Minute, never, tooLate, open(endMark(9)))
-	s.expect(t, "stream", "failed: open the initial stream: no answer within 1m0s", "stream", "stream", "whole")
+	s.expect(t, "stream", "failed: open the initial stream: no response within 1m0s", "stream", "stream", "whole")
 	for _, gap := range s.gaps("stream") {
 		if gap < time.Minute || gap > time.Minute+time.Second {
 			t.Errorf("asked again after %s", gap)

@@ -22,7 +22,7 @@ func ParseAdded(text string) (Added, error) {
 	a := Added{Template: specTemplate()}
 	words := strings.Split(kind, "/")
 	if len(words) != 3 { //nolint:mnd // group, version and kind
-		return a, errors.New("write GROUP/VERSION/KIND, such as example.org/v1/Sandbox, and :path.to.template behind it if that is not spec.template")
+		return a, errors.New("write GROUP/VERSION/KIND, such as example.org/v1/Sandbox, followed by :path.to.template if that is not spec.template")
 	}
 	a.Group, a.Version, a.Kind = words[0], words[1], words[2]
 	for _, part := range []struct{ what, text, form, such string }{
@@ -31,21 +31,21 @@ func ParseAdded(text string) (Added, error) {
 		{"kind", a.Kind, `^[A-Z][A-Za-z0-9]*$`, "Sandbox, in the singular and as its objects have it"},
 	} {
 		if !regexp.MustCompile(part.form).MatchString(part.text) {
-			return a, fmt.Errorf("%q is no %s: it must be like %s", part.text, part.what, part.such)
+			return a, fmt.Errorf("%q is not a %s: write one such as %s", part.text, part.what, part.such)
 		}
 	}
 	if given {
 		if !regexp.MustCompile(`^spec(\.[A-Za-z_][A-Za-z0-9_]*)+$`).MatchString(path) {
-			return a, fmt.Errorf("%q is no path to a pod template: it must be names of fields with dots between them, the first of them spec, such as spec.template", path)
+			return a, fmt.Errorf("%q is not a path to a pod template: write names of fields with dots between them, beginning with spec, such as spec.template", path)
 		}
 		a.Template = strings.Split(path, ".")
 	}
 	known, isKnown := All().Of(a.Group, a.Kind)
 	switch {
 	case isKnown && !known.Custom:
-		return a, fmt.Errorf("%s are rolled without that: leave it out", known.Label())
+		return a, fmt.Errorf("%s are rolled without that: remove it", known.Label())
 	case isKnown && strings.Join(a.Template, ".") != strings.Join(specTemplate(), "."):
-		return a, fmt.Errorf("the pod template of %s is at spec.template, which is known: leave the path out", known.Title)
+		return a, fmt.Errorf("the pod template of %s is known to be at spec.template: remove the path", known.Title)
 	case !strings.Contains(a.Group, "."):
 		return a, fmt.Errorf("%s is a kind of Kubernetes itself: only custom kinds can be added", a.GroupKind())
 	}

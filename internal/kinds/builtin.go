@@ -22,7 +22,7 @@ type builtIn[T runtime.Object] struct {
 func (b builtIn[T]) Parts(obj runtime.Object) (Parts, error) {
 	o, ok := obj.(T)
 	if !ok {
-		return Parts{}, fmt.Errorf("a %T came where a %s was asked for", obj, b.kind)
+		return Parts{}, fmt.Errorf("got a %T, want a %s", obj, b.kind)
 	}
 	return b.parts(o), nil
 }
@@ -76,7 +76,7 @@ func wanted(replicas *int32) int32 {
 	return *replicas
 }
 
-// deadline is 0 where nothing is said.
+// deadline is 0 if it is unset.
 func deadline(seconds *int32) time.Duration {
 	if seconds == nil {
 		return 0

@@ -21,13 +21,14 @@ import (
 )
 
 const (
-	// copyAnnotation is on the copy of a Job that is made again, and holds what the spec of the copy does not.
+	// copyAnnotation is on the copy of a Job that is being recreated, and holds what the spec of the copy does
+	// not.
 	copyAnnotation = "reroll.dev/replaces"
 	// deletesAnnotation is on a copy from before its Job is deleted: without it, that it is gone is somebody else's doing.
 	deletesAnnotation = "reroll.dev/deletes"
 )
 
-// Copy is a suspended Job that keeps another one while that is deleted and made again.
+// Copy is a suspended Job that keeps the spec of another one while that is recreated.
 type Copy struct {
 	// Of is the Job that it keeps.
 	Of workload.Key
@@ -58,7 +59,7 @@ type changedSource struct {
 	Name string `json:"name"`
 }
 
-// CopyJob returns the copy of a Job that is about to be made again, with the mark and a signature.
+// CopyJob returns the copy of a Job that is about to be recreated, with the mark and a signature.
 func CopyJob(job *batchv1.Job, w *workload.Workload, d *reload.Decision, m *workload.Marking, names annotations.Names, key digest.Key) (*batchv1.Job, error) {
 	old := replacedBy(job, d.Ledger.String())
 	for i := range d.Changes {
@@ -107,7 +108,7 @@ func replacedBy(job *batchv1.Job, ledger string) replaced {
 	return old
 }
 
-// IsCopy reports whether a Job says to be a copy, whether it can be read or not.
+// IsCopy reports whether a Job claims to be a copy, whether it can be read or not.
 func IsCopy(job *batchv1.Job) bool {
 	_, ok := job.Annotations[copyAnnotation]
 	return ok
@@ -132,7 +133,7 @@ func ReadCopy(job *batchv1.Job) (*Copy, error) {
 // Object is the uid and the name of the copy itself.
 func (c *Copy) Object() (types.UID, string) { return c.job.UID, c.job.Name }
 
-// Changes are the sources for which the Job is made again.
+// Changes are the sources for which the Job is recreated.
 func (c *Copy) Changes() []reload.Concern {
 	var all []reload.Concern
 	for _, changed := range c.Changed {
@@ -174,7 +175,8 @@ func (c *Copy) spec() *batchv1.JobSpec {
 	return spec
 }
 
-// same reports whether a Job is as it was when it was copied, but for what Kubernetes says about its pods.
+// same reports whether a Job is as it was when it was copied, except for the fields that Kubernetes sets
+// about its Pods.
 func (c *Copy) same(job *batchv1.Job) bool {
 	now := replacedBy(job, "")
 	return now.Generation == c.Generation && now.Ended == c.Ended && maps.Equal(now.Labels, c.Labels) && maps.Equal(now.Annotations, c.Annotations) &&
@@ -219,14 +221,14 @@ const (
 	DeleteJob
 	// AwaitEnd means that the Job is being deleted.
 	AwaitEnd
-	// MakeJob makes the one that takes its place.
-	MakeJob
+	// CreateJob creates the Job that replaces it.
+	CreateJob
 	// NoteJob writes into its ledger whose that is.
 	NoteJob
 	// DropCopy removes the copy.
 	DropCopy
-	// LetGo lets the Job begin.
-	LetGo
+	// Unsuspend lets the Job start.
+	Unsuspend
 )
 
 // Next is the step that is missing, by what is there: the copy, and the Job of the name that it keeps. Either may be nil.
@@ -236,9 +238,9 @@ func Next(c *Copy, job *batchv1.Job, key digest.Key) Step {
 	case c == nil && (job == nil || !awaitsGo(job, key)):
 		return Finished
 	case c == nil:
-		return LetGo
+		return Unsuspend
 	case job == nil && c.deletes():
-		return MakeJob
+		return CreateJob
 	case job == nil:
 		return DropCopy // its user has deleted it, or it has run and was cleaned away
 	case job.UID == c.UID && job.DeletionTimestamp != nil && c.deletes():
@@ -273,7 +275,7 @@ func awaitsGo(job *batchv1.Job, key digest.Key) bool {
 	return IsHeld(job) && job.DeletionTimestamp == nil && err == nil && ledger.UID == job.UID && heldBy(key, job, job.UID)
 }
 
-// NoteDelete is the patch by which the copy tells that its Job is about to be deleted.
+// NoteDelete is the patch by which the copy records that its Job is about to be deleted.
 func (c *Copy) NoteDelete(key digest.Key) (Patch, error) {
 	return c.patch(key, map[string]string{deletesAnnotation: string(c.UID)})
 }

@@ -185,11 +185,11 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		"its user has changed an annotation":          {del, as(func(o *batchv1.Job) { o.Annotations["note"] = "other" }), DropCopy},
 		"its user has changed the spec":               {del, as(func(o *batchv1.Job) { o.Generation = 2 }), DropCopy},
 		"it is being deleted":                         {del, as(func(o *batchv1.Job) { o.DeletionTimestamp = &deleting }), AwaitEnd},
-		"it is gone":                                  {del, nil, MakeJob},
+		"it is gone":                                  {del, nil, CreateJob},
 		"its user was quicker":                        {del, as(func(o *batchv1.Job) { o.UID = "u-3" }), DropCopy},
 		"it was made again":                           {del, next, NoteJob},
 		"it was noted":                                {del, noted, DropCopy},
-		"the copy is gone":                            {nil, noted, LetGo},
+		"the copy is gone":                            {nil, noted, Unsuspend},
 		"it was let go":                               {nil, let, Finished},
 		"let go, and another copy has landed late":    {del, let, DropCopy},
 		"made once more by a write that landed late":  {nil, next, Finished},
@@ -200,7 +200,7 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		"held, not signed":                            {nil, unsigned(noted), Finished},
 		"made again, not signed":                      {del, unsigned(next), DropCopy},
 		"somebody owns it before it was noted":        {del, ownedOf(next), NoteJob},
-		"somebody owns it before it was let go":       {nil, ownedOf(noted), LetGo},
+		"somebody owns it before it was let go":       {nil, ownedOf(noted), Unsuspend},
 	} {
 		if got := Next(tc.of, tc.job, testKey()); got != tc.want {
 			t.Errorf("%s: step %d, want %d", about, got, tc.want)

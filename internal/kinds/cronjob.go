@@ -67,7 +67,7 @@ const instantiate = "cronjob.kubernetes.io/instantiate"
 func (a cronJobAdapter) Run(obj runtime.Object, w *workload.Workload, ledger ledger.Ledger, m *workload.Marking, names annotations.Names) (*batchv1.Job, error) {
 	o, ok := obj.(*batchv1.CronJob)
 	if !ok {
-		return nil, fmt.Errorf("a %T came where a %s was asked for", obj, a.kind)
+		return nil, fmt.Errorf("got a %T, want a %s", obj, a.kind)
 	}
 	template := o.Spec.JobTemplate.DeepCopy()
 	isController := true

@@ -138,7 +138,7 @@ func TestTheRunsOfACronJob(t *testing.T) {
 }
 
 // A run whose release fails for long reads what there is when it begins at last.
-func TestARunBeginsWhenItIsLetGo(t *testing.T) {
+func TestARunBeginsWhenItIsUnsuspended(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	minute := func(m int) *metav1.Time { return &metav1.Time{Time: at.Add(time.Duration(m) * time.Minute)} }
 	isController := true

@@ -26,7 +26,7 @@ type custom struct {
 func (c custom) Parts(obj runtime.Object) (Parts, error) {
 	o, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		return Parts{}, fmt.Errorf("a %T came where a %s was asked for", obj, c.kind)
+		return Parts{}, fmt.Errorf("got a %T, want a %s", obj, c.kind)
 	}
 	p, err := c.parts(o)
 	if err != nil {
@@ -66,8 +66,8 @@ func put(in map[string]any, value any, fields []string) {
 	in[fields[last]] = value
 }
 
-// decode reads some fields of an object and leaves the others alone: what somebody has written where nothing is looked
-// for cannot make the object unreadable.
+// decode reads some fields of an object and ignores the others, so that other fields cannot make the object
+// unreadable.
 func decode(obj *unstructured.Unstructured, into any, paths ...string) error {
 	wanted := map[string]any{}
 	for _, path := range paths {
@@ -124,7 +124,7 @@ type operation struct {
 // the version, that the places in the lists were read from.
 func listPatch(w *workload.Workload, ledger string, m *workload.Marking, ann map[string]string) (Patch, error) {
 	if w.Shape == nil {
-		return Patch{}, fmt.Errorf("%s was read without the places of its containers", w.Key)
+		return Patch{}, fmt.Errorf("%s was decoded without its containers", w.Key)
 	}
 	ops := []operation{
 		{Op: "test", Path: "/metadata/uid", Value: w.UID},

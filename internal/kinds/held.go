@@ -18,7 +18,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Jobs are made, held and let go for other kinds too.
+// Jobs are created suspended and unsuspended for other kinds too.
 func Jobs() Kind {
 	return Kind{
 		Kind:     workload.Kind{Name: "Job"},
@@ -111,7 +111,7 @@ func ownsSuspend(fields *metav1.FieldsV1) bool {
 	return err == nil && owns
 }
 
-// ReadRun returns what is kept of a Job that says that we have made it, and false for any other.
+// ReadRun returns what is kept of a Job that claims to be created by us, and false for any other.
 func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	owner := metav1.GetControllerOfNoCopy(job)
 	counter, err := strconv.ParseInt(job.Labels[workload.RunLabel], 10, 64)
@@ -121,7 +121,7 @@ func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	_, held := job.Annotations[heldAnnotation]
 	return OwnRun{
 		Of:    workload.Key{Kind: owner.Kind, Namespace: job.Namespace, Name: owner.Name},
-		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: letGoAt(job), Since: unbegunIn(job), Counter: counter,
+		Owner: owner.UID, Name: job.Name, UID: job.UID, Begun: unsuspendedAt(job), Since: unbegunIn(job), Counter: counter,
 		LedgerText: job.Annotations[annotations.Ledger], Held: held && job.DeletionTimestamp == nil, Ended: Ended(job),
 		keeps: held && staysSuspended(job), waits: !held && unbegun(job), signature: job.Annotations[signedAnnotation],
 	}, true
@@ -136,9 +136,9 @@ func unbegunIn(job *batchv1.Job) uint64 {
 	return version
 }
 
-// letGoAt is when a run of ours was resumed, by the status. Until Kubernetes has noted it there, it is when we have written last,
-// which lets the run go: it may have been held for long, and reads what there is by then.
-func letGoAt(job *batchv1.Job) time.Time {
+// unsuspendedAt is when a run of ours was unsuspended, by the status. Until Kubernetes has recorded it there, it is the time of our
+// latest write, which unsuspends the run: it may have been held for long, and reads the data of that time.
+func unsuspendedAt(job *batchv1.Job) time.Time {
 	at := beginOf(job)
 	if job.Status.StartTime != nil {
 		return at
@@ -159,7 +159,7 @@ func Begun(job *batchv1.Job) (time.Time, bool) { return beginOf(job), !unbegun(j
 func unbegun(job *batchv1.Job) bool { return suspends(job) && job.Status.StartTime == nil }
 
 // Lost is what the API server keeps a run without that was sent with it. What is missing of one that may have been let go since
-// is what no release takes away.
+// is what no release removes.
 func Lost(sent, kept *batchv1.Job) []string {
 	var lost []string
 	if _, ok := kept.Labels[workload.RunLabel]; !ok {
@@ -204,7 +204,7 @@ func WithOwn(of *workload.Runs, owner types.UID, own iter.Seq[OwnRun]) *workload
 			continue // it goes with its owner
 		}
 		all.Beside = slices.DeleteFunc(all.Beside, func(name string) bool { return name == r.Name })
-		if !r.waits && r.Signed { // it may be one that nothing lets go, for which no ledger is to tell that it was made
+		if !r.waits && r.Signed { // it may be one that nothing unsuspends, which no ledger may record
 			all.Own = append(all.Own, workload.OwnRun{Name: r.Name, UID: r.UID, Counter: r.Counter, LedgerText: r.LedgerText, Held: r.Held})
 		}
 		if r.Held {

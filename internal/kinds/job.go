@@ -16,7 +16,7 @@ func job() Kind {
 	k.Adapter = jobAdapter{builtIn[*batchv1.Job]{k.Name, func(o *batchv1.Job) Parts {
 		return Parts{
 			Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template, AtRest: true,
-			Runs:      &workload.Runs{Suspended: suspends(o) && !hasBegun(o), Begun: suspends(o) && hasBegun(o), Once: true, Last: letGoAt(o)},
+			Runs:      &workload.Runs{Suspended: suspends(o) && !hasBegun(o), Begun: suspends(o) && hasBegun(o), Once: true, Last: unsuspendedAt(o)},
 			LeftAlone: leftAlone(o), Ended: Ended(o),
 		}
 	}}}
@@ -51,7 +51,7 @@ func resumed(o *batchv1.Job) bool {
 	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }
 
-// leftAlone is why a Job is made again by somebody else, or is to run once at a certain time.
+// leftAlone is why a Job is recreated by somebody else, or is to run once at a certain time.
 func leftAlone(o *batchv1.Job) string {
 	if len(o.OwnerReferences) > 0 {
 		owner := o.OwnerReferences[0]

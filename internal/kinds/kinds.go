@@ -68,8 +68,8 @@ type Adapter interface {
 
 // Runner is what a kind has to answer beyond that if its pods come and go in runs: a reload makes a Job.
 type Runner interface {
-	// Run returns the Job of a reload. It is held until the ledger tells of it: one that ran before could end, and be
-	// cleaned away, and be made again by whoever finds neither.
+	// Run returns the Job of a reload. It is held until the ledger records it: a Job that ran before could end, and
+	// be cleaned up, and be created again by a controller that finds neither.
 	Run(obj runtime.Object, w *workload.Workload, ledger ledger.Ledger, m *workload.Marking, names annotations.Names) (*batchv1.Job, error)
 }
 
@@ -77,11 +77,11 @@ type Runner interface {
 type Parts struct {
 	Meta     *metav1.ObjectMeta
 	Selector *metav1.LabelSelector
-	// SelectorGuessed reports that the object itself does not say by which labels its pods are found.
+	// SelectorGuessed reports that the object itself does not have the labels of its Pods.
 	SelectorGuessed bool
 	Template        *corev1.PodTemplateSpec
-	// AtRest reports whether no rollout is under way, as far as the status tells. Unobserved tells that it names no generation,
-	// so that it may be about the template before.
+	// AtRest reports whether no rollout is in progress, as far as the status shows. Unobserved reports that it has no
+	// generation, so that it may be about the template before.
 	AtRest, Unobserved bool
 	Progress           workload.Progress
 	// Runs is nil for kinds whose pods are to be there all the time.
@@ -90,8 +90,8 @@ type Parts struct {
 	// Observed which generation of it.
 	Borrows  *workload.Key
 	Observed int64
-	// LeftAlone is why nothing may reload it, whatever it asks for. Ended tells that it has run, so that only annotations of
-	// its own make it run again.
+	// LeftAlone is why nothing may reload it, whatever its annotations are. Ended reports that it has run, so that only
+	// annotations of its own make it run again.
 	LeftAlone string
 	Ended     bool
 	// RestartAt is what stands in the field that restarts the pods.

@@ -84,7 +84,7 @@ func TestEveryKindIsRead(t *testing.T) {
 		t.Errorf("%d kinds, and %d are tried", len(All()), len(objects))
 	}
 	_, err := All()[0].Read(&corev1.Pod{}, annotations.DefaultNames())
-	if err == nil || err.Error() != "a *v1.Pod came where a "+All()[0].Name+" was asked for" {
+	if err == nil || err.Error() != "got a *v1.Pod, want a "+All()[0].Name+"" {
 		t.Errorf("a Pod: %v", err)
 	}
 }

@@ -95,7 +95,7 @@ func rolloutProgress(obj map[string]any, observed bool) workload.Progress {
 	return p
 }
 
-// sameTime compares what users and controllers spell differently. What is no time asks for nothing.
+// sameTime compares what users and controllers spell differently. An invalid time counts as unset.
 func sameTime(asked, done string) bool {
 	want, err := time.Parse(time.RFC3339, asked)
 	if err != nil {

@@ -90,7 +90,7 @@ func TestWhatIsNotLookedForCannotMakeARolloutUnreadable(t *testing.T) {
 
 // Where all are opted in, a Rollout is without any annotation: who made it is told in the same words.
 func TestARolloutWithoutADeploymentIsTold(t *testing.T) {
-	const told = "spec.workloadRef names a ReplicaSet of apps/v1, which is not rolled; let it name a Deployment of apps/v1"
+	const told = "spec.workloadRef names a ReplicaSet of apps/v1, which Reroll does not roll; reference a Deployment of apps/v1"
 	auto := func(value string) func(map[string]any) {
 		return set(map[string]any{"reloader.stakater.com/auto": value}, "metadata", "annotations")
 	}
@@ -141,7 +141,7 @@ func TestOnlyADeploymentOfAppsLends(t *testing.T) {
 				t.Fatal(err)
 			}
 			known := slices.ContainsFunc(all, func(k Kind) bool { return k.Name == w.Borrows.Kind })
-			told := "spec.workloadRef names a " + name + " of " + cmp.Or(version, "no apiVersion") + ", which is not rolled; let it name a Deployment of apps/v1"
+			told := "spec.workloadRef names a " + name + " of " + cmp.Or(version, "no apiVersion") + ", which Reroll does not roll; reference a Deployment of apps/v1"
 			if lends {
 				told = ""
 			}
@@ -167,7 +167,7 @@ func TestPatchesOfARollout(t *testing.T) {
 		want    string
 	}{
 		"the ledger alone": {nil, head + `}`},
-		"the annotation": {
+		"key of the annotation": {
 			&workload.Marking{ReloadedFrom: "{}", Rolled: "7"},
 			head + `,"spec":{"template":{"metadata":{"annotations":{"reloader.stakater.com/last-reloaded-from":"{}","reroll.dev/rolled":"7"}}}}}`,
 		},

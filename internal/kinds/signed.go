@@ -23,7 +23,7 @@ const signedAnnotation = "reroll.dev/signed"
 // ErrNotSigned means that the key of this installation has not signed what a Job carries.
 var ErrNotSigned = errors.New("its signature is not from this installation")
 
-// Claim is the annotation or label by which a Job says that Reroll created it.
+// Claim is the annotation or label by which a Job claims that Reroll created it.
 type Claim string
 
 // The claims.
@@ -92,7 +92,7 @@ func SignRun(job *batchv1.Job, key digest.Key) {
 }
 
 // signed are the texts that the signature of a run is about: which workload it belongs to and what
-// the ledger of that becomes. When it is let go, neither changes.
+// the ledger of that becomes. When it is unsuspended, neither changes.
 func (r *OwnRun) signed() []string {
 	return []string{r.Of.Namespace, r.Name, string(r.Owner), strconv.FormatInt(r.Counter, 10), r.LedgerText}
 }

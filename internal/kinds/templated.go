@@ -67,8 +67,8 @@ func templateAt(obj *unstructured.Unstructured, path []string) (*corev1.PodTempl
 	return template, nil
 }
 
-// selectorOf finds the pods: by what the object says, in the form of Deployments or as the plain map that was before it, else
-// by the labels that its pods are made with.
+// selectorOf finds the Pods: by the selector of the object, in the form of Deployments or as the plain map that was before
+// it, else by the labels of its pod template.
 func selectorOf(obj *unstructured.Unstructured, template *corev1.PodTemplateSpec) (selector *metav1.LabelSelector, guessed bool) {
 	if plain, _, err := unstructured.NestedStringMap(obj.Object, "spec", "selector"); err == nil && len(plain) > 0 {
 		return &metav1.LabelSelector{MatchLabels: plain}, false
@@ -88,7 +88,7 @@ func selectorOf(obj *unstructured.Unstructured, template *corev1.PodTemplateSpec
 	return &metav1.LabelSelector{MatchLabels: template.Labels}, true
 }
 
-// unknown is how many pods there are where nothing tells.
+// unknown is how many Pods there are if nothing shows it.
 const unknown = -1
 
 // statusProgress is how far it has come, as far as its status has the fields that those of Kubernetes have. A status without
@@ -115,7 +115,8 @@ func statusProgress(obj map[string]any, generation int64) (p workload.Progress, 
 	return p, told
 }
 
-// unready reports whether the object says of itself that it is not ready, as some do while their pods are replaced.
+// unready reports whether the object has a condition that it is not ready, as some do while their Pods are
+// replaced.
 func unready(obj map[string]any) bool {
 	conditions, _, _ := unstructured.NestedSlice(obj, "status", "conditions")
 	for _, item := range conditions {

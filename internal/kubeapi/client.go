@@ -100,7 +100,7 @@ func (c Client) group(name string) (rest.Interface, error) {
 	case appsv1.GroupName:
 		return c.AppsV1().RESTClient(), nil
 	default:
-		return nil, fmt.Errorf("there is no client for API group %q, only for %q, %q and %q; its kinds have to be custom kinds", name, corev1.GroupName, batchv1.GroupName, appsv1.GroupName)
+		return nil, fmt.Errorf("there is no client for API group %q, only for %q, %q and %q; add its kinds as custom kinds", name, corev1.GroupName, batchv1.GroupName, appsv1.GroupName)
 	}
 }
 

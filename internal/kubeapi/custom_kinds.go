@@ -51,7 +51,7 @@ func (c *CustomClients) client(version schema.GroupVersion) (rest.Interface, err
 	config.RateLimiter = c.shared.AppsV1().RESTClient().GetRateLimiter()
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for %s: %w", version, err)
+		return nil, fmt.Errorf("create a client for %s: %w", version, err)
 	}
 	c.clients[version] = client
 	return client, nil
@@ -102,7 +102,7 @@ func (w Watched) kind() schema.GroupVersionKind {
 func (c Client) discover(w Watched) (string, error) {
 	known, err := c.Discovery().ServerResourcesForGroupVersion(w.Resource.GroupVersion().String())
 	if err != nil {
-		return "", fmt.Errorf("ask what is served of %s: %w", w.Resource.GroupVersion(), err)
+		return "", fmt.Errorf("discover the resources of %s: %w", w.Resource.GroupVersion(), err)
 	}
 	for i := range known.APIResources {
 		if r := &known.APIResources[i]; r.Kind == w.Kind && !strings.Contains(r.Name, "/") {
@@ -193,7 +193,7 @@ func (s served) unasked(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !allowed:
-			return offers.refuse(of, apierrors.NewForbidden(s.Resource.GroupResource(), "", fmt.Errorf("there is no right to %s it", r.Verb)))
+			return offers.refuse(of, apierrors.NewForbidden(s.Resource.GroupResource(), "", fmt.Errorf("the controller lacks permission to %s it", r.Verb)))
 		}
 	}
 	return nil

@@ -65,7 +65,7 @@ func (o *offers) serves(ctx context.Context, version schema.GroupVersion) (bool,
 		select {
 		case <-asking:
 		case <-ctx.Done():
-			return false, fmt.Errorf("ask which APIs are served: %w", ctx.Err())
+			return false, fmt.Errorf("discover the API groups: %w", ctx.Err())
 		}
 	}
 }
@@ -106,11 +106,11 @@ func (o *offers) ask(ctx context.Context) (map[string]struct{}, error) {
 func (o *offers) request(ctx context.Context) (map[string]struct{}, error) {
 	raw, err := o.client.Discovery().RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if err != nil {
-		return nil, fmt.Errorf("ask which APIs are served: %w", err)
+		return nil, fmt.Errorf("discover the API groups: %w", err)
 	}
 	var list metav1.APIGroupList
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("read which APIs are served: %w", err)
+		return nil, fmt.Errorf("decode the API groups: %w", err)
 	}
 	now := map[string]struct{}{}
 	for i := range list.Groups {

@@ -42,7 +42,7 @@ func (h *Holder) Acquire(ctx context.Context) error {
 	}
 }
 
-// try takes the lease if nobody holds it, and returns who holds it then.
+// try acquires the lease if nobody holds it, and returns who holds it then.
 func (h *Holder) try(ctx context.Context, seen *sighting) (string, error) {
 	for {
 		holder, err := h.tryOnce(ctx, seen)
@@ -73,13 +73,14 @@ func (h *Holder) tryOnce(ctx context.Context, seen *sighting) (string, error) {
 	if renewed {
 		h.another()
 	}
-	// Who renews it is alive, whatever has become of its pod: that is asked for when it could have renewed, and has not.
+	// A holder that renews is alive, whatever happened to its Pod. So the Pod is only looked up when the holder could
+	// have renewed, and has not.
 	if now.Sub(seen.since) < 2*h.opts.RetryPeriod || !h.gone(ctx, holder) {
 		return holder, nil
 	}
 	taker, err := h.take(ctx, present)
 	if err == nil {
-		h.log.Info("the pod that held the lease is gone, so this one does not wait until it has run out", "holder", holder)
+		h.log.Info("the Pod that held the lease no longer exists; acquiring the lease before it expires", "holder", holder)
 	}
 	return taker, err
 }
@@ -116,9 +117,9 @@ func (h *Holder) wait(ctx context.Context) bool {
 	}
 }
 
-// waiting says what there is to say while somebody else holds the lease: each thing once, since it may last for weeks.
+// waiting logs each fact once while another replica holds the lease, since that may last for weeks.
 type waiting struct {
-	since  time.Time // zero before it is known who holds it
+	since  time.Time // zero before the holder is known
 	warned bool
 	error  string
 }
@@ -132,8 +133,8 @@ func (w *waiting) seen(h *Holder, holder string) {
 		h.log.Info("waiting for the lease", "holder", holder)
 	case h.opts.Alone && !w.warned && now.Sub(w.since) > patience*h.opts.Duration:
 		w.warned = true
-		h.log.Warn("another instance goes on holding the lease, so this one writes nothing; "+
-			"two installations cannot share a namespace: give each its own, or end one", "holder", holder)
+		h.log.Warn("another replica keeps holding the lease, so this one writes nothing; "+
+			"two installations cannot share a namespace: move one of them to another namespace, or uninstall it", "holder", holder)
 	}
 }
 
@@ -144,6 +145,6 @@ const patience = 4
 func (w *waiting) failed(h *Holder, err error) {
 	if text := err.Error(); text != w.error {
 		w.error = text
-		h.log.Warn("the lease cannot be read or taken, trying again", "error", text)
+		h.log.Warn("the lease cannot be read or acquired; retrying", "error", text)
 	}
 }

@@ -33,16 +33,16 @@ const Name = "stakater-reloader-lock"
 
 const fieldManager = "reroll"
 
-// Options say which lease is held, by whom, and how.
+// Options configure which lease is held, by whom, and how.
 type Options struct {
 	Namespace string
-	// Identity is this instance. A lease that an instance of the same identity holds is taken over at once, as by a
+	// Identity is this replica. A lease that an instance of the same identity holds is taken over at once, as by a
 	// container that was started again in its pod: two that run at the same time must never have the same.
 	Identity string
-	// Duration is how long others wait, without seeing a renewal, before they take the lease; RenewDeadline how long
-	// the holder acts without one; RetryPeriod the time between two looks, or two renewals.
+	// Duration is how long others wait, without seeing a renewal, before they acquire the lease; RenewDeadline how
+	// long the holder acts without one; RetryPeriod the time between two checks, or two renewals.
 	Duration, RenewDeadline, RetryPeriod time.Duration
-	// Alone says that no other instance is meant to be there for long: to wait for one that stays is warned about.
+	// Alone reports that no other replica is expected for long: waiting for one that stays is logged as a warning.
 	Alone bool
 }
 
@@ -53,7 +53,7 @@ type Holder struct {
 	clock  clock.Clock
 	log    *slog.Logger
 
-	// another is called when another instance is seen to have renewed the lease.
+	// another is called when another replica is seen to have renewed the lease.
 	another func()
 	// current is the Lease as the API server answered last. Acquire, then the renewals, then Release have it, one
 	// after the other.
@@ -79,7 +79,7 @@ func New(opts Options, client kubernetes.Interface, c clock.Clock, log *slog.Log
 	}
 }
 
-// OnAnother has Acquire call do each time it sees that another instance has renewed the lease, and so was alive. It is called
+// OnAnother has Acquire call do each time it sees that another replica has renewed the lease, and so was alive. It is called
 // before Acquire.
 func (h *Holder) OnAnother(do func()) { h.another = do }
 
@@ -103,7 +103,7 @@ func (h *Holder) overdue() bool {
 // Lost is closed when the lease, once held, has become somebody else's, or nobody's without having been released here.
 func (h *Holder) Lost() <-chan struct{} { return h.lost }
 
-// Err says how the lease was lost, once Lost is closed.
+// Err is how the lease was lost, once Lost is closed.
 func (h *Holder) Err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

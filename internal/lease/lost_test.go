@@ -17,16 +17,16 @@ func TestALostLeaseIsNoticedAtTheNextRenewal(t *testing.T) {
 		act  func(*place)
 		want string
 	}{
-		"deleted":          {(*place).delete, "was lost: somebody has deleted it"},
+		"deleted":          {(*place).delete, "was lost: it was deleted"},
 		"taken by another": {func(p *place) { p.change(func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("thief") }) }, "was lost: thief holds it now"},
-		"emptied":          {func(p *place) { p.change(func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("") }) }, "was lost: somebody has emptied it"},
+		"emptied":          {func(p *place) { p.change(func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("") }) }, "was lost: another client removed its holder"},
 		"made anew for another": {
 			func(p *place) { p.delete(); p.instance("second", as{}).acquires() },
 			"was lost: second holds it now",
 		},
 		"made anew under the same name": {
 			func(p *place) { p.delete(); p.instance("first", as{}).acquires() },
-			"was lost: another process that is called first too has taken it",
+			"was lost: another process with the identity first acquired it",
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestWithoutAnAPIServerItPausesAndGoesOn(t *testing.T) {
 	if i.Held() || i.isLost() {
 		t.Errorf("held: %t, lost: %t, want neither", i.Held(), i.isLost())
 	}
-	if lines := i.log.with("level=WARN", "nothing is written", errAway.Error()); len(lines) != 1 {
+	if lines := i.log.with("level=WARN", "writing nothing", errAway.Error()); len(lines) != 1 {
 		t.Errorf("want one warning, got %q", i.log.with())
 	}
 	i.wire.setCut(false)
@@ -164,7 +164,7 @@ func TestWithoutAnAPIServerItPausesAndGoesOn(t *testing.T) {
 	if !i.Held() || i.isLost() {
 		t.Errorf("held: %t, lost: %t after the API server is back", i.Held(), i.isLost())
 	}
-	if lines := i.log.with("going on"); len(lines) != 1 {
+	if lines := i.log.with("writing again"); len(lines) != 1 {
 		t.Errorf("log: %q", i.log.with())
 	}
 }

@@ -32,7 +32,7 @@ func (p *place) deletePod(name string) {
 }
 
 // doesNotWait are words of the line that says so.
-const doesNotWait = "the pod that held the lease is gone"
+const doesNotWait = "the Pod that held the lease no longer exists"
 
 func TestALeaseWhosePodIsGoneIsNotWaitedFor(t *testing.T) {
 	p := newPlace(t)

@@ -53,35 +53,36 @@ func (h *Holder) released(now time.Time) *coordinationv1.Lease {
 	return l
 }
 
-// seconds rounds up: the record knows whole seconds only, and others must not wait for less than was asked for.
+// seconds rounds up: the record has whole seconds only, and others must not wait for less than the duration.
 func seconds(d time.Duration) int32 {
 	return int32(math.Ceil(min(d.Seconds(), math.MaxInt32)))
 }
 
-// notOurs says why a lease is not, or not any more, the one that is held here. It is nil if others have touched nothing
+// notOurs returns why a lease is not, or no longer, the one that is held here. It is nil if others have touched nothing
 // that matters, such as a label.
 func (h *Holder) notOurs(l *coordinationv1.Lease) error {
 	switch holder := holderOf(l); {
 	case holder == "":
-		return fmt.Errorf("%s was lost: somebody has emptied it", h)
+		return fmt.Errorf("%s was lost: another client removed its holder", h)
 	case holder != h.opts.Identity:
 		return fmt.Errorf("%s was lost: %s holds it now", h, holder)
 	case l.UID != h.current.UID, !l.Spec.AcquireTime.Equal(h.current.Spec.AcquireTime):
-		return fmt.Errorf("%s was lost: another process that is called %s too has taken it", h, holder)
+		return fmt.Errorf("%s was lost: another process with the identity %s acquired it", h, holder)
 	default:
 		return nil
 	}
 }
 
-// sighting is a record of somebody else, and since when it has been seen to stand unchanged. Only the own clock tells
-// how old it is: the times in the record are those of another one.
+// sighting is a record of another holder, and since when it has been seen unchanged. Only our own clock shows how old
+// it is: the times in the record are those of another clock.
 type sighting struct {
 	uid   types.UID
 	spec  coordinationv1.LeaseSpec
 	since time.Time
 }
 
-// see notes what was read just now. It tells whether its holder has renewed it since it was read before, and so was alive.
+// see stores the record that was just read. It reports whether its holder has renewed it since the read before, and so was
+// alive.
 func (s *sighting) see(l *coordinationv1.Lease, now time.Time) (renewed bool) {
 	if s.uid == l.UID && apiequality.Semantic.DeepEqual(s.spec, l.Spec) {
 		return false
@@ -91,8 +92,7 @@ func (s *sighting) see(l *coordinationv1.Lease, now time.Time) (renewed bool) {
 	return renewed
 }
 
-// expired reports whether its holder has been silent for as long as it said. One that did not say is given the time that
-// others give us.
+// expired reports whether its holder has not renewed it for its duration. A record without a duration is given ours.
 func (s *sighting) expired(now time.Time, duration time.Duration) bool {
 	if secs := s.spec.LeaseDurationSeconds; secs != nil {
 		duration = time.Duration(*secs) * time.Second

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// lostError says that the lease is held here no more, for certain.
+// lostError means that the lease is no longer held here, for certain.
 type lostError struct{ error }
 
 // keep renews the lease until Release, or until it is lost. The end of the context given does not end it: the writes
@@ -31,7 +31,7 @@ func (h *Holder) renewals(ctx context.Context) error {
 	for h.wait(ctx) {
 		err := h.renew(ctx)
 		if ctx.Err() != nil {
-			continue // what a renewal that was cut off has to say is not about the lease
+			continue // the result of a renewal that was cut off is not about the lease
 		}
 		if why := h.lostBy(err); why != nil {
 			return why
@@ -41,13 +41,13 @@ func (h *Holder) renewals(ctx context.Context) error {
 	return nil
 }
 
-// tell says once that nothing may be written, and once that it may be again. It returns whether nothing may.
+// tell logs once that nothing may be written, and once that it may be again. It reports whether nothing may.
 func (h *Holder) tell(err error, paused bool) bool {
 	switch {
 	case err == nil && paused:
-		h.log.Info("the lease is renewed, going on")
+		h.log.Info("the lease is renewed; writing again")
 	case err != nil && !paused && h.overdue():
-		h.log.Warn("the lease could not be renewed in time, so nothing is written until it is", "error", err.Error())
+		h.log.Warn("the lease could not be renewed in time; writing nothing until it is", "error", err.Error())
 	}
 	return err != nil && h.overdue()
 }
@@ -63,7 +63,7 @@ func (h *Holder) lostBy(err error) error {
 	case errors.As(err, &lost):
 		return lost.error
 	case h.overdue() && refused(err):
-		return fmt.Errorf("%s was lost: it may not be renewed any more: %w", h, err)
+		return fmt.Errorf("%s was lost: the permission to renew it is missing: %w", h, err)
 	default:
 		return nil
 	}
@@ -112,7 +112,7 @@ func (h *Holder) reread(ctx context.Context) error {
 }
 
 func (h *Holder) deleted() error {
-	return lostError{fmt.Errorf("%s was lost: somebody has deleted it", h)}
+	return lostError{fmt.Errorf("%s was lost: it was deleted", h)}
 }
 
 func (h *Holder) lose(why error) {
@@ -123,7 +123,7 @@ func (h *Holder) lose(why error) {
 	close(h.lost)
 }
 
-// refused tells an answer that no later try will better, such as a right that was taken away, from a server that is
+// refused tells an answer that no later try will better, such as a right that was removed, from a server that is
 // away or busy.
 func refused(err error) bool {
 	var status apierrors.APIStatus
@@ -134,8 +134,8 @@ func refused(err error) bool {
 	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }
 
-// Release gives the lease to whoever comes next, at once, and returns when that is written. Nothing may be written
-// under the lease after it was called. It does nothing if the lease is not held.
+// Release gives up the lease at once, for the next holder, and returns when that is written. Nothing may be
+// written under the lease after it was called. It does nothing if the lease is not held.
 func (h *Holder) Release(ctx context.Context) {
 	if h.stop == nil {
 		return
@@ -154,7 +154,7 @@ func (h *Holder) Release(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		h.log.Warn("the lease is not released, so others take it when this pod is gone or it has run out", "after", h.opts.Duration.String(), "error", err.Error())
+		h.log.Warn("the lease could not be released; another replica acquires it when this Pod is deleted or the lease expires", "after", h.opts.Duration.String(), "error", err.Error())
 		return
 	}
 	h.log.Info("released the lease")

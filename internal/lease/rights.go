@@ -20,7 +20,8 @@ func Rights(namespace string) []rights.Right {
 	return []rights.Right{get, create, update}
 }
 
-// RightsError says that the lease cannot be held for want of rights. Its text names them, and the rules that give them.
+// RightsError means that the lease cannot be held for lack of permissions. Its text names them, and the RBAC rules that
+// grant them.
 type RightsError struct {
 	// Missing are the verbs that are not allowed.
 	Missing   []string
@@ -28,7 +29,7 @@ type RightsError struct {
 	refusal   error // of the API server, if it came to that
 }
 
-// Error says what to add, in one line that can be pasted.
+// Error names the rules to add, in one line that can be pasted.
 func (e *RightsError) Error() string {
 	text := fmt.Sprintf("lease %s/%s: the controller may not %s it; in a Role of namespace %s that is bound to the controller's ServiceAccount, add to the rules: %s",
 		e.namespace, Name, strings.Join(e.Missing, ", "), e.namespace, rights.Rules(Rights(e.namespace)))
@@ -38,7 +39,7 @@ func (e *RightsError) Error() string {
 	return text
 }
 
-// Unwrap returns what the API server said.
+// Unwrap returns the error of the API server.
 func (e *RightsError) Unwrap() error { return e.refusal }
 
 // checkRights asks the API server whether everything is allowed that is ever done with the lease. If it cannot be asked,

@@ -156,7 +156,7 @@ func TestAHolderWhoseRightsAreTakenAwayLosesTheLeaseAtItsDeadline(t *testing.T) 
 		}
 	}
 	i.tick(retry)
-	if err := i.awaitLost(); !strings.Contains(err.Error(), "may not be renewed any more") || !apierrors.IsForbidden(err) {
+	if err := i.awaitLost(); !strings.Contains(err.Error(), "the permission to renew it is missing") || !apierrors.IsForbidden(err) {
 		t.Errorf("error: %v", err)
 	}
 }

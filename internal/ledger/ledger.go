@@ -15,7 +15,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// errNoLedger and the others say why nothing is known of what the pods have.
+// errNoLedger and the others are the reasons why the data of the Pods is unknown.
 const (
 	ErrNone        = ledgerError("it has no ledger yet")
 	ErrOtherObject = ledgerError("its ledger was copied from another object")
@@ -37,8 +37,8 @@ const MaxCounter = 1 << 40
 // maxTime is the end of the year 9999 in seconds since 1970.
 const maxTime = 253402300799
 
-// maxLedgerRead bounds what somebody else can have read as a ledger, each time that
-// the workload is looked at. A newer version may write more than this one.
+// maxLedgerRead bounds what another client can have read as a ledger, each time that the workload
+// is reconciled. A newer version may write more than this one.
 const maxLedgerRead = 4 * maxLedgerText
 
 // ErrNewerFormat is found by errors.Is in the error of Parse when a newer
@@ -72,19 +72,18 @@ type Ledger struct {
 	Step Step
 	// Entries are the digests of the sources.
 	Entries map[source.LocalKey]digest.Digest
-	// Aggregates stand in for the entries of the kinds that have too many of
-	// them. See Aggregate for what they tell.
+	// Aggregates replace the entries of the kinds that have too many of them. See Aggregate for
+	// what they show.
 	Aggregates map[source.Kind]Total
-	// OnDelete reports whether whoever wrote it reloads for deletions, and so has
-	// reloaded for those before. Gone are the sources with an entry that were
-	// not there then, and for which nobody has reloaded.
+	// OnDelete reports whether the controller that wrote it reloads for deletions, and so has
+	// reloaded for earlier ones. Gone are the sources with an entry that did not exist then, and
+	// for which nobody has reloaded.
 	OnDelete bool
 	Gone     map[source.LocalKey]struct{}
 	// Run is the latest run that was made for a reload, if reloads make any.
 	Run types.UID
-	// Told is when somebody else was told last of changes, who acts upon them, in
-	// seconds since 1970; 0 if nobody was. What the pods of before have of those is
-	// not known.
+	// Told is when a receiver was last notified of changes, in seconds since 1970; 0 if none was.
+	// Which of their data older Pods have is unknown.
 	Told int64
 	// Writes grows by one with each time it is written.
 	Writes int64
@@ -252,7 +251,7 @@ func (l Ledger) Bounded() Ledger {
 
 // Aggregate returns the digest that stands for all entries of a kind.
 //
-// As long as it stays the same, no source was changed, added or taken away.
+// As long as it stays the same, no source was changed, added or removed.
 // Once it differs, one of these happened to at least one source; which source
 // and which of the three cannot be told from the ledger any more.
 func Aggregate(kind source.Kind, entries map[source.LocalKey]digest.Digest) digest.Digest {
@@ -318,7 +317,7 @@ func (l Ledger) text() string {
 	for kind, total := range l.Aggregates {
 		t, ok := inText(kind)
 		if !ok || len(*t.entries(&text)) > 0 {
-			continue // entries tell more
+			continue // entries show more
 		}
 		if text.All == nil {
 			text.All = map[string]*Total{}
@@ -339,7 +338,7 @@ func (l Ledger) text() string {
 	return string(raw)
 }
 
-// Content stands for what a ledger says of sources, whoever wrote it and how often.
+// Content is a digest of what a ledger records about sources, whoever wrote it and how often.
 func (l Ledger) Content() string {
 	return Ledger{Instance: l.Instance, Entries: l.Entries, Gone: l.Gone, Aggregates: l.Aggregates}.String()
 }

@@ -22,12 +22,12 @@ type Rank struct {
 	read            bool
 }
 
-// Rank returns what of the ledger tells when it was written.
+// Rank returns the fields of the ledger that show when it was written.
 func (l *Ledger) Rank() Rank {
 	return Rank{counter: l.Counter, writes: l.Writes, instance: l.Instance, read: true}
 }
 
-// Follows reports whether a ledger was written after others of the same object. One that was taken away or set back was not.
+// Follows reports whether a ledger was written after others of the same object. One that was removed or reverted was not.
 func (r Rank) Follows(others ...Rank) bool {
 	standing := r.ledger()
 	return r.read && !slices.ContainsFunc(others, func(other Rank) bool { return other.read && !standing.Follows(other.ledger()) })

@@ -15,11 +15,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// CoverageAnnotation is on the ConfigMap and says since when the controller covers what it covers. It is an annotation because
-// Reloader, which writes the data of the same ConfigMap, has nothing of the kind.
+// CoverageAnnotation is on the ConfigMap and holds the time since when the controller covers what it covers. It is an
+// annotation because Reloader, which writes the data of the same ConfigMap, has nothing similar.
 const CoverageAnnotation = "reroll.dev/coverage"
 
-// Scope is what the settings say about which objects the controller covers.
+// Scope is which objects the controller covers by its settings.
 type Scope struct {
 	// AutoReloadAll covers workloads that do not ask for it.
 	AutoReloadAll bool
@@ -66,7 +66,7 @@ func Coverage(ctx context.Context, client kubernetes.Interface, info Info, scope
 	return next.times(), nil
 }
 
-// ReadCoverage returns what the ConfigMap says about it, which is nothing if somebody else has written it.
+// ReadCoverage returns the coverage in the ConfigMap, which is empty if another program wrote it.
 func ReadCoverage(cm *corev1.ConfigMap) reload.Coverage { return readCoverage(cm).times() }
 
 func readCoverage(cm *corev1.ConfigMap) coverage {

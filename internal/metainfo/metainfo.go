@@ -1,4 +1,4 @@
-// Package metainfo writes down what runs here and how it was told to, for tools that look for it where Reloader puts it.
+// Package metainfo writes what runs here, and its settings, for tools that read it where Reloader puts it.
 package metainfo
 
 import (
@@ -70,8 +70,8 @@ func Write(ctx context.Context, client kubernetes.Interface, info Info) error {
 	return nil
 }
 
-// complete puts all that is wanted into what is present, and tells whether it was there already. What others have added
-// stays.
+// complete puts all that is wanted into what is present, and reports whether it was there already. What others have
+// added stays.
 func complete(present, wanted *corev1.ConfigMap) bool {
 	before := present.DeepCopy()
 	for _, part := range []struct{ of, from *map[string]string }{

@@ -11,7 +11,7 @@ import (
 
 // TooNew is about a ledger that a newer version of this program has written.
 func TooNew(w *workload.Workload) Notice {
-	return warning(w, LedgerTooNew, fmt.Sprintf("Changes of its sources do not roll this %s: a newer version of Reroll has written its annotation %s, which this version cannot read. Run that version again, or remove the annotation",
+	return warning(w, LedgerTooNew, fmt.Sprintf("Reroll does not roll this %s: a newer version of Reroll wrote its annotation %s, which this version cannot read. Run the newer version again, or remove the annotation",
 		w.Key.Kind, annotations.Ledger))
 }
 
@@ -23,8 +23,8 @@ func Unproven(w *workload.Workload, sources []source.Key) Notice {
 	if len(sources) > 1 {
 		what = fmt.Sprintf("%s '%s' and %d more sources were", first.Kind, first.Name, len(sources)-1)
 	}
-	return warning(w, Undecided, what+" written after Pods of this "+w.Key.Object()+" started, before Reroll had recorded anything about it. Whether the data changed, or "+
-		"only a label or an annotation, cannot be told, so nothing was reloaded"+restartHint(w))
+	return warning(w, Undecided, what+" written after Pods of this "+w.Key.Object()+" started, before Reroll recorded its ledger. Nothing shows whether the data changed, or "+
+		"only a label or an annotation, so Reroll did not reload it"+restartHint(w))
 }
 
 // restartHint is the command that replaces the Pods of a workload, if kubectl has one.

@@ -8,8 +8,8 @@ import (
 
 // Unreadable is about the copy of a Job that was to be recreated, if the copy does not say what it is a copy of.
 func Unreadable(w *workload.Workload, why error) Notice {
-	return warning(w, UnreadableCopy, fmt.Sprintf("This Job is a copy, by its annotation reroll.dev/replaces, which cannot be read: %v. Nothing is done with it. "+
-		"Look whether the Job is there that it was made of, whose name it begins with, make that again if not, and delete this one", why))
+	return warning(w, UnreadableCopy, fmt.Sprintf("This Job is a copy, but its annotation reroll.dev/replaces cannot be read: %v. Reroll leaves it alone. "+
+		"Check that the Job exists whose name this one begins with. Create it if it is missing, then delete this one", why))
 }
 
 // letRun is the command that lets a held Job run.
@@ -23,27 +23,27 @@ func UnsignedCopy(w *workload.Workload) Notice {
 
 // UnsignedHeld is about a Job that claims to be held by us.
 func UnsignedHeld(w *workload.Workload) Notice {
-	return unsigned(w, "reroll.dev/held", "Reroll does not let it run. Delete it, or let it run: "+letRun)
+	return unsigned(w, "reroll.dev/held", "Reroll does not unsuspend it. Delete it, or unsuspend it: "+letRun)
 }
 
 // UnsignedRun is about a Job that claims to be a run that we have created for a CronJob.
 func UnsignedRun(w *workload.Workload) Notice {
-	return unsigned(w, workload.RunLabel, "Reroll does not let it run and does not use its ledger. Delete it: kubectl delete job %[1]s --namespace %[2]s")
+	return unsigned(w, workload.RunLabel, "Reroll does not unsuspend it and does not use its ledger. Delete it: kubectl delete job %[1]s --namespace %[2]s")
 }
 
 func unsigned(w *workload.Workload, claim, remedy string) Notice {
-	return warning(w, NotSigned, fmt.Sprintf("This Job has %[3]s, but no valid signature in reroll.dev/signed: Reroll did not create it, somebody has changed it since, or the digest key was lost. "+remedy,
+	return warning(w, NotSigned, fmt.Sprintf("This Job has %[3]s, but no valid signature in reroll.dev/signed: Reroll did not create it, another client changed it, or the digest key was lost. "+remedy,
 		w.Key.Name, w.Key.Namespace, claim))
 }
 
 // MayHaveRun is about a held Job that was to replace another one, if nothing shows whether it has run.
 func MayHaveRun(w *workload.Workload) Notice {
-	return warning(w, StaysHeld, fmt.Sprintf("This Job was made in the place of another one and is held by its annotation reroll.dev/held. There is no copy any more, so it may have run already under this name. "+
-		"Delete it if so; else let it run: "+letRun, w.Key.Name, w.Key.Namespace))
+	return warning(w, StaysHeld, fmt.Sprintf("This Job replaces another one and is held by its annotation reroll.dev/held. Its copy no longer exists, so a Job of this name may have run already. "+
+		"If so, delete it. Otherwise, unsuspend it: "+letRun, w.Key.Name, w.Key.Namespace))
 }
 
 // CameLate is about a Job of another workload that stays held: that workload had another Job for the change, or is opted out.
 func CameLate(w *workload.Workload, of workload.Key) Notice {
-	return warning(w, StaysHeld, fmt.Sprintf("This Job was made for %s %s and is held by its annotation reroll.dev/held. Reroll does not unsuspend it any more, because another Job was made "+
+	return warning(w, StaysHeld, fmt.Sprintf("This Job was created for %s %s and is held by its annotation reroll.dev/held. Reroll does not unsuspend it, because another Job was created "+
 		"for the same change, or because the %s was opted out. Delete it: kubectl delete job %s --namespace %s", of.Kind, of.Name, of.Kind, w.Key.Name, w.Key.Namespace))
 }

@@ -60,7 +60,7 @@ func normal(w *workload.Workload, reason, text string) Notice {
 	return Notice{About: Workload(w), Subject: w.Key.String(), SubjectKind: "workload", Reason: reason, Text: text}
 }
 
-// Workload refers to a workload in an event.
+// Workload returns the reference to a workload for an event.
 func Workload(w *workload.Workload) corev1.ObjectReference {
 	return corev1.ObjectReference{
 		APIVersion: w.APIVersion, Kind: w.Key.Object(), Namespace: w.Key.Namespace, Name: w.Key.Name,

@@ -16,14 +16,14 @@ func OptedIn(w *workload.Workload, concerns []reload.Concern) Notice {
 
 func optedInText(w *workload.Workload, concerns []reload.Concern) string {
 	if len(concerns) == 0 {
-		return fmt.Sprintf("Nothing is watched for this %s yet: its annotations ask for no ConfigMap or Secret that it refers to or that exists", w.Key.Kind)
+		return fmt.Sprintf("Nothing rolls this %s yet: its annotations select no ConfigMap or Secret that it references or that exists", w.Key.Kind)
 	}
 	var names []string
 	for _, c := range concerns {
 		later := ""
 		switch {
 		case c.Deleted && c.Source.Key.Kind.Reported():
-			later = ", once a pod has mounted it"
+			later = ", once a Pod has mounted it"
 		case c.Deleted:
 			later = ", once it is created"
 		}
@@ -32,7 +32,7 @@ func optedInText(w *workload.Workload, concerns []reload.Concern) string {
 	// As many as there is room for: the sentence has to end.
 	text := ""
 	for most := min(len(names), MaxText/len("Secret 'x' (auto), ")); most > 0; most-- {
-		text = fmt.Sprintf("A change of the content of %s rolls this %s", listed(names, most), w.Key.Kind)
+		text = fmt.Sprintf("A change of %s rolls this %s", listed(names, most), w.Key.Kind)
 		if len(text) <= MaxText {
 			break
 		}
@@ -71,22 +71,22 @@ func Missing(w *workload.Workload, named []policy.NamedSource) Notice {
 	}
 	text := ""
 	if len(names) > 0 {
-		text = fmt.Sprintf("Its annotations name %s, which namespace %s does not have. ", listed(names, mostMissing), w.Key.Namespace)
+		text = fmt.Sprintf("Its annotations name %s, not found in namespace %s. ", listed(names, mostMissing), w.Key.Namespace)
 	}
 	if len(expressions) > 0 {
 		text += fmt.Sprintf("In namespace %s, %s. ", w.Key.Namespace, listed(expressions, mostMissing))
 	}
-	return warning(w, SourceMissing, text+"Check the spelling; when it is created, it is watched")
+	return warning(w, SourceMissing, text+"Check the spelling, or create it: Reroll watches for it")
 }
 
 // LeftTo is about a workload that was opted in although its owner makes it, and the owner is not opted in.
 func LeftTo(w *workload.Workload, owner workload.Key) Notice {
-	return warning(w, LeftToOwner, fmt.Sprintf("Nothing rolls this %s: %s %s makes it and would be rolled in its place, but is not opted in. Write the annotations there",
+	return warning(w, LeftToOwner, fmt.Sprintf("Nothing rolls this %s: its owner, %s %s, would be rolled instead, but is not opted in. Set the annotations on the owner",
 		w.Key.Kind, owner.Kind, owner.Name))
 }
 
 // TwoControllers is the text about a workload that Reloader rolls, too.
-const TwoControllers = "Reloader marks this workload as well: what it wrote is kept. Run one of the two controllers, see docs/gitops.md#two-controllers"
+const TwoControllers = "Reloader also writes marks on this workload, and Reroll keeps them. Run only one of the two controllers, see docs/gitops.md#two-controllers"
 
 // BesideReloader is about a workload that Reloader rolls, too.
 func BesideReloader(w *workload.Workload) Notice { return warning(w, OtherController, TwoControllers) }

@@ -29,15 +29,15 @@ func awaited(c reload.Concern) reload.Concern {
 
 func TestEachSourceIsWatchedForAReason(t *testing.T) {
 	for want, concerns := range map[string][]reload.Concern{
-		"Nothing is watched for this Deployment yet: its annotations ask for no ConfigMap or Secret that it refers to or that exists": nil,
-		"A change of the content of ConfigMap 'a' (auto) rolls this Deployment":                                                       {concern(source.ConfigMap, "a", policy.RuleAuto, "")},
-		"A change of the content of ConfigMap 'a' (auto for ConfigMaps) and Secret 'b' (named) rolls this Deployment": {
+		"Nothing rolls this Deployment yet: its annotations select no ConfigMap or Secret that it references or that exists": nil,
+		"A change of ConfigMap 'a' (auto) rolls this Deployment":                                                             {concern(source.ConfigMap, "a", policy.RuleAuto, "")},
+		"A change of ConfigMap 'a' (auto for ConfigMaps) and Secret 'b' (named) rolls this Deployment": {
 			concern(source.ConfigMap, "a", policy.RuleTypedAuto, ""), concern(source.Secret, "b", policy.RuleNamed, "b"),
 		},
-		"A change of the content of ConfigMap 'a' (auto) and Secret 'b' (auto, once it is created) rolls this Deployment": {
+		"A change of ConfigMap 'a' (auto) and Secret 'b' (auto, once it is created) rolls this Deployment": {
 			concern(source.ConfigMap, "a", policy.RuleAuto, ""), awaited(concern(source.Secret, "b", policy.RuleAuto, "")),
 		},
-		"A change of the content of ConfigMap 'a' (--auto-reload-all), ConfigMap 'b' (search and match) and Secret 'c' (named by 'c|d') rolls this Deployment": {
+		"A change of ConfigMap 'a' (--auto-reload-all), ConfigMap 'b' (search and match) and Secret 'c' (named by 'c|d') rolls this Deployment": {
 			concern(source.ConfigMap, "a", policy.RuleAutoAll, ""), concern(source.ConfigMap, "b", policy.RuleSearch, ""), concern(source.Secret, "c", policy.RuleNamed, "c|d"),
 		},
 	} {
@@ -72,17 +72,17 @@ func TestWhatIsNamedAndNotThere(t *testing.T) {
 		return policy.NamedSource{Kind: kind, Text: text, Expression: true}
 	}
 	for want, missing := range map[string][]policy.NamedSource{
-		"Its annotations name ConfigMap 'my.config', which namespace shop does not have. Check the spelling; when it is created, it is watched": {
+		"Its annotations name ConfigMap 'my.config', not found in namespace shop. Check the spelling, or create it: Reroll watches for it": {
 			name(source.ConfigMap, "my.config"),
 		},
-		"In namespace shop, 'app-.*' matches no ConfigMap. Check the spelling; when it is created, it is watched": {
+		"In namespace shop, 'app-.*' matches no ConfigMap. Check the spelling, or create it: Reroll watches for it": {
 			expression(source.ConfigMap, "app-.*"),
 		},
-		"Its annotations name ConfigMap 'a' and Secret 'b', which namespace shop does not have. " +
-			"In namespace shop, 'c.*' matches no ConfigMap and 'd|e' matches no Secret. Check the spelling; when it is created, it is watched": {
+		"Its annotations name ConfigMap 'a' and Secret 'b', not found in namespace shop. " +
+			"In namespace shop, 'c.*' matches no ConfigMap and 'd|e' matches no Secret. Check the spelling, or create it: Reroll watches for it": {
 			name(source.ConfigMap, "a"), expression(source.ConfigMap, "c.*"), name(source.Secret, "b"), expression(source.Secret, "d|e"),
 		},
-		"In namespace shop, '" + strings.Repeat("x", 100) + "…' matches no Secret. Check the spelling; when it is created, it is watched": {
+		"In namespace shop, '" + strings.Repeat("x", 100) + "…' matches no Secret. Check the spelling, or create it: Reroll watches for it": {
 			expression(source.Secret, strings.Repeat("x", 4000)+".*"),
 		},
 	} {

@@ -9,13 +9,13 @@ import (
 // PauseEnded is about the end of a pause that a reload began.
 func PauseEnded(w *workload.Workload, end workload.PauseEnd) Notice {
 	if end.Spoilt {
-		return warning(w, Resumed, fmt.Sprintf("The pause of this %s ended before its time: %s. Its pods are replaced now", w.Key.Kind, end.Why))
+		return warning(w, Resumed, fmt.Sprintf("Reroll resumed this %s early: %s. Its Pods are replaced now", w.Key.Kind, end.Why))
 	}
-	return normal(w, Resumed, fmt.Sprintf("The pause of this %s has ended: %s. Its pods are replaced now", w.Key.Kind, end.Why))
+	return normal(w, Resumed, fmt.Sprintf("Reroll resumed this %s: %s. Its Pods are replaced now", w.Key.Kind, end.Why))
 }
 
 // PauseBack is about a pause of ours that somebody puts back after it has ended.
 func PauseBack(w *workload.Workload) Notice {
-	return warning(w, PausedAgain, fmt.Sprintf("Somebody has put spec.paused and the time %s back after the pause of this %s had ended. It stays as it is: take both out of the manifest, or run kubectl rollout resume",
+	return warning(w, PausedAgain, fmt.Sprintf("Another client set spec.paused and the time %s again after Reroll had resumed this %s, which stays paused. Remove both from the manifest, or run kubectl rollout resume",
 		w.Pause.Since, w.Key.Kind))
 }

@@ -24,7 +24,7 @@ func TooOften(w *workload.Workload, often Often) Notice {
 	if within == 0 {
 		within = often.Within.Round(time.Millisecond)
 	}
-	return warning(w, ReloadedOften, fmt.Sprintf("Reloaded %d times within %s: %s '%s' changed in %d of these reloads. Most likely this %s, or a program beside it, writes the %s that it uses. "+
+	return warning(w, ReloadedOften, fmt.Sprintf("Reloaded %d times within %s: %s '%s' changed in %d of these reloads. Most likely this %s, or another program, writes the %s that it uses. "+
 		"To stop: exclude it by the annotation %s: %s on this %s. To reload less often: set %s, such as 10m. "+
 		"See docs/troubleshooting.md#a-workload-is-reloaded-again-and-again",
 		often.Reloads, within, src.Kind, src.Name, often.Changes, w.Key.Kind, src.Kind,

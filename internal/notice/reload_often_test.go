@@ -19,7 +19,7 @@ func TestAWorkloadThatIsReloadedAgainAndAgainHasAnEvent(t *testing.T) {
 		n := TooOften(web(), Often{
 			Reloads: 10, Within: 50*time.Second + 3*time.Millisecond, Source: source.Key{Kind: kind, Namespace: "shop", Name: "state"}, Changes: 9,
 		})
-		want := "Reloaded 10 times within 50s: " + kind.String() + " 'state' changed in 9 of these reloads. Most likely this Deployment, or a program beside it, writes the " + kind.String() +
+		want := "Reloaded 10 times within 50s: " + kind.String() + " 'state' changed in 9 of these reloads. Most likely this Deployment, or another program, writes the " + kind.String() +
 			" that it uses. To stop: exclude it by the annotation " + exclude + ": state on this Deployment. To reload less often: set reroll.dev/settle, such as 10m. " +
 			"See docs/troubleshooting.md#a-workload-is-reloaded-again-and-again"
 		if !n.Warning || n.Reason != "ReloadedOften" || n.Text != want {

@@ -63,8 +63,8 @@ func (r *policyReader) kind(kind source.Kind) kindPolicy {
 	}
 }
 
-// preferred is for the annotations that do not decide whether a workload is
-// opted in: each of them is looked for on its own.
+// preferred is for the annotations that do not decide whether a workload is opted in: each of them
+// is read on its own, from the workload or else from its pod template.
 func (r *policyReader) preferred(key string) annotations.Written {
 	if r.own.HasAny(key) {
 		return r.own
@@ -110,7 +110,7 @@ func (r *policyReader) toggle(from annotations.Written, key string) toggle {
 	yes, err := strconv.ParseBool(value)
 	switch {
 	case value == "":
-		r.refuse(from, key, value, `counts as not set; write "true" or "false", or leave the annotation out`)
+		r.refuse(from, key, value, `has no effect; write "true" or "false", or remove the annotation`)
 		return unset
 	case err != nil:
 		r.refuse(from, key, value, `not a boolean and counts as false; write "true" or "false"`)
@@ -138,7 +138,7 @@ func (r *policyReader) duration(key string, least time.Duration, right string) s
 	}
 	value, err := time.ParseDuration(text)
 	if err != nil || value < least {
-		r.refuse(from, key, text, "counts as not set; write %s", right)
+		r.refuse(from, key, text, "has no effect; write %s", right)
 		return setDuration{}
 	}
 	return setDuration{value: value, set: true}

@@ -20,7 +20,7 @@ func TestMistakesOfOneListAreBounded(t *testing.T) {
 		if len(got) != 11 {
 			t.Fatalf("%s: got %d problems, want 11: %v", key, len(got), got)
 		}
-		want := "annotation " + key + ` has "l[": refused like 11 other entries of the list, of which only the first 10 are reported`
+		want := "annotation " + key + ` has "l[": ignored, like 11 other entries of the list, of which only the first 10 are reported`
 		if diff := cmp.Diff(want, got[10].String()); diff != "" {
 			t.Errorf("the last problem (-want +got):\n%s", diff)
 		}
@@ -47,7 +47,7 @@ func TestListsAreBounded(t *testing.T) {
 	}{
 		"thousands of names":                    {numbered("name-%d", 5000), 5000, 0, ""},
 		"thousands of names with dots":          {numbered("name.%d", 5000), 0, 5000, ""},
-		"more names than a list may have":       {numbered("name-%d", 51201), 5000, 0, "the list has more than 5000 entries, so this one and those behind it, 46201 in all, are ignored"},
+		"more names than a list may have":       {numbered("name-%d", 51201), 5000, 0, "the list has more than 5000 entries, so this one and those after it, 46201 in all, are ignored"},
 		"the longest name":                      {strings.Repeat("a", 253), 1, 0, ""},
 		"a name that no object has":             {strings.Repeat("a", 254) + ",b", 1, 0, "has 254 characters, and no object has a name with more than 253"},
 		"hundreds of usual expressions":         {numbered("shop-%d-.*-config", 200), 0, 200, ""},

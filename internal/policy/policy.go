@@ -23,7 +23,7 @@ type Policy struct {
 
 // kindPolicy is the part of a Policy that is about one kind of source.
 type kindPolicy struct {
-	// optsSet and excludedSet tell that there were annotations for it.
+	// optsSet and excludedSet report whether there were annotations for it.
 	optsSet, excludedSet bool
 
 	entries  *annotations.NameList
@@ -84,7 +84,7 @@ func (p Policy) RolloutStrategy() RolloutStrategy {
 	return p.rollout
 }
 
-// NoPolicy is that of a workload that no source concerns, whoever is opted in.
+// NoPolicy is the policy of a workload that no source concerns, whatever is opted in.
 func NoPolicy() Policy {
 	var p Policy
 	for i := range p.kinds {

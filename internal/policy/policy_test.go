@@ -52,7 +52,7 @@ func TestProblems(t *testing.T) {
 		},
 		"an empty boolean": {
 			own:  values{secretAuto: ""},
-			want: []string{`annotation secret.reloader.stakater.com/auto has "": counts as not set; write "true" or "false", or leave the annotation out`},
+			want: []string{`annotation secret.reloader.stakater.com/auto has "": has no effect; write "true" or "false", or remove the annotation`},
 		},
 		"search in another spelling": {
 			own:  values{search: "True"},
@@ -75,13 +75,13 @@ func TestProblems(t *testing.T) {
 		"an expression among exclusions, which are names": {
 			own: values{configMapNot: "web, noisy-.*,my.config"},
 			want: []string{`annotation configmaps.exclude.reloader.stakater.com/reload has "noisy-.*": excludes nothing: ` +
-				`only whole names are compared here, and this cannot be one; write the names`},
+				`it is not a valid name, and expressions do not work here; write names`},
 		},
 		"a name in upper case among exclusions of the pod template": {
 			own:      values{configMapNot: "web"},
 			template: values{configMapNot: "Web", secretNot: "DB"},
 			want: []string{`annotation secrets.exclude.reloader.stakater.com/reload of the pod template has "DB": excludes nothing: ` +
-				`only whole names are compared here, and this cannot be one; write the names`},
+				`it is not a valid name, and expressions do not work here; write names`},
 		},
 		"an unknown strategy": {
 			own:  values{strategy: "Restart"},
@@ -89,22 +89,22 @@ func TestProblems(t *testing.T) {
 		},
 		"no time to pause": {
 			own:  values{pausePeriod: "0s"},
-			want: []string{`annotation deployment.reloader.stakater.com/pause-period has "0s": counts as not set; write a duration above zero such as 5m`},
+			want: []string{`annotation deployment.reloader.stakater.com/pause-period has "0s": has no effect; write a duration above zero such as 5m`},
 		},
 		"a pause without unit": {
 			own:  values{pausePeriod: "5"},
-			want: []string{`annotation deployment.reloader.stakater.com/pause-period has "5": counts as not set; write a duration above zero such as 5m`},
+			want: []string{`annotation deployment.reloader.stakater.com/pause-period has "5": has no effect; write a duration above zero such as 5m`},
 		},
 		"a negative time to settle": {
 			own:  values{settle: "-1s"},
-			want: []string{`annotation reroll.dev/settle has "-1s": counts as not set; write a duration of zero or more such as 3s`},
+			want: []string{`annotation reroll.dev/settle has "-1s": has no effect; write a duration of zero or more such as 3s`},
 		},
 		"a mistake in the pod template": {
 			own:      values{configMapNot: "a"},
 			template: values{auto: "on", settle: "soon"},
 			want: []string{
 				`annotation reloader.stakater.com/auto of the pod template has "on": not a boolean and counts as false; write "true" or "false"`,
-				`annotation reroll.dev/settle of the pod template has "soon": counts as not set; write a duration of zero or more such as 3s`,
+				`annotation reroll.dev/settle of the pod template has "soon": has no effect; write a duration of zero or more such as 3s`,
 			},
 		},
 		"a mistake in the pod template that nobody reads": {

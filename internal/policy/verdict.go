@@ -34,9 +34,9 @@ const (
 func (r Rule) String() string {
 	switch r {
 	case RuleUnselected:
-		return "its labels are not those that the controller looks for (--resource-label-selector)"
+		return "its labels do not match --resource-label-selector"
 	case RuleIgnored:
-		return "the source is annotated to be ignored"
+		return "the source has the ignore annotation"
 	case RuleExcluded:
 		return "the workload excludes the source by name"
 	case RuleNamed:
@@ -50,13 +50,13 @@ func (r Rule) String() string {
 	case RuleAutoAll:
 		return "--auto-reload-all"
 	case RuleNoEntryMatches:
-		return "no entry of the workload's list names the source"
+		return "no entry of the workload's list matches the source"
 	case RuleNotReferred:
-		return "the workload does not refer to the source"
+		return "the workload does not reference the source"
 	case RuleNoMatchAnnotation:
-		return "the workload searches, but the source is not annotated to match"
+		return "the workload has the search annotation, but the source lacks the match annotation"
 	case RuleOptedOut:
-		return "the workload is opted out by auto"
+		return "the workload opts out by auto"
 	case RuleNotOptedIn:
 		return "the workload is not opted in"
 	default:
@@ -75,9 +75,9 @@ type Verdict struct {
 	Entry string
 }
 
-// Judge reports whether a source concerns the workload. It asks what forbids it
-// first, then what asks for it; refers tells whether the pod template refers to
-// the source, and autoReloadAll whether workloads are opted in by default.
+// Judge reports whether a source concerns the workload. It checks first what excludes it, then what
+// opts it in; refers reports whether the pod template references the source, and autoReloadAll
+// whether workloads are opted in by default.
 func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoReloadAll bool) Verdict {
 	policy := p.of(src.Kind)
 	optedIn := policy.optedIn(autoReloadAll)
@@ -122,7 +122,7 @@ func (p Policy) OptedIn(autoReloadAll bool) bool {
 	return false
 }
 
-// optedIn returns the rule that opts the workload in for all it refers to, or
+// optedIn returns the rule that opts the workload in for all it references, or
 // none. The general annotation wins over the one for a kind only by being true.
 func (k kindPolicy) optedIn(autoReloadAll bool) Rule {
 	switch {

@@ -14,7 +14,7 @@ type base struct {
 	ledger ledger.Ledger
 	// err says why there is no ledger, or none that counts.
 	err error
-	// restore reports whether the one on the object was set back or taken away.
+	// restore reports whether the ledger on the object was reverted or removed.
 	restore bool
 	// doubted reports whether pods may run that were not started by the rollout that
 	// the ledger is about.
@@ -51,7 +51,7 @@ type finding uint8
 const (
 	same      finding = iota // nothing differs
 	recorded                 // the pods have the present content; the ledger does not say so yet
-	undecided                // the key of its digests was lost, and nothing else tells; taken for recorded
+	undecided                // the key of its digests was lost, and nothing else decides; recorded as unchanged
 	unproven                 // it was written after pods started, maybe not its data; taken for recorded
 	changed                  // pods run with another content
 	asking                   // the age of the pods decides
@@ -73,9 +73,8 @@ func (f *Facts) find(c *Concern, base base) finding {
 	}
 }
 
-// kept is for the content that the ledger has. There are pods with another one
-// nevertheless if their template came back, or if they were started while the
-// content was away.
+// kept is for data that the ledger records. There are Pods with other data nevertheless if their
+// template was reverted, or if they started while the source had other data for a moment.
 func (f *Facts) kept(c *Concern, base base) finding {
 	pods := f.podsOf(c)
 	switch {
@@ -117,7 +116,7 @@ func (f *Facts) doubted(base base) bool {
 	case f.Seen.Returned:
 		return true
 	default:
-		// Marks of ours were taken away when nobody watched, or where no template shows it.
+		// Our marks were removed while nobody watched, or where no template shows it.
 		return (f.Seen.Template == 0 || step.Restarts()) && !base.ledger.Marks.IsZero() && f.Seen.Trusted != f.Workload.MarksDigest()
 	}
 }
@@ -148,9 +147,8 @@ func (f *Facts) compared(c *Concern, base base) finding {
 	case stale:
 		return changed
 	}
-	// The API server notes no time when all an update does is to take keys away.
-	// A content that differs from the ledger, and claims to be no newer than it,
-	// was changed in that way, nobody knows when.
+	// The API server records no time for an update that only removes keys. Data that differ from
+	// the ledger, and claim to be no newer than it, were changed in that way, at an unknown time.
 	unseen := c.Seen.Content == 0 || f.Workload.Runs != nil
 	if unseen && c.Source.DataTime.Unix() <= base.ledger.DataTime && !c.Source.Key.Kind.Reported() {
 		c.Seen.Timeless = true
@@ -198,7 +196,7 @@ func (f *Facts) underOtherKey(c *Concern, base base) finding {
 	case c.Seen.Content != 0:
 		return f.asked(c)
 	case c.Source.EditedAt <= f.dataTime(base.ledger):
-		return undecided // mostly whoever wrote the ledger has compared this content; keys that were taken away since show nothing
+		return undecided // mostly, the client that wrote the ledger has compared this data; keys that were removed since show nothing
 	default:
 		return f.asked(c.asEdited())
 	}
@@ -219,7 +217,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		}
 	}
 	if c.Seen.Created > c.Seen.Content && f.Seen.Compared && !c.wasAway() {
-		return recorded // it was made again as it was when the workload was compared, which has done without it since
+		return recorded // it was recreated as it was when the workload was compared, which has done without it since
 	}
 	content := c.Seen.latest()
 	covered := f.coveredIn(c)
@@ -273,9 +271,8 @@ func (f *Facts) standingVariable(c *Concern) (string, bool) {
 	return mark, ok && !f.shares(c.Source.Key, variable)
 }
 
-// marked is for a workload that another controller has rolled before us. Its
-// mark tells what the pods have. One that does not fit is a change that was
-// missed, if pods from before it are still there.
+// marked is for a workload that another controller rolled before us. Its mark shows which data the
+// Pods have. A mark that does not fit is a change that was missed, if older Pods are still there.
 func (f *Facts) marked(c *Concern, mark string) finding {
 	if f.fits(c, mark) {
 		return recorded

@@ -25,7 +25,7 @@ type Concern struct {
 	// Deleted reports whether it is not there any more. Nothing is known of the source
 	// then but its name.
 	Deleted bool
-	// Uses are the places where the pod template refers to the source; none
+	// Uses are the places where the pod template references the source; none
 	// for a source that the workload only names.
 	Uses []workload.Use
 }
@@ -41,28 +41,27 @@ type Facts struct {
 	Remembered string
 	// Concerns are the sources that exist and concern the workload, sorted.
 	Concerns []Concern
-	// Spared are the sources that exist, that the workload refers to or names,
+	// Spared are the sources that exist, that the workload references or names,
 	// and that do not concern it.
 	Spared []source.LocalKey
-	// Unselected are such sources that the controller was told not to look at.
+	// Unselected are such sources that the selectors of the controller leave out.
 	Unselected []source.LocalKey
 	// Gone are the sources that were seen to be deleted.
 	Gone map[source.LocalKey]Departure
-	// OnCreate and OnDelete tell whether a source that was made, or deleted, is a
-	// change.
+	// OnCreate and OnDelete select whether a source that was created, or deleted, is a change.
 	OnCreate, OnDelete bool
 	// Quiet is how long sources and workload must be apart not to belong together.
 	Quiet time.Duration
-	// Unread are the kinds of source that were not looked at: none of them can be
-	// said to be gone.
+	// Unread are the kinds of sources that are not watched: whether one of them was deleted is
+	// unknown.
 	Unread []source.Kind
 	// AutoReloadAll reports whether workloads are opted in unless they opt out.
 	AutoReloadAll bool
-	// TellsOnly means that somebody else is told of changes, who acts upon them.
+	// TellsOnly means that a receiver is notified of changes, and acts on them.
 	TellsOnly bool
 	// Strategy is how reloads are marked, and where Reloader has marked them.
 	Strategy StrategyChoice
-	// OnRevert is what follows when every mark was taken away.
+	// OnRevert is what to do when another client has removed every mark.
 	OnRevert OnRevert
 	// SecretMarks is what the marks of Secrets show.
 	SecretMarks digest.SecretMarks
@@ -114,11 +113,11 @@ const (
 func (a Action) String() string {
 	switch a {
 	case AskPods:
-		return "ask the pods"
+		return "check the age of the Pods"
 	case AwaitRest:
-		return "await the end of the rollout"
+		return "wait for the rollout"
 	case AwaitRun:
-		return "await the end of a run"
+		return "wait for a run"
 	case Record:
 		return "record"
 	case Reload:
@@ -143,12 +142,11 @@ type Decision struct {
 	// Restores reports whether the ledger on the object is not ours any more and
 	// that writing would put ours back.
 	Restores bool
-	// Doubt says why the mark of a reload will probably be taken away again, where
-	// every way to mark the workload has something against it.
+	// Doubt is why another client will probably remove the mark of a reload, if every way to mark
+	// the workload has something against it.
 	Doubt string
-	// Undecided are Secrets of which nothing can tell whether they changed: the
-	// key behind the ledger is lost, and they show no later time. They are
-	// taken for unchanged.
+	// Undecided are Secrets for which nothing shows whether they changed: the digest key of the
+	// ledger is lost, and they have no later time. They are recorded as unchanged.
 	Undecided int
 	// Unproven are sources that were written after pods started, and of which nothing shows whether their data changed. They
 	// are taken for unchanged.
@@ -158,7 +156,7 @@ type Decision struct {
 	Found bool
 	// TooNew reports whether nothing is done because a newer version wrote the ledger.
 	TooNew bool
-	// Reverted is set if somebody took our mark away.
+	// Reverted is set if another client removed our mark.
 	Reverted *Revert
 	// BesideReloader reports whether Reloader rolls the workload, too.
 	BesideReloader bool
@@ -167,7 +165,7 @@ type Decision struct {
 	OthersRollout []source.Key
 }
 
-// Decide compares the content of the sources now with the content that the pods
+// Decide compares the data of the sources now with the content that the pods
 // were last rolled with. It does not matter which event led to the question, or
 // how many were missed before.
 func Decide(f Facts) Decision {
@@ -181,7 +179,7 @@ func (f *Facts) decide() Decision {
 	base := f.base()
 	switch {
 	case errors.Is(base.err, ledger.ErrNewerFormat):
-		return Decision{Why: base.err.Error() + "; it is left alone", TooNew: true}
+		return Decision{Why: base.err.Error() + "; Reroll leaves it alone", TooNew: true}
 	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" && len(f.departed()) == 0 || f.Remembered != "" && !f.OnDelete) && !f.Workload.Runs.Holds():
 		return Decision{Why: "no source concerns it"}
 	}
@@ -213,15 +211,15 @@ func (f *Facts) decide() Decision {
 		next.Step, doubt = f.step(next.Step, tally.changes)
 		return Decision{Action: Reload, Why: changedSentence(tally.changes), Changes: tally.changes, Ledger: next, Restores: base.restore, Doubt: doubt}
 	case tally.asking > 0:
-		return Decision{Action: AskPods, Why: fmt.Sprintf("whether its pods are older than the content of %d of its sources is not known", tally.asking)}
+		return Decision{Action: AskPods, Why: fmt.Sprintf("the age of its Pods must show whether they use the current data of %d of its sources", tally.asking)}
 	case len(tally.outlived) > 0:
 		return f.outlived(&tally, base, next)
 	case tally.waiting > 0:
-		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may be one that came back; whether pods are older than the content of %d of its sources is to be seen when its rollout has ended", tally.waiting)}
+		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
 	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided, Unproven: tally.unproven}
 	default:
-		return Decision{Why: "its sources have the content that its pods were last rolled with"}
+		return Decision{Why: "its sources did not change since its Pods were last rolled"}
 	}
 }
 
@@ -268,17 +266,17 @@ func (t *tally) add(c Concern, found finding) {
 func (t *tally) recordSentence(base base) string {
 	switch {
 	case base.restore:
-		return "its ledger was taken away or set back by somebody; ours is put back"
+		return "another client removed or reverted its ledger; Reroll writes it back"
 	case base.err != nil:
-		return base.err.Error() + "; the present content is what its pods have"
+		return base.err.Error() + "; its Pods use the current data"
 	case t.recorded > 0:
-		return fmt.Sprintf("the content of %d of its sources is what its pods have, and is not in its ledger yet", t.recorded)
+		return fmt.Sprintf("its Pods use the current data of %d of its sources, which is not in its ledger yet", t.recorded)
 	case t.disowned:
-		return "it is opted out, and a Job that was made for it is not to begin any more"
+		return "it is opted out, so a Job that was created for it must not start"
 	case t.dropped == 0:
-		return "which of its sources are not there is not in its ledger yet"
+		return "the missing sources are not recorded in its ledger yet"
 	default:
-		return fmt.Sprintf("%d sources in its ledger do not concern it any more", t.dropped)
+		return fmt.Sprintf("%d sources in its ledger no longer concern it", t.dropped)
 	}
 }
 

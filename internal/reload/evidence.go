@@ -21,15 +21,15 @@ type SourceSeen struct {
 	Content uint64
 	// Edited reports whether the content was seen to change, and not only to appear.
 	Edited bool
-	// Timeless reports whether the API server noted no time for that change: all it
-	// did was to take keys away.
+	// Timeless reports whether the API server recorded no time for that change: it only removed
+	// keys.
 	Timeless bool
 	// Created is the version in which it was made.
 	Created uint64
 	// Annotations is the version in which it was created, or ceased to be ignored or unselected, and Matched the one in which it came
 	// to match searches.
 	Annotations, Matched uint64
-	// Version is that of the object: its content cannot be newer. Bound is an earlier one of which that is true as well, if
+	// Version is that of the object: its data cannot be newer. Bound is an earlier one of which that is true as well, if
 	// nothing but labels and annotations were seen to change since.
 	Version, Bound uint64
 }
@@ -44,7 +44,7 @@ type Left struct {
 	Version uint64
 	// Time is the data time of that version, zero if the API server noted none.
 	Time time.Time
-	// Noted reports whether the data time of the present content is when it came back.
+	// Noted reports whether the data time of the current data is when it came back.
 	Noted bool
 	// Made reports whether the workload was compared while the source did not exist, and Version is that of its creation. It did not
 	// leave anything as long as its data are those that it was created with.
@@ -68,11 +68,11 @@ type WorkloadSeen struct {
 	// Whole reports whether there are no others.
 	Recent []digest.Digest
 	Whole  bool
-	// Trusted stands for marks with which the pods were asked, so that it is
-	// known what they have.
+	// Trusted is the digest of the marks with which the Pods were checked, so that their data is
+	// known.
 	Trusted digest.Digest
-	// Compared reports whether it was compared with its sources before, so that Left
-	// tells of all that changed since.
+	// Compared reports whether the workload was compared with its sources before, so that Left
+	// contains all that changed since.
 	Compared bool
 	// ComparedAt is the newest version that was known when we compared it last, 0
 	// if only others did. What was made in a later one was not there then.
@@ -128,7 +128,7 @@ type Pods struct {
 	all []StartedPod
 }
 
-// StartedPod is what is read of a pod to tell which data it started with.
+// StartedPod holds the fields of a Pod that show which data it started with.
 type StartedPod struct {
 	Name    string
 	Created time.Time
@@ -141,7 +141,7 @@ type StartedPod struct {
 	Unscheduled bool
 }
 
-// ReadStart returns what is kept of a pod to tell which data it started with.
+// ReadStart returns the fields of a Pod that show which data it started with.
 func ReadStart(pod *corev1.Pod) StartedPod {
 	version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
 	return StartedPod{
@@ -236,9 +236,9 @@ func (p Pods) report(c *Concern) bool {
 	})
 }
 
-// older counts the pods that may not have a content, by their age. What is
-// compared are times of the API server alone, unless they tell themselves. Without pods none is stale, and
-// those that come start with it.
+// older counts the Pods that may not have the data of a source, by their age. It compares only times of
+// the API server, unless the Pods themselves show their data. If there are no Pods, none is out of date,
+// and new ones start with the current data.
 func (p Pods) older(c *Concern, w WorkloadSeen) int {
 	sure := c.Source.DataTime.Add(lag(c, w))
 	n := 0
@@ -286,7 +286,7 @@ func (p *StartedPod) ranBefore(version uint64, t time.Time) bool {
 	return p.Version != 0 && p.Version < version || p.Created.Before(t) && p.Started.Add(source.StartLag).Before(t)
 }
 
-// missed reports whether a pod may have been started while a content was away.
+// missed reports whether a Pod may have started while the source had other data.
 func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	if c.Source.Key.Kind.Reported() {
 		return p.older(c, w) > 0

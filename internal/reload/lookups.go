@@ -13,7 +13,8 @@ type lookups struct {
 	variables map[string]variableUse
 }
 
-// variableUse is a source that concerns the workload, by the variable that marks it. Several tells that there are others.
+// variableUse is a source that concerns the workload, by the variable that marks it. Several reports whether there are
+// others.
 type variableUse struct {
 	source  source.Key
 	several bool

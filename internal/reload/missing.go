@@ -24,7 +24,7 @@ func (f *Facts) Missing() []policy.NamedSource {
 	})
 }
 
-// Awaited are the sources that do not exist, that the workload refers to, and
+// Awaited are the sources that do not exist, that the workload references, and
 // that will concern it once they do.
 func (f *Facts) Awaited() []Concern {
 	there := f.existing()

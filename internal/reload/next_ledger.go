@@ -9,8 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// ledger is the one for the present content. Entries of sources that do not
-// exist stay as long as the workload refers to them: one that comes back with
+// ledger is the one for the current data. Entries of sources that do not
+// exist stay as long as the workload references them: one that comes back with
 // other content is a change.
 func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledger {
 	next := ledger.Ledger{

@@ -6,9 +6,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Told is the decision once somebody else was told of the changes, who acts upon
-// them: the ledger takes note of when that was, and the marks are those of the
-// latest reload.
+// Told is the decision after a receiver was notified of the changes: the ledger records when that
+// was, and the marks are those of the latest reload.
 func (d Decision) Told(w *workload.Workload, at time.Time) Decision {
 	known, _ := workload.ReadLedger(w.LedgerText, w) // without one there was no reload
 	d.Action, d.Doubt = Record, ""

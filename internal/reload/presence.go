@@ -22,7 +22,7 @@ type Departure struct {
 }
 
 // madeLater reports whether a source was made later than the workload by more than the
-// quiet period, or when its pods were available, so that they do not belong together.
+// settle period, or when its pods were available, so that they do not belong together.
 // Both times are whole seconds. Where that leaves it open, it counts that the workload
 // had been compared before, for which it has to be quiet for so long.
 func (f *Facts) madeLater(c *Concern) bool {
@@ -85,8 +85,8 @@ func (f *Facts) findGone(base base, t *tally) {
 	}
 }
 
-// findDeparted is for sources that were there until after we began to watch, while the workload had no ledger. Its pods
-// may have them: what they have is noted, for when they are made again.
+// findDeparted is for sources that existed until after we began to watch, while the workload had no ledger. Its Pods
+// may have their data, which is recorded for when these sources are recreated.
 func (f *Facts) findDeparted(base base, t *tally) {
 	for _, c := range f.departed() {
 		key := c.Source.Key.Local()
@@ -151,7 +151,8 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	reference, refers := f.Workload.Reference(key)
 	src := key.In(f.Workload.Key.Namespace)
 	left := f.Gone[key]
-	// If nobody saw it go, its own annotations are gone with it. That it has an entry tells that they were right.
+	// If nobody saw the deletion, the annotations of the source are gone with it. Its entry in the ledger shows
+	// that they selected it.
 	annotations := source.Annotations{Match: true}
 	if left.Source.Key == src {
 		annotations = left.Source.Annotations
@@ -170,7 +171,7 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	}
 }
 
-// isAbsent reports whether a source does not exist, as far as was looked.
+// isAbsent reports whether a source does not exist, as far as it is watched.
 func (f *Facts) isAbsent(key source.LocalKey) bool {
 	return !key.Kind.Reported() && !slices.Contains(f.Unread, key.Kind) && !f.exists(key)
 }

@@ -27,9 +27,9 @@ func (f *Facts) besideReloader() bool {
 	})
 }
 
-// restartedByReloader tells when all pods have to be younger than, if Reloader has
-// said so no earlier than the present content of a source came. That leaves the
-// pod template as it was.
+// restartedByReloader returns the time after which all Pods must have started, if Reloader recorded
+// a restart no earlier than the current data of a source. Such a restart does not change the pod
+// template.
 func (f *Facts) restartedByReloader(c *Concern) (at time.Time, ok bool) {
 	marks := &f.Workload.Marks
 	if marks.Writers[workload.RestartField] != workload.ReloaderManager || c.Seen.Timeless {
@@ -46,7 +46,7 @@ func (f *Facts) leftToReloader() bool {
 }
 
 // showsReloader reports whether the mark of a source, of either form, is what
-// Reloader writes for its content. It may be ours.
+// Reloader writes for its data. It may be ours.
 func (f *Facts) showsReloader(c *Concern) bool {
 	if mark, ok := f.standingVariable(c); ok && c.Source.IsReloaderMark(f.Key, mark) {
 		return true
@@ -88,7 +88,7 @@ func (f *Facts) latestMark(c *Concern) (string, bool) {
 	return mark, ok && mark != workload.DeleteMarker
 }
 
-// fits reports whether a mark is one of the present content.
+// fits reports whether a mark is one of the current data.
 func (f *Facts) fits(c *Concern, mark string) bool {
 	return c.Source.IsReloaderMark(f.Key, mark) || mark == workload.MarkHash(c.Source, digest.SecretMarksKeyed)
 }

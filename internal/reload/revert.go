@@ -10,16 +10,16 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Revert reports whether somebody took a mark of ours away, or changed it, and that
-// pods from before the content are left.
+// Revert reports that another client removed or changed a mark of ours, and that older Pods are
+// left.
 type Revert struct {
 	// Source is the one whose content the old pods do not have.
 	Source source.Key
 	// Writer is the field manager that owns a mark now. A pure removal leaves no
 	// trace, and then it is empty.
 	Writer string
-	// Owner is the object of an operator that has made this one, and Tool what
-	// manages it, as far as that tells; either is probably who did it.
+	// Owner is the object of an operator that created this one, and Tool manages it, as far as that
+	// shows; one of them is the probable cause.
 	Owner string
 	Tool  workload.Tool
 	// Old of All pods may not have the content. Both are 0 if no pods were found where there are some.
@@ -34,12 +34,12 @@ func (r *Revert) OldPods() string { return oldPods(r.Old, r.All) }
 
 func oldPods(old, all int) string {
 	if all == 0 {
-		return "an unknown number of pods"
+		return "an unknown number of Pods"
 	}
-	return fmt.Sprintf("%d of %d pods", old, all)
+	return fmt.Sprintf("%d of %d Pods", old, all)
 }
 
-// By names who did it, and no more surely than it is known.
+// By names the client that did it, no more surely than it is known.
 func (r *Revert) By() string {
 	switch {
 	case r.Writer != "":
@@ -87,13 +87,13 @@ func (f *Facts) outlived(t *tally, base base, next ledger.Ledger) Decision {
 	last := &t.outlived[len(t.outlived)-1]
 	d := Decision{
 		Action: Reload, Changes: t.outlived, Ledger: next, Restores: base.restore,
-		Why: fmt.Sprintf("its pod template came back in the middle of a rollout, and %s are older than %s",
+		Why: fmt.Sprintf("its pod template was reverted during a rollout, and %s are older than %s",
 			oldPods(f.Pods.older(last, f.Seen), f.Pods.Count), last.Source.Key),
 	}
 	d.Ledger.Counter++
 	if base.ledger.Marks.IsZero() {
 		d.Ledger.Step, d.Doubt = f.step(base.ledger.Step, t.outlived)
-		return d // it was rolled by somebody else, and is not any more: nothing of ours was taken away
+		return d // another client rolled it, and then reverted that: nothing of ours was removed
 	}
 	d.Reverted = &Revert{Source: last.Source.Key, Owner: f.Workload.Owner, Tool: f.Workload.Tool, Old: f.Pods.older(last, f.Seen), All: f.Pods.Count}
 	d.Reverted.Writer = f.writer(last.Source.Key, base.ledger.Step)
@@ -104,22 +104,22 @@ func (f *Facts) outlived(t *tally, base base, next ledger.Ledger) Decision {
 		d.Action, d.Changes, d.Ledger.Counter = Record, nil, base.ledger.Counter
 		d.Ledger.Marks = f.Workload.Marks.Left(base.ledger.Step)
 		d.Reverted.Writer = workload.ReloaderManager
-		d.Why = "Reloader marks it too"
+		d.Why = "Reloader also writes marks on it"
 	case !again:
 		d.Action, d.Reverted.Final, d.Ledger.Counter = Nothing, true, base.ledger.Counter
 		if base.restore {
-			d.Action = Record // whoever starts next has to know what its pods lack
+			d.Action = Record // the next controller has to know what its Pods lack
 		}
-		d.Why = d.Reverted.By() + " took every mark away; nothing more is written until the content changes again"
+		d.Why = d.Reverted.By() + " removed every mark; Reroll writes no further mark until the data changes again"
 	default:
 		d.Ledger.Step = step
 	}
 	return d
 }
 
-// writer is the field manager that owns what the latest reload has written for a
-// source. Marks that stand elsewhere may be years old, and prove nothing; but those
-// of Reloader show that it is there, wherever it puts them.
+// writer is the field manager that owns what the latest reload wrote for a source. Marks elsewhere
+// may be years old, and prove nothing; but marks of Reloader show that it runs, wherever it puts
+// them.
 func (f *Facts) writer(src source.Key, step ledger.Step) string {
 	writers := f.Workload.Marks.Writers
 	variable, annotation := writers[workload.EnvVarName(src)], writers[annotations.DefaultNames().LastReloadedFrom]

@@ -33,7 +33,7 @@ func (f *Facts) podsOf(c *Concern) *Pods {
 	}
 }
 
-// podsOfLatest are those of the latest run. Whatever runs later reads the content of then
+// podsOfLatest are those of the latest run. Whatever runs later reads the data of then
 // by itself.
 func podsOfLatest(r *workload.Runs) *Pods {
 	p := &Pods{}
@@ -53,7 +53,7 @@ func (f *Facts) rollouts() WorkloadSeen {
 	}
 	seen.Template, seen.Since, seen.Returned = r.Since, 0, false
 	if f.TellsOnly {
-		seen.Template = 0 // a receiver is told of what changed after a Job was made, also if that Job has read it
+		seen.Template = 0 // a receiver is notified of what changed after a Job was created, also if that Job has read it
 	}
 	return seen
 }
@@ -62,11 +62,11 @@ func (f *Facts) rollouts() WorkloadSeen {
 func (f *Facts) runs(changes []Concern, base base, next ledger.Ledger) Decision {
 	switch r := f.Workload.Runs; {
 	case r.Suspended:
-		return Decision{Action: Record, Why: changedSentence(changes) + "; it is suspended, and has the present content when it runs", Ledger: next, Restores: base.restore}
+		return Decision{Action: Record, Why: changedSentence(changes) + "; it is suspended, and uses the current data when it runs", Ledger: next, Restores: base.restore}
 	case r.Begun:
-		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; it is suspended, and its pods have begun with what there was before", Changes: changes}
+		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; it is suspended, and its Pods started with the previous data", Changes: changes}
 	case len(r.Beside) > 0:
-		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; the end of Job " + r.Beside[0] + " is awaited, beside which it must not run", Changes: changes}
+		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; waiting for the end of Job " + r.Beside[0] + ", because concurrencyPolicy is Forbid", Changes: changes}
 	default:
 		next.Counter++
 		next.Step, _ = f.step(next.Step, changes) // what speaks against a mark speaks against one that has to stay
@@ -86,9 +86,8 @@ func (f *Facts) NeedsBegin(d Decision) bool {
 	return d.Action == Reload || d.Action == AwaitRun || slices.ContainsFunc(f.Concerns, func(c Concern) bool { return c.wasAway() })
 }
 
-// unnoted is the latest run that was made, if the ledger does not tell of it:
-// whoever made it has ended in between, or the ledger was set back since. It
-// returns the ledger that has to be written.
+// unnoted is the latest run that was created, if the ledger does not record it: the controller
+// ended in between, or the ledger was reverted since. It returns the ledger to write.
 func (f *Facts) unnoted(base base) (run workload.OwnRun, l ledger.Ledger, ok bool) {
 	if f.Workload.Runs == nil {
 		return run, l, false
@@ -103,20 +102,19 @@ func (f *Facts) unnoted(base base) (run workload.OwnRun, l ledger.Ledger, ok boo
 	return run, l, false
 }
 
-// note is what follows from a run that the ledger does not tell of. It is there and
-// begins, so that nobody else is told of what it was made for.
+// note is what follows from a run that the ledger does not record. It exists and starts, so that no
+// receiver is notified of the change for which it was created.
 func (f *Facts) note(changes []Concern, run workload.OwnRun, ledger ledger.Ledger) Decision {
-	d := Decision{Action: Record, Why: "a Job was made for it that its ledger does not tell of", Ledger: ledger, Found: true}
+	d := Decision{Action: Record, Why: "a Job was created for it that its ledger does not record", Ledger: ledger, Found: true}
 	if run.Held && len(changes) > 0 && !f.TellsOnly {
-		d.Action, d.Why, d.Changes = Reload, changedSentence(changes)+", and a Job is made", changes
+		d.Action, d.Why, d.Changes = Reload, changedSentence(changes)+", and a Job is created", changes
 	}
 	return d
 }
 
-// Release returns the run that is to begin now, if there is one: the ledger tells
-// of it, and nothing that the user has asked for keeps it. Another one that was
-// made under the counter of the ledger has landed late, for a change for which that
-// one was made.
+// Release returns the run to unsuspend now, if there is one: the ledger records it, and nothing
+// that the user asked for holds it. Another run under the same counter of the ledger came late, for
+// a change for which that run was created.
 func (f *Facts) Release() (workload.OwnRun, bool) {
 	r := f.Workload.Runs
 	if r == nil || r.Suspended || len(r.Beside) > 0 || !f.owesRuns() {
@@ -141,9 +139,8 @@ func (f *Facts) disown(base base, t *tally) {
 	t.disowned = f.Workload.Runs.Holds() && base.ledger.Run != "" && !f.owesRuns()
 }
 
-// Late are the runs that wait and are not let go any more: the ledger tells of
-// another one that was made for what they were made for, or of a later one, or
-// the workload was opted out.
+// Late are the suspended runs that Reroll does not unsuspend any more: the ledger records another
+// run for the same change, or a later run, or the workload was opted out.
 func (f *Facts) Late() []workload.OwnRun {
 	known := f.known()
 	if f.Workload.Runs == nil || known.err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// strategy is one way to make the pods of a workload be replaced. What it needs
-// to know stands in the decision; each is a file.
+// strategy is one way to replace the Pods of a workload. Its input is the decision; each strategy
+// has a file.
 type strategy interface {
 	// mark returns what a reload writes.
 	mark(d *Decision, w *workload.Workload, secrets digest.SecretMarks, now time.Time) workload.Marking
@@ -31,8 +31,7 @@ const (
 	StrategyAnnotations
 )
 
-// OnRevert is what follows when somebody takes away every mark that can stand in
-// a pod template.
+// OnRevert is what to do when another client has removed every mark that a pod template can carry.
 type OnRevert uint8
 
 const (
@@ -58,8 +57,8 @@ func strategyOf(step ledger.Step) strategy {
 // rung is a strategy on the ladder of a workload.
 type rung struct {
 	strategy
-	// first and after are the steps that stand for it: from the start, and after
-	// the mark of another one was taken away.
+	// first and after are the steps of the ledger for it: from the start, and after the mark of
+	// another strategy was removed.
 	first, after ledger.Step
 }
 
@@ -82,10 +81,10 @@ func (f *Facts) ladder() []rung {
 	return ladder
 }
 
-// step is the one that a reload takes after an earlier one. What speaks against
-// a strategy is read on the object; if it speaks against all, the first one has
-// its try, since only a mark that is seen to be taken away proves anything. Doubt
-// says what speaks against the one that is taken.
+// step is the step of a reload that follows an earlier one. What speaks against a strategy is read
+// from the object; if something speaks against all of them, the first one is tried, since only a
+// mark that is seen to be removed proves anything. Doubt is what speaks against the strategy of
+// that step.
 func (f *Facts) step(before ledger.Step, changes []Concern) (next ledger.Step, doubt string) {
 	ladder := f.ladder()
 	if before.Forced() && !f.Workload.Restarts() {
@@ -105,8 +104,8 @@ func (f *Facts) step(before ledger.Step, changes []Concern) (next ledger.Step, d
 	return ladder[0].first, ladder[0].against(&f.Workload, changes)
 }
 
-// down is the next step after a mark was taken away, unless there is none. An
-// operator writes what it owns again and again: there is no second try.
+// down is the next step after a mark was removed, unless there is none. An operator writes what it
+// owns again and again, so there is no second try.
 func (f *Facts) down(before ledger.Step, changes []Concern) (next ledger.Step, ok bool) {
 	if f.Workload.Owner != "" {
 		return before, false

@@ -15,7 +15,7 @@ func (restart) mark(d *Decision, _ *workload.Workload, _ digest.SecretMarks, now
 	return workload.Marking{RestartAt: d.restartAt(now)}
 }
 
-// Whoever takes the time of a restart away that is done undoes nothing.
+// Removing the time of a completed restart undoes nothing.
 func (restart) against(*workload.Workload, []Concern) string { return "" }
 
 // restartAt is the time before which pods are to be started anew, in whole

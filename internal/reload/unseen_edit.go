@@ -13,7 +13,8 @@ import (
 type Coverage struct {
 	// Since is when the installation began, or when the settings last changed that say which objects it covers.
 	Since time.Time
-	// AllSince is when --auto-reload-all was turned on; zero if it is off, or if nothing tells.
+	// AllSince is when --auto-reload-all was turned on; zero if it is off, or if nothing records
+	// it.
 	AllSince time.Time
 }
 
@@ -92,8 +93,8 @@ func (f *Facts) askedSince(c *Concern) (since time.Time, known bool) {
 	return asked, true
 }
 
-// askedBefore reports whether the workload asked for a source before it was created. Where nothing tells when it did, it is one
-// that has a ledger.
+// askedBefore reports whether the workload asked for a source before it was created. If nothing records when it did, the
+// workload has a ledger.
 func (f *Facts) askedBefore(c *Concern, base base) bool {
 	asked, known := f.askedSince(c)
 	if !known {

@@ -19,7 +19,8 @@ const (
 	retryFirst  = time.Second
 	retryGrowth = 4
 
-	// What comes together is looked at together: when nothing came for gatherQuiet, and after gatherMax at the latest.
+	// Alerts that come together are sent together: when nothing came for gatherQuiet, and after gatherMax at the
+	// latest.
 	gatherQuiet = time.Second
 	gatherMax   = 10 * time.Second
 
@@ -29,17 +30,18 @@ const (
 	maxList = 3500
 )
 
-// AlertOptions say where alerts go.
+// AlertOptions configure the receiver of alerts.
 type AlertOptions struct {
 	// Sink is slack, teams or gchat; everything else means plain text.
 	Sink string
-	// URL and Proxy may hold tokens. Without a Proxy there is none, whatever the environment says.
+	// URL and Proxy may hold tokens. An empty Proxy means none, whatever the environment has.
 	URL, Proxy *url.URL
 	// Info is put before every message.
 	Info string
 }
 
-// Alerts tells a chat or another receiver outside of the cluster, from the background. A nil one tells nobody.
+// Alerts notifies a chat or another receiver outside of the cluster, in the background. A nil one notifies
+// nobody.
 type Alerts struct {
 	sink    sink
 	info    string
@@ -60,7 +62,7 @@ type Alerts struct {
 	dropped int
 }
 
-// alert is one sentence. Failed tells that it is bad news.
+// alert is one sentence. Failed reports that it is bad news.
 type alert struct {
 	text   phrase
 	failed bool
@@ -75,7 +77,7 @@ func NewAlerts(opts AlertOptions, c clock.Clock, log *slog.Logger, metrics *Metr
 	}
 }
 
-// Receiver is what may be told about where alerts go.
+// Receiver is the part of the address of alerts that may be shown.
 func (a *Alerts) Receiver() string { return a.poster.receiver() }
 
 func (a *Alerts) add(one alert) {
@@ -136,7 +138,8 @@ func (a *Alerts) pause(d time.Duration, stop <-chan struct{}) bool {
 	}
 }
 
-// gather waits until no more comes. A change that concerns a thousand workloads is told a moment later for it, and once.
+// gather waits until no more comes. A change that concerns a thousand workloads is reported a moment later for it, and
+// once.
 func (a *Alerts) gather(stop <-chan struct{}) {
 	for end := a.clock.Now().Add(gatherMax); a.clock.Now().Before(end); {
 		before := a.count()
@@ -146,8 +149,8 @@ func (a *Alerts) gather(stop <-chan struct{}) {
 	}
 }
 
-// drain sends what waits: a message each as long as the receiver gets no more than it should, else all of them as one.
-// Who is told to stop does not wait for its turn.
+// drain sends what waits: one message each as long as the receiver gets no more than its limit, else all of them as
+// one. When the controller stops, it does not wait for the limit.
 func (a *Alerts) drain(ctx context.Context, stop <-chan struct{}) {
 	for n := a.count(); n > 0; n = a.count() {
 		now := a.clock.Now()
@@ -224,7 +227,8 @@ func (a *Alerts) deliver(ctx context.Context, stop <-chan struct{}, m message) {
 	delay := retryFirst
 	for left := maxTries - 1; ; left-- {
 		err := a.poster.send(ctx, form)
-		// Also one that failed for us may have come through to who reads. It counts from its end: it came before that.
+		// A message that failed for us may have been delivered to the reader, too. It counts from its end: it came
+		// before that.
 		a.pace.take(a.clock.Now())
 		if err == nil {
 			a.sent(m.count())
@@ -243,20 +247,21 @@ func (a *Alerts) deliver(ctx context.Context, stop <-chan struct{}, m message) {
 	}
 }
 
-// sent tells before it counts: whoever sees the count finds the line.
+// sent logs before it counts: whoever sees the count finds the line.
 func (a *Alerts) sent(n int) {
 	if a.failing {
-		a.log.Info("alerts arrive again", "receiver", a.Receiver(), "dropped", a.dropped)
+		a.log.Info("alerts are delivered again", "receiver", a.Receiver(), "dropped", a.dropped)
 	}
 	a.failing, a.dropped = false, 0
 	a.metrics.alerted("sent", n)
 }
 
-// failed warns once, until an alert arrives again: a receiver that is away for days does not fill the log.
+// failed warns once, until an alert is delivered again: a receiver that is down for days does not fill the
+// log.
 func (a *Alerts) failed(err error) {
 	a.metrics.alertFailed()
 	if !a.failing {
-		a.log.Warn("an alert could not be sent, trying again; no more of it is said until one arrives",
+		a.log.Warn("an alert could not be sent; retrying (further failures are not logged until an alert is delivered)",
 			"receiver", a.Receiver(), "error", err.Error(), "metric", "reloader_alert_failures_total")
 	}
 	a.failing = true

@@ -155,18 +155,18 @@ func TestWhatIsBadNews(t *testing.T) {
 	revert(reload.Nothing)
 	s.Rolled(web(), rollout.Outcome{All: 3}, 0)
 	s.run().told(2)
-	want := `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader rolled *web* of type *Deployment* in namespace *shop* again: the field manager \"helm\" removed the mark, and 2 of 3 pods still ran the old *greeting*"}]}`
+	want := `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader rolled *web* of type *Deployment* in namespace *shop* again: the field manager \"helm\" removed the mark, and 2 of 3 Pods still used the previous ConfigMap *greeting*"}]}`
 	if letters := s.far.got(); len(letters) != 2 || letters[0].text != want {
 		t.Errorf("got %v", letters)
 	}
-	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: the field manager \"helm\" removed every mark, and 2 of 3 pods still run the old *greeting*"}]}`
+	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: the field manager \"helm\" removed every mark, and 2 of 3 Pods still use the previous ConfigMap *greeting*"}]}`
 	if letters := s.far.got(); len(letters) != 2 || letters[1].text != want {
 		t.Errorf("got %v", letters)
 	}
 
 	s.NotRolled(web(), rollout.Outcome{Cause: rollout.CauseReadiness, Changed: cfg(), Old: 2, All: 3, Pod: "web-7d", New: true})
 	s.told(3)
-	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: 2 of 3 pods still run the old 'cfg': the new pod web-7d runs and is not ready. See docs/following.md#readiness"}]}`
+	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: 2 of 3 Pods still use the previous ConfigMap 'cfg': the new Pod web-7d is running but not ready. See docs/following.md#readiness"}]}`
 	if letters := s.far.got(); len(letters) != 3 || letters[2].text != want {
 		t.Errorf("got %v", letters)
 	}

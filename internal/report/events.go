@@ -42,7 +42,7 @@ type Events struct {
 	writing func() bool
 }
 
-// NewEvents returns one that publishes under the name of this instance.
+// NewEvents returns one that publishes under the name of this replica.
 func NewEvents(client kubernetes.Interface, c clock.Clock, log *slog.Logger, instance string) *Events {
 	e := &Events{client: client, clock: c, log: log, instance: instance, failed: func() {}, writing: func() bool { return false }}
 	for i := range e.pending {
@@ -51,7 +51,7 @@ func NewEvents(client kubernetes.Interface, c clock.Clock, log *slog.Logger, ins
 	return e
 }
 
-// GiveWayTo lets the writes of workloads go first, of which writing tells. Call it before Run.
+// GiveWayTo lets the writes of workloads go first, which writing reports. Call it before Run.
 func (e *Events) GiveWayTo(writing func() bool) { e.writing = writing }
 
 // flush is how long what is on its way at the end, and what still waits, may take.
@@ -128,7 +128,7 @@ func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 	defer cancel()
 	if _, err := e.client.EventsV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
 		e.failed()
-		e.log.Warn("an event could not be published", "about", event.Regarding.Name, "namespace", event.Namespace, "reason", event.Reason, "error", err.Error())
+		e.log.Warn("an event could not be emitted", "about", event.Regarding.Name, "namespace", event.Namespace, "reason", event.Reason, "error", err.Error())
 	}
 }
 
@@ -145,7 +145,7 @@ func (e *Events) publish(about corev1.ObjectReference, kind, reason, note string
 	case e.pending[publisherOf(about)] <- event:
 	default:
 		e.failed()
-		e.log.Warn("an event was dropped, too many wait", "about", about.Kind+" "+about.Namespace+"/"+about.Name, "reason", reason)
+		e.log.Warn("an event was dropped: too many events are pending", "about", about.Kind+" "+about.Namespace+"/"+about.Name, "reason", reason)
 	}
 }
 

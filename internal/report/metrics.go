@@ -42,7 +42,7 @@ type Metrics struct {
 	byNamespace *prometheus.CounterVec
 }
 
-// MetricOptions say what is counted beyond what always is.
+// MetricOptions select what is counted beyond what always is.
 type MetricOptions struct {
 	// Kinds are those of workload, for the series that are there from the start.
 	Kinds []string
@@ -58,36 +58,36 @@ const namespace = "reloader"
 func NewMetrics(opts MetricOptions) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		executed: counter(namespace, "reload_executed_total", "Reloads by whether the write succeeded.", "success"),
-		actions:  counter(namespace, "action_total", "Writes of reloads by kind of workload and result.", "workload_kind", "result"),
-		latency:  histogram(namespace, "action_latency_seconds", "How long the write of a reload took.", "workload_kind"),
-		events:   counter(namespace, "events_received_total", "Objects that arrived from the API server.", "event_type", "resource_type"),
+		executed: counter(namespace, "reload_executed_total", "Reloads by success.", "success"),
+		actions:  counter(namespace, "action_total", "Reload writes by kind of workload and result.", "workload_kind", "result"),
+		latency:  histogram(namespace, "action_latency_seconds", "Duration of the writes of reloads.", "workload_kind"),
+		events:   counter(namespace, "events_received_total", "Objects received from the API server.", "event_type", "resource_type"),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "retries_total", Help: "Writes that failed and are tried again.",
+			Namespace: namespace, Name: "retries_total", Help: "Writes that failed and are retried.",
 		}),
-		reverted: counter(namespace, "reverted_total", "Reloads that somebody took back while old pods still ran, by who did it as far as that is known.", "by"),
+		reverted: counter(namespace, "reverted_total", "Reloads that another client reverted while old Pods still ran, by client, as far as known.", "by"),
 		unknown: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "secrets_undecided_total", Help: "Secrets of which nothing could tell whether they changed, because the digest key was lost.",
+			Namespace: namespace, Name: "secrets_undecided_total", Help: "Secrets for which Reroll could not decide whether they changed, because the digest key was lost.",
 		}),
 		taken: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "ledgers_taken_total", Help: "Ledgers that somebody took away or set back again within an hour.",
+			Namespace: namespace, Name: "ledgers_taken_total", Help: "Ledgers that another client removed or reverted again within an hour.",
 		}),
 		often: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "reloaded_often_total", Help: "Events ReloadedOften, about workloads that are reloaded again and again.",
+			Namespace: namespace, Name: "reloaded_often_total", Help: "Events ReloadedOften, about workloads that are reloaded too often.",
 		}),
 		rollouts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "rollout_duration_seconds", Help: "How long it took after a reload until no pod from before it was left.",
+			Namespace: namespace, Name: "rollout_duration_seconds", Help: "Time from a reload until no older Pod was left.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 13),
 		}, []string{"workload_kind"}),
-		stuck:    counter(namespace, "not_rolled_total", "Reloads, and rollouts by somebody else, after which pods were left as they were, by the cause.", "cause"),
-		webhooks: counter(namespace, "webhooks_total", "Messages to the receiver of --webhook-url by whether it took them.", "result"),
-		alerts:   counter(namespace, "alerts_total", "Alerts by whether the receiver took them.", "result"),
+		stuck:    counter(namespace, "not_rolled_total", "Reloads, and rollouts by other clients, that did not replace all Pods, by cause.", "cause"),
+		webhooks: counter(namespace, "webhooks_total", "Notifications to the receiver of --webhook-url, by result.", "result"),
+		alerts:   counter(namespace, "alerts_total", "Alerts by result.", "result"),
 		unsent: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "alert_failures_total", Help: "Tries to send an alert that failed.",
+			Namespace: namespace, Name: "alert_failures_total", Help: "Attempts to send an alert that failed.",
 		}),
 		requests: counter("rest_client", "requests_total", "Requests to the API server.", "code", "method", "host"),
-		duration: histogram("rest_client", "request_duration_seconds", "How long requests to the API server took.", "verb", "host"),
-		errors:   counter(namespace, "errors_total", "Failures by what failed.", "type"),
+		duration: histogram("rest_client", "request_duration_seconds", "Duration of requests to the API server.", "verb", "host"),
+		errors:   counter(namespace, "errors_total", "Failures by type.", "type"),
 		work:     newWork(opts.Kinds),
 	}
 	// They are there from the start: an alert on a counter that does not exist yet never fires.
@@ -113,11 +113,11 @@ func NewMetrics(opts MetricOptions) *Metrics {
 		m.errors.WithLabelValues(failed)
 	}
 	if opts.ByNamespace {
-		m.byNamespace = counter(namespace, "reload_executed_total_by_namespace", "Reloads by whether the write succeeded, and by namespace.", "success", "namespace")
+		m.byNamespace = counter(namespace, "reload_executed_total_by_namespace", "Reloads by success and namespace.", "success", "namespace")
 		m.registry.MustRegister(m.byNamespace)
 	}
 	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "build_info", Help: "Always 1, with the version and the commit of the program as labels.",
+		Namespace: namespace, Name: "build_info", Help: "Always 1, labeled with the version and commit of the program.",
 	}, []string{"version", "commit", "goversion"})
 	built.WithLabelValues(opts.Build.Version, opts.Build.Commit, opts.Build.Go).Set(1)
 	m.work.register(m.registry)
@@ -148,14 +148,14 @@ func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 // WatchDepth adds the length of the queue.
 func (m *Metrics) WatchDepth(depth func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "workqueue_depth", Help: "Workloads that wait to be looked at, or are being looked at.",
+		Namespace: namespace, Name: "workqueue_depth", Help: "Workloads that wait to be reconciled, or are being reconciled.",
 	}, func() float64 { return float64(depth()) }))
 }
 
 // WatchRollouts adds the number of rollouts that have not ended.
 func (m *Metrics) WatchRollouts(following func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "rollouts_under_way", Help: "Reloads after which pods from before them are left.",
+		Namespace: namespace, Name: "rollouts_under_way", Help: "Rollouts in progress: reloads with older Pods left.",
 	}, func() float64 { return float64(following()) }))
 }
 
@@ -165,8 +165,8 @@ func (m *Metrics) WatchState(ready, acting func() bool) {
 		name, help string
 		is         func() bool
 	}{
-		{"ready", "Whether everything that is watched has been seen and no right is missing that is needed.", ready},
-		{"acting", "Whether this instance may write: it holds the lease, or there is none to hold.", acting},
+		{"ready", "Whether the caches are synced and all required permissions are granted.", ready},
+		{"acting", "Whether this replica may write: it holds the lease, or needs none.", acting},
 	} {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: g.name, Help: g.help}, func() float64 {
 			if g.is() {

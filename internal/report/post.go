@@ -56,7 +56,7 @@ type failure string
 // Error implements error.
 func (f failure) Error() string { return string(f) }
 
-// receiver is what may be told about where this goes.
+// receiver is the part of the address that may be shown.
 func (p *poster) receiver() string { return origin(p.to) }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
@@ -76,9 +76,9 @@ func (p *poster) send(ctx context.Context, message payload) error {
 		defer answer.Body.Close()
 		return p.judge(answer)
 	case ctx.Err() != nil:
-		return failure("the controller ended before there was an answer")
+		return failure("the controller stopped before a response arrived")
 	case trying.Err() != nil:
-		return failure(fmt.Sprintf("no answer within %s", p.timeout))
+		return failure(fmt.Sprintf("no response within %s", p.timeout))
 	default:
 		return explain(err)
 	}
@@ -90,7 +90,7 @@ func (p *poster) judge(answer *http.Response) error {
 		return nil
 	}
 	if location, err := answer.Location(); err == nil && code >= 300 && code < 400 {
-		return failure(fmt.Sprintf("it answered %s, to %s, which is not followed: set %s to the address it leads to", status(code), origin(location), p.setting))
+		return failure(fmt.Sprintf("it answered %s, a redirect to %s that Reroll does not follow: set %s to the final URL", status(code), origin(location), p.setting))
 	}
 	answered := failure("it answered " + status(code))
 	if refuses(code) {
@@ -117,8 +117,8 @@ func refuses(code int) bool {
 // status has the standard words for a code: what the server wrote there may be anything.
 func status(code int) string { return fmt.Sprintf("%d %s", code, http.StatusText(code)) }
 
-// explain tells why there was no answer. What is passed on are errors of the network and of certificates, which know the
-// host alone. Those of HTTP may quote what a server answered, and it may answer with what it was asked.
+// explain returns why there was no response. Errors of the network and of certificates are passed on, because they have
+// the host alone. Errors of HTTP may quote the response of a server, which may repeat the request.
 func explain(err error) error {
 	if own, ok := errors.AsType[failure](err); ok {
 		return own
@@ -133,7 +133,7 @@ func explain(err error) error {
 		return failure(certificate.Error())
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return failure("the connection was closed without an answer")
+		return failure("the connection was closed without a response")
 	}
-	return failure("what answered does not speak HTTP, or speaks TLS where it should not, or the other way round")
+	return failure("the response is not HTTP: check the URL, and http:// or https://")
 }

@@ -76,7 +76,7 @@ func TestAReceiverThatHangsDelaysNothing(t *testing.T) {
 	if got := s.failures(); got != 2*maxTries {
 		t.Errorf("tried %v times, want %d for the first and %d for the others together", got, maxTries, maxTries)
 	}
-	s.warnedOnce("no answer within 10ms", "receiver="+s.far.URL)
+	s.warnedOnce("no response within 10ms", "receiver="+s.far.URL)
 	s.safe()
 }
 
@@ -117,7 +117,7 @@ func TestAMessageIsTriedAgainWithGrowingDelay(t *testing.T) {
 		}
 	}
 	s.warnedOnce("it answered 500 Internal Server Error")
-	if lines := s.alertLines(); len(lines) != 2 || !strings.Contains(lines[1], "alerts arrive again") || !strings.Contains(lines[1], "dropped=0") {
+	if lines := s.alertLines(); len(lines) != 2 || !strings.Contains(lines[1], "alerts are delivered again") || !strings.Contains(lines[1], "dropped=0") {
 		t.Errorf("the log says %q", lines)
 	}
 	s.safe()
@@ -149,7 +149,7 @@ func TestEachStreakOfFailuresIsOneWarning(t *testing.T) {
 		s.told(streak)
 	}
 	text := strings.Join(s.alertLines(), "")
-	if strings.Count(text, "level=WARN") != 2 || strings.Count(text, "alerts arrive again") != 2 || strings.Count(text, "dropped=3") != 2 {
+	if strings.Count(text, "level=WARN") != 2 || strings.Count(text, "alerts are delivered again") != 2 || strings.Count(text, "dropped=3") != 2 {
 		t.Errorf("the log says %s", text)
 	}
 	if s.failures() != 2*3*maxTries {
@@ -171,7 +171,7 @@ func TestARedirectIsAFailureThatSaysWhatToSet(t *testing.T) {
 		if got := elsewhere.got(); len(got) != 0 {
 			t.Errorf("%d is followed", code)
 		}
-		s.warnedOnce("it answered "+status(code), "to "+elsewhere.URL+", which is not followed: set ALERT_WEBHOOK_URL")
+		s.warnedOnce("it answered "+status(code), "a redirect to "+elsewhere.URL+" that Reroll does not follow: set ALERT_WEBHOOK_URL")
 		s.safe()
 	}
 }
@@ -235,10 +235,10 @@ func TestWhyThereWasNoAnswerIsSaidWithoutTheAddress(t *testing.T) {
 	}{
 		"nobody listens":           {"http://" + closed(t), "", "connect: connection refused"},
 		"no such host":             {"http://nobody.invalid", "", "nobody.invalid"},
-		"it echoes":                {"http://" + listen(t, echo), "", "does not speak HTTP"},
+		"it echoes":                {"http://" + listen(t, echo), "", "the response is not HTTP"},
 		"it hangs up":              {"http://" + listen(t, hangUp), "", "connection"},
 		"an unknown certificate":   {tlsServer.URL, "", "certificate signed by unknown authority"},
-		"no TLS":                   {strings.Replace(plainServer.URL, "http:", "https:", 1), "", "TLS where it should not"},
+		"no TLS":                   {strings.Replace(plainServer.URL, "http:", "https:", 1), "", "the response is not HTTP"},
 		"the proxy is not there":   {"http://hooks.invalid", "http://" + closed(t), "the proxy in ALERT_WEBHOOK_PROXY: dial tcp 127.0.0.1"},
 		"the proxy wants to know":  {"https://hooks.invalid", proxy407.URL, "the proxy answered 407 Proxy Authentication Required, see ALERT_WEBHOOK_PROXY"},
 		"the proxy knows no SOCKS": {"https://hooks.invalid", "socks5://" + listen(t, func(net.Conn) {}), "socks connect tcp 127.0.0.1"},

@@ -1,4 +1,5 @@
-// Package report tells what happened: in the log, as events on workloads, as metrics and as alerts.
+// Package report reports what happened: in the log, as events on workloads, as metrics and as
+// alerts.
 package report
 
 import (
@@ -20,13 +21,13 @@ type Report struct {
 	events  *Events
 	metrics *Metrics
 	alerts  *Alerts
-	// dryRun says "would", publishes no event and sends no alert.
+	// dryRun reports "would", emits no event and sends no alert.
 	dryRun bool
 
 	onceUndecided sync.Once
 }
 
-// New returns one that tells everything to everybody. Without alerts there are none.
+// New returns a Report with all sinks. Without alerts, none are sent.
 func New(log *slog.Logger, events *Events, metrics *Metrics, alerts *Alerts, dryRun bool) *Report {
 	events.failed = func() { metrics.failed(errEvent) }
 	return &Report{log: log, events: events, metrics: metrics, alerts: alerts, dryRun: dryRun}
@@ -47,7 +48,7 @@ func (r *Report) Queued() { r.metrics.work.queued() }
 // Waited notes by how much later a workload was handed out than it was due.
 func (r *Report) Waited(late time.Duration) { r.metrics.work.waited(late) }
 
-// Reconciled counts looks at workloads.
+// Reconciled counts reconciliations of workloads.
 func (r *Report) Reconciled(l controller.Reconciliation) { r.metrics.work.reconciled(l) }
 
 // Reloaded is called after a reload was written, or would have been in a dry run.
@@ -82,27 +83,28 @@ func (r *Report) Notify(n notice.Notice) {
 	}
 }
 
-// LedgerTaken is called when a ledger was taken away or set back again, so soon that it is kept in memory alone.
+// LedgerTaken is called when another client removed or reverted a ledger again, so soon that it is kept in
+// memory alone.
 func (r *Report) LedgerTaken(w *workload.Workload, lastWritten time.Time) {
 	r.metrics.ledgerTaken()
-	r.log.Warn("the ledger of a workload was taken away or set back again; it is kept in memory until it may be written once more",
+	r.log.Warn("another client removed or reverted the ledger of a workload again; Reroll keeps the ledger in memory until it may write it back",
 		"workload", w.Key.String(), "annotation", annotations.Ledger, "lastWritten", lastWritten.UTC().Format(time.RFC3339))
 }
 
-// Undecided is called when nothing could tell whether some Secrets of a workload changed. It is told once: what is lost
-// concerns all workloads.
+// Undecided is called when nothing could decide whether some Secrets of a workload changed. It is reported once: the
+// lost key concerns all workloads.
 func (r *Report) Undecided(w *workload.Workload, secrets int) {
 	r.metrics.undecided(secrets)
 	r.onceUndecided.Do(func() {
-		r.log.Warn("the digest key is another one than before: whether Secrets from before it lost keys meanwhile cannot be told, and they are taken for unchanged",
+		r.log.Warn("the digest key was replaced: Reroll cannot compare Secrets with digests of the previous key, and records those that nothing else decides as unchanged",
 			"workload", w.Key.String(), "secrets", secrets, "metric", "reloader_secrets_undecided_total")
 	})
 }
 
-// Failed is called when a write failed that will be tried again. Only the first failure of a row is an event: who looks
-// at the workload sees it there, and a refusal that lasts for days does not fill etcd.
+// Failed is called when a write failed that will be retried. Only the first failure in a row is an event: a user of the
+// workload sees it there, and a rejection that lasts for days does not fill etcd.
 func (r *Report) Failed(w *workload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool) {
-	r.log.Warn("writing failed, trying again", "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
+	r.log.Warn("write failed; retrying", "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
 	r.metrics.retried()
 	if d.Action == reload.AskPods {
 		r.metrics.failed(errPods)
@@ -110,7 +112,7 @@ func (r *Report) Failed(w *workload.Workload, d reload.Decision, err error, retr
 		r.metrics.failed(errWrite)
 	}
 	if d.Action == reload.Resume && !again {
-		r.events.publish(notice.Workload(w), warning, "ResumeFail", fmt.Sprintf("The pause of this %s is over, and it could not be resumed: %v. It is tried again", w.Key.Kind, err))
+		r.events.publish(notice.Workload(w), warning, "ResumeFail", fmt.Sprintf("The pause of this %s has ended, but Reroll could not resume it: %v. Reroll retries", w.Key.Kind, err))
 	}
 	if d.Action != reload.Reload {
 		return

@@ -257,7 +257,7 @@ func TestAnEventThatIsRefusedIsAWarning(t *testing.T) {
 	d.server.status = http.StatusForbidden
 	d.events.publish(notice.Workload(web()), normal, "Reloaded", "note")
 	d.published()
-	if got := d.log.String(); !strings.Contains(got, "an event could not be published") || !strings.Contains(got, "namespace=shop") {
+	if got := d.log.String(); !strings.Contains(got, "an event could not be emitted") || !strings.Contains(got, "namespace=shop") {
 		t.Errorf("the log says %q", got)
 	}
 }

@@ -16,14 +16,14 @@ import (
 
 // The reasons of the events about marks that do not stay.
 const (
-	// reverted: it was taken away, and the workload was rolled in another way.
+	// reverted: a mark was removed, and the workload was rolled with another mark.
 	reverted = "Reverted"
-	// notRolled: pods stay as they were, and somebody has to look. Here nothing more is tried.
+	// notRolled: Pods were not replaced, and a user has to act. Here nothing more is tried.
 	notRolled = "NotRolled"
 )
 
-// Reverted is called when somebody took our mark away and pods from before the content are left. It is told as surely as
-// it is known.
+// Reverted is called when another client removed our mark while Pods with the previous data are left. The report claims
+// no more than is known.
 func (r *Report) Reverted(w *workload.Workload, d reload.Decision) {
 	v := d.Reverted
 	r.metrics.takenBack(v.Name())
@@ -36,11 +36,11 @@ func (r *Report) Reverted(w *workload.Workload, d reload.Decision) {
 	switch revertReason(d) {
 	case notRolled:
 		r.metrics.notRolled(rollout.CauseReverted)
-		r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %s still run the old *%s*",
-			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), ours(v.OldPods()), v.Source.Name)})
+		r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s removed every mark, and %s still use the previous %s *%s*",
+			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), ours(v.OldPods()), ours(v.Source.Kind.String()), v.Source.Name)})
 	case reverted:
-		r.alerts.add(alert{failed: true, text: say("Reloader rolled *%s* of type *%s* in namespace *%s* again: %s removed the mark, and %s still ran the old *%s*",
-			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), ours(v.OldPods()), v.Source.Name)})
+		r.alerts.add(alert{failed: true, text: say("Reloader rolled *%s* of type *%s* in namespace *%s* again: %s removed the mark, and %s still used the previous %s *%s*",
+			w.Key.Name, w.Key.Kind, w.Key.Namespace, by(v), ours(v.OldPods()), ours(v.Source.Kind.String()), v.Source.Name)})
 	}
 }
 
@@ -73,36 +73,36 @@ func revertText(w *workload.Workload, d reload.Decision) string {
 	case d.Action == reload.Record && !v.Final:
 		return notice.TwoControllers
 	case d.Action == reload.Reload && d.Ledger.Step == ledger.StepRestart:
-		return fmt.Sprintf("Rolled again: %s removed the mark, and %s still ran the old '%s'. This time its pods are restarted, and the pod template stays as it is, see docs/gitops.md#reverted",
-			v.By(), v.OldPods(), v.Source.Name)
+		return fmt.Sprintf("Rolled again: %s removed the mark, and %s still used the previous %s '%s'. This time, spec.restartAt restarts its Pods without a change of the pod template, see docs/gitops.md#reverted",
+			v.By(), v.OldPods(), v.Source.Kind, v.Source.Name)
 	case d.Action == reload.Reload:
-		text := fmt.Sprintf("Rolled again: %s removed the mark, and %s still ran the old '%s'. This time the mark is an annotation of the pod template, which most tools leave alone",
-			v.By(), v.OldPods(), v.Source.Name)
+		text := fmt.Sprintf("Rolled again: %s removed the mark, and %s still used the previous %s '%s'. This time, the mark is an annotation of the pod template, which most tools do not remove",
+			v.By(), v.OldPods(), v.Source.Kind, v.Source.Name)
 		if _, tool := suspects(v); tool == workload.ArgoCD && !w.Custom {
-			text += ". Against Replace=true, " + pasteRule(w)
+			text += ". If the Application uses Replace=true, " + pasteRule(w)
 		}
 		return text + ", see docs/gitops.md#reverted"
 	default:
-		return fmt.Sprintf("Not rolled: %s removed every mark; %s still run the old '%s'. %s",
-			v.By(), v.OldPods(), v.Source.Name, remedy(w, v))
+		return fmt.Sprintf("Not rolled: %s removed every mark; %s still use the previous %s '%s'. %s",
+			v.By(), v.OldPods(), v.Source.Kind, v.Source.Name, remedy(w, v))
 	}
 }
 
-// remedy says what would keep the mark, in the terms of whoever takes it away.
+// remedy is what would keep the mark, in the terms of the tool that removes it.
 func remedy(w *workload.Workload, v *reload.Revert) string {
 	owner, tool := suspects(v)
 	switch {
 	case owner != "":
-		return fmt.Sprintf("What %s declares is all that stays: set an annotation on its pods there, see docs/gitops.md#operators", owner)
+		return fmt.Sprintf("The operator keeps only what %s declares: set an annotation for its Pods there, see docs/gitops.md#operators", owner)
 	case tool == workload.ArgoCD && w.Custom:
-		return "Take Replace=true, or the annotation of Reroll's mark, out of what Argo CD applies, or start the controller with --on-revert=restart, see docs/gitops.md#argo-cd"
+		return "Remove Replace=true, or the annotation of Reroll's mark, from what Argo CD applies, or start the controller with --on-revert=restart, see docs/gitops.md#argo-cd"
 	case tool == workload.ArgoCD:
 		rule := pasteRule(w)
-		return strings.ToUpper(rule[:1]) + rule[1:] + ", see docs/gitops.md#reverted"
+		return capitalized(rule) + ", see docs/gitops.md#reverted"
 	case tool == workload.Flux:
-		return "Take the annotations of Reroll's mark out of what Flux applies, see docs/gitops.md#flux"
+		return "Remove the annotations of Reroll's mark from what Flux applies, see docs/gitops.md#flux"
 	default:
-		return "Let whoever writes it leave the annotations of its pod template alone, see docs/gitops.md#reverted"
+		return "Configure the client that writes this workload to keep the annotations of its pod template, see docs/gitops.md#reverted"
 	}
 }
 
@@ -114,9 +114,9 @@ func suspects(v *reload.Revert) (owner string, tool workload.Tool) {
 	return v.Owner, v.Tool
 }
 
-// pasteRule says what keeps the annotation where Argo CD writes whole objects.
+// pasteRule is what keeps the annotation where Argo CD writes whole objects.
 func pasteRule(w *workload.Workload) string {
-	return fmt.Sprintf("add to its Application, unless that has Rollouts, ignoreDifferences: [%s] and syncOptions: [RespectIgnoreDifferences=true], and to the pod template in Git some annotation of yours", ignoreRule(w))
+	return fmt.Sprintf("add ignoreDifferences: [%s] and syncOptions: [RespectIgnoreDifferences=true] to its Application, unless that has Rollouts, and any annotation of yours to the pod template in Git", ignoreRule(w))
 }
 
 // ignoreRule makes Argo CD leave alone what Reroll writes. For a custom kind there is none: where Argo CD respects such rules, it

@@ -16,11 +16,11 @@ const rolledReason = "Rolled"
 // maxDetail bounds what others have written into a status, so that the end of the sentence has room.
 const maxDetail = 300
 
-// Rolled is called when no pod from before a reload is left. Of a workload that has no pods there is no more to tell than that it
-// was reloaded, unless pods were waited for before.
+// Rolled is called when no older Pod is left after a reload. If the workload has no Pods, the event Reloaded is enough, unless a
+// cause was reported before.
 func (r *Report) Rolled(w *workload.Workload, o rollout.Outcome, took time.Duration) {
 	r.metrics.rolled(w.Key.Kind, took)
-	r.log.Debug("rolled to its end", "workload", w.Key.String(), "took", took.Round(time.Millisecond).String())
+	r.log.Debug("rollout complete", "workload", w.Key.String(), "took", took.Round(time.Millisecond).String())
 	if o.All == 0 && !o.Told {
 		return
 	}
@@ -33,7 +33,7 @@ func (r *Report) NotRolled(w *workload.Workload, o rollout.Outcome) {
 	r.metrics.notRolled(o.Cause)
 	text := notRolledText(w, o)
 	r.log.Warn("Not rolled: "+text.String(), "workload", w.Key.String(), "cause", string(o.Cause))
-	r.events.publish(notice.Workload(w), warning, notRolled, "Not rolled: "+text.String())
+	r.events.publish(notice.Workload(w), warning, notRolled, capitalized(text.String()))
 	r.alerts.add(alert{failed: true, text: say("Reloader did not roll *%s* of type *%s* in namespace *%s*: %s",
 		w.Key.Name, w.Key.Kind, w.Key.Namespace, text)})
 }
@@ -42,21 +42,21 @@ func rolledText(o rollout.Outcome, took time.Duration) phrase {
 	after := took.Round(time.Second)
 	switch o.All {
 	case 0:
-		return say("Rolled: there are no pods; those that come start with %s", content("the present", o.Changed))
+		return say("There are no Pods; new Pods start with %s", content("the current", o.Changed))
 	case 1:
-		return say("Rolled: the pod runs with %s, %s after the reload", content("the present", o.Changed), after)
+		return say("The Pod uses %s, %s after the reload", content("the current", o.Changed), after)
 	default:
-		return say("Rolled: all %s pods run with %s, %s after the reload", o.All, content("the present", o.Changed), after)
+		return say("All %s Pods use %s, %s after the reload", o.All, content("the current", o.Changed), after)
 	}
 }
 
 func notRolledText(w *workload.Workload, o rollout.Outcome) phrase {
-	state := say("%s of %s pods still run %s", o.Old, o.All, content("the old", o.Changed))
+	state := say("%s of %s Pods still use %s", o.Old, o.All, content("the previous", o.Changed))
 	switch {
 	case o.NotFound:
-		state = say("it is unknown whether its pods run with %s", content("the present", o.Changed))
+		state = say("it is unknown whether its Pods use %s", content("the current", o.Changed))
 	case o.Old == 0:
-		state = say("%s of %s pods run with %s", o.All, o.Wanted, content("the present", o.Changed))
+		state = say("%s of %s Pods use %s", o.All, o.Wanted, content("the current", o.Changed))
 	}
 	return say("%s: %s. See docs/following.md#%s", state, because(w, o), o.Cause)
 }
@@ -65,15 +65,15 @@ func notRolledText(w *workload.Workload, o rollout.Outcome) phrase {
 func content(which string, changed []source.Key) phrase {
 	switch more := len(changed) - 1; {
 	case more < 0:
-		return ours(which + " content of its sources")
+		return ours(which + " data of its sources")
 	case more == 0:
-		return say(which+" '%s'", changed[0].Name)
+		return say(which+" "+changed[0].Kind.String()+" '%s'", changed[0].Name)
 	default:
-		return say(which+" '%s' (and %s more)", changed[more].Name, more)
+		return say(which+" "+changed[more].Kind.String()+" '%s' (and %s more)", changed[more].Name, more)
 	}
 }
 
-// Because says the cause in a clause.
+// Because returns the cause as a clause.
 func Because(w *workload.Workload, o rollout.Outcome) string { return because(w, o).String() }
 
 func because(w *workload.Workload, o rollout.Outcome) phrase {
@@ -83,23 +83,23 @@ func because(w *workload.Workload, o rollout.Outcome) phrase {
 	case rollout.CausePaused:
 		return say("this %s is paused (spec.paused)", w.Key.Kind)
 	case rollout.CausePausing:
-		return ours("its rollout waits at a pause")
+		return ours("its rollout is paused")
 	case rollout.CauseAborted:
 		return ours("its rollout was aborted")
 	case rollout.CauseOnDelete:
-		return ours("its updateStrategy is OnDelete, so a pod is replaced when somebody deletes it")
+		return ours("its updateStrategy is OnDelete, so a Pod is only replaced when it is deleted")
 	case rollout.CausePartition:
-		return say("its updateStrategy has the partition %s, which leaves that many pods as they are", w.Progress.Partition)
+		return say("its updateStrategy has the partition %s, which keeps that many Pods unchanged", w.Progress.Partition)
 	case rollout.CauseQuota:
-		return say("a quota leaves no room for a new pod (%s)", detail(o.Message))
+		return say("a quota leaves no room for a new Pod (%s)", detail(o.Message))
 	case rollout.CauseRefused:
-		return say("new pods are refused (%s)", detail(o.Message))
+		return say("new Pods are rejected (%s)", detail(o.Message))
 	case rollout.CauseNotFound:
 		return say("%s", detail(w.WhyNotFound()))
 	case rollout.CauseMissing:
-		return say("the others are not there, and why is in the events of this %s", w.Key.Kind)
+		return say("the other Pods do not exist; see the events of this %s", w.Key.Kind)
 	case rollout.CauseUnknown:
-		return ours("no pod shows why")
+		return ours("no Pod shows the reason")
 	default:
 		return podText(o)
 	}
@@ -107,9 +107,9 @@ func because(w *workload.Workload, o rollout.Outcome) phrase {
 
 // podText is for the causes that show in a pod.
 func podText(o rollout.Outcome) phrase {
-	pod := say("the pod %s", o.Pod)
+	pod := say("the Pod %s", o.Pod)
 	if o.New {
-		pod = say("the new pod %s", o.Pod)
+		pod = say("the new Pod %s", o.Pod)
 	}
 	if o.Container != "" && o.Cause != rollout.CauseImagePull {
 		pod = say("container %s of %s", o.Container, pod)
@@ -118,21 +118,21 @@ func podText(o rollout.Outcome) phrase {
 	case rollout.CauseImagePull:
 		return say(`%s cannot pull image "%s" (%s)`, pod, o.Image, o.Reason)
 	case rollout.CauseCrashLoop:
-		return say("%s ends again and again (%s)", pod, exit(o.Trouble))
+		return say("%s keeps crashing (%s)", pod, exit(o.Trouble))
 	case rollout.CauseCannotStart:
 		return say("%s does not start (%s)", pod, reason(o.Trouble))
 	case rollout.CauseUnschedulable:
-		return say("%s finds no node (%s)", pod, reason(o.Trouble))
+		return say("%s cannot be scheduled (%s)", pod, reason(o.Trouble))
 	case rollout.CauseOrdered:
-		return say("%s is not ready (%s), and an OrderedReady StatefulSet waits for it before it replaces any", pod, ordered(o.Trouble))
+		return say("%s is not ready (%s), and an OrderedReady StatefulSet waits for it before it replaces any Pod", pod, ordered(o.Trouble))
 	default:
-		return say("%s runs and is not ready", pod)
+		return say("%s is running but not ready", pod)
 	}
 }
 
 func ordered(t rollout.Trouble) phrase {
 	if !t.Exited && t.Reason == "" {
-		return ours("it runs")
+		return ours("running")
 	}
 	return exit(t)
 }
@@ -159,6 +159,9 @@ func reason(t rollout.Trouble) phrase {
 	}
 }
 
+// capitalized makes a clause the beginning of a sentence.
+func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
 // detail is as much as there is room for of what others have written, without the dot at its end.
 func detail(message string) string {
 	message = strings.TrimSuffix(strings.TrimSpace(message), ".")
@@ -172,7 +175,7 @@ func detail(message string) string {
 func held(w *workload.Workload) string {
 	until, ok := w.PauseUntil()
 	if !ok {
-		return "paused by Reroll, which resumes it now"
+		return "paused by Reroll, which is resuming it"
 	}
 	return "paused by Reroll until " + until.UTC().Format(time.RFC3339)
 }

@@ -32,29 +32,29 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 		want    string
 	}{
 		{rollout.Outcome{Cause: rollout.CausePaused}, "this Deployment is paused (spec.paused)"},
-		{rollout.Outcome{Cause: rollout.CauseHeld}, "paused by Reroll, which resumes it now"},
-		{rollout.Outcome{Cause: rollout.CausePausing}, "its rollout waits at a pause"},
+		{rollout.Outcome{Cause: rollout.CauseHeld}, "paused by Reroll, which is resuming it"},
+		{rollout.Outcome{Cause: rollout.CausePausing}, "its rollout is paused"},
 		{rollout.Outcome{Cause: rollout.CauseAborted}, "its rollout was aborted"},
-		{rollout.Outcome{Cause: rollout.CauseOnDelete}, "its updateStrategy is OnDelete, so a pod is replaced when somebody deletes it"},
-		{rollout.Outcome{Cause: rollout.CausePartition}, "its updateStrategy has the partition 2, which leaves that many pods as they are"},
-		{rollout.Outcome{Cause: rollout.CauseQuota, Trouble: in("", "", "", "", quota)}, "a quota leaves no room for a new pod (" + quota + ")"},
-		{rollout.Outcome{Cause: rollout.CauseRefused, Trouble: in("", "", "", "", "violates PodSecurity")}, "new pods are refused (violates PodSecurity)"},
+		{rollout.Outcome{Cause: rollout.CauseOnDelete}, "its updateStrategy is OnDelete, so a Pod is only replaced when it is deleted"},
+		{rollout.Outcome{Cause: rollout.CausePartition}, "its updateStrategy has the partition 2, which keeps that many Pods unchanged"},
+		{rollout.Outcome{Cause: rollout.CauseQuota, Trouble: in("", "", "", "", quota)}, "a quota leaves no room for a new Pod (" + quota + ")"},
+		{rollout.Outcome{Cause: rollout.CauseRefused, Trouble: in("", "", "", "", "violates PodSecurity")}, "new Pods are rejected (violates PodSecurity)"},
 		{rollout.Outcome{Cause: rollout.CauseImagePull, New: true, Trouble: in("", "app", "web:1.0", "ImagePullBackOff", "")},
-			`the new pod web-7d cannot pull image "web:1.0" (ImagePullBackOff)`},
+			`the new Pod web-7d cannot pull image "web:1.0" (ImagePullBackOff)`},
 		{rollout.Outcome{Cause: rollout.CauseCrashLoop, New: true, Trouble: rollout.Trouble{Container: "app", Reason: "CrashLoopBackOff", Exited: true, ExitCode: 137}},
-			"container app of the new pod web-7d ends again and again (CrashLoopBackOff, exit code 137)"},
+			"container app of the new Pod web-7d keeps crashing (CrashLoopBackOff, exit code 137)"},
 		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "app", "", "CreateContainerConfigError", "couldn't find key a in ConfigMap shop/cfg")},
-			"container app of the new pod web-7d does not start (CreateContainerConfigError: couldn't find key a in ConfigMap shop/cfg)"},
-		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "", "", "Pending", "")}, "the new pod web-7d does not start (Pending)"},
+			"container app of the new Pod web-7d does not start (CreateContainerConfigError: couldn't find key a in ConfigMap shop/cfg)"},
+		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "", "", "Pending", "")}, "the new Pod web-7d does not start (Pending)"},
 		{rollout.Outcome{Cause: rollout.CauseUnschedulable, New: true, Trouble: in("", "", "", "Unschedulable", "0/2 nodes are available: 2 Insufficient cpu.")},
-			"the new pod web-7d finds no node (Unschedulable: 0/2 nodes are available: 2 Insufficient cpu)"},
-		{rollout.Outcome{Cause: rollout.CauseReadiness, New: true, Trouble: in("", "app", "", "", "")}, "container app of the new pod web-7d runs and is not ready"},
+			"the new Pod web-7d cannot be scheduled (Unschedulable: 0/2 nodes are available: 2 Insufficient cpu)"},
+		{rollout.Outcome{Cause: rollout.CauseReadiness, New: true, Trouble: in("", "app", "", "", "")}, "container app of the new Pod web-7d is running but not ready"},
 		{rollout.Outcome{Cause: rollout.CauseOrdered, Trouble: in("", "app", "", "CrashLoopBackOff", "")},
-			"container app of the pod web-7d is not ready (CrashLoopBackOff), and an OrderedReady StatefulSet waits for it before it replaces any"},
-		{rollout.Outcome{Cause: rollout.CauseOrdered}, "the pod web-7d is not ready (it runs), and an OrderedReady StatefulSet waits for it before it replaces any"},
-		{rollout.Outcome{Cause: rollout.CauseMissing}, "the others are not there, and why is in the events of this Deployment"},
-		{rollout.Outcome{Cause: rollout.CauseNotFound}, "no pod has the labels app=web"},
-		{rollout.Outcome{Cause: rollout.CauseUnknown}, "no pod shows why"},
+			"container app of the Pod web-7d is not ready (CrashLoopBackOff), and an OrderedReady StatefulSet waits for it before it replaces any Pod"},
+		{rollout.Outcome{Cause: rollout.CauseOrdered}, "the Pod web-7d is not ready (running), and an OrderedReady StatefulSet waits for it before it replaces any Pod"},
+		{rollout.Outcome{Cause: rollout.CauseMissing}, "the other Pods do not exist; see the events of this Deployment"},
+		{rollout.Outcome{Cause: rollout.CauseNotFound}, "no Pod has the labels app=web"},
+		{rollout.Outcome{Cause: rollout.CauseUnknown}, "no Pod shows the reason"},
 	} {
 		t.Run(string(tc.outcome.Cause), func(t *testing.T) {
 			d := newDesk(t, false)
@@ -63,7 +63,7 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 			o := tc.outcome
 			o.Changed, o.Old, o.All, o.Wanted, o.Pod = cfg(), 2, 3, 3, "web-7d"
 			d.NotRolled(w, o)
-			want := "Not rolled: 2 of 3 pods still run the old 'cfg': " + tc.want + ". See docs/following.md#" + string(o.Cause)
+			want := "2 of 3 Pods still use the previous ConfigMap 'cfg': " + tc.want + ". See docs/following.md#" + string(o.Cause)
 			events := d.published()
 			if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != "NotRolled" || events[0].Note != want {
 				t.Errorf("got %+v\nwant %s", events, want)
@@ -82,14 +82,14 @@ func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
 	text := notRolledText(web(), rollout.Outcome{
 		Cause: rollout.CauseQuota, Changed: cfg("a", "b"), All: 0, Wanted: 3, Trouble: rollout.Trouble{Message: strings.Repeat("é", 5000)},
 	}).String()
-	if !strings.HasPrefix(text, "0 of 3 pods run with the present 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/following.md#quota") {
+	if !strings.HasPrefix(text, "0 of 3 Pods use the current ConfigMap 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/following.md#quota") {
 		t.Errorf("got %s", text)
 	}
 }
 
 func TestOfPodsThatAreNotFoundNothingIsClaimed(t *testing.T) {
 	text := notRolledText(web(), rollout.Outcome{Cause: rollout.CauseNotFound, Changed: cfg(), NotFound: true, Wanted: 3}).String()
-	want := "it is unknown whether its pods run with the present 'cfg': neither its selector nor its pod template says which labels its pods have. " +
+	want := "it is unknown whether its Pods use the current ConfigMap 'cfg': neither its selector nor its pod template has the labels of its Pods. " +
 		"See docs/following.md#pods-not-found"
 	if text != want {
 		t.Errorf("got %s", text)
@@ -101,10 +101,10 @@ func TestTheEndOfAReloadIsTold(t *testing.T) {
 		outcome rollout.Outcome
 		want    string
 	}{
-		"all":               {rollout.Outcome{Changed: cfg(), All: 3}, "Rolled: all 3 pods run with the present 'cfg', 42s after the reload"},
-		"one":               {rollout.Outcome{Changed: cfg(), All: 1}, "Rolled: the pod runs with the present 'cfg', 42s after the reload"},
-		"none any more":     {rollout.Outcome{Changed: cfg(), Told: true}, "Rolled: there are no pods; those that come start with the present 'cfg'"},
-		"nobody knows what": {rollout.Outcome{All: 3}, "Rolled: all 3 pods run with the present content of its sources, 42s after the reload"},
+		"all":               {rollout.Outcome{Changed: cfg(), All: 3}, "All 3 Pods use the current ConfigMap 'cfg', 42s after the reload"},
+		"one":               {rollout.Outcome{Changed: cfg(), All: 1}, "The Pod uses the current ConfigMap 'cfg', 42s after the reload"},
+		"none any more":     {rollout.Outcome{Changed: cfg(), Told: true}, "There are no Pods; new Pods start with the current ConfigMap 'cfg'"},
+		"nobody knows what": {rollout.Outcome{All: 3}, "All 3 Pods use the current data of its sources, 42s after the reload"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := newDesk(t, false)

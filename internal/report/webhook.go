@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/notice"
 )
 
-// Webhook tells a receiver what would be reloaded, where that is the receiver's to do.
+// Webhook notifies a receiver of what would be reloaded, if the receiver has to act on it.
 type Webhook struct {
 	poster  *poster
 	log     *slog.Logger
@@ -30,7 +30,7 @@ func NewWebhook(to *url.URL, log *slog.Logger, events *Events, metrics *Metrics)
 	return &Webhook{poster: p, log: log, events: events, metrics: metrics}
 }
 
-// Receiver is what may be told about where messages go.
+// Receiver is the part of the address that may be shown.
 func (h *Webhook) Receiver() string { return h.poster.receiver() }
 
 // webhookMessage begins with all that Reloader sends.
@@ -75,15 +75,15 @@ func (h *Webhook) Send(ctx context.Context, news []controller.News) error {
 	}
 	if h.failing {
 		h.failing = false
-		h.log.Info("the receiver takes messages again", "receiver", h.Receiver())
+		h.log.Info("the webhook receiver accepts messages again", "receiver", h.Receiver())
 	}
 	h.metrics.webhook("sent")
 	for i := range news {
 		w, d := &news[i].Workload, news[i].Decision
 		last := d.Changes[len(d.Changes)-1].Source.Key
 		text := fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'", sources(d), last.Kind.Type(), last.Namespace)
-		h.log.Info(fmt.Sprintf("%s; the receiver was told of '%s' of type '%s' in namespace '%s'", text, w.Key.Name, w.Key.Kind, w.Key.Namespace))
-		h.events.publish(notice.Workload(w), normal, "WebhookSent", fmt.Sprintf("%s. The receiver of --webhook-url was told, and this %s is not reloaded", text, w.Key.Kind))
+		h.log.Info(fmt.Sprintf("%s; notified the webhook receiver of '%s' of type '%s' in namespace '%s'", text, w.Key.Name, w.Key.Kind, w.Key.Namespace))
+		h.events.publish(notice.Workload(w), normal, "WebhookSent", fmt.Sprintf("%s. Notified the webhook receiver (--webhook-url); Reroll does not reload this %s", text, w.Key.Kind))
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (h *Webhook) Send(ctx context.Context, news []controller.News) error {
 func (h *Webhook) failed(err error) {
 	h.metrics.webhook("failed")
 	if !h.failing {
-		h.log.Warn("the receiver has not taken a message, trying again; no more of it is said until it takes one",
+		h.log.Warn("the webhook receiver did not accept a message; retrying (further failures are not logged until it accepts one)",
 			"receiver", h.Receiver(), "error", err.Error(), "metric", "reloader_webhooks_total")
 	}
 	h.failing = true

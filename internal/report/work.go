@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/controller"
 )
 
-// work are the metrics of the loop: what arrives, waits, is looked at, and what comes of it.
+// work are the metrics of the loop: what arrives, waits, is reconciled, and with which result.
 type work struct {
 	taken     *prometheus.CounterVec
 	adds      prometheus.Counter
@@ -22,18 +22,18 @@ type work struct {
 
 func newWork(kinds []string) work {
 	w := work{
-		taken: counter(namespace, "events_processed_total", "Objects that arrived from the API server and were taken in.", "event_type", "resource_type", "result"),
+		taken: counter(namespace, "events_processed_total", "Objects received from the API server and processed.", "event_type", "resource_type", "result"),
 		adds: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "workqueue_adds_total", Help: "Workloads that came to wait for a look.",
+			Namespace: namespace, Name: "workqueue_adds_total", Help: "Workloads that were added to the queue.",
 		}),
 		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "workqueue_latency_seconds", Help: "By how much later than due a workload was looked at.", Buckets: prometheus.DefBuckets,
+			Namespace: namespace, Name: "workqueue_latency_seconds", Help: "Time that a due workload waited to be reconciled.", Buckets: prometheus.DefBuckets,
 		}),
-		looks:     counter(namespace, "reconcile_total", "Looks at workloads by how they ended.", "result"),
-		durations: histogram(namespace, "reconcile_duration_seconds", "How long looks at workloads took.", "result"),
-		skips:     counter(namespace, "skipped_total", "Looks after which a workload was not rolled, by the reason.", "reason"),
-		scanned:   counter(namespace, "workloads_scanned_total", "Workloads that were looked at.", "kind"),
-		matched:   counter(namespace, "workloads_matched_total", "Workloads that were found to have to be rolled.", "kind"),
+		looks:     counter(namespace, "reconcile_total", "Reconciliations of workloads by result.", "result"),
+		durations: histogram(namespace, "reconcile_duration_seconds", "Duration of reconciliations of workloads.", "result"),
+		skips:     counter(namespace, "skipped_total", "Reconciliations that rolled nothing, by reason.", "reason"),
+		scanned:   counter(namespace, "workloads_scanned_total", "Workloads that were reconciled.", "kind"),
+		matched:   counter(namespace, "workloads_matched_total", "Workloads that needed a reload.", "kind"),
 	}
 	for _, result := range controller.Results() {
 		w.looks.WithLabelValues(string(result))

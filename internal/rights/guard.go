@@ -36,8 +36,8 @@ func NewGuard(all []Right, c clock.Clock, log *slog.Logger) *Guard {
 const (
 	// askEvery is how soon is asked again while a right is missing.
 	askEvery = 15 * time.Second
-	// askRarely is how soon at most after refusals that have another reason than missing rights, such as a quota or an
-	// admission rule: they look the same, and may go on for ever.
+	// askRarely is the minimum time between two checks after requests that were forbidden for other reasons than
+	// missing permissions, such as a quota or an admission rule: they look the same, and may last for ever.
 	askRarely = 10 * time.Minute
 )
 
@@ -78,9 +78,9 @@ func (g *Guard) wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look reports whether to look again although nothing is refused.
+// look checks the permissions, and reports whether to check again although nothing is forbidden.
 func (g *Guard) look(ctx context.Context, client kubernetes.Interface) (again bool) {
-	// While the first of them is missing, the others need not be asked for.
+	// While the first of them is missing, the others need not be checked.
 	if needed := g.needed(); len(needed) > 0 {
 		if allowed, err := Allowed(ctx, client, needed[0]); err != nil || !allowed {
 			return true
@@ -91,7 +91,7 @@ func (g *Guard) look(ctx context.Context, client kubernetes.Interface) (again bo
 		return false
 	}
 	if err != nil {
-		g.log.Debug("it cannot be asked for all rights", "error", err.Error())
+		g.log.Debug("could not check all permissions", "error", err.Error())
 	}
 	g.tell(missing)
 	return len(g.needed()) > 0
@@ -103,7 +103,7 @@ func (g *Guard) needed() []Right {
 	return slices.DeleteFunc(slices.Clone(g.missing), func(r Right) bool { return r.Without != "" })
 }
 
-// tell says what is missing, once for as long as it is the same.
+// tell logs what is missing, once for as long as it is the same.
 func (g *Guard) tell(missing []Right) {
 	g.mu.Lock()
 	before := g.told
@@ -129,17 +129,17 @@ func (g *Guard) tell(missing []Right) {
 		}
 	}
 	if len(missing) == 0 {
-		g.log.Info("the rights that were missing are there now")
+		g.log.Info("all permissions that were missing are granted now")
 	}
 }
 
-// Err says which rights are missing without which the controller cannot do its work, and what to add.
+// Err returns which required permissions are missing, and the rules to add.
 func (g *Guard) Err() error {
 	g.mu.Lock()
 	asked := g.asked
 	g.mu.Unlock()
 	if !asked {
-		return errors.New("it has not been asked yet whether all rights are there")
+		return errors.New("the permissions have not been checked yet")
 	}
 	if needed := g.needed(); len(needed) > 0 {
 		return errors.New(strings.Join(sentences(needed), "\n"))
@@ -147,7 +147,7 @@ func (g *Guard) Err() error {
 	return nil
 }
 
-// Missing says all that is missing, and what to add; empty if nothing is.
+// Missing lists all missing permissions, and the rules to add; empty if nothing is missing.
 func (g *Guard) Missing() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

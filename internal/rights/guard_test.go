@@ -121,7 +121,7 @@ func TestRefusalsThatAreNoMatterOfRightsAreAskedAboutEverMoreRarely(t *testing.T
 func TestOneQuestionIsEnoughWhileARightIsMissing(t *testing.T) {
 	d := newDesk(t)
 	d.denies.Store(true)
-	if err := d.Err(); err == nil || !strings.Contains(err.Error(), "not been asked yet") {
+	if err := d.Err(); err == nil || !strings.Contains(err.Error(), "not been checked yet") {
 		t.Errorf("ready before it has asked: %v", err)
 	}
 	d.runs()

@@ -1,4 +1,4 @@
-// Package rights finds out what the controller is not allowed that it has to be, and says what to add.
+// Package rights finds the permissions that the controller needs and lacks, and the RBAC rules to add.
 package rights
 
 import (
@@ -18,7 +18,8 @@ type Right struct {
 	Group, Resource, Verb string
 	// Name is the only object it is about; empty for all.
 	Name string
-	// Without says what is not done for want of it. If that is empty, the controller cannot do its work.
+	// Without is what is not done for lack of the permission. If it is empty, the controller cannot do
+	// its work.
 	Without string
 }
 
@@ -37,7 +38,7 @@ func In(namespaces []string, rights ...Right) []Right {
 	return all
 }
 
-// To returns the right to each of these verbs.
+// To returns the permission to each of these verbs.
 func To(group, resource string, verbs ...string) []Right {
 	var all []Right
 	for _, verb := range verbs {
@@ -60,7 +61,7 @@ func Missing(ctx context.Context, client kubernetes.Interface, all []Right) ([]R
 	rules := map[string][]authorizationv1.ResourceRule{}
 	for _, r := range all {
 		if _, asked := rules[r.Namespace]; !asked && r.Namespace != "" {
-			// Without an answer each is asked for by itself.
+			// Without a response, each is checked by itself.
 			rules[r.Namespace], _ = rulesIn(ctx, client, r.Namespace)
 		}
 		if slices.ContainsFunc(rules[r.Namespace], r.givenBy) {
@@ -76,7 +77,7 @@ func Missing(ctx context.Context, client kubernetes.Interface, all []Right) ([]R
 	return missing, failed
 }
 
-// Allowed asks for one right.
+// Allowed checks one permission.
 func Allowed(ctx context.Context, client kubernetes.Interface, r Right) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTakes)
 	defer cancel()

@@ -57,7 +57,7 @@ func gather(all []Right) []rule {
 	return merged
 }
 
-// sentences say what is missing and what to add, one for all places where that is the same.
+// sentences name what is missing and what to add, one for all namespaces where that is the same.
 func sentences(missing []Right) []string {
 	type said struct {
 		words      string

@@ -6,7 +6,7 @@ import "github.com/reroll-dev/reroll/internal/workload"
 // again and again are no progress.
 type Best struct{ updated, available, fewest int32 }
 
-// Reach takes a status in, and tells whether that is a step forward.
+// Reach records a status, and reports whether it is a step forward.
 func (b *Best) Reach(p *workload.Progress) bool {
 	if !p.Observed {
 		return false

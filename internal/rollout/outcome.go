@@ -25,9 +25,9 @@ type Pursuit struct {
 	step  ledger.Step
 }
 
-// Pursue returns the latest reload of a workload, as its ledger tells of it. It
-// returns false if there was none, or if its marks do not stand any more: what
-// follows then is not the end of that reload.
+// Pursue returns the latest reload of a workload, as its ledger records it. It returns false if
+// there was none, or if its marks are no longer in place: what follows then is not the end of that
+// reload.
 func Pursue(w *workload.Workload) (Pursuit, bool) {
 	known, err := workload.ReadLedger(w.LedgerText, w)
 	if err != nil || known.Counter == 0 || known.Marks.IsZero() {
@@ -45,7 +45,7 @@ func (p *Pursuit) Stands(w *workload.Workload) bool {
 
 // Outcome is what has become of a reload.
 type Outcome struct {
-	// Cause is why pods are left as they were, where there is a reason to tell.
+	// Cause is why Pods were not replaced, if there is a reason to report.
 	Cause Cause
 	// Changed are the sources of the reload, none if nobody remembers.
 	Changed []source.Key
@@ -53,11 +53,11 @@ type Outcome struct {
 	Old, All, Wanted int
 	// NotFound reports that the workload has pods, or may have, and that none was found. They may be from before the reload.
 	NotFound bool
-	// Pod is the one that shows the cause, if one does, and New tells that it was
-	// started after the reload.
+	// Pod is the Pod that shows the cause, if one does, and New reports whether it started after
+	// the reload.
 	Pod string
 	New bool
-	// Told reports whether it was told of the reload before why pods are left.
+	// Told reports whether the cause was reported for this reload before.
 	Told bool
 	Trouble
 }
@@ -68,15 +68,14 @@ func (o *Outcome) Converged(w *workload.Workload) bool {
 	return w.HasRolled() && o.Old == 0 && !o.NotFound
 }
 
-// Standing is what the object alone tells of a reload: a cause that somebody has
-// set on purpose, or none.
+// Standing is what the object alone shows of a reload: a cause that a user set on purpose, or none.
 func (p *Pursuit) Standing(w *workload.Workload) Outcome {
 	cause, old := Purpose(&w.Progress)
 	return Outcome{Cause: cause, Changed: p.Changed, Old: old, All: int(w.Progress.Total), Wanted: int(w.Progress.Wanted)}
 }
 
-// Judge says what the pods prove about a reload whose marks stand. The cause is
-// that for which pods are left as they were, if any are, or are missing.
+// Judge returns what the Pods prove about a reload whose marks are in place. The cause is why Pods
+// were not replaced, if any are left, or are missing.
 func (p *Pursuit) Judge(w *workload.Workload, pods []Pod) Outcome {
 	o := Outcome{Changed: p.Changed, All: len(pods), Wanted: int(w.Progress.Wanted)}
 	for i := range pods {

@@ -13,14 +13,14 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Pod is what is read of a pod to tell what has become of a reload.
+// Pod holds the fields of a Pod that show the outcome of a reload.
 type Pod struct {
 	Name    string
 	Created time.Time
 	Ready   bool
 	// Revision is by which its controller has labelled it, if it does.
 	Revision string
-	// Trouble says what keeps it from being ready; empty if nothing does.
+	// Trouble is what keeps it from being ready; empty if nothing does.
 	Trouble Trouble
 
 	marks digest.Digest
@@ -62,8 +62,8 @@ func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondit
 	return corev1.PodCondition{}
 }
 
-// troubleOf is for a pod that is not ready. What a container waits for says more
-// than a pod that was not scheduled, and one that runs least of all.
+// troubleOf is for a Pod that is not ready. The reason of a waiting container shows more than a Pod
+// that was not scheduled, and a running container shows least.
 func troubleOf(pod *corev1.Pod) Trouble {
 	var worst Trouble
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {

@@ -15,10 +15,9 @@ func IsKeptOnPurpose(p *workload.Progress) bool {
 	return cause != "" && cause != CauseHeld && !p.Pausing
 }
 
-// KeptOnPurpose returns the pods that keep the previous data of sources after a
-// rollout that somebody else has begun; its cause is empty if there are none. The
-// status of the workload tells, as soon as it is about the present template:
-// observed is false until then.
+// KeptOnPurpose returns the Pods that keep the previous data of sources after a rollout by another
+// client; its cause is empty if there are none. The status of the workload shows it, as soon as it
+// is about the present template: observed is false until then.
 func KeptOnPurpose(w *workload.Workload, changed []source.Key) (kept Outcome, observed bool) {
 	p := &w.Progress
 	if !p.Observed || !IsKeptOnPurpose(p) {
@@ -28,9 +27,9 @@ func KeptOnPurpose(w *workload.Workload, changed []source.Key) (kept Outcome, ob
 	return Outcome{Cause: cause, Changed: changed, Old: old, All: int(p.Total), Wanted: int(p.Wanted)}, true
 }
 
-// Purpose is the cause that stands in the object itself for pods that stay as
-// they are, with how many those are. There is none before the status is about
-// what the object asks for now, or while all pods are of the present template.
+// Purpose is the cause in the object itself for Pods that are not replaced, with their number.
+// There is none before the status is about the present spec, or while all Pods are of the present
+// template.
 func Purpose(p *workload.Progress) (cause Cause, old int) {
 	switch {
 	case !p.Observed, p.Old() == 0:
@@ -48,7 +47,7 @@ func Purpose(p *workload.Progress) (cause Cause, old int) {
 	}
 }
 
-// Shows is the cause that the status tells of a rollout that does not go on, or none.
+// Shows is the cause that the status has for a rollout that does not progress, or none.
 func Shows(p *workload.Progress) Cause {
 	switch {
 	case !p.Observed:
@@ -72,8 +71,8 @@ func Settled(p *workload.Progress) bool {
 	return cause != "" && int(p.Old()) <= old
 }
 
-// refusal tells a quota, which a user can raise, from all else that keeps pods
-// from being made.
+// refusal distinguishes a quota, which a user can raise, from everything else that keeps Pods from
+// being created.
 func refusal(message string) (Cause, Trouble) {
 	cause := CauseRefused
 	if strings.Contains(message, "exceeded quota") {

@@ -56,7 +56,7 @@ func listenOn(address, flag string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is taken by another program: choose another address with --%s, such as 127.0.0.1:0 for a free port", address, flag)
+		return nil, fmt.Errorf("%s is in use by another program: set another address with --%s, such as 127.0.0.1:0 for a free port", address, flag)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %q (--%s): %w", address, flag, err)
 	}

@@ -60,7 +60,7 @@ func TestWhatIsServed(t *testing.T) {
 		if ready.Load() {
 			return nil
 		}
-		return errors.New("not everything has been seen once")
+		return errors.New("the caches are not synced yet")
 	})
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "said_total", Help: "Said."})
 	registry.MustRegister(counter)
@@ -75,11 +75,11 @@ func TestWhatIsServed(t *testing.T) {
 	serves("GET", "/live", 200, "alive")
 	serves("GET", "/healthz", 200, "alive")
 	serves("GET", "/metrics", 200, "said_total 1")
-	serves("GET", "/readyz", 503, "not everything has been seen once")
+	serves("GET", "/readyz", 503, "the caches are not synced yet")
 	ready.Store(true)
 	serves("GET", "/readyz", 200, "ready")
 	ready.Store(false)
-	serves("GET", "/readyz", 503, "not everything has been seen once")
+	serves("GET", "/readyz", 503, "the caches are not synced yet")
 
 	serves("GET", "/debug/pprof/", 404, "")
 	serves("GET", "/", 404, "")
@@ -89,7 +89,7 @@ func TestWhatIsServed(t *testing.T) {
 func TestAnAddressThatCannotBeHad(t *testing.T) {
 	taken, _ := listen(t, func() error { return nil })
 	for address, want := range map[string]string{
-		taken:            taken + " is taken by another program: choose another address with --listen-address",
+		taken:            taken + " is in use by another program: set another address with --listen-address",
 		"nowhere":        `listen on "nowhere" (--listen-address): `,
 		"127.0.0.1:port": `listen on "127.0.0.1:port" (--listen-address): `,
 	} {
@@ -122,7 +122,7 @@ func TestProfilesAreServedByThemselves(t *testing.T) {
 			t.Errorf("%s answers %d %.200q, want %d %q", path, status, text, want.status, want.text)
 		}
 	}
-	if _, err := ListenProfiles(s.Address()); err == nil || !strings.Contains(err.Error(), "choose another address with --pprof-addr") {
+	if _, err := ListenProfiles(s.Address()); err == nil || !strings.Contains(err.Error(), "set another address with --pprof-addr") {
 		t.Errorf("the same address once more: %v", err)
 	}
 }

@@ -92,7 +92,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("SourceKind(%d)", uint8(k))
 }
 
-// APIVersion is that of the objects, for who refers to one.
+// APIVersion is the apiVersion of the objects, for references to one.
 func (k Kind) APIVersion() string {
 	t, _ := k.traits()
 	return t.apiVersion

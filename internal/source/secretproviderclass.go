@@ -18,7 +18,7 @@ type ClassReport struct {
 	// Name is that of the object that reports.
 	Name  string
 	Class Key
-	// Pod is the name of the pod, and Owner tells it from a later one of that name.
+	// Pod is the name of the Pod, and Owner distinguishes it from a later Pod of that name.
 	Pod   string
 	Owner types.UID
 	// Version is that of the object.
@@ -86,8 +86,8 @@ func NewClass(key Key) *Class {
 	return &Class{key: key, objects: map[string]*turns{}, reports: map[string]*classMember{}}
 }
 
-// Define takes in what the object of the class says about whom it concerns, and
-// tells whether that differs.
+// Define stores what the object of the class specifies about the workloads that it concerns, and
+// reports whether that differs.
 func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names annotations.Names) bool {
 	defined := fromMeta(SecretProviderClass, meta, names)
 	differs := !c.defined || c.annotations != defined.Annotations || !slices.Equal(c.problems, defined.Problems)
@@ -97,7 +97,7 @@ func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names annotation
 	return differs
 }
 
-// Undefine notes that the object of the class is gone, and tells whether that differs.
+// Undefine records that the object of the class was deleted, and reports whether that differs.
 func (c *Class) Undefine() bool {
 	differs := c.annotations != Annotations{}
 	c.defined, c.annotations, c.problems = false, Annotations{}, nil
@@ -105,8 +105,8 @@ func (c *Class) Undefine() bool {
 	return differs
 }
 
-// Definition is the object of the class, as far as there is anything to tell about it. It has no content, and the class stays
-// what it is when that object is made again: Source has no UID.
+// Definition is the object of the class, as far as it is known. It has no data, and the class stays what it is when that
+// object is recreated: Source has no UID.
 func (c *Class) Definition() Source {
 	return Source{Key: c.key, UID: c.uid, ResourceVersion: c.definition, Annotations: c.annotations, Problems: c.problems}
 }
@@ -114,12 +114,11 @@ func (c *Class) Definition() Source {
 // Unknown reports whether nothing is left that speaks of the class.
 func (c *Class) Unknown() bool { return !c.defined && len(c.reports) == 0 }
 
-// Drop forgets the report of a pod. What the class stands for stays: no pods are no
-// other content.
+// Drop forgets the report of a Pod. The data of the class stays: having no Pods does not change it.
 func (c *Class) Drop(name string) { delete(c.reports, name) }
 
-// Restore takes in what stands there after nobody watched, in the order in which it
-// was written, and returns what has become of the content as Put does.
+// Restore stores the reports after a time when nobody watched, in the order in which they were
+// written, and returns what became of the data as Put does.
 func (c *Class) Restore(reports []ClassReport) []Source {
 	slices.SortFunc(reports, func(a, b ClassReport) int {
 		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
@@ -135,7 +134,7 @@ func (c *Class) Restore(reports []ClassReport) []Source {
 	if fromNothing {
 		all = all[len(all)-1:]
 	}
-	all[len(all)-1], _ = c.Source() // the reports after the last turn say who has started with it
+	all[len(all)-1], _ = c.Source() // the reports after the last turn show which Pods started with it
 	return all
 }
 
@@ -157,7 +156,7 @@ func (c *Class) put(r ClassReport, seen bool) []Source {
 		if !ok {
 			c.reports[r.Name] = &classMember{ClassReport: r}
 		}
-		return nil // nothing is mounted yet, or the store tells no versions
+		return nil // nothing is mounted yet, or the store has no versions
 	}
 	before, was := c.Source()
 	c.version = max(c.version, r.Version)

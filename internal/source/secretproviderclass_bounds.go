@@ -13,12 +13,12 @@ const (
 	mostObjects = 1000
 	// longestObject is how long the id of an object, and its version, may be to be kept as they are.
 	longestObject = 256
-	// otherObjects stands for all objects beyond that. No object has this id.
+	// otherObjects is the id of all objects beyond that. No object has this id.
 	otherObjects = ""
 )
 
-// Bound makes the report small enough to be kept, and tells whether there was more. No change is lost by that: one digest
-// stands for what is left out.
+// Bound makes the report small enough to be kept, and reports whether there was more. No change is lost by that: one
+// digest represents all objects that are left out.
 func (r *ClassReport) Bound() (crowded bool) {
 	for id, version := range maps.Clone(r.Objects) {
 		if len(id) <= longestObject && len(version) <= longestObject {
@@ -44,8 +44,8 @@ func abridged(text string) string {
 	return "sha256:" + digest.Beginning('L').Text(text).Digest().String()
 }
 
-// fold lets one digest stand for the objects that are not admitted. They are asked for in their order. A map that has shrunk keeps
-// its room, so there is another one afterwards.
+// fold lets one digest represent the objects that are not admitted, in their order. A map that has shrunk keeps its room, so it is
+// copied afterwards.
 func (r *ClassReport) fold(admits func(id string) bool) {
 	rest, kept := digest.Beginning('F'), map[string]string{}
 	folded := false

@@ -22,7 +22,7 @@ func (c *Class) content() map[string]string {
 	return content
 }
 
-// Source is what the class stands for; there is none before a pod has reported.
+// Source is the class as a source; there is none before a Pod has reported.
 func (c *Class) Source() (Source, bool) {
 	content := c.content()
 	if len(content) == 0 {

@@ -40,8 +40,8 @@ func (t *turns) begin(next turn) int {
 	return t.last()
 }
 
-// rotate notes that a pod was given the present version while it ran, and tells
-// whether it is the first.
+// rotate records that a Pod was given the present version while it ran, and reports whether it is
+// the first.
 func (t *turns) rotate(when time.Time) bool {
 	present := t.present()
 	if present.rotated {

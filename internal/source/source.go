@@ -1,5 +1,5 @@
 // Package source knows what is kept of a ConfigMap, a Secret or a SecretProviderClass: digests and times,
-// and no value. It does not know who uses it.
+// and no value. It does not know which workloads use it.
 package source
 
 import (
@@ -23,13 +23,12 @@ import (
 // content before it: kubelets learn of changes by a watch of their own.
 const StartLag = 5 * time.Second
 
-// Annotations are what the annotations and labels of a source say about
-// whom it concerns.
+// Annotations are the annotations and labels of a source that select the workloads that it
+// concerns.
 type Annotations struct {
 	Match  bool
 	Ignore bool
-	// Unselected reports whether the labels are not those that the controller was told
-	// to look for.
+	// Unselected reports whether its labels do not match the selector of the controller.
 	Unselected bool
 }
 
@@ -40,7 +39,7 @@ type Source struct {
 	UID             types.UID
 	ResourceVersion string
 
-	// Digest stands for the whole content.
+	// Digest is the digest of all data.
 	Digest digest.Digest
 	// Reloader is the SHA-1 that Reloader computes for the same data. For a Secret
 	// it is a MAC of that, unless the user asked for marks with the SHA-1: see
@@ -49,12 +48,11 @@ type Source struct {
 	// Keys are sorted by name.
 	Keys []digest.KeyDigest
 
-	// DataTime is when the content was last written, by the clock of the API
-	// server, as far as the object tells. It is never earlier than the creation
-	// of the object, and may be later than the last change of content, because
-	// a field manager has one time for all of its fields. It does not move when
-	// an update does nothing but take keys away: the API server records no time
-	// for that, so an early DataTime alone does not prove an early change.
+	// DataTime is when the data was last written, by the clock of the API server, as far as the
+	// object shows. It is never earlier than the creation of the object, and may be later than the
+	// last change of the data, because a field manager has one time for all of its fields. It does
+	// not move when an update only removes keys: the API server records no time for that, so an
+	// early DataTime alone does not prove an early change.
 	DataTime time.Time
 	Created  time.Time
 	// EditedAt is when the data were last provably edited, in seconds since 1970: the time of a field manager that owns nothing
@@ -64,7 +62,7 @@ type Source struct {
 	// somebody dropped them. Then the API server notes none until something is applied.
 	Untracked bool
 	// Started are the pods that report what they have of a SecretProviderClass, by
-	// name, with whether they started with the present content.
+	// name, with whether they started with the current data.
 	Started map[string]bool
 
 	Annotations Annotations
@@ -72,8 +70,8 @@ type Source struct {
 	Problems []annotations.Problem
 }
 
-// OnlyLost reports whether all that differs from an earlier content is that keys were
-// taken away, for which the API server notes no time.
+// OnlyLost reports whether the data differ from earlier data only in removed keys, for which the
+// API server records no time.
 func (s *Source) OnlyLost(before *Source) bool {
 	if len(s.Keys) >= len(before.Keys) {
 		return false

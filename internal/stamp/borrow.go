@@ -74,7 +74,7 @@ func (s *Stream) lend(failed []error) {
 		for _, b := range d.borrowers {
 			if left[b.lender] != nil && b.policy.OptedIn(s.options.AutoReloadAll) {
 				d.told = append(d.told, told{b.line, b.about + ": " + called(b.lender.Kind, source.Key{Namespace: b.lender.Namespace, Name: b.lender.Name}) +
-					", which has its pod template, is not among these manifests, so nothing is stamped for it"})
+					", which has its pod template, is not in these manifests, so it is not stamped"})
 			}
 		}
 	}

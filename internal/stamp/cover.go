@@ -95,7 +95,7 @@ func (o *Options) cover(t *target, all sources) ([]digest.StampedSource, []lack)
 		}
 		add(key, true)
 		if !workload.Optional(ref.Uses) && len(all[key]) == 0 && t.policy.Judge(key, source.Annotations{Match: true}, true, o.AutoReloadAll).Concerned {
-			lacks = append(lacks, lack{text: called(key.Kind.String(), key) + ", which it needs, is not among these manifests, and not in the stamp", missing: true})
+			lacks = append(lacks, lack{text: called(key.Kind.String(), key) + ", which it needs, is not in these manifests, so its data is not in the stamp", missing: true})
 		}
 	}
 	// What it names without referring to it, in a list of the annotations.

@@ -38,7 +38,7 @@ func apply(text []byte, edits []edit) []byte {
 	return append(out, text[last:]...)
 }
 
-// sortEdits puts what is added somewhere before what is taken away there.
+// sortEdits puts what is added somewhere before what is removed there.
 func sortEdits(all []edit) {
 	slices.SortFunc(all, func(a, b edit) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.end, b.end)) })
 }

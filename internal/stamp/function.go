@@ -58,13 +58,13 @@ func (s *Stream) settings() ([]Setting, error) {
 		}
 		return all, d.in(err)
 	}
-	return nil, &Error{File: s.files[0].Name, Line: 1, Text: "it is no ResourceList, which --function needs, but empty"}
+	return nil, &Error{File: s.files[0].Name, Line: 1, Text: "it is empty; --function needs a ResourceList"}
 }
 
 // settingsIn quotes nothing but names: by an alias, a value could be one of a Secret among the items.
 func settingsIn(list *yaml.Node) ([]Setting, error) {
 	if kind := text(get(list, "kind")); kind != "ResourceList" {
-		return nil, wrong(list, "it is no ResourceList, which --function needs%s", but(kind))
+		return nil, wrong(list, "it is not a ResourceList, which --function needs%s", but(kind))
 	}
 	spec := list
 	for _, name := range []string{"functionConfig", "spec"} {
@@ -79,7 +79,7 @@ func settingsIn(list *yaml.Node) ([]Setting, error) {
 	for i := 0; i+1 < len(spec.Content); i += 2 {
 		key, value := spec.Content[i], spec.Content[i+1]
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
-			return nil, wrong(key, "functionConfig: the keys of spec must be texts, written out")
+			return nil, wrong(key, "functionConfig: the keys of spec must be plain strings")
 		}
 		one := Setting{Name: key.Value, List: value.Kind == yaml.SequenceNode, line: key.Line}
 		values := []*yaml.Node{value}

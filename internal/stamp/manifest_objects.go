@@ -42,7 +42,7 @@ func (d *document) objects(t *tree, namespace string) ([]*object, error) {
 	item := t.root
 	if !d.list.inBraces {
 		if item.Kind != yaml.SequenceNode || len(item.Content) != 1 {
-			return nil, wrong(item, "it is no item of a list")
+			return nil, wrong(item, "it is not an item of a list")
 		}
 		item = item.Content[0]
 	}
@@ -61,17 +61,17 @@ func (w *walk) visit(n *yaml.Node, kind, apiVersion string, shared bool, depth i
 	shared = shared || n.Kind == yaml.AliasNode || w.shared[n]
 	at := n
 	if n = resolved(n); n.Kind != yaml.MappingNode || depth > deep {
-		return wrong(at, "it is no Kubernetes object")
+		return wrong(at, "it is not a Kubernetes object")
 	}
 	kind = cmp.Or(text(get(n, "kind")), kind)
 	apiVersion = cmp.Or(text(get(n, "apiVersion")), apiVersion)
 	switch first := n.Content; {
 	case len(first) > 0 && strings.HasPrefix(first[0].Value, byteOrderMark):
-		return wrong(at, "a byte order mark stands here: take it away, it may stand at the beginning of a file alone")
+		return wrong(at, "remove the byte order mark here: only the beginning of a file can have one")
 	case kind == "":
-		return wrong(at, "it is no Kubernetes object: it has no kind")
+		return wrong(at, "it is not a Kubernetes object: it has no kind")
 	case apiVersion == "":
-		return wrong(at, "it is no Kubernetes object: %s without an apiVersion", kind)
+		return wrong(at, "it is not a Kubernetes object: %s without an apiVersion", kind)
 	}
 	if items := get(n, itemsKey); isList(n, kind, apiVersion, items) {
 		_, written := own(n, itemsKey)

@@ -149,9 +149,9 @@ func each(n *yaml.Node, take func(key string, value *yaml.Node) error) error {
 		case value.Kind == yaml.ScalarNode && isNull(value):
 			failed = take(key.Value, &yaml.Node{Kind: yaml.ScalarNode})
 		case value.Kind != yaml.ScalarNode:
-			failed = wrong(value, "the value of key %q must be a text", key.Value)
+			failed = wrong(value, "the value of key %q must be a string", key.Value)
 		case value.Style == 0 && notText(value.ShortTag()):
-			failed = wrong(value, "the value of key %q is no text: put it in quotes", key.Value)
+			failed = wrong(value, "the value of key %q is not a string: put it in quotes", key.Value)
 		default:
 			failed = take(key.Value, value)
 		}

@@ -49,7 +49,7 @@ func (d *document) in(err error) error {
 type tree struct {
 	// root is nil for a document with nothing in it.
 	root *yaml.Node
-	// shared are the nodes that an alias refers to.
+	// shared are the nodes that an alias references.
 	shared map[*yaml.Node]bool
 }
 

@@ -35,7 +35,7 @@ func (e *editor) drop(found *target, obj *object, annotations *yaml.Node) (left 
 		apart := !slices.ContainsFunc(found.drops, func(d extent) bool { return all.from < d.to && d.from < all.to })
 		switch {
 		case all.to == 0 || !apart:
-			left = append(left, told{key.Line, obj.String() + ": the stamp in " + name + " is kept up to date no more: take it away"})
+			left = append(left, told{key.Line, obj.String() + ": the stamp in " + name + " is no longer updated: remove it"})
 			continue
 		case after.to > 0 && found.present == "" && len(annotations.Content) == 2: // the only one between braces makes room for the new one
 			found.slots = []slot{{at: after.from, end: after.to, before: `"` + found.key + `": "`, after: `"`}}

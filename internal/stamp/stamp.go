@@ -1,4 +1,4 @@
-// Package stamp puts a digest of the configuration that a workload refers to on its pod template, in manifests: whatever sends
+// Package stamp puts a digest of the configuration that a workload references on its pod template, in manifests: whatever sends
 // them to a cluster then rolls the workload when the configuration changes. All other bytes of the manifests stay as they are.
 package stamp
 
@@ -119,7 +119,7 @@ func (s *Stream) Stamp() (*Result, error) {
 		if s.options.AutoReloadAll {
 			notes = append(notes, "every workload is opted out, so none is stamped")
 		} else {
-			notes = append(notes, "no workload is opted in, so none is stamped; --all stamps those too that say nothing about it")
+			notes = append(notes, "no workload is opted in, so none is stamped; --all also stamps workloads without annotations")
 		}
 	}
 	return &Result{Files: s.files, Notes: notes}, nil

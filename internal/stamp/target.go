@@ -157,7 +157,7 @@ func wellFormed(obj *object, spec *yaml.Node) error {
 	return nil
 }
 
-// podSpec reads the little of a pod template that says what it refers to, so that the rest may be as it is.
+// podSpec reads the little of a pod template that says what it references, so that the rest may be as it is.
 func podSpec(n *yaml.Node) (*corev1.PodSpec, error) {
 	all, err := plain(orNull(n))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// mostGone bounds what is kept of deleted sources. Of one that is not kept, the ledgers of the workloads still tell what it
-// was; only when it went is not known any more, and then the pods are asked.
+// mostGone bounds what is kept of deleted sources. For a source beyond that, the ledgers of the workloads still record its
+// data; only the time of its deletion is lost, and then the Pods are listed.
 const mostGone = 4096
 
 // keepGone keeps a deleted source for when it comes back.
@@ -50,7 +50,7 @@ type unlinked struct {
 	links     links
 }
 
-// missed reports whether a workload refers to a source that is not there, or names it.
+// missed reports whether a workload references a source that is not there, or names it.
 func (s *State) missed(key source.Key) bool {
 	s.mu.RLock()
 	referred := len(s.index.bySource[key]) > 0
@@ -82,12 +82,12 @@ func (s *State) unlink(w *workloadRecord) {
 	}
 }
 
-// mostTries bounds how long it takes to find out who misses sources that are gone. Past it they are forgotten, as past
-// mostGone.
+// mostTries bounds the time to find the workloads that miss deleted sources. Past it, these sources are forgotten, as
+// past mostGone.
 const mostTries = 4096
 
-// forgetGone forgets deleted sources that concern nobody any more: whoever comes to use one that is made again has
-// never had what it was before. Callers do not hold the lock.
+// forgetGone forgets deleted sources that no longer concern any workload: a workload that comes to use a recreated
+// one never had its earlier data. Callers do not hold the lock.
 func (s *State) forgetGone() {
 	lost, trying := s.lost()
 	tries := 0

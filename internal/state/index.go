@@ -7,9 +7,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// links are the sources that may concern one workload, as far as its own object tells.
+// links are the sources that may concern one workload, as far as its own object shows.
 type links struct {
-	// exact are those it refers to or names, if they are few.
+	// exact are those it references or names, if they are few.
 	exact []source.LocalKey
 	// tries reports whether each source of the namespace may concern it: it names some by an expression, or too many.
 	tries bool
@@ -22,8 +22,8 @@ const mostExact = 64
 func linksOf(w *workload.Workload, autoReloadAll bool) links {
 	var l links
 	if !w.Policy.OptedIn(autoReloadAll) && w.LedgerText == "" {
-		// It stays known, but no event of a source has to look it up. One with a ledger was opted in once, and what
-		// the ledger says of sources that do not concern it any more has to go.
+		// It stays known, but no event of a source has to find it. A workload with a ledger was opted in once, and
+		// the entries of the ledger for sources that no longer concern it have to go.
 		return l
 	}
 	names, patterns := w.Policy.CountNames()
@@ -129,7 +129,7 @@ func (x *index) candidates(key source.Key) []workload.Key {
 	return found
 }
 
-// links reports whether a workload refers to a source or may name it.
+// links reports whether a workload references a source or may name it.
 func (x *index) links(key source.Key, w workload.Key) bool {
 	if _, exact := x.bySource[key][w]; exact {
 		return true

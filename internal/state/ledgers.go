@@ -5,7 +5,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// ranks tell which ledger of a workload was written later, of those that stand on it and are remembered.
+// ranks order the ledgers of a workload, those on the object and those that are remembered, by when they
+// were written.
 type ranks struct{ standing, remembered ledger.Rank }
 
 // rankOf reads a ledger before the lock is taken, unless it is known.

@@ -15,8 +15,7 @@ import (
 // Some workloads borrow the pod template of another object, and their pods are of that template. The lender is the unit
 // then: it is marked, and has the ledger. What its borrowers ask for counts before what it asks for itself.
 
-// PutBorrower stores a workload that has no pod template of its own, and returns those that have to be looked at because of
-// it.
+// PutBorrower stores a workload that has no pod template of its own, and returns the workloads to reconcile because of it.
 func (s *State) PutBorrower(w workload.Workload, live bool) []workload.Key {
 	defer s.forgetGone()
 	s.mu.Lock()
@@ -47,7 +46,7 @@ func (s *State) Borrower(key workload.Key) (workload.Workload, bool) {
 	return w, ok
 }
 
-// DropBorrower forgets it, and returns the lender if that has to be looked at.
+// DropBorrower forgets it, and returns the lender if that is to be reconciled.
 func (s *State) DropBorrower(key workload.Key) []workload.Key {
 	defer s.forgetGone()
 	s.mu.Lock()
@@ -55,7 +54,7 @@ func (s *State) DropBorrower(key workload.Key) []workload.Key {
 	return s.dropBorrower(key)
 }
 
-// KeepBorrowers forgets those that a complete snapshot did not name, and returns the lenders that have to be looked at.
+// KeepBorrowers forgets those that a complete snapshot did not contain, and returns the lenders to reconcile.
 func (s *State) KeepBorrowers(kind, namespace string, named map[types.NamespacedName]struct{}) []workload.Key {
 	defer s.forgetGone()
 	s.mu.Lock()
@@ -105,7 +104,8 @@ func (s *State) lent(w workload.Workload) workload.Workload {
 		}
 		observed := borrower.Generation >= w.Generation
 		w.AtRest = w.AtRest && borrower.AtRest && observed
-		// It is their pods that are of the template: what is told is how far the one is that is not there yet.
+		// The Pods of the template belong to the borrowers: the progress is that of the borrower that is not
+		// up to date yet.
 		if rests {
 			w.Progress = borrower.Progress
 			w.Progress.Observed = w.Progress.Observed && observed
@@ -137,7 +137,7 @@ func (s *State) ownOf(w *workload.Workload) *own {
 	return &own{policy: w.Policy, askedAt: w.AskedAt, atRest: w.AtRest, progress: w.Progress, pausable: w.Pausable}
 }
 
-// borrowed brings a lender up to what its borrowers are now, and tells whether it has to be looked at.
+// borrowed updates a lender by what its borrowers are now, and reports whether it is to be reconciled.
 func (s *State) borrowed(key workload.Key, version uint64, live bool) bool {
 	known, ok := s.workloads[key]
 	if !ok {

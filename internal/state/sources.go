@@ -21,9 +21,9 @@ type sourceRecord struct {
 	departure *reload.Departure
 }
 
-// PutSource stores a source and returns the workloads that have to be looked at because of it: none if neither its
-// content nor its annotations differ from what was known. Live is an event of a watch that has missed nothing since
-// the last complete snapshot.
+// PutSource stores a source and returns the workloads to reconcile because of it: none if neither its data nor its
+// annotations differ from what was known. Live is an event of a watch that has missed nothing since the last
+// complete snapshot.
 func (s *State) PutSource(src source.Source, live bool) []workload.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *State) PutSource(src source.Source, live bool) []workload.Key {
 	return concerned
 }
 
-// timeless reports whether the API server noted no time for a change: all it did was to take keys away, or nobody tracks fields.
+// timeless reports whether the API server recorded no time for a change: it only removed keys, or nobody tracks fields.
 func timeless(now, before *source.Source) bool {
 	return now.Untracked && now.UID == before.UID || now.OnlyLost(before)
 }
@@ -108,8 +108,8 @@ func admits(before, now source.Annotations) bool {
 	return before.Ignore && !now.Ignore || before.Unselected && !now.Unselected
 }
 
-// noteMade tells workloads that were compared while a source did not exist that it does, or that it was recreated unseen: a pod
-// that waited for it starts with what it was created with, and not with what it becomes next.
+// noteMade records for workloads that were compared while a source did not exist that it exists now, or that it was recreated
+// unseen: a Pod that waited for it starts with the data that it was created with, even if they change next.
 func (s *State) noteMade(concerned []workload.Key, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	for _, concern := range concerned {
@@ -132,8 +132,8 @@ func (s *State) noteMade(concerned []workload.Key, now, before sourceRecord, liv
 	}
 }
 
-// noteLeft tells workloads that a source has had another content than before. Only the first time counts until they are
-// compared with it: what came after cannot be told apart.
+// noteLeft records for workloads that a source had other data before. Only the first time counts until they are
+// compared with it: later ones cannot be distinguished.
 func (s *State) noteLeft(concerned []workload.Key, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	noted := !timeless(&now.Source, &before.Source)

@@ -154,7 +154,7 @@ func (s *State) UnderWay() []workload.Workload {
 	return found
 }
 
-// Counts tells how many workloads are known, in all namespaces or in those that are selected, and how many of them are
+// Counts returns how many workloads are known, in all namespaces or in the selected ones, and how many of them are
 // opted in.
 func (s *State) Counts(selectedOnly bool) (workloads, optedIn int) {
 	s.mu.RLock()

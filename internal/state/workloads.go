@@ -29,7 +29,7 @@ type workloadRecord struct {
 	ranks      ranks
 	// left are the sources that have had another content since the workload was compared with them.
 	left map[source.LocalKey]reload.Left
-	// compared reports whether it was compared at all, by us or by another instance whose ledger was seen to come.
+	// compared reports whether it was compared at all, by us or by another replica whose ledger was seen to come.
 	compared bool
 	// sending is the ledger of the latest write that was begun. It may arrive by its answer or by the watch alone.
 	sending sending
@@ -55,9 +55,9 @@ type sending struct {
 // beyond what a Deployment controller leaves unfinished that has far too much to do.
 const maxRecent = 128
 
-// PutWorkload stores a workload and tells whether it has to be looked at: not if nothing differs that a decision
-// depends on. Live is an event of a watch that has missed nothing since the last complete snapshot, or the answer to a
-// write of ours.
+// PutWorkload stores a workload and reports whether it is to be reconciled: not if nothing differs that a decision
+// depends on. Live is an event of a watch that has missed nothing since the last complete snapshot, or the response to
+// a write of ours.
 func (s *State) PutWorkload(w workload.Workload, live bool) bool {
 	defer s.forgetGone()
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
@@ -66,8 +66,8 @@ func (s *State) PutWorkload(w workload.Workload, live bool) bool {
 	return s.putWorkload(w, revision, rank, live)
 }
 
-// PutAnswer stores what a write of ours was answered with. It is live, and it brings nothing back: the watch may have told
-// meanwhile that the workload was deleted, and would not tell again.
+// PutAnswer stores the response to a write of ours. It is live, and it never adds a workload: the watch may have reported
+// meanwhile that the workload was deleted, and would not report it again.
 func (s *State) PutAnswer(w workload.Workload) {
 	defer s.forgetGone()
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
@@ -80,8 +80,8 @@ func (s *State) PutAnswer(w workload.Workload) {
 	}
 }
 
-// Behind reports whether what is known of a workload is from before our latest write. A snapshot that was taken before that may be
-// put after its answer, and what goes on from there brings the newer version again.
+// Behind reports whether the cache of a workload is stale, that is, older than our latest write. A snapshot that was taken before
+// the write may be stored after its response, and the watch that continues from it brings the newer version again.
 func (s *State) Behind(w *workload.Workload) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -145,7 +145,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 		case w.Policy.Widens(known.Policy, s.autoReloadAll):
 			next.seen.Widen(version, known.Policy)
 		case !known.AskedAt.IsZero() && known.AskedAt.Before(w.AskedAt):
-			next.AskedAt = known.AskedAt // whoever wrote the annotations has written something else
+			next.AskedAt = known.AskedAt // the client that wrote the annotations has written something else
 		}
 	}
 	if same {
@@ -171,7 +171,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 	}
 	s.workloads[w.Key] = next
 	cameBack := next.seen.Returned && same && known.revision != revision
-	byReloader := same && !known.Marks.ByReloader.Equal(w.Marks.ByReloader) // who else rolls it is to be told
+	byReloader := same && !known.Marks.ByReloader.Equal(w.Marks.ByReloader) // another rollout is to be reported
 	restarted := same && known.Marks.RestartAt != w.Marks.RestartAt         // which no revision shows
 	runs := same && !known.Runs.Equal(w.Runs)
 	return !same || cameBack || byReloader || restarted || runs || known.LedgerText != w.LedgerText || linked || !known.Policy.Equal(w.Policy)

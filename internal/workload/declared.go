@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Declared is what the manifest of a workload says, as far as the object tells
-// it, that will take marks away.
+// Declared is what the manifest of a workload contains, as far as the object shows it, that will
+// remove marks.
 type Declared struct {
-	// NoAnnotations reports whether the annotations of the pod template are null, and
-	// NoEnv the containers whose variables are: whoever applies that removes all
-	// that is there.
+	// NoAnnotations reports whether the annotations of the pod template are null, and NoEnv lists
+	// the containers whose variables are: applying that removes all that is there.
 	NoAnnotations bool
 	NoEnv         []string
 	// Replaced reports whether Argo CD replaces the object whole at each sync.
@@ -41,7 +40,7 @@ func hasOption(list, option string) bool {
 	return false
 }
 
-// readManifest looks at the pod template. A text that is no manifest says nothing.
+// readManifest reads the pod template of a manifest. A text that is not a manifest shows nothing.
 func (d *Declared) readManifest(text string) {
 	var manifest struct {
 		Spec struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 )
 
-// Tool is what manages an object from outside of the cluster, as far as the
-// object tells.
+// Tool is the program that manages an object from outside of the cluster, as far as the object
+// shows.
 type Tool string
 
 // The tools that leave their name on what they manage.
@@ -58,8 +58,8 @@ func toolOf(meta *metav1.ObjectMeta) Tool {
 	}
 }
 
-// Delivered reports whether whoever writes it from outside of the cluster brings its
-// sources along, one after the other.
+// Delivered reports whether a tool outside of the cluster applies the workload and its sources, one
+// after the other.
 func (w *Workload) Delivered() bool { return w.Tool != NoTool || w.Stamped }
 
 // isStamped looks at all annotations: the key of a stamp can be chosen. Where there

@@ -69,11 +69,10 @@ func MarkContainer(uses []Use, regular []string, named bool) (container string, 
 	return "", false
 }
 
-// MarkHash returns the 40 hexadecimal digits that mark a workload as reloaded
-// for the content of src. For a Secret under digest.SecretMarksKeyed they follow from
-// its Digest, so a ledger is enough to tell what the mark must be; for all else
-// they are what Reloader writes. Under digest.SecretMarksSHA1, src has to be read with
-// a digest.Key that shows it.
+// MarkHash returns the 40 hexadecimal digits that mark a workload as reloaded for the data of src.
+// For a Secret under digest.SecretMarksKeyed they follow from its Digest, so a ledger is enough to
+// compute the mark; otherwise, they are what Reloader writes. Under digest.SecretMarksSHA1, src has
+// to be read with a digest.Key that shows it.
 func MarkHash(src source.Source, marks digest.SecretMarks) string {
 	if src.Key.Kind.Keyed() && marks != digest.SecretMarksSHA1 {
 		e := digest.NewEncoder(sha256.New())

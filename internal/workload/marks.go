@@ -15,10 +15,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// MarkPlace is where a mark stands in a pod template.
+// MarkPlace is the place of a mark in a pod template.
 type MarkPlace struct{ Container, Variable string }
 
-// Place returns where the mark stands.
+// Place returns the place of the mark.
 func (m EnvMark) Place() MarkPlace { return MarkPlace{m.Container, m.Variable} }
 
 // Places returns the values of the marks. Of two in one place the first counts.
@@ -35,7 +35,7 @@ func (m Marks) Places() map[MarkPlace]string {
 // Marking is what a reload writes.
 type Marking struct {
 	Env []EnvMark
-	// Removed are variables that stand there and have to go.
+	// Removed are existing variables to remove.
 	Removed []EnvMark
 	// ReloadedFrom is the text of the annotation that names the source.
 	ReloadedFrom string
@@ -87,10 +87,10 @@ func (m Marks) With(marking Marking) Marks {
 	return next
 }
 
-// MarksDigest stands for all that a reload can leave on the workload.
+// MarksDigest is a digest of all that a reload can leave on the workload.
 func (w *Workload) MarksDigest() digest.Digest { return w.Marks.Left(ledger.StepRestart) }
 
-// Left stands for what a reload by a step leaves.
+// Left is the digest of what a reload by a step leaves.
 func (m Marks) Left(step ledger.Step) digest.Digest {
 	template := m.Digest()
 	if !step.Restarts() {
@@ -99,7 +99,7 @@ func (m Marks) Left(step ledger.Step) digest.Digest {
 	return append(digest.Beginning('R'), template[:]...).Text(m.RestartAt).Digest()
 }
 
-// Digest stands for all in the pod template, in whatever order the variables are.
+// Digest covers all marks in the pod template, in whatever order the variables are.
 func (m Marks) Digest() digest.Digest {
 	env := m.Env
 	if order := compareEnvMarks; !slices.IsSortedFunc(env, order) {
@@ -116,9 +116,9 @@ func compareEnvMarks(a, b EnvMark) int {
 	return cmp.Or(strings.Compare(a.Container, b.Container), strings.Compare(a.Variable, b.Variable), strings.Compare(a.Value, b.Value))
 }
 
-// markWriters reads from the managed fields who else wrote marks, and who of them
-// will again. The field of a variable and that of an annotation have their names
-// in them.
+// markWriters reads from the managed fields which other clients wrote marks, and which of them will
+// write them again. The field of a variable and the field of an annotation have their names in
+// them.
 func markWriters(fields []metav1.ManagedFieldsEntry, names annotations.Names) (writers, appliers map[string]string) {
 	for i := range fields {
 		f := &fields[i]
@@ -138,9 +138,9 @@ func markWriters(fields []metav1.ManagedFieldsEntry, names annotations.Names) (w
 	return writers, appliers
 }
 
-// applies reports whether what an entry owns stands in a manifest and will be written
-// again. What somebody has written once does not: a person with kubectl, Reloader,
-// or whoever has made the object.
+// applies reports whether the fields that an entry owns are part of a manifest and will be written
+// again. A field that a client wrote once will not: a person with kubectl, Reloader, or the creator
+// of the object.
 func applies(f *metav1.ManagedFieldsEntry) bool {
 	manager := strings.ToLower(f.Manager)
 	return f.Manager != ReloaderManager && (f.Operation == metav1.ManagedFieldsOperationApply || manager == "kubectl-client-side-apply" ||
@@ -189,11 +189,10 @@ func marksIn(raw string, names annotations.Names) []string {
 // ReloaderManager is the field manager under which Reloader writes.
 const ReloaderManager = "Reloader"
 
-// RestartField is where the time of a restart stands in the spec.
+// RestartField is the field of the time of a restart in the spec.
 const RestartField = "restartAt"
 
-// Marks are the traces of earlier reloads that stand in a pod template, by
-// whoever wrote them.
+// Marks are the traces of earlier reloads in a pod template, by any client.
 type Marks struct {
 	// Env are the variables of the regular containers that look like marks.
 	Env []EnvMark

@@ -34,14 +34,14 @@ func problemsOf(kind Kind, own, template map[string]string, refused []annotation
 	}
 	for _, at := range places {
 		if at.SearchesForNothing(places[0], names) {
-			found = append(found, at.Problem(names.Search, "has no effect beside "+names.Auto+", which covers all that the workload refers to"))
+			found = append(found, at.Problem(names.Search, "has no effect with "+names.Auto+", which covers all sources that the workload references"))
 		}
 	}
 	return slices.Clip(found[:min(len(found), annotations.MaxProblems)])
 }
 
-// searchesIfAll is searchesForNothing where all workloads are opted in, but for
-// those of which that is told anyhow.
+// searchesIfAll is searchesForNothing if all workloads are opted in, except for those where the
+// mistake is reported anyway.
 func searchesIfAll(policy policy.Policy, own, template map[string]string, names annotations.Names) []annotations.Problem {
 	if !policy.SearchesForNothingIfAll() {
 		return nil
@@ -50,7 +50,7 @@ func searchesIfAll(policy policy.Policy, own, template map[string]string, names 
 	if own[names.Search] != "true" {
 		at = annotations.Written{Values: template, InTemplate: true}
 	}
-	return []annotations.Problem{at.Problem(names.Search, "has no effect beside --auto-reload-all, which covers all that the workload refers to")}
+	return []annotations.Problem{at.Problem(names.Search, "has no effect with --auto-reload-all, which covers all sources that the workload references")}
 }
 
 // OptAllIn adds the problems that a workload has only where all are opted in unless
@@ -64,7 +64,7 @@ func (w *Workload) OptAllIn() {
 func (w *Workload) Borrow(lender Key, markable bool, names annotations.Names) {
 	w.Borrows = &lender
 	if !markable {
-		found := annotations.Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which is not rolled; let it name a Deployment of apps/v1", lender.Kind)}
+		found := annotations.Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which Reroll does not roll; reference a Deployment of apps/v1", lender.Kind)}
 		switch {
 		case w.Policy.OptedIn(false):
 			w.Problems = append(w.Problems, found)
@@ -75,7 +75,7 @@ func (w *Workload) Borrow(lender Key, markable bool, names annotations.Names) {
 	if markable && w.Policy.RolloutStrategy() == policy.RolloutRestart {
 		w.Problems = append(w.Problems, annotations.Problem{
 			Annotation: names.RolloutStrategy, Value: policy.RolloutRestart.String(),
-			Message: fmt.Sprintf("has no effect beside spec.workloadRef; the pod template of %s %q is marked", lender.Kind, lender.Name),
+			Message: fmt.Sprintf("has no effect with spec.workloadRef; Reroll marks the pod template of %s %q", lender.Kind, lender.Name),
 		})
 	}
 }
@@ -95,8 +95,8 @@ func unusedOn(n *annotations.Names, kind Kind, key string) string {
 	}
 }
 
-// ReadAnnotations reads those of a workload and of its pod template, with all that
-// is wrong with them: as New does, for who has no object.
+// ReadAnnotations reads the annotations of a workload and of its pod template, with all mistakes in
+// them: as New does, for callers without an object.
 func ReadAnnotations(kind Kind, own, template map[string]string, all bool, names annotations.Names) (policy.Policy, []annotations.Problem) {
 	policy, refused := policy.Parse(own, template, names)
 	problems := problemsOf(kind, own, template, refused, names)

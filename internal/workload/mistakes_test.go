@@ -22,7 +22,7 @@ func TestMisuseOfWorkloads(t *testing.T) {
 		inTemplate = " of the pod template"
 		there      = `: does nothing; there is `
 		onSource   = "does nothing here; it belongs on the ConfigMap or Secret"
-		beside     = "has no effect beside reloader.stakater.com/auto, which covers all that the workload refers to"
+		beside     = "has no effect with reloader.stakater.com/auto, which covers all sources that the workload references"
 	)
 	for name, tc := range map[string]struct {
 		kind          string
@@ -78,11 +78,11 @@ func TestMisuseOfWorkloads(t *testing.T) {
 		},
 		"a pause in words": {
 			"Deployment", texts{names.PausePeriod: "5 minutes"}, nil,
-			[]string{`annotation deployment.reloader.stakater.com/pause-period has "5 minutes": counts as not set; write a duration above zero such as 5m`},
+			[]string{`annotation deployment.reloader.stakater.com/pause-period has "5 minutes": has no effect; write a duration above zero such as 5m`},
 		},
 		"a pause below zero": {
 			"Deployment", texts{names.PausePeriod: "-3s"}, nil,
-			[]string{`annotation deployment.reloader.stakater.com/pause-period has "-3s": counts as not set; write a duration above zero such as 5m`},
+			[]string{`annotation deployment.reloader.stakater.com/pause-period has "-3s": has no effect; write a duration above zero such as 5m`},
 		},
 		"a pause of what is no Deployment": {
 			"Rollout", texts{names.PausePeriod: "5 minutes"}, nil,
@@ -130,11 +130,11 @@ func TestMisuseOfSources(t *testing.T) {
 			`annotation reloader.stakater.com/mach has "true": does nothing; there is reloader.stakater.com/match`,
 		}},
 		"a typo of what belongs elsewhere": {texts{"reloader.stakater.com/atuo": "true"}, []string{
-			`annotation reloader.stakater.com/atuo has "true": does nothing; there is reloader.stakater.com/auto, which belongs on the workload that uses this`,
+			`annotation reloader.stakater.com/atuo has "true": does nothing; there is reloader.stakater.com/auto, which belongs on the workload that uses this object`,
 		}},
 		"what belongs on a workload": {texts{names.Auto: "true", names.ConfigMap: strings.Repeat("é", 5000)}, []string{
-			`annotation configmap.reloader.stakater.com/reload has "` + strings.Repeat("é", 50) + `…": does nothing here; it belongs on the workload that uses this`,
-			`annotation reloader.stakater.com/auto has "true": does nothing here; it belongs on the workload that uses this`,
+			`annotation configmap.reloader.stakater.com/reload has "` + strings.Repeat("é", 50) + `…": does nothing here; it belongs on the workload that uses this object`,
+			`annotation reloader.stakater.com/auto has "true": does nothing here; it belongs on the workload that uses this object`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func kindNamed(name string) Kind {
 
 func TestSearchingWhereAllAreOptedIn(t *testing.T) {
 	names := annotations.DefaultNames()
-	const message = "has no effect beside --auto-reload-all, which covers all that the workload refers to"
+	const message = "has no effect with --auto-reload-all, which covers all sources that the workload references"
 	for about, tc := range map[string]struct {
 		own, template map[string]string
 		want          []annotations.Problem

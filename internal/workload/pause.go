@@ -10,15 +10,15 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
-// Pause is what stands on a workload about its being held still.
+// Pause holds the fields of a workload about its being paused.
 type Pause struct {
 	// Paused is the field itself.
 	Paused bool
-	// Since is the text of the annotation PausedAt, and Noted tells that it is there.
+	// Since is the text of the annotation PausedAt, and Noted reports whether it exists.
 	Since string
 	Noted bool
-	// Own reports whether the field was set by us, and Others that it was by somebody
-	// who did not note since when.
+	// Own reports whether we set the field, and Others whether another client set it without
+	// recording since when.
 	Own, Others bool
 }
 
@@ -49,14 +49,14 @@ func ReadPause(meta *metav1.ObjectMeta, paused bool, names annotations.Names) Pa
 		switch {
 		case f.Manager == FieldManager:
 			p.Own = true
-		case !notes: // Reloader does, and so does whoever brings the whole of an object back
+		case !notes: // Reloader does, and so does a client that restores the whole object
 			p.Others = true
 		}
 	}
 	return p
 }
 
-// Ours reports whether the workload is held still until its period is over, and not
+// Ours reports whether Reroll paused the workload until its period is over, and not
 // because a user wants it to be.
 func (p *Pause) Ours() bool { return p.Paused && !p.Others && (p.Noted || p.Own) }
 
@@ -98,17 +98,17 @@ func (w *Workload) PauseLeft(now time.Time, names annotations.Names) (time.Durat
 	end := PauseEnd{Spoilt: true}
 	switch left := since.Add(period).Sub(now); {
 	case !w.Pause.Noted:
-		end.Why = fmt.Sprintf("its annotation %s was taken away", names.PausedAt)
+		end.Why = fmt.Sprintf("its annotation %s was removed", names.PausedAt)
 	case err != nil:
-		end.Why = fmt.Sprintf("its annotation %s has %q, which is no time such as %s", names.PausedAt, annotations.Shortened(w.Pause.Since), now.UTC().Format(time.RFC3339))
+		end.Why = fmt.Sprintf("its annotation %s has %q, which is not a time such as %s", names.PausedAt, annotations.Shortened(w.Pause.Since), now.UTC().Format(time.RFC3339))
 	case since.After(now.Add(clockSkew)):
-		end.Why = fmt.Sprintf("its annotation %s has %s, which is yet to come", names.PausedAt, w.Pause.Since)
+		end.Why = fmt.Sprintf("its annotation %s has %s, which is in the future", names.PausedAt, w.Pause.Since)
 	case !set:
-		end = PauseEnd{Why: fmt.Sprintf("its annotation %s is gone or counts as not set", names.PausePeriod)}
+		end = PauseEnd{Why: fmt.Sprintf("its annotation %s is unset or invalid", names.PausePeriod)}
 	case left > 0:
 		return left, PauseEnd{}
 	default:
-		end = PauseEnd{Why: fmt.Sprintf("its %s is over", period)}
+		end = PauseEnd{Why: fmt.Sprintf("its pause-period of %s is over", period)}
 	}
 	return 0, end
 }

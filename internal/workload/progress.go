@@ -2,20 +2,21 @@ package workload
 
 import "time"
 
-// MayHavePods reports whether the workload has pods by its status, or may have because neither its status nor its selector tells.
+// MayHavePods reports whether the workload has Pods by its status, or may have because neither its status nor its selector shows
+// it.
 func (w *Workload) MayHavePods() bool {
 	return w.Runs == nil && (w.Progress.Total > 0 || w.Progress.Untold && w.SelectorGuessed)
 }
 
-// Hides reports whether the workload has pods, or may have, although so many of them were found: none. Nothing is known of those.
+// Hides reports whether the workload has Pods, or may have, although so many of them were found: none. Nothing is known of those.
 func (w *Workload) Hides(found int) bool { return found == 0 && w.MayHavePods() }
 
-// HasRolled reports whether no rollout is under way by the status, and there are pods of the present template if there are to be
-// any. Only the pods prove that none of them is older.
+// HasRolled reports whether no rollout is in progress by the status, and there are Pods of the present template if there are to be
+// any. Only the Pods prove that none of them is older.
 func (w *Workload) HasRolled() bool { return w.AtRest && w.Progress.Populated() }
 
-// Progress is how far the rollout of a workload has come, as its status tells,
-// with what its spec says about rollouts.
+// Progress is how far the rollout of a workload has come, as its status shows, with what its spec
+// says about rollouts.
 type Progress struct {
 	// Observed reports whether the status is about what the object asks for now.
 	Observed bool
@@ -23,15 +24,14 @@ type Progress struct {
 	// how many of those are of the present template, and Available how many of
 	// all are ready for long enough.
 	Wanted, Total, Updated, Available int32
-	// Untold reports whether the status has no numbers of pods, so that only the pods
-	// can tell.
+	// Untold reports whether the status does not count Pods, so that only a LIST of the Pods can.
 	Untold bool
 	// Deadline is how long the workload itself allows between two steps forward;
 	// 0 for a kind that says nothing about it.
 	Deadline time.Duration
-	// Paused is what a user has set, unless Held tells that we have until the
-	// pause-period is over. Pausing is what the steps of the rollout come to, and
-	// Aborted that it was given up.
+	// Paused is what a user has set, unless Held reports that Reroll paused it until the
+	// pause-period is over. Pausing reports that a step of the rollout pauses it, and Aborted that
+	// it was aborted.
 	Paused, Held, Pausing, Aborted bool
 	// OnDelete reports whether a pod is replaced only if somebody deletes it.
 	OnDelete bool
@@ -40,8 +40,8 @@ type Progress struct {
 	// Ordered reports whether one pod after the other is replaced, each when those
 	// before it are ready.
 	Ordered bool
-	// Revision is the value by which the pods of the present template are
-	// labelled, if the status tells.
+	// Revision is the value by which the Pods of the present template are labeled, if the status
+	// has it.
 	Revision string
 	// Refused is why pods cannot be made, empty if nothing says so.
 	Refused string

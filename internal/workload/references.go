@@ -10,7 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// Reference is a source that a pod template refers to, with every place where
+// Reference is a source that a pod template references, with every place where
 // it does. The source is in the namespace of the workload.
 type Reference struct {
 	Key  source.LocalKey
@@ -34,7 +34,7 @@ func (h UseHow) Mounts() bool {
 	return h == UseVolume || h == UseProjectedVolume || h == UseCSIVolume
 }
 
-// Use is one place where a pod template refers to a source: a mount of a volume
+// Use is one place where a pod template references a source: a mount of a volume
 // by a container, a volume that no container mounts, an environment variable,
 // or an envFrom entry.
 type Use struct {
@@ -96,7 +96,7 @@ func (u Use) volumePhrase(volume, container string) string {
 	}
 }
 
-// References returns what a pod template refers to, sorted by kind and name,
+// References returns what a pod template references, sorted by kind and name,
 // each source once. The uses of a source come in the order of the template:
 // volumes before environments, regular containers before init containers.
 //
@@ -146,7 +146,7 @@ func mountsOf(containers []templateContainer) mounts {
 type references map[source.LocalKey][]Use
 
 // add leaves out what has no name: the API allows such a reference, and it
-// refers to nothing.
+// references nothing.
 func (r references) add(kind source.Kind, name string, use Use) {
 	if name == "" {
 		return

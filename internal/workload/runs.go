@@ -22,8 +22,8 @@ type Runs struct {
 	// Begun reports whether the user has suspended it and that resuming it begins nothing
 	// anew: pods are left, some of them have succeeded, or all has ended.
 	Begun bool
-	// Once reports whether the workload itself is the only run: it is made anew for
-	// another one, and so is its template.
+	// Once reports whether the workload itself is the only run: it is recreated for another run,
+	// and so is its template.
 	Once bool
 	// Alone reports whether no two runs may be at the same time, and Beside are those
 	// that have not ended then.
@@ -38,15 +38,15 @@ type Runs struct {
 	Own []OwnRun
 }
 
-// OwnRun is a run that we have made. It carries the ledger that belongs to it, so
-// that whoever finds it can write that: a run is owed from when it is made.
+// OwnRun is a run that Reroll created. It carries the ledger that belongs to it, so that a
+// controller that finds it can write that: a run is owed from its creation on.
 type OwnRun struct {
 	Name       string
 	UID        types.UID
 	Counter    int64
 	LedgerText string
-	// Held reports whether it has not begun: it does not before the ledger of the
-	// workload tells of it.
+	// Held reports whether it has not started: it does not before the ledger of the workload
+	// records it.
 	Held bool
 }
 
@@ -54,7 +54,7 @@ type OwnRun struct {
 // can be. Counter is that of the reload for which the run was made.
 func (r *OwnRun) Notable(w *Workload, counter int64) error {
 	if _, err := ReadLedger(r.LedgerText, w); err != nil {
-		return fmt.Errorf("its annotation %s cannot be taken over: %w", annotations.Ledger, err)
+		return fmt.Errorf("its annotation %s is invalid: %w", annotations.Ledger, err)
 	}
 	if r.Counter < counter {
 		return fmt.Errorf("its label %s has %d, must be %d", RunLabel, r.Counter, counter)

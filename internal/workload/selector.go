@@ -12,7 +12,7 @@ func (w *Workload) Selects() bool {
 // WhyNotFound says why none of its pods was found.
 func (w *Workload) WhyNotFound() string {
 	if !w.Selects() {
-		return "neither its selector nor its pod template says which labels its pods have"
+		return "neither its selector nor its pod template has the labels of its Pods"
 	}
-	return "no pod has the labels " + metav1.FormatLabelSelector(w.Selector)
+	return "no Pod has the labels " + metav1.FormatLabelSelector(w.Selector)
 }

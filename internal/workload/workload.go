@@ -1,5 +1,6 @@
-// Package workload knows what is kept of an object with a pod template: what it refers to, how far its
-// rollout is, who delivers it, and the marks it carries. It does not know what its sources contain.
+// Package workload knows what is kept of an object with a pod template: what it references, how far
+// its rollout is, which tool applies it, and the marks it carries. It does not know what its sources
+// contain.
 package workload
 
 import (
@@ -116,7 +117,7 @@ type Kind struct {
 // decisions need, and not the object.
 type Workload struct {
 	Key Key
-	// APIVersion is that of the kind, for who refers to the object.
+	// APIVersion is the apiVersion of the kind, for references to the object.
 	APIVersion      string
 	UID             types.UID
 	ResourceVersion string
@@ -126,8 +127,8 @@ type Workload struct {
 	// others borrow is not pausable: it would hold none of their pods.
 	Custom, Restartable, Pausable bool
 	Pause                         Pause
-	// AtRest reports whether all of its pods are of the present template. Unobserved
-	// tells that this may be about the one before: its status names no generation.
+	// AtRest reports whether all of its Pods are of the present template. Unobserved reports that
+	// this may be about the template before: its status has no observed generation.
 	AtRest, Unobserved bool
 	Progress           Progress
 	// Runs is nil for a workload whose pods are to be there all the time.
@@ -137,12 +138,12 @@ type Workload struct {
 	// no evidence of what pods have (docs/adr/0008-a-stamp-is-no-evidence.md).
 	Stamped bool
 
-	// References are what the pod template refers to, sorted.
+	// References are what the pod template references, sorted.
 	References []Reference
 	// Containers are the names of the regular containers, in the order of the
 	// template.
 	Containers []string
-	// Template stands for all of the pod template but our marks.
+	// Template is a digest of the pod template without our marks.
 	Template digest.Digest
 	// Selector finds its pods. SelectorGuessed reports that the object names none, so that it may find others, or none.
 	Selector        *metav1.LabelSelector
@@ -170,7 +171,7 @@ type Workload struct {
 	// Shape is nil where lists merge by name.
 	Shape *Shape
 
-	// LedgerText is the ledger as it stands on the object, empty without one.
+	// LedgerText is the ledger annotation of the object, empty without one.
 	LedgerText string
 	Marks      Marks
 }
@@ -209,8 +210,8 @@ func New(kind Kind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, tem
 	return w
 }
 
-// templateDigest leaves out what a reload puts into a template, whoever did it:
-// two templates that differ in nothing else start the same pods.
+// templateDigest leaves out what a reload by any client puts into a template: two templates that
+// differ in nothing else start the same Pods.
 func templateDigest(template *corev1.PodTemplateSpec, names annotations.Names) digest.Digest {
 	plain := *template
 	plain.Annotations = maps.Clone(template.Annotations)
@@ -230,7 +231,7 @@ func templateDigest(template *corev1.PodTemplateSpec, names annotations.Names) d
 	return b[:len(b)+size].Digest()
 }
 
-// Reference returns how the pod template refers to a source, if it does.
+// Reference returns how the pod template references a source, if it does.
 func (w *Workload) Reference(key source.LocalKey) (Reference, bool) {
 	i, found := slices.BinarySearchFunc(w.References, key, func(r Reference, k source.LocalKey) int {
 		return source.CompareLocalKeys(r.Key, k)
@@ -247,12 +248,11 @@ func (w *Workload) Judge(src source.Key, ann source.Annotations, autoReloadAll b
 	return w.Policy.Judge(src, ann, refers, autoReloadAll)
 }
 
-// Revision stands for all of the pod template, marks included: pods of the same
-// revision are alike, and a workload that gets an earlier one back keeps the pods
-// that it has of it.
+// Revision is a digest of the pod template, marks included: Pods of the same revision are alike,
+// and a workload that is set back to an earlier one keeps the Pods that it has of it.
 func (w *Workload) Revision() digest.Digest { return Revision(w.Template, w.Marks) }
 
-// Revision stands for all of a pod template: that which is left without marks, and the marks.
+// Revision is a digest of all of a pod template: of its part without marks, and of the marks.
 func Revision(template digest.Digest, marks Marks) digest.Digest {
 	all := marks.Digest()
 	return append(append(digest.Beginning('r'), template[:]...), all[:]...).Digest()

@@ -6,8 +6,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Result is what came of the work on one key. The queue that handed the key out acts on it, so that a worker only says what
-// happened.
+// Result is the outcome of the work on one key. The queue that handed the key out acts on it, so that a worker only returns
+// what happened.
 type Result struct {
 	outcome outcome
 	// after is how long to wait.
@@ -26,27 +26,27 @@ const (
 	isFailed
 )
 
-// Pending asks for nothing: something else does when it is time, such as a watch.
+// Pending requeues nothing: something else does when it is time, such as a watch.
 func Pending() Result { return Result{} }
 
 // Finished lets the next failure start from the shortest delay again.
 func Finished() Result { return Result{outcome: isFinished} }
 
-// WaitFor asks for another try after a while.
+// WaitFor requeues the key after a delay.
 func WaitFor(after time.Duration) Result { return Result{outcome: isWaiting, after: after} }
 
-// Conflicted asks for another try, later each time, of what another writer was quicker with.
+// Conflicted requeues the key, later each time, after a conflict with another writer.
 func Conflicted() Result { return Result{outcome: isConflicted} }
 
-// FailedWith asks for another try, later each time, and has the failure reported.
+// FailedWith requeues the key, later each time, and has the failure reported.
 func FailedWith(report func(retryIn time.Duration, again bool)) Result {
 	return Result{outcome: isFailed, report: report}
 }
 
-// Succeeded reports whether nothing more is asked for.
+// Succeeded reports whether nothing is requeued.
 func (r Result) Succeeded() bool { return r.outcome == isFinished }
 
-// HasFailed reports whether it is tried again because it failed.
+// HasFailed reports whether it is retried because it failed.
 func (r Result) HasFailed() bool { return r.outcome == isFailed }
 
 // Finish takes a key back with what came of the work on it.

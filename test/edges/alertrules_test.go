@@ -19,7 +19,7 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// troubled is a Deployment whose new pod finds no node, so that its reload comes to no end, and one whose reloads do.
+// troubled is a Deployment whose new pod cannot be scheduled, so that its reload comes to no end, and one whose reloads do.
 const troubled = `
 apiVersion: v1
 kind: ConfigMap

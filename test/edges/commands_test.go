@@ -109,14 +109,14 @@ func TestStatusThatIsWatched(t *testing.T) {
 	cmd := p.command("status", "deployment/web", "--watch")
 	cmd.Stdout, cmd.Stderr = &out, &out
 	p.must(cmd.Start())
-	at := p.await(&out, "deployment/web  in step", 0)
+	at := p.await(&out, "deployment/web  up-to-date", 0)
 
 	// It shows what a user would miss: that nobody acts, and then that somebody does.
 	p.must(c.Freeze())
 	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
 	at = p.await(&out, "deployment/web  waiting for 1s of quiet", at)
 	p.must(c.Thaw())
-	at = p.await(&out, "deployment/web  in step", at)
+	at = p.await(&out, "deployment/web  up-to-date", at)
 	p.must(p.ns.AwaitFresh(p.ctx, web, webConfig))
 
 	// One that is deleted ends it, with a word about why.
@@ -175,22 +175,22 @@ func TestTheControllerThatWatchesTheNamespaceIsAsked(t *testing.T) {
 			return nil
 		}))
 	}
-	asked("was quiet for 7s controller in namespace "+outside.ns.Name+", last heard", "why", "deployment/web")
+	asked("rolls it 7s after the last one controller in namespace "+outside.ns.Name+", last active", "why", "deployment/web")
 	asked(`"controllerNamespace": "`+outside.ns.Name+`", "flags"`, "status", "-o", "json")
 
 	// A second one looks at it from within. It is nearer, and that there are two is said.
 	within := p.start("--settle=3s")
-	beside := "another one is in namespace " + outside.ns.Name + "; --controller-namespace=" + outside.ns.Name + " asks about that one"
-	asked("was quiet for 3s controller in namespace "+p.ns.Name+", last heard", "why", "deployment/web")
+	beside := "another one is in namespace " + outside.ns.Name + "; use --controller-namespace=" + outside.ns.Name + " to select that one"
+	asked("rolls it 3s after the last one controller in namespace "+p.ns.Name+", last active", "why", "deployment/web")
 	asked(beside, "why", "deployment/web")
 	asked(beside, "plan", "configmap/web")
 	asked(beside, "status")
 	asked(`"controllerNamespace": "`+p.ns.Name+`", "otherControllerNamespaces": [ "`+outside.ns.Name+`" ]`, "status", "-o", "json")
-	asked("was quiet for 7s controller in namespace "+outside.ns.Name, "why", "deployment/web", "--controller-namespace="+outside.ns.Name)
+	asked("rolls it 7s after the last one controller in namespace "+outside.ns.Name, "why", "deployment/web", "--controller-namespace="+outside.ns.Name)
 
 	// One that has ended leaves its ConfigMap behind, and counts no more.
 	p.must(within.Stop(p.ctx))
-	asked("was quiet for 7s controller in namespace "+outside.ns.Name+", last heard", "why", "deployment/web")
+	asked("rolls it 7s after the last one controller in namespace "+outside.ns.Name+", last active", "why", "deployment/web")
 }
 
 // kubectl looks for two names in the path: what it runs, and what it asks for what may come next.
@@ -234,7 +234,7 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 	}))
 	kubectl(0, "Deployment "+p.ns.Name+"/web is opted in", "reroll", "why", pod, own)
 	kubectl(1, `pods "none" not found`, "reroll", "why", "pod/none", own)
-	kubectl(0, "why Why a workload was rolled, or was not :4", "__complete", "reroll", "wh")
+	kubectl(0, "why Explain why a workload was or was not rolled :4", "__complete", "reroll", "wh")
 	kubectl(0, "deployment/web :4", "__complete", "reroll", "why", own, "dep")
 	kubectl(0, "configmap/web :4", "__complete", "reroll", "why", own, "deployment/web", "configmap/w")
 	kubectl(0, "--controller-namespace", "__complete", "reroll", "why", "--contr")

@@ -183,7 +183,7 @@ func TestWithoutTheRightToLookAtNamespacesItRolls(t *testing.T) {
 	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
 	p.must(p.ns.AwaitRolls(p.ctx, web, 1))
 	p.rolled(p.ns, web, 1)
-	if got := len(c.Log.Holding("watching failed, trying again", "namespaces is forbidden")); got != 1 {
+	if got := len(c.Log.Holding("watch failed; retrying", "namespaces is forbidden")); got != 1 {
 		t.Errorf("%d lines of the log say that a right is missing, want 1:\n%s", got, c.Log.Tail(20))
 	}
 }

@@ -123,7 +123,7 @@ spec: {hard: {requests.cpu: 1000m}, scopes: [NotBestEffort]}
 		}
 		return fmt.Errorf("there is none: %+v", web.Status)
 	}))
-	a.says(a.answered(revision, 1), "rolling 0 of 2", "exceeded quota: cpu")
+	a.says(a.answered(revision, 1), "in-progress 0 of 2", "exceeded quota: cpu")
 }
 
 // No controller runs, so nothing follows. Argo CD tries again by itself, and then one does.
@@ -142,7 +142,7 @@ func TestASyncIsTriedAgainUntilThePodsFollow(t *testing.T) {
 	if code != 1 {
 		t.Fatalf("the hook has ended with %d, and no sync is tried again after that:\n%s", code, c.Log.Tail(40))
 	}
-	a.says(c.Log.Tail(40), "ConfigMap "+p.ns.Name+"/settings changed", "which nobody runs now")
+	a.says(c.Log.Tail(40), "ConfigMap "+p.ns.Name+"/settings changed", "which is not running")
 	p.start()
 	p.must(p.ns.AwaitReady(p.ctx, harness.Ref{Kind: "deployment", Name: "web"}))
 	a.answered(revision, 0)
@@ -173,7 +173,7 @@ func TestASecretIsComparedByTheKeyAlone(t *testing.T) {
 	p := newPlace(t)
 	p.start()
 	a := p.askWith(2)
-	a.says(a.first, "unknown: Secret login", "you may not read the controller's key")
+	a.says(a.first, "unknown: Secret login", "you may not read the digest key of the controller")
 
 	p.must(p.ns.Apply(p.ctx, p.example("digest-key.yaml")))
 	a.answered(a.commit("another label", files{"web.yaml": hookedApp("hello", "thrice"), "reroll-status.yaml": p.hook()}), 0)

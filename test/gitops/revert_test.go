@@ -151,7 +151,7 @@ func TestAVariableThatSelfHealTakesFromARollout(t *testing.T) {
 
 	next := repo.commit("another greeting", files{"settings.yaml": greeting("good morning")})
 	app.refresh()
-	d.told("Reverted", `^Rolled again: Argo CD \(probably\) removed the mark, and 2 of 2 pods still ran the old 'settings'\. This time the mark is an annotation`)
+	d.told("Reverted", `^Rolled again: Argo CD \(probably\) removed the mark, and 2 of 2 Pods still used the previous [A-Za-z]+ 'settings'\. This time, the mark is an annotation`)
 	d.ends()
 	app.awaitSynced(next)
 	app.refresh()
@@ -185,9 +185,9 @@ func TestTheRuleToPasteWorks(t *testing.T) {
 	d.edit("good morning")
 	d.told("Reloaded", `^Changes detected in 'settings'`)
 	app.sync(revision, options...)
-	d.told("Reverted", `^Rolled again: Argo CD \(probably\) removed the mark, and 2 of 2 pods still ran the old 'settings'`)
+	d.told("Reverted", `^Rolled again: Argo CD \(probably\) removed the mark, and 2 of 2 Pods still used the previous [A-Za-z]+ 'settings'`)
 	app.sync(revision, options...)
-	text := d.told("NotRolled", `^Not rolled: Argo CD \(probably\) removed every mark; 2 of 2 pods still run the old 'settings'\. `)
+	text := d.told("NotRolled", `^Not rolled: Argo CD \(probably\) removed every mark; 2 of 2 Pods still use the previous [A-Za-z]+ 'settings'\. `)
 	app.sync(revision, options...)
 	d.counts(3, map[string]int{"Reloaded": 2, "Reverted": 1, "NotRolled": 1})
 
@@ -226,7 +226,7 @@ func TestReplaceOfARollout(t *testing.T) {
 	d.edit("good morning")
 	d.told("Reloaded", `^Changes detected in 'settings'`)
 	app.sync(revision, "Replace=true")
-	d.told("NotRolled", `^Not rolled: Argo CD \(probably\) removed every mark; 2 of 2 pods still run the old 'settings'\. Take Replace=true, or .* out of what Argo CD applies`)
+	d.told("NotRolled", `^Not rolled: Argo CD \(probably\) removed every mark; 2 of 2 Pods still use the previous [A-Za-z]+ 'settings'\. Remove Replace=true, or .* from what Argo CD applies`)
 	app.sync(revision, "Replace=true")
 	// The first ledger, the reload, and the ledger again, which the sync took away with the mark. It is written once in an hour.
 	d.counts(3, map[string]int{"Reloaded": 1, "Reverted": 0, "NotRolled": 1})
@@ -253,7 +253,7 @@ func TestAnAnnotationThatGitOwns(t *testing.T) {
 
 	d.edit("good morning")
 	d.told("MarkMayNotStay", `annotation reloader\.stakater\.com/last-reloaded-from is in the manifest that argocd-controller applies`)
-	d.told("NotRolled", `^Not rolled: the field manager "argocd-controller" removed every mark; 2 of 2 pods still run the old 'settings'\. Take .* the annotation of Reroll's mark, out of what Argo CD applies`)
+	d.told("NotRolled", `^Not rolled: the field manager "argocd-controller" removed every mark; 2 of 2 Pods still use the previous [A-Za-z]+ 'settings'\. Remove .* the annotation of Reroll's mark, from what Argo CD applies`)
 	app.refresh()
 	d.counts(2, map[string]int{"Reloaded": 1, "Reverted": 0, "NotRolled": 1, "MarkMayNotStay": 1})
 
@@ -309,7 +309,7 @@ func TestANullThatIsAppliedMeanwhile(t *testing.T) {
 		d.must(c.Thaw())
 		d.told("MarkMayNotStay", `its manifest declares the annotations of the pod template to be null`)
 		d.must(user.apply(null))
-		d.told("NotRolled", `^Not rolled: somebody removed every mark; 2 of 2 pods still run the old 'settings'\. Let whoever writes it leave the annotations of its pod template alone`)
+		d.told("NotRolled", `^Not rolled: somebody removed every mark; 2 of 2 Pods still use the previous [A-Za-z]+ 'settings'\. Configure the client that writes this workload to keep the annotations of its pod template`)
 		d.must(user.apply(null))
 		d.counts(2, map[string]int{"Reloaded": 1, "Reverted": 0, "NotRolled": 1, "MarkMayNotStay": 1})
 

@@ -37,7 +37,7 @@ func TestAPluginOfArgoCDTakesWhatArgoCDTakes(t *testing.T) {
 		}
 	}
 
-	a.refuses("a folder below", "ConfigMap "+p.ns.Name+"/settings, which it needs, is not among these manifests", files{"settings.yml": "", "base/settings.yml": stampedSettings})
+	a.refuses("a folder below", "ConfigMap "+p.ns.Name+"/settings, which it needs, is not in these manifests", files{"settings.yml": "", "base/settings.yml": stampedSettings})
 	a.parameters(map[string]any{"name": "recurse", "string": "true"})
 	stamp, rolls := a.brings("folders below", files{"notes.txt": "no manifest\n"})
 	is("folders below", stamp, rolls)

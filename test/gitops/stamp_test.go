@@ -178,7 +178,7 @@ func TestAPluginOfArgoCDStampsWhatItRenders(t *testing.T) {
 		t.Errorf("with the controller beside it: %s of %s, and %d rollouts in all", third, second, rolls)
 	}
 
-	a.refuses("a ConfigMap less", "Deployment "+p.ns.Name+"/web: ConfigMap "+p.ns.Name+"/settings, which it needs, is not among these manifests", files{"Kustomization": "resources: [web.yaml]\n"})
+	a.refuses("a ConfigMap less", "Deployment "+p.ns.Name+"/web: ConfigMap "+p.ns.Name+"/settings, which it needs, is not in these manifests", files{"Kustomization": "resources: [web.yaml]\n"})
 	a.refuses("a file that is not there", "missing.yaml", files{"Kustomization": "resources: [missing.yaml, " + settings + ", web.yaml]\n"})
 }
 

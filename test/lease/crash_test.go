@@ -34,7 +34,7 @@ func TestNoChangeIsLostWhenTheOneThatActsIsKilled(t *testing.T) {
 }
 
 func TestOneWhosePodIsGoneIsNotWaitedFor(t *testing.T) {
-	const line = "the pod that held the lease is gone"
+	const line = "the Pod that held the lease no longer exists"
 	for about, tc := range map[string]struct {
 		gone  bool
 		flags []string
@@ -138,7 +138,7 @@ func TestALostLeaseEndsTheProcess(t *testing.T) {
 	}{
 		"deleted": {func(i *installation) {
 			i.must(shared.Admin.CoordinationV1().Leases(i.ns.Name).Delete(i.ctx, lease.Name, metav1.DeleteOptions{}))
-		}, "somebody has deleted it"},
+		}, "it was deleted"},
 		"taken by another": {func(i *installation) {
 			i.change(func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("thief") })
 		}, "thief holds it now"},
@@ -178,7 +178,7 @@ func TestWithoutRenewalNothingIsWrittenAndNothingIsLost(t *testing.T) {
 	first.proxy.set(func(p *proxy) {
 		p.away = func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/leases") }
 	})
-	i.says(first, "nothing is written until it is")
+	i.says(first, "writing nothing until it is")
 	before := len(first.proxy.requests(aboutReload))
 	i.edit("red")
 	i.decidesTwice(first)

@@ -214,7 +214,7 @@ func TestUnderTheRightsOfReloaderItSaysWhatToAddAndGoesOnWhenItIsThere(t *testin
 	}
 	p.grant(g)
 	p.must(c.AwaitReady(p.ctx))
-	p.says(c, "the rights that were missing are there now")
+	p.says(c, "all permissions that were missing are granted now")
 	p.adopted()
 	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
 	p.must(p.ns.AwaitRolls(p.ctx, web, 1))

@@ -121,7 +121,7 @@ func TestPostRenderers(t *testing.T) {
 		u := newStamper(t, web)
 		render := u.Helm3 + " template web " + web
 		u.webRolls(render, render+" --post-renderer reroll --post-renderer-args stamp --post-renderer-args --missing=error")
-		u.refuses("Deployment web: ConfigMap page, which it needs, is not among these manifests", u.Helm3, "reroll", "stamp", "--missing=error")
+		u.refuses("Deployment web: ConfigMap page, which it needs, is not in these manifests", u.Helm3, "reroll", "stamp", "--missing=error")
 	})
 	t.Run("Helm 4", func(t *testing.T) {
 		u := newStamper(t, web, plugins)
@@ -169,11 +169,11 @@ func TestAFunctionOfKustomize(t *testing.T) {
 		t.Errorf("with another annotation than that of %s it is\n%s", stamp, all)
 	}
 	u.edit(kustomize+"/kustomization.yaml", "- name: page\n", "- name: elsewhere\n")
-	if _, err := u.try("sh", "-c", u.Kustomize+line+kustomize); err == nil || !strings.Contains(err.Error(), "ConfigMap page, which it needs, is not among these manifests") {
+	if _, err := u.try("sh", "-c", u.Kustomize+line+kustomize); err == nil || !strings.Contains(err.Error(), "ConfigMap page, which it needs, is not in these manifests") {
 		t.Errorf("missing: error is not obeyed: %v", err)
 	}
 	u.edit(config, "missing:", "mising:")
-	if _, err := u.try("sh", "-c", u.Kustomize+line+kustomize); err == nil || !strings.Contains(err.Error(), "functionConfig: spec.mising: there is no such option") {
+	if _, err := u.try("sh", "-c", u.Kustomize+line+kustomize); err == nil || !strings.Contains(err.Error(), "functionConfig: spec.mising: unknown option: use the names of the flags") {
 		t.Errorf("an option that there is not has %v", err)
 	}
 }

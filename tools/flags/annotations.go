@@ -32,32 +32,32 @@ const (
 // annotations are said of the fields of annotations.Names.
 func described() map[string]annotation {
 	return map[string]annotation{
-		"ConfigMap":           {onWorkload, "By users: names of ConfigMaps that roll it, or regular expressions, with commas between them"},
+		"ConfigMap":           {onWorkload, "By users: names of ConfigMaps whose changes roll it, or regular expressions, separated by commas"},
 		"Secret":              {onWorkload, "By users: the same for Secrets"},
 		"SecretProviderClass": {onWorkload, "By users: the same for classes of the Secrets Store CSI driver"},
-		"ConfigMapExclude":    {onWorkload, "By users: names of ConfigMaps that do not roll it"},
+		"ConfigMapExclude":    {onWorkload, "By users: names of ConfigMaps whose changes do not roll it"},
 		"SecretExclude":       {onWorkload, "By users: the same for Secrets"},
 		"SPCExclude":          {onWorkload, "By users: the same for classes"},
-		"Auto":                {onWorkload, "By users: `true` opts it in for all that it refers to, `false` out"},
+		"Auto":                {onWorkload, "By users: `true` opts it in for all sources that it references, `false` opts it out"},
 		"ConfigMapAuto":       {onWorkload, "By users: the same for ConfigMaps alone"},
 		"SecretAuto":          {onWorkload, "By users: the same for Secrets alone"},
 		"SPCAuto":             {onWorkload, "By users: the same for classes alone"},
-		"Search":              {onWorkload, "By users: `true` opts it in for what it refers to and is marked to match"},
-		"Match":               {onSource, "By users: `true` marks it to match"},
-		"Ignore":              {onSource, "By users: `true`, and it rolls nothing"},
+		"Search":              {onWorkload, "By users: `true` opts it in for the sources that it references and that have the match annotation"},
+		"Match":               {onSource, "By users: with `true`, it rolls workloads that have the search annotation"},
+		"Ignore":              {onSource, "By users: with `true`, it rolls nothing"},
 		"RolloutStrategy":     {"Argo Rollout, or its pod template", "By users: `rollout` or `restart`"},
-		"PausePeriod":         {"Deployment, or its pod template", "By users: how long it is held still after a change, such as `5m`"},
-		"PausedAt":            {"Deployment", "Since when it is held still"},
-		"LastReloadedFrom":    {"pod template", "The mark of a reload, where that is no variable"},
+		"PausePeriod":         {"Deployment, or its pod template", "By users: how long to pause it after a change, such as `5m`"},
+		"PausedAt":            {"Deployment", "Time at which Reroll paused it"},
+		"LastReloadedFrom":    {"pod template", "The mark of a reload, if that is not a variable"},
 	}
 }
 
 // others are keys that are no field of it.
 func others() []row {
 	return []row{
-		{annotations.Settle, annotation{onWorkload, "By users: how long its sources have to be quiet before it is rolled, such as `10s`"}},
-		{annotations.Ledger, annotation{"workload", "What its pods were last rolled with: [what-reroll-writes.md](what-reroll-writes.md#the-ledger)"}},
-		{annotations.Rolled, annotation{"pod template", "Makes a template differ from all that were there before, where the mark alone does not"}},
+		{annotations.Settle, annotation{onWorkload, "By users: its settle period, such as `10s`"}},
+		{annotations.Ledger, annotation{"workload", "Records which data its Pods last started with: [what-reroll-writes.md](what-reroll-writes.md#the-ledger)"}},
+		{annotations.Rolled, annotation{"pod template", "Makes the pod template differ from all previous ones, if the mark alone does not"}},
 	}
 }
 

@@ -61,7 +61,7 @@ func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
 		}
 		kind, ok := kinds.All().Labeled(label)
 		if !ok || !slices.Contains(ignorable(), label) {
-			warn("--%s=%s is not known and counts for nothing; known are %s", ignoredWorkloadsFlag, given, strings.Join(ignorable(), " and "))
+			warn("--%s=%s is unknown and has no effect; write %s", ignoredWorkloadsFlag, given, strings.Join(ignorable(), " or "))
 			continue
 		}
 		i.Kinds = append(i.Kinds, kind.Name)

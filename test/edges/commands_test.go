@@ -114,7 +114,7 @@ func TestStatusThatIsWatched(t *testing.T) {
 	// It shows what a user would miss: that nobody acts, and then that somebody does.
 	p.must(c.Freeze())
 	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
-	at = p.await(&out, "deployment/web  waiting for 1s of quiet", at)
+	at = p.await(&out, "deployment/web  waiting to settle (1s)", at)
 	p.must(c.Thaw())
 	at = p.await(&out, "deployment/web  up-to-date", at)
 	p.must(p.ns.AwaitFresh(p.ctx, web, webConfig))

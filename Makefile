@@ -74,7 +74,7 @@ image: preflight ## One tar for docker load, kind load image-archive and ctr ima
 release-dry-run: preflight ## All that a release consists of, in bin/release, published nowhere (VERSION=1.2.3 REPOSITORY=name)
 	@$(GO_SH) run ./tools/release -version '$(VERSION)' -repository '$(REPOSITORY)' -o bin/release
 
-generate: bin/helm ## What is made from something else: deploy/ and the README.md of the chart, docs/flags.md
+generate: bin/helm ## What is made from something else: deploy/ and the README.md of the chart, docs/reference/flags.md
 	@mkdir -p deploy
 	@# Plain YAML is not rendered for a cluster: whether there are Argo Rollouts, whoever chooses a file says.
 	@for mode in "reroll --set reloader.isArgoRollouts=false" \
@@ -99,10 +99,10 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 		bin/helm template reroll charts/reroll --namespace reroll "$$@" > bin/overlay.yaml && \
 		$(GO_SH) run ./tools/overlays -base deploy/reroll.yaml -variant bin/overlay.yaml -title "$${title//_/ }" -o deploy/kustomize/overlays/$$name || exit 1; \
 	done
-	@$(GO_SH) run ./tools/flags > docs/flags.md.new && mv docs/flags.md.new docs/flags.md
+	@$(GO_SH) run ./tools/flags > docs/reference/flags.md.new && mv docs/reference/flags.md.new docs/reference/flags.md
 	@$(GO_SH) run ./tools/values > charts/reroll/README.md.new && mv charts/reroll/README.md.new charts/reroll/README.md
 
-dashboard-picture: linux preflight ## docs/dashboard.svg: the panels of the dashboard, from a controller at work on a throwaway cluster (ten minutes)
+dashboard-picture: linux preflight ## docs/images/dashboard.svg: the panels of the dashboard, from a controller at work on a throwaway cluster (ten minutes)
 	@$(GO_SH) run ./test/dashboard/picture
 
 ##@ Check
@@ -129,8 +129,8 @@ verify: generate ## Generate again and fail if the tree changed, or a go.mod is 
 	@for module in . $(MODULES); do \
 		( cd $$module && GOWORK=off $(GO_SH) mod tidy -diff ) || { echo "$$module/go.mod is not tidy. Run there: go mod tidy"; exit 1; }; \
 	done
-	@changed=$$(git status --porcelain -- deploy test/scenarios/testdata docs/flags.md charts/reroll/README.md go.mod go.sum); \
-		[ -z "$$changed" ] || { git --no-pager diff -- deploy test/scenarios/testdata docs/flags.md charts/reroll/README.md; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
+	@changed=$$(git status --porcelain -- deploy test/scenarios/testdata docs/reference/flags.md charts/reroll/README.md go.mod go.sum); \
+		[ -z "$$changed" ] || { git --no-pager diff -- deploy test/scenarios/testdata docs/reference/flags.md charts/reroll/README.md; echo "What is generated is not what was committed. Run make generate and commit:"; echo "$$changed"; exit 1; }
 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
 	$(GO) test -race -count=1 -timeout 10m ./test/image

@@ -42,7 +42,7 @@ func (w Written) Compared() []string {
 // not here.
 func Instead(meant []string, elsewhere func(key string) bool, where string) string {
 	if len(meant) == 0 {
-		return "does nothing; docs/opting-in.md has the keys that are read"
+		return "does nothing; docs/reference/annotations.md has the keys that are read"
 	}
 	text := "does nothing; there is " + enumerated(meant)
 	switch {

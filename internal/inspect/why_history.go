@@ -62,7 +62,7 @@ func (x *Explanation) next() string {
 	case x.LeftOut != "" || x.State == NotOptedIn:
 		return "nothing"
 	case d.Reverted != nil && d.Reverted.Final:
-		return "Reroll writes no further mark until the data changes again; for remedies, see docs/gitops.md#reverted"
+		return "Reroll writes no further mark until the data changes again; for remedies, see docs/how-to/gitops.md#reverted"
 	case d.Reverted != nil && d.Action == reload.Reload:
 		return "Reroll rolls it once more, with another mark"
 	case x.State == OutOfDate && d.Action == reload.Reload:
@@ -88,7 +88,7 @@ func (x *Explanation) next() string {
 	case x.State == InProgress || x.Cause != "":
 		text := "its rollout continues"
 		if x.Cause != "" {
-			text = "its rollout waits for that; see docs/following.md#" + string(x.Cause)
+			text = "its rollout waits for that; see docs/how-to/stuck-rollouts.md#" + string(x.Cause)
 		}
 		return text
 	case x.Settings.Webhook != nil:

@@ -86,7 +86,7 @@ func LeftTo(w *workload.Workload, owner workload.Key) Notice {
 }
 
 // TwoControllers is the text about a workload that Reloader rolls, too.
-const TwoControllers = "Reloader also writes marks on this workload, and Reroll keeps them. Run only one of the two controllers, see docs/gitops.md#two-controllers"
+const TwoControllers = "Reloader also writes marks on this workload, and Reroll keeps them. Run only one of the two controllers, see docs/how-to/gitops.md#two-controllers"
 
 // BesideReloader is about a workload that Reloader rolls, too.
 func BesideReloader(w *workload.Workload) Notice { return warning(w, OtherController, TwoControllers) }

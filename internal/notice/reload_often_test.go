@@ -21,12 +21,12 @@ func TestAWorkloadThatIsReloadedAgainAndAgainHasAnEvent(t *testing.T) {
 		})
 		want := "Reloaded 10 times within 50s: " + kind.String() + " 'state' changed in 9 of these reloads. Most likely this Deployment, or another program, writes the " + kind.String() +
 			" that it uses. To stop: exclude it by the annotation " + exclude + ": state on this Deployment. To reload less often: set reroll.dev/settle, such as 10m. " +
-			"See docs/troubleshooting.md#a-workload-is-reloaded-again-and-again"
+			"See docs/how-to/troubleshoot.md#a-workload-is-reloaded-again-and-again"
 		if !n.Warning || n.Reason != "ReloadedOften" || n.Text != want {
 			t.Errorf("got %+v\nwant %s", n, want)
 		}
 	}
-	page, err := os.ReadFile("../../docs/troubleshooting.md")
+	page, err := os.ReadFile("../../docs/how-to/troubleshoot.md")
 	if err != nil || !strings.Contains(string(page), "\n## A workload is reloaded again and again\n") {
 		t.Errorf("the page has no such section: %v", err)
 	}

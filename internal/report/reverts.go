@@ -73,7 +73,7 @@ func revertText(w *workload.Workload, d reload.Decision) string {
 	case d.Action == reload.Record && !v.Final:
 		return notice.TwoControllers
 	case d.Action == reload.Reload && d.Ledger.Step == ledger.StepRestart:
-		return fmt.Sprintf("Rolled again: %s removed the mark, and %s still used the previous %s '%s'. This time, spec.restartAt restarts its Pods without a change of the pod template, see docs/gitops.md#reverted",
+		return fmt.Sprintf("Rolled again: %s removed the mark, and %s still used the previous %s '%s'. This time, spec.restartAt restarts its Pods without a change of the pod template, see docs/how-to/gitops.md#reverted",
 			v.By(), v.OldPods(), v.Source.Kind, v.Source.Name)
 	case d.Action == reload.Reload:
 		text := fmt.Sprintf("Rolled again: %s removed the mark, and %s still used the previous %s '%s'. This time, the mark is an annotation of the pod template, which most tools do not remove",
@@ -81,7 +81,7 @@ func revertText(w *workload.Workload, d reload.Decision) string {
 		if _, tool := suspects(v); tool == workload.ArgoCD && !w.Custom {
 			text += ". If the Application uses Replace=true, " + pasteRule(w)
 		}
-		return text + ", see docs/gitops.md#reverted"
+		return text + ", see docs/how-to/gitops.md#reverted"
 	default:
 		return fmt.Sprintf("Not rolled: %s removed every mark; %s still use the previous %s '%s'. %s",
 			v.By(), v.OldPods(), v.Source.Kind, v.Source.Name, remedy(w, v))
@@ -93,16 +93,16 @@ func remedy(w *workload.Workload, v *reload.Revert) string {
 	owner, tool := suspects(v)
 	switch {
 	case owner != "":
-		return fmt.Sprintf("The operator keeps only what %s declares: set an annotation for its Pods there, see docs/gitops.md#operators", owner)
+		return fmt.Sprintf("The operator keeps only what %s declares: set an annotation for its Pods there, see docs/how-to/gitops.md#operators", owner)
 	case tool == workload.ArgoCD && w.Custom:
-		return "Remove Replace=true, or the annotation of Reroll's mark, from what Argo CD applies, or start the controller with --on-revert=restart, see docs/gitops.md#argo-cd"
+		return "Remove Replace=true, or the annotation of Reroll's mark, from what Argo CD applies, or start the controller with --on-revert=restart, see docs/how-to/gitops.md#argo-cd"
 	case tool == workload.ArgoCD:
 		rule := pasteRule(w)
-		return capitalized(rule) + ", see docs/gitops.md#reverted"
+		return capitalized(rule) + ", see docs/how-to/gitops.md#reverted"
 	case tool == workload.Flux:
-		return "Remove the annotations of Reroll's mark from what Flux applies, see docs/gitops.md#flux"
+		return "Remove the annotations of Reroll's mark from what Flux applies, see docs/how-to/gitops.md#flux"
 	default:
-		return "Configure the client that writes this workload to keep the annotations of its pod template, see docs/gitops.md#reverted"
+		return "Configure the client that writes this workload to keep the annotations of its pod template, see docs/how-to/gitops.md#reverted"
 	}
 }
 

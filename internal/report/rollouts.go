@@ -58,7 +58,7 @@ func notRolledText(w *workload.Workload, o rollout.Outcome) phrase {
 	case o.Old == 0:
 		state = say("%s of %s Pods use %s", o.All, o.Wanted, content("the current", o.Changed))
 	}
-	return say("%s: %s. See docs/following.md#%s", state, because(w, o), o.Cause)
+	return say("%s: %s. See docs/how-to/stuck-rollouts.md#%s", state, because(w, o), o.Cause)
 }
 
 // content names the sources of a reload, the one that changed last first.

@@ -63,7 +63,7 @@ func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
 			o := tc.outcome
 			o.Changed, o.Old, o.All, o.Wanted, o.Pod = cfg(), 2, 3, 3, "web-7d"
 			d.NotRolled(w, o)
-			want := "2 of 3 Pods still use the previous ConfigMap 'cfg': " + tc.want + ". See docs/following.md#" + string(o.Cause)
+			want := "2 of 3 Pods still use the previous ConfigMap 'cfg': " + tc.want + ". See docs/how-to/stuck-rollouts.md#" + string(o.Cause)
 			events := d.published()
 			if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != "NotRolled" || events[0].Note != want {
 				t.Errorf("got %+v\nwant %s", events, want)
@@ -82,7 +82,7 @@ func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
 	text := notRolledText(web(), rollout.Outcome{
 		Cause: rollout.CauseQuota, Changed: cfg("a", "b"), All: 0, Wanted: 3, Trouble: rollout.Trouble{Message: strings.Repeat("é", 5000)},
 	}).String()
-	if !strings.HasPrefix(text, "0 of 3 Pods use the current ConfigMap 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/following.md#quota") {
+	if !strings.HasPrefix(text, "0 of 3 Pods use the current ConfigMap 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/how-to/stuck-rollouts.md#quota") {
 		t.Errorf("got %s", text)
 	}
 }
@@ -90,7 +90,7 @@ func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
 func TestOfPodsThatAreNotFoundNothingIsClaimed(t *testing.T) {
 	text := notRolledText(web(), rollout.Outcome{Cause: rollout.CauseNotFound, Changed: cfg(), NotFound: true, Wanted: 3}).String()
 	want := "it is unknown whether its Pods use the current ConfigMap 'cfg': neither its selector nor its pod template has the labels of its Pods. " +
-		"See docs/following.md#pods-not-found"
+		"See docs/how-to/stuck-rollouts.md#pods-not-found"
 	if text != want {
 		t.Errorf("got %s", text)
 	}
@@ -139,7 +139,7 @@ func TestARevertThatIsFinalCountsAsNotRolled(t *testing.T) {
 }
 
 func TestEachCauseHasItsSection(t *testing.T) {
-	page, err := os.ReadFile("../../docs/following.md")
+	page, err := os.ReadFile("../../docs/how-to/stuck-rollouts.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ spec:
 	}
 }
 
-const page = root + "/docs/coming-from-reloader.md"
+const page = root + "/docs/how-to/migrate-from-reloader.md"
 
 // reader is somebody who follows the page, in a shell.
 type reader struct {

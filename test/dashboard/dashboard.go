@@ -74,7 +74,7 @@ func Shipped() (*Dashboard, error) {
 }
 
 // Picture is where the picture of the shipped one is.
-func Picture() (string, error) { return fromRoot("docs", "dashboard.svg") }
+func Picture() (string, error) { return fromRoot("docs", "images", "dashboard.svg") }
 
 func fromRoot(path ...string) (string, error) {
 	manifest, err := harness.ShippedManifest()

@@ -104,7 +104,7 @@ func TestThePictureInTheDocsIsOfTheDashboard(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		t.Log("docs/dashboard.svg is made by: make dashboard-picture")
+		t.Log("docs/images/dashboard.svg is made by: make dashboard-picture")
 	}
 }
 

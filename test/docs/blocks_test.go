@@ -31,7 +31,7 @@ func (b *block) first() string {
 // pages are all that users read, by their paths from the root.
 func pages() ([]string, error) {
 	found := []string{"README.md", "charts/reroll/README.md"}
-	for _, pattern := range []string{"docs/*.md", "examples/*/README.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/[^a]*/*.md", "examples/*/README.md"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			return nil, err

@@ -16,12 +16,12 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// onThePage reads the table of docs/metrics.md: type and labels by name.
+// onThePage reads the table of docs/reference/metrics.md: type and labels by name.
 func (p *place) onThePage() map[string]string {
 	p.Helper()
 	manifest, err := harness.ShippedManifest()
 	p.must(err)
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(manifest), "..", "docs", "metrics.md"))
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(manifest), "..", "docs", "reference", "metrics.md"))
 	p.must(err)
 	page := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\| ([^|]*)\\|").FindAllStringSubmatch(string(text), -1) {
@@ -57,7 +57,7 @@ func TestThePageAboutMetricsSaysWhatIsServed(t *testing.T) {
 		served[name] = describe(family.GetType(), labels)
 	}
 	if diff := cmp.Diff(p.onThePage(), served); diff != "" {
-		t.Errorf("docs/metrics.md differs from what is served (-page +served):\n%s", diff)
+		t.Errorf("docs/reference/metrics.md differs from what is served (-page +served):\n%s", diff)
 	}
 	if len(served) == len(families) {
 		t.Error("neither the Go runtime nor the process tells anything, and the page says that they do")

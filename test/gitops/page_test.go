@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const page = "../../docs/gitops.md"
+const page = "../../docs/how-to/gitops.md"
 
 // told are the rows of the table of the page by what stands in their first cell, with those that they sum up.
 func told() map[string][]string {

@@ -182,7 +182,7 @@ func TestAPluginOfArgoCDStampsWhatItRenders(t *testing.T) {
 	a.refuses("a file that is not there", "missing.yaml", files{"Kustomization": "resources: [missing.yaml, " + settings + ", web.yaml]\n"})
 }
 
-// The patch of docs/stamp.md is for the Deployment that Argo CD ships in the version of these tests.
+// The patch of docs/how-to/stamp.md is for the Deployment that Argo CD ships in the version of these tests.
 func TestTheSidecarFitsTheRepoServer(t *testing.T) {
 	p := newPlace(t)
 	clients, err := p.clients()

@@ -51,7 +51,7 @@ type row struct {
 	deployment, rollout, bare outcomes
 }
 
-// What stands here was seen; docs/gitops.md says what follows for users.
+// What stands here was seen; docs/how-to/gitops.md says what follows for users.
 func table() []row {
 	var (
 		// Lists of built-in kinds merge by name, everywhere, unless the whole object is written.

@@ -90,7 +90,7 @@ func (u *user) webRolls(helm, pipe string) string {
 		func() { u.edit(page, "\ndata:\n", "\ndata:\n  more: ''\n") })
 }
 
-// These are the ways of docs/stamp.md.
+// These are the ways of docs/how-to/stamp.md.
 func TestAPipe(t *testing.T) {
 	bothHelms(t, func(t *testing.T, helm func(cluster.Clients) string) {
 		u := newStamper(t, web)

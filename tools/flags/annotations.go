@@ -15,7 +15,7 @@ const annotationsHead = `
 ## Annotations
 
 "By users" are those that Reroll reads; the others it writes. Where a flag is named, it gives the key another name; the others cannot
-be renamed. What they do together is in [opting-in.md](opting-in.md).
+be renamed. What they do together is in [annotations.md](annotations.md).
 
 | Annotation | On | | Renamed by |
 |---|---|---|---|
@@ -56,7 +56,7 @@ func described() map[string]annotation {
 func others() []row {
 	return []row{
 		{annotations.Settle, annotation{onWorkload, "By users: its settle period, such as `10s`"}},
-		{annotations.Ledger, annotation{"workload", "Records which data its Pods last started with: [what-reroll-writes.md](what-reroll-writes.md#the-ledger)"}},
+		{annotations.Ledger, annotation{"workload", "Records which data its Pods last started with: [writes.md](writes.md#the-ledger)"}},
 		{annotations.Rolled, annotation{"pod template", "Makes the pod template differ from all previous ones, if the mark alone does not"}},
 	}
 }

@@ -13,7 +13,7 @@ func TestThePageIsThatOfTheseFlags(t *testing.T) {
 	if err := page(&now); err != nil {
 		t.Fatal(err)
 	}
-	committed, err := os.ReadFile("../../docs/flags.md")
+	committed, err := os.ReadFile("../../docs/reference/flags.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ helm install reroll charts/reroll --namespace reroll --create-namespace
 ` + "```" + `
 
 Without any value it watches all namespaces, rolls nothing that did not ask for it, and its pod meets the "restricted" Pod
-Security Standard. In place of Reloader: [coming-from-reloader.md](../../docs/coming-from-reloader.md).
+Security Standard. In place of Reloader: [migrate-from-reloader.md](../../docs/how-to/migrate-from-reloader.md).
 
 A key that is not here is refused, but for those below ` + "`global`" + ` and the few that charts of Reloader had:
 ` + "`kubernetes` and `reloader.legacy`" + ` (without effect), ` + "`reloader.volumes`, `reloader.volumeMounts`" + ` (the same as below

@@ -1,4 +1,4 @@
-// Command picture makes docs/dashboard.svg: it lets two instances of the controller work and get into trouble for ten minutes
+// Command picture makes docs/images/dashboard.svg: it lets two instances of the controller work and get into trouble for ten minutes
 // on a throwaway cluster, scrapes them as a Prometheus does, and draws the panels of the shipped dashboard.
 package main
 
@@ -25,7 +25,7 @@ type options struct{ picture, keep, from string }
 
 func main() {
 	var opts options
-	flag.StringVar(&opts.picture, "o", "", "the file to write, instead of docs/dashboard.svg")
+	flag.StringVar(&opts.picture, "o", "", "the file to write, instead of docs/images/dashboard.svg")
 	flag.StringVar(&opts.keep, "keep", "", "also write to this file what was scraped")
 	flag.StringVar(&opts.from, "from", "", "play nothing, and draw what was kept in this file")
 	flag.Parse()

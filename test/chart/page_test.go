@@ -74,7 +74,7 @@ func TestThePageOnComingFromReloaderIsTriedAsWritten(t *testing.T) {
 	before := r.deployment()
 
 	r.stale()
-	said := r.interrupted("## Look first", "would update")
+	said := r.interrupted("## Check with a dry run", "would update")
 	for _, words := range []string{"msg=watching", "dryRun=true", "Changes detected in 'prices' of type 'CONFIGMAP' in namespace 'shop'; would update 'api' of type 'Deployment' in namespace 'shop' (dry run)"} {
 		if !strings.Contains(said, words) {
 			t.Errorf("it does not say %q:\n%s", words, said)
@@ -84,7 +84,7 @@ func TestThePageOnComingFromReloaderIsTriedAsWritten(t *testing.T) {
 		t.Errorf("something was written:\n%s", out)
 	}
 
-	if out := r.do("## Replace it"); !strings.Contains(out, `logLevel: debug`) || !strings.Contains(out, "successfully rolled out") {
+	if out := r.do("## Replace Reloader"); !strings.Contains(out, `logLevel: debug`) || !strings.Contains(out, "successfully rolled out") {
 		t.Errorf("it says\n%s", out)
 	}
 	replaced := r.deployment()

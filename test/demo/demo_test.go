@@ -98,6 +98,7 @@ func playOn(t *testing.T, kubeconfig, demo string, args ...string) (stdout, stde
 	return out.String(), errs.String(), code
 }
 
+// docs/tutorials/without-a-cluster.md begins with it, too.
 func TestTheDemoTellsWhatTheREADMEShows(t *testing.T) {
 	stdout, stderr, code := play(t, demoProgram(t))
 	if code != 0 || stderr != "" {

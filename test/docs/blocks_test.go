@@ -31,6 +31,7 @@ func (b *block) first() string {
 // pages are all that users read, by their paths from the root.
 func pages() ([]string, error) {
 	found := []string{"README.md", "charts/reroll/README.md"}
+	// Decisions (docs/adr) are no pages for users.
 	for _, pattern := range []string{"docs/*.md", "docs/[^a]*/*.md", "examples/*/README.md"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
@@ -49,7 +50,7 @@ func pages() ([]string, error) {
 
 // notTried are the languages of blocks that are neither applied nor run. Any other has to be known, so that no block passes by
 // for the name of its language.
-func notTried() []string { return []string{"", "go", "hcl", "json"} }
+func notTried() []string { return []string{"", "go", "hcl", "json", "mermaid"} }
 
 // programs are what commands begin with: a block without a language that begins so was meant to be one.
 func programs() []string {

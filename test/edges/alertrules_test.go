@@ -270,11 +270,11 @@ func (p *place) thePageHasEach() {
 	p.Helper()
 	path, err := harness.ShippedManifest()
 	p.must(err)
-	page, err := os.ReadFile(filepath.Join(filepath.Dir(path), "..", "docs", "reference", "metrics.md"))
+	page, err := os.ReadFile(filepath.Join(filepath.Dir(path), "..", "docs", "how-to", "monitor.md"))
 	p.must(err)
 	for name, r := range p.rules() {
 		if !strings.Contains(string(page), "\n### "+name+"\n") {
-			p.Errorf("docs/reference/metrics.md says nothing of %s", name)
+			p.Errorf("docs/how-to/monitor.md does not describe %s", name)
 		}
 		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Labels["severity"] == "" {
 			p.Errorf("%s: %+v", name, r)

@@ -43,11 +43,11 @@ func words(o outcome) string {
 	case withImage:
 		return "stays until the chart changes the containers"
 	case notedTaken:
-		return "OutOfSync, and taken away"
+		return "OutOfSync, then reverted"
 	case refused:
 		return "the next apply fails for a conflict with `reroll`"
 	default:
-		return string(o[:len("taken away")])
+		return "reverted"
 	}
 }
 

@@ -176,7 +176,7 @@ type event struct {
 	do   func(context.Context) error
 }
 
-// events are those that docs/reference/metrics.md lists.
+// events are those that docs/contributing/testing.md lists.
 func (p *play) events() []event {
 	stuck, store := harness.Ref{Kind: "deployment", Name: "stuck"}, harness.Ref{Kind: "statefulset", Name: "store"}
 	return []event{

@@ -77,6 +77,7 @@ func up(t *testing.T) (*kubernetes.Clientset, string) {
 	return client, filepath.Dir(line[1])
 }
 
+// docs/tutorials/without-a-cluster.md starts one.
 func TestAClusterIsUpUntilItIsTakenDown(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Cleanup(func() { throwaway(t, "down") })

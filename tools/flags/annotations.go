@@ -14,10 +14,10 @@ import (
 const annotationsHead = `
 ## Annotations
 
-"By users" are those that Reroll reads; the others it writes. Where a flag is named, it gives the key another name; the others cannot
-be renamed. What they do together is in [annotations.md](annotations.md).
+Reroll reads those with "By users", and writes the others. A flag in the last column renames the key; the others have fixed names.
+[Annotations](annotations.md) describes how they work together.
 
-| Annotation | On | | Renamed by |
+| Annotation | On | Meaning | Renamed by |
 |---|---|---|---|
 `
 
@@ -33,15 +33,15 @@ const (
 func described() map[string]annotation {
 	return map[string]annotation{
 		"ConfigMap":           {onWorkload, "By users: names of ConfigMaps whose changes roll it, or regular expressions, separated by commas"},
-		"Secret":              {onWorkload, "By users: the same for Secrets"},
-		"SecretProviderClass": {onWorkload, "By users: the same for classes of the Secrets Store CSI driver"},
+		"Secret":              {onWorkload, "By users: names of Secrets, or regular expressions"},
+		"SecretProviderClass": {onWorkload, "By users: names of SecretProviderClasses, or regular expressions"},
 		"ConfigMapExclude":    {onWorkload, "By users: names of ConfigMaps whose changes do not roll it"},
-		"SecretExclude":       {onWorkload, "By users: the same for Secrets"},
-		"SPCExclude":          {onWorkload, "By users: the same for classes"},
+		"SecretExclude":       {onWorkload, "By users: names of Secrets whose changes do not roll it"},
+		"SPCExclude":          {onWorkload, "By users: names of SecretProviderClasses whose changes do not roll it"},
 		"Auto":                {onWorkload, "By users: `true` opts it in for all sources that it references, `false` opts it out"},
-		"ConfigMapAuto":       {onWorkload, "By users: the same for ConfigMaps alone"},
-		"SecretAuto":          {onWorkload, "By users: the same for Secrets alone"},
-		"SPCAuto":             {onWorkload, "By users: the same for classes alone"},
+		"ConfigMapAuto":       {onWorkload, "By users: `auto` for ConfigMaps only"},
+		"SecretAuto":          {onWorkload, "By users: `auto` for Secrets only"},
+		"SPCAuto":             {onWorkload, "By users: `auto` for SecretProviderClasses only"},
 		"Search":              {onWorkload, "By users: `true` opts it in for the sources that it references and that have the match annotation"},
 		"Match":               {onSource, "By users: with `true`, it rolls workloads that have the search annotation"},
 		"Ignore":              {onSource, "By users: with `true`, it rolls nothing"},
@@ -56,7 +56,7 @@ func described() map[string]annotation {
 func others() []row {
 	return []row{
 		{annotations.Settle, annotation{onWorkload, "By users: its settle period, such as `10s`"}},
-		{annotations.Ledger, annotation{"workload", "Records which data its Pods last started with: [writes.md](writes.md#the-ledger)"}},
+		{annotations.Ledger, annotation{"workload", "Records which data its Pods last started with: [ledger](writes.md#the-ledger)"}},
 		{annotations.Rolled, annotation{"pod template", "Makes the pod template differ from all previous ones, if the mark alone does not"}},
 	}
 }

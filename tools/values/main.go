@@ -22,19 +22,22 @@ const head = `# The reroll chart
 
 <!-- Generated from values.yaml by make generate. -->
 
-Installs [Reroll](../../README.md), which rolls workloads when the ConfigMaps and Secrets they use change.
+Installs [Reroll](../../README.md), which rolls workloads if the ConfigMaps and Secrets that they use change.
 
-` + "```sh" + `
+` + "```" + `sh
 helm install reroll charts/reroll --namespace reroll --create-namespace
 ` + "```" + `
 
-Without any value it watches all namespaces, rolls nothing that did not ask for it, and its pod meets the "restricted" Pod
-Security Standard. In place of Reloader: [migrate-from-reloader.md](../../docs/how-to/migrate-from-reloader.md).
+By default it watches all namespaces, and rolls only workloads that opted in. Its Pod meets the "restricted" Pod Security Standard. To
+replace Reloader, see [Migrate from Reloader](../../docs/how-to/migrate-from-reloader.md). [Install](../../docs/how-to/install.md) has
+other ways to install it.
 
-A key that is not here is refused, but for those below ` + "`global`" + ` and the few that charts of Reloader had:
-` + "`kubernetes` and `reloader.legacy`" + ` (without effect), ` + "`reloader.volumes`, `reloader.volumeMounts`" + ` (the same as below
-` + "`reloader.deployment`" + `), ` + "`reloader.deployment.image`" + ` (counts as long as ` + "`image`" + ` says nothing) and
-` + "`reloader.deployment.imagePullSecrets`" + ` (added to those of ` + "`global`" + `).
+The chart rejects unknown keys, except below ` + "`global`" + ` and these keys of Reloader's charts:
+
+- ` + "`kubernetes` and `reloader.legacy`" + `, without effect;
+- ` + "`reloader.volumes` and `reloader.volumeMounts`, like those below `reloader.deployment`" + `;
+- ` + "`reloader.deployment.image`, if `image`" + ` is unset;
+- ` + "`reloader.deployment.imagePullSecrets`, added to those of `global`" + `.
 
 | Value | Default | Meaning |
 |---|---|---|

@@ -8,7 +8,7 @@ import (
 
 // MayNotStay is about a reload whose mark another tool will probably remove.
 func MayNotStay(w *workload.Workload, doubt string) Notice {
-	return warning(w, MarkMayNotStay, fmt.Sprintf("Another tool may revert the mark of this reload: %s. If that happens, Reroll checks the age of the Pods, see docs/how-to/gitops.md#what-speaks-against-a-mark", doubt))
+	return warning(w, MarkMayNotStay, fmt.Sprintf("Another tool may revert the mark of this reload: %s. If that happens, Reroll checks the age of the Pods, see docs/how-to/gitops.md#before-the-first-write", doubt))
 }
 
 // Dropped is about a reload of which the API server kept nothing but the ledger.

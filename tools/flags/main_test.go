@@ -18,6 +18,6 @@ func TestThePageIsThatOfTheseFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(committed), now.String()); diff != "" {
-		t.Errorf("run make generate (-docs/flags.md +the flags):\n%s", diff)
+		t.Errorf("run make generate (-docs/reference/flags.md +the flags):\n%s", diff)
 	}
 }

@@ -9,7 +9,12 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-const shopSecret = `
+const secretive = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {colour: green}
+---
 apiVersion: v1
 kind: Secret
 metadata: {name: web}
@@ -30,8 +35,7 @@ func TestTwoInstallationsWatchTheSameNamespaces(t *testing.T) {
 	p, outside := install(t), installOn(t, shared)
 	p.must(p.ns.Apply(p.ctx, strings.ReplaceAll(watchesFor, "NAMESPACE", outside.ns.Name)))
 	p.must(outside.ns.Apply(p.ctx, strings.ReplaceAll(watchesFor, "NAMESPACE", p.ns.Name)))
-	p.must(p.ns.Apply(p.ctx, shopManifest))
-	p.must(p.ns.Apply(p.ctx, shopSecret))
+	p.must(p.ns.Apply(p.ctx, secretive))
 	both := "--namespaces=" + p.ns.Name + "," + outside.ns.Name
 	outside.start(both)
 	p.adopted(p.ns, web)

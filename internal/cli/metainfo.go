@@ -21,7 +21,7 @@ func writesMetaInfo(cfg *config.Config) bool { return cfg.MetaNamespace != "" &&
 
 // writeMetaInfo waits until this is the instance that acts and has noted since when its settings hold, which stands in the same
 // ConfigMap. Nothing else depends on it.
-func writeMetaInfo(ctx context.Context, covered <-chan struct{}, client kubernetes.Interface, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger) {
+func writeMetaInfo(ctx context.Context, covered <-chan struct{}, client kubernetes.Interface, cfg *config.Config, options map[string]any, build buildinfo.Info, instance func() string, log *slog.Logger) {
 	if !writesMetaInfo(cfg) {
 		return
 	}
@@ -31,7 +31,7 @@ func writeMetaInfo(ctx context.Context, covered <-chan struct{}, client kubernet
 		return
 	}
 	info := infoOf(cfg)
-	info.Build, info.Options = build, options
+	info.Build, info.Options, info.Instance = build, options, instance()
 	err := metainfo.Write(ctx, client, info)
 	if err != nil && ctx.Err() == nil {
 		log.Warn("could not write the ConfigMap reloader-meta-info", "error", err.Error())

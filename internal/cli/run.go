@@ -90,7 +90,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	covered := make(chan struct{})
 	var acting atomic.Pointer[func() bool]
 	ctl := controller.New(controller.Options{
-		Settings: cfg.Rules(), AdoptRate: cfg.AdoptRate, DryRun: cfg.DryRun, Classes: cfg.CSI, Receiver: receiver,
+		Settings: cfg.Rules(), Namespace: where.namespace, AdoptRate: cfg.AdoptRate, DryRun: cfg.DryRun, Classes: cfg.CSI, Receiver: receiver,
 		LoadKey: func(ctx context.Context) (digest.Key, time.Time, error) {
 			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
 		},
@@ -140,7 +140,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	}
 	running.Go(func() { guard.Run(ctx, client) })
 	running.Go(func() { events.Run(worked) })
-	running.Go(func() { writeMetaInfo(ctx, covered, client, cfg, options, build, log) })
+	running.Go(func() { writeMetaInfo(ctx, covered, client, cfg, options, build, ctl.Instance, log) })
 	running.Go(func() { alerts.Run(worked) })
 	// A standby has synced caches, and reconciles nothing yet.
 	running.Go(func() { giveBack(ctx, clock.RealClock{}, ctl.Ready, func() bool { return ctl.Depth() == 0 }) })

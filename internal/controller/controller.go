@@ -23,6 +23,8 @@ import (
 type Options struct {
 	// Settings are those that the commands which explain a decision use too.
 	rules.Settings
+	// Namespace is where this installation keeps its key.
+	Namespace string
 	// AdoptRate is how many ledgers a second are written for workloads that are not reloaded.
 	AdoptRate float64
 	DryRun    bool
@@ -66,6 +68,7 @@ type Controller struct {
 	state *state.State
 	// classes are what sources of that kind are made from.
 	classes *classes
+	others  otherInstallations
 	// jobs are the Jobs that claim to be created by Reroll.
 	jobs *ownJobs
 	// pending are the notices that wait until this replica is the leader.
@@ -126,6 +129,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		often:      newReloadCounts(c),
 		adopt:      rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
 		records:    map[workload.Key]*record{},
+		others:     otherInstallations{byNamespace: map[string]string{}, reported: map[string]bool{}},
 	}
 }
 

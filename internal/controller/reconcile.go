@@ -109,7 +109,9 @@ const requestsTake = 30 * time.Second
 
 // decide lists the Pods only if nothing else can decide.
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
-	c.opts.Complete(facts, c.installation, c.clock.Now())
+	in := c.installation
+	in.Others = c.others.known()
+	c.opts.Complete(facts, in, c.clock.Now())
 	facts.Waited = c.restTookTooLong(facts.Workload.Key)
 	c.addRuns(&facts.Workload)
 	d := reload.Decide(*facts)
@@ -148,6 +150,9 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	if d.Action == reload.AwaitRun {
 		return errLater // the watch reports when it has ended
 	}
+	if d.Behind {
+		return retryAfter(c.awaitRest(w.Key))
+	}
 	c.stopAwaitingRest(w.Key)
 	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {
 		d.Action = reload.Nothing // which is reported all the same
@@ -158,6 +163,9 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		c.forgetAdoption(w.Key)
 		if w.LedgerText != "" && !d.Restores {
 			c.state.Remember(w, w.LedgerText)
+		}
+		if d.LeftTo != "" {
+			return nil
 		}
 		c.state.Compared(facts)
 		if d.Reverted != nil {

@@ -53,6 +53,8 @@ const (
 	SkippedGone Skipped = "gone"
 	// SkippedLeft means that another workload makes it, which is rolled in its place.
 	SkippedLeft Skipped = "left_to_owner"
+	// SkippedOther means that another installation of Reroll reloads it.
+	SkippedOther Skipped = "other_installation"
 	// SkippedReverted means that somebody takes every mark back, so nothing more is tried.
 	SkippedReverted Skipped = "reverted"
 	// SkippedDryRun means that it would have been.
@@ -64,7 +66,7 @@ func Results() []Result { return []Result{Succeeded, Requeued, Erred} }
 
 // SkipReasons are all there are.
 func SkipReasons() []Skipped {
-	return []Skipped{SkippedUnchanged, SkippedGone, SkippedLeft, SkippedReverted, SkippedDryRun}
+	return []Skipped{SkippedUnchanged, SkippedGone, SkippedLeft, SkippedOther, SkippedReverted, SkippedDryRun}
 }
 
 func (c *Controller) countReconciliation(key workload.Key, began time.Time, l Reconciliation) {
@@ -81,6 +83,8 @@ func (c *Controller) reconciliationOf(d reload.Decision, err error, r workqueue.
 	case d.Action == reload.Reload && c.opts.DryRun:
 		l.Skipped = SkippedDryRun
 	case d.Action == reload.Reload:
+	case d.LeftTo != "":
+		l.Skipped = SkippedOther
 	case d.Reverted != nil && d.Reverted.Final:
 		l.Skipped = SkippedReverted
 	default:

@@ -1,11 +1,13 @@
 package controller
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/kubeapi"
+	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/rules"
@@ -45,14 +47,24 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 		del: func(name types.NamespacedName, resourceVersion string) {
 			key := source.Key{Kind: k.Kind, Namespace: name.Namespace, Name: name.Name}
 			c.dropSourceNotices(k.Kind, is(name))
+			if key.Kind == source.ConfigMap && key.Name == metainfo.Name {
+				c.others.remove(key.Namespace)
+			}
 			c.enqueueAfterDelete(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
-			c.dropSourceNotices(k.Kind, absentFrom(namespace, named))
+			absent := absentFrom(namespace, named)
+			c.dropSourceNotices(k.Kind, absent)
+			if k.Kind == source.ConfigMap {
+				c.others.removeAll(absent)
+			}
 			c.enqueueAfterDelete(c.state.KeepSources(k.Kind, namespace, named), false)
 		},
 	}
 	s.put = func(obj runtime.Object, live bool) {
+		if cm, ok := obj.(*corev1.ConfigMap); ok && cm.Name == metainfo.Name {
+			c.noteInstallation(cm)
+		}
 		src, ok := k.Read(obj, c.installation.Key, c.opts.Names)
 		if !ok {
 			return

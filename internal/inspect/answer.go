@@ -209,7 +209,7 @@ func (a *Answer) readLedger() {
 // here: the age of the Pods is checked later.
 func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
-	s.Rules.Complete(f, rules.Installation{Key: s.Key, Installed: s.Installed, Coverage: s.Coverage}, e.now)
+	s.Rules.Complete(f, rules.Installation{Key: s.Key, Installed: s.Installed, Coverage: s.Coverage, Others: s.Others}, e.now)
 	f.Unread = slices.Clone(f.Unread)
 	if s.Controller == "" && a.Ledger.There {
 		f.Installed = time.Time{} // the controller that wrote the ledger was installed before

@@ -105,6 +105,11 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case d.TooNew:
 		a.State, a.Detail = Unknown, d.Why
 		a.doubt(d.Why)
+	case d.LeftTo != "" && d.Behind:
+		a.State, a.Detail = Waiting, "for another controller: "+d.Why
+	case d.LeftTo != "":
+		a.State, a.Detail = Unknown, d.Why+"; add --controller-namespace="+d.LeftTo
+		a.doubt(a.Detail)
 	case d.Reverted != nil:
 		a.State = Reverted
 		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)

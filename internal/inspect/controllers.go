@@ -28,7 +28,9 @@ type self struct {
 	coverage  reload.Coverage
 	// foreign reports whether it is not one of these: Reloader writes the same ConfigMap.
 	foreign bool
-	watches watching
+	// instance is the ID of its digest key, empty if it does not say.
+	instance string
+	watches  watching
 	// alive is above 0 if it holds its lease, and below if nobody does.
 	alive int
 }
@@ -44,6 +46,7 @@ const (
 
 func readSelf(info *corev1.ConfigMap) (self, error) {
 	s := self{namespace: info.Namespace, made: info.CreationTimestamp.Time, coverage: metainfo.ReadCoverage(info)}
+	s.instance, _ = metainfo.Instance(info)
 	if err := json.Unmarshal([]byte(info.Data["reloaderOptions"]), &s.options); err != nil {
 		return s, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", info.Namespace, info.Name, err)
 	}

@@ -34,6 +34,8 @@ type Settings struct {
 	Controller string
 	// Beside are the namespaces of other controllers that watch the same namespace, or may.
 	Beside []string
+	// Others are the namespaces of the controllers whose ConfigMap this one watches, by the IDs of their digest keys.
+	Others map[string]string
 	// Assumed is why the settings are those of the command line and the defaults; empty if the controller was found.
 	Assumed string
 	// Unmet reports whether they are assumed although the user named the namespace of the
@@ -102,8 +104,21 @@ func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, f
 		return nil, err
 	}
 	s.Controller, s.Installed, s.Coverage, s.Beside = chosen.namespace, chosen.made, chosen.coverage, beside
+	s.Others = othersOf(all, &chosen)
 	s.meet(ctx, client)
 	return s, nil
+}
+
+// othersOf returns the other controllers that the chosen one knows.
+func othersOf(all []self, chosen *self) map[string]string {
+	others := map[string]string{}
+	for i := range all {
+		other := &all[i]
+		if other.instance != "" && other.instance != chosen.instance && chosen.look(other.namespace, nil) != watchesOthers {
+			others[other.instance] = other.namespace
+		}
+	}
+	return others
 }
 
 // meet reads the key and the lease, as far as one may.

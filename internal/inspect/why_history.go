@@ -61,6 +61,8 @@ func (x *Explanation) next() string {
 	switch {
 	case x.LeftOut != "" || x.State == NotOptedIn:
 		return "nothing"
+	case d.LeftTo != "":
+		return d.Why
 	case d.Reverted != nil && d.Reverted.Final:
 		return "Reroll writes no further mark until the data changes again; for remedies, see docs/how-to/gitops.md#reverted"
 	case d.Reverted != nil && d.Action == reload.Reload:

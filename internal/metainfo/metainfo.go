@@ -38,6 +38,17 @@ type Info struct {
 	Namespace, Deployment string
 	// IgnoreAnnotation keeps a change of the ConfigMap from rolling anything.
 	IgnoreAnnotation string
+	// Instance is the ID of the digest key, which is in every ledger of this installation.
+	Instance string
+}
+
+// instanceAnnotation is on the ConfigMap and holds Instance, so that other installations know whose ledgers they meet.
+const instanceAnnotation = "reroll.dev/instance"
+
+// Instance returns the ID of the digest key of the installation that wrote a ConfigMap; false if it is not from Reroll.
+func Instance(cm *corev1.ConfigMap) (string, bool) {
+	id, ok := cm.Annotations[instanceAnnotation]
+	return id, ok && id != "" && cm.Name == Name && cm.Labels[labelKey] == labelValue
 }
 
 // Rights are what it takes. RBAC cannot narrow create to a name.
@@ -87,6 +98,9 @@ func complete(present, wanted *corev1.ConfigMap) bool {
 
 func (i Info) configMap() (*corev1.ConfigMap, error) {
 	cm := i.empty()
+	if i.Instance != "" {
+		cm.Annotations[instanceAnnotation] = i.Instance
+	}
 	for key, value := range map[string]any{
 		"buildInfo":       build(i.Build),
 		"reloaderOptions": i.Options,

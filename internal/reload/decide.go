@@ -79,8 +79,10 @@ type Facts struct {
 	Pods *Pods
 	// Now is the time by the clock of the controller; zero where no time is too late.
 	Now time.Time
-	// Waited reports whether a rollout that is under way was waited for long enough.
+	// Waited reports whether Reroll has waited long enough for a rollout in progress, or for another installation.
 	Waited bool
+	// Others are the other installations of Reroll that are known: the namespace of each by the ID of its digest key.
+	Others map[string]string
 
 	lookups *lookups
 }
@@ -156,6 +158,10 @@ type Decision struct {
 	Found bool
 	// TooNew reports whether nothing is done because a newer version wrote the ledger.
 	TooNew bool
+	// LeftTo is the namespace of another installation that reloads the workload; empty if this one does. Behind reports
+	// whether that has not reacted to a change yet.
+	LeftTo string
+	Behind bool
 	// Reverted is set if another client removed our mark.
 	Reverted *Revert
 	// BesideReloader reports whether Reloader rolls the workload, too.
@@ -182,6 +188,9 @@ func (f *Facts) decide() Decision {
 		return Decision{Why: base.err.Error() + "; Reroll leaves it alone", TooNew: true}
 	case len(f.Concerns) == 0 && f.Workload.LedgerText == "" && (f.Remembered == "" && len(f.departed()) == 0 || f.Remembered != "" && !f.OnDelete) && !f.Workload.Runs.Holds():
 		return Decision{Why: "no source concerns it"}
+	}
+	if d, left := f.leftToOther(); left {
+		return d
 	}
 
 	var tally tally

@@ -55,11 +55,13 @@ type Installation struct {
 	Installed time.Time
 	// Coverage is since when the present settings hold.
 	Coverage reload.Coverage
+	// Others are the namespaces of the other installations that are known, by the ID of their keys.
+	Others map[string]string
 }
 
 // Complete adds the settings to the facts about a workload.
 func (s *Settings) Complete(f *reload.Facts, in Installation, now time.Time) {
-	f.Key, f.Instance, f.Installed, f.Coverage, f.Now = in.Key, in.Key.ID(), in.Installed, in.Coverage, now
+	f.Key, f.Instance, f.Installed, f.Coverage, f.Others, f.Now = in.Key, in.Key.ID(), in.Installed, in.Coverage, in.Others, now
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Strategy, s.OnRevert, s.SecretMarks
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
 	f.Quiet, f.TellsOnly = s.Quiet(&f.Workload), s.TellsOnly

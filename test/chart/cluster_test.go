@@ -231,6 +231,50 @@ spec:
 	expect("a Job that is left alone", true, "reloader: {ignoreCronJobs: true, ignoreJobs: true, "+elsewhereNamed+"}")
 }
 
+func TestTheNotesWarnOfAnotherInstallation(t *testing.T) {
+	t.Parallel()
+	clients, err := cluster.BuildClients(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := newInstaller(t)
+	platform, err := i.on.Harness.NamedNamespace(i.ctx, "platform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := func(about, warning string) {
+		t.Helper()
+		for version, program := range map[string]string{"3": clients.Helm3, "4": clients.Helm4} {
+			out, err := i.helm(program, "", "install", "other", "charts/reroll", "--namespace", "elsewhere", "--dry-run=server")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(out, "WARNING: Reroll is already installed in namespace "+warning); got != (warning != "") {
+				_, notes, _ := strings.Cut(out, "NOTES:")
+				t.Errorf("%s, Helm %s: it says:%s", about, version, notes)
+			}
+		}
+	}
+	const deployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME, labels: {helm.sh/chart: CHART}}
+spec:
+  selector: {matchLabels: {app: NAME}}
+  template: {metadata: {labels: {app: NAME}}, spec: {containers: [{name: app, image: app}]}}
+`
+	apply := func(name, chart string) {
+		t.Helper()
+		if err := platform.Apply(i.ctx, strings.NewReplacer("NAME", name, "CHART", chart).Replace(deployment)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply("web", "web-1.0.0")
+	expect("another chart", "")
+	apply("reroll", "reroll-0.0.9")
+	expect("an installation of this chart", "platform.")
+}
+
 // The API server itself says whether the pods are allowed where the standard is enforced.
 func TestThePodsAreAllowedWhereOnlyRestrictedOnesAre(t *testing.T) {
 	t.Parallel()

@@ -82,6 +82,24 @@ rights, whom a question would stop: so nobody looks where Reroll has run before.
 {{- end -}}
 
 {{- /*
+The namespaces of other installations of this chart, if this one is new; empty if there are none, or without a cluster.
+*/ -}}
+{{- define "reroll.otherInstallations" -}}
+{{- $own := include "reroll.namespace" . -}}
+{{- $before := lookup "v1" "Secret" $own "reroll-digest-key" -}}
+{{- $others := list -}}
+{{- if and .Values.reloader.rbac.enabled (not $before) -}}
+{{- range default list (get (lookup "apps/v1" "Deployment" "" "") "items") -}}
+{{- $chart := dig "labels" "helm.sh/chart" "" .metadata -}}
+{{- if and (hasPrefix (printf "%s-" $.Chart.Name) $chart) (ne .metadata.namespace $own) -}}
+{{- $others = append $others .metadata.namespace -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $others | uniq | sortAlpha | join ", " -}}
+{{- end -}}
+
+{{- /*
 The kinds that are rolled here, each with the place of its pod template.
 */ -}}
 {{- define "reroll.kinds" -}}

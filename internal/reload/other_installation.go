@@ -1,0 +1,53 @@
+package reload
+
+import (
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// leftToOther leaves a workload to the installation that wrote its ledger. Otherwise two installations that watch the same
+// namespace would both roll it for each change, and each would take the Secrets in the ledger of the other for unknown.
+//
+// Anyone who may write a ConfigMap or the workload can pretend to be another installation, and a real one may be gone. So Reroll
+// waits for it only as long as Waited allows, and then reloads the workload itself.
+func (f *Facts) leftToOther() (Decision, bool) {
+	standing, err := workload.ReadLedger(f.Workload.LedgerText, &f.Workload)
+	if err != nil || standing.Instance == f.Instance {
+		return Decision{}, false
+	}
+	namespace, known := f.Others[standing.Instance]
+	behind := known && f.isBehind(&standing)
+	switch {
+	case !known, behind && f.Waited:
+		return Decision{}, false
+	case behind:
+		return Decision{Why: "the installation of Reroll in namespace " + namespace + " has to reload it", LeftTo: namespace, Behind: true}, true
+	default:
+		return Decision{Why: "the installation of Reroll in namespace " + namespace + " reloads it", LeftTo: namespace}, true
+	}
+}
+
+// isBehind reports whether the ledger of another installation lacks data that its workload uses now. The digests of Secrets
+// cannot be compared without the key of that installation, so their times or the watch have to show it.
+func (f *Facts) isBehind(standing *ledger.Ledger) bool {
+	for _, kind := range source.Kinds() {
+		if all, aggregated := standing.Aggregates[kind]; aggregated && !kind.Keyed() && ledger.Aggregate(kind, entriesOf(f.Concerns)) != all.Digest {
+			return true
+		}
+	}
+	for i := range f.Concerns {
+		c := &f.Concerns[i]
+		src := &c.Source
+		recorded, known := standing.Entries[src.Key.Local()]
+		_, aggregated := standing.Aggregates[src.Key.Kind]
+		switch {
+		case src.Key.Kind.Keyed() && (src.DataTime.Unix() > standing.DataTime || f.order(c) == stale):
+			return true
+		case aggregated:
+		case !known, !src.Key.Kind.Keyed() && recorded != src.Digest:
+			return true
+		}
+	}
+	return false
+}

@@ -131,7 +131,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.dropped(key)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
-			c.enqueueLenders(c.state.KeepBorrowers(k.Name, namespace, named), false)
+			c.enqueueTemplateOwners(c.state.KeepTemplateUsers(k.Name, namespace, named), false)
 			departed := c.state.KeepWorkloads(k.Name, namespace, named)
 			c.jobsGone(k.Name, absentFrom(namespace, named))
 			c.dropWorkloadNotices(k.Name, absentFrom(namespace, named))
@@ -152,12 +152,12 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			return
 		}
 		tells := s.isNews(live) && c.jobs.recreating(w.Key) == nil
-		if w.Borrows != nil {
-			c.putBorrower(w, live, tells)
+		if w.TemplateOwner != nil {
+			c.putTemplateUser(w, live, tells)
 			return
 		}
 		if k.Custom {
-			c.enqueueLenders(c.state.DropBorrower(w.Key), false) // it may have borrowed its template before
+			c.enqueueTemplateOwners(c.state.DropTemplateUser(w.Key), false) // it may have had spec.workloadRef before
 		}
 		c.putWorkload(w, live, tells)
 	}
@@ -168,7 +168,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 	if tells {
 		before, known := c.state.Workload(w.Key)
-		now := c.state.Lent(w)
+		now := c.state.WithTemplateUsers(w)
 		if known && before.UID == w.UID {
 			c.notifyOfWorkload(&before, &now)
 		} else {
@@ -180,7 +180,7 @@ func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 	if _, still := c.state.LeftTo(w.Key); left && !still {
 		differs = true // its owner released it
 	}
-	w = c.state.Lent(w)
+	w = c.state.WithTemplateUsers(w)
 	c.trackStatus(w.Key)
 	c.queuePause(w.Key)
 	var conflicted bool

@@ -111,7 +111,7 @@ func (c *Controller) notifyOptedIn(facts *reload.Facts) {
 	if n == nil {
 		return
 	}
-	about := c.state.Asks(&facts.Workload)
+	about := c.state.OptedInBy(&facts.Workload)
 	if !n.wasIn {
 		awaited := slices.DeleteFunc(facts.Awaited(), func(a reload.Concern) bool {
 			kind := a.Source.Key.Kind

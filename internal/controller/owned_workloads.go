@@ -16,7 +16,7 @@ func (c *Controller) dropped(key workload.Key) {
 	c.state.DeleteWorkload(key)
 	c.dropWorkloadNotices(key.Kind, is(name))
 	c.jobsGone(key.Kind, is(name))
-	c.enqueueLenders(c.state.DropBorrower(key), true)
+	c.enqueueTemplateOwners(c.state.DropTemplateUser(key), true)
 	c.forget(key)
 	c.enqueueOrphans(key)
 }

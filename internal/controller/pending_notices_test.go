@@ -99,7 +99,7 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 	}
 }
 
-// A workload that borrows its template is forgotten as a workload, and what is wrong about it is told all the same.
+// A workload that gets spec.workloadRef is forgotten as a workload, and its mistakes are still reported.
 func TestWhatIsForgottenIsNotUnsaid(t *testing.T) {
 	s := newStage(t)
 	key := workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"}

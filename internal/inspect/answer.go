@@ -133,12 +133,12 @@ type Evaluation struct {
 func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 	st := state.New(o.settings.AutoReloadAll)
 	for _, w := range o.workloads {
-		if w.Borrows != nil && o.settings.reads(w.Key.Kind) {
-			st.PutBorrower(w, false)
+		if w.TemplateOwner != nil && o.settings.reads(w.Key.Kind) {
+			st.PutTemplateUser(w, false)
 		}
 	}
 	for _, w := range o.workloads {
-		if w.Borrows == nil {
+		if w.TemplateOwner == nil {
 			st.PutWorkload(w, false)
 		}
 	}

@@ -32,8 +32,9 @@ type Kind struct {
 	Use Use
 	// Template are the fields that lead to the pod template.
 	Template []string
-	// Borrowing reports whether its objects may use the pod template of another object, which spec.workloadRef names.
-	Borrowing bool
+	// HasWorkloadRef reports whether its objects may use the pod template of another object, in
+	// spec.workloadRef.
+	HasWorkloadRef bool
 	// between are what it makes and what makes its children.
 	between between
 
@@ -88,8 +89,8 @@ type Parts struct {
 	Runs *workload.Runs
 	// Borrows names the object of the same namespace whose pod template is used, if that is not the object's own, and
 	// Observed which generation of it.
-	Borrows  *workload.Key
-	Observed int64
+	TemplateOwner *workload.Key
+	Observed      int64
 	// LeftAlone is why nothing may reload it, whatever its annotations are. Ended reports that it has run, so that only
 	// annotations of its own make it run again.
 	LeftAlone string
@@ -158,8 +159,8 @@ func (k Kind) Read(obj runtime.Object, names annotations.Names) (workload.Worklo
 	}
 	w := workload.New(k.Kind, parts.Meta, parts.Selector, parts.Template, names)
 	w.Generation = parts.Meta.Generation
-	if parts.Borrows != nil {
-		w.Borrow(*parts.Borrows, Lends(*parts.Borrows), names)
+	if parts.TemplateOwner != nil {
+		w.UseTemplateOf(*parts.TemplateOwner, IsTemplateOwner(*parts.TemplateOwner), names)
 		w.Generation = parts.Observed
 	}
 	w.Parent = k.among.parentOf(parts.Meta)

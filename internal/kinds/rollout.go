@@ -23,7 +23,7 @@ func rollout() Kind {
 		Resource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
 		NewList:  func() runtime.Object { return &unstructured.UnstructuredList{} },
 		Adapter:  rolloutAdapter{custom{"Rollout", specTemplate(), rolloutParts}},
-		Template: specTemplate(), Borrowing: true,
+		Template: specTemplate(), HasWorkloadRef: true,
 	}
 }
 
@@ -55,7 +55,7 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // nothing yet is 0
 	seen := o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10)
 	return Parts{
-		Borrows: o.Spec.WorkloadRef.Lender(o.Metadata.Namespace), Observed: observed, Progress: rolloutProgress(obj.Object, seen),
+		TemplateOwner: o.Spec.WorkloadRef.TemplateOwner(o.Metadata.Namespace), Observed: observed, Progress: rolloutProgress(obj.Object, seen),
 		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, RestartAt: o.Spec.RestartAt,
 		AtRest: seen && o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
 		Shape:  shapeOf(obj.Object, specTemplate()...),

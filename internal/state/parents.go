@@ -28,8 +28,8 @@ func (s *State) leftTo(w *workload.Workload) (workload.Key, bool) {
 		if known, ok := s.workloads[parent]; ok {
 			return known.UID, true
 		}
-		borrower, ok := s.borrowers[parent]
-		return borrower.UID, ok
+		user, ok := s.templateUsers[parent]
+		return user.UID, ok
 	})
 }
 

@@ -25,9 +25,10 @@ type State struct {
 	// unlinked are workloads as they were before sources that are gone stopped to concern them, maybe.
 	unlinked  []unlinked
 	workloads map[workload.Key]*workloadRecord
-	// borrowers are workloads whose template another one lends, and lenders those that do.
-	borrowers map[workload.Key]workload.Workload
-	lenders   map[workload.Key]keys
+	// templateUsers are workloads that use the template of another one, and templateOwners are
+	// those others.
+	templateUsers  map[workload.Key]workload.Workload
+	templateOwners map[workload.Key]keys
 	// children are the workloads that another one makes.
 	children map[workload.Key]keys
 	index    index
@@ -40,16 +41,16 @@ type State struct {
 // New returns an empty one.
 func New(autoReloadAll bool) *State {
 	return &State{
-		autoReloadAll: autoReloadAll,
-		gone:          map[source.Key]sourceRecord{},
-		sources:       map[source.Key]*sourceRecord{},
-		workloads:     map[workload.Key]*workloadRecord{},
-		borrowers:     map[workload.Key]workload.Workload{},
-		lenders:       map[workload.Key]keys{},
-		children:      map[workload.Key]keys{},
-		index:         newIndex(),
-		terminating:   map[string]struct{}{},
-		selected:      map[string]selection{},
+		autoReloadAll:  autoReloadAll,
+		gone:           map[source.Key]sourceRecord{},
+		sources:        map[source.Key]*sourceRecord{},
+		workloads:      map[workload.Key]*workloadRecord{},
+		templateUsers:  map[workload.Key]workload.Workload{},
+		templateOwners: map[workload.Key]keys{},
+		children:       map[workload.Key]keys{},
+		index:          newIndex(),
+		terminating:    map[string]struct{}{},
+		selected:       map[string]selection{},
 	}
 }
 

@@ -22,7 +22,7 @@ type workloadRecord struct {
 	seen     reload.WorkloadSeen
 	revision digest.Digest
 	links    links
-	// own is what the object itself says, whatever its borrowers make of it; nil without any.
+	// own is the state of the object without its template users; nil without any.
 	own *own
 	// remembered is the text of the ledger that we wrote or accepted last.
 	remembered string
@@ -107,7 +107,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 		return false
 	}
 	itself := s.ownOf(&w)
-	w = s.lent(w)
+	w = s.withTemplateUsers(w)
 	next := &workloadRecord{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
 	next.ranks.standing = rank
 	if same {

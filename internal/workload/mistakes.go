@@ -59,12 +59,13 @@ func (w *Workload) OptAllIn() {
 	w.Problems = append(w.Problems, w.ifAll...)
 }
 
-// Borrow notes whose pod template the workload uses. That one is marked, so that
-// nothing here restarts pods; markable tells that it can be.
-func (w *Workload) Borrow(lender Key, markable bool, names annotations.Names) {
-	w.Borrows = &lender
+// UseTemplateOf records that the workload uses the pod template of another object. Reroll marks
+// that object, so annotations about restarts have no effect here. Markable reports whether Reroll
+// can mark it.
+func (w *Workload) UseTemplateOf(owner Key, markable bool, names annotations.Names) {
+	w.TemplateOwner = &owner
 	if !markable {
-		found := annotations.Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which Reroll does not roll; reference a Deployment of apps/v1", lender.Kind)}
+		found := annotations.Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which Reroll does not roll; reference a Deployment of apps/v1", owner.Kind)}
 		switch {
 		case w.Policy.OptedIn(false):
 			w.Problems = append(w.Problems, found)
@@ -75,7 +76,7 @@ func (w *Workload) Borrow(lender Key, markable bool, names annotations.Names) {
 	if markable && w.Policy.RolloutStrategy() == policy.RolloutRestart {
 		w.Problems = append(w.Problems, annotations.Problem{
 			Annotation: names.RolloutStrategy, Value: policy.RolloutRestart.String(),
-			Message: fmt.Sprintf("has no effect with spec.workloadRef; Reroll marks the pod template of %s %q", lender.Kind, lender.Name),
+			Message: fmt.Sprintf("has no effect with spec.workloadRef; Reroll marks the pod template of %s %q", owner.Kind, owner.Name),
 		})
 	}
 }

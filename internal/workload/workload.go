@@ -123,8 +123,8 @@ type Workload struct {
 	ResourceVersion string
 	Created         time.Time
 	Deleting        bool
-	// Custom, Restartable and Pausable are those of its kind. One whose template
-	// others borrow is not pausable: it would hold none of their pods.
+	// Custom, Restartable and Pausable are those of its kind. A workload whose template others use
+	// is not pausable: pausing it would not hold their Pods.
 	Custom, Restartable, Pausable bool
 	Pause                         Pause
 	// AtRest reports whether all of its Pods are of the present template. Unobserved reports that
@@ -156,11 +156,10 @@ type Workload struct {
 	LeftAlone string
 	// ifAll are those that come with --auto-reload-all.
 	ifAll []annotations.Problem
-	// Borrows is the object whose pod template this one uses; nil for one that
-	// has its own.
-	Borrows *Key
-	// Generation grows with each change of what the object asks for. Of one that
-	// borrows its template it is how much of the lender's it has acted upon.
+	// TemplateOwner is the object whose pod template this workload uses; nil if it has its own.
+	TemplateOwner *Key
+	// Generation grows with each change of the spec. For a workload that uses the template of
+	// another object, it is the generation of that object that it has observed.
 	Generation int64
 	// Owner is the object whose controller made this one, empty without any.
 	Owner string

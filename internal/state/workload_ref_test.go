@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func lender(version string, ann map[string]string) workload.Workload {
+func owner(version string, ann map[string]string) workload.Workload {
 	meta := &metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "d-1", ResourceVersion: version, Annotations: ann}
 	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Name: "app", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "web"}}}},
@@ -22,10 +22,10 @@ func lender(version string, ann map[string]string) workload.Workload {
 	return w
 }
 
-func borrower(name, version string, observed int64, atRest bool, ann map[string]string) workload.Workload {
+func user(name, version string, observed int64, atRest bool, ann map[string]string) workload.Workload {
 	meta := &metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: version, Annotations: ann}
 	w := workload.New(workload.Kind{Name: "Rollout"}, meta, nil, &corev1.PodTemplateSpec{}, annotations.DefaultNames())
-	w.Borrows = &workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	w.TemplateOwner = &workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	w.AtRest, w.Generation = atRest, observed
 	return w
 }
@@ -34,27 +34,27 @@ func autoSays(value string) map[string]string {
 	return map[string]string{annotations.DefaultNames().Auto: value}
 }
 
-// What borrowers ask for counts, whichever of the objects arrives first.
-func TestALenderIsOptedInByItsBorrower(t *testing.T) {
-	key := lender("1", nil).Key
+// The annotations of template users count, whichever of the objects arrives first.
+func TestATemplateOwnerIsOptedInByItsUsers(t *testing.T) {
+	key := owner("1", nil).Key
 	for about, tc := range map[string]struct {
-		lender, borrower map[string]string
-		want             bool
+		owner, user map[string]string
+		want        bool
 	}{
-		"neither":                      {nil, nil, false},
-		"the lender":                   {autoSays("true"), nil, true},
-		"the borrower":                 {nil, autoSays("true"), true},
-		"the borrower comes before":    {autoSays("true"), autoSays("false"), false},
-		"the borrower comes before, 2": {autoSays("false"), autoSays("true"), true},
+		"neither":                  {nil, nil, false},
+		"the owner":                {autoSays("true"), nil, true},
+		"the user":                 {nil, autoSays("true"), true},
+		"the user comes before":    {autoSays("true"), autoSays("false"), false},
+		"the user comes before, 2": {autoSays("false"), autoSays("true"), true},
 	} {
 		t.Run(about, func(t *testing.T) {
-			for _, lenderFirst := range []bool{true, false} {
+			for _, ownerFirst := range []bool{true, false} {
 				s := New(false)
 				put := []func(){
-					func() { s.PutWorkload(lender("1", tc.lender), true) },
-					func() { s.PutBorrower(borrower("web", "2", 3, true, tc.borrower), true) },
+					func() { s.PutWorkload(owner("1", tc.owner), true) },
+					func() { s.PutTemplateUser(user("web", "2", 3, true, tc.user), true) },
 				}
-				if !lenderFirst {
+				if !ownerFirst {
 					put[0], put[1] = put[1], put[0]
 				}
 				for _, p := range put {
@@ -62,24 +62,24 @@ func TestALenderIsOptedInByItsBorrower(t *testing.T) {
 				}
 				w, ok := s.Workload(key)
 				if !ok || w.Policy.OptedIn(false) != tc.want {
-					t.Errorf("lender first %v: opted in %v, want %v", lenderFirst, w.Policy.OptedIn(false), tc.want)
+					t.Errorf("owner first %v: opted in %v, want %v", ownerFirst, w.Policy.OptedIn(false), tc.want)
 				}
 				src := source.FromConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "9"}}, annotations.DefaultNames())
 				if found := len(s.PutSource(src, true)) > 0; found != tc.want {
-					t.Errorf("lender first %v: a source finds it: %v, want %v", lenderFirst, found, tc.want)
+					t.Errorf("owner first %v: a source finds it: %v, want %v", ownerFirst, found, tc.want)
 				}
-				// And nothing of it is left when the borrower is gone.
-				s.DropBorrower(borrower("web", "2", 3, true, nil).Key)
-				if w, _ := s.Workload(key); w.Policy.OptedIn(false) != (tc.lender["reloader.stakater.com/auto"] == "true") {
-					t.Errorf("lender first %v: without its borrower it is opted in: %v", lenderFirst, w.Policy.OptedIn(false))
+				// And nothing of it is left when the user is gone.
+				s.DropTemplateUser(user("web", "2", 3, true, nil).Key)
+				if w, _ := s.Workload(key); w.Policy.OptedIn(false) != (tc.owner["reloader.stakater.com/auto"] == "true") {
+					t.Errorf("owner first %v: without its user it is opted in: %v", ownerFirst, w.Policy.OptedIn(false))
 				}
 			}
 		})
 	}
 }
 
-// The pods of the borrower are those of the lender's template, and say when a rollout has ended.
-func TestALenderIsAtRestWithItsBorrower(t *testing.T) {
+// The Pods of a template user have the owner's template, so they show when its rollout has ended.
+func TestATemplateOwnerIsRolledOutWithItsUsers(t *testing.T) {
 	for about, tc := range map[string]struct {
 		observed int64
 		atRest   bool
@@ -92,47 +92,47 @@ func TestALenderIsAtRestWithItsBorrower(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := New(false)
-			s.PutWorkload(lender("1", autoSays("true")), true)
-			s.PutBorrower(borrower("web", "2", tc.observed, tc.atRest, nil), true)
-			f, ok := s.Facts(lender("1", nil).Key)
+			s.PutWorkload(owner("1", autoSays("true")), true)
+			s.PutTemplateUser(user("web", "2", tc.observed, tc.atRest, nil), true)
+			f, ok := s.Facts(owner("1", nil).Key)
 			if !ok || f.Workload.AtRest != tc.want {
 				t.Errorf("at rest %v, want %v", f.Workload.AtRest, tc.want)
 			}
-			s.PutWorkload(lender("3", autoSays("true")), true)
-			if f, _ := s.Facts(lender("1", nil).Key); f.Workload.AtRest != tc.want {
+			s.PutWorkload(owner("3", autoSays("true")), true)
+			if f, _ := s.Facts(owner("1", nil).Key); f.Workload.AtRest != tc.want {
 				t.Errorf("put again it is at rest: %v, want %v", f.Workload.AtRest, tc.want)
 			}
 		})
 	}
 }
 
-func TestABorrowerThatRestsHasItsLenderLookedAt(t *testing.T) {
+func TestARolledOutTemplateUserHasItsOwnerReconciled(t *testing.T) {
 	s := New(false)
-	s.PutWorkload(lender("1", autoSays("true")), true)
-	s.PutBorrower(borrower("web", "2", 3, false, nil), true)
-	if look := s.PutBorrower(borrower("web", "3", 3, true, nil), true); len(look) != 1 {
-		t.Errorf("looked at: %v", look)
+	s.PutWorkload(owner("1", autoSays("true")), true)
+	s.PutTemplateUser(user("web", "2", 3, false, nil), true)
+	if look := s.PutTemplateUser(user("web", "3", 3, true, nil), true); len(look) != 1 {
+		t.Errorf("reconciled: %v", look)
 	}
-	if look := s.PutBorrower(borrower("web", "4", 3, true, nil), true); len(look) != 0 {
-		t.Errorf("nothing differs, and looked at: %v", look)
+	if look := s.PutTemplateUser(user("web", "4", 3, true, nil), true); len(look) != 0 {
+		t.Errorf("nothing differs, and reconciled: %v", look)
 	}
 	named := map[types.NamespacedName]struct{}{{Namespace: "shop", Name: "other"}: {}}
-	s.PutBorrower(borrower("web", "5", 3, true, autoSays("false")), true)
-	if look := s.KeepBorrowers("Rollout", "", named); len(look) != 1 {
-		t.Errorf("it is gone, and looked at: %v", look)
+	s.PutTemplateUser(user("web", "5", 3, true, autoSays("false")), true)
+	if look := s.KeepTemplateUsers("Rollout", "", named); len(look) != 1 {
+		t.Errorf("it is gone, and reconciled: %v", look)
 	}
 }
 
-// The pods are those of the borrower that is not there yet.
-func TestHowFarALenderHasComeIsUpToItsBorrowers(t *testing.T) {
+// The Pods belong to the template user that is not up to date yet.
+func TestTheProgressOfATemplateOwnerIsThatOfItsUsers(t *testing.T) {
 	s := New(false)
-	own := lender("1", nil)
+	own := owner("1", nil)
 	own.Progress = workload.Progress{Observed: true}
 	s.PutWorkload(own, true)
 	put := func(name string, observed int64, atRest bool, updated int32) {
-		w := borrower(name, "2", observed, atRest, nil)
+		w := user(name, "2", observed, atRest, nil)
 		w.Progress = workload.Progress{Observed: true, Wanted: 3, Updated: updated}
-		s.PutBorrower(w, true)
+		s.PutTemplateUser(w, true)
 	}
 	is := func(about string, want workload.Progress) {
 		t.Helper()
@@ -144,10 +144,10 @@ func TestHowFarALenderHasComeIsUpToItsBorrowers(t *testing.T) {
 	is("one that has finished", workload.Progress{Observed: true, Wanted: 3, Updated: 3})
 	put("b", 2, true, 2)
 	is("one that is behind", workload.Progress{Wanted: 3, Updated: 2})
-	s.DropBorrower(borrower("b", "2", 3, true, nil).Key)
+	s.DropTemplateUser(user("b", "2", 3, true, nil).Key)
 	put("c", 3, false, 1)
 	is("one that is under way", workload.Progress{Observed: true, Wanted: 3, Updated: 1})
-	s.DropBorrower(borrower("a", "2", 3, true, nil).Key)
-	s.DropBorrower(borrower("c", "2", 3, true, nil).Key)
+	s.DropTemplateUser(user("a", "2", 3, true, nil).Key)
+	s.DropTemplateUser(user("c", "2", 3, true, nil).Key)
 	is("none any more", workload.Progress{Observed: true})
 }

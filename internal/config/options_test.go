@@ -29,7 +29,7 @@ func TestEveryFlagThatMattersIsTold(t *testing.T) {
 		"is-argo-rollouts", // another spelling
 	}
 	_, flags := parsed(t)
-	told := slices.Collect(maps.Values(toldFlags()))
+	told := slices.Collect(maps.Values(recordedFlags()))
 	for _, flag := range DecisionFlags() {
 		if !slices.Contains(told, flag) {
 			t.Errorf("what is decided depends on --%s, and it is not told", flag)

@@ -28,7 +28,7 @@ type Options struct {
 	DryRun    bool
 	// Classes reports whether SecretProviderClasses are sources, too.
 	Classes bool
-	// Receiver is notified of changes instead of a reload for them, with TellsOnly; nil if there is none.
+	// Receiver is notified of changes instead of a reload for them, with NotifyOnly; nil if there is none.
 	Receiver Receiver
 	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
 	// It returns when that was made, too.
@@ -102,7 +102,7 @@ type queues struct {
 	// ends is for rollouts whose Pods are to be listed, or that are to be reported.
 	ends *workqueue.Queue
 	// news is for changes that the receiver is to be sent.
-	news *workqueue.Queue
+	notifications *workqueue.Queue
 	// pauses is for workloads that may have to be resumed.
 	pauses *workqueue.Queue
 }
@@ -118,7 +118,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 	return &Controller{
 		opts: opts, api: api, kinds: byName, clock: c, log: log, report: report,
 		leadership: leadership{synced: make(chan struct{}), leads: func() bool { return true }},
-		queues:     queues{queue: q, ends: workqueue.NewShared(c, followers), pauses: workqueue.NewShared(c, resumers), news: workqueue.New(c)},
+		queues:     queues{queue: q, ends: workqueue.NewShared(c, followers), pauses: workqueue.NewShared(c, resumers), notifications: workqueue.New(c)},
 		state:      state.New(opts.AutoReloadAll),
 		classes:    newClasses(),
 		jobs:       newOwnJobs(),
@@ -209,7 +209,7 @@ func (c *Controller) fill(ctx context.Context, running *sync.WaitGroup, feeds []
 	}
 	for _, f := range feeds {
 		select {
-		case <-f.whole:
+		case <-f.synced:
 		case <-ctx.Done():
 			return false
 		}

@@ -32,7 +32,7 @@ func (c *Controller) customFeed(k kinds.Kind, watched kubeapi.Watched, shared *e
 func (c *Controller) watchWherePresent(f feed, s *sink, p *presence) feed {
 	p.clock, p.log, p.enough, p.gone = c.clock, c.log, f.enough, s.forget
 	f.Open = attended{Opener: f.Open, answered: p.answered}
-	f.Overlook = p.overlooks
+	f.Ignore = p.ignores
 	return f
 }
 
@@ -71,17 +71,17 @@ type presence struct {
 	enough, gone func()
 
 	mu    sync.Mutex
-	is    standing
+	is    availability
 	since time.Time
 	ended bool
 	// failing is when a row of failures began, and again when the server wanted to be asked after the last of them.
 	failing, again time.Time
 }
 
-type standing uint8
+type availability uint8
 
 const (
-	notAsked standing = iota
+	notChecked availability = iota
 	present
 	absent
 	forbidden
@@ -90,11 +90,11 @@ const (
 // everywhere is what the API server serves, which is the same in all namespaces.
 type everywhere struct {
 	mu sync.Mutex
-	is standing
+	is availability
 }
 
 // becomes reports whether that is new.
-func (e *everywhere) becomes(is standing) bool {
+func (e *everywhere) becomes(is availability) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	differs := e.is != is
@@ -123,7 +123,7 @@ func (p *presence) answered(err error) {
 	}
 	if p.is != before {
 		p.since, p.ended = p.clock.Now(), false
-		p.tell(before, err)
+		p.logChange(before, err)
 	}
 	if p.is == absent && !p.ended && p.clock.Since(p.since) >= absenceCounts {
 		p.ended = true
@@ -140,7 +140,7 @@ const mayFail = time.Minute
 
 // overlooks reports whether a failure is reported elsewhere, or whether it is too early to report
 // it.
-func (p *presence) overlooks(err error) bool {
+func (p *presence) ignores(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
@@ -156,7 +156,7 @@ func (p *presence) overlooks(err error) bool {
 	return now.Sub(p.failing) < mayFail
 }
 
-func (p *presence) tell(before standing, err error) {
+func (p *presence) logChange(before availability, err error) {
 	args := []any{"resource", p.kind.Resource.GroupResource().String()}
 	if p.kind.Resource.Resource == "" {
 		args = []any{"kind", p.kind.Object().GroupKind().String()}
@@ -172,9 +172,9 @@ func (p *presence) tell(before standing, err error) {
 	switch {
 	case p.is == present && before == forbidden:
 		p.log.Info(p.kind.Title+" may be watched now; watching them", args...)
-	case p.is == present && before != notAsked:
+	case p.is == present && before != notChecked:
 		p.log.Info(p.kind.Title+" are served now; watching them", args...)
-	case p.is == absent && before == notAsked:
+	case p.is == absent && before == notChecked:
 		say := p.log.Info
 		if p.use != kinds.Always {
 			say = p.log.Debug // there is no end of what is not installed

@@ -119,23 +119,23 @@ func TestWatchingACustomKindMayFailForAMoment(t *testing.T) {
 	p, _, clock, _, _ := thingsPresence(kinds.WhenServed)
 	cut := errors.New("the initial stream was cut after 0 objects")
 	for _, err := range []error{initializing, cut, notServed, notAllowed} {
-		if !p.overlooks(err) {
+		if !p.ignores(err) {
 			t.Errorf("%v: this is what an installation or a removal looks like", err)
 		}
 	}
-	if clock.Step(mayFail); !p.overlooks(cut) {
+	if clock.Step(mayFail); !p.ignores(cut) {
 		t.Error("it has not failed in between, so this is another moment")
 	}
 	for range 3 {
 		clock.Step(mayFail / 4)
-		if !p.overlooks(cut) {
+		if !p.ignores(cut) {
 			t.Error("it is too early")
 		}
 	}
-	if clock.Step(mayFail / 4); p.overlooks(cut) {
+	if clock.Step(mayFail / 4); p.ignores(cut) {
 		t.Error("it has failed for a minute")
 	}
-	if !p.overlooks(notServed) || !p.overlooks(cut) {
+	if !p.ignores(notServed) || !p.ignores(cut) {
 		t.Error("it was not served, so this is another moment")
 	}
 }
@@ -145,8 +145,8 @@ func TestARowOfFailuresIsAsLongAsTheServerWantsIt(t *testing.T) {
 	p, _, clock, _, _ := thingsPresence(kinds.WhenServed)
 	const seconds = 300
 	busy := apierrors.NewTooManyRequests("not now", seconds)
-	p.overlooks(busy)
-	if clock.Step(seconds * time.Second); p.overlooks(busy) {
+	p.ignores(busy)
+	if clock.Step(seconds * time.Second); p.ignores(busy) {
 		t.Error("it has failed for five minutes")
 	}
 }

@@ -17,7 +17,7 @@ import (
 // feed is what wakes us about one resource, in one namespace or in all.
 type feed struct {
 	*intake.Feed
-	whole <-chan struct{} // closed when everything has been seen once
+	synced <-chan struct{} // closed when everything has been seen once
 	// enough closes whole although there is nothing to be seen.
 	enough func()
 }
@@ -49,11 +49,11 @@ func (c *Controller) workloadFeeds() []feed {
 }
 
 func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
-	whole := make(chan struct{})
+	synced := make(chan struct{})
 	s.resource = watched.String()
 	s.report = c.report
-	s.firstWhole = sync.OnceFunc(func() { close(whole) })
-	return feed{whole: whole, enough: s.firstWhole, Feed: &intake.Feed{
+	s.firstSynced = sync.OnceFunc(func() { close(synced) })
+	return feed{synced: synced, enough: s.firstSynced, Feed: &intake.Feed{
 		Open:  c.api.Open(watched),
 		Sink:  s,
 		Clock: c.clock,
@@ -66,24 +66,24 @@ func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
 
 // sink takes the objects of one resource in one namespace, or in all.
 type sink struct {
-	resource   string
-	report     Report
-	put        func(obj runtime.Object, live bool)
-	del        func(name types.NamespacedName, resourceVersion string)
-	keep       func(map[types.NamespacedName]struct{})
-	firstWhole func()
+	resource    string
+	report      Report
+	put         func(obj runtime.Object, live bool)
+	del         func(name types.NamespacedName, resourceVersion string)
+	keep        func(map[types.NamespacedName]struct{})
+	firstSynced func()
 	// whole reports whether all there was is known: what differs was written since.
-	whole bool
+	synced bool
 }
 
 // isNews reports whether an object changed while we ran: the watch has just reported the change, or a snapshot has after a
 // gap.
-func (s *sink) isNews(live bool) bool { return live || s.whole }
+func (s *sink) isNews(live bool) bool { return live || s.synced }
 
 // forget is for objects that are taken for gone. What comes back may be as old as can be.
 func (s *sink) forget() {
 	s.keep(nil)
-	s.whole = false
+	s.synced = false
 }
 
 // What has happened to an object that arrives, in the words of Reloader's metrics.
@@ -118,10 +118,10 @@ func (s *sink) Delete(obj runtime.Object) {
 }
 
 // Whole takes the names of all that exists.
-func (s *sink) Whole(named map[types.NamespacedName]struct{}) {
+func (s *sink) SnapshotComplete(named map[types.NamespacedName]struct{}) {
 	s.keep(named)
-	s.whole = true
-	s.firstWhole()
+	s.synced = true
+	s.firstSynced()
 }
 
 func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
@@ -151,22 +151,22 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.log.Error("an object could not be decoded", "error", err.Error())
 			return
 		}
-		tells := s.isNews(live) && c.jobs.recreating(w.Key) == nil
+		notify := s.isNews(live) && c.jobs.recreating(w.Key) == nil
 		if w.TemplateOwner != nil {
-			c.putTemplateUser(w, live, tells)
+			c.putTemplateUser(w, live, notify)
 			return
 		}
 		if k.Custom {
 			c.enqueueTemplateOwners(c.state.DropTemplateUser(w.Key), false) // it may have had spec.workloadRef before
 		}
-		c.putWorkload(w, live, tells)
+		c.putWorkload(w, live, notify)
 	}
 	return s
 }
 
 // putWorkload stores a workload, and notifies its user of mistakes if they are new.
-func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
-	if tells {
+func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
+	if notify {
 		before, known := c.state.Workload(w.Key)
 		now := c.state.WithTemplateUsers(w)
 		if known && before.UID == w.UID {
@@ -188,7 +188,7 @@ func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 	switch {
 	case conflicted:
 		c.queue.Add(w.Key, 0, 0)
-	case differs || w.AtRest && c.awaitsRest(w.Key):
+	case differs || w.RolledOut && c.awaitsRollout(w.Key):
 		c.enqueue(w.Key, live)
 	}
 }

@@ -56,7 +56,7 @@ func (c *Controller) namespaceFeeds() []feed {
 }
 
 // selectNamespace queues the workloads of a namespace that is selected from now on.
-func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, news bool) {
+func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, notify bool) {
 	if c.opts.NamespaceSelector == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, news bool) {
 		return
 	}
 	var version uint64
-	if news {
+	if notify {
 		version = state.VersionOf(ns.ResourceVersion)
 	}
 	for _, key := range c.state.SelectNamespace(ns.Name, version, labelled(ns)) {

@@ -153,7 +153,7 @@ func (c *Controller) notifyBesideReloader(w *workload.Workload, d reload.Decisio
 	if !d.BesideReloader {
 		return
 	}
-	if n := notice.BesideReloader(w); c.isNews(w.Key, n) && d.Reverted == nil {
+	if n := notice.BesideReloader(w); c.isNewNotice(w.Key, n) && d.Reverted == nil {
 		c.report.Notify(n)
 	}
 }

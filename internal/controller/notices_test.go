@@ -112,7 +112,7 @@ func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
 
 // watched is a sink behind a feed, which has brought all there is once.
 func watched(s *sink, objects ...simapi.Object) *sink {
-	s.report, s.firstWhole = noReport{}, func() {}
+	s.report, s.firstSynced = noReport{}, func() {}
 	snapshot(s, objects...)
 	return s
 }
@@ -124,7 +124,7 @@ func snapshot(s *sink, objects ...simapi.Object) {
 		s.Put(watch.Added, obj, false)
 		names[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = struct{}{}
 	}
-	s.Whole(names)
+	s.SnapshotComplete(names)
 }
 
 func TestWhatWasWrittenInAGapIsToldAfterItOnce(t *testing.T) {

@@ -18,13 +18,13 @@ type given struct {
 // notifyOnce gives a notice, unless it was given before. It is remembered in the record of a workload: that of the object that the
 // notice is about, or of its owner.
 func (c *Controller) notifyOnce(key workload.Key, n notice.Notice) {
-	if c.isNews(key, n) {
+	if c.isNewNotice(key, n) {
 		c.report.Notify(n)
 	}
 }
 
-// isNews remembers a notice, and reports whether it was not given before.
-func (c *Controller) isNews(key workload.Key, n notice.Notice) bool {
+// isNewNotice remembers a notice, and reports whether it was not given before.
+func (c *Controller) isNewNotice(key workload.Key, n notice.Notice) bool {
 	known := false
 	c.with(key, func(r *record) {
 		for g := r.given; g != nil; g = g.next {

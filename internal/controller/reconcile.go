@@ -110,7 +110,7 @@ const requestsTake = 30 * time.Second
 // decide lists the Pods only if nothing else can decide.
 func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.Decision, error) {
 	c.opts.Complete(facts, c.installation, c.clock.Now())
-	facts.Waited = c.restTookTooLong(facts.Workload.Key)
+	facts.Waited = c.rolloutTookTooLong(facts.Workload.Key)
 	c.addRuns(&facts.Workload)
 	d := reload.Decide(*facts)
 	if d.Action == reload.AskPods {
@@ -142,13 +142,13 @@ const leadAgain = time.Second
 
 func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Decision) error {
 	w := &facts.Workload
-	if d.Action == reload.AwaitRest {
-		return retryAfter(c.awaitRest(w.Key))
+	if d.Action == reload.AwaitRollout {
+		return retryAfter(c.awaitRollout(w.Key))
 	}
 	if d.Action == reload.AwaitRun {
 		return errLater // the watch reports when it has ended
 	}
-	c.stopAwaitingRest(w.Key)
+	c.stopAwaitingRollout(w.Key)
 	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {
 		d.Action = reload.Nothing // which is reported all the same
 	}
@@ -172,7 +172,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		return nil
 	case !c.leads():
 		return retryAfter(leadAgain)
-	case d.Action == reload.Reload && c.opts.TellsOnly:
+	case d.Action == reload.Reload && c.opts.NotifyOnly:
 		c.queueForReceiver(w.Key)
 		return errLater
 	case d.Action == reload.Record && d.Restores && !c.mayRestore(w):

@@ -23,7 +23,7 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 		return workqueue.Pending()
 	case there && c.isStale(&w):
 		return workqueue.WaitFor(watchAgain)
-	case !there, !f.Stands(&w), c.leavesOut(&w):
+	case !there, !f.MarksInPlace(&w), c.leavesOut(&w):
 		c.stopTracking(key, f)
 		return workqueue.Pending()
 	case !c.leads():
@@ -46,7 +46,7 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 // reportOnPurpose reports Pods that are kept on purpose, which the spec shows at once. A pause that the user asked for is
 // not reported.
 func (c *Controller) reportOnPurpose(w *workload.Workload, f *tracked) {
-	if o := f.Standing(w); o.Cause != "" && c.isNewCause(w.Key, f, o.Cause) && o.Cause != rollout.CauseHeld {
+	if o := f.StatusOutcome(w); o.Cause != "" && c.isNewCause(w.Key, f, o.Cause) && o.Cause != rollout.CauseHeld {
 		c.report.NotRolled(w, o)
 	}
 }
@@ -56,17 +56,17 @@ func (c *Controller) reportOnPurpose(w *workload.Workload, f *tracked) {
 func (c *Controller) isNewCause(key workload.Key, f *tracked, cause rollout.Cause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.records[key]; r == nil || r.tracking != f || f.told[cause] {
+	if r := c.records[key]; r == nil || r.tracking != f || f.reported[cause] {
 		return false
 	}
-	f.told[cause] = true
+	f.reported[cause] = true
 	return !f.resumed
 }
 
 func (c *Controller) needsPods(w *workload.Workload, f *tracked) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return f.resumed || f.asksAtRest(w) || f.asksLate(w, c.clock.Now())
+	return f.resumed || f.needsPodsRolledOut(w) || f.needsPodsLate(w, c.clock.Now())
 }
 
 func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *tracked) error {
@@ -81,13 +81,13 @@ func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *trac
 	ended := o.Converged(w) || f.resumed && o.Old == 0 && !o.NotFound
 	c.mu.Lock()
 	now := c.clock.Now()
-	late, resumed := f.asksLate(w, now), f.resumed
-	f.atRest, f.resumed = w.AtRest, false
+	late, resumed := f.needsPodsLate(w, now), f.resumed
+	f.listedRolledOut, f.resumed = w.RolledOut, false
 	if late {
-		f.late, f.asked[rollout.Shows(&w.Progress)] = now.Sub(f.forward), true
+		f.late, f.listed[rollout.Shows(&w.Progress)] = now.Sub(f.forward), true
 	}
 	took := now.Sub(f.since)
-	o.Told = len(f.told) > 0
+	o.AlreadyReported = len(f.reported) > 0
 	c.mu.Unlock()
 	switch {
 	case ended:

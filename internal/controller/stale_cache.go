@@ -24,7 +24,7 @@ func (c *Controller) isStale(w *workload.Workload) bool {
 func (c *Controller) isStaleLocked(w *workload.Workload) bool {
 	stale := false
 	c.withLocked(w.Key, func(r *record) {
-		if !c.state.Behind(w) {
+		if !c.state.IsStale(w) {
 			r.staleSince = time.Time{}
 			return
 		}
@@ -32,7 +32,7 @@ func (c *Controller) isStaleLocked(w *workload.Workload) bool {
 			r.staleSince = c.clock.Now()
 		}
 		if stale = c.clock.Since(r.staleSince) < watchTakes; !stale {
-			c.state.GoneBack(w.Key)
+			c.state.ResetStale(w.Key)
 			r.staleSince = time.Time{}
 		}
 	})

@@ -129,7 +129,7 @@ func (c *Controller) runsBeside(ctx context.Context, w *workload.Workload) error
 	}
 	for _, job := range jobs {
 		if own, _ := kinds.ReadRun(job); !own.Held && !kinds.Ended(job) {
-			return retryAfter(restTakes) // no watch may report its end
+			return retryAfter(rolloutMayTake) // no watch may report its end
 		}
 	}
 	return nil

@@ -18,26 +18,26 @@ import (
 type Receiver interface {
 	// Send returns nil when the receiver has taken all of it, and an error that is ErrRefused when what it has against the
 	// message is what is in it: it may be too large, or the receiver may know one of the workloads in it not.
-	Send(ctx context.Context, news []News) error
+	Send(ctx context.Context, notifications []Notification) error
 }
 
 // ErrRefused means that a receiver might take a part of a message.
 const ErrRefused = sentinel("the webhook receiver rejects the message")
 
 // News are the changes that concern one workload.
-type News struct {
+type Notification struct {
 	Workload workload.Workload
 	Decision reload.Decision
 }
 
 const (
 	// What comes together is sent together: one change may concern a thousand workloads.
-	gatherNews    = time.Second
-	gatherNewsMax = 10 * time.Second
-	// mostNews bounds one message.
-	mostNews = 250
+	notifyDelay    = time.Second
+	notifyDelayMax = 10 * time.Second
+	// maxNotifications bounds one message.
+	maxNotifications = 250
 	// tellers is how many workloads are decided on for a message, or have noted on them that it was taken, at the same time.
-	tellers = 16
+	notifyWorkers = 16
 	// aloneFor is how long each workload gets a message of its own after the receiver has refused one about several.
 	aloneFor = time.Hour
 	// sendingEnds is how long a message in flight may take when the controller stops. Whether the receiver accepted a
@@ -47,7 +47,7 @@ const (
 
 // queueForReceiver queues a workload for the next notification of the receiver.
 func (c *Controller) queueForReceiver(key workload.Key) {
-	c.news.Add(key, gatherNews, gatherNewsMax)
+	c.notifications.Add(key, notifyDelay, notifyDelayMax)
 }
 
 // serveReceiver sends one message after the other, so that a receiver that hangs delays only other messages. The queue holds
@@ -72,14 +72,14 @@ func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}
 		}
 	}()
 	for {
-		key, ok := c.news.Next(stop)
+		key, ok := c.notifications.Next(stop)
 		if !ok {
 			return
 		}
-		keys := append([]workload.Key{key}, c.news.Due(c.atOnce()-1)...)
+		keys := append([]workload.Key{key}, c.notifications.Due(c.atOnce()-1)...)
 		c.sendMessages(writing, sending, stop, keys)
 		for _, key := range keys {
-			c.news.Done(key)
+			c.notifications.Done(key)
 		}
 	}
 }
@@ -104,15 +104,15 @@ func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan 
 		}
 	}
 	if len(open) > 0 && !closed(stop) {
-		news := make([]News, 0, len(open))
+		notifications := make([]Notification, 0, len(open))
 		for _, t := range open {
-			news = append(news, News{t.facts.Workload, t.decision})
+			notifications = append(notifications, Notification{t.facts.Workload, t.decision})
 		}
 		began := c.clock.Now() // a receiver may roll a workload before it answers
 		for i := range open {
-			open[i].told = began
+			open[i].sentAt = began
 		}
-		err := c.opts.Receiver.Send(sending, news)
+		err := c.opts.Receiver.Send(sending, notifications)
 		switch {
 		case err == nil:
 			c.noteAccepted(open)
@@ -121,7 +121,7 @@ func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan 
 			c.sendEachAlone(open)
 		default:
 			for _, t := range open {
-				c.news.Failed(t.facts.Workload.Key)
+				c.notifications.Failed(t.facts.Workload.Key)
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan 
 func someAtATime(much int, stop <-chan struct{}, do func(i int)) {
 	var running sync.WaitGroup
 	var begun atomic.Int64
-	for range min(much, tellers) {
+	for range min(much, notifyWorkers) {
 		running.Go(func() {
 			for !closed(stop) {
 				i := int(begun.Add(1)) - 1
@@ -160,7 +160,7 @@ func (c *Controller) atOnce() int {
 	if c.clock.Now().Before(c.aloneUntil) {
 		return 1
 	}
-	return mostNews
+	return maxNotifications
 }
 
 // sendEachAlone sends the same again at once, with a message for each workload, so that whatever the receiver has against one of
@@ -170,7 +170,7 @@ func (c *Controller) sendEachAlone(refused []message) {
 	c.log.Info("the webhook receiver rejected a message about several workloads; sending one message for each workload",
 		"workloads", len(refused), "for", aloneFor.String())
 	for _, t := range refused {
-		c.news.Add(t.facts.Workload.Key, 0, 0)
+		c.notifications.Add(t.facts.Workload.Key, 0, 0)
 	}
 }
 
@@ -179,7 +179,7 @@ func (c *Controller) sendEachAlone(refused []message) {
 type message struct {
 	facts    reload.Facts
 	decision reload.Decision
-	told     time.Time
+	sentAt   time.Time
 }
 
 // messageOf decides again: the workload may have waited for long. False means that there is nothing to
@@ -187,11 +187,11 @@ type message struct {
 func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, bool) {
 	facts, ok := c.state.Facts(key)
 	if !ok || c.leavesOut(&facts.Workload) {
-		c.news.Succeeded(key)
+		c.notifications.Succeeded(key)
 		return message{}, false
 	}
 	if !c.leads() {
-		c.news.Add(key, leadAgain, leadAgain)
+		c.notifications.Add(key, leadAgain, leadAgain)
 		return message{}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
@@ -209,17 +209,17 @@ func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, 
 type accepted struct {
 	uid     types.UID
 	content string
-	told    time.Time
+	sentAt  time.Time
 }
 
 func (t *message) accepted() accepted {
-	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content(), t.told}
+	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content(), t.sentAt}
 }
 
 // wasAccepted also completes the message with the time of the notification.
 func (c *Controller) wasAccepted(t *message) bool {
 	known := c.recordOf(t.facts.Workload.Key).accepted
-	t.told = known.told
+	t.sentAt = known.sentAt
 	return known == t.accepted()
 }
 
@@ -243,17 +243,17 @@ func (c *Controller) recordAccepted(ctx context.Context, t message) {
 	w := &t.facts.Workload
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
-	d := t.decision.Told(w, t.told)
+	d := t.decision.Notified(w, t.sentAt)
 	err := c.write(ctx, &t.facts, d)
-	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.news.TriesOf(w.Key) < patience {
-		c.news.Retry(w.Key) // there is a newer version, or none, which the watch reports
+	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.notifications.TriesOf(w.Key) < patience {
+		c.notifications.Retry(w.Key) // there is a newer version, or none, which the watch reports
 		return
 	}
 	if err != nil {
-		retryIn, before := c.news.Failed(w.Key)
+		retryIn, before := c.notifications.Failed(w.Key)
 		c.report.Failed(w, d, err, retryIn, before > 0)
 		return
 	}
 	c.with(w.Key, func(r *record) { r.accepted = accepted{} })
-	c.news.Succeeded(w.Key)
+	c.notifications.Succeeded(w.Key)
 }

@@ -4,14 +4,14 @@ import "github.com/reroll-dev/reroll/internal/workload"
 
 // putTemplateUser stores a workload that uses the pod template of another object. Reroll rolls that
 // object instead.
-func (c *Controller) putTemplateUser(w workload.Workload, live, tells bool) {
+func (c *Controller) putTemplateUser(w workload.Workload, live, notify bool) {
 	before, known := c.state.TemplateUser(w.Key)
 	known = known && before.UID == w.UID
-	if _, rolled := c.kinds[w.TemplateOwner.Kind]; !rolled && (!tells || !c.acting.Load()) && (!known || *before.TemplateOwner != *w.TemplateOwner) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
+	if _, rolled := c.kinds[w.TemplateOwner.Kind]; !rolled && (!notify || !c.acting.Load()) && (!known || *before.TemplateOwner != *w.TemplateOwner) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
 		c.log.Warn("a workload is opted in but cannot be rolled: Reroll does not support the kind of object that has its pod template",
 			"workload", w.Key.String(), "template", w.TemplateOwner.String())
 	}
-	if tells {
+	if notify {
 		former := &before
 		if !known {
 			former = nil
@@ -25,7 +25,7 @@ func (c *Controller) putTemplateUser(w workload.Workload, live, tells bool) {
 	if !ok {
 		return
 	}
-	if tells && ownerKnown {
+	if notify && ownerKnown {
 		c.noteOptedIn(&owner, &now)
 	}
 	c.trackStatus(now.Key)

@@ -119,7 +119,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case !w.HasRolled():
 		e.inProgress(a)
 	case before != "":
-		a.State, a.Since = OutOfDate, time.Unix(a.Ledger.Told, 0)
+		a.State, a.Since = OutOfDate, time.Unix(a.Ledger.NotifiedAt, 0)
 		a.Detail = fmt.Sprintf("since %s: %s", ago(a.Since, e.now), before)
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]
@@ -159,7 +159,7 @@ func (e *Evaluation) outcome(a *Answer) (o rollout.Outcome, behind bool) {
 		return o, false
 	}
 	w := &a.Workload
-	pursuit, ok := rollout.Pursue(w)
+	pursuit, ok := rollout.LatestReload(w)
 	if a.Pods == nil {
 		_, _ = e.list(a) // without them no cause is known
 	}

@@ -51,14 +51,14 @@ func (b *backoff) next() time.Duration {
 func (b *backoff) reset() { b.delay = 0 }
 
 // told is what was reported to Failed since something worked.
-type told struct{ texts map[string]struct{} }
+type reportedFailures struct{ texts map[string]struct{} }
 
-// mostTold bounds the memory in an outage with ever new texts.
-const mostTold = 50
+// maxReported bounds the memory in an outage with ever new texts.
+const maxReported = 50
 
 // first reports whether an error is not one of those. Digits do not count: ports, versions and durations make a new text
 // of the same failure.
-func (t *told) first(err error) bool {
+func (t *reportedFailures) first(err error) bool {
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
 			return -1
@@ -68,11 +68,11 @@ func (t *told) first(err error) bool {
 	if _, ok := t.texts[text]; ok {
 		return false
 	}
-	if t.texts == nil || len(t.texts) >= mostTold {
+	if t.texts == nil || len(t.texts) >= maxReported {
 		t.texts = map[string]struct{}{}
 	}
 	t.texts[text] = struct{}{}
 	return true
 }
 
-func (t *told) forget() { t.texts = nil }
+func (t *reportedFailures) forget() { t.texts = nil }

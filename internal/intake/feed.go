@@ -37,7 +37,7 @@ type Sink interface {
 	Delete(obj runtime.Object)
 	// Whole reports that a complete snapshot has been put: exactly the objects in it exist. Objects from a snapshot
 	// that failed half way stay valid, but prove no absence.
-	Whole(names map[types.NamespacedName]struct{})
+	SnapshotComplete(names map[types.NamespacedName]struct{})
 }
 
 // Feed keeps a Sink up to date with one resource, in one namespace or in all.
@@ -48,7 +48,7 @@ type Feed struct {
 	// Failed reports a failure before it is retried, each failure once until something works. May be nil.
 	Failed func(error)
 	// Overlook reports whether a failure is not worth telling, now at least. It is asked each time. May be nil.
-	Overlook func(error) bool
+	Ignore func(error) bool
 
 	// last is the newest version that was handed over. It is empty until the first snapshot is complete, and again
 	// when the API server turns out to have gone back behind it.
@@ -62,8 +62,8 @@ type Feed struct {
 
 	// tries grows with failures, renewals with snapshots that turned out to be of no use. They are apart because a
 	// snapshot that is complete ends the first kind of trouble and may be the second.
-	tries, renewals backoff
-	told            told
+	tries, renewals  backoff
+	reportedFailures reportedFailures
 }
 
 // Run returns when the context ends, and nothing that it began continues then.
@@ -86,7 +86,7 @@ func (f *Feed) pause(ctx context.Context, b *backoff, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err != nil && f.Failed != nil && !f.overlooked(err) && f.told.first(err) {
+	if err != nil && f.Failed != nil && !f.ignored(err) && f.reportedFailures.first(err) {
 		f.Failed(err)
 	}
 	wait := f.Clock.NewTimer(max(b.next(), demanded(err)))
@@ -97,12 +97,12 @@ func (f *Feed) pause(ctx context.Context, b *backoff, err error) {
 	}
 }
 
-func (f *Feed) overlooked(err error) bool { return f.Overlook != nil && f.Overlook(err) }
+func (f *Feed) ignored(err error) bool { return f.Ignore != nil && f.Ignore(err) }
 
 // worked is called for everything that a watch brings after a snapshot, and for one that stays open. A complete
 // snapshot is not enough: if its version is always refused, it is taken ever more rarely.
 func (f *Feed) worked() {
 	f.tries.reset()
 	f.renewals.reset()
-	f.told.forget()
+	f.reportedFailures.forget()
 }

@@ -117,7 +117,7 @@ func TestAFailureThatIsOverlookedIsToldLater(t *testing.T) {
 		s := &script{t: t}
 		f := s.feed(clock.RealClock{})
 		asked := 0
-		f.Overlook = func(error) bool { asked++; return asked < 3 }
+		f.Ignore = func(error) bool { asked++; return asked < 3 }
 		for range 4 {
 			f.pause(t.Context(), &f.tries, errors.New("down"))
 		}
@@ -129,14 +129,14 @@ func TestAFailureThatIsOverlookedIsToldLater(t *testing.T) {
 
 // Some failures have a new text each time.
 func TestWhatWasToldIsBounded(t *testing.T) {
-	var told told
-	for i := range 10 * mostTold {
-		if !told.first(errors.New(strings.Repeat("x", i))) {
+	var failures reportedFailures
+	for i := range 10 * maxReported {
+		if !failures.first(errors.New(strings.Repeat("x", i))) {
 			t.Fatalf("text %d is not new", i)
 		}
 	}
-	if len(told.texts) > mostTold {
-		t.Errorf("%d texts are kept", len(told.texts))
+	if len(failures.texts) > maxReported {
+		t.Errorf("%d texts are kept", len(failures.texts))
 	}
 }
 

@@ -41,12 +41,12 @@ func (f *Feed) follow(ctx context.Context, s *stream) error {
 				continue
 			}
 		}
-		heard, err := f.drain(ctx, s)
+		received, err := f.drain(ctx, s)
 		s.Stop()
 		open := f.Clock.Since(s.began)
 		broken = err != nil || open < s.lasts-slack
 		s = nil
-		if heard || open >= settled {
+		if received || open >= settled {
 			f.worked()
 			errs = 0
 		}
@@ -59,7 +59,7 @@ func (f *Feed) follow(ctx context.Context, s *stream) error {
 			}
 		case !broken:
 			continue
-		case !heard && open < settled:
+		case !received && open < settled:
 			// The client returns an empty watch for some broken connections, without an error.
 			err = fmt.Errorf("the watch ended after %s, without an event", open.Round(time.Millisecond))
 		}
@@ -102,27 +102,27 @@ func (f *Feed) wentBack(ctx context.Context) error {
 }
 
 // drain hands over the events of a watch until it ends, and reports whether there were any.
-func (f *Feed) drain(ctx context.Context, s *stream) (heard bool, err error) {
+func (f *Feed) drain(ctx context.Context, s *stream) (received bool, err error) {
 	overdue := f.Clock.NewTimer(s.lasts + slack - f.Clock.Since(s.began))
 	defer overdue.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return heard, ctx.Err()
+			return received, ctx.Err()
 		case <-overdue.C():
-			return heard, errors.New("the watch was not ended by the server when its time was up: the connection is dead")
+			return received, errors.New("the watch was not ended by the server when its time was up: the connection is dead")
 		case event, ok := <-s.ResultChan():
 			if !ok {
-				return heard, nil
+				return received, nil
 			}
 			m, err := f.take(event, true)
 			if err != nil {
-				return heard, err
+				return received, err
 			}
 			if version := m.GetResourceVersion(); version != "" {
 				f.last = version
 			}
-			heard = true
+			received = true
 			f.worked()
 		}
 	}

@@ -27,7 +27,7 @@ func cronJob() Kind {
 		Template: []string{"spec", "jobTemplate", "spec", "template"},
 		Adapter: cronJobAdapter{builtIn[*batchv1.CronJob]{"CronJob", func(o *batchv1.CronJob) Parts {
 			return Parts{
-				Meta: &o.ObjectMeta, Template: &o.Spec.JobTemplate.Spec.Template, AtRest: true,
+				Meta: &o.ObjectMeta, Template: &o.Spec.JobTemplate.Spec.Template, RolledOut: true,
 				Runs: runsOf(o),
 			}
 		}}},

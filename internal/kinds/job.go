@@ -15,7 +15,7 @@ func job() Kind {
 	k := Jobs()
 	k.Adapter = jobAdapter{builtIn[*batchv1.Job]{k.Name, func(o *batchv1.Job) Parts {
 		return Parts{
-			Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template, AtRest: true,
+			Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template, RolledOut: true,
 			Runs:      &workload.Runs{Suspended: suspends(o) && !hasBegun(o), Begun: suspends(o) && hasBegun(o), Once: true, Last: unsuspendedAt(o)},
 			LeftAlone: leftAlone(o), Ended: Ended(o),
 		}

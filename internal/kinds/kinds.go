@@ -81,10 +81,10 @@ type Parts struct {
 	// SelectorGuessed reports that the object itself does not have the labels of its Pods.
 	SelectorGuessed bool
 	Template        *corev1.PodTemplateSpec
-	// AtRest reports whether no rollout is in progress, as far as the status shows. Unobserved reports that it has no
+	// RolledOut reports whether no rollout is in progress, as far as the status shows. Unobserved reports that it has no
 	// generation, so that it may be about the template before.
-	AtRest, Unobserved bool
-	Progress           workload.Progress
+	RolledOut, Unobserved bool
+	Progress              workload.Progress
 	// Runs is nil for kinds whose pods are to be there all the time.
 	Runs *workload.Runs
 	// Borrows names the object of the same namespace whose pod template is used, if that is not the object's own, and
@@ -177,6 +177,6 @@ func (k Kind) Read(obj runtime.Object, names annotations.Names) (workload.Worklo
 		w.Pause = workload.ReadPause(parts.Meta, parts.Progress.Paused, names)
 		w.Progress.Held = w.Pause.Ours()
 	}
-	w.AtRest, w.Unobserved, w.Shape = parts.AtRest, parts.Unobserved, parts.Shape
+	w.RolledOut, w.Unobserved, w.Shape = parts.RolledOut, parts.Unobserved, parts.Shape
 	return w, nil
 }

@@ -57,8 +57,8 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 	return Parts{
 		TemplateOwner: o.Spec.WorkloadRef.TemplateOwner(o.Metadata.Namespace), Observed: observed, Progress: rolloutProgress(obj.Object, seen),
 		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, RestartAt: o.Spec.RestartAt,
-		AtRest: seen && o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
-		Shape:  shapeOf(obj.Object, specTemplate()...),
+		RolledOut: seen && o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
+		Shape:     shapeOf(obj.Object, specTemplate()...),
 	}, nil
 }
 

@@ -70,8 +70,8 @@ func TestARolloutIsAtRestWhenAllItsPodsAreOfTheTemplateAndRestarted(t *testing.T
 		"the same time, spelled differently": {[]func(map[string]any){done, set("2026-03-01T14:00:00+02:00", "spec", "restartAt"), set("2026-03-01T12:00:00Z", "status", "restartedAt")}, true},
 	} {
 		t.Run(about, func(t *testing.T) {
-			if w := readRollout(t, tc.changes...); w.AtRest != tc.want {
-				t.Errorf("at rest: %v, want %v", w.AtRest, tc.want)
+			if w := readRollout(t, tc.changes...); w.RolledOut != tc.want {
+				t.Errorf("at rest: %v, want %v", w.RolledOut, tc.want)
 			}
 		})
 	}

@@ -45,11 +45,11 @@ func templatedParts(obj *unstructured.Unstructured, path []string) (Parts, error
 	if err != nil {
 		return Parts{}, err
 	}
-	p, told := statusProgress(obj.Object, o.Metadata.Generation)
+	p, observedKnown := statusProgress(obj.Object, o.Metadata.Generation)
 	selector, guessed := selectorOf(obj, template)
 	return Parts{
 		Meta: &o.Metadata, Selector: selector, SelectorGuessed: guessed, Template: template, Progress: p,
-		AtRest: p.Observed && p.Updated == p.Total && !unready(obj.Object), Unobserved: !told, Shape: shapeOf(obj.Object, path...),
+		RolledOut: p.Observed && p.Updated == p.Total && !unready(obj.Object), Unobserved: !observedKnown, Shape: shapeOf(obj.Object, path...),
 	}, nil
 }
 
@@ -93,7 +93,7 @@ const unknown = -1
 
 // statusProgress is how far it has come, as far as its status has the fields that those of Kubernetes have. A status without
 // them tells nothing, and then the pods alone do. Told is whether it names the generation that it is about.
-func statusProgress(obj map[string]any, generation int64) (p workload.Progress, told bool) {
+func statusProgress(obj map[string]any, generation int64) (p workload.Progress, observedKnown bool) {
 	number := func(unset int32, parent string, fields ...string) int32 {
 		for _, field := range fields {
 			if n, found, err := unstructured.NestedInt64(obj, parent, field); err == nil && found {
@@ -103,16 +103,16 @@ func statusProgress(obj map[string]any, generation int64) (p workload.Progress, 
 		return unset
 	}
 	observed, named, err := unstructured.NestedInt64(obj, "status", "observedGeneration")
-	told = named && err == nil
+	observedKnown = named && err == nil
 	total := number(unknown, "status", "replicas", "currentNumberScheduled")
 	p = workload.Progress{
-		Observed: !told || observed >= generation, Untold: total == unknown,
+		Observed: !observedKnown || observed >= generation, NoCounts: total == unknown,
 		Wanted: number(number(max(total, 0), "status", "desiredNumberScheduled"), "spec", "replicas"),
 		Total:  max(total, 0), Updated: number(max(total, 0), "status", "updatedReplicas", "updatedNumberScheduled"),
 		Available: number(0, "status", "availableReplicas", "numberAvailable"),
 	}
 	p.Paused, _, _ = unstructured.NestedBool(obj, "spec", "paused")
-	return p, told
+	return p, observedKnown
 }
 
 // unready reports whether the object has a condition that it is not ready, as some do while their Pods are

@@ -23,9 +23,9 @@ import (
 // CustomClients makes a client for each version of a group, and knows the plurals that the API server has answered. It is safe for
 // concurrent use.
 type CustomClients struct {
-	config *rest.Config
-	shared kubernetes.Interface
-	offers offers
+	config    *rest.Config
+	shared    kubernetes.Interface
+	discovery discovery
 
 	mu      sync.Mutex
 	clients map[schema.GroupVersion]rest.Interface
@@ -35,7 +35,7 @@ type CustomClients struct {
 // NewCustomClients returns clients that share the rate limit with the client for the kinds of Kubernetes.
 func NewCustomClients(config *rest.Config, shared kubernetes.Interface, c clock.PassiveClock) *CustomClients {
 	return &CustomClients{
-		config: config, shared: shared, offers: offers{client: shared, clock: c},
+		config: config, shared: shared, discovery: discovery{client: shared, clock: c},
 		clients: map[schema.GroupVersion]rest.Interface{}, plurals: map[schema.GroupVersionKind]string{},
 	}
 }
@@ -72,7 +72,7 @@ func (c *CustomClients) learn(kind schema.GroupVersionKind, plural string) {
 
 // Serves reports whether the API server serves a version of a group, by its latest answer.
 func (c *CustomClients) Serves(ctx context.Context, version schema.GroupVersion) (bool, error) {
-	return c.offers.serves(ctx, version)
+	return c.discovery.serves(ctx, version)
 }
 
 // custom returns the client and the plural of a custom kind.
@@ -126,7 +126,7 @@ func (s served) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Inter
 		return nil, err
 	}
 	w, err := open.Watch(ctx, opts)
-	return w, s.tell(err)
+	return w, s.explainRefusal(err)
 }
 
 // List reads one page.
@@ -136,12 +136,12 @@ func (s served) List(ctx context.Context, opts metav1.ListOptions) (runtime.Obje
 		return nil, err
 	}
 	list, err := open.List(ctx, opts)
-	return list, s.tell(err)
+	return list, s.explainRefusal(err)
 }
 
 func (s served) open(ctx context.Context) (intake.Opener, error) {
 	if !s.Asked {
-		if err := s.unasked(ctx); err != nil {
+		if err := s.checkServed(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -152,11 +152,11 @@ func (s served) open(ctx context.Context) (intake.Opener, error) {
 	return s.client.opener(s.Watched, client, plural), nil
 }
 
-func (s served) tell(err error) error {
+func (s served) explainRefusal(err error) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		s.client.Custom.learn(s.kind(), "") // it may come back by another plural
-		s.client.Custom.offers.forget()
+		s.client.Custom.discovery.forget()
 		return err
 	case !apierrors.IsForbidden(err):
 		return err
@@ -169,22 +169,22 @@ func (s served) tell(err error) error {
 
 // unasked checks whether the kind is served and whether there is permission to watch it. Otherwise the audit log would show a
 // refused request, again and again, for a kind that no user has asked for.
-func (s served) unasked(ctx context.Context) error {
-	offers, of := &s.client.Custom.offers, offered{s.kind(), s.Namespace}
-	is, err := offers.serves(ctx, s.Resource.GroupVersion())
+func (s served) checkServed(ctx context.Context) error {
+	discovery, of := &s.client.Custom.discovery, servedKind{s.kind(), s.Namespace}
+	is, err := discovery.serves(ctx, s.Resource.GroupVersion())
 	if err != nil {
 		return err
 	}
 	if !is {
-		return offers.refuse(of, apierrors.NewNotFound(s.Resource.GroupResource(), ""))
+		return discovery.refuse(of, apierrors.NewNotFound(s.Resource.GroupResource(), ""))
 	}
-	if err := offers.why(of); err != nil {
+	if err := discovery.why(of); err != nil {
 		return err
 	}
 	_, err = s.client.discover(s.Watched)
 	switch {
 	case apierrors.IsNotFound(err):
-		return offers.refuse(of, apierrors.NewNotFound(s.Resource.GroupResource(), ""))
+		return discovery.refuse(of, apierrors.NewNotFound(s.Resource.GroupResource(), ""))
 	case err != nil:
 		return err
 	}
@@ -193,7 +193,7 @@ func (s served) unasked(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !allowed:
-			return offers.refuse(of, apierrors.NewForbidden(s.Resource.GroupResource(), "", fmt.Errorf("the controller lacks permission to %s it", r.Verb)))
+			return discovery.refuse(of, apierrors.NewForbidden(s.Resource.GroupResource(), "", fmt.Errorf("the controller lacks permission to %s it", r.Verb)))
 		}
 	}
 	return nil

@@ -36,13 +36,13 @@ func (h *Holder) renewals(ctx context.Context) error {
 		if why := h.lostBy(err); why != nil {
 			return why
 		}
-		paused = h.tell(err, paused)
+		paused = h.logPaused(err, paused)
 	}
 	return nil
 }
 
 // tell logs once that nothing may be written, and once that it may be again. It reports whether nothing may.
-func (h *Holder) tell(err error, paused bool) bool {
+func (h *Holder) logPaused(err error, paused bool) bool {
 	switch {
 	case err == nil && paused:
 		h.log.Info("the lease is renewed; writing again")

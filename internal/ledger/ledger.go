@@ -84,7 +84,7 @@ type Ledger struct {
 	Run types.UID
 	// Told is when a receiver was last notified of changes, in seconds since 1970; 0 if none was.
 	// Which of their data older Pods have is unknown.
-	Told int64
+	NotifiedAt int64
 	// Writes grows by one with each time it is written.
 	Writes int64
 }
@@ -97,17 +97,17 @@ type Total struct {
 
 // ledgerText is the annotation. Entries are by name.
 type ledgerText struct {
-	Format   int           `json:"v"`
-	UID      types.UID     `json:"uid"`
-	Instance string        `json:"key,omitempty"`
-	Counter  int64         `json:"n"`
-	DataTime int64         `json:"t,omitempty"`
-	Marks    digest.Digest `json:"m,omitzero"`
-	Step     Step          `json:"step,omitempty"`
-	Writes   int64         `json:"w,omitempty"`
-	Run      types.UID     `json:"run,omitempty"`
-	Told     int64         `json:"told,omitempty"`
-	OnDelete bool          `json:"del,omitempty"`
+	Format     int           `json:"v"`
+	UID        types.UID     `json:"uid"`
+	Instance   string        `json:"key,omitempty"`
+	Counter    int64         `json:"n"`
+	DataTime   int64         `json:"t,omitempty"`
+	Marks      digest.Digest `json:"m,omitzero"`
+	Step       Step          `json:"step,omitempty"`
+	Writes     int64         `json:"w,omitempty"`
+	Run        types.UID     `json:"run,omitempty"`
+	NotifiedAt int64         `json:"told,omitempty"`
+	OnDelete   bool          `json:"del,omitempty"`
 	// Gone and All are by what stands for a kind.
 	Gone      map[string][]string      `json:"gone,omitempty"`
 	ConfigMap map[string]digest.Digest `json:"cm,omitempty"`
@@ -191,7 +191,7 @@ func Parse(s string) (Ledger, error) {
 		Step:       text.Step,
 		Writes:     text.Writes,
 		Run:        text.Run,
-		Told:       text.Told,
+		NotifiedAt: text.NotifiedAt,
 		Entries:    map[source.LocalKey]digest.Digest{},
 		Aggregates: map[source.Kind]Total{},
 		OnDelete:   text.OnDelete,
@@ -224,7 +224,7 @@ func (t *ledgerText) bounded() error {
 		value, max int64
 	}{
 		{"counter", t.Counter, MaxCounter}, {"number of writes", t.Writes, MaxCounter},
-		{"data time", t.DataTime, maxTime}, {"time of the last notification", t.Told, maxTime},
+		{"data time", t.DataTime, maxTime}, {"time of the last notification", t.NotifiedAt, maxTime},
 	} {
 		if number.value < 0 || number.value > number.max {
 			return fmt.Errorf("ledger has %s %d, must be from 0 to %d", number.what, number.value, number.max)
@@ -306,7 +306,7 @@ func (l Ledger) largestKind() source.Kind {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, Run: l.Run, Told: l.Told, OnDelete: l.OnDelete}
+	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, OnDelete: l.OnDelete}
 	for key, sum := range l.Entries {
 		entries := text.entriesOf(key.Kind)
 		if *entries == nil {

@@ -29,8 +29,8 @@ func (l *Ledger) Rank() Rank {
 
 // Follows reports whether a ledger was written after others of the same object. One that was removed or reverted was not.
 func (r Rank) Follows(others ...Rank) bool {
-	standing := r.ledger()
-	return r.read && !slices.ContainsFunc(others, func(other Rank) bool { return other.read && !standing.Follows(other.ledger()) })
+	current := r.ledger()
+	return r.read && !slices.ContainsFunc(others, func(other Rank) bool { return other.read && !current.Follows(other.ledger()) })
 }
 
 func (r Rank) ledger() Ledger {

@@ -34,13 +34,13 @@ func (f *Facts) base() base {
 // earlier revision brings the ledger of that time back, and tools may prune what
 // they do not know. What we wrote stays true.
 func (f *Facts) known() base {
-	standing, err := workload.ReadLedger(f.Workload.LedgerText, &f.Workload)
+	current, err := workload.ReadLedger(f.Workload.LedgerText, &f.Workload)
 	if errors.Is(err, ledger.ErrNewerFormat) || f.Remembered == "" || f.Remembered == f.Workload.LedgerText {
-		return base{ledger: standing, err: err}
+		return base{ledger: current, err: err}
 	}
 	ours, oursErr := workload.ReadLedger(f.Remembered, &f.Workload)
-	if oursErr != nil || err == nil && standing.Follows(ours) {
-		return base{ledger: standing, err: err}
+	if oursErr != nil || err == nil && current.Follows(ours) {
+		return base{ledger: current, err: err}
 	}
 	return base{ledger: ours, restore: true}
 }
@@ -111,7 +111,7 @@ func (f *Facts) doubted(base base) bool {
 	switch {
 	case f.Workload.Runs != nil:
 		return false // no pod of an earlier run is kept
-	case base.err != nil, base.ledger.Marks == f.Workload.Marks.Left(step):
+	case base.err != nil, base.ledger.Marks == f.Workload.Marks.DigestAfter(step):
 		return false // what is there of a template with these marks, the latest reload has started
 	case f.Seen.Returned:
 		return true
@@ -126,7 +126,7 @@ func (f *Facts) doubted(base base) bool {
 func (f *Facts) mustWait() bool {
 	// Of a template that was changed before our eyes, such a status may not know yet.
 	stale := f.Workload.Unobserved && f.Seen.Template != 0
-	return (!f.Workload.AtRest || stale) && !f.Waited
+	return (!f.Workload.RolledOut || stale) && !f.Waited
 }
 
 // otherKey reports whether the digests of a kind were made with a key that is gone,
@@ -261,7 +261,7 @@ func (f *Facts) asked(c *Concern) finding {
 	return changed
 }
 
-func (f *Facts) standingVariable(c *Concern) (string, bool) {
+func (f *Facts) currentVariable(c *Concern) (string, bool) {
 	container, ok := workload.MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule == policy.RuleNamed)
 	if !ok {
 		return "", false

@@ -21,7 +21,7 @@ type Concern struct {
 	Source  source.Source
 	Seen    SourceSeen
 	Verdict policy.Verdict
-	Left    Left
+	Away    Away
 	// Deleted reports whether it is not there any more. Nothing is known of the source
 	// then but its name.
 	Deleted bool
@@ -57,8 +57,8 @@ type Facts struct {
 	Unread []source.Kind
 	// AutoReloadAll reports whether workloads are opted in unless they opt out.
 	AutoReloadAll bool
-	// TellsOnly means that a receiver is notified of changes, and acts on them.
-	TellsOnly bool
+	// NotifyOnly means that a receiver is notified of changes, and acts on them.
+	NotifyOnly bool
 	// Strategy is how reloads are marked, and where Reloader has marked them.
 	Strategy StrategyChoice
 	// OnRevert is what to do when another client has removed every mark.
@@ -94,9 +94,9 @@ const (
 	// AskPods means that the age of the pods decides. The facts are to be
 	// completed by them and decided on again.
 	AskPods
-	// AwaitRest means that the age of the pods decides, once the rollout that is
+	// AwaitRollout means that the age of the pods decides, once the rollout that is
 	// under way has ended.
-	AwaitRest
+	AwaitRollout
 	// AwaitRun means that another run of the workload has to end first, or
 	// that one is suspended that has begun.
 	AwaitRun
@@ -114,7 +114,7 @@ func (a Action) String() string {
 	switch a {
 	case AskPods:
 		return "check the age of the Pods"
-	case AwaitRest:
+	case AwaitRollout:
 		return "wait for the rollout"
 	case AwaitRun:
 		return "wait for a run"
@@ -215,7 +215,7 @@ func (f *Facts) decide() Decision {
 	case len(tally.outlived) > 0:
 		return f.outlived(&tally, base, next)
 	case tally.waiting > 0:
-		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
+		return Decision{Action: AwaitRollout, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
 	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided, Unproven: tally.unproven}
 	default:

@@ -32,7 +32,7 @@ func web() *situation {
 	return &situation{Facts{
 		Workload: workload.Workload{
 			Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "uid-1",
-			Containers: []string{"app"}, AskedAt: at(1),
+			Containers: []string{"app"}, OptedInAt: at(1),
 			References: []workload.Reference{
 				{Key: source.LocalKey{Kind: source.ConfigMap, Name: "cm"}, Uses: []workload.Use{{How: workload.UseEnvFrom, Container: "app"}}},
 				{Key: source.LocalKey{Kind: source.Secret, Name: "sec"}, Uses: []workload.Use{{How: workload.UseEnvFrom, Container: "app"}}},
@@ -152,8 +152,8 @@ func TestDecide(t *testing.T) {
 		"and all pods are younger":                         {web().ledger(nil).cm("two", 120).pods(2, 126), Record},
 		"and there are no pods":                            {web().ledger(nil).cm("two", 120).pods(0, 0), Record},
 		"and its pods cannot be listed":                    {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Reload},
-		"and nothing says how many pods there are":         {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Untold = true }), Record},
-		"the same, and their labels were guessed":          {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Untold, f.Workload.SelectorGuessed = true, true }), Reload},
+		"and nothing says how many pods there are":         {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.NoCounts = true }), Record},
+		"the same, and their labels were guessed":          {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.NoCounts, f.Workload.SelectorGuessed = true, true }), Reload},
 		"keys were only taken away, which leaves no time":  {web().ledger(nil).cm("two", 60).pods(2, 126), Reload},
 		"the workload was seen only after the content was": {web().ledger(nil).cmSeen("two", 90), AskPods},
 

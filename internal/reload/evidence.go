@@ -39,7 +39,7 @@ func (s SourceSeen) latest() uint64 { return cmp.Or(s.Content, s.Bound, s.Versio
 
 // Left is when a source was seen to leave the content that a workload was last
 // compared with. It may have come back since.
-type Left struct {
+type Away struct {
 	// Version is the first that may have had another content; 0 if there was none.
 	Version uint64
 	// Time is the data time of that version, zero if the API server noted none.
@@ -53,7 +53,7 @@ type Left struct {
 
 // wasAway reports whether the source may have had other data than now since the workload was compared with it.
 func (c *Concern) wasAway() bool {
-	return c.Left.Version != 0 && (!c.Left.Made || c.Seen.Content != c.Left.Version)
+	return c.Away.Version != 0 && (!c.Away.Made || c.Seen.Content != c.Away.Version)
 }
 
 // WorkloadSeen is what was seen of a workload on a watch without a gap.
@@ -293,9 +293,9 @@ func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	}
 	return slices.ContainsFunc(p.all, func(pod StartedPod) bool {
 		switch {
-		case pod.Unscheduled, pod.ranBefore(c.Left.Version, c.Left.Time):
+		case pod.Unscheduled, pod.ranBefore(c.Away.Version, c.Away.Time):
 			return false
-		case c.Left.Noted && pod.Created.After(c.Source.DataTime.Add(source.StartLag)):
+		case c.Away.Noted && pod.Created.After(c.Source.DataTime.Add(source.StartLag)):
 			return false
 		default:
 			return true

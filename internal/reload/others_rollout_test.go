@@ -94,7 +94,7 @@ func TestAnAggregateNamesWhatWasSeenToChangeBeforeSomebodyElsesRollout(t *testin
 	if d := Decide(s.f); d.Action != Record || d.OthersRollout != nil {
 		t.Errorf("%s, %v", d.Action, d.OthersRollout)
 	}
-	s.f.Concerns[0].Left = Left{Version: 200, Time: at(200)}
+	s.f.Concerns[0].Away = Away{Version: 200, Time: at(200)}
 	if d := Decide(s.f); d.Action != Record || len(d.OthersRollout) != 1 {
 		t.Errorf("%s, %v", d.Action, d.OthersRollout)
 	}

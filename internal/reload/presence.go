@@ -47,7 +47,7 @@ func (f *Facts) appeared(c *Concern, base base) finding {
 	switch {
 	case f.coveredIn(c) > made.Seen.latest() && made.Seen.latest() != 0:
 		return recorded // nobody asked for it when it was made
-	case f.beforeUs(&made), c.Seen.Created == 0 && !f.askedBefore(c, base):
+	case f.beforeUs(&made), c.Seen.Created == 0 && !f.optedInBefore(c, base):
 		return recorded
 	}
 	switch order(&made, f.rollouts()) {
@@ -92,7 +92,7 @@ func (f *Facts) findDeparted(base base, t *tally) {
 		key := c.Source.Key.Local()
 		deleted := f.Gone[key].Version
 		switch {
-		case f.askedIn(&c) > deleted, f.Seen.Template > deleted && !f.Seen.Returned:
+		case f.referencedIn(&c) > deleted, f.Seen.Template > deleted && !f.Seen.Returned:
 			continue // nobody asked for it then, or its pods were started without it
 		case f.OnDelete && deleted > f.Seen.Since:
 			t.gone = append(t.gone, key)

@@ -81,10 +81,10 @@ func TestASourceThatIsMade(t *testing.T) {
 		"it was deleted, rolled for, and made again":   {again(), Reload},
 		"the same, and nobody asked for it":            {again().with(func(f *Facts) { f.OnCreate = false }), Record},
 		"the same, and its template may have come back": {again().with(func(f *Facts) {
-			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.AtRest = false, true, true, true
+			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.RolledOut = false, true, true, true
 		}).pods(1, 125), Record},
 		"it was edited before that, unnoticed": {again().with(func(f *Facts) {
-			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.AtRest, f.Concerns[1].Left.Version = false, true, true, true, 90
+			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.RolledOut, f.Concerns[1].Away.Version = false, true, true, true, 90
 		}).pods(1, 125), Reload},
 		"it was deleted, and the entry is there still": {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("x") }), Nothing},
 		"made again with other data":                   {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("y") }).with(func(f *Facts) { f.Concerns[1].Seen.Content = 130 }), Reload},
@@ -214,7 +214,7 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 			f.Gone[cmKey] = left
 		}), Record, digestOf("one")},
 		"somebody has rolled the workload since":           {deleted(edited).with(func(f *Facts) { f.Seen.Template = 131 }), Nothing, none},
-		"its template may have come back since":            {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.AtRest = 131, true, true }).pods(1, 110), Record, unknown},
+		"its template may have come back since":            {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.RolledOut = 131, true, true }).pods(1, 110), Record, unknown},
 		"the workload came to ask for it later":            {deleted(edited).with(func(f *Facts) { f.Seen.Policy = 131 }), Nothing, none},
 		"it was not selected":                              {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Unselected = true; f.Gone[cmKey] = left }), Nothing, none},
 		"it was told not to matter":                        {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Ignore = true; f.Gone[cmKey] = left }), Nothing, none},
@@ -243,7 +243,7 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 			}
 			// It is made again as it was last.
 			again := tc.when.cm("one", 150).with(func(f *Facts) {
-				f.Gone, f.Workload.LedgerText, f.Workload.AtRest, f.Seen.Compared = nil, d.Ledger.String(), true, true
+				f.Gone, f.Workload.LedgerText, f.Workload.RolledOut, f.Seen.Compared = nil, d.Ledger.String(), true, true
 				f.Concerns[0].Seen = SourceSeen{Content: 120, Edited: true, Created: 150, Annotations: 1, Version: 150}
 			}).pods(1, 110)
 			want := Reload

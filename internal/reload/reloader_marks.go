@@ -48,10 +48,10 @@ func (f *Facts) leftToReloader() bool {
 // showsReloader reports whether the mark of a source, of either form, is what
 // Reloader writes for its data. It may be ours.
 func (f *Facts) showsReloader(c *Concern) bool {
-	if mark, ok := f.standingVariable(c); ok && c.Source.IsReloaderMark(f.Key, mark) {
+	if mark, ok := f.currentVariable(c); ok && c.Source.IsReloaderMark(f.Key, mark) {
 		return true
 	}
-	mark, ok := f.Workload.Marks.StandingAnnotation(c.Source.Key)
+	mark, ok := f.Workload.Marks.CurrentAnnotation(c.Source.Key)
 	return ok && c.Source.IsReloaderMark(f.Key, mark)
 }
 
@@ -64,9 +64,9 @@ func (f *Facts) reloaderMark(c *Concern) (string, bool) {
 	var mark string
 	var ok bool
 	if f.Strategy == StrategyAnnotations {
-		mark, ok = f.Workload.Marks.StandingAnnotation(c.Source.Key)
+		mark, ok = f.Workload.Marks.CurrentAnnotation(c.Source.Key)
 	} else {
-		mark, ok = f.standingVariable(c)
+		mark, ok = f.currentVariable(c)
 	}
 	return mark, ok && mark != workload.DeleteMarker
 }
@@ -76,11 +76,11 @@ func (f *Facts) reloaderMark(c *Concern) (string, bool) {
 // pods have what the later one shows.
 func (f *Facts) latestMark(c *Concern) (string, bool) {
 	mark, ok := f.reloaderMark(c)
-	annotation, annotated := f.Workload.Marks.StandingAnnotation(c.Source.Key)
+	annotation, annotated := f.Workload.Marks.CurrentAnnotation(c.Source.Key)
 	if !annotated {
 		return mark, ok
 	}
-	variable, set := f.standingVariable(c)
+	variable, set := f.currentVariable(c)
 	agree := annotation == variable || f.fits(c, annotation) && f.fits(c, variable)
 	if set && !agree {
 		mark, ok = annotation, f.isAnnotatedLater(workload.EnvVarName(c.Source.Key))

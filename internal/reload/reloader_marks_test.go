@@ -30,8 +30,8 @@ func TestWhatReloaderHasRolledMeanwhile(t *testing.T) {
 		"keys were only taken away, which notes no time":              {web().ledger(ours).cm("two", 60).byReloaderAt(110), AskPods},
 		"the template came back since":                                {web().ledger(ours).cm("two", 110).byReloaderAt(110).with(func(f *Facts) { f.Seen.Returned = true }), AskPods},
 		"it was for another source, after this content":               {web().ledger(ours).cm("one", 60).byReloaderAt(110), Nothing},
-		"it was for another source, and the template came back since": {web().ledger(ours).cm("one", 60).byReloaderAt(110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
-		"it was for another source, before this content":              {web().ledger(ours).cm("one", 60).byReloaderAt(59), AwaitRest},
+		"it was for another source, and the template came back since": {web().ledger(ours).cm("one", 60).byReloaderAt(110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRollout},
+		"it was for another source, before this content":              {web().ledger(ours).cm("one", 60).byReloaderAt(59), AwaitRollout},
 		"by the annotation":                                           {web().ledger(ours).cm("two", 110).annotatedAt(110), Record},
 		"by the annotation, which is about another content":           {web().ledger(ours).cm("two", 110).annotatedAt(110).with(func(f *Facts) { f.Concerns[0].Source.Reloader[0]++ }), AskPods},
 	} {

@@ -72,7 +72,7 @@ func (r *Revert) Name() string {
 	case r.Writer == workload.ReloaderManager:
 		return workload.ReloaderManager
 	case r.Writer != "":
-		if tool = workload.ToolBehind(r.Writer); tool == workload.NoTool {
+		if tool = workload.ToolOf(r.Writer); tool == workload.NoTool {
 			return otherManager
 		}
 	case r.Owner != "":
@@ -102,7 +102,7 @@ func (f *Facts) outlived(t *tally, base base, next ledger.Ledger) Decision {
 	case d.Reverted.Writer == workload.ReloaderManager || f.showsReloaders(last):
 		// Two controllers that each mark what the other has unmarked would never end.
 		d.Action, d.Changes, d.Ledger.Counter = Record, nil, base.ledger.Counter
-		d.Ledger.Marks = f.Workload.Marks.Left(base.ledger.Step)
+		d.Ledger.Marks = f.Workload.Marks.DigestAfter(base.ledger.Step)
 		d.Reverted.Writer = workload.ReloaderManager
 		d.Why = "Reloader also writes marks on it"
 	case !again:

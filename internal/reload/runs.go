@@ -52,7 +52,7 @@ func (f *Facts) rollouts() WorkloadSeen {
 		return seen
 	}
 	seen.Template, seen.Since, seen.Returned = r.Since, 0, false
-	if f.TellsOnly {
+	if f.NotifyOnly {
 		seen.Template = 0 // a receiver is notified of what changed after a Job was created, also if that Job has read it
 	}
 	return seen
@@ -106,7 +106,7 @@ func (f *Facts) unnoted(base base) (run workload.OwnRun, l ledger.Ledger, ok boo
 // receiver is notified of the change for which it was created.
 func (f *Facts) note(changes []Concern, run workload.OwnRun, ledger ledger.Ledger) Decision {
 	d := Decision{Action: Record, Why: "a Job was created for it that its ledger does not record", Ledger: ledger, Found: true}
-	if run.Held && len(changes) > 0 && !f.TellsOnly {
+	if run.Held && len(changes) > 0 && !f.NotifyOnly {
 		d.Action, d.Why, d.Changes = Reload, changedSentence(changes)+", and a Job is created", changes
 	}
 	return d

@@ -28,7 +28,7 @@ func TestDecideOnAClass(t *testing.T) {
 	}
 	gone := func(f *Facts) { f.Concerns = nil }
 	back := func(f *Facts) {
-		f.Concerns[0].Source.Digest, f.Concerns[0].Left = digestOf("one"), Left{Version: 110, Noted: true}
+		f.Concerns[0].Source.Digest, f.Concerns[0].Away = digestOf("one"), Away{Version: 110, Noted: true}
 	}
 	job := func(f *Facts) { f.Workload.Runs = &workload.Runs{Once: true, Last: at(100)} }
 	cronJob := func(f *Facts) { f.Workload.Runs = &workload.Runs{Last: at(100)} }

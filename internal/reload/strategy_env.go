@@ -49,7 +49,7 @@ func variablesOfGone(d *Decision, w *workload.Workload, written map[workload.Mar
 		}
 		container, ok := workload.MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == policy.RuleNamed)
 		mark := workload.EnvMark{Container: container, Variable: workload.EnvVarName(c.Source.Key)}
-		if _, stands := places[mark.Place()]; ok && stands && !written[mark.Place()] {
+		if _, present := places[mark.Place()]; ok && present && !written[mark.Place()] {
 			marks = append(marks, mark)
 		}
 	}

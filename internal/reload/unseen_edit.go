@@ -22,7 +22,7 @@ type Coverage struct {
 // data were provably edited after the workload had asked for it, and pods are older. Everything else is recorded: a label that
 // the owner of the data wrote has moved its time as well, and nothing that changed before somebody asked rolls a workload.
 func (f *Facts) unseenEdit(c *Concern) finding {
-	asked, known := f.askedSince(c)
+	asked, known := f.optedInSince(c)
 	if !known || c.Source.DataTime.Before(asked) {
 		return recorded
 	}
@@ -39,15 +39,15 @@ func (f *Facts) unseenEdit(c *Concern) finding {
 
 // coveredIn is the version in which a source came to concern the workload, as far as somebody saw it.
 func (f *Facts) coveredIn(c *Concern) uint64 {
-	covered := max(f.askedIn(c), c.Seen.Annotations)
+	covered := max(f.referencedIn(c), c.Seen.Annotations)
 	if c.Seen.Matched > covered && !f.Workload.Judge(c.Source.Key, source.Annotations{}, f.AutoReloadAll).Concerned {
 		return c.Seen.Matched // it concerns the workload for no other reason
 	}
 	return covered
 }
 
-// askedIn is the version in which the workload came to ask for a source. Other words for the same are not new.
-func (f *Facts) askedIn(c *Concern) uint64 {
+// referencedIn is the version in which the workload came to ask for a source. Other words for the same are not new.
+func (f *Facts) referencedIn(c *Concern) uint64 {
 	if f.Seen.Earlier == nil {
 		return f.Seen.Policy
 	}
@@ -74,10 +74,10 @@ func (f *Facts) beforeAdoption(c *Concern) bool {
 	return c.Seen.Content != 0 && c.Seen.Content < f.Seen.Adopted
 }
 
-// askedSince returns the earliest time at which the workload provably asked for a source, and this installation covered both. It
+// optedInSince returns the earliest time at which the workload provably asked for a source, and this installation covered both. It
 // returns false if nothing proves one.
-func (f *Facts) askedSince(c *Concern) (since time.Time, known bool) {
-	asked := f.Workload.AskedAt
+func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
+	asked := f.Workload.OptedInAt
 	// One that says so itself by now may have been covered with all others before.
 	if all := f.Coverage.AllSince; f.AutoReloadAll && !all.IsZero() && len(c.Uses) > 0 && (asked.IsZero() || all.Before(asked)) || c.Verdict.Rule == policy.RuleAutoAll {
 		asked = all
@@ -93,10 +93,10 @@ func (f *Facts) askedSince(c *Concern) (since time.Time, known bool) {
 	return asked, true
 }
 
-// askedBefore reports whether the workload asked for a source before it was created. If nothing records when it did, the
+// optedInBefore reports whether the workload asked for a source before it was created. If nothing records when it did, the
 // workload has a ledger.
-func (f *Facts) askedBefore(c *Concern, base base) bool {
-	asked, known := f.askedSince(c)
+func (f *Facts) optedInBefore(c *Concern, base base) bool {
+	asked, known := f.optedInSince(c)
 	if !known {
 		return base.err == nil
 	}

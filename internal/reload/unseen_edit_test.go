@@ -12,11 +12,11 @@ import (
 func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 	mixed := func(f *Facts) { f.Concerns[0].Source.EditedAt = 0 } // its manager owns labels beside the data
 	asked := func(second int64) func(*Facts) {
-		return func(f *Facts) { f.Workload.AskedAt = at(second) }
+		return func(f *Facts) { f.Workload.OptedInAt = at(second) }
 	}
 	all := func(second int64) func(*Facts) {
 		return func(f *Facts) {
-			f.Workload.AskedAt, f.AutoReloadAll, f.Concerns[0].Verdict.Rule = time.Time{}, true, policy.RuleAutoAll
+			f.Workload.OptedInAt, f.AutoReloadAll, f.Concerns[0].Verdict.Rule = time.Time{}, true, policy.RuleAutoAll
 			if second != 0 {
 				f.Coverage.AllSince = at(second)
 			}
@@ -34,7 +34,7 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 	}{
 		"the workload asked for it before":                          {edited(), Reload, 0},
 		"the workload asked for it later":                           {edited().with(asked(81)), Record, 0},
-		"nothing tells when it asked for it":                        {edited().with(func(f *Facts) { f.Workload.AskedAt = time.Time{} }), Record, 0},
+		"nothing tells when it asked for it":                        {edited().with(func(f *Facts) { f.Workload.OptedInAt = time.Time{} }), Record, 0},
 		"it asked in the same second":                               {edited().with(asked(80)), Reload, 0},
 		"the settings covered it later":                             {edited().with(func(f *Facts) { f.Coverage.Since = at(81) }), Record, 0},
 		"its namespace was selected later":                          {edited().with(func(f *Facts) { f.SelectedAt = at(81) }), Record, 0},

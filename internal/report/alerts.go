@@ -201,16 +201,16 @@ func (m *message) text(escape func(string) string) (text string, failed bool) {
 	})
 	// What is read counts, not its escape sequences. Otherwise a long text from a tenant could keep the others off the list.
 	var list strings.Builder
-	told, length := 0, 0
+	shownCount, length := 0, 0
 	for _, one := range alerts {
 		shown := len("\n- ") + len(one.text.String())
 		if length+shown > maxList {
 			break
 		}
-		told, length = told+1, length+shown
+		shownCount, length = shownCount+1, length+shown
 		list.WriteString("\n- " + one.text.escaped(escape))
 	}
-	if more := m.count() - told; more > 0 {
+	if more := m.count() - shownCount; more > 0 {
 		fmt.Fprintf(&list, "\n- and %d more", more)
 	}
 	// The empty line makes it a list in Teams.

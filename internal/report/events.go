@@ -103,18 +103,18 @@ func (e *Events) publishAll(ctx context.Context, pending <-chan *eventsv1.Event,
 	}
 }
 
-// mostBehind is how long an event waits at most for writes, so that one that hangs keeps back no news of others.
-const mostBehind = 10 * time.Second
+// maxEventDelay is how long an event waits at most for writes, so that one that hangs keeps back no news of others.
+const maxEventDelay = 10 * time.Second
 
 // giveWay waits while workloads are being written, unless the event is old or so many wait that some could be dropped. An
 // edit of what a thousand workloads share is followed by as many events, and what its user waits for are the rollouts.
 func (e *Events) giveWay(event *eventsv1.Event, pending <-chan *eventsv1.Event, stop <-chan struct{}) {
-	const lookAgain = 20 * time.Millisecond
-	for e.writing() && e.clock.Since(event.EventTime.Time) < mostBehind && len(pending) < maxPending/2 {
+	const retryAfterWrites = 20 * time.Millisecond
+	for e.writing() && e.clock.Since(event.EventTime.Time) < maxEventDelay && len(pending) < maxPending/2 {
 		select {
 		case <-stop:
 			return
-		case <-e.clock.After(lookAgain):
+		case <-e.clock.After(retryAfterWrites):
 		}
 	}
 }

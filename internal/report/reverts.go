@@ -109,7 +109,7 @@ func remedy(w *workload.Workload, v *reload.Revert) string {
 // suspects are whose remedy helps: the object of an operator, or a tool. What is proven counts before what is probable.
 func suspects(v *reload.Revert) (owner string, tool workload.Tool) {
 	if v.Writer != "" {
-		return "", workload.ToolBehind(v.Writer)
+		return "", workload.ToolOf(v.Writer)
 	}
 	return v.Owner, v.Tool
 }

@@ -21,7 +21,7 @@ const maxDetail = 300
 func (r *Report) Rolled(w *workload.Workload, o rollout.Outcome, took time.Duration) {
 	r.metrics.rolled(w.Key.Kind, took)
 	r.log.Debug("rollout complete", "workload", w.Key.String(), "took", took.Round(time.Millisecond).String())
-	if o.All == 0 && !o.Told {
+	if o.All == 0 && !o.AlreadyReported {
 		return
 	}
 	r.events.publish(notice.Workload(w), normal, rolledReason, rolledText(o, took).String())

@@ -103,7 +103,7 @@ func TestTheEndOfAReloadIsTold(t *testing.T) {
 	}{
 		"all":               {rollout.Outcome{Changed: cfg(), All: 3}, "All 3 Pods use the current ConfigMap 'cfg', 42s after the reload"},
 		"one":               {rollout.Outcome{Changed: cfg(), All: 1}, "The Pod uses the current ConfigMap 'cfg', 42s after the reload"},
-		"none any more":     {rollout.Outcome{Changed: cfg(), Told: true}, "There are no Pods; new Pods start with the current ConfigMap 'cfg'"},
+		"none any more":     {rollout.Outcome{Changed: cfg(), AlreadyReported: true}, "There are no Pods; new Pods start with the current ConfigMap 'cfg'"},
 		"nobody knows what": {rollout.Outcome{All: 3}, "All 3 Pods use the current data of its sources, 42s after the reload"},
 	} {
 		t.Run(about, func(t *testing.T) {

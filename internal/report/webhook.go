@@ -53,11 +53,11 @@ type webhookChange struct {
 }
 
 // Send returns nil when the receiver has taken the message.
-func (h *Webhook) Send(ctx context.Context, news []controller.News) error {
+func (h *Webhook) Send(ctx context.Context, notifications []controller.Notification) error {
 	message := webhookMessage{Webhook: "update successful"}
-	for i := range news {
-		w := webhookWorkload{Kind: news[i].Workload.Key.Kind, Namespace: news[i].Workload.Key.Namespace, Name: news[i].Workload.Key.Name}
-		for _, change := range news[i].Decision.Changes {
+	for i := range notifications {
+		w := webhookWorkload{Kind: notifications[i].Workload.Key.Kind, Namespace: notifications[i].Workload.Key.Namespace, Name: notifications[i].Workload.Key.Name}
+		for _, change := range notifications[i].Decision.Changes {
 			w.Changes = append(w.Changes, webhookChange{change.Source.Key.Kind.Type(), change.Source.Key.Name, change.Deleted})
 		}
 		message.Workloads = append(message.Workloads, w)
@@ -78,8 +78,8 @@ func (h *Webhook) Send(ctx context.Context, news []controller.News) error {
 		h.log.Info("the webhook receiver accepts messages again", "receiver", h.Receiver())
 	}
 	h.metrics.webhook("sent")
-	for i := range news {
-		w, d := &news[i].Workload, news[i].Decision
+	for i := range notifications {
+		w, d := &notifications[i].Workload, notifications[i].Decision
 		last := d.Changes[len(d.Changes)-1].Source.Key
 		text := fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'", sources(d), last.Kind.Type(), last.Namespace)
 		h.log.Info(fmt.Sprintf("%s; notified the webhook receiver of '%s' of type '%s' in namespace '%s'", text, w.Key.Name, w.Key.Kind, w.Key.Namespace))

@@ -56,7 +56,7 @@ func TestAServerThatReadsOnlyTheBeginningRefuses(t *testing.T) {
 	}
 }
 
-func hookAt(t *testing.T, answer http.HandlerFunc) (*Webhook, func(names ...string) []controller.News) {
+func hookAt(t *testing.T, answer http.HandlerFunc) (*Webhook, func(names ...string) []controller.Notification) {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
@@ -65,13 +65,13 @@ func hookAt(t *testing.T, answer http.HandlerFunc) (*Webhook, func(names ...stri
 		t.Fatal(err)
 	}
 	d := newDesk(t, false)
-	return NewWebhook(to, slog.New(slog.DiscardHandler), d.events, d.metrics), func(names ...string) []controller.News {
-		var news []controller.News
+	return NewWebhook(to, slog.New(slog.DiscardHandler), d.events, d.metrics), func(names ...string) []controller.Notification {
+		var notifications []controller.Notification
 		for _, name := range names {
-			n := controller.News{Workload: workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: name}}}
+			n := controller.Notification{Workload: workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: name}}}
 			n.Decision.Changes = []reload.Concern{{Source: source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: name}}}}
-			news = append(news, n)
+			notifications = append(notifications, n)
 		}
-		return news
+		return notifications
 	}
 }

@@ -22,10 +22,10 @@ type Guard struct {
 	log    *slog.Logger
 	refuse chan struct{}
 
-	mu      sync.Mutex
-	asked   bool
-	missing []Right
-	told    string
+	mu       sync.Mutex
+	asked    bool
+	missing  []Right
+	reported string
 }
 
 // NewGuard returns one that has asked nobody yet.
@@ -93,7 +93,7 @@ func (g *Guard) look(ctx context.Context, client kubernetes.Interface) (again bo
 	if err != nil {
 		g.log.Debug("could not check all permissions", "error", err.Error())
 	}
-	g.tell(missing)
+	g.report(missing)
 	return len(g.needed()) > 0
 }
 
@@ -104,12 +104,12 @@ func (g *Guard) needed() []Right {
 }
 
 // tell logs what is missing, once for as long as it is the same.
-func (g *Guard) tell(missing []Right) {
+func (g *Guard) report(missing []Right) {
 	g.mu.Lock()
-	before := g.told
+	before := g.reported
 	g.asked, g.missing = true, missing
-	g.told = strings.Join(sentences(missing), "\n")
-	same := g.told == before
+	g.reported = strings.Join(sentences(missing), "\n")
+	same := g.reported == before
 	g.mu.Unlock()
 	if same {
 		return
@@ -151,7 +151,7 @@ func (g *Guard) Err() error {
 func (g *Guard) Missing() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.told
+	return g.reported
 }
 
 // Over has the guard see what a client is refused.

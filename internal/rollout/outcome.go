@@ -14,7 +14,7 @@ import (
 )
 
 // Pursuit is a reload that is followed until no pod is left from before it.
-type Pursuit struct {
+type Reload struct {
 	UID types.UID
 	// Counter is that of the reload in the ledger.
 	Counter int64
@@ -28,19 +28,19 @@ type Pursuit struct {
 // Pursue returns the latest reload of a workload, as its ledger records it. It returns false if
 // there was none, or if its marks are no longer in place: what follows then is not the end of that
 // reload.
-func Pursue(w *workload.Workload) (Pursuit, bool) {
+func LatestReload(w *workload.Workload) (Reload, bool) {
 	known, err := workload.ReadLedger(w.LedgerText, w)
 	if err != nil || known.Counter == 0 || known.Marks.IsZero() {
-		return Pursuit{}, false
+		return Reload{}, false
 	}
-	p := Pursuit{UID: w.UID, Counter: known.Counter, marks: known.Marks, step: known.Step}
-	return p, p.Stands(w)
+	p := Reload{UID: w.UID, Counter: known.Counter, marks: known.Marks, step: known.Step}
+	return p, p.MarksInPlace(w)
 }
 
 // Stands reports whether the marks of the reload are those of the workload. Whatever
 // else has changed in its template since, new pods have the content.
-func (p *Pursuit) Stands(w *workload.Workload) bool {
-	return p.UID == w.UID && w.Marks.Left(p.step) == p.marks
+func (p *Reload) MarksInPlace(w *workload.Workload) bool {
+	return p.UID == w.UID && w.Marks.DigestAfter(p.step) == p.marks
 }
 
 // Outcome is what has become of a reload.
@@ -58,7 +58,7 @@ type Outcome struct {
 	Pod string
 	New bool
 	// Told reports whether the cause was reported for this reload before.
-	Told bool
+	AlreadyReported bool
 	Trouble
 }
 
@@ -69,14 +69,14 @@ func (o *Outcome) Converged(w *workload.Workload) bool {
 }
 
 // Standing is what the object alone shows of a reload: a cause that a user set on purpose, or none.
-func (p *Pursuit) Standing(w *workload.Workload) Outcome {
+func (p *Reload) StatusOutcome(w *workload.Workload) Outcome {
 	cause, old := Purpose(&w.Progress)
 	return Outcome{Cause: cause, Changed: p.Changed, Old: old, All: int(w.Progress.Total), Wanted: int(w.Progress.Wanted)}
 }
 
 // Judge returns what the Pods prove about a reload whose marks are in place. The cause is why Pods
 // were not replaced, if any are left, or are missing.
-func (p *Pursuit) Judge(w *workload.Workload, pods []Pod) Outcome {
+func (p *Reload) Judge(w *workload.Workload, pods []Pod) Outcome {
 	o := Outcome{Changed: p.Changed, All: len(pods), Wanted: int(w.Progress.Wanted)}
 	for i := range pods {
 		if p.older(w, &pods[i]) {
@@ -93,7 +93,7 @@ func (p *Pursuit) Judge(w *workload.Workload, pods []Pod) Outcome {
 // older reports whether a pod was started before the reload. A reload makes a
 // template that no pod is of, or names the time before which all pods have to
 // go.
-func (p *Pursuit) older(w *workload.Workload, pod *Pod) bool {
+func (p *Reload) older(w *workload.Workload, pod *Pod) bool {
 	if !p.step.Restarts() {
 		return pod.marks != w.Marks.Digest()
 	}
@@ -101,9 +101,9 @@ func (p *Pursuit) older(w *workload.Workload, pod *Pod) bool {
 	return err == nil && pod.Created.Before(restart)
 }
 
-func (p *Pursuit) explain(w *workload.Workload, pods []Pod, o *Outcome) {
+func (p *Reload) explain(w *workload.Workload, pods []Pod, o *Outcome) {
 	progress := &w.Progress
-	pod, cause := p.telling(w, pods)
+	pod, cause := p.explainingPod(w, pods)
 	switch {
 	case progress.Held:
 		o.Cause = CauseHeld
@@ -134,7 +134,7 @@ func (p *Pursuit) explain(w *workload.Workload, pods []Pod, o *Outcome) {
 // telling is the pod in which the cause shows: of those that are of the reload
 // and not ready, the one whose trouble explains most. Where pods are replaced in
 // order it may be one of an earlier template, for which all others wait.
-func (p *Pursuit) telling(w *workload.Workload, pods []Pod) (*Pod, Cause) {
+func (p *Reload) explainingPod(w *workload.Workload, pods []Pod) (*Pod, Cause) {
 	var found *Pod
 	var cause Cause
 	for i := range pods {

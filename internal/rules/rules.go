@@ -34,8 +34,8 @@ type Settings struct {
 	SecretMarks digest.SecretMarks
 	// ReloadOnCreate and ReloadOnDelete tell whether a workload is reloaded when a source of it is made, or deleted.
 	ReloadOnCreate, ReloadOnDelete bool
-	// TellsOnly reports that a receiver is told of changes instead of reloading for them.
-	TellsOnly bool
+	// NotifyOnly reports that a receiver is told of changes instead of reloading for them.
+	NotifyOnly bool
 	// Kinds are those of workload that there are, each with whether it is watched.
 	Kinds kinds.Set
 	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
@@ -62,7 +62,7 @@ func (s *Settings) Complete(f *reload.Facts, in Installation, now time.Time) {
 	f.Key, f.Instance, f.Installed, f.Coverage, f.Now = in.Key, in.Key.ID(), in.Installed, in.Coverage, now
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Strategy, s.OnRevert, s.SecretMarks
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
-	f.Quiet, f.TellsOnly = s.Quiet(&f.Workload), s.TellsOnly
+	f.Quiet, f.NotifyOnly = s.Quiet(&f.Workload), s.NotifyOnly
 }
 
 // Quiet is how long the sources of a workload must have been quiet.

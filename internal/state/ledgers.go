@@ -7,7 +7,7 @@ import (
 
 // ranks order the ledgers of a workload, those on the object and those that are remembered, by when they
 // were written.
-type ranks struct{ standing, remembered ledger.Rank }
+type ranks struct{ current, remembered ledger.Rank }
 
 // rankOf reads a ledger before the lock is taken, unless it is known.
 func (s *State) rankOf(w *workload.Workload, text string) ledger.Rank {
@@ -24,7 +24,7 @@ func (s *State) knownRank(w *workload.Workload, text string) (ledger.Rank, bool)
 	case !ok || known.UID != w.UID:
 		return ledger.Rank{}, false
 	case known.LedgerText == text:
-		return known.ranks.standing, true
+		return known.ranks.current, true
 	default:
 		return known.ranks.remembered, known.remembered == text
 	}

@@ -77,7 +77,7 @@ func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
 		t.Errorf("the label that came back names %v", got)
 	}
 	f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
-	if len(f.Unselected) != 0 || len(f.Concerns) != 1 || f.Concerns[0].Left.Version != 4 {
+	if len(f.Unselected) != 0 || len(f.Concerns) != 1 || f.Concerns[0].Away.Version != 4 {
 		t.Errorf("when it left the content of the pods is not known: %+v", f.Concerns)
 	}
 }

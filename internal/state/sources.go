@@ -117,7 +117,7 @@ func (s *State) noteMade(concerned []workload.Key, now, before sourceRecord, liv
 		if _, noted := w.left[key]; noted || !w.compared {
 			continue
 		}
-		left := reload.Left{Made: true, Noted: true}
+		left := reload.Away{Made: true, Noted: true}
 		switch {
 		case live:
 			left.Version, left.Time = now.seen.Version, now.DataTime

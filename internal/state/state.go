@@ -73,7 +73,7 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 			continue
 		}
 		reference, _ := f.Workload.Reference(src.Key.Local())
-		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Left: it.left, Verdict: verdict, Uses: reference.Uses})
+		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Away: it.left, Verdict: verdict, Uses: reference.Uses})
 	}
 	slices.SortFunc(f.Concerns, reload.CompareConcerns)
 	return f, true
@@ -82,7 +82,7 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 // gathered is a source that may concern a workload. Sources are never changed, but replaced.
 type gathered struct {
 	*sourceRecord
-	left reload.Left
+	left reload.Away
 }
 
 // gather copies what Facts are made of.
@@ -148,7 +148,7 @@ func (s *State) UnderWay() []workload.Workload {
 	defer s.mu.RUnlock()
 	var found []workload.Workload
 	for _, w := range s.workloads {
-		if w.LedgerText != "" && !w.AtRest {
+		if w.LedgerText != "" && !w.RolledOut {
 			found = append(found, w.Workload)
 		}
 	}

@@ -104,17 +104,17 @@ func (s *State) withTemplateUsers(w workload.Workload) workload.Workload {
 		user := s.templateUsers[key]
 		w.Pausable = false
 		asking = append(asking, policy.TemplateUser{Name: key.Name, Policy: user.Policy})
-		if user.AskedAt.After(w.AskedAt) {
-			w.AskedAt = user.AskedAt
+		if user.OptedInAt.After(w.OptedInAt) {
+			w.OptedInAt = user.OptedInAt
 		}
 		observed := user.Generation >= w.Generation
-		w.AtRest = w.AtRest && user.AtRest && observed
+		w.RolledOut = w.RolledOut && user.RolledOut && observed
 		// The Pods belong to the template users: the progress is the progress of the user that is
 		// not up to date yet.
 		if rests {
 			w.Progress = user.Progress
 			w.Progress.Observed = w.Progress.Observed && observed
-			rests = user.AtRest && observed
+			rests = user.RolledOut && observed
 		}
 	}
 	w.Policy = w.Policy.WithTemplateUsers(asking)
@@ -139,7 +139,7 @@ func (s *State) ownOf(w *workload.Workload) *own {
 	if len(s.templateOwners[w.Key]) == 0 {
 		return nil
 	}
-	return &own{policy: w.Policy, askedAt: w.AskedAt, atRest: w.AtRest, progress: w.Progress, pausable: w.Pausable}
+	return &own{policy: w.Policy, optedInAt: w.OptedInAt, rolledOut: w.RolledOut, progress: w.Progress, pausable: w.Pausable}
 }
 
 // updateTemplateOwner updates a template owner from its current users, and reports whether it must
@@ -151,8 +151,8 @@ func (s *State) updateTemplateOwner(key workload.Key, version uint64, live bool)
 	}
 	itself := known.Workload
 	if known.own != nil {
-		itself.Policy, itself.AskedAt = known.own.policy, known.own.askedAt
-		itself.AtRest, itself.Progress, itself.Pausable = known.own.atRest, known.own.progress, known.own.pausable
+		itself.Policy, itself.OptedInAt = known.own.policy, known.own.optedInAt
+		itself.RolledOut, itself.Progress, itself.Pausable = known.own.rolledOut, known.own.progress, known.own.pausable
 	}
 	known.own = s.ownOf(&itself)
 	w := s.withTemplateUsers(itself)
@@ -160,12 +160,12 @@ func (s *State) updateTemplateOwner(key workload.Key, version uint64, live bool)
 	next.Workload, next.links = w, linksOf(&w, s.autoReloadAll)
 	linked := s.relink(known, &next)
 	differs := linked || !known.Policy.Equal(w.Policy)
-	rests := w.AtRest && !known.AtRest
+	rests := w.RolledOut && !known.RolledOut
 	if live && (linked || w.Policy.Widens(known.Policy, s.autoReloadAll)) {
 		known.seen.Widen(version, known.Policy)
 	}
 	known.Workload, known.links = next.Workload, next.links
-	if w.AtRest && !w.Unobserved {
+	if w.RolledOut && !w.Unobserved {
 		known.seen.Recent, known.seen.Whole = []digest.Digest{known.revision}, true
 	}
 	return differs || rests

@@ -18,15 +18,15 @@ func owner(version string, ann map[string]string) workload.Workload {
 		Name: "app", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "web"}}}},
 	}}}}
 	w := workload.New(workload.Kind{Name: "Deployment"}, meta, nil, template, annotations.DefaultNames())
-	w.AtRest, w.Generation = true, 3
+	w.RolledOut, w.Generation = true, 3
 	return w
 }
 
-func user(name, version string, observed int64, atRest bool, ann map[string]string) workload.Workload {
+func user(name, version string, observed int64, rolledOut bool, ann map[string]string) workload.Workload {
 	meta := &metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: version, Annotations: ann}
 	w := workload.New(workload.Kind{Name: "Rollout"}, meta, nil, &corev1.PodTemplateSpec{}, annotations.DefaultNames())
 	w.TemplateOwner = &workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
-	w.AtRest, w.Generation = atRest, observed
+	w.RolledOut, w.Generation = rolledOut, observed
 	return w
 }
 
@@ -81,9 +81,9 @@ func TestATemplateOwnerIsOptedInByItsUsers(t *testing.T) {
 // The Pods of a template user have the owner's template, so they show when its rollout has ended.
 func TestATemplateOwnerIsRolledOutWithItsUsers(t *testing.T) {
 	for about, tc := range map[string]struct {
-		observed int64
-		atRest   bool
-		want     bool
+		observed  int64
+		rolledOut bool
+		want      bool
 	}{
 		"its pods are all new":            {3, true, true},
 		"its pods are being replaced":     {3, false, false},
@@ -93,14 +93,14 @@ func TestATemplateOwnerIsRolledOutWithItsUsers(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			s := New(false)
 			s.PutWorkload(owner("1", autoSays("true")), true)
-			s.PutTemplateUser(user("web", "2", tc.observed, tc.atRest, nil), true)
+			s.PutTemplateUser(user("web", "2", tc.observed, tc.rolledOut, nil), true)
 			f, ok := s.Facts(owner("1", nil).Key)
-			if !ok || f.Workload.AtRest != tc.want {
-				t.Errorf("at rest %v, want %v", f.Workload.AtRest, tc.want)
+			if !ok || f.Workload.RolledOut != tc.want {
+				t.Errorf("at rest %v, want %v", f.Workload.RolledOut, tc.want)
 			}
 			s.PutWorkload(owner("3", autoSays("true")), true)
-			if f, _ := s.Facts(owner("1", nil).Key); f.Workload.AtRest != tc.want {
-				t.Errorf("put again it is at rest: %v, want %v", f.Workload.AtRest, tc.want)
+			if f, _ := s.Facts(owner("1", nil).Key); f.Workload.RolledOut != tc.want {
+				t.Errorf("put again it is at rest: %v, want %v", f.Workload.RolledOut, tc.want)
 			}
 		})
 	}
@@ -129,8 +129,8 @@ func TestTheProgressOfATemplateOwnerIsThatOfItsUsers(t *testing.T) {
 	own := owner("1", nil)
 	own.Progress = workload.Progress{Observed: true}
 	s.PutWorkload(own, true)
-	put := func(name string, observed int64, atRest bool, updated int32) {
-		w := user(name, "2", observed, atRest, nil)
+	put := func(name string, observed int64, rolledOut bool, updated int32) {
+		w := user(name, "2", observed, rolledOut, nil)
 		w.Progress = workload.Progress{Observed: true, Wanted: 3, Updated: updated}
 		s.PutTemplateUser(w, true)
 	}

@@ -28,7 +28,7 @@ type workloadRecord struct {
 	remembered string
 	ranks      ranks
 	// left are the sources that have had another content since the workload was compared with them.
-	left map[source.LocalKey]reload.Left
+	left map[source.LocalKey]reload.Away
 	// compared reports whether it was compared at all, by us or by another replica whose ledger was seen to come.
 	compared bool
 	// sending is the ledger of the latest write that was begun. It may arrive by its answer or by the watch alone.
@@ -38,11 +38,11 @@ type workloadRecord struct {
 }
 
 type own struct {
-	policy   policy.Policy
-	askedAt  time.Time
-	atRest   bool
-	progress workload.Progress
-	pausable bool
+	policy    policy.Policy
+	optedInAt time.Time
+	rolledOut bool
+	progress  workload.Progress
+	pausable  bool
 }
 
 // sending is a ledger, and the versions of the sources that it was made of.
@@ -82,7 +82,7 @@ func (s *State) PutAnswer(w workload.Workload) {
 
 // Behind reports whether the cache of a workload is stale, that is, older than our latest write. A snapshot that was taken before
 // the write may be stored after its response, and the watch that continues from it brings the newer version again.
-func (s *State) Behind(w *workload.Workload) bool {
+func (s *State) IsStale(w *workload.Workload) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	known, ok := s.workloads[w.Key]
@@ -90,8 +90,8 @@ func (s *State) Behind(w *workload.Workload) bool {
 	return ok && known.UID == w.UID && version != 0 && version < known.answered
 }
 
-// GoneBack says that the newer version does not come: the API server was set back.
-func (s *State) GoneBack(key workload.Key) {
+// ResetStale says that the newer version does not come: the API server was set back.
+func (s *State) ResetStale(key workload.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.workloads[key]; ok {
@@ -109,7 +109,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 	itself := s.ownOf(&w)
 	w = s.withTemplateUsers(w)
 	next := &workloadRecord{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
-	next.ranks.standing = rank
+	next.ranks.current = rank
 	if same {
 		next.remembered, next.ranks.remembered, next.answered = known.remembered, known.ranks.remembered, known.answered
 		next.left, next.compared, next.sending = known.left, known.compared, known.sending
@@ -118,10 +118,10 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 		case known.LedgerText == w.LedgerText:
 		case w.LedgerText != "" && known.sending.text == w.LedgerText:
 			next.compare(s, known.sending.versions)
-		case rank.Follows(known.ranks.standing, known.ranks.remembered):
+		case rank.Follows(known.ranks.current, known.ranks.remembered):
 			// Another instance has written it, and so has compared what was there before.
 			next.compared, next.left = true, maps.Clone(known.left)
-			maps.DeleteFunc(next.left, func(_ source.LocalKey, l reload.Left) bool { return l.Version <= version })
+			maps.DeleteFunc(next.left, func(_ source.LocalKey, l reload.Away) bool { return l.Version <= version })
 			maps.Copy(next.left, unselected)
 		}
 	}
@@ -144,8 +144,8 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 		switch {
 		case w.Policy.Widens(known.Policy, s.autoReloadAll):
 			next.seen.Widen(version, known.Policy)
-		case !known.AskedAt.IsZero() && known.AskedAt.Before(w.AskedAt):
-			next.AskedAt = known.AskedAt // the client that wrote the annotations has written something else
+		case !known.OptedInAt.IsZero() && known.OptedInAt.Before(w.OptedInAt):
+			next.OptedInAt = known.OptedInAt // the client that wrote the annotations has written something else
 		}
 	}
 	if same {
@@ -155,7 +155,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 		next.seen.Ready = version
 	}
 	switch {
-	case w.AtRest && (!same || !w.Unobserved):
+	case w.RolledOut && (!same || !w.Unobserved):
 		next.seen.Recent, next.seen.Whole = []digest.Digest{revision}, true
 	case w.Unobserved && same && !live:
 		// It would never be known to be at rest again.
@@ -268,7 +268,7 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 	for key, before := range w.left {
 		if _, compared := versions[key]; !compared && s.index.links(key.In(w.Key.Namespace), w.Key) {
 			if left == nil {
-				left = map[source.LocalKey]reload.Left{}
+				left = map[source.LocalKey]reload.Away{}
 			}
 			left[key] = before
 		}
@@ -279,9 +279,9 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 			continue
 		}
 		if left == nil {
-			left = map[source.LocalKey]reload.Left{}
+			left = map[source.LocalKey]reload.Away{}
 		}
-		left[key] = reload.Left{Version: version + 1}
+		left[key] = reload.Away{Version: version + 1}
 		if before, ok := w.left[key]; ok && before.Version > version {
 			left[key] = before
 		}
@@ -290,12 +290,12 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 }
 
 // leftUnselected are those that a comparison leaves out, and that count when they are selected again.
-func (s *State) leftUnselected(w *workloadRecord) map[source.LocalKey]reload.Left {
-	var kept map[source.LocalKey]reload.Left
+func (s *State) leftUnselected(w *workloadRecord) map[source.LocalKey]reload.Away {
+	var kept map[source.LocalKey]reload.Away
 	for key, left := range w.left {
 		if src, ok := s.sources[key.In(w.Key.Namespace)]; ok && src.Annotations.Unselected {
 			if kept == nil {
-				kept = map[source.LocalKey]reload.Left{}
+				kept = map[source.LocalKey]reload.Away{}
 			}
 			kept[key] = left
 		}
@@ -303,9 +303,9 @@ func (s *State) leftUnselected(w *workloadRecord) map[source.LocalKey]reload.Lef
 	return kept
 }
 
-func (w *workloadRecord) leave(key source.LocalKey, left reload.Left) {
+func (w *workloadRecord) leave(key source.LocalKey, left reload.Away) {
 	if w.left == nil {
-		w.left = map[source.LocalKey]reload.Left{}
+		w.left = map[source.LocalKey]reload.Away{}
 	}
 	w.left[key] = left
 }

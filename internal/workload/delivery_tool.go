@@ -23,8 +23,8 @@ const (
 	Kubectl Tool = "kubectl"
 )
 
-// ToolBehind is the tool that writes under a field manager.
-func ToolBehind(manager string) Tool {
+// ToolOf is the tool that writes under a field manager.
+func ToolOf(manager string) Tool {
 	switch {
 	case strings.HasPrefix(manager, "argocd"):
 		return ArgoCD

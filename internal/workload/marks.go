@@ -54,9 +54,9 @@ type Marking struct {
 // name starts like one of theirs.
 const FieldManager = "reroll"
 
-// StandingAnnotation returns the hash in the annotation, if it is about a source.
+// CurrentAnnotation returns the hash in the annotation, if it is about a source.
 // It names the source of the latest reload and no other.
-func (m Marks) StandingAnnotation(src source.Key) (string, bool) {
+func (m Marks) CurrentAnnotation(src source.Key) (string, bool) {
 	from, err := ParseReloadedFrom(m.ReloadedFrom)
 	if err != nil || from.Source != src {
 		return "", false
@@ -88,10 +88,10 @@ func (m Marks) With(marking Marking) Marks {
 }
 
 // MarksDigest is a digest of all that a reload can leave on the workload.
-func (w *Workload) MarksDigest() digest.Digest { return w.Marks.Left(ledger.StepRestart) }
+func (w *Workload) MarksDigest() digest.Digest { return w.Marks.DigestAfter(ledger.StepRestart) }
 
-// Left is the digest of what a reload by a step leaves.
-func (m Marks) Left(step ledger.Step) digest.Digest {
+// DigestAfter is the digest of the marks that a reload by a step writes.
+func (m Marks) DigestAfter(step ledger.Step) digest.Digest {
 	template := m.Digest()
 	if !step.Restarts() {
 		return template

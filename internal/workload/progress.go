@@ -5,7 +5,7 @@ import "time"
 // MayHavePods reports whether the workload has Pods by its status, or may have because neither its status nor its selector shows
 // it.
 func (w *Workload) MayHavePods() bool {
-	return w.Runs == nil && (w.Progress.Total > 0 || w.Progress.Untold && w.SelectorGuessed)
+	return w.Runs == nil && (w.Progress.Total > 0 || w.Progress.NoCounts && w.SelectorGuessed)
 }
 
 // Hides reports whether the workload has Pods, or may have, although so many of them were found: none. Nothing is known of those.
@@ -13,7 +13,7 @@ func (w *Workload) Hides(found int) bool { return found == 0 && w.MayHavePods() 
 
 // HasRolled reports whether no rollout is in progress by the status, and there are Pods of the present template if there are to be
 // any. Only the Pods prove that none of them is older.
-func (w *Workload) HasRolled() bool { return w.AtRest && w.Progress.Populated() }
+func (w *Workload) HasRolled() bool { return w.RolledOut && w.Progress.Populated() }
 
 // Progress is how far the rollout of a workload has come, as its status shows, with what its spec
 // says about rollouts.
@@ -25,7 +25,7 @@ type Progress struct {
 	// all are ready for long enough.
 	Wanted, Total, Updated, Available int32
 	// Untold reports whether the status does not count Pods, so that only a LIST of the Pods can.
-	Untold bool
+	NoCounts bool
 	// Deadline is how long the workload itself allows between two steps forward;
 	// 0 for a kind that says nothing about it.
 	Deadline time.Duration
@@ -65,7 +65,7 @@ func (p *Progress) Patience() time.Duration {
 func (p *Progress) Populated() bool { return p.Updated > 0 || p.Wanted == 0 }
 
 // Empty reports whether there are no pods, and that there are to be none.
-func (p *Progress) Empty() bool { return !p.Untold && p.Observed && p.Wanted == 0 && p.Total == 0 }
+func (p *Progress) Empty() bool { return !p.NoCounts && p.Observed && p.Wanted == 0 && p.Total == 0 }
 
 // Old is how many pods are of an earlier template.
 func (p *Progress) Old() int32 { return max(p.Total-p.Updated, 0) }

@@ -19,9 +19,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// askedAt is the newest time of a field manager that owns an annotation by which a workload, or its pod template, asks for sources.
+// optedInAt is the newest time of a field manager that owns an annotation by which a workload, or its pod template, asks for sources.
 // A manager has one time for all that it owns, so that the workload may have asked for them before.
-func askedAt(meta *metav1.ObjectMeta, template map[string]string, names annotations.Names) (newest time.Time) {
+func optedInAt(meta *metav1.ObjectMeta, template map[string]string, names annotations.Names) (newest time.Time) {
 	for _, key := range names.Asking() {
 		_, own := meta.Annotations[key]
 		if _, below := template[key]; !own && !below {
@@ -127,10 +127,10 @@ type Workload struct {
 	// is not pausable: pausing it would not hold their Pods.
 	Custom, Restartable, Pausable bool
 	Pause                         Pause
-	// AtRest reports whether all of its Pods are of the present template. Unobserved reports that
+	// RolledOut reports whether all of its Pods are of the present template. Unobserved reports that
 	// this may be about the template before: its status has no observed generation.
-	AtRest, Unobserved bool
-	Progress           Progress
+	RolledOut, Unobserved bool
+	Progress              Progress
 	// Runs is nil for a workload whose pods are to be there all the time.
 	Runs *Runs
 	Tool Tool
@@ -149,9 +149,9 @@ type Workload struct {
 	Selector        *metav1.LabelSelector
 	SelectorGuessed bool
 	Policy          policy.Policy
-	// AskedAt is the earliest time at which its annotations provably asked for what they ask for; zero if nothing proves one.
-	AskedAt  time.Time
-	Problems []annotations.Problem
+	// OptedInAt is the earliest time at which its annotations provably asked for what they ask for; zero if nothing proves one.
+	OptedInAt time.Time
+	Problems  []annotations.Problem
 	// LeftAlone is why no source concerns it whatever it asks for, empty if one can.
 	LeftAlone string
 	// ifAll are those that come with --auto-reload-all.
@@ -201,7 +201,7 @@ func New(kind Kind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, tem
 	w.Marks.ByReloader = byReloader(meta.ManagedFields, names)
 	policy, refused := policy.Parse(meta.Annotations, template.Annotations, names)
 	w.Policy, w.Problems = policy, problemsOf(kind, meta.Annotations, template.Annotations, refused, names)
-	w.AskedAt = askedAt(meta, template.Annotations, names)
+	w.OptedInAt = optedInAt(meta, template.Annotations, names)
 	w.ifAll = searchesIfAll(policy, meta.Annotations, template.Annotations, names)
 	for i := range template.Spec.Containers {
 		w.Containers = append(w.Containers, template.Spec.Containers[i].Name)

@@ -12,16 +12,16 @@ func TestAWorkloadAsksSinceItWasFirstSeenToAsk(t *testing.T) {
 	s := New(false)
 	asks := func(version int, second int64, entries string) workload.Workload {
 		w := deployment("web", "cm", version, byName, entries)
-		w.AskedAt = time.Unix(second, 0)
+		w.OptedInAt = time.Unix(second, 0)
 		return w
 	}
 	s.PutWorkload(asks(5, 50, "cm"), live)
 	s.PutWorkload(asks(6, 60, "cm"), live)
-	if f, _ := s.Facts(asks(0, 0, "cm").Key); !f.Workload.AskedAt.Equal(time.Unix(50, 0)) {
-		t.Errorf("it has asked since %s, want %s", f.Workload.AskedAt, time.Unix(50, 0))
+	if f, _ := s.Facts(asks(0, 0, "cm").Key); !f.Workload.OptedInAt.Equal(time.Unix(50, 0)) {
+		t.Errorf("it has asked since %s, want %s", f.Workload.OptedInAt, time.Unix(50, 0))
 	}
 	s.PutWorkload(asks(7, 70, "cm,other"), live)
-	if f, _ := s.Facts(asks(0, 0, "cm").Key); !f.Workload.AskedAt.Equal(time.Unix(70, 0)) {
-		t.Errorf("it has asked for more since %s, want %s", f.Workload.AskedAt, time.Unix(70, 0))
+	if f, _ := s.Facts(asks(0, 0, "cm").Key); !f.Workload.OptedInAt.Equal(time.Unix(70, 0)) {
+		t.Errorf("it has asked for more since %s, want %s", f.Workload.OptedInAt, time.Unix(70, 0))
 	}
 }

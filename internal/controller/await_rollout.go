@@ -6,11 +6,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// rolloutMayTake is how long Reroll waits for a rollout whose end shows whether Pods are out of date. Some
-// rollouts never end.
+// rolloutMayTake is how long Reroll waits for a rollout whose end shows whether Pods are out of
+// date. Some rollouts never end.
 const rolloutMayTake = 2 * time.Minute
 
-// awaitRollout notes that the end of a rollout is awaited, and returns after which time it has taken too long.
+// awaitRollout records that Reroll waits for the end of a rollout, and returns how long it still
+// waits.
 func (c *Controller) awaitRollout(key workload.Key) time.Duration {
 	var since time.Time
 	c.with(key, func(r *record) {
@@ -33,7 +34,7 @@ func (c *Controller) awaitsRollout(key workload.Key) bool {
 	return !c.recordOf(key).awaitsSince.IsZero()
 }
 
-// stopAwaitingRollout ends the waiting.
+// stopAwaitingRollout records that Reroll no longer waits for the rollout.
 func (c *Controller) stopAwaitingRollout(key workload.Key) {
 	c.with(key, func(r *record) { r.awaitsSince = time.Time{} })
 }

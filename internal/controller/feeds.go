@@ -14,11 +14,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// feed is what wakes us about one resource, in one namespace or in all.
+// feed lists and watches one resource, in one namespace or in all.
 type feed struct {
 	*intake.Feed
-	synced <-chan struct{} // closed when everything has been seen once
-	// enough closes whole although there is nothing to be seen.
+	synced <-chan struct{} // closed after the first complete snapshot
+	// enough closes synced although there was no snapshot.
 	enough func()
 }
 
@@ -64,7 +64,7 @@ func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
 	}}
 }
 
-// sink takes the objects of one resource in one namespace, or in all.
+// sink receives the objects of one resource in one namespace, or in all.
 type sink struct {
 	resource    string
 	report      Report
@@ -72,28 +72,29 @@ type sink struct {
 	del         func(name types.NamespacedName, resourceVersion string)
 	keep        func(map[types.NamespacedName]struct{})
 	firstSynced func()
-	// whole reports whether all there was is known: what differs was written since.
+	// synced reports whether a complete snapshot has been put. Any difference after that was
+	// written later.
 	synced bool
 }
 
-// isNews reports whether an object changed while we ran: the watch has just reported the change, or a snapshot has after a
-// gap.
+// isNews reports whether an object changed while the controller ran: an event of the watch shows
+// that, or a snapshot after a gap.
 func (s *sink) isNews(live bool) bool { return live || s.synced }
 
-// forget is for objects that are taken for gone. What comes back may be as old as can be.
+// forget drops objects that count as deleted. After that, returning objects may be of any age.
 func (s *sink) forget() {
 	s.keep(nil)
 	s.synced = false
 }
 
-// What has happened to an object that arrives, in the words of Reloader's metrics.
+// The events of an object, in the words of Reloader's metrics.
 const (
 	eventAdd    = "add"
 	eventUpdate = "update"
 	eventDelete = "delete"
 )
 
-// Put takes an object that is new or differs.
+// Put receives an object that is new or differs.
 func (s *sink) Put(change watch.EventType, obj runtime.Object, live bool) {
 	event := eventAdd
 	if change == watch.Modified {
@@ -104,7 +105,7 @@ func (s *sink) Put(change watch.EventType, obj runtime.Object, live bool) {
 	s.report.Processed(event, s.resource)
 }
 
-// Delete takes an object that is gone.
+// Delete receives an object that was deleted.
 func (s *sink) Delete(obj runtime.Object) {
 	s.report.Seen(eventDelete, s.resource)
 	if m, ok := obj.(interface {
@@ -117,7 +118,7 @@ func (s *sink) Delete(obj runtime.Object) {
 	s.report.Processed(eventDelete, s.resource)
 }
 
-// Whole takes the names of all that exists.
+// SnapshotComplete receives the names of all objects that exist.
 func (s *sink) SnapshotComplete(named map[types.NamespacedName]struct{}) {
 	s.keep(named)
 	s.synced = true
@@ -164,7 +165,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 	return s
 }
 
-// putWorkload stores a workload, and notifies its user of mistakes if they are new.
+// putWorkload stores a workload, and notifies its user of new mistakes.
 func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
 	if notify {
 		before, known := c.state.Workload(w.Key)
@@ -195,8 +196,8 @@ func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
 
 func in(watched, namespace string) bool { return watched == "" || watched == namespace }
 
-// absentFrom returns what a complete snapshot of a namespace, or of all namespaces, does not
-// contain.
+// absentFrom returns whether a name is absent from a complete snapshot of a namespace, or of all
+// namespaces.
 func absentFrom(watched string, named map[types.NamespacedName]struct{}) func(types.NamespacedName) bool {
 	return func(name types.NamespacedName) bool {
 		_, there := named[name]

@@ -39,20 +39,21 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 			})
 		}
 	}
-	c.trackStatus(key) // for what is next, and for what has come meanwhile
+	c.trackStatus(key) // for the next deadline, and for changes in the meantime
 	return workqueue.Finished()
 }
 
-// reportOnPurpose reports Pods that are kept on purpose, which the spec shows at once. A pause that the user asked for is
-// not reported.
+// reportOnPurpose reports Pods that are kept on purpose, which the spec shows at once. A
+// pause-period is not reported.
 func (c *Controller) reportOnPurpose(w *workload.Workload, f *tracked) {
 	if o := f.StatusOutcome(w); o.Cause != "" && c.isNewCause(w.Key, f, o.Cause) && o.Cause != rollout.CauseHeld {
 		c.report.NotRolled(w, o)
 	}
 }
 
-// isNewCause records that a cause was reported for a reload, and is false if it was before. For a rollout that this replica only
-// resumed tracking, the previous leader has reported it.
+// isNewCause records that a cause is reported for a reload, and returns false if it was reported
+// before. For a rollout that this replica only resumed tracking, the previous leader has reported
+// it.
 func (c *Controller) isNewCause(key workload.Key, f *tracked, cause rollout.Cause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +92,7 @@ func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *trac
 	c.mu.Unlock()
 	switch {
 	case ended:
-		// The previous leader has reported what ended before this replica began.
+		// The previous leader has reported rollouts that ended before this replica began.
 		if c.stopTracking(w.Key, f) && !resumed {
 			c.report.Rolled(w, o, took)
 		}
@@ -101,7 +102,7 @@ func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *trac
 	return nil
 }
 
-// stopTracking ends the following of a reload, and returns false if another has taken its place.
+// stopTracking ends tracking a reload, and returns false if a later reload has taken its place.
 func (c *Controller) stopTracking(key workload.Key, f *tracked) bool {
 	ends := false
 	c.with(key, func(r *record) {

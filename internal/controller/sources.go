@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// SourceRights are what watching takes, but for the kinds that are ignored.
+// SourceRights are the permissions to watch sources, except for ignored kinds.
 func SourceRights(settings *rules.Settings) []rights.Right {
 	var all []rights.Right
 	for _, k := range kubeapi.SourceKinds() {
@@ -70,7 +70,8 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 	return s
 }
 
-// enqueueAfterDelete queues workloads of which a source was deleted, where that matters.
+// enqueueAfterDelete queues workloads after one of their sources was deleted, if that matters to
+// them.
 func (c *Controller) enqueueAfterDelete(concerned []workload.Key, live bool) {
 	if !c.opts.ReloadOnDelete {
 		return

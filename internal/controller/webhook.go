@@ -14,31 +14,35 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Receiver is notified of what would be reloaded, if another program has to act on it.
+// Receiver is notified of changes if another program reloads the workloads.
 type Receiver interface {
-	// Send returns nil when the receiver has taken all of it, and an error that is ErrRefused when what it has against the
-	// message is what is in it: it may be too large, or the receiver may know one of the workloads in it not.
+	// Send returns nil if the receiver has accepted all notifications. It returns ErrRefused if the
+	// receiver rejects the content of the message: the message may be too large, or the receiver
+	// may not know one of the workloads.
 	Send(ctx context.Context, notifications []Notification) error
 }
 
-// ErrRefused means that a receiver might take a part of a message.
+// ErrRefused means that a receiver might accept a part of a message.
 const ErrRefused = sentinel("the webhook receiver rejects the message")
 
-// News are the changes that concern one workload.
+// Notification contains the changes that concern one workload.
 type Notification struct {
 	Workload workload.Workload
 	Decision reload.Decision
 }
 
 const (
-	// What comes together is sent together: one change may concern a thousand workloads.
+	// Changes are collected for this time and sent together, because one change may concern a
+	// thousand workloads.
 	notifyDelay    = time.Second
 	notifyDelayMax = 10 * time.Second
 	// maxNotifications bounds one message.
 	maxNotifications = 250
-	// tellers is how many workloads are decided on for a message, or have noted on them that it was taken, at the same time.
+	// notifyWorkers is how many workloads are decided on for a message, or have its acceptance
+	// recorded, at the same time.
 	notifyWorkers = 16
-	// aloneFor is how long each workload gets a message of its own after the receiver has refused one about several.
+	// aloneFor is how long each workload gets a message of its own after the receiver has rejected
+	// a message about several.
 	aloneFor = time.Hour
 	// sendingEnds is how long a message in flight may take when the controller stops. Whether the receiver accepted a
 	// message that was cut off is unknown, so it is sent again.
@@ -50,8 +54,8 @@ func (c *Controller) queueForReceiver(key workload.Key) {
 	c.notifications.Add(key, notifyDelay, notifyDelayMax)
 }
 
-// serveReceiver sends one message after the other, so that a receiver that hangs delays only other messages. The queue holds
-// the workloads alone: the content of the message is decided when it is sent.
+// serveReceiver sends one message after the other, so that a receiver that hangs delays only other
+// messages. The queue contains only workloads: the content of a message is decided when it is sent.
 func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}) {
 	sending, cancel := context.WithCancel(writing)
 	defer cancel()
@@ -84,8 +88,9 @@ func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}
 	}
 }
 
-// sendMessages sends what to notify about workloads now, and records on each that the receiver accepted it. After stop, nothing is
-// sent, and what was accepted is recorded as long as a message may be in flight.
+// sendMessages notifies the receiver of workloads, and records in each ledger that the receiver
+// accepted it. After stop, nothing is sent, and acceptance is recorded as long as a message may be
+// in flight.
 func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan struct{}, keys []workload.Key) {
 	found := make([]*message, len(keys))
 	someAtATime(len(keys), stop, func(i int) {
@@ -108,7 +113,7 @@ func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan 
 		for _, t := range open {
 			notifications = append(notifications, Notification{t.facts.Workload, t.decision})
 		}
-		began := c.clock.Now() // a receiver may roll a workload before it answers
+		began := c.clock.Now() // a receiver may roll a workload before it responds
 		for i := range open {
 			open[i].sentAt = began
 		}
@@ -128,7 +133,8 @@ func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan 
 	someAtATime(len(taken), sending.Done(), func(i int) { c.recordAccepted(writing, taken[i]) })
 }
 
-// someAtATime does as much as there is, tellers of it at the same time, and begins nothing more when stop closes.
+// someAtATime calls do for each index, notifyWorkers of them at the same time, and starts no more
+// when stop closes.
 func someAtATime(much int, stop <-chan struct{}, do func(i int)) {
 	var running sync.WaitGroup
 	var begun atomic.Int64
@@ -163,8 +169,8 @@ func (c *Controller) atOnce() int {
 	return maxNotifications
 }
 
-// sendEachAlone sends the same again at once, with a message for each workload, so that whatever the receiver has against one of
-// them, or against so many, keeps back no others.
+// sendEachAlone sends a message for each workload at once, so that one workload that the receiver
+// rejects, or a message that is too large, does not block the others.
 func (c *Controller) sendEachAlone(refused []message) {
 	c.aloneUntil = c.clock.Now().Add(aloneFor)
 	c.log.Info("the webhook receiver rejected a message about several workloads; sending one message for each workload",
@@ -174,16 +180,15 @@ func (c *Controller) sendEachAlone(refused []message) {
 	}
 }
 
-// message is what to notify about a workload, the decision that it follows from, and when it was
-// sent.
+// message is a notification about a workload, its decision, and when it was sent.
 type message struct {
 	facts    reload.Facts
 	decision reload.Decision
 	sentAt   time.Time
 }
 
-// messageOf decides again: the workload may have waited for long. False means that there is nothing to
-// notify, or not now.
+// messageOf decides again, because the workload may have waited for long. It returns false if there
+// is nothing to notify now.
 func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, bool) {
 	facts, ok := c.state.Facts(key)
 	if !ok || c.leavesOut(&facts.Workload) {
@@ -216,7 +221,7 @@ func (t *message) accepted() accepted {
 	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content(), t.sentAt}
 }
 
-// wasAccepted also completes the message with the time of the notification.
+// wasAccepted also sets the time at which the message was sent.
 func (c *Controller) wasAccepted(t *message) bool {
 	known := c.recordOf(t.facts.Workload.Key).accepted
 	t.sentAt = known.sentAt
@@ -229,8 +234,9 @@ func (c *Controller) noteAccepted(all []message) {
 	}
 }
 
-// forgetAccepted forgets an accepted message about a workload when the decision is no longer to notify: the same data is news when
-// it comes back. If only a run has to end first, the message is still the same.
+// forgetAccepted forgets an accepted message about a workload when the decision is no longer to
+// notify, because the same data may change again later. If only a run has to end first, the message
+// stays valid.
 func (c *Controller) forgetAccepted(key workload.Key, d reload.Decision) {
 	if d.Action == reload.Reload || d.Action == reload.AwaitRun {
 		return
@@ -246,7 +252,7 @@ func (c *Controller) recordAccepted(ctx context.Context, t message) {
 	d := t.decision.Notified(w, t.sentAt)
 	err := c.write(ctx, &t.facts, d)
 	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.notifications.TriesOf(w.Key) < patience {
-		c.notifications.Retry(w.Key) // there is a newer version, or none, which the watch reports
+		c.notifications.Retry(w.Key) // the watch reports a newer version, or the deletion
 		return
 	}
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Notified is the decision after a receiver was notified of the changes: the ledger records when that
-// was, and the marks are those of the latest reload.
+// Notified is the decision after a receiver was notified of the changes: the ledger records the
+// time, and keeps the marks of the latest reload.
 func (d Decision) Notified(w *workload.Workload, at time.Time) Decision {
-	known, _ := workload.ReadLedger(w.LedgerText, w) // without one there was no reload
+	known, _ := workload.ReadLedger(w.LedgerText, w) // without a ledger, there was no reload
 	d.Action, d.Doubt = Record, ""
 	d.Ledger.Step, d.Ledger.Counter, d.Ledger.NotifiedAt = known.Step, known.Counter, at.Unix()
 	return d

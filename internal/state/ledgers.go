@@ -5,8 +5,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// ranks order the ledgers of a workload, those on the object and those that are remembered, by when they
-// were written.
+// ranks order the ledgers of a workload, on the object and remembered, by the time of their write.
 type ranks struct{ current, remembered ledger.Rank }
 
 // rankOf reads a ledger before the lock is taken, unless it is known.
@@ -30,7 +29,8 @@ func (s *State) knownRank(w *workload.Workload, text string) (ledger.Rank, bool)
 	}
 }
 
-// Remember keeps the text of the ledger that we wrote or accepted, as long as the workload is the same object.
+// Remember stores the text of the ledger that we wrote or accepted, as long as the workload is the
+// same object.
 func (s *State) Remember(w *workload.Workload, ledger string) {
 	rank := s.rankOf(w, ledger)
 	s.mu.Lock()

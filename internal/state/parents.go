@@ -9,10 +9,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Some workloads are made by another one, which takes back what is changed of them. If that is known here, it is rolled in
-// their place.
+// Some workloads are created by another workload, whose controller reverts their changes. If Reroll
+// rolls that kind of owner, it rolls the owner instead.
 
-// LeftTo returns the workload that this one is left to, if there is one.
+// LeftTo returns the owner that is rolled instead of a workload, if there is one.
 func (s *State) LeftTo(key workload.Key) (workload.Key, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -33,7 +33,7 @@ func (s *State) leftTo(w *workload.Workload) (workload.Key, bool) {
 	})
 }
 
-// Children returns what a workload makes.
+// Children returns the workloads that a workload owns.
 func (s *State) Children(key workload.Key) []workload.Key {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -8,9 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/policy"
 )
 
-// problemsOf adds to the values of a workload that were refused what somebody
-// has written, meant to do something by, and does nothing: a key with a typo, one
-// that belongs on another kind of object, one without effect beside another.
+// problemsOf adds mistakes without effect to the refused values of a workload: a key with a typo, a
+// key for another kind of object, a key without effect beside another one.
 func problemsOf(kind Kind, own, template map[string]string, refused []annotations.Problem, names annotations.Names) []annotations.Problem {
 	found := slices.DeleteFunc(refused, func(p annotations.Problem) bool { return unusedOn(&names, kind, p.Annotation) != "" })
 	places := []annotations.Written{{Values: own}, {Values: template, InTemplate: true}}
@@ -53,8 +52,7 @@ func searchesIfAll(policy policy.Policy, own, template map[string]string, names 
 	return []annotations.Problem{at.Problem(names.Search, "has no effect with --auto-reload-all, which covers all sources that the workload references")}
 }
 
-// OptAllIn adds the problems that a workload has only where all are opted in unless
-// they opt out.
+// OptAllIn adds the problems that exist only if all workloads are opted in by default.
 func (w *Workload) OptAllIn() {
 	w.Problems = append(w.Problems, w.ifAll...)
 }
@@ -81,8 +79,8 @@ func (w *Workload) UseTemplateOf(owner Key, markable bool, names annotations.Nam
 	}
 }
 
-// unusedOn is why a key does nothing on a kind of workload; empty if it does
-// something, or means nothing at all.
+// unusedOn is why a key has no effect on a kind of workload; empty if it has one, or if the key is
+// unknown.
 func unusedOn(n *annotations.Names, kind Kind, key string) string {
 	switch {
 	case n.IsOfSource(key):
@@ -96,8 +94,8 @@ func unusedOn(n *annotations.Names, kind Kind, key string) string {
 	}
 }
 
-// ReadAnnotations reads the annotations of a workload and of its pod template, with all mistakes in
-// them: as New does, for callers without an object.
+// ReadAnnotations reads the annotations of a workload and of its pod template, with all mistakes:
+// like New, for callers without an object.
 func ReadAnnotations(kind Kind, own, template map[string]string, all bool, names annotations.Names) (policy.Policy, []annotations.Problem) {
 	policy, refused := policy.Parse(own, template, names)
 	problems := problemsOf(kind, own, template, refused, names)

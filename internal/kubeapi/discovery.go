@@ -15,39 +15,40 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// offers is which versions of which groups the API server serves. One request answers that for all kinds. No watch reports a
-// change of it, and most of what is not installed never will be. So the longer the answer is unchanged, the less often the API
-// server is asked.
+// discovery is which versions of which groups the API server serves. One request answers that for
+// all kinds. No watch reports changes, and most missing kinds are never installed. So the longer
+// the response stays the same, the less often it is requested.
 type discovery struct {
 	client kubernetes.Interface
 	clock  clock.PassiveClock
 
 	mu sync.Mutex
-	// asking is closed when the request in flight has ended; nil without one. The lock is not held meanwhile.
+	// asking is closed when the request in flight has ended; nil without one. The lock is not held
+	// during the request.
 	asking chan struct{}
-	// forgotten counts the calls of forget, so that an answer to an older question is dropped.
+	// forgotten counts the calls of forget, so that the response to an older request is dropped.
 	forgotten int
 	served    map[string]struct{} // by "group/version"; nil before the first answer
 	asked     time.Time
 	every     time.Duration
-	// refused is why what is served is not to be watched all the same, until it is asked for again.
+	// refused is why a served kind cannot be watched, until the next discovery.
 	refused map[servedKind]*apierrors.StatusError
 }
 
-// offered is a kind, in one namespace or in all.
+// servedKind is a kind, in one namespace or in all.
 type servedKind struct {
 	kind      schema.GroupVersionKind
 	namespace string
 }
 
 const (
-	// recheckSoon is how long an answer counts after it was another one than before, and recheckSeldom at most.
+	// recheckSoon is how long a response is cached after a change, and recheckSeldom the maximum.
 	recheckSoon   = 20 * time.Second
 	recheckSeldom = time.Minute
 )
 
-// serves reports whether a version of a group is served. While somebody asks, the others go by the answer before, or wait for the
-// first one.
+// serves reports whether a version of a group is served. While a request is in flight, other
+// callers use the previous response, or wait for the first one.
 func (o *discovery) serves(ctx context.Context, version schema.GroupVersion) (bool, error) {
 	for {
 		is, known, asking := o.known(version)
@@ -60,7 +61,7 @@ func (o *discovery) serves(ctx context.Context, version schema.GroupVersion) (bo
 				_, is = now[version.String()]
 				return is, err
 			}
-			continue // it was forgotten meanwhile
+			continue // it was forgotten in the meantime
 		}
 		select {
 		case <-asking:
@@ -70,7 +71,8 @@ func (o *discovery) serves(ctx context.Context, version schema.GroupVersion) (bo
 	}
 }
 
-// known returns what the latest answer says, if that counts. Otherwise, without somebody who asks, the caller has to.
+// known returns the cached response, if it is still valid. If it is not, and no request is in
+// flight, the caller has to send one.
 func (o *discovery) known(version schema.GroupVersion) (is, known bool, asking <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,7 +87,8 @@ func (o *discovery) known(version schema.GroupVersion) (is, known bool, asking <
 	return false, false, nil
 }
 
-// ask returns what is served now, keeps it, and has those go on that wait for it. It returns nil if that was forgotten meanwhile.
+// ask sends the request, caches the response, and wakes the callers that wait for it. It returns
+// nil if the cache was invalidated in the meantime.
 func (o *discovery) ask(ctx context.Context) (map[string]struct{}, error) {
 	o.mu.Lock()
 	before := o.forgotten
@@ -102,7 +105,8 @@ func (o *discovery) ask(ctx context.Context) (map[string]struct{}, error) {
 	return now, nil
 }
 
-// request wants the short list, and not what a client library asks for: all resources of all groups.
+// request requests the list of groups only, and not all resources of all groups as client libraries
+// do.
 func (o *discovery) request(ctx context.Context) (map[string]struct{}, error) {
 	raw, err := o.client.Discovery().RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if err != nil {
@@ -121,7 +125,7 @@ func (o *discovery) request(ctx context.Context) (map[string]struct{}, error) {
 	return now, nil
 }
 
-// take keeps an answer. The caller holds o.mu.
+// take caches a response. The caller holds o.mu.
 func (o *discovery) take(now map[string]struct{}) {
 	changed := o.served == nil || len(now) != len(o.served)
 	for version := range now {
@@ -136,7 +140,7 @@ func (o *discovery) take(now map[string]struct{}) {
 	o.served, o.asked, o.refused = now, o.clock.Now(), map[servedKind]*apierrors.StatusError{}
 }
 
-// forget has the API server asked again at once, because the latest answer turned out to be wrong.
+// forget invalidates the cache, because the latest response turned out to be wrong.
 func (o *discovery) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,28 +12,29 @@ import (
 	"github.com/reroll-dev/reroll/internal/notice"
 )
 
-// Webhook notifies a receiver of what would be reloaded, if the receiver has to act on it.
+// Webhook notifies a receiver of changes, if the receiver reloads the workloads.
 type Webhook struct {
 	poster  *poster
 	log     *slog.Logger
 	events  *Events
 	metrics *Metrics
 
-	// failing reports whether the latest message was not taken. Messages are sent one after the other.
+	// failing reports whether the latest message was not accepted. Messages are sent one after the
+	// other.
 	failing bool
 }
 
-// NewWebhook returns one that sends to an address, which may hold a token.
+// NewWebhook returns a Webhook for an address, which may contain a token.
 func NewWebhook(to *url.URL, log *slog.Logger, events *Events, metrics *Metrics) *Webhook {
 	p := newPoster(to, nil)
 	p.setting = "--webhook-url"
 	return &Webhook{poster: p, log: log, events: events, metrics: metrics}
 }
 
-// Receiver is the part of the address that may be shown.
+// Receiver is the part of the address that is not secret.
 func (h *Webhook) Receiver() string { return h.poster.receiver() }
 
-// webhookMessage begins with all that Reloader sends.
+// webhookMessage begins with the fields that Reloader sends.
 type webhookMessage struct {
 	Webhook   string            `json:"webhook"`
 	Workloads []webhookWorkload `json:"workloads"`
@@ -52,7 +53,7 @@ type webhookChange struct {
 	Deleted bool   `json:"deleted,omitempty"`
 }
 
-// Send returns nil when the receiver has taken the message.
+// Send returns nil if the receiver has accepted the message.
 func (h *Webhook) Send(ctx context.Context, notifications []controller.Notification) error {
 	message := webhookMessage{Webhook: "update successful"}
 	for i := range notifications {
@@ -88,7 +89,7 @@ func (h *Webhook) Send(ctx context.Context, notifications []controller.Notificat
 	return nil
 }
 
-// failed warns once, until a message is taken again.
+// failed warns once until a message is accepted again.
 func (h *Webhook) failed(err error) {
 	h.metrics.webhook("failed")
 	if !h.failing {

@@ -8,7 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/controller"
 )
 
-// work are the metrics of the loop: what arrives, waits, is reconciled, and with which result.
+// work are the metrics of the loop: received objects, queue, and reconciliations with their
+// results.
 type work struct {
 	taken           *prometheus.CounterVec
 	adds            prometheus.Counter

@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Guard keeps watch over the rights of the controller. It asks at the start and when something is refused, and as long as
-// a right is missing without which there is no work, it asks for that.
+// Guard watches the permissions of the controller. It checks them at the start and after a
+// forbidden request. While a required permission is missing, it checks that regularly.
 type Guard struct {
 	all    []Right
 	clock  clock.Clock
@@ -28,20 +28,20 @@ type Guard struct {
 	reported string
 }
 
-// NewGuard returns one that has asked nobody yet.
+// NewGuard returns a Guard that has checked nothing yet.
 func NewGuard(all []Right, c clock.Clock, log *slog.Logger) *Guard {
 	return &Guard{all: all, clock: c, log: log, refuse: make(chan struct{}, 1)}
 }
 
 const (
-	// askEvery is how soon is asked again while a right is missing.
+	// askEvery is the time between two checks while a permission is missing.
 	askEvery = 15 * time.Second
 	// askRarely is the minimum time between two checks after requests that were forbidden for other reasons than
 	// missing permissions, such as a quota or an admission rule: they look the same, and may last for ever.
 	askRarely = 10 * time.Minute
 )
 
-// Run asks until the context ends.
+// Run checks until the context ends.
 func (g *Guard) Run(ctx context.Context, client kubernetes.Interface) {
 	pause := askEvery
 	for {
@@ -66,7 +66,7 @@ func (g *Guard) Run(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
-// wait is false if the context ended first.
+// wait returns false if the context ended first.
 func (g *Guard) wait(ctx context.Context, d time.Duration) bool {
 	timer := g.clock.NewTimer(d)
 	defer timer.Stop()
@@ -103,7 +103,7 @@ func (g *Guard) needed() []Right {
 	return slices.DeleteFunc(slices.Clone(g.missing), func(r Right) bool { return r.Without != "" })
 }
 
-// tell logs what is missing, once for as long as it is the same.
+// report logs the missing permissions, once for as long as they stay the same.
 func (g *Guard) report(missing []Right) {
 	g.mu.Lock()
 	before := g.reported

@@ -123,7 +123,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 	return &Controller{
 		opts: opts, api: api, kinds: byName, clock: c, log: log, report: report,
 		leadership: leadership{synced: make(chan struct{}), leads: func() bool { return true }},
-		queues:     queues{queue: q, ends: workqueue.NewShared(c, followers), pauses: workqueue.NewShared(c, resumers), notifications: workqueue.New(c)},
+		queues:     queues{queue: q, ends: workqueue.NewShared(c, rolloutWorkers), pauses: workqueue.NewShared(c, resumeWorkers), notifications: workqueue.New(c)},
 		state:      state.New(opts.AutoReloadAll),
 		classes:    newClasses(),
 		jobs:       newOwnJobs(),
@@ -193,7 +193,7 @@ func (c *Controller) Run(ctx context.Context) error {
 			c.queue.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.reconcile(writing, key) })
 		})
 	}
-	for range followers {
+	for range rolloutWorkers {
 		running.Go(func() {
 			c.ends.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.trackRollout(writing, key) })
 		})
@@ -201,7 +201,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if c.opts.Receiver != nil {
 		running.Go(func() { c.serveReceiver(writing, ctx.Done()) })
 	}
-	for range resumers {
+	for range resumeWorkers {
 		running.Go(func() {
 			c.pauses.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.endPause(writing, key) })
 		})
@@ -248,7 +248,7 @@ func (c *Controller) enqueue(key workload.Key, live bool) {
 	settle := c.opts.Settle
 	w, ok := c.state.Workload(key)
 	if ok {
-		settle = c.opts.Quiet(&w)
+		settle = c.opts.SettlePeriod(&w)
 	}
 	if !live && ok && w.LedgerText == "" {
 		c.queue.AddLow(key, settle)

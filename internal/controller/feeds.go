@@ -77,9 +77,9 @@ type sink struct {
 	synced bool
 }
 
-// isNews reports whether an object changed while the controller ran: an event of the watch shows
+// isChange reports whether an object changed while the controller ran: an event of the watch shows
 // that, or a snapshot after a gap.
-func (s *sink) isNews(live bool) bool { return live || s.synced }
+func (s *sink) isChange(live bool) bool { return live || s.synced }
 
 // forget drops objects that count as deleted. After that, returning objects may be of any age.
 func (s *sink) forget() {
@@ -152,7 +152,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.log.Error("an object could not be decoded", "error", err.Error())
 			return
 		}
-		notify := s.isNews(live) && c.jobs.recreating(w.Key) == nil
+		notify := s.isChange(live) && c.jobs.recreating(w.Key) == nil
 		if w.TemplateOwner != nil {
 			c.putTemplateUser(w, live, notify)
 			return
@@ -176,9 +176,9 @@ func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
 			c.notifyOfWorkload(nil, &now)
 		}
 	}
-	_, left := c.state.LeftTo(w.Key)
+	_, owned := c.state.RolledOwner(w.Key)
 	differs := c.state.PutWorkload(w, live)
-	if _, still := c.state.LeftTo(w.Key); left && !still {
+	if _, still := c.state.RolledOwner(w.Key); owned && !still {
 		differs = true // its owner released it
 	}
 	w = c.state.WithTemplateUsers(w)

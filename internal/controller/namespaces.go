@@ -26,7 +26,7 @@ func (c *Controller) namespaceFeeds() []feed {
 	s.put = func(obj runtime.Object, live bool) {
 		if ns, ok := obj.(*corev1.Namespace); ok {
 			c.state.PutNamespace(ns.Name, rules.ReadNamespace(&ns.ObjectMeta).Terminating)
-			c.selectNamespace(&ns.ObjectMeta, s.isNews(live))
+			c.selectNamespace(&ns.ObjectMeta, s.isChange(live))
 		}
 	}
 	s.del = func(name types.NamespacedName, _ string) {

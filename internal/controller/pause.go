@@ -19,9 +19,9 @@ import (
 // rollout. The annotations of the object determine when the pause ends, no matter which client
 // wrote them. The record only contains when to check.
 
-// resumers is how many workloads are resumed at the same time. They are separate workers, so that
+// resumeWorkers is how many workloads are resumed at the same time. They are separate workers, so that
 // pauses and reloads do not wait for each other.
-const resumers = 4
+const resumeWorkers = 4
 
 // ended is a pause that Reroll has ended, with its annotations.
 type ended struct {

@@ -148,5 +148,5 @@ func (c *Controller) anotherLeads() {
 
 // reconciledBy is by when the leader has reconciled a workload that changes now.
 func (c *Controller) reconciledBy(w *workload.Workload) time.Time {
-	return c.clock.Now().Add(c.opts.Quiet(w))
+	return c.clock.Now().Add(c.opts.SettlePeriod(w))
 }

@@ -37,7 +37,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 		return workqueue.Pending()
 	}
 	w := &facts.Workload
-	if owner, left := c.state.LeftTo(key); left {
+	if owner, owned := c.state.RolledOwner(key); owned {
 		c.log.Debug("skipped: the workload that owns it is rolled instead", "workload", key.String(), "owner", owner.String())
 		c.notifyLeftToOwner(w, owner)
 		c.forget(key)
@@ -115,7 +115,7 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	facts.Waited = c.rolloutTookTooLong(facts.Workload.Key)
 	c.addRuns(&facts.Workload)
 	d := reload.Decide(*facts)
-	if d.Action == reload.AskPods {
+	if d.Action == reload.ListPods {
 		// A workload that waits to be adopted has its Pods listed once, and not at each try.
 		if facts.Workload.LedgerText == "" && facts.Remembered == "" && !c.opts.DryRun && !c.mayAdopt(facts.Workload.Key) {
 			return d, errLater

@@ -71,7 +71,7 @@ func (c *Controller) continueRecreating(ctx context.Context, key workload.Key) (
 
 // permitted returns the step to take instead of one that leads to the deletion of a Job. Settings and annotations may
 // have changed since the copy was created. A Job that is already deleted is recreated in any case.
-func (c *Controller) permitted(step kinds.Step, job *batchv1.Job) kinds.Step {
+func (c *Controller) permitted(step kinds.RecreateStep, job *batchv1.Job) kinds.RecreateStep {
 	if step != kinds.NoteDelete && step != kinds.DeleteJob {
 		return step
 	}
@@ -167,7 +167,7 @@ func readCopy(job *batchv1.Job) (*kinds.Copy, bool) {
 }
 
 // step takes one step.
-func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, job *batchv1.Job) error {
+func (c *Controller) step(ctx context.Context, step kinds.RecreateStep, of *kinds.Copy, job *batchv1.Job) error {
 	jobs := kinds.Jobs()
 	var err error
 	switch step {

@@ -10,9 +10,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// followers is how many workloads have their Pods listed at the same time to track a rollout. Nothing waits for the
+// rolloutWorkers is how many workloads have their Pods listed at the same time to track a rollout. Nothing waits for the
 // responses, so a fan-out to a thousand workloads does not cause a storm of LISTs.
-const followers = 4
+const rolloutWorkers = 4
 
 // trackRollout finds the outcome of a reload, and lists the Pods if nothing else can decide.
 func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workqueue.Result {
@@ -35,7 +35,7 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 		defer cancel()
 		if err := c.listPods(ctx, &w, f); err != nil {
 			return workqueue.FailedWith(func(retryIn time.Duration, again bool) {
-				c.report.Failed(&w, reload.Decision{Action: reload.AskPods}, err, retryIn, again)
+				c.report.Failed(&w, reload.Decision{Action: reload.ListPods}, err, retryIn, again)
 			})
 		}
 	}

@@ -149,8 +149,8 @@ func (f *tracked) needsPodsLate(w *workload.Workload, now time.Time) bool {
 	return f.remaining(w, now) <= 0 || f.late > 0 && shows != "" && !f.reported[shows] && !f.listed[shows]
 }
 
-// Following is how many rollouts are in progress.
-func (c *Controller) Following() int {
+// RolloutsInProgress is how many rollouts are in progress.
+func (c *Controller) RolloutsInProgress() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := 0

@@ -29,8 +29,8 @@ func TestAReloadThatRollsAsksForItsPodsOnce(t *testing.T) {
 		r.play(time.Hour)
 	}
 	r.want(1, "rolled 3 pods after 1m31s")
-	if r.Following() != 0 || r.ends.Depth() != 0 {
-		t.Errorf("%d are followed, %d wait", r.Following(), r.ends.Depth())
+	if r.RolloutsInProgress() != 0 || r.ends.Depth() != 0 {
+		t.Errorf("%d are followed, %d wait", r.RolloutsInProgress(), r.ends.Depth())
 	}
 }
 
@@ -59,8 +59,8 @@ func TestPodsThatAreNotFoundAreNoEnd(t *testing.T) {
 	r.want(2, "not rolled: pods-not-found, 0 of 0")
 	r.pods(0, 3)
 	r.play(time.Hour)
-	if last := r.lines[len(r.lines)-1]; r.Following() != 0 || last[:len("rolled 3 pods")] != "rolled 3 pods" {
-		t.Errorf("%d are followed, told was %q", r.Following(), r.lines)
+	if last := r.lines[len(r.lines)-1]; r.RolloutsInProgress() != 0 || last[:len("rolled 3 pods")] != "rolled 3 pods" {
+		t.Errorf("%d are followed, told was %q", r.RolloutsInProgress(), r.lines)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestWhatEndsBeforeItsEnd(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			r := newRoad(t)
 			end(r)
-			if r.Following() != 0 {
+			if r.RolloutsInProgress() != 0 {
 				t.Fatal("it is followed")
 			}
 			before := r.askedAfter
@@ -259,7 +259,7 @@ func TestADryRunFollowsNothing(t *testing.T) {
 	n := r.next(func(o *Options) { o.DryRun = true })
 	n.edit("web", "3")
 	n.play(time.Hour)
-	if n.Following() != 0 || n.askedAfter != 0 {
-		t.Errorf("%d are followed, asked for %d times", n.Following(), n.askedAfter)
+	if n.RolloutsInProgress() != 0 || n.askedAfter != 0 {
+		t.Errorf("%d are followed, asked for %d times", n.RolloutsInProgress(), n.askedAfter)
 	}
 }

@@ -78,7 +78,7 @@ func (c *Controller) classFeeds() []feed {
 func (c *Controller) classFeed(kind, resource, namespace string, shared *everywhere, s *sink) feed {
 	k := kinds.Kind{Title: kind + "es", Resource: classGroup().WithResource(resource)}
 	f := c.feed(kubeapi.Watched{
-		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Asked: true, FieldSelector: c.opts.FieldSelector(""),
+		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Required: true, FieldSelector: c.opts.FieldSelector(""),
 		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
 	}, s)
 	return c.watchWherePresent(f, s, &presence{
@@ -133,7 +133,7 @@ func (c *Controller) definitions(namespace string) *sink {
 		class := c.classes.of(key)
 		before := class.Definition()
 		if class.Define(meta, state.VersionOf(meta.ResourceVersion), c.opts.Names) {
-			if now := class.Definition(); s.isNews(live) {
+			if now := class.Definition(); s.isChange(live) {
 				c.notifyOfClass(&before, &now)
 			}
 			c.putClass(class, nil, live)

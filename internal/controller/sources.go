@@ -60,7 +60,7 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 		if labelled, ok := obj.(metav1.Object); ok {
 			src = c.opts.Select(src, labelled.GetLabels())
 		}
-		if s.isNews(live) {
+		if s.isChange(live) {
 			c.notifyOfSource(&src)
 		}
 		for _, key := range c.state.PutSource(src, live) {

@@ -51,8 +51,8 @@ func newRoad(t *testing.T) *road {
 	r.before = before
 	r.edit("web", "2")
 	r.play(2 * time.Second)
-	if r.Following() != 1 || r.askedAfter != 0 {
-		t.Fatalf("%d are followed, pods were asked for %d times", r.Following(), r.askedAfter)
+	if r.RolloutsInProgress() != 1 || r.askedAfter != 0 {
+		t.Fatalf("%d are followed, pods were asked for %d times", r.RolloutsInProgress(), r.askedAfter)
 	}
 	return r
 }

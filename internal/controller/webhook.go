@@ -93,7 +93,7 @@ func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}
 // in flight.
 func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan struct{}, keys []workload.Key) {
 	found := make([]*message, len(keys))
-	someAtATime(len(keys), stop, func(i int) {
+	inParallel(len(keys), stop, func(i int) {
 		if t, ok := c.messageOf(sending, keys[i]); ok {
 			found[i] = &t
 		}
@@ -130,12 +130,12 @@ func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan 
 			}
 		}
 	}
-	someAtATime(len(taken), sending.Done(), func(i int) { c.recordAccepted(writing, taken[i]) })
+	inParallel(len(taken), sending.Done(), func(i int) { c.recordAccepted(writing, taken[i]) })
 }
 
-// someAtATime calls do for each index, notifyWorkers of them at the same time, and starts no more
+// inParallel calls do for each index, notifyWorkers of them at the same time, and starts no more
 // when stop closes.
-func someAtATime(much int, stop <-chan struct{}, do func(i int)) {
+func inParallel(much int, stop <-chan struct{}, do func(i int)) {
 	var running sync.WaitGroup
 	var begun atomic.Int64
 	for range min(much, notifyWorkers) {

@@ -185,7 +185,7 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 	a.Sources = e.sources(&facts, &a)
 
 	a.Decision = reload.Decide(facts)
-	if a.Decision.Action == reload.AskPods {
+	if a.Decision.Action == reload.ListPods {
 		if pods := e.ask(&a); pods != nil {
 			facts.Pods = pods
 			a.Decision = reload.Decide(facts)

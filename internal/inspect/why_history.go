@@ -54,7 +54,7 @@ func (x *Explanation) ledger() string {
 
 func (x *Explanation) next() string {
 	d := &x.Decision
-	quiet := x.Settings.Rules.Quiet(&x.Workload)
+	quiet := x.Settings.Rules.SettlePeriod(&x.Workload)
 	if text := x.nextTold(quiet); text != "" {
 		return text
 	}

@@ -210,12 +210,12 @@ func untracked(of map[string]string) map[string]string {
 	return kept
 }
 
-// Step is one write that recreates a Job.
-type Step uint8
+// RecreateStep is one write that recreates a Job.
+type RecreateStep uint8
 
 const (
 	// Finished means that no step is left.
-	Finished Step = iota
+	Finished RecreateStep = iota
 	// NoteDelete records on the copy that Reroll is about to delete the Job.
 	NoteDelete
 	// DeleteJob deletes the Job.
@@ -234,7 +234,7 @@ const (
 
 // Next is the next step, as the copy and the Job of its name show. Either may be nil. A crash
 // between two steps does not matter. The caller has verified the signature of the copy.
-func Next(c *Copy, job *batchv1.Job, key digest.Key) Step {
+func Next(c *Copy, job *batchv1.Job, key digest.Key) RecreateStep {
 	switch {
 	case c == nil && (job == nil || !awaitsGo(job, key)):
 		return Finished

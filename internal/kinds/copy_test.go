@@ -161,7 +161,7 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 	for about, tc := range map[string]struct {
 		of   *Copy
 		job  *batchv1.Job
-		want Step
+		want RecreateStep
 	}{
 		"the copy was made":                       {of, old, NoteDelete},
 		"its user has deleted it":                 {of, nil, DropCopy},

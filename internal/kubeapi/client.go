@@ -36,9 +36,9 @@ type Watched struct {
 	// because only discovery may know the plural.
 	Custom bool
 	Kind   string
-	// Asked reports that the user has chosen to watch it. Otherwise it is watched only if there is
+	// Required reports that the user has chosen to watch it. Otherwise it is watched only if there is
 	// permission to.
-	Asked bool
+	Required bool
 	// FieldSelector and LabelSelector are applied by the API server.
 	FieldSelector, LabelSelector string
 	NewList                      func() runtime.Object
@@ -47,7 +47,7 @@ type Watched struct {
 // WatchedKind returns the resource of a kind of workload.
 func WatchedKind(k kinds.Kind, namespace string) Watched {
 	return Watched{
-		Resource: k.Resource, Label: k.Label(), Namespace: namespace, Custom: k.Custom, Kind: k.Object().Kind, Asked: k.Use == kinds.Always, NewList: k.NewList,
+		Resource: k.Resource, Label: k.Label(), Namespace: namespace, Custom: k.Custom, Kind: k.Object().Kind, Required: k.Use == kinds.Always, NewList: k.NewList,
 	}
 }
 

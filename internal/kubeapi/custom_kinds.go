@@ -142,7 +142,7 @@ func (s served) List(ctx context.Context, opts metav1.ListOptions) (runtime.Obje
 }
 
 func (s served) open(ctx context.Context) (intake.Opener, error) {
-	if !s.Asked {
+	if !s.Required {
 		if err := s.checkServed(ctx); err != nil {
 			return nil, err
 		}

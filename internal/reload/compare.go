@@ -53,7 +53,7 @@ const (
 	undecided                // the digest key of the ledger was lost, and nothing else decides; recorded as unchanged
 	unproven                 // written after Pods started, but maybe not its data; treated as recorded
 	changed                  // Pods use other data
-	asking                   // the age of the Pods decides
+	needsPods                // the age of the Pods decides
 	waiting                  // the age of the Pods decides, after the rollout
 	outlived                 // older Pods are back, because their template was reverted
 )
@@ -84,7 +84,7 @@ func (f *Facts) kept(c *Concern, base base) finding {
 	case base.doubted && f.mustWait():
 		return waiting
 	case pods == nil:
-		return asking
+		return needsPods
 	case base.doubted && f.mayBeOlder(c, pods, base) && !f.beforeUs(c) && !f.beforeAll(c, base):
 		return outlived
 	case c.wasAway() && (pods.missed(c, f.Seen) || f.unlisted(pods)):
@@ -248,7 +248,7 @@ func (f *Facts) asked(c *Concern) finding {
 	case !f.Seen.Returned && f.rolledByReloader(c):
 		return recorded
 	case pods == nil:
-		return asking
+		return needsPods
 	}
 	if f.unlisted(pods) {
 		return changed
@@ -283,7 +283,7 @@ func (f *Facts) marked(c *Concern, mark string) finding {
 	}
 	switch pods := f.podsOf(c); {
 	case pods == nil:
-		return asking
+		return needsPods
 	case pods.older(c, f.Seen) > 0, f.unlisted(pods):
 		return changed
 	default:

@@ -49,9 +49,9 @@ type Facts struct {
 	Gone map[source.LocalKey]Departure
 	// OnCreate and OnDelete select whether a source that was created, or deleted, is a change.
 	OnCreate, OnDelete bool
-	// Quiet is the settle period. Sources and workloads that were created within it belong
+	// SettlePeriod is the settle period of the workload. Sources and workloads that were created within it belong
 	// together.
-	Quiet time.Duration
+	SettlePeriod time.Duration
 	// Unread are the kinds of sources that are not watched, so that a deletion is not noticed.
 	Unread []source.Kind
 	// AutoReloadAll reports whether workloads are opted in unless they opt out.
@@ -89,8 +89,8 @@ type Action uint8
 const (
 	// Nothing has to be written.
 	Nothing Action = iota
-	// AskPods means that the age of the Pods decides. The caller lists them and decides again.
-	AskPods
+	// ListPods means that the age of the Pods decides. The caller lists them and decides again.
+	ListPods
 	// AwaitRollout means that the age of the Pods decides, once the rollout in progress has ended.
 	AwaitRollout
 	// AwaitRun means that another run of the workload has to end first, or that a suspended run has
@@ -108,7 +108,7 @@ const (
 // String returns a short description of the action.
 func (a Action) String() string {
 	switch a {
-	case AskPods:
+	case ListPods:
 		return "check the age of the Pods"
 	case AwaitRollout:
 		return "wait for the rollout"
@@ -205,8 +205,8 @@ func (f *Facts) decide() Decision {
 		var doubt string
 		next.Step, doubt = f.step(next.Step, tally.changes)
 		return Decision{Action: Reload, Why: changedSentence(tally.changes), Changes: tally.changes, Ledger: next, Restores: base.restore, Doubt: doubt}
-	case tally.asking > 0:
-		return Decision{Action: AskPods, Why: fmt.Sprintf("the age of its Pods must show whether they use the current data of %d of its sources", tally.asking)}
+	case tally.needsPods > 0:
+		return Decision{Action: ListPods, Why: fmt.Sprintf("the age of its Pods must show whether they use the current data of %d of its sources", tally.needsPods)}
 	case len(tally.outlived) > 0:
 		return f.outlived(&tally, base, next)
 	case tally.waiting > 0:
@@ -220,10 +220,10 @@ func (f *Facts) decide() Decision {
 
 // tally counts the findings about the sources of one workload.
 type tally struct {
-	changes, outlived                  []Concern
-	asking, waiting, recorded, dropped int
-	undecided                          int
-	unproven                           []source.Key
+	changes, outlived                     []Concern
+	needsPods, waiting, recorded, dropped int
+	undecided                             int
+	unproven                              []source.Key
 	// gone are the deleted sources without which the Pods run, or will run.
 	gone []source.LocalKey
 	// departed are the digests that Pods have of sources that were deleted before there was a
@@ -240,8 +240,8 @@ func (t *tally) add(c Concern, found finding) {
 	switch found {
 	case changed:
 		t.changes = append(t.changes, c)
-	case asking:
-		t.asking++
+	case needsPods:
+		t.needsPods++
 	case waiting:
 		t.waiting++
 	case outlived:

@@ -62,9 +62,9 @@ func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"its key was lost":                      {lost().with(later(forged)), AskPods},
+		"its key was lost":                      {lost().with(later(forged)), ListPods},
 		"its key was lost, the clocks differ":   {lost().with(later(ahead)), Record},
-		"one digest for all":                    {edited(source.ConfigMap).with(later(forged)), AskPods},
+		"one digest for all":                    {edited(source.ConfigMap).with(later(forged)), ListPods},
 		"one digest for all, the clocks differ": {edited(source.ConfigMap).with(later(ahead)), Record},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 			if d.Action != tc.want {
 				t.Fatalf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
-			if d = Decide(tc.when.pods(1, 70).f); d.Action == Nothing || tc.want == AskPods && (d.Action != Reload || d.Ledger.DataTime > at(1000).Unix()) {
+			if d = Decide(tc.when.pods(1, 70).f); d.Action == Nothing || tc.want == ListPods && (d.Action != Reload || d.Ledger.DataTime > at(1000).Unix()) {
 				t.Errorf("an older pod runs: %s, and the ledger has %d: %s", d.Action, d.Ledger.DataTime, d.Why)
 			}
 		})

@@ -32,7 +32,7 @@ func (f *Facts) withOthersRollout(d Decision) Decision {
 		return d
 	}
 	if f.Pods == nil {
-		return Decision{Action: AskPods, Why: "the age of the Pods that it keeps on purpose must show whether they use the current data"}
+		return Decision{Action: ListPods, Why: "the age of the Pods that it keeps on purpose must show whether they use the current data"}
 	}
 	for i := range unproven {
 		if f.Pods.Count > 0 && !f.Pods.Oldest.After(unproven[i].Source.DataTime) {

@@ -132,13 +132,13 @@ func TestPodsThatAreKeptSinceTheControllerWasAwayAreAskedOnce(t *testing.T) {
 		action Action
 		others int
 	}{
-		"pods are kept":                                   {unseen(), AskPods, 0},
+		"pods are kept":                                   {unseen(), ListPods, 0},
 		"a kept pod is older":                             {unseen().pods(3, 150), Record, 1},
 		"all pods are younger":                            {unseen().pods(3, 250), Record, 0},
 		"no pod is kept":                                  {unseen().with(func(f *Facts) { f.Workload.Progress = ofThree(3, parted) }), Record, 0},
 		"no pod is to be kept":                            {unseen().with(func(f *Facts) { f.Workload.Progress = ofThree(1, nil) }), Record, 0},
-		"the status does not know the new one":            {unseen().with(func(f *Facts) { f.Workload.Progress.Observed = false }), AskPods, 0},
-		"Reloader has rolled it":                          {byReloader(), AskPods, 0},
+		"the status does not know the new one":            {unseen().with(func(f *Facts) { f.Workload.Progress.Observed = false }), ListPods, 0},
+		"Reloader has rolled it":                          {byReloader(), ListPods, 0},
 		"Reloader has rolled it, and a kept pod is older": {byReloader().pods(3, 150), Record, 1},
 		"Reloader has rolled it, and all pods follow":     {byReloader().with(func(f *Facts) { f.Workload.Progress = ofThree(1, nil) }), Record, 0},
 	}

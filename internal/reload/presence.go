@@ -26,7 +26,7 @@ type Departure struct {
 // whole seconds. If they are not precise enough, an earlier comparison of the workload decides,
 // because that requires the settle period to be over.
 func (f *Facts) madeLater(c *Concern) bool {
-	quiet := f.Workload.Created.Add(f.Quiet)
+	quiet := f.Workload.Created.Add(f.SettlePeriod)
 	switch {
 	case quiet.Before(c.Source.Created), f.Seen.Ready != 0 && c.Seen.Created > f.Seen.Ready:
 		return true
@@ -197,7 +197,7 @@ func (f *Facts) DepartedFor(d Decision, now time.Time) time.Duration {
 	var wait time.Duration
 	for _, c := range d.Changes {
 		if left, ok := f.Gone[c.Source.Key.Local()]; ok && c.Deleted {
-			wait = max(wait, left.Time.Add(f.Quiet).Sub(now))
+			wait = max(wait, left.Time.Add(f.SettlePeriod).Sub(now))
 		}
 	}
 	return wait

@@ -27,10 +27,10 @@ func (s *situation) refersTo(key source.LocalKey) *situation {
 	return s
 }
 
-func onCreate(f *Facts) { f.OnCreate, f.Quiet, f.Workload.Created = true, time.Second, at(70) }
+func onCreate(f *Facts) { f.OnCreate, f.SettlePeriod, f.Workload.Created = true, time.Second, at(70) }
 
 func onDelete(f *Facts) {
-	f.OnDelete, f.Quiet = true, time.Second
+	f.OnDelete, f.SettlePeriod = true, time.Second
 	f.Workload.Policy, _ = policy.Parse(map[string]string{annotations.DefaultNames().Auto: "true"}, nil, annotations.DefaultNames())
 }
 
@@ -62,15 +62,15 @@ func TestASourceThatIsMade(t *testing.T) {
 		"it was compared with all that was there":                  {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt = at(129), 130 }), Record},
 		"it was compared before, within the same second":           {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt = at(130), 129 }), Record},
 		"it was compared before, and nobody saw the source made":   {unseen(90).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt = at(89), 80 }), Record},
-		"it was compared before, and its quiet period is longer":   {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt, f.Quiet = at(128), 129, 3*time.Second }), Record},
-		"it waits for no quiet, and had been compared":             {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt, f.Quiet = at(130), 129, 0 }), Reload},
-		"it waits for no quiet, and was not compared before":       {seen(130).with(func(f *Facts) { f.Workload.Created, f.Quiet = at(130), 0 }), Record},
+		"it was compared before, and its quiet period is longer":   {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt, f.SettlePeriod = at(128), 129, 3*time.Second }), Record},
+		"it waits for no quiet, and had been compared":             {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt, f.SettlePeriod = at(130), 129, 0 }), Reload},
+		"it waits for no quiet, and was not compared before":       {seen(130).with(func(f *Facts) { f.Workload.Created, f.SettlePeriod = at(130), 0 }), Record},
 		"its pods were available by then":                          {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.Ready = at(130), 129 }), Reload},
 		"its pods were available only later":                       {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.Ready = at(130), 131 }), Record},
 		"somebody else has rolled the workload":                    {seen(130).with(func(f *Facts) { f.Seen.Template = 131 }), Record},
 		"the workload came to ask for it later":                    {seen(130).with(func(f *Facts) { f.Seen.Policy = 131 }), Record},
 		"it came to match later":                                   {seen(130).with(func(f *Facts) { f.Concerns[1].Seen.Annotations = 131 }), Record},
-		"while nobody watched: the pods are asked":                 {unseen(90), AskPods},
+		"while nobody watched: the pods are asked":                 {unseen(90), ListPods},
 		"one is older":                                 {unseen(90).pods(1, 89), Reload},
 		"one may have started without it":              {unseen(90).pods(1, 95), Reload},
 		"all are younger":                              {unseen(90).pods(1, 96), Record},
@@ -205,7 +205,7 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 	}{
 		"its pods were started before the edit": {deleted(edited), Record, unknown},
 		"or after it":                           {deleted(edited).with(func(f *Facts) { f.Seen.Template = 125 }), Record, digestOf("one")},
-		"the pods have to be asked":             {deleted(unseen), AskPods, none},
+		"the pods have to be asked":             {deleted(unseen), ListPods, none},
 		"one is older":                          {deleted(unseen).pods(1, 110), Record, unknown},
 		"all are younger":                       {deleted(unseen).pods(1, 126), Record, digestOf("one")},
 		"one is older, and a label may be all that was written": {deleted(unseen).pods(1, 110).with(func(f *Facts) {

@@ -37,11 +37,11 @@ func TestATemplateThatCameBack(t *testing.T) {
 		want Action
 	}{
 		"the end of the rollout is awaited":                             {reverted(0).with(underWay), AwaitRollout},
-		"but not for ever":                                              {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), AskPods},
-		"then the pods are asked":                                       {reverted(0), AskPods},
+		"but not for ever":                                              {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), ListPods},
+		"then the pods are asked":                                       {reverted(0), ListPods},
 		"its status may be about the template before":                   {reverted(0).with(unobserved), AwaitRollout},
-		"that is not waited for without an end either":                  {reverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), AskPods},
-		"nobody saw the template change, so it may be long ago":         {reverted(0).with(unobserved).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
+		"that is not waited for without an end either":                  {reverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), ListPods},
+		"nobody saw the template change, so it may be long ago":         {reverted(0).with(unobserved).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), ListPods},
 		"all are younger: somebody rolled it":                           {reverted(0).pods(2, 61), Nothing},
 		"one is older":                                                  {reverted(0).pods(2, 60), Reload},
 		"there are none":                                                {reverted(0).pods(0, 0), Nothing},
@@ -55,14 +55,14 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"every mark was taken away, and the ledger with them":           {reverted(ledger.StepAnnotation).forgotten().pods(2, 60), Record},
 		"the time of the restart was taken away, which no template shows": {reverted(ledger.StepRestartFirst).with(func(f *Facts) {
 			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy = false, true, restarted()
-		}), AskPods},
+		}), ListPods},
 		"the time of the restart stands": {reverted(ledger.StepRestartFirst).with(func(f *Facts) {
 			f.Workload.Marks.RestartAt = "2026-03-01T12:00:00Z"
 		}).ledgerOf(func(l *ledger.Ledger) {
 			l.Marks = workload.Marks{RestartAt: "2026-03-01T12:00:00Z"}.DigestAfter(ledger.StepRestartFirst)
 		}), Nothing},
 		"nothing came back":               {reverted(0).with(func(f *Facts) { f.Seen.Returned = false }), Nothing},
-		"nobody saw whether it came back": {reverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
+		"nobody saw whether it came back": {reverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), ListPods},
 		"nobody saw it, and the pods were asked before": {reverted(0).with(func(f *Facts) {
 			f.Seen = WorkloadSeen{Since: 100, Trusted: f.Workload.MarksDigest()}
 		}), Nothing},
@@ -185,7 +185,7 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"the pods are asked": {away(), AskPods},
+		"the pods are asked": {away(), ListPods},
 		"there are none":     {away().pods(0, 0), Record},
 		"a pod was there before, as its version tells":            {away().with(pod(110, 109)), Record},
 		"a pod was there before, as its age tells":                {away().with(pod(104, 115)), Record},

@@ -237,7 +237,7 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 		}},
 		Seen: WorkloadSeen{Template: 5, Since: 5, Compared: true}, Installed: at,
 	}
-	if d := Decide(f); d.Action != AskPods {
+	if d := Decide(f); d.Action != ListPods {
 		t.Fatalf("%s (%s), want its pods to be asked", d.Action, d.Why)
 	}
 	for about, tc := range map[string]struct {

@@ -44,7 +44,7 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 		"all are opted in, nothing tells since when":                {edited().with(all(0)), Record, 0},
 		"a label may be all that was written":                       {edited().with(mixed), Record, 1},
 		"the same, and no pod is older":                             {edited().with(mixed).pods(1, 90), Record, 0},
-		"the same, and the pods were not asked yet":                 {edited().with(mixed).with(func(f *Facts) { f.Pods = nil }), AskPods, 0},
+		"the same, and the pods were not asked yet":                 {edited().with(mixed).with(func(f *Facts) { f.Pods = nil }), ListPods, 0},
 		"the data were edited, a label was written later":           {edited().with(func(f *Facts) { f.Concerns[0].Source.EditedAt = 75 }), Reload, 0},
 		"the same, and the pod is from in between":                  {web().cm("two", 90).pods(1, 82).with(func(f *Facts) { f.Concerns[0].Source.EditedAt = 75 }), Record, 1},
 		"the data were edited before it asked, a label later":       {edited().with(asked(76)).with(func(f *Facts) { f.Concerns[0].Source.EditedAt = 75 }), Record, 1},

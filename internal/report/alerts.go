@@ -20,10 +20,10 @@ const (
 	retryFirst  = time.Second
 	retryGrowth = 4
 
-	// Alerts in quick succession are sent together: when none came for gatherQuiet, and after
-	// gatherMax at the latest.
-	gatherQuiet = time.Second
-	gatherMax   = 10 * time.Second
+	// Alerts in quick succession are sent together: when none came for collectPause, and after
+	// collectMax at the latest.
+	collectPause = time.Second
+	collectMax   = 10 * time.Second
 
 	// maxWaiting bounds the texts that wait for a receiver. Beyond it, only the number is kept.
 	maxWaiting = 1000
@@ -143,9 +143,9 @@ func (a *Alerts) pause(d time.Duration, stop <-chan struct{}) bool {
 // gather waits until no more alerts come. A change that concerns a thousand workloads is reported a
 // moment later, but only once.
 func (a *Alerts) gather(stop <-chan struct{}) {
-	for end := a.clock.Now().Add(gatherMax); a.clock.Now().Before(end); {
+	for end := a.clock.Now().Add(collectMax); a.clock.Now().Before(end); {
 		before := a.count()
-		if !a.pause(gatherQuiet, stop) || a.count() == before {
+		if !a.pause(collectPause, stop) || a.count() == before {
 			return
 		}
 	}

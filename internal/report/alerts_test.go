@@ -41,7 +41,7 @@ func TestThoseThatComeOneAfterTheOtherAreOneMessageToo(t *testing.T) {
 	for range 5 {
 		s.reload(20)
 		s.until("somebody to wait", s.clock.HasWaiters)
-		s.clock.Step(gatherQuiet / 2)
+		s.clock.Step(collectPause / 2)
 	}
 	s.told(100)
 	if got := len(s.far.got()); got != 1 {

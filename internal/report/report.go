@@ -106,7 +106,7 @@ func (r *Report) Undecided(w *workload.Workload, secrets int) {
 func (r *Report) Failed(w *workload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool) {
 	r.log.Warn("write failed; retrying", "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
 	r.metrics.retried()
-	if d.Action == reload.AskPods {
+	if d.Action == reload.ListPods {
 		r.metrics.failed(errPods)
 	} else {
 		r.metrics.failed(errWrite)

@@ -46,7 +46,7 @@ func (g *Guard) Run(ctx context.Context, client kubernetes.Interface) {
 	pause := askEvery
 	for {
 		found := false
-		for g.look(ctx, client) {
+		for g.check(ctx, client) {
 			found = true
 			if !g.wait(ctx, askEvery) {
 				return
@@ -78,8 +78,8 @@ func (g *Guard) wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look checks the permissions, and reports whether to check again although nothing is forbidden.
-func (g *Guard) look(ctx context.Context, client kubernetes.Interface) (again bool) {
+// check checks the permissions, and reports whether to check again although nothing is forbidden.
+func (g *Guard) check(ctx context.Context, client kubernetes.Interface) (again bool) {
 	// While the first of them is missing, the others need not be checked.
 	if needed := g.needed(); len(needed) > 0 {
 		if allowed, err := Allowed(ctx, client, needed[0]); err != nil || !allowed {

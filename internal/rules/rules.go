@@ -66,11 +66,11 @@ func (s *Settings) Complete(f *reload.Facts, in Installation, now time.Time) {
 	f.Key, f.Instance, f.Installed, f.Coverage, f.Now = in.Key, in.Key.ID(), in.Installed, in.Coverage, now
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Strategy, s.OnRevert, s.SecretMarks
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
-	f.Quiet, f.NotifyOnly = s.Quiet(&f.Workload), s.NotifyOnly
+	f.SettlePeriod, f.NotifyOnly = s.SettlePeriod(&f.Workload), s.NotifyOnly
 }
 
-// Quiet is the settle period of a workload.
-func (s *Settings) Quiet(w *workload.Workload) time.Duration {
+// SettlePeriod is the settle period of a workload.
+func (s *Settings) SettlePeriod(w *workload.Workload) time.Duration {
 	if own, set := w.Policy.Settle(); set {
 		return own
 	}
@@ -81,7 +81,9 @@ func (s *Settings) Quiet(w *workload.Workload) time.Duration {
 }
 
 // Longest is the maximum wait of a workload whose sources keep changing.
-func (s *Settings) Longest(w *workload.Workload) time.Duration { return max(s.SettleMax, s.Quiet(w)) }
+func (s *Settings) Longest(w *workload.Workload) time.Duration {
+	return max(s.SettleMax, s.SettlePeriod(w))
+}
 
 // Read reads a workload.
 func (s *Settings) Read(kind kinds.Kind, obj runtime.Object) (workload.Workload, error) {

@@ -147,14 +147,14 @@ func (x *index) sourcesFor(w *workloadRecord) []gathered {
 		found := make([]gathered, 0, len(w.links.exact))
 		for _, key := range w.links.exact {
 			if src, ok := there[key]; ok {
-				found = append(found, gathered{src, w.left[key]})
+				found = append(found, gathered{src, w.away[key]})
 			}
 		}
 		return found
 	}
 	found := make([]gathered, 0, len(there))
 	for key, src := range there {
-		found = append(found, gathered{src, w.left[key]})
+		found = append(found, gathered{src, w.away[key]})
 	}
 	return found
 }

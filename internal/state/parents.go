@@ -12,19 +12,19 @@ import (
 // Some workloads are created by another workload, whose controller reverts their changes. If Reroll
 // rolls that kind of owner, it rolls the owner instead.
 
-// LeftTo returns the owner that is rolled instead of a workload, if there is one.
-func (s *State) LeftTo(key workload.Key) (workload.Key, bool) {
+// RolledOwner returns the owner that is rolled instead of a workload, if there is one.
+func (s *State) RolledOwner(key workload.Key) (workload.Key, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	w, ok := s.workloads[key]
 	if !ok {
 		return workload.Key{}, false
 	}
-	return s.leftTo(&w.Workload)
+	return s.rolledOwner(&w.Workload)
 }
 
-func (s *State) leftTo(w *workload.Workload) (workload.Key, bool) {
-	return w.LeftTo(func(parent workload.Key) (types.UID, bool) {
+func (s *State) rolledOwner(w *workload.Workload) (workload.Key, bool) {
+	return w.RolledOwner(func(parent workload.Key) (types.UID, bool) {
 		if known, ok := s.workloads[parent]; ok {
 			return known.UID, true
 		}

@@ -40,7 +40,7 @@ func TestAWorkloadIsLeftToTheOneThatMakesIt(t *testing.T) {
 		s := New(false)
 		s.PutWorkload(tc.child, false)
 		tc.put(s)
-		if _, left := s.LeftTo(tc.child.Key); left != tc.want {
+		if _, left := s.RolledOwner(tc.child.Key); left != tc.want {
 			t.Errorf("%s: left to it: %v", about, left)
 		}
 		counted := 1 // those that are left count for the one that they are left to

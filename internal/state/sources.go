@@ -86,16 +86,16 @@ func (s *State) PutSource(src source.Source, live bool) []workload.Key {
 	s.index.addSource(&next)
 	// An edit that no watch has shown may have been reverted before this version. A label moves the
 	// time as well, but cannot be such an edit.
-	left := ok && (differs || !live && src.EditedAt > known.EditedAt)
-	if !back && !differs && !left && known.Annotations == src.Annotations {
+	away := ok && (differs || !live && src.EditedAt > known.EditedAt)
+	if !back && !differs && !away && known.Annotations == src.Annotations {
 		return nil
 	}
 	concerned := s.index.candidates(src.Key)
 	switch {
-	case left:
-		s.noteLeft(concerned, next, known, live)
+	case away:
+		s.recordChanged(concerned, next, known, live)
 	case !ok:
-		s.noteMade(concerned, next, known, live)
+		s.recordCreated(concerned, next, known, live)
 	}
 	return concerned
 }
@@ -111,52 +111,52 @@ func admits(before, now source.Annotations) bool {
 	return before.Ignore && !now.Ignore || before.Unselected && !now.Unselected
 }
 
-// noteMade records, for workloads that were compared while a source did not exist, that it exists
+// recordCreated records, for workloads that were compared while a source did not exist, that it exists
 // now, or that it was recreated unobserved. A Pod that waited for the source starts with its
 // initial data, even if the data changes next.
-func (s *State) noteMade(concerned []workload.Key, now, before sourceRecord, live bool) {
+func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	for _, concern := range concerned {
 		w := s.workloads[concern]
-		if _, noted := w.left[key]; noted || !w.compared {
+		if _, noted := w.away[key]; noted || !w.compared {
 			continue
 		}
-		left := reload.Away{Made: true, Noted: true}
+		away := reload.Away{Made: true, Noted: true}
 		switch {
 		case live:
-			left.Version, left.Time = now.seen.Version, now.DataTime
+			away.Version, away.Time = now.seen.Version, now.DataTime
 		case before.seen.Version != 0:
-			left.Version = before.seen.Version + 1
+			away.Version = before.seen.Version + 1
 		case w.seen.ComparedAt == 0:
 			continue // another replica has compared it, with sources that had not arrived here yet
 		default:
-			left.Version = w.seen.ComparedAt + 1
+			away.Version = w.seen.ComparedAt + 1
 		}
-		w.leave(key, left)
+		w.recordAway(key, away)
 	}
 }
 
-// noteLeft records for workloads that a source had other data before. Only the first time counts
+// recordChanged records for workloads that a source had other data before. Only the first time counts
 // until the next comparison, because later ones cannot be distinguished.
-func (s *State) noteLeft(concerned []workload.Key, now, before sourceRecord, live bool) {
+func (s *State) recordChanged(concerned []workload.Key, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	noted := !timeless(&now.Source, &before.Source)
 	for _, concern := range concerned {
 		w := s.workloads[concern]
-		left, ok := w.left[key]
+		away, ok := w.away[key]
 		switch {
 		case ok:
 		case !w.compared:
-			left.Version = 1 // it may have changed before we started
+			away.Version = 1 // it may have changed before we started
 		case live && noted && before.departure != nil && w.doesWithout(key):
-			left.Version = before.departure.Version // Pods may have started while it did not exist
+			away.Version = before.departure.Version // Pods may have started while it did not exist
 		case live && noted:
-			left.Version, left.Time = now.seen.Version, now.DataTime
+			away.Version, away.Time = now.seen.Version, now.DataTime
 		default:
-			left.Version = before.seen.Version + 1
+			away.Version = before.seen.Version + 1
 		}
-		left.Noted = noted
-		w.leave(key, left)
+		away.Noted = noted
+		w.recordAway(key, away)
 	}
 }
 

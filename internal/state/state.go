@@ -73,7 +73,7 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 			continue
 		}
 		reference, _ := f.Workload.Reference(src.Key.Local())
-		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Away: it.left, Verdict: verdict, Uses: reference.Uses})
+		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Away: it.away, Verdict: verdict, Uses: reference.Uses})
 	}
 	slices.SortFunc(f.Concerns, reload.CompareConcerns)
 	return f, true
@@ -82,7 +82,7 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 // gathered is a source that may concern a workload. Sources are replaced, and never changed.
 type gathered struct {
 	*sourceRecord
-	left reload.Away
+	away reload.Away
 }
 
 // gather copies the input of Facts.
@@ -164,7 +164,7 @@ func (s *State) Counts(selectedOnly bool) (workloads, optedIn int) {
 		if _, selected := s.selected[key.Namespace]; selectedOnly && !selected {
 			continue
 		}
-		if _, left := s.leftTo(&w.Workload); left {
+		if _, owned := s.rolledOwner(&w.Workload); owned {
 			continue
 		}
 		workloads++

@@ -27,8 +27,8 @@ type workloadRecord struct {
 	// remembered is the text of the ledger that we wrote or accepted last.
 	remembered string
 	ranks      ranks
-	// left are the sources that had other data since the workload was compared with them.
-	left map[source.LocalKey]reload.Away
+	// away are the sources that had other data since the workload was compared with them.
+	away map[source.LocalKey]reload.Away
 	// compared reports whether the workload was ever compared, by us or by another replica whose
 	// ledger the watch has shown.
 	compared bool
@@ -116,17 +116,17 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 	next.ranks.current = rank
 	if same {
 		next.remembered, next.ranks.remembered, next.answered = known.remembered, known.ranks.remembered, known.answered
-		next.left, next.compared, next.sending = known.left, known.compared, known.sending
-		unselected := s.leftUnselected(known)
+		next.away, next.compared, next.sending = known.away, known.compared, known.sending
+		unselected := s.awayUnselected(known)
 		switch {
 		case known.LedgerText == w.LedgerText:
 		case w.LedgerText != "" && known.sending.text == w.LedgerText:
 			next.compare(s, known.sending.versions)
 		case rank.Follows(known.ranks.current, known.ranks.remembered):
 			// Another replica has written the ledger, and so has compared all earlier versions.
-			next.compared, next.left = true, maps.Clone(known.left)
-			maps.DeleteFunc(next.left, func(_ source.LocalKey, l reload.Away) bool { return l.Version <= version })
-			maps.Copy(next.left, unselected)
+			next.compared, next.away = true, maps.Clone(known.away)
+			maps.DeleteFunc(next.away, func(_ source.LocalKey, l reload.Away) bool { return l.Version <= version })
+			maps.Copy(next.away, unselected)
 		}
 	}
 	switch {
@@ -268,13 +268,13 @@ func versionsOf(f *reload.Facts) map[source.LocalKey]uint64 {
 // compare forgets earlier data from before the versions that the workload was compared with.
 func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) {
 	w.compared = true
-	left := s.leftUnselected(w)
-	for key, before := range w.left {
+	away := s.awayUnselected(w)
+	for key, before := range w.away {
 		if _, compared := versions[key]; !compared && s.index.links(key.In(w.Key.Namespace), w.Key) {
-			if left == nil {
-				left = map[source.LocalKey]reload.Away{}
+			if away == nil {
+				away = map[source.LocalKey]reload.Away{}
 			}
-			left[key] = before
+			away[key] = before
 		}
 	}
 	for key, version := range versions {
@@ -282,37 +282,37 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 		if !ok || now.changed <= version {
 			continue
 		}
-		if left == nil {
-			left = map[source.LocalKey]reload.Away{}
+		if away == nil {
+			away = map[source.LocalKey]reload.Away{}
 		}
-		left[key] = reload.Away{Version: version + 1}
-		if before, ok := w.left[key]; ok && before.Version > version {
-			left[key] = before
+		away[key] = reload.Away{Version: version + 1}
+		if before, ok := w.away[key]; ok && before.Version > version {
+			away[key] = before
 		}
 	}
-	w.left = left
+	w.away = away
 }
 
-// leftUnselected are the sources that a comparison skips because they are not selected. They count
+// awayUnselected are the sources that a comparison skips because they are not selected. They count
 // when they are selected again.
-func (s *State) leftUnselected(w *workloadRecord) map[source.LocalKey]reload.Away {
+func (s *State) awayUnselected(w *workloadRecord) map[source.LocalKey]reload.Away {
 	var kept map[source.LocalKey]reload.Away
-	for key, left := range w.left {
+	for key, away := range w.away {
 		if src, ok := s.sources[key.In(w.Key.Namespace)]; ok && src.Annotations.Unselected {
 			if kept == nil {
 				kept = map[source.LocalKey]reload.Away{}
 			}
-			kept[key] = left
+			kept[key] = away
 		}
 	}
 	return kept
 }
 
-func (w *workloadRecord) leave(key source.LocalKey, left reload.Away) {
-	if w.left == nil {
-		w.left = map[source.LocalKey]reload.Away{}
+func (w *workloadRecord) recordAway(key source.LocalKey, away reload.Away) {
+	if w.away == nil {
+		w.away = map[source.LocalKey]reload.Away{}
 	}
-	w.left[key] = left
+	w.away[key] = away
 }
 
 // DeleteWorkload removes a workload.

@@ -85,9 +85,9 @@ type Parent struct {
 	UID types.UID
 }
 
-// LeftTo returns the workload that is rolled instead of this one, because it owns this one and
+// RolledOwner returns the workload that is rolled instead of this one, because it owns this one and
 // reverts changes of it. Find returns the UID of a known workload.
-func (w *Workload) LeftTo(find func(Key) (types.UID, bool)) (Key, bool) {
+func (w *Workload) RolledOwner(find func(Key) (types.UID, bool)) (Key, bool) {
 	if w.Parent == nil {
 		return Key{}, false
 	}

@@ -149,7 +149,7 @@ func mutations() []mutation {
 		{
 			what: "a content that left and came back was never away",
 			file: "internal/state/sources.go",
-			from: "		s.noteLeft(concerned, next, known, live)\n", to: "",
+			from: "		s.recordChanged(concerned, next, known, live)\n", to: "",
 			in: controller, tests: histories,
 		},
 		{

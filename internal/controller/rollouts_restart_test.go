@@ -61,7 +61,7 @@ func TestAfterARestart(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptOnPurposeIsNotToldAgainAfterARestart(t *testing.T) {
+func TestPodsKeptOnPurposeAreNotReportedAgainAfterARestart(t *testing.T) {
 	r := newRoad(t)
 	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = true })
 	r.status(3, 0, 3)

@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-func TestAReloadThatRollsAsksForItsPodsOnce(t *testing.T) {
+func TestThePodsOfACompletedRolloutAreListedOnce(t *testing.T) {
 	r := newRoad(t)
 	for i := range int32(3) {
 		r.status(4, i, 3)
@@ -49,7 +49,7 @@ func TestTheStatusAloneProvesNothing(t *testing.T) {
 }
 
 // The status counts pods, and the selector finds none. They may be from before the reload.
-func TestPodsThatAreNotFoundAreNoEnd(t *testing.T) {
+func TestARolloutWithoutFoundPodsIsNotComplete(t *testing.T) {
 	r := newRoad(t)
 	r.pods(0, 0)
 	r.status(3, 3, 3)
@@ -87,7 +87,7 @@ func TestAReloadThatIsStuckIsToldOnceAfterItsDeadline(t *testing.T) {
 	}
 }
 
-func TestACauseThatShowsAfterTheDeadlineIsToldToo(t *testing.T) {
+func TestACauseInPodsAfterTheDeadlineIsReported(t *testing.T) {
 	r := newRoad(t)
 	r.status(4, 1, 3)
 	r.pods(3, 1)
@@ -98,12 +98,12 @@ func TestACauseThatShowsAfterTheDeadlineIsToldToo(t *testing.T) {
 	r.want(1, "not rolled: unknown, 3 of 4")
 	r.play(2 * time.Minute)
 	r.want(2, "not rolled: unknown, 3 of 4", "not rolled: readiness, 3 of 4")
-	// A week of that is few requests, and nothing more is told.
+	// A week of that is few requests, and nothing more is reported.
 	r.play(7 * 24 * time.Hour)
 	r.want(10, "not rolled: unknown, 3 of 4", "not rolled: readiness, 3 of 4")
 }
 
-func TestACauseThatTheStatusShowsAfterTheDeadlineIsToldAtOnce(t *testing.T) {
+func TestACauseInTheStatusAfterTheDeadlineIsReportedAtOnce(t *testing.T) {
 	r := newRoad(t)
 	quota := func(there bool) {
 		r.change(func(d *appsv1.Deployment) {
@@ -134,7 +134,7 @@ func TestACauseThatTheStatusShowsAfterTheDeadlineIsToldAtOnce(t *testing.T) {
 	r.want(2, "not rolled: unknown, 3 of 3", "not rolled: quota, 3 of 3")
 }
 
-func TestASlowRolloutThatGoesForwardIsNotStuck(t *testing.T) {
+func TestASlowRolloutWithProgressIsNotStuck(t *testing.T) {
 	r := newRoad(t)
 	r.status(31, 1, 30)
 	for i := range int32(29) {
@@ -144,7 +144,7 @@ func TestASlowRolloutThatGoesForwardIsNotStuck(t *testing.T) {
 	r.want(0)
 }
 
-func TestTheDeadlineIsThatOfTheWorkload(t *testing.T) {
+func TestTheDeadlineIsTheProgressDeadlineOfTheWorkload(t *testing.T) {
 	r := newRoad(t)
 	r.status(4, 1, 3)
 	r.pods(3, 1, unready)
@@ -172,7 +172,7 @@ func TestAnotherTemplateHasItsOwnTime(t *testing.T) {
 	r.want(2, "not rolled: readiness, 3 of 4", "not rolled: unschedulable, 3 of 4")
 }
 
-func TestAPausedDeploymentIsToldAtOnceAndAsksForNothing(t *testing.T) {
+func TestAPausedDeploymentIsReportedAtOnceWithoutListingPods(t *testing.T) {
 	r := newRoad(t)
 	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = true })
 	r.status(3, 0, 3)
@@ -194,7 +194,7 @@ func TestAPausedDeploymentIsToldAtOnceAndAsksForNothing(t *testing.T) {
 	r.want(1, "not rolled: paused, 3 of 3", "not rolled: readiness, 3 of 4")
 }
 
-func TestPodsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
+func TestAFailedListOfPodsIsRetried(t *testing.T) {
 	r := newRoad(t)
 	r.pods(0, 3)
 	r.refuses = errors.New("not now")

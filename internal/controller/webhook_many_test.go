@@ -51,7 +51,7 @@ func (a *slowAPI) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, 
 	return a.stage.Patch(ctx, kind, key, patch)
 }
 
-func TestManyAreToldAtOnceAndNoneAfterTheEnd(t *testing.T) {
+func TestManyWorkloadsAreInOneMessageAndNoneAfterStop(t *testing.T) {
 	const workloads = 2*notifyWorkers + 1
 	for about, tc := range map[string]struct {
 		// What has ended the process, and cut off what was on its way.

@@ -50,7 +50,7 @@ func newToldStage(t *testing.T) (*stage, *listener) {
 	return s, l
 }
 
-// tell plays, and sends what is due, until so much time is over.
+// tell lets time pass, and sends the due messages.
 func (s *stage) tell(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
 		s.play(100 * time.Millisecond)
@@ -63,7 +63,7 @@ func (s *stage) tell(within time.Duration) {
 	}
 }
 
-func TestWhatWasTakenIsNotSentAgainHoweverLateTheLedgerIs(t *testing.T) {
+func TestAcceptedMessagesAreNotSentAgainBeforeTheLedgerIsWritten(t *testing.T) {
 	for about, refusal := range map[string]error{
 		"the write fails":      errors.New("etcd is away"),
 		"there is a newer one": apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "web", errors.New("changed")),
@@ -92,7 +92,7 @@ func TestWhatWasTakenIsNotSentAgainHoweverLateTheLedgerIs(t *testing.T) {
 	}
 }
 
-// toldAt is when the receiver was told of web, as its ledger says.
+// toldAt is when the receiver was notified of web, by its ledger.
 func (s *stage) toldAt() int64 {
 	s.Helper()
 	facts, _ := s.state.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
@@ -103,8 +103,8 @@ func (s *stage) toldAt() int64 {
 	return ledger.NotifiedAt
 }
 
-// Pods from before a receiver was told may be without what the ledger has, whoever writes that next and for what.
-func TestTheLedgerKeepsWhenTheReceiverWasTold(t *testing.T) {
+// Pods from before a notification may lack the data in the ledger, regardless of the next writer.
+func TestTheLedgerRecordsTheTimeOfTheNotification(t *testing.T) {
 	s, _ := newToldStage(t)
 	if at := s.toldAt(); at != 0 {
 		t.Errorf("told at %d, of nothing", at)
@@ -124,8 +124,9 @@ func TestTheLedgerKeepsWhenTheReceiverWasTold(t *testing.T) {
 	}
 }
 
-// A content was taken, and then the one before was there again. When it comes a second time, the receiver has to hear of it.
-func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
+// A change was accepted, and then reverted. When it comes a second time, the receiver has to be
+// notified again.
+func TestAnAcceptedChangeIsSentAgainAfterARevert(t *testing.T) {
 	// taken has the receiver take the second content, which the ledger cannot note.
 	taken := func(s *stage) {
 		s.edit("web", "2")
@@ -180,7 +181,7 @@ func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
 }
 
 // A receiver that makes the Job of a CronJob changes its status by that, so that the ledger meets another version.
-func TestARunOfTheReceiverIsNoReasonToTellItAgain(t *testing.T) {
+func TestAJobOfTheReceiverCausesNoNotification(t *testing.T) {
 	s, l := newJobStage(t), &listener{}
 	s.opts.Receiver, s.opts.NotifyOnly = l, true
 	s.cronJob("report", func(o *batchv1.CronJob) { o.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent })
@@ -227,7 +228,7 @@ func TestWhatChangesBeforeItWasTakenIsSentAsItIsThen(t *testing.T) {
 	}
 }
 
-func TestAChangeThatWasTakenBackIsNotSent(t *testing.T) {
+func TestARevertedChangeIsNotSent(t *testing.T) {
 	s, l := newToldStage(t)
 	l.refuses = errors.New("it answered 500")
 	s.edit("web", "2")
@@ -240,7 +241,7 @@ func TestAChangeThatWasTakenBackIsNotSent(t *testing.T) {
 	}
 }
 
-func TestAWorkloadThatGoesIsNotToldOf(t *testing.T) {
+func TestNoNotificationAboutADeletedWorkload(t *testing.T) {
 	s, l := newToldStage(t)
 	l.refuses = errors.New("it answered 500")
 	s.edit("web", "2")
@@ -253,9 +254,9 @@ func TestAWorkloadThatGoesIsNotToldOf(t *testing.T) {
 	}
 }
 
-// The mode is switched on between the Job of a CronJob and the ledger that tells of it. That Job runs, for the change before,
-// and the receiver is told of the one after it.
-func TestARunThatWasMadeBeforeIsNotToldOf(t *testing.T) {
+// The webhook is enabled between the creation of the Job of a CronJob and the ledger that records
+// it. That Job runs, for the earlier change, and the receiver is notified of the later one.
+func TestNoNotificationAboutAnEarlierRun(t *testing.T) {
 	for about, tc := range map[string]struct {
 		edit string
 		told int

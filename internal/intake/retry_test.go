@@ -86,7 +86,7 @@ func TestWhatTheServerAsksForIsWaited(t *testing.T) {
 	}
 }
 
-func TestEachFailureIsToldOnceUntilSomethingWorks(t *testing.T) {
+func TestEachFailureIsReportedOnceUntilAWatchWorks(t *testing.T) {
 	var failures []answer
 	for i := range 20 {
 		failures = append(failures,
@@ -112,7 +112,7 @@ func TestEachFailureIsToldOnceUntilSomethingWorks(t *testing.T) {
 	}
 }
 
-func TestAFailureThatIsOverlookedIsToldLater(t *testing.T) {
+func TestAnIgnoredFailureIsReportedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{t: t}
 		f := s.feed(clock.RealClock{})
@@ -128,7 +128,7 @@ func TestAFailureThatIsOverlookedIsToldLater(t *testing.T) {
 }
 
 // Some failures have a new text each time.
-func TestWhatWasToldIsBounded(t *testing.T) {
+func TestReportedFailuresAreBounded(t *testing.T) {
 	var failures reportedFailures
 	for i := range 10 * maxReported {
 		if !failures.first(errors.New(strings.Repeat("x", i))) {
@@ -141,7 +141,7 @@ func TestWhatWasToldIsBounded(t *testing.T) {
 }
 
 // A server may give a complete snapshot, and refuse its version each time.
-func TestSnapshotsThatAreOfNoUseAreTakenEverMoreRarely(t *testing.T) {
+func TestUselessSnapshotsBackOff(t *testing.T) {
 	s := play(t, 3*time.Minute, slices.Repeat([]answer{open(endMark(9), failure(expired()))}, 100)...)
 	within(t, s.gaps("stream")[:8], firstDelay, 2*firstDelay, 4*firstDelay, 8*firstDelay, 16*firstDelay, 32*firstDelay, 64*firstDelay, lastDelay)
 	if told := s.told(); len(told) != 1 {
@@ -150,7 +150,7 @@ func TestSnapshotsThatAreOfNoUseAreTakenEverMoreRarely(t *testing.T) {
 }
 
 // A server behind a broken proxy may accept each watch, and end it at once.
-func TestWatchesThatEndAtOnceAreOpenedEverMoreRarely(t *testing.T) {
+func TestWatchesThatEndAtOnceBackOff(t *testing.T) {
 	answers := append([]answer{open(endMark(9), event{})}, slices.Repeat([]answer{page(9, ""), ending()}, 100)...)
 	s := play(t, 2*time.Minute, answers...)
 	within(t, s.gaps("watch")[:6], 2*firstDelay, 4*firstDelay, 8*firstDelay, 16*firstDelay, 32*firstDelay, 64*firstDelay)

@@ -193,7 +193,7 @@ func (s *script) gaps(word string) []time.Duration {
 	return gaps
 }
 
-// told are the lines of failures.
+// told are the reported failures.
 func (s *script) told() []string {
 	var told []string
 	for _, line := range s.lines {

@@ -54,7 +54,7 @@ func readRollout(t *testing.T, changes ...func(map[string]any)) workload.Workloa
 	return w
 }
 
-func TestARolloutIsAtRestWhenAllItsPodsAreOfTheTemplateAndRestarted(t *testing.T) {
+func TestARolloutIsRolledOutWhenAllItsPodsAreUpdatedAndRestarted(t *testing.T) {
 	done := set(map[string]any{"observedGeneration": "7", "replicas": int64(2), "updatedReplicas": int64(2)}, "status")
 	for about, tc := range map[string]struct {
 		changes []func(map[string]any)
@@ -77,7 +77,7 @@ func TestARolloutIsAtRestWhenAllItsPodsAreOfTheTemplateAndRestarted(t *testing.T
 	}
 }
 
-func TestWhatIsNotLookedForCannotMakeARolloutUnreadable(t *testing.T) {
+func TestUnusedFieldsCannotMakeARolloutUnreadable(t *testing.T) {
 	w := readRollout(t, set("two", "spec", "replicas"), set("no list", "status", "conditions"), set("x", "status", "canary"))
 	if strings.Join(w.Containers, " ") != "app sidecar" {
 		t.Errorf("containers %v", w.Containers)
@@ -88,8 +88,8 @@ func TestWhatIsNotLookedForCannotMakeARolloutUnreadable(t *testing.T) {
 	}
 }
 
-// Where all are opted in, a Rollout is without any annotation: who made it is told in the same words.
-func TestARolloutWithoutADeploymentIsTold(t *testing.T) {
+// If all workloads are opted in, a Rollout needs no annotation for the notice.
+func TestARolloutWithAnUnsupportedWorkloadRefIsReported(t *testing.T) {
 	const told = "spec.workloadRef names a ReplicaSet of apps/v1, which Reroll does not roll; reference a Deployment of apps/v1"
 	auto := func(value string) func(map[string]any) {
 		return set(map[string]any{"reloader.stakater.com/auto": value}, "metadata", "annotations")

@@ -27,7 +27,7 @@ func offersOf(t *testing.T, server *httptest.Server) (*discovery, *clocktesting.
 	return &discovery{client: client, clock: clock}, clock
 }
 
-func TestWhatIsServedIsAskedForEverMoreSeldom(t *testing.T) {
+func TestDiscoveryBacksOff(t *testing.T) {
 	asked, body := 0, `{"groups":[{"versions":[{"groupVersion":"apps/v1"}]}]}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked++; r.URL.Path != "/apis" {
@@ -76,7 +76,7 @@ func TestWhatIsServedIsAskedForEverMoreSeldom(t *testing.T) {
 }
 
 // A request may hang. Who noted something, or asks for what was answered before, must not wait for it.
-func TestNobodyWaitsForARequestWhoCanDoWithout(t *testing.T) {
+func TestCallersUseTheCacheDuringDiscovery(t *testing.T) {
 	hang, asked := make(chan struct{}), make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked <- struct{}{}
@@ -119,7 +119,7 @@ func TestNobodyWaitsForARequestWhoCanDoWithout(t *testing.T) {
 	if is, err := o.serves(t.Context(), apps); !is || err != nil {
 		t.Errorf("while somebody asks again, it is served: %v, error %v", is, err)
 	}
-	// What is forgotten meanwhile is asked for once more.
+	// A response that was invalidated during the request is requested again.
 	o.forget()
 	hang <- struct{}{}
 	<-asked

@@ -11,7 +11,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Whoever may write to a workload may write its ledger. That harms nobody else, and takes no change away from it for good.
+// Any client that may write to a workload can write its ledger. That affects no other workload, and
+// loses no change for good.
 func TestALedgerWithForgedNumbersKeepsNoChangeAway(t *testing.T) {
 	for _, forged := range []string{
 		`"n":9223372036854775807`, `"n":9223372036854775806`, `"n":1099511627776`, `"n":-1`,

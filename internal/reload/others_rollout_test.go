@@ -31,7 +31,7 @@ func rolledByOthers() *situation {
 	})
 }
 
-func TestSourcesWhoseDataSomebodyElsesRolloutBrings(t *testing.T) {
+func TestSourcesWithDataFromAnotherClientsRollout(t *testing.T) {
 	cm := []source.Key{{Kind: source.ConfigMap, Namespace: "shop", Name: "cm"}}
 	tests := map[string]struct {
 		s      *situation
@@ -85,7 +85,7 @@ func TestSourcesWhoseDataSomebodyElsesRolloutBrings(t *testing.T) {
 	}
 }
 
-func TestAnAggregateNamesWhatWasSeenToChangeBeforeSomebodyElsesRollout(t *testing.T) {
+func TestAnAggregateNamesChangesBeforeAnotherClientsRollout(t *testing.T) {
 	aggregate := func(l *ledger.Ledger) {
 		l.Entries = map[source.LocalKey]digest.Digest{}
 		l.Aggregates = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: digestOf("all"), Count: 1}}
@@ -100,7 +100,7 @@ func TestAnAggregateNamesWhatWasSeenToChangeBeforeSomebodyElsesRollout(t *testin
 	}
 }
 
-func TestASourceThatWasDeletedBeforeSomebodyElsesRollout(t *testing.T) {
+func TestASourceDeletedBeforeAnotherClientsRollout(t *testing.T) {
 	s := web().ledger(func(l *ledger.Ledger) { l.OnDelete = true }).with(func(f *Facts) {
 		f.OnDelete, f.AutoReloadAll = true, true
 		f.Gone = map[source.LocalKey]Departure{{Kind: source.ConfigMap, Name: "cm"}: {Version: 200}}
@@ -117,7 +117,7 @@ func TestASourceThatWasDeletedBeforeSomebodyElsesRollout(t *testing.T) {
 }
 
 // Nobody watched when the data changed: the workload may have rolled since then, and keep pods of a later rollout.
-func TestPodsThatAreKeptSinceTheControllerWasAwayAreAskedOnce(t *testing.T) {
+func TestPodsKeptWhileTheControllerWasDownAreListedOnce(t *testing.T) {
 	unseen := func() *situation {
 		return web().cm("two", 200).ledger(nil).with(func(f *Facts) {
 			f.Seen.Template = 210

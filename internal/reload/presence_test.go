@@ -174,7 +174,7 @@ func TestASourceThatIsDeleted(t *testing.T) {
 			if got := (after{entry, gone}); got != tc.then || next.OnDelete != tc.when.f.OnDelete {
 				t.Errorf("the ledger has %+v, want %+v: %s", got, tc.then, d.Ledger)
 			}
-			// Whoever starts with what was written has nothing more to do.
+			// A controller that starts with this ledger has nothing more to do.
 			tc.when.f.Workload.LedgerText, tc.when.f.Remembered, tc.when.f.Gone = d.Ledger.String(), "", nil
 			if again := Decide(tc.when.f); again.Action != Nothing && !tc.when.f.Seen.Returned {
 				t.Errorf("after that it was decided to %s: %s", again.Action, again.Why)

@@ -51,7 +51,7 @@ func (s *situation) annotatedAt(second int64) *situation {
 	return s
 }
 
-func TestReloaderThatRollsAsWellIsNoticed(t *testing.T) {
+func TestAReloaderOnTheSameWorkloadIsNoticed(t *testing.T) {
 	after := func(f *Facts) { f.Seen.Template = 120 }
 	for name, tc := range map[string]struct {
 		when *situation

@@ -86,13 +86,13 @@ func TestATemplateThatCameBack(t *testing.T) {
 	}
 }
 
-// forgotten is what was written last, and stands there no more.
+// forgotten is the ledger that was written last and is no longer on the object.
 func (s *situation) forgotten() *situation {
 	s.f.Remembered, s.f.Workload.LedgerText = s.f.Workload.LedgerText, ""
 	return s
 }
 
-// ledgerOf changes the ledger that stands on the object.
+// ledgerOf changes the ledger on the object.
 func (s *situation) ledgerOf(change func(*ledger.Ledger)) *situation {
 	l, _ := ledger.Parse(s.f.Workload.LedgerText)
 	change(&l)
@@ -125,7 +125,7 @@ func TestARevertIsOneStepDownTheLadder(t *testing.T) {
 	}
 }
 
-func TestARolloutBySomebodyElseThatIsTakenBackIsNoRevert(t *testing.T) {
+func TestARevertedRolloutOfAnotherClientIsNoRevert(t *testing.T) {
 	d := Decide(reverted(0).ledgerOf(func(l *ledger.Ledger) { l.Marks = digest.Digest{} }).pods(2, 60).f)
 	if d.Action != Reload || d.Reverted != nil || d.Ledger.Step != ledger.StepVariables {
 		t.Errorf("got %+v", d)

@@ -115,7 +115,7 @@ func TestAHeldRunIsNoted(t *testing.T) {
 }
 
 // The template of such a workload begins no run, so that it is newer than the content proves nothing.
-func TestAnotherTemplateIsNoRun(t *testing.T) {
+func TestAChangedTemplateStartsNoRun(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
 	known := ledger.Ledger{UID: "u", Counter: 3, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {1}}, DataTime: at.Unix()}
@@ -190,7 +190,8 @@ func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 	}
 }
 
-// Times are whole seconds, and a kubelet needs some. The order of versions tells for sure what a run of ours has read.
+// Times are whole seconds, and a kubelet needs some. The order of versions proves which data a run
+// of ours has read.
 func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour)}

@@ -112,7 +112,8 @@ func TestReloadersMarkIsLookedForWhereItsStrategyPutsIt(t *testing.T) {
 			f.Workload.Marks.ReloadedFrom = workload.ReloadedFrom{Source: source.Key{Kind: source.ConfigMap, Namespace: namespace, Name: name}, Hash: hash, Containers: []string{"app"}}.JSON()
 		}
 	}
-	// The ConfigMap was changed at second 40, before the installation: only a mark can tell that somebody missed it.
+	// The ConfigMap was changed at second 40, before the installation: only a mark can show that a
+	// change was missed.
 	changed := func() *situation { return web().cm("two", 40).pods(1, 39) }
 	for name, tc := range map[string]struct {
 		when *situation

@@ -41,7 +41,7 @@ func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer.Result(), nil
 }
 
-func TestAnEventThatHangsIsGivenUp(t *testing.T) {
+func TestAHangingEventIsDropped(t *testing.T) {
 	const end = 30 * time.Second
 	for about, tc := range map[string]struct {
 		hangs func(nth int) bool

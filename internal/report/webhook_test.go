@@ -17,8 +17,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Only what is about the message is a reason to send less at a time. A receiver that is not there, or wants a password, would be
-// asked for each workload by itself otherwise.
+// Smaller messages help only if the response is about the message. A receiver that is down, or
+// requires a password, would otherwise get a request for each workload.
 func TestWhichAnswersRefuseAMessage(t *testing.T) {
 	for code, refused := range map[int]bool{
 		http.StatusRequestEntityTooLarge: true, http.StatusBadRequest: true, http.StatusUnprocessableEntity: true, http.StatusForbidden: true,

@@ -50,7 +50,7 @@ func labels(m *dto.Metric) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-func TestWhatIsToldIsCounted(t *testing.T) {
+func TestReportsAreCounted(t *testing.T) {
 	d := newDesk(t, false)
 	for about, tc := range map[string]struct {
 		tell func()

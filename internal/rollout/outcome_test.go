@@ -77,7 +77,7 @@ func newPod(changes ...func(*corev1.Pod)) []Pod {
 	return []Pod{podOf("web-old-a", false), podOf("web-old-b", false), podOf("web-new", true, changes...)}
 }
 
-func TestEachCauseIsTold(t *testing.T) {
+func TestEachCauseIsReported(t *testing.T) {
 	for about, tc := range map[string]struct {
 		kind     string
 		progress func(*workload.Progress)
@@ -176,7 +176,7 @@ func TestEachCauseIsTold(t *testing.T) {
 	}
 }
 
-func TestWhatStandsInTheObjectNeedsNoTime(t *testing.T) {
+func TestACauseInTheObjectIsReportedAtOnce(t *testing.T) {
 	for about, tc := range map[string]struct {
 		progress workload.Progress
 		cause    Cause
@@ -218,7 +218,7 @@ func TestARestartIsProvedByTheAgeOfPods(t *testing.T) {
 	}
 }
 
-func TestWhatIsFollowed(t *testing.T) {
+func TestWhichReloadsAreTracked(t *testing.T) {
 	for about, tc := range map[string]struct {
 		change func(*workload.Workload)
 		ledger func(*ledger.Ledger)

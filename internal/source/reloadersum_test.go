@@ -97,7 +97,7 @@ func TestAMarkOfReloaderIsRecognised(t *testing.T) {
 	}
 }
 
-// Migration rolls nothing: what is kept of a Secret still tells that its mark fits.
+// Migration rolls nothing: the stored digest of a Secret still shows that its mark fits.
 func TestAWorkloadThatReloaderMarkedForASecretIsAdopted(t *testing.T) {
 	names, key := annotations.DefaultNames(), digestKey(t, 1)
 	changed := time.Unix(200, 0)

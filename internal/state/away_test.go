@@ -21,13 +21,13 @@ func rolledOut(w workload.Workload) workload.Workload {
 	return w
 }
 
-// unobserved is at rest by a status that does not tell of which template that is said.
+// unobserved is rolled out by a status without the generation that it is about.
 func unobserved(w workload.Workload) workload.Workload {
 	w.Unobserved = true
 	return rolledOut(w)
 }
 
-func TestATemplateOfWhichPodsMayBeLeftIsOneThatCameBack(t *testing.T) {
+func TestATemplateWithRemainingPodsCameBack(t *testing.T) {
 	one := func(version int) workload.Workload { return deployment("web", "one", version, auto, "true") }
 	two := func(version int) workload.Workload { return deployment("web", "two", version, auto, "true") }
 	for name, tc := range map[string]struct {
@@ -206,7 +206,7 @@ func TestWhenAContentLeft(t *testing.T) {
 	}
 }
 
-func TestAContentThatComesAndGoesWhileOurWriteIsUnderWay(t *testing.T) {
+func TestDataThatChangesAndRevertsDuringAWrite(t *testing.T) {
 	s := New(false)
 	web := func(version int, ledger string) workload.Workload {
 		return rolledOut(deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger))
@@ -226,7 +226,7 @@ func TestAContentThatComesAndGoesWhileOurWriteIsUnderWay(t *testing.T) {
 }
 
 // The ledger of a write that was refused says nothing about the one before it, of which nothing was heard yet.
-func TestAWriteThatIsRefusedLeavesTheOneBeforeIt(t *testing.T) {
+func TestARejectedWriteKeepsThePreviousOne(t *testing.T) {
 	s := New(false)
 	web := func(version int, ledger string) workload.Workload {
 		return rolledOut(deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger))

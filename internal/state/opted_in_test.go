@@ -8,7 +8,8 @@ import (
 )
 
 func TestAWorkloadAsksSinceItWasFirstSeenToAsk(t *testing.T) {
-	// Whoever owns its annotations has written something else, which moves the one time that all of these fields have.
+	// The owner of its annotations has written another field, which moves the one time of all its
+	// fields.
 	s := New(false)
 	asks := func(version int, second int64, entries string) workload.Workload {
 		w := deployment("web", "cm", version, byName, entries)

@@ -21,7 +21,7 @@ func parent(uid string) workload.Workload {
 	return w
 }
 
-func TestAWorkloadIsLeftToTheOneThatMakesIt(t *testing.T) {
+func TestTheOwnerOfAWorkloadIsRolledInstead(t *testing.T) {
 	user := parent("p-1")
 	user.TemplateOwner = &workload.Key{Kind: "Deployment", Namespace: "shop", Name: "template"}
 	for about, tc := range map[string]struct {

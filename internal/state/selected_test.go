@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func TestWorkloadsOfANamespaceThatIsSelectedAreNamedOnce(t *testing.T) {
+func TestSelectingANamespaceReturnsItsWorkloadsOnce(t *testing.T) {
 	s := New(false)
 	w := workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "1"}
 	s.PutWorkload(w, true)
@@ -46,7 +46,7 @@ func TestWorkloadsOfANamespaceThatIsSelectedAreNamedOnce(t *testing.T) {
 	}
 }
 
-func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
+func TestAnUnselectedSourceConcernsNoWorkloadAndIsKept(t *testing.T) {
 	unselected := func(content string, version int) source.Source {
 		src := configMap("cm", content, version)
 		src.Annotations.Unselected = true

@@ -6,7 +6,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func TestASnapshotThatIsBehindOurLatestWrite(t *testing.T) {
+func TestASnapshotOlderThanOurLatestWrite(t *testing.T) {
 	web := func(version int) workload.Workload { return deployment("web", "cm", version, auto, "true") }
 	for about, tc := range map[string]struct {
 		puts func(s *State)

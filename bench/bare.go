@@ -73,7 +73,7 @@ func (s *stage) addBare(ctx context.Context, names []string, source func(name st
 	}); err != nil {
 		return nil, err
 	}
-	return b, s.awaitRest(ctx, b.twins, twins)
+	return b, s.awaitRollout(ctx, b.twins, twins)
 }
 
 // write is one PATCH that is ready to be sent.

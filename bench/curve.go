@@ -21,7 +21,7 @@ func curve(ctx context.Context, s *stage) ([]section, error) {
 	if err := s.makeOwn(ctx, edited, false); err != nil {
 		return nil, err
 	}
-	if err := s.awaitRest(ctx, s.eyes, work); err != nil {
+	if err := s.awaitRollout(ctx, s.eyes, work); err != nil {
 		return nil, err
 	}
 	loop, err := s.addBare(ctx, edited, func(name string) string { return name })

@@ -101,7 +101,7 @@ func (s *stage) finish(ctx context.Context, w *window, workloads, events int) (s
 	if err := s.awaitRollouts(ctx, workloads); err != nil {
 		return spent{}, err
 	}
-	if err := s.awaitRest(ctx, s.eyes, work); err != nil {
+	if err := s.awaitRollout(ctx, s.eyes, work); err != nil {
 		return spent{}, err
 	}
 	return w.end(ctx, events)
@@ -171,7 +171,7 @@ func (s *stage) bareOnce(ctx context.Context, sh *sheet, b *bare, names []string
 	if err := b.twins.awaitRollouts(ctx, len(names)); err != nil {
 		return err
 	}
-	if err := s.awaitRest(ctx, b.twins, twins); err != nil {
+	if err := s.awaitRollout(ctx, b.twins, twins); err != nil {
 		return err
 	}
 	seen := b.twins.seen()

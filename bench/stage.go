@@ -119,7 +119,7 @@ func (s *stage) adopted(ctx context.Context) error {
 // ready starts the controller when all that it has to look after is there, and returns when it knows that and Kubernetes has
 // come to rest.
 func (s *stage) ready(ctx context.Context, flags ...string) error {
-	if err := s.awaitRest(ctx, s.eyes, work); err != nil {
+	if err := s.awaitRollout(ctx, s.eyes, work); err != nil {
 		return err
 	}
 	if err := s.start(ctx, flags...); err != nil {
@@ -128,11 +128,11 @@ func (s *stage) ready(ctx context.Context, flags ...string) error {
 	if err := s.adopted(ctx); err != nil {
 		return err
 	}
-	return s.awaitRest(ctx, s.eyes, work)
+	return s.awaitRollout(ctx, s.eyes, work)
 }
 
-// awaitRest waits until Kubernetes has finished with every Deployment of a namespace: no old ReplicaSet is left.
-func (s *stage) awaitRest(ctx context.Context, e *eyes, namespace string) error {
+// awaitRollout waits until Kubernetes has finished with every Deployment of a namespace: no old ReplicaSet is left.
+func (s *stage) awaitRollout(ctx context.Context, e *eyes, namespace string) error {
 	if err := e.awaitObserved(ctx); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (s *stage) addStormy(ctx context.Context, sh *sheet, w *window, began time.
 	if err != nil {
 		return err
 	}
-	if err := s.awaitRest(ctx, s.eyes, work); err != nil {
+	if err := s.awaitRollout(ctx, s.eyes, work); err != nil {
 		return err
 	}
 	seen := s.eyes.seen()

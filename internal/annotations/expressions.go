@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// automaton is an expression as a table that has a row for each state and a
-// column for each character of a name. To match a name takes one step for each of
-// its characters, whatever the expression is: package regexp takes as many more as
-// the expression is long, for each source of a namespace.
+// automaton is an expression as a table with a row for each state and a column for each character
+// of a name. Matching a name takes one step for each of its characters, regardless of the
+// expression. Package regexp takes longer with longer expressions, and each source of a namespace
+// is matched.
 type automaton struct {
-	// next has the states that follow. Nothing matches from state 0 on, and names
-	// begin in state 1.
+	// next contains the next states. State 0 never matches, and names begin in state 1.
 	next []uint16
-	// accepts has the states in which a name may end.
+	// accepts are the states in which a name may end.
 	accepts []bool
 }
 
-// nameCharacters are all that the names of objects consist of.
+// nameCharacters are all characters of object names.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-."
 
 // column returns which of the nameCharacters c is, or -1.
@@ -38,8 +37,8 @@ func column(c byte) int {
 	}
 }
 
-// Matches reports whether the expression matches the whole name. No object has a
-// name with other characters.
+// Matches reports whether the expression matches the whole name. Object names have no other
+// characters.
 func (a *automaton) Matches(name string) bool {
 	state := 1
 	for i := range len(name) {
@@ -54,8 +53,8 @@ func (a *automaton) Matches(name string) bool {
 	return a.accepts[state]
 }
 
-// newAutomaton returns false if it would take more steps to build than are left.
-// Otherwise it takes those that it needs: they bound its time and its memory.
+// newAutomaton returns false if it needs more steps than are left. The steps bound its time and its
+// memory.
 func newAutomaton(tree *syntax.Regexp, left *int) (*automaton, bool) {
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil {
@@ -66,7 +65,7 @@ func newAutomaton(tree *syntax.Regexp, left *int) (*automaton, bool) {
 		boundaries := syntax.EmptyWordBoundary | syntax.EmptyNoWordBoundary
 		b.byWord = b.byWord || inst.Op == syntax.InstEmptyWidth && inst.Arg&uint32(boundaries) != 0
 	}
-	b.number(nil, 'a') // the state in which nothing matches any more
+	b.number(nil, 'a') // the state that never matches
 	b.number([]int{prog.Start}, -1)
 	for state := 1; state < len(b.states) && b.left > 0; state++ {
 		b.build(state)
@@ -78,33 +77,33 @@ func newAutomaton(tree *syntax.Regexp, left *int) (*automaton, bool) {
 	return &automaton{next: slices.Clip(b.next), accepts: slices.Clip(b.accepts)}, true
 }
 
-// automatonState is where the expression may be after some characters.
+// automatonState is a position in the expression after some characters.
 type automatonState struct {
 	at []int
-	// before is a character like the last one, -1 at the beginning.
+	// before represents the last character, -1 at the beginning.
 	before rune
 }
 
 type automatonBuilder struct {
 	automaton
 	prog *syntax.Prog
-	// byWord is set if it matters between which characters words begin and end.
+	// byWord is set if word boundaries matter.
 	byWord  bool
 	left    int
 	states  []automatonState
 	numbers map[string]uint16
-	// marks has, by instruction, the closure that reached it last.
+	// marks contains, by instruction, the closure that last reached it.
 	marks    []int
 	closures int
 
-	// after has, by character, where the state leads that is built.
+	// after contains, by character, the next instructions of the state that is being built.
 	after [len(nameCharacters)][]int
-	// These are used again and again.
+	// These buffers are reused.
 	todo, reached, sorted []int
 	key                   []byte
 }
 
-// number returns the number of a state, with a new row for one that is new.
+// number returns the number of a state, and adds a row for a new one.
 func (b *automatonBuilder) number(at []int, before rune) uint16 {
 	b.left -= len(at)
 	b.sorted = append(b.sorted[:0], at...)
@@ -117,7 +116,7 @@ func (b *automatonBuilder) number(at []int, before rune) uint16 {
 	if known, ok := b.numbers[string(b.key)]; ok {
 		return known
 	}
-	number := uint16(min(len(b.states), 1<<16-1)) // of so many there are no steps left
+	number := uint16(min(len(b.states), 1<<16-1)) // so many states need more steps than there are
 	b.numbers[string(b.key)] = number
 	b.states = append(b.states, automatonState{slices.Clone(b.sorted), before})
 	b.next = append(b.next, make([]uint16, len(nameCharacters))...)
@@ -144,9 +143,9 @@ func (b *automatonBuilder) build(state int) {
 		switch {
 		case len(at) == 0 || b.left <= 0:
 		case i > 0 && like == b.like(nameCharacters[i-1]) && slices.Equal(at, b.after[i-1]):
-			b.next[row+i] = b.next[row+i-1] // as for most characters
+			b.next[row+i] = b.next[row+i-1] // like most characters
 		default:
-			number := b.number(at, like) // which may move the rows
+			number := b.number(at, like) // which may reallocate the rows
 			b.next[row+i] = number
 		}
 	}
@@ -155,11 +154,10 @@ func (b *automatonBuilder) build(state int) {
 	}
 }
 
-// wordCharacters is how many of the nameCharacters words consist of.
+// wordCharacters is how many of the nameCharacters can be part of a word.
 const wordCharacters = 36
 
-// groups are the first and last columns of characters before which the same empty
-// strings match.
+// groups are the first and last columns of characters before which the same empty strings match.
 func (b *automatonBuilder) groups() [][2]int {
 	last := len(nameCharacters) - 1
 	if b.byWord {
@@ -168,7 +166,7 @@ func (b *automatonBuilder) groups() [][2]int {
 	return [][2]int{{0, last}}
 }
 
-// like returns the same for all characters after which the same empty strings match.
+// like returns one representative for all characters after which the same empty strings match.
 func (b *automatonBuilder) like(c byte) rune {
 	if b.byWord && syntax.IsWordChar(rune(c)) {
 		return 'a'
@@ -176,7 +174,7 @@ func (b *automatonBuilder) like(c byte) rune {
 	return '-'
 }
 
-// step adds where an instruction leads with each character of a group.
+// step adds the targets of an instruction for the characters of a group.
 func (b *automatonBuilder) step(inst *syntax.Inst, group [2]int) {
 	first, last := group[0], group[1]
 	switch inst.Op {
@@ -189,7 +187,7 @@ func (b *automatonBuilder) step(inst *syntax.Inst, group [2]int) {
 			b.after[at] = append(b.after[at], int(inst.Out))
 		}
 	case syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
-		b.left -= 8 // nothing is compared
+		b.left -= 8 // cheap: nothing is compared
 		for i := first; i <= last; i++ {
 			b.after[i] = append(b.after[i], int(inst.Out))
 		}
@@ -203,8 +201,8 @@ func (b *automatonBuilder) step(inst *syntax.Inst, group [2]int) {
 	}
 }
 
-// closure returns the instructions that can be reached without a character. The
-// next call writes over the result.
+// closure returns the instructions that are reachable without a character. The next call overwrites
+// the result.
 func (b *automatonBuilder) closure(from []int, flags syntax.EmptyOp) []int {
 	b.closures++
 	b.todo, b.reached = append(b.todo[:0], from...), b.reached[:0]

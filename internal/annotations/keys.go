@@ -1,18 +1,16 @@
-// Package annotations knows every key that Reroll reads or writes, how the lists in their values are
-// read, and what users get wrong about them. It does not know what any of it means for a workload.
+// Package annotations defines all annotation keys, parses the lists in their values, and finds
+// mistakes in them. It does not know what the annotations mean for a workload.
 package annotations
 
 import "slices"
 
-// The annotations that are Reroll's own and cannot be renamed.
+// The annotations of Reroll, which cannot be renamed.
 const (
-	// Ledger is on the workload and holds the text of its Ledger.
+	// Ledger is on the workload and contains the text of its ledger.
 	Ledger = "reroll.dev/ledger"
-	// Rolled is on the pod template, for reloads whose mark alone
-	// would leave the template as it was.
+	// Rolled is on the pod template, for reloads whose mark alone would not change the template.
 	Rolled = "reroll.dev/rolled"
-	// Settle is on the workload and sets how long its sources must
-	// have been quiet before it is rolled.
+	// Settle is on the workload and sets its settle period.
 	Settle = "reroll.dev/settle"
 )
 
@@ -20,12 +18,11 @@ const (
 type Names struct {
 	// The lists of sources that a workload names.
 	ConfigMap, Secret, SecretProviderClass string
-	// The lists of sources that a workload wants nothing to do with.
+	// The lists of sources that a workload excludes.
 	ConfigMapExclude, SecretExclude, SPCExclude string
-	// Auto opts a workload in for everything it references, the others for what
-	// it references of one kind.
+	// Auto opts a workload in for all its references, the others for its references of one kind.
 	Auto, ConfigMapAuto, SecretAuto, SPCAuto string
-	// Search is on the workload, Match on the source: both must be there.
+	// Search is on the workload, Match on the source: both are required.
 	Search, Match string
 	// Ignore is on the source.
 	Ignore string
@@ -37,7 +34,7 @@ type Names struct {
 	LastReloadedFrom string
 }
 
-// DefaultNames returns the keys that users of Reloader know.
+// DefaultNames returns the keys of Reloader.
 func DefaultNames() Names {
 	return Names{
 		ConfigMap:           "configmap.reloader.stakater.com/reload",
@@ -60,22 +57,22 @@ func DefaultNames() Names {
 	}
 }
 
-// KindNames are the keys that are about one kind of source.
+// KindNames are the keys for one kind of source.
 type KindNames struct {
 	Named, Exclude, Auto string
 }
 
-// OfConfigMap are the keys about ConfigMaps.
+// OfConfigMap are the keys for ConfigMaps.
 func (n *Names) OfConfigMap() KindNames {
 	return KindNames{n.ConfigMap, n.ConfigMapExclude, n.ConfigMapAuto}
 }
 
-// OfSecret are the keys about Secrets.
+// OfSecret are the keys for Secrets.
 func (n *Names) OfSecret() KindNames {
 	return KindNames{n.Secret, n.SecretExclude, n.SecretAuto}
 }
 
-// OfProviderClass are the keys about SecretProviderClasses.
+// OfProviderClass are the keys for SecretProviderClasses.
 func (n *Names) OfProviderClass() KindNames {
 	return KindNames{n.SecretProviderClass, n.SPCExclude, n.SPCAuto}
 }
@@ -84,21 +81,20 @@ func (n *Names) ofKinds() []KindNames {
 	return []KindNames{n.OfConfigMap(), n.OfSecret(), n.OfProviderClass()}
 }
 
-// Opting are the keys that say which sources of a kind concern a workload. Those of
-// the pod template count where the workload has none of them.
+// Opting are the keys that select sources of a kind. The pod template is read if the workload has
+// none of them.
 func (n *Names) Opting(kind KindNames) []string {
 	return []string{kind.Named, n.Search, n.Auto, kind.Auto}
 }
 
-// Asking are the keys by which workloads ask for sources, of whatever kind. It is an array because it is asked for with each
-// workload that comes.
+// Asking are the keys that select sources, of any kind. It is an array to avoid an allocation for
+// each workload that the watch reports.
 func (n *Names) Asking() [8]string {
 	return [...]string{n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass}
 }
 
-// written are the keys that users write: those of workloads, and last the two of
-// sources. It is an array because it is asked for with each annotation of each
-// object that comes.
+// written are the keys that users write: first the keys of workloads, and last the two of sources.
+// It is an array to avoid an allocation for each annotation of each object.
 func (n *Names) written() [16]string {
 	return [...]string{
 		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,
@@ -107,10 +103,10 @@ func (n *Names) written() [16]string {
 	}
 }
 
-// IsOfSource reports whether a key is one that users write on sources.
+// IsOfSource reports whether users write a key on sources.
 func (n *Names) IsOfSource(key string) bool { return key == n.Match || key == n.Ignore }
 
-// isMeaningful reports whether a key is one that is read, by whomever it is written.
+// isMeaningful reports whether any program reads a key.
 func (n *Names) isMeaningful(key string) bool {
 	written := n.written()
 	return slices.Contains(written[:], key) ||

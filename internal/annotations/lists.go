@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// NamedEntry is one entry of a list of named sources. A plain name has no
-// pattern, so that comparing is all it takes.
+// NamedEntry is one entry of a list of named sources. A plain name has no pattern, because
+// comparing it is enough.
 type NamedEntry struct {
 	Text    string
 	Pattern pattern
 }
 
-// pattern is what an entry that may match several names has.
+// pattern matches several names.
 type pattern interface {
 	Matches(name string) bool
 }
 
-// dotted is a name with dots: as an expression each of them is any character.
+// dotted is a name with dots, each of which matches any character in an expression.
 type dotted string
 
 func (d dotted) Matches(name string) bool {
@@ -35,13 +35,13 @@ func (d dotted) Matches(name string) bool {
 
 // NameList is a list of named sources; nil is an empty one.
 type NameList struct {
-	// text is the annotation, of which the entries are parts.
+	// Text is the annotation; the entries are substrings of it.
 	Text string
-	// entries are in the order of the annotation, each of them once.
+	// Entries are in the order of the annotation, without duplicates.
 	Entries []NamedEntry
-	// places has, for each entry, where it is.
+	// Places are the indexes of the entries.
 	Places map[string]int
-	// patterns are the places of those that have one.
+	// Patterns are the indexes of the entries with a pattern.
 	Patterns []int
 }
 
@@ -90,7 +90,7 @@ func (l *NameList) All() []NamedEntry {
 	return l.Entries
 }
 
-// HasAll reports whether all entries of another list are among these.
+// HasAll reports whether the list contains all entries of another list.
 func (l *NameList) HasAll(other *NameList) bool {
 	if l.Equal(other) {
 		return true
@@ -135,7 +135,7 @@ func (s *NameSet) add(name string) {
 	s.Names[name] = struct{}{}
 }
 
-// HasAll reports whether all names of another set are among these.
+// HasAll reports whether the set contains all names of another set.
 func (s *NameSet) HasAll(other *NameSet) bool {
 	if other == nil || s.Equal(other) {
 		return true

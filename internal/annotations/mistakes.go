@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Written are the annotations of an object, or of its pod template, as they were written.
+// Written are the annotations of an object, or of its pod template.
 type Written struct {
 	Values     map[string]string
 	InTemplate bool
 }
 
-// HasAny reports whether one of the keys is there, whatever its value.
+// HasAny reports whether one of the keys exists, with any value.
 func (w Written) HasAny(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		_, ok := w.Values[key]
@@ -21,25 +21,23 @@ func (w Written) HasAny(keys ...string) bool {
 	})
 }
 
-// MaxProblems bounds what one object can add to events and memory: its
-// annotations have room for tens of thousands of mistakes.
+// MaxProblems bounds the problems of one object in events and memory: its annotations may contain
+// tens of thousands of mistakes.
 const MaxProblems = 20
 
-// maxValue is as much of a value as is told.
+// maxValue is the maximum length of a value in a message.
 const maxValue = 100
 
-// maxKeys bounds how many keys of one object are compared with ours: it has room for
-// tens of thousands.
+// maxKeys bounds the keys of one object that are checked for typos: it may have tens of thousands.
 const maxKeys = 1000
 
-// Compared are the keys that are, in order.
+// Compared are the keys that are checked, sorted.
 func (w Written) Compared() []string {
 	keys := slices.Sorted(maps.Keys(w.Values))
 	return keys[:min(len(keys), maxKeys)]
 }
 
-// Instead names the keys that may have been meant, and where they belong if that is
-// not here.
+// Instead suggests keys, and where they belong if not on this object.
 func Instead(meant []string, elsewhere func(key string) bool, where string) string {
 	if len(meant) == 0 {
 		return "does nothing; docs/reference/annotations.md has the keys that are read"
@@ -55,7 +53,7 @@ func Instead(meant []string, elsewhere func(key string) bool, where string) stri
 	return text
 }
 
-// enumerated is a list as a sentence has it.
+// enumerated joins words as in a sentence.
 func enumerated(words []string) string {
 	last := len(words) - 1
 	if last == 0 {
@@ -64,12 +62,12 @@ func enumerated(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// Problem returns what is wrong with the value of a key. It keeps nothing else of the object in memory.
+// Problem returns a mistake in the value of a key. It keeps no other part of the object in memory.
 func (w Written) Problem(key, message string) Problem {
 	return Problem{Annotation: strings.Clone(key), InTemplate: w.InTemplate, Value: strings.Clone(Shortened(w.Values[key])), Message: message}
 }
 
-// Shortened returns as much of a value as a message shows.
+// Shortened returns a value as messages show it.
 func Shortened(value string) string {
 	if len(value) > maxValue {
 		return strings.ToValidUTF8(value[:maxValue], "") + "…"
@@ -77,8 +75,8 @@ func Shortened(value string) string {
 	return value
 }
 
-// SearchesForNothing reports whether all which could be found by searching counts
-// anyhow, as far as anybody looks there.
+// SearchesForNothing reports whether search has no effect, because the references that it could
+// find are opted in anyway.
 func (w Written) SearchesForNothing(own Written, names Names) bool {
 	auto, err := strconv.ParseBool(w.Values[names.Auto])
 	if err != nil || !auto || w.Values[names.Search] != "true" {
@@ -89,8 +87,8 @@ func (w Written) SearchesForNothing(own Written, names Names) bool {
 	})
 }
 
-// ProblemsOfSource are those of the annotations of a source. They are found when
-// it arrives: nothing else is kept of what stands there.
+// ProblemsOfSource are the mistakes in the annotations of a source. They are found when the source
+// arrives, because its annotations are not stored.
 func ProblemsOfSource(own map[string]string, names Names) []Problem {
 	var found []Problem
 	at, written := Written{Values: own}, names.written()

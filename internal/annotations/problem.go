@@ -2,16 +2,16 @@ package annotations
 
 import "fmt"
 
-// Problem is a mistake in one annotation of an object. It harms only that
-// annotation, or only that entry of a list.
+// Problem is a mistake in one annotation of an object. It affects only that annotation, or only
+// that entry of a list.
 type Problem struct {
-	// Annotation is empty for a mistake elsewhere, of which the Message tells all.
+	// Annotation is empty for a mistake elsewhere, which the Message describes.
 	Annotation string
 	// InTemplate is set when the annotation is on the pod template.
 	InTemplate bool
-	// Value is what was refused: the entry, if the annotation is a list.
+	// Value is the refused value: the entry, if the annotation is a list.
 	Value string
-	// Message says what would be right.
+	// Message describes the correct value.
 	Message string
 }
 

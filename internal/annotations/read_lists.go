@@ -8,31 +8,30 @@ import (
 	"strings"
 )
 
-// Whoever may annotate a workload chooses what its lists have: 250 KiB of names, or
-// an expression that takes a thousand steps for each character of each name. These
-// bounds keep a list from holding up other workloads. They are far beyond what
-// lists have that somebody wrote.
+// Any user who may annotate a workload controls the length of its lists: 250 KiB of names, or an
+// expression that takes a thousand steps for each character. These bounds keep a list from delaying
+// other workloads. They are far beyond lists written by people.
 const (
 	// maxEntries bounds a list.
 	maxEntries = 5000
-	// maxExpressions bounds those entries of a list that are no names: each of them
-	// is tried on each source.
+	// maxExpressions bounds the expressions of a list, because each of them is matched against each
+	// source.
 	maxExpressions = 200
-	// maxPatternSize bounds the text of one expression and the size of all that are
-	// in one list, and maxPatternText what is read of those at all.
+	// maxPatternSize bounds the text of one expression and the total size of those in one list, and
+	// maxPatternText the text that is parsed at all.
 	maxPatternSize = 4 << 10
 	maxPatternText = 16 << 10
-	// maxAutomatonSteps bounds what the expressions of a list take to be built.
+	// maxAutomatonSteps bounds the steps to compile the expressions of a list.
 	maxAutomatonSteps = 1 << 18
-	// maxListProblems bounds what one list can add to events and memory: it has room
-	// for tens of thousands of mistakes.
+	// maxListProblems bounds the problems of one list in events and memory: it may contain tens of
+	// thousands of mistakes.
 	maxListProblems = 10
 )
 
-// Refusal is an entry of a list that is not taken, with the reason.
+// Refusal is a refused entry of a list, with the reason.
 type Refusal struct{ Entry, Why string }
 
-// ReadList reads a list of named sources. It is nil if no entry is taken.
+// ReadList parses a list of named sources. It is nil if it has no valid entry.
 func ReadList(value string, names *Names) (*NameList, []Refusal) {
 	list := &NameList{Text: value}
 	var reader listReader
@@ -49,8 +48,8 @@ func ReadList(value string, names *Names) (*NameList, []Refusal) {
 	return list, refused
 }
 
-// ReadSet reads a list of excluded sources. It is nil if no entry is taken. Only names are compared: what is taken for an
-// expression, because the lists beside it take some, would exclude nothing in silence.
+// ReadSet parses a list of excluded sources. It is nil if it has no valid entry. Entries are
+// compared as names: an expression is refused, because it would silently exclude nothing.
 func ReadSet(value string, names *Names) (*NameSet, []Refusal) {
 	set := &NameSet{Text: value}
 	refused := readNames(value, names, set.Has, func(name string) error {
@@ -68,7 +67,8 @@ func ReadSet(value string, names *Names) (*NameSet, []Refusal) {
 
 var errNotAName = errors.New("excludes nothing: it is not a valid name, and expressions do not work here; write names")
 
-// readNames takes the entries of a comma list, each of them once, until there are too many. What it returns is bounded.
+// readNames passes each distinct entry of a comma list to take, up to the bounds. The number of
+// refusals is bounded, too.
 func readNames(value string, names *Names, has func(string) bool, take func(string) error) []Refusal {
 	var refused []Refusal
 	var last, firstPast string
@@ -103,12 +103,12 @@ func readNames(value string, names *Names, has func(string) bool, take func(stri
 	return refused
 }
 
-// listReader counts what the entries of one list take.
+// listReader counts the cost of the entries of one list.
 type listReader struct {
 	read, size, steps, expressions int
 }
 
-// entry returns what an entry is, or why it is refused.
+// entry parses an entry, or returns why it is refused.
 func (r *listReader) entry(text string) (NamedEntry, error) {
 	switch {
 	case isPlain(text):
@@ -144,12 +144,10 @@ func (r *listReader) entry(text string) (NamedEntry, error) {
 	return NamedEntry{Text: text, Pattern: pattern}, nil
 }
 
-// isPlain reports whether no character of an entry means anything in a regular
-// expression.
+// isPlain reports whether an entry contains no special character of regular expressions.
 func isPlain(text string) bool { return !strings.ContainsAny(text, `\.+*?()|[]{}^$`) }
 
-// patternSize estimates what an expression takes when it is compiled, where a
-// repetition stands as many times as it repeats.
+// patternSize estimates the size of a compiled expression, with repetitions expanded.
 func patternSize(tree *syntax.Regexp) int {
 	size := 1 + len(tree.Rune)
 	for _, sub := range tree.Sub {
@@ -161,7 +159,7 @@ func patternSize(tree *syntax.Regexp) int {
 	return size
 }
 
-// listOf returns the entries of a comma list, without what is empty.
+// listOf returns the entries of a comma list, without empty ones.
 func listOf(value string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for entry := range strings.SplitSeq(value, ",") {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Nearest finds the key that somebody meant by one that means nothing.
+// Nearest returns the known key that is most similar to an unknown one.
 func (n *Names) Nearest(key string) (string, bool) {
 	if n.isMeaningful(key) {
 		return "", false
@@ -19,9 +19,9 @@ func (n *Names) Nearest(key string) (string, bool) {
 	return nearest, nearest != ""
 }
 
-// Strayed reports whether a key in the domain of Reloader means nothing, spelt right or
-// not, and what may have been meant: the keys of that name, elsewhere in the
-// domain. Those that were renamed here mean something to somebody else.
+// Strayed reports whether a key in the domain of Reloader is unknown, and which keys may have been
+// meant: keys of that name elsewhere in the domain. A default key that this installation renamed does
+// not count, because another controller may read it.
 func (n *Names) Strayed(key string) (meant []string, strayed bool) {
 	domain, name, whole := strings.Cut(key, "/")
 	if !whole || !isReloaders(domain) || n.isMeaningful(key) {
@@ -46,13 +46,12 @@ func (n *Names) Strayed(key string) (meant []string, strayed bool) {
 	return meant, true
 }
 
-// maxTypos is by how many letters a key may differ from one of ours and still be
-// meant for it.
+// maxTypos is by how many letters a key may differ from the key that was meant.
 const maxTypos = 2
 
-// typos counts the letters by which a key differs from one that somebody may have
-// meant, if it is near enough. Short words have neighbours that are words, too, so
-// they may differ by less.
+// typos counts the letters by which a key differs from the key that may have been meant, if they
+// are similar enough. Short words have similar words that are correct, too, so they may differ
+// less.
 func typos(key, meant string) (int, bool) {
 	if len(key) > len(meant)+maxTypos || len(meant) > len(key)+maxTypos {
 		return 0, false
@@ -60,7 +59,7 @@ func typos(key, meant string) (int, bool) {
 	domain, name, _ := strings.Cut(key, "/")
 	meantDomain, meantName, whole := strings.Cut(meant, "/")
 	if !whole {
-		return 0, false // a key without a domain may be anybody's
+		return 0, false // a key without a domain may belong to any program
 	}
 	inDomain, alike := near(domain, meantDomain, min(len(meantDomain)/8, maxTypos))
 	if !alike {
@@ -76,7 +75,7 @@ func typos(key, meant string) (int, bool) {
 	return inDomain + inName, true
 }
 
-// isOurs reports whether nobody else has a reason to use a domain.
+// isOurs reports whether no other program has a reason to use a domain.
 func isOurs(domain string) bool {
 	return domain == "reroll.dev" || isReloaders(domain)
 }
@@ -87,10 +86,9 @@ func isReloaders(domain string) bool {
 
 const reloaderDomain = "reloader.stakater.com"
 
-// slipped is for keys in a domain of the users' own, where more may stand than
-// what is for us: "auth" beside "auto", "watch" beside "match", "ignored" beside
-// "ignore". A single slip that makes no other word is a letter left out or two
-// swapped, or any within the domain.
+// slipped is for keys in a domain of the user, who may have similar keys of their own: "auth"
+// beside "auto", "watch" beside "match", "ignored" beside "ignore". The only typos that count are
+// one missing letter or two swapped letters in the name, or any typo in the domain.
 func slipped(name, meant string, inDomain, inName int) bool {
 	if inDomain+inName > 1 {
 		return false
@@ -104,8 +102,7 @@ func sortedLetters(word string) string {
 	return string(letters)
 }
 
-// near measures words only that have about the same length: all keys of all
-// objects are asked for.
+// near compares only words of about the same length, because all keys of all objects are checked.
 func near(word, meant string, most int) (int, bool) {
 	if word == meant {
 		return 0, true
@@ -117,11 +114,11 @@ func near(word, meant string, most int) (int, bool) {
 	return found, found <= most
 }
 
-// longestKey is how long either part of a key mostly is at most.
+// longestKey is the usual maximum length of either part of a key.
 const longestKey = 63
 
-// distance counts the letters by which two words differ: changed, missing, added
-// or swapped with the next.
+// distance counts the letters by which two words differ: changed, missing, added or swapped with
+// the next.
 func distance(a, b string) int {
 	var rows [3][longestKey + 1]int
 	before, last, row := rows[0][:], rows[1][:], rows[2][:]

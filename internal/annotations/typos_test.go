@@ -11,7 +11,7 @@ func renamedNames() Names {
 	return names
 }
 
-func TestWhatSomebodyMeant(t *testing.T) {
+func TestTyposSuggestTheKeyThatWasMeant(t *testing.T) {
 	names := DefaultNames()
 	for key, want := range map[string]string{
 		"reloader.stakater.com/atuo":                               names.Auto,
@@ -57,7 +57,7 @@ func TestWhatSomebodyMeant(t *testing.T) {
 }
 
 // A key in the domain of Reloader that nobody reads, and whose name is one that is read elsewhere.
-func TestKeysThatStrayed(t *testing.T) {
+func TestUnknownKeysInTheDomainOfReloader(t *testing.T) {
 	names, renamed := DefaultNames(), renamedNames()
 	for key, tc := range map[string]struct {
 		here, renamed []string
@@ -105,7 +105,7 @@ func TestTheNearestIsMeant(t *testing.T) {
 	}
 }
 
-// What others write on objects, and what users write for themselves, is nobody's mistake.
+// Keys of other programs, and keys of the users' own, are no mistakes.
 func TestKeysOfOthersAreLeftAlone(t *testing.T) {
 	for _, key := range []string{
 		"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "kubectl.kubernetes.io/last-applied-configuration",

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestABuildIsTold(t *testing.T) {
+func TestTheBuildIsReported(t *testing.T) {
 	of := time.Date(2026, 11, 21, 23, 30, 0, 0, time.FixedZone("", -3600))
 	for want, i := range map[string]Info{
 		"1.2.3 (commit 0123456789ab of 2026-11-22) go1.26 linux/arm64": {

@@ -106,7 +106,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	}, kubeapi.Client{Interface: client, Custom: kubeapi.NewCustomClients(where.config, client, clock.RealClock{})}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
 	events.GiveWayTo(ctl.Writing)
 	metrics.WatchDepth(ctl.Depth)
-	metrics.WatchRollouts(ctl.Following)
+	metrics.WatchRollouts(ctl.RolloutsInProgress)
 	metrics.WatchState(func() bool { return ready(guard, ctl) == nil }, func() bool {
 		leads := acting.Load()
 		return leads != nil && !cfg.DryRun && (*leads)()

@@ -50,7 +50,7 @@ func TestAlertsAreWhatTheEnvironmentSays(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongAboutAlertsIsAWarningAndNoMore(t *testing.T) {
+func TestInvalidAlertSettingsOnlyWarn(t *testing.T) {
 	const to = "https://hooks.example.com/services/hunter2"
 	for about, tc := range map[string]struct {
 		env  map[string]string

@@ -60,7 +60,7 @@ func TestTheLongestWait(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Commands that ask what the controller would do are told the same.
+			// The commands that explain decisions use the same settings.
 			if told := c.Options(flags)["settleMax"]; c.SettleMax != tc.want || told != tc.want.String() {
 				t.Errorf("%s, told as %v, want %s", c.SettleMax, told, tc.want)
 			}

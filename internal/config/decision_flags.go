@@ -33,20 +33,20 @@ func (c *Config) BindDecisionFlags(flags *pflag.FlagSet) {
 
 // Take sets the flags to what a controller recorded about its own, see Options. A flag that is set stays.
 func Take(flags *pflag.FlagSet, options map[string]any) error {
-	for option, name := range toldFlags() {
-		f, told := flags.Lookup(name), options[option]
-		if f == nil || told == nil || f.Changed {
+	for option, name := range recordedFlags() {
+		f, recorded := flags.Lookup(name), options[option]
+		if f == nil || recorded == nil || f.Changed {
 			continue
 		}
 		if name == webhookFlag {
-			told = takenAddress(fmt.Sprint(told))
+			recorded = takenAddress(fmt.Sprint(recorded))
 		}
 		value := f.Value
 		if n, ok := value.(noting); ok && flags.Changed("settle") {
 			value = n.Value // it was set beside another settle period
 		}
-		if err := take(value, told); err != nil {
-			return fmt.Errorf("%s is %v, which --%s does not take: %w", option, told, name, err)
+		if err := take(value, recorded); err != nil {
+			return fmt.Errorf("%s is %v, which --%s does not take: %w", option, recorded, name, err)
 		}
 	}
 	return nil
@@ -61,9 +61,9 @@ func takenAddress(text string) string {
 	return text
 }
 
-func take(value pflag.Value, told any) error {
+func take(value pflag.Value, recorded any) error {
 	list, isList := value.(pflag.SliceValue)
-	given, several := told.([]any)
+	given, several := recorded.([]any)
 	switch {
 	case isList && several:
 		var texts []string
@@ -71,10 +71,10 @@ func take(value pflag.Value, told any) error {
 			texts = append(texts, fmt.Sprint(item))
 		}
 		return list.Replace(texts)
-	case told == "":
+	case recorded == "":
 		return nil // unset, or set by an older controller, which has no such flag
 	default:
-		return value.Set(fmt.Sprint(told))
+		return value.Set(fmt.Sprint(recorded))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// writtenDown is what somebody else reads of the options.
+// writtenDown is the record of the options as another program reads it.
 func writtenDown(t *testing.T, told map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(told)
@@ -27,7 +27,7 @@ func writtenDown(t *testing.T, told map[string]any) map[string]any {
 }
 
 // What a controller writes down about itself is what a command takes it for.
-func TestWhatIsWrittenDownIsTaken(t *testing.T) {
+func TestRecordedOptionsSetTheFlags(t *testing.T) {
 	told, flags := parsed(t, "--auto-reload-all", "--auto-annotation=example.org/roll", "--namespaces-to-ignore=a,b", "--reload-strategy=annotations",
 		"--namespace-selector=team in (a,b)", "--is-Argo-Rollouts=false", "--log-level=debug", "--reload-on-delete",
 		"--settle=3s", "--settle-max=4m", "--settle-gitops=0s", "--on-revert=restart", "--secret-marks=sha1",
@@ -76,8 +76,8 @@ func TestTheNamespaceOfTheEnvironmentIsWrittenDown(t *testing.T) {
 	}
 }
 
-// A controller that was told nothing is as one that is not told about.
-func TestALongestWaitThatIsToldFollowsALongerQuietPeriod(t *testing.T) {
+// An option without a recorded value has its default.
+func TestSettleMaxIsAtLeastTheSettlePeriod(t *testing.T) {
 	var c Config
 	own := pflag.NewFlagSet("why", pflag.ContinueOnError)
 	c.BindDecisionFlags(own)

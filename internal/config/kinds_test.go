@@ -46,7 +46,7 @@ func TestAKindIsAddedByAFlag(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoKindIsRefusedWithWhatWouldBeRight(t *testing.T) {
+func TestInvalidKindsAreRejectedWithASuggestion(t *testing.T) {
 	for given, want := range map[string]string{
 		"Sandbox":                                     "write GROUP/VERSION/KIND, such as example.org/v1/Sandbox",
 		"example.org/Sandbox":                         "write GROUP/VERSION/KIND",

@@ -48,7 +48,7 @@ func TestLogFormats(t *testing.T) {
 	}
 }
 
-// Whoever has an alert on Reloader's log has it on these words.
+// Alerts on Reloader's log depend on these levels.
 func TestLevelsAreWrittenAsReloaderDoes(t *testing.T) {
 	for level, want := range map[slog.Level]string{
 		slog.LevelDebug: "debug", slog.LevelInfo: "info", slog.LevelWarn: "warning", slog.LevelError: "error",

@@ -57,8 +57,8 @@ func ownOptionFlags() map[string]string {
 	}
 }
 
-// toldFlags are all recorded flags.
-func toldFlags() map[string]string {
+// recordedFlags are all recorded flags.
+func recordedFlags() map[string]string {
 	all := optionFlags()
 	maps.Copy(all, ownOptionFlags())
 	return all
@@ -77,7 +77,7 @@ func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 		"secretProviderClassReloaderAutoAnnotation":    c.Names.SPCAuto,
 		"secretProviderClassUpdateOnChangeAnnotation":  c.Names.SecretProviderClass,
 	}
-	for name, flag := range toldFlags() {
+	for name, flag := range recordedFlags() {
 		f := flags.Lookup(flag)
 		if f == nil {
 			continue // one that is to come

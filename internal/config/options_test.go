@@ -21,15 +21,15 @@ func parsed(t *testing.T, args ...string) (*Config, *pflag.FlagSet) {
 	return &c, flags
 }
 
-// A flag is either told, or Reloader has none of the kind and no answer of a command depends on it.
-func TestEveryFlagThatMattersIsTold(t *testing.T) {
+// A flag is either recorded, or Reloader has none of the kind and no command depends on it.
+func TestEveryFlagThatAffectsDecisionsIsRecorded(t *testing.T) {
 	own := []string{
 		"adopt-rate", "dry-run", "listen-address", "kube-api-qps", "kube-api-burst",
 		"leader-election-lease-duration", "leader-election-renew-deadline", "leader-election-retry-period",
 		"is-argo-rollouts", // another spelling
 	}
 	_, flags := parsed(t)
-	told := slices.Collect(maps.Values(toldFlags()))
+	told := slices.Collect(maps.Values(recordedFlags()))
 	for _, flag := range DecisionFlags() {
 		if !slices.Contains(told, flag) {
 			t.Errorf("what is decided depends on --%s, and it is not told", flag)
@@ -60,7 +60,7 @@ func TestOptionsHaveTheirTypes(t *testing.T) {
 	}
 }
 
-func TestNoTokenOfAnAddressIsTold(t *testing.T) {
+func TestTokensInAddressesAreNotRecorded(t *testing.T) {
 	for address, want := range map[string]string{
 		"":                                       "",
 		"https://hooks.example.org":              "https://hooks.example.org",

@@ -6,7 +6,7 @@ import (
 )
 
 // A profile shows command lines, function names and allocations to everybody who can reach the port.
-func TestProfilesAreServedOnLoopbackUnlessTold(t *testing.T) {
+func TestProfilesAreServedOnLoopbackByDefault(t *testing.T) {
 	c, _ := parsed(t, "--enable-pprof")
 	host, port, err := net.SplitHostPort(c.PProfAddress)
 	if err != nil || !net.ParseIP(host).IsLoopback() || port != "6060" {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRequestsAreLimitedOnlyIfAskedFor(t *testing.T) {
+func TestRequestsAreUnlimitedByDefault(t *testing.T) {
 	for about, tc := range map[string]struct {
 		args []string
 		want Requests

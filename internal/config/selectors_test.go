@@ -55,7 +55,7 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-func TestSelectorsThatAreNone(t *testing.T) {
+func TestInvalidSelectors(t *testing.T) {
 	for _, value := range []string{"a=b=c", "a b", "a in b", "a in (b", "a=*b", "a:b:c", "-=x"} {
 		for _, flag := range []string{"--namespace-selector", "--resource-label-selector"} {
 			_, err := parse(t, nil, flag+"="+value)

@@ -18,7 +18,7 @@ import (
 
 const staleMark = "0123456789abcdef01230123456789abcdef0123"
 
-func TestAWorkloadThatWaitsToBeAdoptedAsksForItsPodsOnce(t *testing.T) {
+func TestThePodsOfAWorkloadThatWaitsToBeAdoptedAreListedOnce(t *testing.T) {
 	s := newStage(t)
 	const workloads = 300
 	for i := range workloads {
@@ -47,7 +47,7 @@ func TestAdoptionDelaysNoLiveChange(t *testing.T) {
 	}
 }
 
-func TestALedgerThatIsSetBackForEverIsNotFoughtOver(t *testing.T) {
+func TestARepeatedlyRevertedLedgerIsRestoredRarely(t *testing.T) {
 	s := newStage(t)
 	s.add("web", true, "")
 	s.play(3 * time.Second)
@@ -81,7 +81,7 @@ func TestALedgerThatIsSetBackForEverIsNotFoughtOver(t *testing.T) {
 	}
 }
 
-func TestARefusalThatLooksLikeARaceIsTriedForEverAndTold(t *testing.T) {
+func TestARepeatedConflictIsRetriedAndReported(t *testing.T) {
 	resource := schema.GroupResource{Resource: "deployments"}
 	for about, refusal := range map[string]error{
 		"as a conflict":      apierrors.NewConflict(resource, "web", errors.New("denied by a webhook")),
@@ -107,8 +107,9 @@ func TestARefusalThatLooksLikeARaceIsTriedForEverAndTold(t *testing.T) {
 	}
 }
 
-// Once the write has succeeded that met another version, no event is a reason to look at once: what has changed since waits for quiet.
-func TestAConflictThatIsOverShortensNoQuietPeriod(t *testing.T) {
+// After the write has succeeded, an event must not reconcile at once: changes since then wait for
+// the settle period.
+func TestAConflictDoesNotShortenTheSettlePeriod(t *testing.T) {
 	s := newStage(t)
 	s.add("web", true, "")
 	s.play(3 * time.Second)
@@ -137,7 +138,7 @@ func TestAConflictThatIsOverShortensNoQuietPeriod(t *testing.T) {
 	}
 }
 
-func TestWhatIsGoneLeavesNothingInMemory(t *testing.T) {
+func TestDeletedWorkloadsAreForgotten(t *testing.T) {
 	s := newStage(t)
 	s.opts.DryRun = true
 	for i := range 100 {

@@ -63,7 +63,7 @@ func Play(t *testing.T, settings rules.Settings, objects []runtime.Object, chang
 				f.Sink.Put(watch.Added, obj, false)
 			}
 		}
-		f.Sink.Whole(named)
+		f.Sink.SnapshotComplete(named)
 	}
 	clock := c.clock.(*clocktesting.FakeClock)
 	a.play(c, clock)

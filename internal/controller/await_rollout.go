@@ -6,12 +6,13 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// restTakes is how long Reroll waits for a rollout whose end shows whether Pods are out of date. Some
-// rollouts never end.
-const restTakes = 2 * time.Minute
+// rolloutMayTake is how long Reroll waits for a rollout whose end shows whether Pods are out of
+// date. Some rollouts never end.
+const rolloutMayTake = 2 * time.Minute
 
-// awaitRest notes that the end of a rollout is awaited, and returns after which time it has taken too long.
-func (c *Controller) awaitRest(key workload.Key) time.Duration {
+// awaitRollout records that Reroll waits for the end of a rollout, and returns how long it still
+// waits.
+func (c *Controller) awaitRollout(key workload.Key) time.Duration {
 	var since time.Time
 	c.with(key, func(r *record) {
 		if r.awaitsSince.IsZero() {
@@ -19,21 +20,21 @@ func (c *Controller) awaitRest(key workload.Key) time.Duration {
 		}
 		since = r.awaitsSince
 	})
-	return max(restTakes-c.clock.Since(since), 0)
+	return max(rolloutMayTake-c.clock.Since(since), 0)
 }
 
-// restTookTooLong reports whether the rollout of a workload has taken too long.
-func (c *Controller) restTookTooLong(key workload.Key) bool {
+// rolloutTookTooLong reports whether the rollout of a workload has taken too long.
+func (c *Controller) rolloutTookTooLong(key workload.Key) bool {
 	since := c.recordOf(key).awaitsSince
-	return !since.IsZero() && c.clock.Since(since) >= restTakes
+	return !since.IsZero() && c.clock.Since(since) >= rolloutMayTake
 }
 
-// awaitsRest reports whether the end of its rollout is a reason to reconcile a workload.
-func (c *Controller) awaitsRest(key workload.Key) bool {
+// awaitsRollout reports whether the end of its rollout is a reason to reconcile a workload.
+func (c *Controller) awaitsRollout(key workload.Key) bool {
 	return !c.recordOf(key).awaitsSince.IsZero()
 }
 
-// stopAwaitingRest ends the waiting.
-func (c *Controller) stopAwaitingRest(key workload.Key) {
+// stopAwaitingRollout records that Reroll no longer waits for the rollout.
+func (c *Controller) stopAwaitingRollout(key workload.Key) {
 	c.with(key, func(r *record) { r.awaitsSince = time.Time{} })
 }

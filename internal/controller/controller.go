@@ -21,24 +21,26 @@ import (
 
 // Options configure a controller.
 type Options struct {
-	// Settings are those that the commands which explain a decision use too.
+	// Settings are shared with the commands that explain decisions.
 	rules.Settings
 	// Namespace is where this installation keeps its key.
 	Namespace string
-	// AdoptRate is how many ledgers a second are written for workloads that are not reloaded.
+	// AdoptRate is how many first ledgers are written per second for workloads that are not
+	// reloaded.
 	AdoptRate float64
 	DryRun    bool
 	// Classes reports whether SecretProviderClasses are sources, too.
 	Classes bool
-	// Receiver is notified of changes instead of a reload for them, with TellsOnly; nil if there is none.
+	// Receiver is notified of changes instead of a reload, with NotifyOnly; nil without a receiver.
 	Receiver Receiver
-	// LoadKey is asked once for the key behind the digests of Secrets, when the workloads are known.
-	// It returns when that was made, too.
+	// LoadKey is called once, when the workloads are known. It returns the key for the digests of
+	// Secrets, and when the key was created.
 	LoadKey func(context.Context) (digest.Key, time.Time, error)
 	// LoadCoverage is called once, when this replica becomes the leader. It returns the time since when the present settings
 	// apply. Nil means that nothing records it.
 	LoadCoverage func(context.Context) (reload.Coverage, error)
-	// Introduce is called before anything is written, with how many workloads there are and how many are opted in.
+	// Introduce is called before the first write, with the number of workloads and how many are
+	// opted in.
 	Introduce func(workloads, optedIn int)
 	// Lead is called when the caches are synced, and returns when this replica is the leader, with a function that reports
 	// whether it still is. Until then, Lead calls another each time it sees another leader act. Nil means that there is no
@@ -46,12 +48,14 @@ type Options struct {
 	Lead func(ctx context.Context, another func()) (leads func() bool, err error)
 }
 
-// workers is how many workloads are written at the same time. A write waits for the API server nearly all of its time,
-// so this is about requests in flight and not about processors. With twice as many a fan-out ends a little sooner, and under
-// a lasting storm the API server falls behind with its watches: half of all writes meet another version then.
+// workers is how many workloads are written at the same time. A write mostly waits for the API
+// server, so the number limits the requests in flight and not the use of processors. With twice as
+// many, a fan-out ends a little sooner. Under a lasting load, however, the watches of the API
+// server then lag so much that half of all writes conflict.
 const workers = 32
 
-// Controller reloads workloads. Make it with New. It has many fields because it holds the parts together; each part has a file.
+// Controller reloads workloads. Create it with New. It has many fields because it holds the parts
+// together; each part has a file.
 type Controller struct {
 	opts   Options
 	api    API
@@ -60,13 +64,13 @@ type Controller struct {
 	log    *slog.Logger
 	report Report
 
-	// installation is complete when this replica leads.
+	// installation is complete when this replica is the leader.
 	installation rules.Installation
 	leadership
 	queues
 
 	state *state.State
-	// classes are what sources of that kind are made from.
+	// classes are the SecretProviderClasses from which sources are made.
 	classes *classes
 	others  otherInstallations
 	// jobs are the Jobs that claim to be created by Reroll.
@@ -76,14 +80,15 @@ type Controller struct {
 	// often finds workloads that are reloaded again and again.
 	often *reloadCounts
 	adopt *rate.Limiter
-	// aloneUntil is when the receiver gets messages about several workloads again. It belongs to the only worker that sends them.
+	// aloneUntil is until when the receiver gets one message for each workload. Only the worker
+	// that sends messages uses it.
 	aloneUntil time.Time
 
-	// mu guards the records. It is taken before the lock of the state and that of a queue, and after the one of classes. No lock is
-	// held during a request.
+	// mu guards the records. Lock order: classes, mu, then the state or a queue. No lock is held
+	// during a request.
 	mu sync.Mutex
-	// records are what is kept of each workload beside the state. Blank is the record of a workload without one, and is empty
-	// while nobody holds the lock.
+	// records contain the data about workloads that is not in the state. Blank is the record of a
+	// workload without one, and is empty while the lock is not held.
 	records map[workload.Key]*record
 	blank   record
 }
@@ -100,17 +105,17 @@ type leadership struct {
 
 // queues are where workloads wait, each with workers of its own.
 type queues struct {
-	// queue is for those to reconcile.
+	// queue is for workloads to reconcile.
 	queue *workqueue.Queue
 	// ends is for rollouts whose Pods are to be listed, or that are to be reported.
 	ends *workqueue.Queue
-	// news is for changes that the receiver is to be sent.
-	news *workqueue.Queue
+	// notifications is for changes of which the receiver is to be notified.
+	notifications *workqueue.Queue
 	// pauses is for workloads that may have to be resumed.
 	pauses *workqueue.Queue
 }
 
-// New returns a controller that does nothing yet.
+// New returns a controller that has not started.
 func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) *Controller {
 	byName := map[string]kinds.Kind{}
 	for _, k := range opts.Kinds.Watched() {
@@ -121,7 +126,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 	return &Controller{
 		opts: opts, api: api, kinds: byName, clock: c, log: log, report: report,
 		leadership: leadership{synced: make(chan struct{}), leads: func() bool { return true }},
-		queues:     queues{queue: q, ends: workqueue.NewShared(c, followers), pauses: workqueue.NewShared(c, resumers), news: workqueue.New(c)},
+		queues:     queues{queue: q, ends: workqueue.NewShared(c, rolloutWorkers), pauses: workqueue.NewShared(c, resumeWorkers), notifications: workqueue.New(c)},
 		state:      state.New(opts.AutoReloadAll),
 		classes:    newClasses(),
 		jobs:       newOwnJobs(),
@@ -133,15 +138,16 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 	}
 }
 
-// Run works until the context ends, and returns when the last write in flight is finished.
+// Run runs the controller until the context ends, and returns after the last write in flight.
 func (c *Controller) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
 
-	// Workloads come first: a user who runs this by hand reads what the controller is about to manage before the
-	// first write, which may create the digest key, and without the key no Secret can be read.
+	// Workloads come first: if a user starts the controller by hand, the log shows its scope before
+	// the first write. That write may create the digest key, and without the key Reroll reads no
+	// Secret.
 	if !c.fill(ctx, &running, append(c.namespaceFeeds(), c.workloadFeeds()...)) {
 		return nil
 	}
@@ -155,9 +161,10 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.installation.Key = c.installation.Key.Showing(c.opts.SecretMarks)
 	if c.installation.Installed.IsZero() {
-		c.installation.Installed = c.clock.Now() // a dry run without an installation: all that is there was there before
+		c.installation.Installed = c.clock.Now() // a dry run without an installation: everything existed before
 	}
-	// Nothing is decided before everything has been seen once: a source that has not arrived yet is not gone.
+	// Nothing is decided before the caches are synced. Otherwise a source that has not arrived yet
+	// would count as deleted.
 	if !c.fill(ctx, &running, append(c.sourceFeeds(), c.classFeeds()...)) {
 		return nil
 	}
@@ -181,7 +188,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.acting.Store(true)
 	c.pending.giveAll()
 	c.trackAll()
-	// Writes are not cut off by the end of the context: an answer that is not read is a change that is not known.
+	// The end of the context does not cancel writes, because without the response the outcome is
+	// unknown.
 	writing := context.WithoutCancel(ctx)
 	c.queue.Begin()
 	for range workers {
@@ -189,7 +197,7 @@ func (c *Controller) Run(ctx context.Context) error {
 			c.queue.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.reconcile(writing, key) })
 		})
 	}
-	for range followers {
+	for range rolloutWorkers {
 		running.Go(func() {
 			c.ends.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.trackRollout(writing, key) })
 		})
@@ -197,7 +205,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if c.opts.Receiver != nil {
 		running.Go(func() { c.serveReceiver(writing, ctx.Done()) })
 	}
-	for range resumers {
+	for range resumeWorkers {
 		running.Go(func() {
 			c.pauses.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.endPause(writing, key) })
 		})
@@ -206,14 +214,15 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// fill starts feeds and waits until each has brought a complete snapshot; false means that the context ended first.
+// fill starts feeds and waits until each has brought a complete snapshot. It returns false if the
+// context ended first.
 func (c *Controller) fill(ctx context.Context, running *sync.WaitGroup, feeds []feed) bool {
 	for _, f := range feeds {
 		running.Go(func() { f.Run(ctx) })
 	}
 	for _, f := range feeds {
 		select {
-		case <-f.whole:
+		case <-f.synced:
 		case <-ctx.Done():
 			return false
 		}
@@ -221,7 +230,7 @@ func (c *Controller) fill(ctx context.Context, running *sync.WaitGroup, feeds []
 	return true
 }
 
-// Ready reports whether everything has been seen once.
+// Ready reports whether the caches are synced.
 func (c *Controller) Ready() bool {
 	select {
 	case <-c.synced:
@@ -237,13 +246,13 @@ func (c *Controller) Depth() int { return c.queue.Depth() }
 // Writing reports whether workloads are being reconciled, and so perhaps written.
 func (c *Controller) Writing() bool { return c.queue.InHand() }
 
-// enqueue queues a workload until its sources are quiet. A workload that has no ledger yet, and of which nothing was
-// seen to change, is only to be adopted, and delays nobody.
+// enqueue queues a workload until the settle period of its sources is over. A workload without a
+// ledger and without an observed change only has to be adopted, and does not delay others.
 func (c *Controller) enqueue(key workload.Key, live bool) {
 	settle := c.opts.Settle
 	w, ok := c.state.Workload(key)
 	if ok {
-		settle = c.opts.Quiet(&w)
+		settle = c.opts.SettlePeriod(&w)
 	}
 	if !live && ok && w.LedgerText == "" {
 		c.queue.AddLow(key, settle)

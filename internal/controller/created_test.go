@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The API server says of both that the source was made a second later. When the workload was looked at tells them apart.
+// By the API server, the source was created a second later in both cases. Only the time of the
+// comparison distinguishes them.
 func TestASourceThatIsMadeAboutASecondAfterItsWorkload(t *testing.T) {
 	for about, tc := range map[string]struct {
 		apart time.Duration

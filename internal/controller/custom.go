@@ -19,7 +19,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
-// customFeed is that of a kind that may not be served: nothing waits for it then.
+// customFeed watches a kind that the API server may not serve; then the caches sync without it.
 func (c *Controller) customFeed(k kinds.Kind, watched kubeapi.Watched, shared *everywhere) feed {
 	s := c.workloads(k, watched.Namespace)
 	return c.watchWherePresent(c.feed(watched, s), s, &presence{
@@ -28,11 +28,11 @@ func (c *Controller) customFeed(k kinds.Kind, watched kubeapi.Watched, shared *e
 	})
 }
 
-// watchWherePresent notes whether a resource is served, and lets nothing wait for it unless it is.
+// watchWherePresent records whether a resource is served, and counts it as synced unless it is.
 func (c *Controller) watchWherePresent(f feed, s *sink, p *presence) feed {
 	p.clock, p.log, p.enough, p.gone = c.clock, c.log, f.enough, s.forget
 	f.Open = attended{Opener: f.Open, answered: p.answered}
-	f.Overlook = p.overlooks
+	f.Ignore = p.ignores
 	return f
 }
 
@@ -56,32 +56,33 @@ func (a attended) List(ctx context.Context, opts metav1.ListOptions) (runtime.Ob
 	return list, err
 }
 
-// presence is whether a custom kind is served and may be watched, and logs each change once.
+// presence is whether a custom kind is served and may be watched. It logs each change once.
 type presence struct {
 	kind      kinds.Kind
 	namespace string
 	// everywhere is shared by all namespaces.
 	everywhere *everywhere
 	use        kinds.Use
-	// verbs are what has to be allowed, and without is what follows if it is not.
+	// verbs are the required permissions, and without describes the consequence of lacking them.
 	verbs, without string
 	clock          clock.PassiveClock
 	log            *slog.Logger
-	// enough keeps nothing waiting for it any more, gone forgets its objects.
+	// enough marks the feed as synced, so that nothing waits for it. Gone forgets its objects.
 	enough, gone func()
 
 	mu    sync.Mutex
-	is    standing
+	is    availability
 	since time.Time
 	ended bool
-	// failing is when a row of failures began, and again when the server wanted to be asked after the last of them.
+	// failing is when a series of failures began, and again when the delay that the server
+	// requested with the last of them ends.
 	failing, again time.Time
 }
 
-type standing uint8
+type availability uint8
 
 const (
-	notAsked standing = iota
+	notChecked availability = iota
 	present
 	absent
 	forbidden
@@ -90,11 +91,11 @@ const (
 // everywhere is what the API server serves, which is the same in all namespaces.
 type everywhere struct {
 	mu sync.Mutex
-	is standing
+	is availability
 }
 
-// becomes reports whether that is new.
-func (e *everywhere) becomes(is standing) bool {
+// becomes records the availability, and reports whether it changed.
+func (e *everywhere) becomes(is availability) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	differs := e.is != is
@@ -102,9 +103,10 @@ func (e *everywhere) becomes(is standing) bool {
 	return differs
 }
 
-// absenceCounts is how long a kind must be absent before its objects count as deleted. When a kind is removed, the API
-// server deletes its objects one by one, and a watch reports that; this is for a watch that was cut. An API server that
-// starts, or that does not know the kind yet, may deny it for a moment.
+// absenceCounts is how long a kind must be absent before its objects count as deleted. When a
+// CustomResourceDefinition is removed, the API server deletes its objects one by one, and the watch
+// reports that. The delay is for a watch that broke: an API server that starts, or that does not
+// know the kind yet, may briefly answer NotFound.
 const absenceCounts = time.Minute
 
 func (p *presence) answered(err error) {
@@ -119,11 +121,11 @@ func (p *presence) answered(err error) {
 	case apierrors.IsForbidden(err):
 		p.is = forbidden
 	default:
-		return // shows nothing about it
+		return // the error does not show whether the kind is served
 	}
 	if p.is != before {
 		p.since, p.ended = p.clock.Now(), false
-		p.tell(before, err)
+		p.logChange(before, err)
 	}
 	if p.is == absent && !p.ended && p.clock.Since(p.since) >= absenceCounts {
 		p.ended = true
@@ -134,13 +136,13 @@ func (p *presence) answered(err error) {
 	}
 }
 
-// mayFail is how long watching a custom kind may fail before that is logged. While it is installed or removed, the API
-// server prepares its storage or takes it down: it cuts watches, asks clients to retry, and forgets versions.
+// mayFail is how long watching a custom kind may fail before Reroll logs it. While a
+// CustomResourceDefinition is installed or removed, the API server closes watches, requests
+// retries, and forgets versions.
 const mayFail = time.Minute
 
-// overlooks reports whether a failure is reported elsewhere, or whether it is too early to report
-// it.
-func (p *presence) overlooks(err error) bool {
+// ignores reports whether a failure is reported elsewhere, or whether it is too early to report it.
+func (p *presence) ignores(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
@@ -156,7 +158,7 @@ func (p *presence) overlooks(err error) bool {
 	return now.Sub(p.failing) < mayFail
 }
 
-func (p *presence) tell(before standing, err error) {
+func (p *presence) logChange(before availability, err error) {
 	args := []any{"resource", p.kind.Resource.GroupResource().String()}
 	if p.kind.Resource.Resource == "" {
 		args = []any{"kind", p.kind.Object().GroupKind().String()}
@@ -172,12 +174,12 @@ func (p *presence) tell(before standing, err error) {
 	switch {
 	case p.is == present && before == forbidden:
 		p.log.Info(p.kind.Title+" may be watched now; watching them", args...)
-	case p.is == present && before != notAsked:
+	case p.is == present && before != notChecked:
 		p.log.Info(p.kind.Title+" are served now; watching them", args...)
-	case p.is == absent && before == notAsked:
+	case p.is == absent && before == notChecked:
 		say := p.log.Info
 		if p.use != kinds.Always {
-			say = p.log.Debug // there is no end of what is not installed
+			say = p.log.Debug // most of these kinds are never installed
 		}
 		say(p.kind.Title+" are not installed; Reroll watches them once they are", args...)
 	case p.is == absent:
@@ -192,7 +194,8 @@ func (p *presence) tell(before standing, err error) {
 	}
 }
 
-// plural is the name of the resource. The client that was rejected knows it, at least.
+// plural is the name of the resource. If discovery did not provide it, the rejected request
+// contains it.
 func (p *presence) plural(refused error) string {
 	if status, ok := errors.AsType[*apierrors.StatusError](refused); ok && p.kind.Resource.Resource == "" && status.ErrStatus.Details != nil {
 		return status.ErrStatus.Details.Kind

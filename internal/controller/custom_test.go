@@ -37,7 +37,7 @@ func thingsPresence(use kinds.Use) (p *presence, said *bytes.Buffer, clock *cloc
 	return p, said, clock, enough, gone
 }
 
-func TestACustomKindIsToldOfOnceWheneverItComesOrGoes(t *testing.T) {
+func TestACustomKindIsLoggedOnceWhenItIsInstalledOrRemoved(t *testing.T) {
 	for about, tc := range map[string]struct {
 		answers []error
 		want    []string
@@ -72,7 +72,7 @@ func TestACustomKindIsToldOfOnceWheneverItComesOrGoes(t *testing.T) {
 	}
 }
 
-func TestNothingWaitsForACustomKindThatIsNotThere(t *testing.T) {
+func TestCachesSyncWithoutAMissingCustomKind(t *testing.T) {
 	for about, tc := range map[string]struct {
 		answer error
 		want   bool
@@ -93,7 +93,7 @@ func TestNothingWaitsForACustomKindThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestObjectsOfAKindThatIsDeniedForAMomentAreNotGone(t *testing.T) {
+func TestABriefNotFoundOfAKindDeletesNoObjects(t *testing.T) {
 	p, _, clock, _, gone := thingsPresence(kinds.WhenServed)
 	p.answered(nil)
 	p.answered(notServed)
@@ -119,23 +119,23 @@ func TestWatchingACustomKindMayFailForAMoment(t *testing.T) {
 	p, _, clock, _, _ := thingsPresence(kinds.WhenServed)
 	cut := errors.New("the initial stream was cut after 0 objects")
 	for _, err := range []error{initializing, cut, notServed, notAllowed} {
-		if !p.overlooks(err) {
+		if !p.ignores(err) {
 			t.Errorf("%v: this is what an installation or a removal looks like", err)
 		}
 	}
-	if clock.Step(mayFail); !p.overlooks(cut) {
+	if clock.Step(mayFail); !p.ignores(cut) {
 		t.Error("it has not failed in between, so this is another moment")
 	}
 	for range 3 {
 		clock.Step(mayFail / 4)
-		if !p.overlooks(cut) {
+		if !p.ignores(cut) {
 			t.Error("it is too early")
 		}
 	}
-	if clock.Step(mayFail / 4); p.overlooks(cut) {
+	if clock.Step(mayFail / 4); p.ignores(cut) {
 		t.Error("it has failed for a minute")
 	}
-	if !p.overlooks(notServed) || !p.overlooks(cut) {
+	if !p.ignores(notServed) || !p.ignores(cut) {
 		t.Error("it was not served, so this is another moment")
 	}
 }
@@ -145,14 +145,14 @@ func TestARowOfFailuresIsAsLongAsTheServerWantsIt(t *testing.T) {
 	p, _, clock, _, _ := thingsPresence(kinds.WhenServed)
 	const seconds = 300
 	busy := apierrors.NewTooManyRequests("not now", seconds)
-	p.overlooks(busy)
-	if clock.Step(seconds * time.Second); p.overlooks(busy) {
+	p.ignores(busy)
+	if clock.Step(seconds * time.Second); p.ignores(busy) {
 		t.Error("it has failed for five minutes")
 	}
 }
 
 // Which rights there are may differ between namespaces; what the API server serves does not.
-func TestWhatIsServedIsToldOnceForAllNamespaces(t *testing.T) {
+func TestAServedKindIsLoggedOnceForAllNamespaces(t *testing.T) {
 	first, said, _, _, _ := thingsPresence(kinds.Always)
 	second, _, _, _, _ := thingsPresence(kinds.Always)
 	second.everywhere, second.log = first.everywhere, first.log
@@ -172,8 +172,8 @@ func TestWhatIsServedIsToldOnceForAllNamespaces(t *testing.T) {
 	}
 }
 
-// There is no end of what is not installed. What comes and goes is told all the same.
-func TestWhatNobodyHasAskedForIsNotMissed(t *testing.T) {
+// Most of these kinds are never installed. Installing or removing one is still logged.
+func TestAnOptionalCustomKindIsNotReportedAsMissing(t *testing.T) {
 	p, said, _, enough, _ := thingsPresence(kinds.WhenServed)
 	p.answered(notServed)
 	if said.Len() > 0 || *enough == 0 {

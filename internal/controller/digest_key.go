@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// digestKeyName is the Secret that holds the key. The controller creates it at run time, and no manifest does:
-	// a manifest that renders a new key at each sync would make every Secret look changed.
+	// digestKeyName is the Secret that holds the key. The controller creates it at run time. A
+	// manifest must not: if it rendered a new key at each sync, every Secret would look changed.
 	digestKeyName = "reroll-digest-key"
 	digestKeyItem = "key"
 )
 
-// KeyRights are what the key takes. RBAC cannot narrow create to a name.
+// KeyRights are the permissions for the key. RBAC cannot restrict create to a name.
 func KeyRights(namespace string, dryRun bool) []rights.Right {
 	all := []rights.Right{{Namespace: namespace, Resource: "secrets", Verb: "get", Name: digestKeyName}}
 	if !dryRun {
@@ -35,9 +35,9 @@ func KeyRights(namespace string, dryRun bool) []rights.Right {
 	return all
 }
 
-// LoadDigestKey reads the key that the digests of Secrets are made with, and makes it if there is none. An existing one
-// is never changed. It also returns when the key was made, which is when this installation
-// began; no time for a dry run that found none.
+// LoadDigestKey reads the key for the digests of Secrets, and creates the key if it does not exist.
+// It never changes an existing key. It also returns when the key was created, which is when this
+// installation began. A dry run that finds no key gets no time.
 func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool) (digest.Key, time.Time, error) {
 	secrets := client.CoreV1().Secrets(namespace)
 	secret, err := secrets.Get(ctx, digestKeyName, metav1.GetOptions{})
@@ -57,7 +57,7 @@ func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace s
 			},
 			Data: map[string][]byte{digestKeyItem: random},
 		}, metav1.CreateOptions{FieldManager: workload.FieldManager})
-		if apierrors.IsAlreadyExists(err) { // by another replica, just now
+		if apierrors.IsAlreadyExists(err) { // another replica has just created it
 			secret, err = secrets.Get(ctx, digestKeyName, metav1.GetOptions{})
 		}
 	}

@@ -33,7 +33,7 @@ func (a *deadWebhook) Patch(ctx context.Context, kind kinds.Kind, key workload.K
 	return a.stage.Patch(ctx, kind, key, patch)
 }
 
-func TestWorkloadsThatFailHoldUpNoOther(t *testing.T) {
+func TestFailingWorkloadsDoNotBlockOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		const failing = 200

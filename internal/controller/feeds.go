@@ -14,11 +14,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// feed is what wakes us about one resource, in one namespace or in all.
+// feed lists and watches one resource, in one namespace or in all.
 type feed struct {
 	*intake.Feed
-	whole <-chan struct{} // closed when everything has been seen once
-	// enough closes whole although there is nothing to be seen.
+	synced <-chan struct{} // closed after the first complete snapshot
+	// enough closes synced although there was no snapshot.
 	enough func()
 }
 
@@ -49,11 +49,11 @@ func (c *Controller) workloadFeeds() []feed {
 }
 
 func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
-	whole := make(chan struct{})
+	synced := make(chan struct{})
 	s.resource = watched.String()
 	s.report = c.report
-	s.firstWhole = sync.OnceFunc(func() { close(whole) })
-	return feed{whole: whole, enough: s.firstWhole, Feed: &intake.Feed{
+	s.firstSynced = sync.OnceFunc(func() { close(synced) })
+	return feed{synced: synced, enough: s.firstSynced, Feed: &intake.Feed{
 		Open:  c.api.Open(watched),
 		Sink:  s,
 		Clock: c.clock,
@@ -64,36 +64,37 @@ func (c *Controller) feed(watched kubeapi.Watched, s *sink) feed {
 	}}
 }
 
-// sink takes the objects of one resource in one namespace, or in all.
+// sink receives the objects of one resource in one namespace, or in all.
 type sink struct {
-	resource   string
-	report     Report
-	put        func(obj runtime.Object, live bool)
-	del        func(name types.NamespacedName, resourceVersion string)
-	keep       func(map[types.NamespacedName]struct{})
-	firstWhole func()
-	// whole reports whether all there was is known: what differs was written since.
-	whole bool
+	resource    string
+	report      Report
+	put         func(obj runtime.Object, live bool)
+	del         func(name types.NamespacedName, resourceVersion string)
+	keep        func(map[types.NamespacedName]struct{})
+	firstSynced func()
+	// synced reports whether a complete snapshot has been put. Any difference after that was
+	// written later.
+	synced bool
 }
 
-// isNews reports whether an object changed while we ran: the watch has just reported the change, or a snapshot has after a
-// gap.
-func (s *sink) isNews(live bool) bool { return live || s.whole }
+// isChange reports whether an object changed while the controller ran: an event of the watch shows
+// that, or a snapshot after a gap.
+func (s *sink) isChange(live bool) bool { return live || s.synced }
 
-// forget is for objects that are taken for gone. What comes back may be as old as can be.
+// forget drops objects that count as deleted. After that, returning objects may be of any age.
 func (s *sink) forget() {
 	s.keep(nil)
-	s.whole = false
+	s.synced = false
 }
 
-// What has happened to an object that arrives, in the words of Reloader's metrics.
+// The events of an object, in the words of Reloader's metrics.
 const (
 	eventAdd    = "add"
 	eventUpdate = "update"
 	eventDelete = "delete"
 )
 
-// Put takes an object that is new or differs.
+// Put receives an object that is new or differs.
 func (s *sink) Put(change watch.EventType, obj runtime.Object, live bool) {
 	event := eventAdd
 	if change == watch.Modified {
@@ -104,7 +105,7 @@ func (s *sink) Put(change watch.EventType, obj runtime.Object, live bool) {
 	s.report.Processed(event, s.resource)
 }
 
-// Delete takes an object that is gone.
+// Delete receives an object that was deleted.
 func (s *sink) Delete(obj runtime.Object) {
 	s.report.Seen(eventDelete, s.resource)
 	if m, ok := obj.(interface {
@@ -117,11 +118,11 @@ func (s *sink) Delete(obj runtime.Object) {
 	s.report.Processed(eventDelete, s.resource)
 }
 
-// Whole takes the names of all that exists.
-func (s *sink) Whole(named map[types.NamespacedName]struct{}) {
+// SnapshotComplete receives the names of all objects that exist.
+func (s *sink) SnapshotComplete(named map[types.NamespacedName]struct{}) {
 	s.keep(named)
-	s.whole = true
-	s.firstWhole()
+	s.synced = true
+	s.firstSynced()
 }
 
 func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
@@ -131,7 +132,7 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.dropped(key)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
-			c.enqueueLenders(c.state.KeepBorrowers(k.Name, namespace, named), false)
+			c.enqueueTemplateOwners(c.state.KeepTemplateUsers(k.Name, namespace, named), false)
 			departed := c.state.KeepWorkloads(k.Name, namespace, named)
 			c.jobsGone(k.Name, absentFrom(namespace, named))
 			c.dropWorkloadNotices(k.Name, absentFrom(namespace, named))
@@ -151,36 +152,36 @@ func (c *Controller) workloads(k kinds.Kind, namespace string) *sink {
 			c.log.Error("an object could not be decoded", "error", err.Error())
 			return
 		}
-		tells := s.isNews(live) && c.jobs.recreating(w.Key) == nil
-		if w.Borrows != nil {
-			c.putBorrower(w, live, tells)
+		notify := s.isChange(live) && c.jobs.recreating(w.Key) == nil
+		if w.TemplateOwner != nil {
+			c.putTemplateUser(w, live, notify)
 			return
 		}
 		if k.Custom {
-			c.enqueueLenders(c.state.DropBorrower(w.Key), false) // it may have borrowed its template before
+			c.enqueueTemplateOwners(c.state.DropTemplateUser(w.Key), false) // it may have had spec.workloadRef before
 		}
-		c.putWorkload(w, live, tells)
+		c.putWorkload(w, live, notify)
 	}
 	return s
 }
 
-// putWorkload stores a workload, and notifies its user of mistakes if they are new.
-func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
-	if tells {
+// putWorkload stores a workload, and notifies its user of new mistakes.
+func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
+	if notify {
 		before, known := c.state.Workload(w.Key)
-		now := c.state.Lent(w)
+		now := c.state.WithTemplateUsers(w)
 		if known && before.UID == w.UID {
 			c.notifyOfWorkload(&before, &now)
 		} else {
 			c.notifyOfWorkload(nil, &now)
 		}
 	}
-	_, left := c.state.LeftTo(w.Key)
+	_, owned := c.state.RolledOwner(w.Key)
 	differs := c.state.PutWorkload(w, live)
-	if _, still := c.state.LeftTo(w.Key); left && !still {
+	if _, still := c.state.RolledOwner(w.Key); owned && !still {
 		differs = true // its owner released it
 	}
-	w = c.state.Lent(w)
+	w = c.state.WithTemplateUsers(w)
 	c.trackStatus(w.Key)
 	c.queuePause(w.Key)
 	var conflicted bool
@@ -188,15 +189,15 @@ func (c *Controller) putWorkload(w workload.Workload, live, tells bool) {
 	switch {
 	case conflicted:
 		c.queue.Add(w.Key, 0, 0)
-	case differs || w.AtRest && c.awaitsRest(w.Key):
+	case differs || w.RolledOut && c.awaitsRollout(w.Key):
 		c.enqueue(w.Key, live)
 	}
 }
 
 func in(watched, namespace string) bool { return watched == "" || watched == namespace }
 
-// absentFrom returns what a complete snapshot of a namespace, or of all namespaces, does not
-// contain.
+// absentFrom returns whether a name is absent from a complete snapshot of a namespace, or of all
+// namespaces.
 func absentFrom(watched string, named map[types.NamespacedName]struct{}) func(types.NamespacedName) bool {
 	return func(name types.NamespacedName) bool {
 		_, there := named[name]

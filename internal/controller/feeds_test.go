@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// arrivals notes what is told of objects that arrive.
+// arrivals records the reports about received objects.
 type arrivals struct {
 	noReport
 	told []string
@@ -23,7 +23,7 @@ func (a *arrivals) Processed(event, resource string) {
 }
 
 // Dashboards that were made for Reloader ask for these words.
-func TestArrivalsAreToldInTheWordsOfReloader(t *testing.T) {
+func TestEventTypesHaveTheNamesOfReloader(t *testing.T) {
 	var a arrivals
 	s := &sink{
 		resource: "configmaps", report: &a,

@@ -19,7 +19,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// change edits a Job as somebody else does, and brings it.
+// change edits a Job as another client does, and brings the event.
 func (s *jobStage) changeJob(name string, change func(*batchv1.Job)) {
 	s.Helper()
 	o, err := s.server.Edit("jobs", inShop(name), "kubectl", func(o simapi.Object) { change(o.(*batchv1.Job)) })
@@ -88,7 +88,7 @@ func TestAForgedCopyDeletesNoJobAndMakesNone(t *testing.T) {
 	}
 }
 
-func TestACopyThatSomebodyHasEditedDeletesNothingAndRunsNothing(t *testing.T) {
+func TestAnEditedCopyDeletesAndRunsNothing(t *testing.T) {
 	image := func(o *batchv1.Job) { o.Spec.Template.Spec.Containers[0].Image = "evil:1.0" }
 	for about, tc := range map[string]struct {
 		writes int
@@ -123,7 +123,7 @@ func TestACopyThatSomebodyHasEditedDeletesNothingAndRunsNothing(t *testing.T) {
 			if len(s.failures) == 0 || !strings.Contains(s.failures[0], "Delete that Job") {
 				t.Errorf("told of the change: %v", s.failures)
 			}
-			// Its user follows what was told: the change is not lost.
+			// Its user follows the notice: the change is not lost.
 			if err := s.server.Delete("jobs", inShop(name)); err != nil {
 				t.Fatal(err)
 			}
@@ -137,8 +137,8 @@ func TestACopyThatSomebodyHasEditedDeletesNothingAndRunsNothing(t *testing.T) {
 	}
 }
 
-// The same content by the same name, from an earlier time: another uid tells.
-func TestACopyThatIsPutBackMakesNoJob(t *testing.T) {
+// The same content by the same name, from an earlier time: only the UID differs.
+func TestARestoredOldCopyCreatesNoJob(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	var noted *batchv1.Job
@@ -173,7 +173,7 @@ func TestACopyThatIsPutBackMakesNoJob(t *testing.T) {
 }
 
 // Mutating webhooks of the cluster may change what is made. That is what is signed then, in one write more.
-func TestACopyThatTheClusterChangesIsSignedAsItIsKept(t *testing.T) {
+func TestACopyChangedByAWebhookIsSignedAsStored(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	s.writes = nil
@@ -278,8 +278,8 @@ func TestAForgedRunOfTheNextNameIsPassedOver(t *testing.T) {
 	}
 }
 
-// Nothing that stands can be told from a forgery then. It is told, and a change is made up for.
-func TestWhatALostKeyHasSignedIsToldAndNotActedUpon(t *testing.T) {
+// No signature can be verified then. That is reported, and a new run makes up for a change.
+func TestJobsSignedByALostKeyAreReportedAndNotUsed(t *testing.T) {
 	for writes, want := range map[int][]string{
 		1: {"reroll.dev/replaces", "load"}, 2: {"reroll.dev/replaces", "load"}, 3: {"reroll.dev/replaces", ""},
 		4: {"reroll.dev/held", "load"}, 6: {"reroll.dev/held", "load"},

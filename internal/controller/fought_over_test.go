@@ -12,7 +12,7 @@ import (
 
 // Somebody takes away what the controller writes, within seconds and for hours, and its pods never get younger. One change is
 // one write for each way to mark, and a ledger is put back once an hour.
-func TestHoursOfMarksThatAreTakenAway(t *testing.T) {
+func TestMarksThatAreRemovedForHours(t *testing.T) {
 	const (
 		hours   = 12
 		takes   = 10 * time.Second

@@ -102,7 +102,7 @@ func (h *history) deliverSnapshot(f *simFeed) {
 		return
 	}
 	h.say("%s: the snapshot is whole", f.resource)
-	f.Sink.Whole(f.names)
+	f.Sink.SnapshotComplete(f.names)
 	f.taking, f.whole = false, true
 	h.oracle.whole(f.resource, f.version, f.names)
 	h.oracle.classes.whole(f.resource, f.version)

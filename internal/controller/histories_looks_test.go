@@ -135,7 +135,7 @@ func (h *history) rest() {
 // nothingFollowedInVain checks that no rollout counts as under way that has ended. One that waits for a source has not.
 func (h *history) nothingFollowedInVain() {
 	for key, f := range h.c.underWay() {
-		if now, ok := h.c.state.Workload(key); !ok || now.AtRest && !h.hides(&now) || !f.Stands(&now) {
+		if now, ok := h.c.state.Workload(key); !ok || now.RolledOut && !h.hides(&now) || !f.MarksInPlace(&now) {
 			h.oracle.fail("the rollout of %s is followed, and it has ended", key)
 		}
 	}
@@ -179,7 +179,7 @@ func (h *history) restless() bool {
 // followsWhatRests reports whether a rollout is followed which has ended by its status.
 func (h *history) followsWhatRests() bool {
 	for key := range h.c.underWay() {
-		if now, ok := h.c.state.Workload(key); ok && now.AtRest && !h.hides(&now) {
+		if now, ok := h.c.state.Workload(key); ok && now.RolledOut && !h.hides(&now) {
 			return true
 		}
 	}

@@ -31,7 +31,7 @@ func (c *Controller) jobNamed(ctx context.Context, namespace, name string) (*bat
 	return found, nil
 }
 
-// jobsOf reads the Jobs that a workload has made, or that were made of it.
+// jobsOf lists the Jobs that a workload created, or that were created from it.
 func (c *Controller) jobsOf(ctx context.Context, w *workload.Workload) ([]*batchv1.Job, error) {
 	var own []*batchv1.Job
 	err := c.eachJob(ctx, w.Key.Namespace, "", func(job *batchv1.Job) {

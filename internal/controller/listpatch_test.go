@@ -19,7 +19,7 @@ import (
 )
 
 // A JSON Patch that meets another version is not answered with a conflict: one of its tests fails.
-func TestAListPatchThatMeetsAnotherVersionIsNoFailureAtFirst(t *testing.T) {
+func TestAConflictOfAJSONPatchIsRetriedBeforeItFails(t *testing.T) {
 	s := newStage(t)
 	s.opts.Strategy = reload.StrategyEnvVars
 	src, err := s.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Data: map[string]string{"v": "1"}}, "kubectl")

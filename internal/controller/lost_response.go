@@ -11,13 +11,14 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// sent is a write of which no answer came, and of which there is something to report.
+// sent is a write whose response was lost and that has to be reported.
 type sent struct {
 	ledger   string
 	decision reload.Decision
 }
 
-// isRefusal reports whether a write has taken no effect and never will. An earlier one, of which no answer came, may be why.
+// isRefusal reports whether a write had no effect and never will. An earlier write whose response
+// was lost may be the reason.
 func isRefusal(err error) bool {
 	answer, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {
@@ -27,7 +28,8 @@ func isRefusal(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
-// responseLost remembers such a write, which may have taken effect although its answer was an error, or was lost.
+// responseLost records a write that may have taken effect although its response was an error, or
+// was lost.
 func (c *Controller) responseLost(key workload.Key, ledger string, d reload.Decision) {
 	if d.Action != reload.Reload && len(d.OthersRollout) == 0 {
 		return // there is nothing to report
@@ -53,7 +55,8 @@ func (c *Controller) reportLate(w *workload.Workload) {
 	c.reportOthersRollout(w, s.decision)
 }
 
-// forgetAdoption gives up the turn of a workload that has its ledger, and what is not known about an earlier write.
+// forgetAdoption drops the turn of a workload that has its ledger, and the record of a lost
+// response.
 func (c *Controller) forgetAdoption(key workload.Key) {
 	c.with(key, func(r *record) { r.adoptAt, r.sent = time.Time{}, nil })
 }

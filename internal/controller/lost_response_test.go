@@ -46,9 +46,9 @@ func (r reloads) Reloaded(_ *workload.Workload, d reload.Decision, _ time.Durati
 	*r.counters = append(*r.counters, d.Ledger.Counter)
 }
 
-// A reload lands, and its answer is lost. Before the watch tells of it, the source changes again, and the next write meets the
-// version that the first has made.
-func TestAReloadWhoseAnswerIsLostIsToldAfterTheNextWasRefused(t *testing.T) {
+// A reload takes effect, and its response is lost. Before the watch brings it, the source changes
+// again, and the next write conflicts with the first.
+func TestAReloadWithALostResponseIsReportedAfterTheNextConflict(t *testing.T) {
 	s := newStage(t)
 	var told []int64
 	s.report = reloads{stageReport{stage: s}, &told}

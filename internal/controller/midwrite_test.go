@@ -59,7 +59,7 @@ func webDeployment() *appsv1.Deployment {
 	}
 }
 
-func TestAWorkloadThatIsDeletedInMidWrite(t *testing.T) {
+func TestAWorkloadDeletedDuringAWrite(t *testing.T) {
 	web := named("web")
 	for about, tc := range map[string]struct {
 		again   bool // another object of the same name is made at once

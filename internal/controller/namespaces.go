@@ -26,7 +26,7 @@ func (c *Controller) namespaceFeeds() []feed {
 	s.put = func(obj runtime.Object, live bool) {
 		if ns, ok := obj.(*corev1.Namespace); ok {
 			c.state.PutNamespace(ns.Name, rules.ReadNamespace(&ns.ObjectMeta).Terminating)
-			c.selectNamespace(&ns.ObjectMeta, s.isNews(live))
+			c.selectNamespace(&ns.ObjectMeta, s.isChange(live))
 		}
 	}
 	s.del = func(name types.NamespacedName, _ string) {
@@ -56,7 +56,7 @@ func (c *Controller) namespaceFeeds() []feed {
 }
 
 // selectNamespace queues the workloads of a namespace that is selected from now on.
-func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, news bool) {
+func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, notify bool) {
 	if c.opts.NamespaceSelector == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, news bool) {
 		return
 	}
 	var version uint64
-	if news {
+	if notify {
 		version = state.VersionOf(ns.ResourceVersion)
 	}
 	for _, key := range c.state.SelectNamespace(ns.Name, version, labelled(ns)) {
@@ -73,7 +73,8 @@ func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, news bool) {
 	}
 }
 
-// labelled is the newest time of a manager of the labels of a namespace, which it has not written later.
+// labelled is the newest time of a field manager that owns labels of a namespace. The labels were
+// not written later.
 func labelled(ns *metav1.ObjectMeta) time.Time {
 	if at := source.LastWrite(ns, "labels"); at.After(ns.CreationTimestamp.Time) {
 		return at
@@ -81,13 +82,15 @@ func labelled(ns *metav1.ObjectMeta) time.Time {
 	return ns.CreationTimestamp.Time
 }
 
-// selectsNamespace reports whether workloads of a namespace are reconciled. All the same they are kept in the state together with
-// their sources, so that what changed is known when the namespace is selected.
+// selectsNamespace reports whether workloads of a namespace are reconciled. The state contains the
+// workloads and sources of all namespaces, so that changes are known when a namespace is selected
+// later.
 func (c *Controller) selectsNamespace(namespace string) bool {
 	return c.opts.NamespaceSelector == nil || c.state.Selected(namespace)
 }
 
-// leavesOut reports whether nothing is decided about a workload, because it or its namespace goes or is not selected.
+// leavesOut reports whether a workload is ignored, because it or its namespace is being deleted or
+// is not selected.
 func (c *Controller) leavesOut(w *workload.Workload) bool {
 	return w.Deleting || c.state.Terminating(w.Key.Namespace) || !c.selectsNamespace(w.Key.Namespace)
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Reroll answers on the object what users write while it runs, also if the watch was broken at that moment. It does
-// not answer what was there before: each restart would repeat it all. A standby emits nothing before it leads.
+// Reroll notifies users of what they write while it runs, even if the watch was broken at that
+// moment. It does not notify of older annotations, because each restart would repeat all notices. A
+// standby emits nothing before it is the leader.
 
 // notifyOfWorkload notifies of new mistakes in the annotations of a workload, and notes that the workload was
 // opted in.
@@ -45,8 +46,8 @@ func (c *Controller) notifyOfSource(src *source.Source) {
 	c.notifyMisusedSource(src, known)
 }
 
-// notifyOfClass notifies of new mistakes in the annotations of a SecretProviderClass, which exists before any
-// status reports what it holds.
+// notifyOfClass notifies of new mistakes in the annotations of a SecretProviderClass, which exists
+// before any status reports its data.
 func (c *Controller) notifyOfClass(before, now *source.Source) {
 	if !c.selectsNamespace(now.Key.Namespace) {
 		return
@@ -83,15 +84,14 @@ func (c *Controller) noteOptedIn(before *workload.Workload, w *workload.Workload
 	}
 	n.due = c.reconciledBy(w)
 	c.with(w.Key, func(r *record) {
-		if r.newcomer != nil { // nothing was reported yet about what it asked for before
+		if r.newcomer != nil { // no event has shown the sources from before yet
 			n.wasIn, n.named = r.newcomer.wasIn, r.newcomer.named
 		}
 		r.newcomer = &n
 	})
 }
 
-// newcomer is a workload whose annotations have changed what it asks for, with what it asked for
-// before.
+// newcomer is a workload whose annotations now select other sources, with the policy from before.
 type newcomer struct {
 	wasIn bool
 	named map[policy.NamedSource]struct{}
@@ -99,38 +99,39 @@ type newcomer struct {
 	due time.Time
 }
 
-// notifyOptedIn emits for a workload that was opted in which sources are watched for it, once that is known, and for one that
-// names other sources which of them do not exist.
+// notifyOptedIn emits which sources are watched for a workload that was opted in, once that is
+// known. If the annotations name sources that do not exist, it emits those, too.
 func (c *Controller) notifyOptedIn(facts *reload.Facts) {
 	now, ok := c.state.Workload(facts.Workload.Key)
 	if !ok || !now.Policy.Equal(facts.Workload.Policy) {
-		return // it asks for something else by now, and is queued for that
+		return // its annotations changed again, and it is queued for that
 	}
 	var n *newcomer
 	c.with(facts.Workload.Key, func(r *record) { n, r.newcomer = r.newcomer, nil })
 	if n == nil {
 		return
 	}
-	about := c.state.Asks(&facts.Workload)
+	about := c.state.OptedInBy(&facts.Workload)
 	if !n.wasIn {
 		awaited := slices.DeleteFunc(facts.Awaited(), func(a reload.Concern) bool {
 			kind := a.Source.Key.Kind
 			return !c.opts.ReadsSource(kind) && (!kind.Reported() || !c.opts.Classes)
 		})
 		all := slices.Concat(facts.Concerns, awaited)
-		slices.SortFunc(all, reload.CompareConcerns) // whichever of them came first
+		slices.SortFunc(all, reload.CompareConcerns) // independent of the order of their changes
 		c.report.Notify(notice.OptedIn(&about, all))
 	}
 	missing := slices.DeleteFunc(facts.Missing(), func(named policy.NamedSource) bool {
 		_, told := n.named[named]
-		return told || !c.opts.ReadsSource(named.Kind) // which nobody knows of
+		return told || !c.opts.ReadsSource(named.Kind) // it exists, or is of a kind that is not watched
 	})
 	if len(missing) > 0 {
 		c.report.Notify(notice.Missing(&about, missing))
 	}
 }
 
-// notifyLeftToOwner emits for a workload that was opted in that its owner has to be opted in instead.
+// notifyLeftToOwner emits, for a workload that was opted in, that its owner has to be opted in
+// instead.
 func (c *Controller) notifyLeftToOwner(w *workload.Workload, owner workload.Key) {
 	n := c.recordOf(w.Key).newcomer
 	of, there := c.state.Workload(owner)
@@ -139,7 +140,7 @@ func (c *Controller) notifyLeftToOwner(w *workload.Workload, owner workload.Key)
 	}
 }
 
-// notifyTooNew reports whether nothing is done for a workload because its ledger cannot be read.
+// notifyTooNew reports whether a workload is left alone because its ledger has a newer format.
 func (c *Controller) notifyTooNew(w *workload.Workload, d reload.Decision) {
 	if d.TooNew {
 		c.notifyOnce(w.Key, notice.TooNew(w))
@@ -153,12 +154,12 @@ func (c *Controller) notifyBesideReloader(w *workload.Workload, d reload.Decisio
 	if !d.BesideReloader {
 		return
 	}
-	if n := notice.BesideReloader(w); c.isNews(w.Key, n) && d.Reverted == nil {
+	if n := notice.BesideReloader(w); c.isNewNotice(w.Key, n) && d.Reverted == nil {
 		c.report.Notify(n)
 	}
 }
 
-// notifyMayNotStay reports whether the marks of reloads will probably not stay, and why.
+// notifyMayNotStay emits that the marks of reloads will probably be removed, and why.
 func (c *Controller) notifyMayNotStay(w *workload.Workload, d reload.Decision) {
 	if d.Doubt != "" {
 		c.notifyOnce(w.Key, notice.MayNotStay(w, d.Doubt))

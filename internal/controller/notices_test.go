@@ -24,8 +24,8 @@ func (r stageReport) Notify(n notice.Notice) {
 	r.says = append(r.says, n.About.Name+" "+n.Reason+": "+n.Text)
 }
 
-// heard is what was told since it was asked last. Each of these is the name of an object and a reason, and behind a colon the words
-// that have to be in the text, with & between them.
+// heard are the notices since the last call. Each expected notice is the name of an object and a
+// reason, and after a colon the texts that have to be contained, with & between them.
 func (s *stage) heard(about string, want ...string) {
 	s.Helper()
 	if !slices.EqualFunc(want, s.says, says) {
@@ -50,7 +50,7 @@ func (s *stage) annotate(annotations map[string]string) {
 	s.play(3 * time.Second)
 }
 
-func TestWhatIsNamedAndNotThereIsToldOnce(t *testing.T) {
+func TestNamedSourcesThatDoNotExistAreReportedOnce(t *testing.T) {
 	s := newStage(t)
 	s.acting.Store(true)
 	s.add("web", true, "")
@@ -71,7 +71,8 @@ func TestWhatIsNamedAndNotThereIsToldOnce(t *testing.T) {
 	s.heard("of kinds that are not read")
 }
 
-// annotateSource writes annotations on a ConfigMap; the watch tells, or a snapshot does later.
+// annotateSource writes annotations on a ConfigMap; the watch brings them, or a snapshot does
+// later.
 func (s *stage) annotateSource(live bool, annotations map[string]string) {
 	s.Helper()
 	changed, err := s.server.Edit("configmaps", inShop("web"), "kubectl", func(obj simapi.Object) { obj.SetAnnotations(annotations) })
@@ -81,7 +82,7 @@ func (s *stage) annotateSource(live bool, annotations map[string]string) {
 	s.configMaps().put(changed, live)
 }
 
-func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
+func TestAMistakeOnASourceIsReportedOnce(t *testing.T) {
 	const typo = "reloader.stakater.com/mach"
 	match := annotations.DefaultNames().Match
 	s := newStage(t)
@@ -112,7 +113,7 @@ func TestAMistakeOnASourceIsToldOnce(t *testing.T) {
 
 // watched is a sink behind a feed, which has brought all there is once.
 func watched(s *sink, objects ...simapi.Object) *sink {
-	s.report, s.firstWhole = noReport{}, func() {}
+	s.report, s.firstSynced = noReport{}, func() {}
 	snapshot(s, objects...)
 	return s
 }
@@ -124,10 +125,10 @@ func snapshot(s *sink, objects ...simapi.Object) {
 		s.Put(watch.Added, obj, false)
 		names[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = struct{}{}
 	}
-	s.Whole(names)
+	s.SnapshotComplete(names)
 }
 
-func TestWhatWasWrittenInAGapIsToldAfterItOnce(t *testing.T) {
+func TestMistakesWrittenDuringAWatchGapAreReportedOnce(t *testing.T) {
 	const typo, slip = "reloader.stakater.com/atuo", "reloader.stakater.com/mach"
 	s := newStage(t)
 	write := func(resource, name string, annotations map[string]string) {

@@ -7,24 +7,24 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// given is a list of notices that were given, so that each is given once. It is a list of pointers, because a record without any
-// has to equal the zero value.
+// given is the list of notices that were emitted, so that each is emitted once. It is a linked
+// list, because a record without notices has to equal the zero value.
 type given struct {
 	about        types.UID
 	reason, text string
 	next         *given
 }
 
-// notifyOnce gives a notice, unless it was given before. It is remembered in the record of a workload: that of the object that the
-// notice is about, or of its owner.
+// notifyOnce emits a notice unless it was emitted before. The record of a workload remembers it: of
+// the object that the notice is about, or of its owner.
 func (c *Controller) notifyOnce(key workload.Key, n notice.Notice) {
-	if c.isNews(key, n) {
+	if c.isNewNotice(key, n) {
 		c.report.Notify(n)
 	}
 }
 
-// isNews remembers a notice, and reports whether it was not given before.
-func (c *Controller) isNews(key workload.Key, n notice.Notice) bool {
+// isNewNotice remembers a notice, and reports whether it was not emitted before.
+func (c *Controller) isNewNotice(key workload.Key, n notice.Notice) bool {
 	known := false
 	c.with(key, func(r *record) {
 		for g := r.given; g != nil; g = g.next {

@@ -63,13 +63,13 @@ func TestAnotherInstallation(t *testing.T) {
 			tc.happens(s)
 			s.play(time.Minute)
 			s.edit("web", "2")
-			s.play(restTakes - time.Second)
+			s.play(rolloutMayTake - time.Second)
 			want := 1
 			if tc.waits {
 				want = 0
 			}
 			if s.marked != want {
-				t.Errorf("after nearly %s it was marked %d times, want %d", restTakes, s.marked, want)
+				t.Errorf("after nearly %s it was marked %d times, want %d", rolloutMayTake, s.marked, want)
 			}
 			s.play(time.Minute)
 			if s.marked != 1 {

@@ -9,14 +9,16 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// othersRollout is a rollout of somebody else that was recorded as what brings new data to the pods of a workload.
+// othersRollout is a rollout by another client that was recorded as bringing the new data to the
+// Pods of a workload.
 type othersRollout struct {
 	uid     types.UID
 	changed []source.Key
 }
 
-// reportOthersRollout reports the pods that a rollout of somebody else leaves with the previous data, as soon as the status of the workload
-// is about the new template. The ledger names the data from now on, so that this is once for each.
+// reportOthersRollout reports the Pods that a rollout by another client leaves with the previous
+// data, as soon as the status has observed the new template. The ledger contains the new data from
+// now on, so this happens once per rollout.
 func (c *Controller) reportOthersRollout(w *workload.Workload, d reload.Decision) {
 	if len(d.OthersRollout) == 0 {
 		return
@@ -25,7 +27,7 @@ func (c *Controller) reportOthersRollout(w *workload.Workload, d reload.Decision
 	c.trackOthersRollout(w.Key) // the watch may have brought the status before
 }
 
-// trackOthersRollout is for each version of a workload that the watch brings.
+// trackOthersRollout is called for each version of a workload that the watch brings.
 func (c *Controller) trackOthersRollout(key workload.Key) {
 	c.mu.Lock()
 	r, known := c.records[key]

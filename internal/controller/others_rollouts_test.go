@@ -37,7 +37,7 @@ func (r *road) release(value string, change func(*appsv1.Deployment)) {
 
 func pause(d *appsv1.Deployment) { d.Spec.Paused = true }
 
-func TestPodsThatSomebodyElsesRolloutLeavesOnPurposeAreReportedOnce(t *testing.T) {
+func TestPodsKeptByAnotherClientsRolloutAreReportedOnce(t *testing.T) {
 	r := newRelease(t, pause)
 	r.want(0) // the status is about the template before
 	r.status(3, 0, 3)
@@ -62,14 +62,14 @@ func TestPodsThatSomebodyElsesRolloutLeavesOnPurposeAreReportedOnce(t *testing.T
 	again.play(time.Hour)
 	again.want(0)
 
-	// Other data is other news.
+	// A change of other data is reported again.
 	r.release("3", pause)
 	r.status(3, 0, 3)
 	r.play(time.Second)
 	r.want(0, "not rolled: paused, 3 of 3", "not rolled: paused, 3 of 3")
 }
 
-func TestWhatSomebodyElsesRolloutReplacesIsNotReported(t *testing.T) {
+func TestPodsReplacedByAnotherClientsRolloutAreNotReported(t *testing.T) {
 	for about, happens := range map[string]func(*road){
 		"it goes on": func(r *road) { r.status(4, 1, 3) },
 		"it is paused when no pod is left with the previous data": func(r *road) {
@@ -93,7 +93,7 @@ func TestWhatSomebodyElsesRolloutReplacesIsNotReported(t *testing.T) {
 	}
 }
 
-func TestARecordWhoseAnswerIsLostReportsThePodsThatAreKept(t *testing.T) {
+func TestARecordWithALostResponseReportsTheKeptPods(t *testing.T) {
 	r := newRelease(t, pause)
 	r.status(3, 0, 3)
 	r.play(time.Minute)

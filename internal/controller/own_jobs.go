@@ -13,15 +13,16 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// ownJobs keeps the Jobs that claim to be created by Reroll. They are created and deleted independently of the workload that they
-// belong to, so they are not in its record. The lock is held for no call.
+// ownJobs contains the Jobs that claim to be created by Reroll. They are created and deleted
+// independently of their workload, so they are not in its record. No method calls other code while
+// it holds the lock.
 type ownJobs struct {
 	mu sync.Mutex
-	// runs are those created of CronJobs, by the workload and by their name.
+	// runs are the Jobs created from CronJobs, by CronJob and by name.
 	runs map[workload.Key]map[string]kinds.OwnRun
 	// recreated are the Jobs that are being recreated.
 	recreated map[workload.Key]*recreation
-	// stuck are those with which only their users can go on.
+	// stuck are Jobs that wait for an action of their user.
 	stuck map[workload.Key]stuckJob
 }
 
@@ -29,15 +30,17 @@ type ownJobs struct {
 type recreation struct {
 	// copies are the names of its copies, mostly one.
 	copies map[string]struct{}
-	// changes are the sources that it is for, none before the copy was read. Only the worker that has the Job uses them.
+	// changes are the sources whose changes caused it, none before the copy was read. Only the
+	// worker that has the Job uses them.
 	changes []reload.Concern
 	since   time.Time
 }
 
-// stuckJob is a Job with which only its user can go on. Nothing is written to it, because a ledger would unsuspend it.
+// stuckJob is a Job that waits for an action of its user. Nothing is written to the Job, because a
+// ledger would unsuspend it.
 type stuckJob struct {
 	w workload.Workload
-	// unreadable is why it is a copy that cannot be read or is not ours; nil for a Job that stays suspended.
+	// unreadable is why a copy cannot be read or is not ours; nil for a Job that stays suspended.
 	unreadable error
 	reported   bool
 }
@@ -48,7 +51,7 @@ func newOwnJobs() *ownJobs {
 	}
 }
 
-// recreate notes that a Job is being recreated, by these copies.
+// recreate records that a Job is being recreated, with these copies.
 func (o *ownJobs) recreate(key workload.Key, now time.Time, copies ...string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,7 +72,7 @@ func (o *ownJobs) recreating(key workload.Key) *recreation {
 	return o.recreated[key]
 }
 
-// done notes that nothing is missing of a Job any more.
+// done records that a Job has been recreated.
 func (o *ownJobs) done(key workload.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,7 +99,7 @@ func (o *ownJobs) allRecreated() []workload.Key {
 	return slices.Collect(maps.Keys(o.recreated))
 }
 
-// dropCopies forgets copies that are gone, and returns the Jobs of which none is left.
+// dropCopies forgets deleted copies, and returns the Jobs without any copy left.
 func (o *ownJobs) dropCopies(gone func(namespace, name string) bool) []workload.Key {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -110,7 +113,7 @@ func (o *ownJobs) dropCopies(gone func(namespace, name string) bool) []workload.
 	return without
 }
 
-// unreadable keeps a copy that cannot be read or is not signed, and reports whether it was not known.
+// unreadable records a copy that cannot be read or is not signed, and reports whether that is new.
 func (o *ownJobs) unreadable(job *batchv1.Job, why error) bool {
 	key := jobKey(job.Namespace, job.Name)
 	o.mu.Lock()
@@ -122,7 +125,7 @@ func (o *ownJobs) unreadable(job *batchv1.Job, why error) bool {
 	return true
 }
 
-// staysHeld keeps a Job that stays suspended, and reports whether it was not known.
+// staysHeld records a Job that stays suspended, and reports whether that is new.
 func (o *ownJobs) staysHeld(job *batchv1.Job) bool {
 	key := jobKey(job.Namespace, job.Name)
 	o.mu.Lock()
@@ -139,7 +142,7 @@ func (o *ownJobs) stuckJob(key workload.Key) (stuckJob, bool) {
 	return job, ok
 }
 
-// reported notes that the user of a stuck Job was notified.
+// reported records that the user of a stuck Job was notified.
 func (o *ownJobs) reported(key workload.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -164,7 +167,8 @@ func (o *ownJobs) dropStuck(gone func(workload.Key) bool) {
 	maps.DeleteFunc(o.stuck, func(key workload.Key, _ stuckJob) bool { return gone(key) })
 }
 
-// putRun keeps a run, and returns what is known of it then: the answer to a write of ours may be newer than the watch.
+// putRun stores a run, and returns the newest known version: the response to a write of ours may be
+// newer than the watch.
 func (o *ownJobs) putRun(r kinds.OwnRun) kinds.OwnRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -194,7 +198,7 @@ func (o *ownJobs) runsOf(of workload.Key) []kinds.OwnRun {
 	return slices.Collect(maps.Values(o.runs[of]))
 }
 
-// dropRuns forgets the runs that are gone, and returns them.
+// dropRuns forgets the deleted runs, and returns them.
 func (o *ownJobs) dropRuns(gone func(*kinds.OwnRun) bool) []kinds.OwnRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()

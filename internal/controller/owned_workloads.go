@@ -10,26 +10,27 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// dropped forgets a workload that is gone.
+// dropped forgets a workload that was deleted.
 func (c *Controller) dropped(key workload.Key) {
 	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
 	c.state.DeleteWorkload(key)
 	c.dropWorkloadNotices(key.Kind, is(name))
 	c.jobsGone(key.Kind, is(name))
-	c.enqueueLenders(c.state.DropBorrower(key), true)
+	c.enqueueTemplateOwners(c.state.DropTemplateUser(key), true)
 	c.forget(key)
 	c.enqueueOrphans(key)
 }
 
-// enqueueOrphans queues the workloads whose owner is gone: no owner is rolled in their place any more.
+// enqueueOrphans queues the workloads whose owner was deleted, because no owner is rolled instead
+// of them any more.
 func (c *Controller) enqueueOrphans(key workload.Key) {
 	for _, child := range c.state.Children(key) {
 		c.enqueue(child, false)
 	}
 }
 
-// withoutTemplate notifies, once for each kind, that its objects have no pod template at its path. Reroll leaves them alone,
-// and forgets what it knew of one that had a template before.
+// withoutTemplate notifies, once for each kind, that its objects have no pod template at the
+// configured path. Reroll ignores them, and forgets a workload that had a template before.
 func (c *Controller) withoutTemplate(k kinds.Kind, obj runtime.Object, path string) {
 	head, err := meta.Accessor(obj)
 	if err != nil {

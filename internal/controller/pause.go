@@ -15,13 +15,15 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// A reload may pause its workload for a while, so that further changes are part of the same rollout. When the pause ends
-// follows from the annotations of the object, whoever wrote them. The record only holds when to check.
+// A reload may pause its workload for a while, so that further changes are part of the same
+// rollout. The annotations of the object determine when the pause ends, no matter which client
+// wrote them. The record only contains when to check.
 
-// resumers is how many workloads are resumed at the same time. They have workers of their own, so that neither waits for the other.
-const resumers = 4
+// resumeWorkers is how many workloads are resumed at the same time. They are separate workers, so that
+// pauses and reloads do not wait for each other.
+const resumeWorkers = 4
 
-// ended is a pause that was ended, by what was noted about it.
+// ended is a pause that Reroll has ended, with its annotations.
 type ended struct {
 	uid   types.UID
 	since string
@@ -40,8 +42,7 @@ func (c *Controller) queuePause(key workload.Key) {
 	c.pauses.Add(key, wait, wait)
 }
 
-// endPause ends the pause of a workload if it is over. Whether the workload is still opted in does not
-// matter: what it has paused it lets go on.
+// endPause resumes a workload whose pause is over, even if the workload is no longer opted in.
 func (c *Controller) endPause(ctx context.Context, key workload.Key) workqueue.Result {
 	w, there := c.state.Workload(key)
 	if there && c.isStale(&w) {
@@ -71,7 +72,7 @@ func (c *Controller) endPause(ctx context.Context, key workload.Key) workqueue.R
 	case err == nil, apierrors.IsNotFound(err) && !c.exists(&w):
 		return workqueue.Finished()
 	case apierrors.IsConflict(err) && c.pauses.TriesOf(key) < patience:
-		return workqueue.Conflicted() // the watch may bring the newer version before, and asks again
+		return workqueue.Conflicted() // the watch may have brought the newer version already
 	default:
 		return workqueue.FailedWith(func(retryIn time.Duration, again bool) {
 			c.report.Failed(&w, reload.Decision{Action: reload.Resume}, err, retryIn, again)
@@ -105,13 +106,13 @@ func (c *Controller) resumeWorkload(ctx context.Context, w *workload.Workload, e
 	return nil
 }
 
-// forgetEndedPause forgets how the one before has ended: two of them may begin in the same second.
+// forgetEndedPause forgets the previous pause, because the next one may begin in the same second.
 func (c *Controller) forgetEndedPause(key workload.Key) {
 	c.with(key, func(r *record) { r.resumed = nil })
 }
 
-// pauseIsBack reports whether a pause that we have ended is there again, because a tool has applied a copy of the object. Reroll
-// notifies of it and leaves it.
+// pauseIsBack reports whether a pause that Reroll ended is back, because a tool has applied an old
+// copy of the object. Reroll notifies the user and leaves the pause.
 func (c *Controller) pauseIsBack(w *workload.Workload) bool {
 	e := c.recordOf(w.Key).resumed
 	again := e != nil && e.uid == w.UID && e.since == w.Pause.Since && w.Pause.Noted

@@ -17,7 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// pausing keeps what is told of pauses, and of the ends of reloads.
+// pausing keeps the reports about pauses, and about the ends of rollouts.
 type pausing struct {
 	told
 	clock interface{ Now() time.Time }
@@ -102,7 +102,7 @@ func TestAPauseOutlivesTheController(t *testing.T) {
 	r.wantPause(false, "resumed at 12:11:01, spoilt false")
 }
 
-func TestAStandbyLetsNothingGoOn(t *testing.T) {
+func TestAStandbyResumesNothing(t *testing.T) {
 	r := held(t)
 	leads := false
 	r.leads = func() bool { return leads }
@@ -115,7 +115,7 @@ func TestAStandbyLetsNothingGoOn(t *testing.T) {
 	}
 }
 
-func TestAResumeThatIsRefusedIsTriedUntilItSucceeds(t *testing.T) {
+func TestARejectedResumeIsRetried(t *testing.T) {
 	resource := schema.GroupResource{Resource: "deployments"}
 	for about, refusal := range map[string]error{
 		"by an error":     errors.New("not now"),
@@ -139,9 +139,9 @@ func TestAResumeThatIsRefusedIsTriedUntilItSucceeds(t *testing.T) {
 	}
 }
 
-func TestAPauseThatCannotBeJudgedDoesNotWaitForThat(t *testing.T) {
+func TestAShortenedPauseEndsDespiteAFailedResume(t *testing.T) {
 	r := held(t)
-	// A look at it has failed, and the next one comes later.
+	// A reconciliation has failed, and the next one comes later.
 	r.queue.Failed(named("web"))
 	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts.Names.PausePeriod] = "1s" })
 	r.play(time.Second)
@@ -150,7 +150,7 @@ func TestAPauseThatCannotBeJudgedDoesNotWaitForThat(t *testing.T) {
 	}
 }
 
-func TestWhatSomebodyElseEndsIsNotEndedAgain(t *testing.T) {
+func TestAPauseEndedByAnotherClientIsNotEndedAgain(t *testing.T) {
 	r := held(t)
 	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = false })
 	wrote := r.patched
@@ -165,7 +165,7 @@ func TestWhatSomebodyElseEndsIsNotEndedAgain(t *testing.T) {
 	r.wantPause(true)
 }
 
-func TestAPauseThatAToolPutsBackIsNotFoughtOver(t *testing.T) {
+func TestAPauseRestoredByAToolIsLeftAlone(t *testing.T) {
 	r := held(t)
 	obj, err := r.server.Get("deployments", inShop("web"))
 	if err != nil {

@@ -13,12 +13,14 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// pendingNotices are notices about what users wrote between the first snapshots and the moment in which this replica becomes the
-// leader. There may be no other leader to give them, so they wait until this replica is one, or until it sees another.
+// pendingNotices are notices about annotations that were written after the first snapshots and
+// before this replica became the leader. If there is no other leader, only this replica can emit
+// them. So they wait until it is the leader, or until it sees another one.
 type pendingNotices struct {
 	mu sync.Mutex
 	of map[subject]pendingNotice
-	// kinds are those of which a notice was given or waits. It is given of the first object of a kind.
+	// kinds are those with an emitted or waiting notice, because only the first object of a kind
+	// causes one.
 	kinds map[string]struct{}
 }
 
@@ -31,7 +33,7 @@ type subject struct {
 
 type pendingNotice struct {
 	uid types.UID
-	// known is what was wrong before.
+	// known are the earlier mistakes.
 	known []annotations.Problem
 	give  func()
 }
@@ -40,7 +42,7 @@ func newPendingNotices() *pendingNotices {
 	return &pendingNotices{of: map[subject]pendingNotice{}, kinds: map[string]struct{}{}}
 }
 
-// misused keeps what is wrong with an object and was not before.
+// misused stores the new mistakes of an object.
 func (p *pendingNotices) misused(about subject, uid types.UID, now, known []annotations.Problem, give func([]annotations.Problem)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +56,7 @@ func (p *pendingNotices) misused(about subject, uid types.UID, now, known []anno
 	}
 }
 
-// first keeps a notice about a kind, unless there was one before.
+// first stores a notice about a kind, unless there was one before.
 func (p *pendingNotices) first(kind string, give func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +66,7 @@ func (p *pendingNotices) first(kind string, give func()) {
 	}
 }
 
-// give gives the notice about one subject, if there is one.
+// give emits the notice about one subject, if there is one.
 func (p *pendingNotices) give(about subject) {
 	p.mu.Lock()
 	n, waits := p.of[about]
@@ -75,7 +77,8 @@ func (p *pendingNotices) give(about subject) {
 	}
 }
 
-// giveAll gives all that wait when this replica has become the leader. Later notices are given at once.
+// giveAll emits all waiting notices when this replica has become the leader. Later notices are
+// emitted at once.
 func (p *pendingNotices) giveAll() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Keys(p.of))
@@ -85,20 +88,20 @@ func (p *pendingNotices) giveAll() {
 	}
 }
 
-// drop forgets the notices about objects that are gone.
+// drop forgets the notices about deleted objects.
 func (p *pendingNotices) drop(gone func(subject) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.DeleteFunc(p.of, func(about subject, _ pendingNotice) bool { return gone(about) })
 }
 
-// dropObjects forgets the notices about all objects, which another leader has given. Those about kinds wait on: a leader gives
-// one about the first object that it meets, which was perhaps before.
+// dropObjects forgets the notices about objects, because another leader has emitted them. Notices
+// about kinds keep waiting: that leader may have emitted one earlier, or not at all.
 func (p *pendingNotices) dropObjects() {
 	p.drop(func(about subject) bool { return about.kind == "" })
 }
 
-// notifyMisused gives a notice of what is wrong with an object and was not before, at once or when this replica becomes the
+// notifyMisused emits the new mistakes of an object, at once or when this replica becomes the
 // leader.
 func (c *Controller) notifyMisused(about subject, uid types.UID, now, known []annotations.Problem, give func([]annotations.Problem)) {
 	c.pending.misused(about, uid, now, known, give)
@@ -121,7 +124,7 @@ func (c *Controller) dropSourceNotices(kind source.Kind, gone func(types.Namespa
 	})
 }
 
-// is compares names.
+// is returns a function that compares names with name.
 func is(name types.NamespacedName) func(types.NamespacedName) bool {
 	return func(other types.NamespacedName) bool { return other == name }
 }
@@ -143,7 +146,7 @@ func (c *Controller) anotherLeads() {
 	}
 }
 
-// reconciledBy is when the leader has reconciled a workload that changes now.
+// reconciledBy is by when the leader has reconciled a workload that changes now.
 func (c *Controller) reconciledBy(w *workload.Workload) time.Time {
-	return c.clock.Now().Add(c.opts.Quiet(w))
+	return c.clock.Now().Add(c.opts.SettlePeriod(w))
 }

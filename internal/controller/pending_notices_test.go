@@ -18,8 +18,8 @@ func (s *stage) begins() {
 	s.pending.giveAll()
 }
 
-// Whoever applies a workload while the controller waits for the lease is answered like anybody else.
-func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
+// A user who applies a workload while the controller waits for the lease gets the same notices.
+func TestMistakesWrittenBeforeLeadershipAreReportedByTheLeader(t *testing.T) {
 	misspelt := map[string]string{"reloader.stakater.com/mach": "true"}
 	change := func(s *stage, annotations map[string]string) {
 		s.change(func(d *appsv1.Deployment) { maps.Copy(d.Annotations, annotations) })
@@ -99,8 +99,8 @@ func TestWhatIsWrittenBeforeThisInstanceActsIsToldWhenItDoes(t *testing.T) {
 	}
 }
 
-// A workload that borrows its template is forgotten as a workload, and what is wrong about it is told all the same.
-func TestWhatIsForgottenIsNotUnsaid(t *testing.T) {
+// A workload that gets spec.workloadRef is forgotten as a workload, and its mistakes are still reported.
+func TestNoticesSurviveForgettingTheWorkload(t *testing.T) {
 	s := newStage(t)
 	key := workload.Key{Kind: "Deployment", Namespace: namespace, Name: "web"}
 	s.notifyMisused(subject{workload: key}, "u", []annotations.Problem{{Annotation: "a"}}, nil, func([]annotations.Problem) { s.says = append(s.says, "told") })

@@ -16,7 +16,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// reconcile brings one workload in line with its sources: gather the facts, decide, write at most once, remember, report.
+// reconcile compares one workload with its sources: collect the facts, decide, write at most once,
+// record, report.
 func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.Result {
 	if key.Kind == kinds.Jobs().Name {
 		if r, done := c.continueRecreating(ctx, key); done {
@@ -27,7 +28,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 		}
 	}
 	began := c.clock.Now()
-	// What an earlier write met is seen now, or met again.
+	// The conflict of an earlier write is visible now, or will occur again.
 	c.with(key, func(r *record) { r.conflicted = false })
 	facts, ok := c.state.Facts(key)
 	if !ok || c.leavesOut(&facts.Workload) {
@@ -36,7 +37,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 		return workqueue.Pending()
 	}
 	w := &facts.Workload
-	if owner, left := c.state.LeftTo(key); left {
+	if owner, owned := c.state.RolledOwner(key); owned {
 		c.log.Debug("skipped: the workload that owns it is rolled instead", "workload", key.String(), "owner", owner.String())
 		c.notifyLeftToOwner(w, owner)
 		c.forget(key)
@@ -48,7 +49,8 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 		return workqueue.WaitFor(watchAgain)
 	}
 	c.reportLate(w)
-	// A write that is given up may land all the same: its version then keeps it from undoing anything.
+	// A write whose request is canceled may still take effect. Its resourceVersion keeps it from
+	// undoing a later write.
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
 	var d reload.Decision
@@ -67,13 +69,13 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 	return r
 }
 
-// resultOf returns what follows from how a reconciliation ended.
+// resultOf returns the result of a reconciliation.
 func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error) workqueue.Result {
 	w := &facts.Workload
 	after, early := errors.AsType[retryAfter](err)
 	switch _, there := c.state.Workload(w.Key); {
 	case !there:
-		c.forget(w.Key) // what was noted about it since it was deleted
+		c.forget(w.Key) // records that were made after it was deleted
 		return workqueue.Finished()
 	case err == nil:
 		c.notifyOptedIn(facts)
@@ -83,18 +85,18 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 	case errors.Is(err, errLater):
 		return workqueue.Pending()
 	case apierrors.IsNotFound(err) && !c.exists(w):
-		// Deleted in the meantime.
+		// The workload was deleted in the meantime.
 		return workqueue.Finished()
 	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errOtherVersion)) && c.queue.TriesOf(w.Key) < patience:
 		c.decideAgain(w)
-		return workqueue.Conflicted() // not every conflict is about a newer version, and then none will come
+		return workqueue.Conflicted() // not every conflict means that a newer version will come
 	default:
 		return workqueue.FailedWith(func(retryIn time.Duration, again bool) { c.report.Failed(w, d, err, retryIn, again) })
 	}
 }
 
-// patience is how often in a row a write may meet another version, or nothing at all, before that counts as a failure. Mostly
-// the watch is only slow; but an admission rule may refuse by the same code.
+// patience is how many conflicts or NotFound answers in a row are tolerated before they count as a
+// failure. Mostly the watch is only slow, but an admission webhook may reject with the same code.
 const patience = 5
 
 // exists reports whether a workload still exists, as far as the watch shows.
@@ -103,8 +105,8 @@ func (c *Controller) exists(w *workload.Workload) bool {
 	return ok && now.UID == w.UID
 }
 
-// requestsTake bounds the requests of one reconciliation, so that a connection that hangs holds up neither the workload nor the
-// end of the process.
+// requestsTake bounds the requests of one reconciliation, so that a connection that hangs blocks
+// neither the workload nor the shutdown.
 const requestsTake = 30 * time.Second
 
 // decide lists the Pods only if nothing else can decide.
@@ -112,11 +114,11 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	in := c.installation
 	in.Others = c.others.known()
 	c.opts.Complete(facts, in, c.clock.Now())
-	facts.Waited = c.restTookTooLong(facts.Workload.Key)
+	facts.Waited = c.rolloutTookTooLong(facts.Workload.Key)
 	c.addRuns(&facts.Workload)
 	d := reload.Decide(*facts)
-	if d.Action == reload.AskPods {
-		// Whoever waits for a turn to be adopted asks once, and not each time.
+	if d.Action == reload.ListPods {
+		// A workload that waits to be adopted has its Pods listed once, and not at each try.
 		if facts.Workload.LedgerText == "" && facts.Remembered == "" && !c.opts.DryRun && !c.mayAdopt(facts.Workload.Key) {
 			return d, errLater
 		}
@@ -139,23 +141,23 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 	return d, nil
 }
 
-// leadAgain is how soon a workload is reconciled again that may not be written now, because the lease could not be renewed.
+// leadAgain is how soon a workload is retried after the lease could not be renewed.
 const leadAgain = time.Second
 
 func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Decision) error {
 	w := &facts.Workload
-	if d.Action == reload.AwaitRest {
-		return retryAfter(c.awaitRest(w.Key))
+	if d.Action == reload.AwaitRollout {
+		return retryAfter(c.awaitRollout(w.Key))
 	}
 	if d.Action == reload.AwaitRun {
-		return errLater // the watch reports when it has ended
+		return errLater // the watch reports the end of the run
 	}
 	if d.Behind {
-		return retryAfter(c.awaitRest(w.Key))
+		return retryAfter(c.awaitRollout(w.Key))
 	}
-	c.stopAwaitingRest(w.Key)
+	c.stopAwaitingRollout(w.Key)
 	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {
-		d.Action = reload.Nothing // which is reported all the same
+		d.Action = reload.Nothing // reported nevertheless
 	}
 	switch {
 	case d.Action == reload.Nothing:
@@ -180,7 +182,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		return nil
 	case !c.leads():
 		return retryAfter(leadAgain)
-	case d.Action == reload.Reload && c.opts.TellsOnly:
+	case d.Action == reload.Reload && c.opts.NotifyOnly:
 		c.queueForReceiver(w.Key)
 		return errLater
 	case d.Action == reload.Record && d.Restores && !c.mayRestore(w):
@@ -256,7 +258,8 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	if d.Action == reload.Reload && kind.Custom && answer.Revision() == w.Revision() && answer.Marks.RestartAt == w.Marks.RestartAt {
 		c.report.Notify(notice.Dropped(w))
 	}
-	// The watch will bring it too, later. Until then nobody must decide on what stood there before.
+	// The watch brings this version later. Until then, nothing may be decided from the version
+	// before.
 	c.state.PutAnswer(answer)
 	c.state.Remember(&answer, text)
 	if d.Action == reload.Reload {
@@ -279,8 +282,8 @@ func (c *Controller) patch(kind kinds.Kind, facts *reload.Facts, d reload.Decisi
 	return patch, ledger, err
 }
 
-// mayAdopt keeps the first ledgers of a large cluster from being written all at once. One that has to wait goes back to
-// the queue, so that it delays nobody.
+// mayAdopt spreads the first ledgers of a large cluster over time. A workload that has to wait goes
+// back to the queue, so that it delays no other.
 func (c *Controller) mayAdopt(key workload.Key) bool {
 	now := c.clock.Now()
 	var wait time.Duration
@@ -297,7 +300,7 @@ func (c *Controller) mayAdopt(key workload.Key) bool {
 	return false
 }
 
-// forget drops what is kept about a workload that is gone.
+// forget drops the record of a deleted workload.
 func (c *Controller) forget(key workload.Key) {
 	c.queue.Succeeded(key)
 	c.dropQueued(key)
@@ -306,10 +309,10 @@ func (c *Controller) forget(key workload.Key) {
 	delete(c.records, key)
 }
 
-// decideAgain waits for the version that the API server has already, and the state not yet.
+// decideAgain waits until the watch has brought the version that the API server already has.
 func (c *Controller) decideAgain(w *workload.Workload) {
 	c.with(w.Key, func(r *record) { r.conflicted = true })
-	// It may have arrived between the decision and now.
+	// That version may have arrived between the decision and now.
 	if now, ok := c.state.Workload(w.Key); ok && now.ResourceVersion != w.ResourceVersion {
 		c.queue.Add(w.Key, 0, 0)
 	}
@@ -319,7 +322,7 @@ func (c *Controller) dryRunNothing(key workload.Key) {
 	c.with(key, func(r *record) { r.dryRun = "" })
 }
 
-// dryRunReload reports what a dry run does not write, once.
+// dryRunReload reports once what a dry run does not write.
 func (c *Controller) dryRunReload(w *workload.Workload, d reload.Decision) {
 	text := d.Ledger.String()
 	var known bool

@@ -8,13 +8,15 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// Reconciliation is what came of the work on a workload.
+// Reconciliation describes one reconciliation of a workload, for metrics.
 type Reconciliation struct {
 	Kind   string
 	Result Result
-	// Scanned reports whether the workload was there and was decided on, Matched that it has to be rolled.
+	// Scanned reports whether the workload existed and a decision was made, Matched whether it has
+	// to be reloaded.
 	Scanned, Matched bool
-	// Skipped is why it was not rolled although the reconciliation succeeded; empty if it was.
+	// Skipped is why the workload was not reloaded although the reconciliation succeeded; empty if
+	// it was.
 	Skipped Skipped
 	Took    time.Duration
 }
@@ -25,12 +27,13 @@ type Result string
 // The results.
 const (
 	Succeeded Result = "success"
-	// Requeued means that it is too early, or that another writer was quicker: it is reconciled again.
+	// Requeued means that it is too early, or that another writer was faster: the workload is
+	// reconciled again.
 	Requeued Result = "requeued"
 	Erred    Result = "error"
 )
 
-// resultIn is how a result counts in the metrics.
+// resultIn is the result in the metrics.
 func resultIn(r workqueue.Result) Result {
 	switch {
 	case r.Succeeded():
@@ -47,24 +50,25 @@ type Skipped string
 
 // The reasons.
 const (
-	// SkippedUnchanged means that its pods have what its sources hold.
+	// SkippedUnchanged means that its Pods use the current data.
 	SkippedUnchanged Skipped = "unchanged"
-	// SkippedGone means that it or its namespace is gone, is being deleted, or is not selected.
+	// SkippedGone means that the workload or its namespace was deleted, is being deleted, or is not
+	// selected.
 	SkippedGone Skipped = "gone"
-	// SkippedLeft means that another workload makes it, which is rolled in its place.
+	// SkippedLeft means that Reroll rolls its owner instead.
 	SkippedLeft Skipped = "left_to_owner"
 	// SkippedOther means that another installation of Reroll reloads it.
 	SkippedOther Skipped = "other_installation"
-	// SkippedReverted means that somebody takes every mark back, so nothing more is tried.
+	// SkippedReverted means that another client removes every mark, so Reroll has stopped trying.
 	SkippedReverted Skipped = "reverted"
-	// SkippedDryRun means that it would have been.
+	// SkippedDryRun means that the controller only reported the reload.
 	SkippedDryRun Skipped = "dry_run"
 )
 
-// Results and SkipReasons are all there are.
+// Results are all results.
 func Results() []Result { return []Result{Succeeded, Requeued, Erred} }
 
-// SkipReasons are all there are.
+// SkipReasons are all reasons.
 func SkipReasons() []Skipped {
 	return []Skipped{SkippedUnchanged, SkippedGone, SkippedLeft, SkippedOther, SkippedReverted, SkippedDryRun}
 }
@@ -94,9 +98,10 @@ func (c *Controller) reconciliationOf(d reload.Decision, err error, r workqueue.
 }
 
 const (
-	// errOtherVersion means that a test in a patch failed, or that the result was refused: the answer is the same for both.
+	// errOtherVersion means that a test in a JSON patch failed, or that the result was invalid: the
+	// API server answers both in the same way.
 	errOtherVersion = sentinel("the object may have been modified meanwhile")
-	// errLater means that it is too early. A watch or a queue reports when it no longer is.
+	// errLater means that it is too early. A watch or a queue triggers the next reconciliation.
 	errLater = sentinel("it is too early")
 )
 
@@ -105,7 +110,7 @@ type sentinel string
 // Error returns the message.
 func (e sentinel) Error() string { return string(e) }
 
-// retryAfter is an error that is none: it is too early, and the next try is after this.
+// retryAfter is not a failure: it is too early, and the next try is after this duration.
 type retryAfter time.Duration
 
 // Error returns the message.

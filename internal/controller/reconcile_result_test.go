@@ -20,7 +20,7 @@ func (r stageReport) Queued() { r.queued++ }
 // Waited implements Report.
 func (r stageReport) Waited(late time.Duration) { r.late = append(r.late, late) }
 
-// told are the looks since it was asked last, in short.
+// told are the reconciliations since the last call, in short.
 func (s *stage) told() []string {
 	var texts []string
 	for _, l := range s.looks {
@@ -30,7 +30,7 @@ func (s *stage) told() []string {
 	return texts
 }
 
-func TestEachLookIsTold(t *testing.T) {
+func TestEachReconciliationIsCounted(t *testing.T) {
 	s := newStage(t)
 	s.acting.Store(true)
 	s.takes = 20 * time.Millisecond

@@ -6,52 +6,52 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// record is what the controller keeps of one workload beside the state. The zero value is that of a workload with nothing to
-// keep. To forget the workload is to delete its record.
+// record is the data about one workload that is not in the state. The zero value is the record of a
+// workload without such data. Deleting the record forgets the workload.
 type record struct {
-	// conflicted reports that others had changed the workload when we wrote. It is reconciled again when the watch brings the
-	// newer version.
+	// conflicted reports that another client changed the workload when Reroll wrote. The workload
+	// is reconciled when the watch brings the newer version.
 	conflicted bool
-	// staleSince is since when the workload is known only as it was before our latest write.
+	// staleSince is since when the cache of the workload is older than our latest write.
 	staleSince time.Time
-	// sent is a write of which no answer came.
+	// sent is a write whose response was lost.
 	sent *sent
 	// restored is when Reroll wrote the ledger back after another client had removed it.
 	restored restored
 	// awaitsSince is since when Reroll waits for a rollout whose end shows whether Pods are out of
 	// date.
 	awaitsSince time.Time
-	// adoptAt is when a workload without a ledger may have its first one.
+	// adoptAt is the earliest time of the first ledger.
 	adoptAt time.Time
 
-	// tracking is its latest reload, as long as that has not come to its end.
+	// tracking is the latest reload until its rollout has ended.
 	tracking *tracked
-	// others is a rollout by another client that may leave Pods with the previous data, until the status shows
-	// it.
+	// others is a rollout by another client that may leave Pods with the previous data, until the
+	// status shows whether it does.
 	others *othersRollout
-	// resumed is a pause of ours that has ended.
+	// resumed is a pause that Reroll has ended.
 	resumed *ended
 
 	// dryRun is, in a dry run, the ledger that would have been written.
 	dryRun string
-	// accepted is what the receiver accepted and no ledger records yet.
+	// accepted is a notification that the receiver accepted and that no ledger contains yet.
 	accepted accepted
-	// newcomer reports that the workload has begun to ask for something while we ran, and that no event shows yet what is
-	// watched for it.
+	// newcomer reports that the annotations of the workload changed while the controller ran, and
+	// that no event shows yet which sources are watched for it.
 	newcomer *newcomer
-	// given are the notices that were given once.
+	// given are the notices that are emitted only once.
 	given *given
 }
 
-// with calls a function with the record of a workload while it holds the lock. An empty record is not kept, so that thousands
-// of idle workloads cost nothing.
+// with calls a function with the record of a workload while it holds the lock. An empty record is
+// deleted, so that thousands of idle workloads cost nothing.
 func (c *Controller) with(key workload.Key, f func(*record)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.withLocked(key, f)
 }
 
-// withLocked is with for a caller that holds the lock.
+// withLocked is with for callers that hold c.mu.
 func (c *Controller) withLocked(key workload.Key, f func(*record)) {
 	r, known := c.records[key]
 	if !known {

@@ -58,7 +58,7 @@ func (c *Controller) underWay() map[workload.Key]*tracked {
 	return all
 }
 
-func TestARecordThatSaysNothingIsNotKept(t *testing.T) {
+func TestAnEmptyRecordIsDeleted(t *testing.T) {
 	c := &Controller{records: map[workload.Key]*record{}}
 	one, other := workload.Key{Kind: "Deployment", Name: "one"}, workload.Key{Kind: "Deployment", Name: "other"}
 

@@ -22,19 +22,21 @@ import (
 // is about to delete the Job, deletes the Job, creates it again from the copy, suspended, records that in its ledger, deletes
 // the copy, and unsuspends the Job. After a crash between two of these steps, the copy and the Job show which step is next.
 
-// stepsAtOnce bounds the steps of one reconciliation: others may write at the same time.
+// stepsAtOnce bounds the steps of one reconciliation, because other clients may write at the same
+// time.
 const stepsAtOnce = 16
 
-// stepsAgain is how soon is gone on after that.
+// stepsAgain is the delay after that.
 const stepsAgain = time.Second
 
-// queueRecreation notes that a Job is being recreated, and queues it.
+// queueRecreation records that a Job is being recreated, and queues it.
 func (c *Controller) queueRecreation(key workload.Key, copies ...string) {
 	c.jobs.recreate(key, c.clock.Now(), copies...)
 	c.queue.Add(key, 0, 0)
 }
 
-// continueRecreating does what is missing of a Job that is being recreated. It returns false if nothing is, so that it may be decided on.
+// continueRecreating takes the next steps to recreate a Job. It returns false if none is left, so
+// that the Job is decided on.
 func (c *Controller) continueRecreating(ctx context.Context, key workload.Key) (workqueue.Result, bool) {
 	r := c.jobs.recreating(key)
 	switch {
@@ -69,7 +71,7 @@ func (c *Controller) continueRecreating(ctx context.Context, key workload.Key) (
 
 // permitted returns the step to take instead of one that leads to the deletion of a Job. Settings and annotations may
 // have changed since the copy was created. A Job that is already deleted is recreated in any case.
-func (c *Controller) permitted(step kinds.Step, job *batchv1.Job) kinds.Step {
+func (c *Controller) permitted(step kinds.RecreateStep, job *batchv1.Job) kinds.RecreateStep {
 	if step != kinds.NoteDelete && step != kinds.DeleteJob {
 		return step
 	}
@@ -84,7 +86,7 @@ func (c *Controller) permitted(step kinds.Step, job *batchv1.Job) kinds.Step {
 	return step
 }
 
-// steps goes from step to step, each by what is there then.
+// steps takes one step after the other, each from the current Job and copy.
 func (c *Controller) steps(ctx context.Context, key workload.Key, r *recreation) (*workload.Workload, error) {
 	w := &workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String()}
 	var held types.UID
@@ -118,14 +120,14 @@ func (c *Controller) steps(ctx context.Context, key workload.Key, r *recreation)
 		case job == nil || !kinds.Waits(job):
 			return w, nil
 		case held != job.UID:
-			held = job.UID // it was read before the copy, which may have gone since because this one was noted
+			held = job.UID // read before the copy, which may have been deleted since because of this write
 		default:
 			c.reportHeld(key, job)
 			return w, nil
 		}
 		switch {
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err) && step == kinds.CreateJob:
-			continue // somebody was quicker
+			continue // another client was faster
 		case err != nil:
 			return w, err
 		}
@@ -164,8 +166,8 @@ func readCopy(job *batchv1.Job) (*kinds.Copy, bool) {
 	return of, err == nil
 }
 
-// step does one.
-func (c *Controller) step(ctx context.Context, step kinds.Step, of *kinds.Copy, job *batchv1.Job) error {
+// step takes one step.
+func (c *Controller) step(ctx context.Context, step kinds.RecreateStep, of *kinds.Copy, job *batchv1.Job) error {
 	jobs := kinds.Jobs()
 	var err error
 	switch step {
@@ -234,7 +236,7 @@ func (c *Controller) jobSink(s *sink, namespace string) *sink {
 	return s
 }
 
-// putCopy takes a copy, which is no workload, not even if nobody can read what it is the copy of.
+// putCopy stores a copy. A copy is never a workload, even if it cannot be read.
 func (c *Controller) putCopy(job *batchv1.Job) {
 	key := jobKey(job.Namespace, job.Name)
 	if _, before := c.state.Workload(key); before {
@@ -248,7 +250,8 @@ func (c *Controller) putCopy(job *batchv1.Job) {
 	c.queueRecreation(of.Of, job.Name)
 }
 
-// queueRecreated queues Jobs that are being recreated: the Job or the copy may be gone now whose end was awaited.
+// queueRecreated queues Jobs that are being recreated, because the Job or the copy may have been
+// deleted now.
 func (c *Controller) queueRecreated(which func(workload.Key) bool) {
 	for _, key := range c.jobs.allRecreated() {
 		if which(key) {

@@ -15,7 +15,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// copyJob makes the copy, which also shows whether such a Job is admitted. It leaves the rest to the next reconciliation.
+// copyJob creates the copy, which also shows whether such a Job is admitted. The next
+// reconciliation takes the next step.
 func (c *Controller) copyJob(ctx context.Context, kind kinds.Kind, facts *reload.Facts, d *reload.Decision) error {
 	w := &facts.Workload
 	job, err := c.jobNamed(ctx, w.Key.Namespace, w.Key.Name)
@@ -55,7 +56,7 @@ func (c *Controller) copiedBefore(ctx context.Context, w *workload.Workload, nam
 	case err != nil:
 		return err
 	case found == nil:
-		return retryAfter(stepsAgain) // it has gone in between
+		return retryAfter(stepsAgain) // it was deleted in between
 	case found.DeletionTimestamp != nil:
 		return fmt.Errorf("an earlier Job of that name is being deleted, and waits for its finalizers: %s", strings.Join(found.Finalizers, ", "))
 	}
@@ -65,7 +66,8 @@ func (c *Controller) copiedBefore(ctx context.Context, w *workload.Workload, nam
 	return nil
 }
 
-// signKept signs a copy once more if the cluster keeps it otherwise than it was sent. Nothing is deleted before that.
+// signKept signs a copy again if the cluster stored it otherwise than it was sent. Nothing is
+// deleted before that.
 func (c *Controller) signKept(ctx context.Context, made runtime.Object) error {
 	kept, ok := made.(*batchv1.Job)
 	if !ok {
@@ -81,7 +83,8 @@ func (c *Controller) signKept(ctx context.Context, made runtime.Object) error {
 	return c.patchJob(ctx, jobKey(kept.Namespace, kept.Name), func() (kinds.Patch, error) { return of.Sign(c.installation.Key) })
 }
 
-// decidedOn reports whether a Job is the one of the decision. What Kubernetes writes about its pods meanwhile does not matter.
+// decidedOn reports whether a Job is the Job of the decision. Status writes of Kubernetes in
+// between do not matter.
 func (c *Controller) decidedOn(kind kinds.Kind, w *workload.Workload, job *batchv1.Job) bool {
 	now, err := c.opts.Read(kind, job)
 	return err == nil && now.UID == w.UID && !now.Deleting && now.Generation == w.Generation && now.LedgerText == w.LedgerText && now.Policy.Equal(w.Policy)

@@ -15,14 +15,16 @@ func jobAsWorkload(key workload.Key, job *batchv1.Job) workload.Workload {
 	return workload.Workload{Key: key, APIVersion: batchv1.SchemeGroupVersion.String(), UID: job.UID, ResourceVersion: job.ResourceVersion}
 }
 
-// unreadable keeps that a copy cannot be read, or is not signed, and queues it, so that its user is notified.
+// unreadable records that a copy cannot be read or is not signed, and queues it, so that its user
+// is notified.
 func (c *Controller) unreadable(job *batchv1.Job, why error) {
 	if c.jobs.unreadable(job, why) {
 		c.queue.Add(jobKey(job.Namespace, job.Name), 0, 0)
 	}
 }
 
-// leaveStuck notifies the user of a copy that cannot be used. It returns false for Jobs that are to be decided on.
+// leaveStuck notifies the user of a copy that cannot be used. It returns false for Jobs that can be
+// decided on.
 func (c *Controller) leaveStuck(key workload.Key) (workqueue.Result, bool) {
 	began := c.clock.Now()
 	job, ok := c.jobs.stuckJob(key)
@@ -46,7 +48,7 @@ func (c *Controller) leaveStuck(key workload.Key) (workqueue.Result, bool) {
 	return workqueue.Pending(), true
 }
 
-// reportHeld notifies the user of a Job that stays suspended although no step of ours is missing.
+// reportHeld notifies the user of a Job that stays suspended although Reroll has no step left.
 func (c *Controller) reportHeld(key workload.Key, job *batchv1.Job) {
 	if !c.jobs.staysHeld(job) {
 		return

@@ -43,7 +43,7 @@ func TestWhoLosesTheLeaseStopsBetweenTwoSteps(t *testing.T) {
 	}
 }
 
-func TestACopyThatAForeignFinalizerKeepsIsAnError(t *testing.T) {
+func TestACopyWithAForeignFinalizerIsAnError(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)
 	s.writes = nil
@@ -72,8 +72,9 @@ func TestACopyThatAForeignFinalizerKeepsIsAnError(t *testing.T) {
 	s.heard("when it has gone", "load reloaded")
 }
 
-// It was made by a write that came late, when another one had run, or its copy was taken away. Nobody can tell.
-func TestAJobThatNothingLetsGoIsToldOnce(t *testing.T) {
+// It was created by a write that came late, when another one had run, or its copy was removed.
+// Nothing shows which.
+func TestAJobThatStaysSuspendedIsReportedOnce(t *testing.T) {
 	// Opted in: a ledger that is written for it alone would let it go.
 	held := map[string]string{"reroll.dev/held": "true", "reroll.dev/ledger": `{"v":1,"uid":"another"}`, "reloader.stakater.com/auto": "true"}
 	yes := true
@@ -117,7 +118,7 @@ func TestAJobThatNothingLetsGoIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestACopyThatCannotBeReadIsNoWorkloadAndToldOnce(t *testing.T) {
+func TestAnUnreadableCopyIsNoWorkloadAndReportedOnce(t *testing.T) {
 	s := newJobStage(t)
 	s.opts.AutoReloadAll = true
 	s.leads = func() bool { return false }

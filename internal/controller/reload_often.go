@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// manyReloads within oftenWithin are reported, and again after that time while they last.
+	// manyReloads within oftenWithin are reported, and again after that time while they continue.
 	manyReloads = 10
 	oftenWithin = time.Hour
-	// maxCulprits bounds the sources that are kept of one reload.
+	// maxCulprits bounds the sources that are stored for one reload.
 	maxCulprits = 8
 )
 
@@ -89,7 +89,8 @@ func (c *reloadCount) add(now time.Time, changes []reload.Concern) {
 	c.reloads = append(c.reloads, past)
 }
 
-// culprit is the source that changed in most of the reloads, of several the one that changed last.
+// culprit is the source that changed in most of the reloads. If several did, it is the one that
+// changed last.
 func (c *reloadCount) culprit() (most source.Key, changes int) {
 	times := map[source.Key]int{}
 	for _, past := range c.reloads {

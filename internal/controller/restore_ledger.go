@@ -12,13 +12,13 @@ const restoreEvery = time.Hour
 
 func (c *Controller) mayRestore(w *workload.Workload) bool {
 	last := c.recordOf(w.Key).restored
-	left := last.at.Add(restoreEvery).Sub(c.clock.Now())
-	if last.at.IsZero() || left <= 0 {
+	remaining := last.at.Add(restoreEvery).Sub(c.clock.Now())
+	if last.at.IsZero() || remaining <= 0 {
 		return true
 	}
-	c.queue.Later(w.Key, left)
-	if !last.told {
-		c.with(w.Key, func(r *record) { r.restored.told = true })
+	c.queue.Later(w.Key, remaining)
+	if !last.reported {
+		c.with(w.Key, func(r *record) { r.restored.reported = true })
 		c.report.LedgerTaken(w, last.at)
 	}
 	return false
@@ -26,6 +26,6 @@ func (c *Controller) mayRestore(w *workload.Workload) bool {
 
 // restored is when a ledger was written back, and whether its next removal was reported since.
 type restored struct {
-	at   time.Time
-	told bool
+	at       time.Time
+	reported bool
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-// followers is how many workloads have their Pods listed at the same time to track a rollout. Nothing waits for the
+// rolloutWorkers is how many workloads have their Pods listed at the same time to track a rollout. Nothing waits for the
 // responses, so a fan-out to a thousand workloads does not cause a storm of LISTs.
-const followers = 4
+const rolloutWorkers = 4
 
 // trackRollout finds the outcome of a reload, and lists the Pods if nothing else can decide.
 func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workqueue.Result {
@@ -23,7 +23,7 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 		return workqueue.Pending()
 	case there && c.isStale(&w):
 		return workqueue.WaitFor(watchAgain)
-	case !there, !f.Stands(&w), c.leavesOut(&w):
+	case !there, !f.MarksInPlace(&w), c.leavesOut(&w):
 		c.stopTracking(key, f)
 		return workqueue.Pending()
 	case !c.leads():
@@ -35,38 +35,39 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 		defer cancel()
 		if err := c.listPods(ctx, &w, f); err != nil {
 			return workqueue.FailedWith(func(retryIn time.Duration, again bool) {
-				c.report.Failed(&w, reload.Decision{Action: reload.AskPods}, err, retryIn, again)
+				c.report.Failed(&w, reload.Decision{Action: reload.ListPods}, err, retryIn, again)
 			})
 		}
 	}
-	c.trackStatus(key) // for what is next, and for what has come meanwhile
+	c.trackStatus(key) // for the next deadline, and for changes in the meantime
 	return workqueue.Finished()
 }
 
-// reportOnPurpose reports Pods that are kept on purpose, which the spec shows at once. A pause that the user asked for is
-// not reported.
+// reportOnPurpose reports Pods that are kept on purpose, which the spec shows at once. A
+// pause-period is not reported.
 func (c *Controller) reportOnPurpose(w *workload.Workload, f *tracked) {
-	if o := f.Standing(w); o.Cause != "" && c.isNewCause(w.Key, f, o.Cause) && o.Cause != rollout.CauseHeld {
+	if o := f.StatusOutcome(w); o.Cause != "" && c.isNewCause(w.Key, f, o.Cause) && o.Cause != rollout.CauseHeld {
 		c.report.NotRolled(w, o)
 	}
 }
 
-// isNewCause records that a cause was reported for a reload, and is false if it was before. For a rollout that this replica only
-// resumed tracking, the previous leader has reported it.
+// isNewCause records that a cause is reported for a reload, and returns false if it was reported
+// before. For a rollout that this replica only resumed tracking, the previous leader has reported
+// it.
 func (c *Controller) isNewCause(key workload.Key, f *tracked, cause rollout.Cause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.records[key]; r == nil || r.tracking != f || f.told[cause] {
+	if r := c.records[key]; r == nil || r.tracking != f || f.reported[cause] {
 		return false
 	}
-	f.told[cause] = true
+	f.reported[cause] = true
 	return !f.resumed
 }
 
 func (c *Controller) needsPods(w *workload.Workload, f *tracked) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return f.resumed || f.asksAtRest(w) || f.asksLate(w, c.clock.Now())
+	return f.resumed || f.needsPodsRolledOut(w) || f.needsPodsLate(w, c.clock.Now())
 }
 
 func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *tracked) error {
@@ -81,17 +82,17 @@ func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *trac
 	ended := o.Converged(w) || f.resumed && o.Old == 0 && !o.NotFound
 	c.mu.Lock()
 	now := c.clock.Now()
-	late, resumed := f.asksLate(w, now), f.resumed
-	f.atRest, f.resumed = w.AtRest, false
+	late, resumed := f.needsPodsLate(w, now), f.resumed
+	f.listedRolledOut, f.resumed = w.RolledOut, false
 	if late {
-		f.late, f.asked[rollout.Shows(&w.Progress)] = now.Sub(f.forward), true
+		f.late, f.listed[rollout.Shows(&w.Progress)] = now.Sub(f.forward), true
 	}
 	took := now.Sub(f.since)
-	o.Told = len(f.told) > 0
+	o.AlreadyReported = len(f.reported) > 0
 	c.mu.Unlock()
 	switch {
 	case ended:
-		// The previous leader has reported what ended before this replica began.
+		// The previous leader has reported rollouts that ended before this replica began.
 		if c.stopTracking(w.Key, f) && !resumed {
 			c.report.Rolled(w, o, took)
 		}
@@ -101,7 +102,7 @@ func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *trac
 	return nil
 }
 
-// stopTracking ends the following of a reload, and returns false if another has taken its place.
+// stopTracking ends tracking a reload, and returns false if a later reload has taken its place.
 func (c *Controller) stopTracking(key workload.Key, f *tracked) bool {
 	ends := false
 	c.with(key, func(r *record) {

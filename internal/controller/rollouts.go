@@ -9,32 +9,35 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// tracked is a reload whose rollout is in progress. A successful write does not mean that the rollout succeeds: what
-// counts is that no older Pod is left. The status of the workload, which the watch brings anyway, shows when a request
-// is worthwhile; the Pods prove it.
+// tracked is a reload whose rollout is in progress. A successful write does not mean that the
+// rollout succeeds: the rollout has succeeded when no older Pod remains. The status of the workload
+// shows when a LIST of the Pods is worthwhile; the Pods prove the outcome.
 type tracked struct {
-	rollout.Pursuit
+	rollout.Reload
 	since time.Time
-	// forward is when the rollout has last come farther than ever, or was set going by somebody.
+	// forward is when the rollout last made progress, or when a client last resumed it.
 	forward time.Time
 	best    rollout.Best
-	// settled reports whether all that was left was so on purpose, and revision is the template of then.
+	// settled reports whether all remaining older Pods were kept on purpose, and revision is the
+	// template at that time.
 	settled  bool
 	revision digest.Digest
-	// atRest reports whether the pods were asked since the status came to rest.
-	atRest bool
-	// late is for how long it had not come farther when the pods were last asked why, 0 if they were not.
+	// listedRolledOut reports whether the Pods were listed since the status showed the end of the
+	// rollout.
+	listedRolledOut bool
+	// late is how long the rollout had made no progress when the Pods were last listed for the
+	// cause, 0 if they were not.
 	late time.Duration
-	// resumed reports whether nobody knows yet whether pods from before the reload are left.
+	// resumed reports whether it is still unknown whether Pods from before the reload remain.
 	resumed bool
-	// told are the causes that were reported, each once. For each cause that the status shows, the Pods are listed once,
-	// too.
-	told, asked map[rollout.Cause]bool
+	// reported are the reported causes, each once. Listed are the causes in the status for which
+	// the Pods were listed, each once, too.
+	reported, listed map[rollout.Cause]bool
 }
 
-// trackReload waits for the end of the rollout that a reload has begun. It takes the place of an earlier one.
+// trackReload tracks the rollout of a reload, in place of an earlier one.
 func (c *Controller) trackReload(w *workload.Workload, d reload.Decision) {
-	p, ok := rollout.Pursue(w)
+	p, ok := rollout.LatestReload(w)
 	if !ok {
 		return
 	}
@@ -44,11 +47,11 @@ func (c *Controller) trackReload(w *workload.Workload, d reload.Decision) {
 	c.track(w.Key, p, false)
 }
 
-func (c *Controller) track(key workload.Key, p rollout.Pursuit, resumed bool) {
+func (c *Controller) track(key workload.Key, p rollout.Reload, resumed bool) {
 	now := c.clock.Now()
-	f := &tracked{Pursuit: p, since: now, forward: now, resumed: resumed, told: map[rollout.Cause]bool{}, asked: map[rollout.Cause]bool{}}
+	f := &tracked{Reload: p, since: now, forward: now, resumed: resumed, reported: map[rollout.Cause]bool{}, listed: map[rollout.Cause]bool{}}
 	c.with(key, func(r *record) { r.tracking = f })
-	// The watch may have been quicker than the answer, which may not even have come.
+	// The watch may have been faster than the response, which may even have been lost.
 	c.trackStatus(key)
 }
 
@@ -59,15 +62,15 @@ func (c *Controller) trackAll() {
 		return
 	}
 	for _, w := range c.state.UnderWay() {
-		if p, ok := rollout.Pursue(&w); ok && !c.leavesOut(&w) {
+		if p, ok := rollout.LatestReload(&w); ok && !c.leavesOut(&w) {
 			c.track(w.Key, p, true)
 		}
 	}
 }
 
-// trackStatus evaluates what is known of a workload now, which is newer than what a stale watch brings, and lists its Pods if
-// that is worthwhile. If the marks are no longer in place, tracking ends: another reload follows, or a rollout by another
-// client.
+// trackStatus evaluates the current version of a workload, which may be newer than the version from
+// a stale watch. It queues a LIST of the Pods if that is worthwhile. If the marks are no longer in
+// place, tracking ends: another reload follows, or a rollout by another client.
 func (c *Controller) trackStatus(key workload.Key) {
 	c.trackOthersRollout(key)
 	c.mu.Lock()
@@ -83,18 +86,18 @@ func (c *Controller) trackStatus(key workload.Key) {
 		c.ends.Later(key, watchAgain)
 		return
 	}
-	if !there || !f.Stands(&w) {
+	if !there || !f.MarksInPlace(&w) {
 		c.withLocked(key, func(r *record) { r.tracking = nil })
 		c.mu.Unlock()
 		c.ends.Succeeded(key)
 		return
 	}
 	now := c.clock.Now()
-	if f.moves(&w) {
+	if f.progresses(&w) {
 		f.forward, f.late = now, 0
 	}
-	if !w.AtRest {
-		f.atRest = false
+	if !w.RolledOut {
+		f.listedRolledOut = false
 	}
 	due := f.due(&w, now)
 	c.mu.Unlock()
@@ -103,50 +106,51 @@ func (c *Controller) trackStatus(key workload.Key) {
 	}
 }
 
-// moves reports whether its time begins again: the rollout has come farther, nobody holds it any more, or there is another
-// template, with which the pods may come up that did not before.
-func (f *tracked) moves(w *workload.Workload) bool {
+// progresses reports whether the deadline starts again: the rollout made progress, or was resumed,
+// or the template changed, so that its Pods may become ready now.
+func (f *tracked) progresses(w *workload.Workload) bool {
 	settled, revision := rollout.Settled(&w.Progress), w.Revision()
 	released, another := f.settled && !settled, f.revision != revision
 	f.settled, f.revision = settled, revision
 	return f.best.Reach(&w.Progress) || released || another
 }
 
-// due is after which time there is something to request or to report, and below 0 if nothing is before the status
-// changes.
+// due is the time until the next LIST or report, and negative if only a change of the status leads
+// to one.
 func (f *tracked) due(w *workload.Workload, now time.Time) time.Duration {
 	cause, _ := rollout.Purpose(&w.Progress)
 	switch {
-	case f.resumed, f.asksAtRest(w), f.asksLate(w, now), cause != "" && !f.told[cause]:
+	case f.resumed, f.needsPodsRolledOut(w), f.needsPodsLate(w, now), cause != "" && !f.reported[cause]:
 		return 0
 	case rollout.Settled(&w.Progress):
 		return -1
 	default:
-		return max(f.left(w, now), 0)
+		return max(f.remaining(w, now), 0)
 	}
 }
 
-// left is how much of its time is left. Pods that show nothing at the deadline may show it later, so they are asked again,
-// each time after twice as long: that is a dozen lists in a week.
-func (f *tracked) left(w *workload.Workload, now time.Time) time.Duration {
+// remaining is the time until the deadline. If the Pods show no cause at the deadline, they may
+// show one later. So they are listed again, each time after twice as long: a dozen LISTs in a week.
+func (f *tracked) remaining(w *workload.Workload, now time.Time) time.Duration {
 	return f.forward.Add(max(w.Progress.Patience(), 2*f.late)).Sub(now)
 }
 
-func (f *tracked) asksAtRest(w *workload.Workload) bool {
-	return w.HasRolled() && !f.atRest
+func (f *tracked) needsPodsRolledOut(w *workload.Workload) bool {
+	return w.HasRolled() && !f.listedRolledOut
 }
 
-// asksLate reports whether the deadline has passed, and that the pods may show why, or that the status has come to show it since.
-func (f *tracked) asksLate(w *workload.Workload, now time.Time) bool {
+// needsPodsLate reports whether the Pods have to be listed because the deadline has passed, or
+// because the status shows a new cause after it.
+func (f *tracked) needsPodsLate(w *workload.Workload, now time.Time) bool {
 	if rollout.Settled(&w.Progress) {
 		return false
 	}
 	shows := rollout.Shows(&w.Progress)
-	return f.left(w, now) <= 0 || f.late > 0 && shows != "" && !f.told[shows] && !f.asked[shows]
+	return f.remaining(w, now) <= 0 || f.late > 0 && shows != "" && !f.reported[shows] && !f.listed[shows]
 }
 
-// Following is how many reloads have not come to their end.
-func (c *Controller) Following() int {
+// RolloutsInProgress is how many rollouts are in progress.
+func (c *Controller) RolloutsInProgress() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := 0

@@ -14,7 +14,7 @@ func (r *road) next(changes ...func(*Options)) *road {
 	r.Helper()
 	n := &road{stage: newStage(r.T)}
 	n.server, n.clock, n.running = r.server, r.clock, r.running
-	n.Controller.clock, n.queue, n.ends = r.clock, workqueue.NewShared(r.clock, workers), workqueue.NewShared(r.clock, followers)
+	n.Controller.clock, n.queue, n.ends = r.clock, workqueue.NewShared(r.clock, workers), workqueue.NewShared(r.clock, rolloutWorkers)
 	n.installation.Installed = r.installation.Installed
 	for _, change := range changes {
 		change(&n.opts)
@@ -54,14 +54,14 @@ func TestAfterARestart(t *testing.T) {
 				n.ends.Finish(key, n.trackRollout(t.Context(), key))
 			}
 			n.want(tc.asked)
-			if n.Following() != tc.follow {
-				t.Errorf("%d are followed", n.Following())
+			if n.RolloutsInProgress() != tc.follow {
+				t.Errorf("%d are followed", n.RolloutsInProgress())
 			}
 		})
 	}
 }
 
-func TestWhatIsKeptOnPurposeIsNotToldAgainAfterARestart(t *testing.T) {
+func TestPodsKeptOnPurposeAreNotReportedAgainAfterARestart(t *testing.T) {
 	r := newRoad(t)
 	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = true })
 	r.status(3, 0, 3)

@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workqueue"
 )
 
-func TestAReloadThatRollsAsksForItsPodsOnce(t *testing.T) {
+func TestThePodsOfACompletedRolloutAreListedOnce(t *testing.T) {
 	r := newRoad(t)
 	for i := range int32(3) {
 		r.status(4, i, 3)
@@ -29,8 +29,8 @@ func TestAReloadThatRollsAsksForItsPodsOnce(t *testing.T) {
 		r.play(time.Hour)
 	}
 	r.want(1, "rolled 3 pods after 1m31s")
-	if r.Following() != 0 || r.ends.Depth() != 0 {
-		t.Errorf("%d are followed, %d wait", r.Following(), r.ends.Depth())
+	if r.RolloutsInProgress() != 0 || r.ends.Depth() != 0 {
+		t.Errorf("%d are followed, %d wait", r.RolloutsInProgress(), r.ends.Depth())
 	}
 }
 
@@ -49,7 +49,7 @@ func TestTheStatusAloneProvesNothing(t *testing.T) {
 }
 
 // The status counts pods, and the selector finds none. They may be from before the reload.
-func TestPodsThatAreNotFoundAreNoEnd(t *testing.T) {
+func TestARolloutWithoutFoundPodsIsNotComplete(t *testing.T) {
 	r := newRoad(t)
 	r.pods(0, 0)
 	r.status(3, 3, 3)
@@ -59,8 +59,8 @@ func TestPodsThatAreNotFoundAreNoEnd(t *testing.T) {
 	r.want(2, "not rolled: pods-not-found, 0 of 0")
 	r.pods(0, 3)
 	r.play(time.Hour)
-	if last := r.lines[len(r.lines)-1]; r.Following() != 0 || last[:len("rolled 3 pods")] != "rolled 3 pods" {
-		t.Errorf("%d are followed, told was %q", r.Following(), r.lines)
+	if last := r.lines[len(r.lines)-1]; r.RolloutsInProgress() != 0 || last[:len("rolled 3 pods")] != "rolled 3 pods" {
+		t.Errorf("%d are followed, told was %q", r.RolloutsInProgress(), r.lines)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestAReloadThatIsStuckIsToldOnceAfterItsDeadline(t *testing.T) {
 	}
 }
 
-func TestACauseThatShowsAfterTheDeadlineIsToldToo(t *testing.T) {
+func TestACauseInPodsAfterTheDeadlineIsReported(t *testing.T) {
 	r := newRoad(t)
 	r.status(4, 1, 3)
 	r.pods(3, 1)
@@ -98,12 +98,12 @@ func TestACauseThatShowsAfterTheDeadlineIsToldToo(t *testing.T) {
 	r.want(1, "not rolled: unknown, 3 of 4")
 	r.play(2 * time.Minute)
 	r.want(2, "not rolled: unknown, 3 of 4", "not rolled: readiness, 3 of 4")
-	// A week of that is few requests, and nothing more is told.
+	// A week of that is few requests, and nothing more is reported.
 	r.play(7 * 24 * time.Hour)
 	r.want(10, "not rolled: unknown, 3 of 4", "not rolled: readiness, 3 of 4")
 }
 
-func TestACauseThatTheStatusShowsAfterTheDeadlineIsToldAtOnce(t *testing.T) {
+func TestACauseInTheStatusAfterTheDeadlineIsReportedAtOnce(t *testing.T) {
 	r := newRoad(t)
 	quota := func(there bool) {
 		r.change(func(d *appsv1.Deployment) {
@@ -134,7 +134,7 @@ func TestACauseThatTheStatusShowsAfterTheDeadlineIsToldAtOnce(t *testing.T) {
 	r.want(2, "not rolled: unknown, 3 of 3", "not rolled: quota, 3 of 3")
 }
 
-func TestASlowRolloutThatGoesForwardIsNotStuck(t *testing.T) {
+func TestASlowRolloutWithProgressIsNotStuck(t *testing.T) {
 	r := newRoad(t)
 	r.status(31, 1, 30)
 	for i := range int32(29) {
@@ -144,7 +144,7 @@ func TestASlowRolloutThatGoesForwardIsNotStuck(t *testing.T) {
 	r.want(0)
 }
 
-func TestTheDeadlineIsThatOfTheWorkload(t *testing.T) {
+func TestTheDeadlineIsTheProgressDeadlineOfTheWorkload(t *testing.T) {
 	r := newRoad(t)
 	r.status(4, 1, 3)
 	r.pods(3, 1, unready)
@@ -172,7 +172,7 @@ func TestAnotherTemplateHasItsOwnTime(t *testing.T) {
 	r.want(2, "not rolled: readiness, 3 of 4", "not rolled: unschedulable, 3 of 4")
 }
 
-func TestAPausedDeploymentIsToldAtOnceAndAsksForNothing(t *testing.T) {
+func TestAPausedDeploymentIsReportedAtOnceWithoutListingPods(t *testing.T) {
 	r := newRoad(t)
 	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = true })
 	r.status(3, 0, 3)
@@ -194,7 +194,7 @@ func TestAPausedDeploymentIsToldAtOnceAndAsksForNothing(t *testing.T) {
 	r.want(1, "not rolled: paused, 3 of 3", "not rolled: readiness, 3 of 4")
 }
 
-func TestPodsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
+func TestAFailedListOfPodsIsRetried(t *testing.T) {
 	r := newRoad(t)
 	r.pods(0, 3)
 	r.refuses = errors.New("not now")
@@ -220,7 +220,7 @@ func TestWhatEndsBeforeItsEnd(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			r := newRoad(t)
 			end(r)
-			if r.Following() != 0 {
+			if r.RolloutsInProgress() != 0 {
 				t.Fatal("it is followed")
 			}
 			before := r.askedAfter
@@ -259,7 +259,7 @@ func TestADryRunFollowsNothing(t *testing.T) {
 	n := r.next(func(o *Options) { o.DryRun = true })
 	n.edit("web", "3")
 	n.play(time.Hour)
-	if n.Following() != 0 || n.askedAfter != 0 {
-		t.Errorf("%d are followed, asked for %d times", n.Following(), n.askedAfter)
+	if n.RolloutsInProgress() != 0 || n.askedAfter != 0 {
+		t.Errorf("%d are followed, asked for %d times", n.RolloutsInProgress(), n.askedAfter)
 	}
 }

@@ -30,19 +30,19 @@ const (
 	reportResource = "secretproviderclasspodstatuses"
 )
 
-// ClassRights are what watching SecretProviderClasses takes.
+// ClassRights are the permissions to watch SecretProviderClasses.
 func ClassRights() []rights.Right {
 	group := classGroup().Group
 	return append(rights.To(group, classResource, "list", "watch"), rights.To(group, reportResource, "list", "watch")...)
 }
 
-// classes are those of which anything is known.
+// classes are the SecretProviderClasses with an object or a report.
 type classes struct {
 	mu    sync.Mutex
 	known map[source.Key]*source.Class
 	// reports is the class of each status, by the name of the status.
 	reports map[types.NamespacedName]source.Key
-	// crowded are the classes of which more is mounted than is kept, once that was logged.
+	// crowded are the classes with more mounted objects than Reroll stores, once that was logged.
 	crowded map[source.Key]bool
 }
 
@@ -59,8 +59,8 @@ func (cs *classes) of(key source.Key) *source.Class {
 	return class
 }
 
-// classFeeds are empty unless the CSI integration is enabled. Nothing waits for them if they are
-// not served.
+// classFeeds are empty unless the CSI integration is enabled. If the API server does not serve the
+// kinds, the caches sync without them.
 func (c *Controller) classFeeds() []feed {
 	if !c.opts.Classes {
 		return nil
@@ -78,7 +78,7 @@ func (c *Controller) classFeeds() []feed {
 func (c *Controller) classFeed(kind, resource, namespace string, shared *everywhere, s *sink) feed {
 	k := kinds.Kind{Title: kind + "es", Resource: classGroup().WithResource(resource)}
 	f := c.feed(kubeapi.Watched{
-		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Asked: true, FieldSelector: c.opts.FieldSelector(""),
+		Resource: k.Resource, Namespace: namespace, Custom: true, Kind: kind, Required: true, FieldSelector: c.opts.FieldSelector(""),
 		NewList: func() runtime.Object { return &unstructured.UnstructuredList{} },
 	}, s)
 	return c.watchWherePresent(f, s, &presence{
@@ -133,7 +133,7 @@ func (c *Controller) definitions(namespace string) *sink {
 		class := c.classes.of(key)
 		before := class.Definition()
 		if class.Define(meta, state.VersionOf(meta.ResourceVersion), c.opts.Names) {
-			if now := class.Definition(); s.isNews(live) {
+			if now := class.Definition(); s.isChange(live) {
 				c.notifyOfClass(&before, &now)
 			}
 			c.putClass(class, nil, live)
@@ -144,8 +144,8 @@ func (c *Controller) definitions(namespace string) *sink {
 
 // classReports receive what the driver reports about Pods.
 func (c *Controller) classReports(namespace string) *sink {
-	// A snapshot comes in any order, and what it shows of the past follows from the order in which it was
-	// written.
+	// A snapshot has no order. The history of a class follows from the order in which its reports
+	// were written.
 	restored := map[types.NamespacedName]source.ClassReport{}
 	del := func(name types.NamespacedName) {
 		delete(restored, name)
@@ -216,7 +216,8 @@ func (c *Controller) classReports(namespace string) *sink {
 	}
 }
 
-// logCrowded logs once that not all objects of a class are kept apart. Whoever holds c.classes.mu calls it.
+// logCrowded logs once that not all objects of a class are stored separately. The caller holds
+// c.classes.mu.
 func (c *Controller) logCrowded(status types.NamespacedName, class source.Key) {
 	if !c.classes.crowded[class] {
 		c.classes.crowded[class] = true
@@ -225,7 +226,7 @@ func (c *Controller) logCrowded(status types.NamespacedName, class source.Key) {
 	}
 }
 
-// putClass stores the new state of a class, at least which Pods started with it.
+// putClass stores the new state of a class, or at least which Pods started with it.
 func (c *Controller) putClass(class *source.Class, turns []source.Source, live bool) {
 	if len(turns) == 0 {
 		src, ok := class.Source()
@@ -241,7 +242,8 @@ func (c *Controller) putClass(class *source.Class, turns []source.Source, live b
 	}
 }
 
-// dropUnknown forgets a class without any data. The ledgers record what it was, in case it comes back.
+// dropUnknown forgets a class without any data. The ledgers contain its last digest, in case the
+// class returns.
 func (c *Controller) dropUnknown(key source.Key) {
 	if class, ok := c.classes.known[key]; ok && class.Unknown() {
 		delete(c.classes.known, key)
@@ -280,7 +282,7 @@ func classReport(o *unstructured.Unstructured) (report source.ClassReport, crowd
 	return r, crowded
 }
 
-// written is when what a pod has mounted was noted last.
+// written is the last time at which the mounted versions of a Pod were written.
 func written(o *unstructured.Unstructured) time.Time {
 	newest := o.GetCreationTimestamp().Time
 	for _, manager := range o.GetManagedFields() {

@@ -16,7 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// SourceRights are what watching takes, but for the kinds that are ignored.
+// SourceRights are the permissions to watch sources, except for ignored kinds.
 func SourceRights(settings *rules.Settings) []rights.Right {
 	var all []rights.Right
 	for _, k := range kubeapi.SourceKinds() {
@@ -72,7 +72,7 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 		if labelled, ok := obj.(metav1.Object); ok {
 			src = c.opts.Select(src, labelled.GetLabels())
 		}
-		if s.isNews(live) {
+		if s.isChange(live) {
 			c.notifyOfSource(&src)
 		}
 		for _, key := range c.state.PutSource(src, live) {
@@ -82,7 +82,8 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 	return s
 }
 
-// enqueueAfterDelete queues workloads of which a source was deleted, where that matters.
+// enqueueAfterDelete queues workloads after one of their sources was deleted, if that matters to
+// them.
 func (c *Controller) enqueueAfterDelete(concerned []workload.Key, live bool) {
 	if !c.opts.ReloadOnDelete {
 		return

@@ -24,14 +24,14 @@ import (
 // jobStage is a stage with Jobs. Nothing ends one there, and each write comes back by the watch at once.
 type jobStage struct {
 	*stage
-	// writes are those about Jobs, and failures what was told of them.
+	// writes are the writes to Jobs, and failures the reported failures.
 	writes   []string
 	failures []string
 	// lists is how often Jobs were read.
 	lists int
 	// strips is what a rule of the cluster takes away from Jobs that are made.
 	strips func(*batchv1.Job)
-	// made is told of each Job that is asked for, and may change it as a webhook does.
+	// made is called for each created Job, and may change it as a webhook does.
 	made func(*batchv1.Job)
 	// reads may change what is read of a Job.
 	reads func(*batchv1.Job)

@@ -16,7 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// told keeps what is told of the ends of reloads.
+// told keeps the reports about the ends of rollouts.
 type told struct {
 	stageReport
 	lines *[]string
@@ -32,7 +32,8 @@ func (r told) NotRolled(_ *workload.Workload, o rollout.Outcome) {
 	*r.lines = append(*r.lines, fmt.Sprintf("not rolled: %s, %d of %d", o.Cause, o.Old, o.All))
 }
 
-// road is a stage with a Deployment whose reload is followed. Before is how that stood until then, at rest.
+// road is a stage with a Deployment whose reload is tracked. Before is the progress until then,
+// rolled out.
 type road struct {
 	*stage
 	lines  []string
@@ -51,13 +52,13 @@ func newRoad(t *testing.T) *road {
 	r.before = before
 	r.edit("web", "2")
 	r.play(2 * time.Second)
-	if r.Following() != 1 || r.askedAfter != 0 {
-		t.Fatalf("%d are followed, pods were asked for %d times", r.Following(), r.askedAfter)
+	if r.RolloutsInProgress() != 1 || r.askedAfter != 0 {
+		t.Fatalf("%d are followed, pods were asked for %d times", r.RolloutsInProgress(), r.askedAfter)
 	}
 	return r
 }
 
-// stands is the Deployment as the API server has it.
+// stands is the Deployment of the API server.
 func (r *road) stands() simapi.Object {
 	r.Helper()
 	obj, err := r.server.Get("deployments", inShop("web"))

@@ -6,14 +6,15 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// watchTakes is how long after a snapshot the watch may need for what is newer. If it has not come by then, it never will: the
-// storage of the API server was restored from a backup.
+// watchTakes is how long after a snapshot the watch may need to bring newer versions. After that
+// they will never come: the storage of the API server was restored from a backup.
 const watchTakes = 30 * time.Second
 
 // watchAgain is how soon a workload with a stale cache is retried.
 const watchAgain = time.Second
 
-// isStale reports whether what is known of a workload is from before our latest write, so that nothing follows from it yet.
+// isStale reports whether the cache of a workload is older than our latest write. Then nothing may
+// be decided from it.
 func (c *Controller) isStale(w *workload.Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -24,7 +25,7 @@ func (c *Controller) isStale(w *workload.Workload) bool {
 func (c *Controller) isStaleLocked(w *workload.Workload) bool {
 	stale := false
 	c.withLocked(w.Key, func(r *record) {
-		if !c.state.Behind(w) {
+		if !c.state.IsStale(w) {
 			r.staleSince = time.Time{}
 			return
 		}
@@ -32,7 +33,7 @@ func (c *Controller) isStaleLocked(w *workload.Workload) bool {
 			r.staleSince = c.clock.Now()
 		}
 		if stale = c.clock.Since(r.staleSince) < watchTakes; !stale {
-			c.state.GoneBack(w.Key)
+			c.state.ResetStale(w.Key)
 			r.staleSince = time.Time{}
 		}
 	})

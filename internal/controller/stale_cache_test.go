@@ -14,8 +14,8 @@ func TestASnapshotFromBeforeAReloadEndsNothing(t *testing.T) {
 	asked, patched := r.asked, r.patched
 	r.deployments().put(r.before, false)
 	r.play(watchTakes - 2*time.Second)
-	if r.Following() != 1 || r.asked != asked || r.patched != patched {
-		t.Errorf("%d are followed, pods were asked for %d times, and %d writes were tried", r.Following(), r.asked-asked, r.patched-patched)
+	if r.RolloutsInProgress() != 1 || r.asked != asked || r.patched != patched {
+		t.Errorf("%d are followed, pods were asked for %d times, and %d writes were tried", r.RolloutsInProgress(), r.asked-asked, r.patched-patched)
 	}
 	r.deployments().put(after, true)
 	r.pods(0, 3)
@@ -32,8 +32,8 @@ func TestAStorageThatWasSetBackBehindAReloadIsBelieved(t *testing.T) {
 	patched := r.patched
 	r.deployments().put(r.before, false)
 	r.play(watchTakes + 2*time.Second)
-	if r.Following() != 0 || r.patched == patched || r.stale() != 0 {
-		t.Errorf("%d are followed, %d writes were tried, %d count as set back", r.Following(), r.patched-patched, r.stale())
+	if r.RolloutsInProgress() != 0 || r.patched == patched || r.stale() != 0 {
+		t.Errorf("%d are followed, %d writes were tried, %d count as set back", r.RolloutsInProgress(), r.patched-patched, r.stale())
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// While another replica leads, nothing that waits here is reconciled. So what waits for an object that is gone is dropped with it, and
-// not when it is reconciled.
+// A standby reconciles nothing. So entries for a deleted object are dropped when the object is
+// deleted, and not when they are reconciled.
 
-// dropQueued drops what waits for a workload that is gone, unless it is a Job of which a copy is left.
+// dropQueued drops the entries of a deleted workload, unless it is a Job with a copy.
 func (c *Controller) dropQueued(key workload.Key) {
 	if c.acting.Load() || c.jobs.recreating(key) != nil {
 		return
@@ -19,8 +19,8 @@ func (c *Controller) dropQueued(key workload.Key) {
 	c.pauses.Drop(key)
 }
 
-// jobsGone forgets the Jobs that were being recreated and of which neither the Job nor a copy is left. The leader finds that
-// out with the next step; a dry run has no next step.
+// jobsGone forgets the Jobs that were being recreated and of which neither the Job nor a copy
+// exists. The leader finds that with the next step, but a dry run takes no steps.
 func (c *Controller) jobsGone(kind string, gone func(types.NamespacedName) bool) {
 	if kind != kinds.Jobs().Name || c.acting.Load() && !c.opts.DryRun {
 		return

@@ -18,7 +18,7 @@ import (
 )
 
 // A standby sees all that the instance sees that acts, and looks at nothing. What waits there must not grow with what comes and goes.
-func TestWhatIsGoneLeavesNothingInMemoryOfAStandby(t *testing.T) {
+func TestAStandbyForgetsDeletedWorkloads(t *testing.T) {
 	s := newStage(t)
 	names := annotations.DefaultNames()
 	paused := func(name string) {
@@ -56,8 +56,8 @@ func TestWhatIsGoneLeavesNothingInMemoryOfAStandby(t *testing.T) {
 	}
 }
 
-// The Jobs of a CronJob go after it, and what they tell meanwhile is about nothing that is there.
-func TestAStandbyKeepsNothingOfCronJobsThatAreGone(t *testing.T) {
+// The Jobs of a CronJob are deleted after it, and their events are about no known workload.
+func TestAStandbyForgetsDeletedCronJobs(t *testing.T) {
 	for about, goes := range map[string]func(jobs *sink, job simapi.Object){
 		"its Job is collected": func(jobs *sink, job simapi.Object) { jobs.del(inShop(job.GetName()), "") },
 		"that was not seen":    func(jobs *sink, _ simapi.Object) { jobs.keep(map[types.NamespacedName]struct{}{}) },
@@ -123,7 +123,7 @@ func TestAStandbyForgetsTheJobsThatWereRecreated(t *testing.T) {
 			if len(s.jobs.recreated) != 1 || s.queue.Depth() != 1 {
 				t.Fatalf("%d are known, %d wait: this shows nothing", len(s.jobs.recreated), s.queue.Depth())
 			}
-			// As long as one of the two is there, whoever has to go on needs it.
+			// As long as one of the two exists, the next leader needs it.
 			jobs.del(inShop("load"), "")
 			if len(s.jobs.recreated) != 1 || s.queue.Depth() != 1 {
 				t.Errorf("it is forgotten while its copy is there: %d, %d wait", len(s.jobs.recreated), s.queue.Depth())
@@ -137,7 +137,7 @@ func TestAStandbyForgetsTheJobsThatWereRecreated(t *testing.T) {
 	}
 }
 
-// Whoever may not write has nothing to read for it, and whoever read for long asks once more.
+// A standby reads nothing for a write, and after a long read the leadership is checked again.
 func TestWhoDoesNotLeadReadsNothingAndWritesNothing(t *testing.T) {
 	for about, tc := range map[string]struct {
 		leads func(s *jobStage) bool

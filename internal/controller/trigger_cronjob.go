@@ -25,7 +25,8 @@ import (
 // CronJob, and unsuspends the Job. After a crash between two of them, the Job shows which write is next. A suspended Job
 // does not run, so it cannot end and be cleaned up before it was recorded.
 
-// watchesRuns reports whether there is a kind whose reloads are Jobs, and that not all Jobs are watched anyway.
+// watchesRuns reports whether a kind is reloaded by creating Jobs, unless all Jobs are watched
+// anyway.
 func (c *Controller) watchesRuns() bool {
 	if _, all := c.kinds[kinds.Jobs().Name]; all {
 		return false
@@ -38,7 +39,7 @@ func (c *Controller) watchesRuns() bool {
 	return false
 }
 
-// createRun makes the held Job of a reload and notes it in the ledger of the decision.
+// createRun creates the suspended Job of a reload and records it in the ledger of the decision.
 func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kinds.Runner, facts *reload.Facts, d *reload.Decision) error {
 	w := &facts.Workload
 	obj, err := c.api.Get(ctx, kind, w.Key)
@@ -77,8 +78,8 @@ func (c *Controller) createRun(ctx context.Context, kind kinds.Kind, runner kind
 	}
 }
 
-// whole returns why a Job that was created cannot be found again by the metadata that was sent with it. It has not started, and
-// nothing unsuspends it.
+// whole returns why Reroll could not find a created Job again, if the cluster removed metadata from
+// it. The Job has not started, and nothing unsuspends it.
 func whole(sent *batchv1.Job, made runtime.Object) error {
 	kept, ok := made.(*batchv1.Job)
 	if !ok {
@@ -92,8 +93,8 @@ func whole(sent *batchv1.Job, made runtime.Object) error {
 		"change the rule and delete the Job, and Reroll recreates it", kept.Name, strings.Join(lost, ", "))
 }
 
-// createdBefore returns retryAfter if a Job of that name is held: it is this one, whose answer was lost, and what it carries is
-// to be noted. If that cannot be, only its user can go on.
+// createdBefore returns retryAfter if a held Job has that name: it is this Job, whose response was
+// lost, and its ledger has to be recorded. If it cannot be recorded, the user has to act.
 func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, sent *batchv1.Job, counter int64) error {
 	name := sent.Name
 	job, err := c.jobNamed(ctx, w.Key.Namespace, name)
@@ -101,14 +102,14 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 		return err
 	}
 	if err := whole(sent, job); err != nil {
-		return err // if it is not unsuspended, a second Job would not be better
+		return err // if it is not unsuspended, a second Job would not help
 	}
 	if !madeBy(job, w) {
 		return nil
 	}
 	r, ok := c.putRun(job)
 	if !ok || !r.Held || !r.SignedBy(c.installation.Key).Signed {
-		return nil // also if it is not signed: a Job that takes the name must not block the change
+		return nil // even if it is not signed: a Job that uses the name must not block the change
 	}
 	run := workload.OwnRun{Counter: r.Counter, LedgerText: r.LedgerText}
 	if err := run.Notable(w, counter); err != nil {
@@ -117,8 +118,8 @@ func (c *Controller) createdBefore(ctx context.Context, w *workload.Workload, se
 	return retryAfter(0)
 }
 
-// runsBeside requests what the status of a workload shows late, or not at all: that a Job of the workload is still
-// running, beside which no other Job may run.
+// runsBeside requests whether another Job of the workload still runs, beside which no other Job may
+// run. The status of the workload shows that late, or not at all.
 func (c *Controller) runsBeside(ctx context.Context, w *workload.Workload) error {
 	if !w.Runs.Alone {
 		return nil
@@ -129,13 +130,13 @@ func (c *Controller) runsBeside(ctx context.Context, w *workload.Workload) error
 	}
 	for _, job := range jobs {
 		if own, _ := kinds.ReadRun(job); !own.Held && !kinds.Ended(job) {
-			return retryAfter(restTakes) // no watch may report its end
+			return retryAfter(rolloutMayTake) // no watch may report its end
 		}
 	}
 	return nil
 }
 
-// withBegin decides again, where that matters, when it is known when the latest run of the schedule began.
+// withBegin decides again, if it matters, when it is known when the latest scheduled run began.
 func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reload.Decision) (reload.Decision, error) {
 	if !facts.NeedsBegin(d) {
 		return d, nil
@@ -145,7 +146,7 @@ func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reloa
 	if err != nil {
 		return d, err
 	}
-	for _, job := range jobs { // also one of ours that nobody can verify, because the key that signed it is lost
+	for _, job := range jobs { // including Jobs of ours whose signature cannot be verified, because the key was lost
 		if begun, ok := kinds.Begun(job); ok && begun.After(w.Runs.Last) {
 			w.Runs.Last = begun
 		}
@@ -153,8 +154,8 @@ func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reloa
 	return reload.Decide(*facts), nil
 }
 
-// release unsuspends the held Jobs of a workload that may start now. Few workloads create Jobs, so the facts about sources
-// are gathered for those alone.
+// release unsuspends the held Jobs of a workload that may start now. Few workloads create Jobs, so
+// facts about sources are collected for those alone.
 func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 	if w.Runs == nil {
 		return nil
@@ -193,10 +194,11 @@ func (c *Controller) notifyLateRuns(facts *reload.Facts) {
 	}
 }
 
-// notifyUnsignedRuns notifies of each Job that claims to be created for a workload but is not signed. One from before the latest
-// reload is harmless, and after the digest key was lost there may be many.
+// notifyUnsignedRuns notifies of each Job that claims to be created for a workload but is not
+// signed. A Job from before the latest reload is harmless, and after the digest key was lost there
+// may be many of them.
 func (c *Controller) notifyUnsignedRuns(w *workload.Workload) {
-	known, _ := ledger.Parse(w.LedgerText) // without one, any of them could have become it
+	known, _ := ledger.Parse(w.LedgerText) // without a ledger, any of the Jobs could be recorded in it
 	for _, run := range c.runsOf(w.Key) {
 		if run.Owner == w.UID && !run.Signed && (run.Held || run.Counter > known.Counter) && c.leads() {
 			c.notifyOnce(w.Key, notice.UnsignedRun(runAsWorkload(w.Key, run.Name, run.UID)))
@@ -217,7 +219,7 @@ func (c *Controller) releaseOne(ctx context.Context, w *workload.Workload, run w
 	job, err := c.api.Patch(ctx, kinds.Jobs(), jobKey(w.Key.Namespace, run.Name), patch)
 	switch {
 	case apierrors.IsNotFound(err):
-		c.dropRun(types.NamespacedName{Namespace: w.Key.Namespace, Name: run.Name}) // somebody has deleted it
+		c.dropRun(types.NamespacedName{Namespace: w.Key.Namespace, Name: run.Name}) // its user has deleted it
 	case err != nil:
 		return err
 	default:
@@ -226,7 +228,7 @@ func (c *Controller) releaseOne(ctx context.Context, w *workload.Workload, run w
 	return nil
 }
 
-// runFeed brings the Jobs that we have made, also those that an instance before this one has left.
+// runFeed watches the Jobs that Reroll created, including those of an earlier leader.
 func (c *Controller) runFeed(namespace string) feed {
 	watched := kubeapi.Watched{Resource: kinds.Jobs().Resource, Namespace: namespace, LabelSelector: workload.RunLabel, NewList: kinds.Jobs().NewList}
 	return c.feed(watched, c.runSink(namespace))
@@ -245,7 +247,7 @@ func (c *Controller) runSink(namespace string) *sink {
 	return s
 }
 
-// putRun keeps a Job of ours.
+// putRun stores a Job that Reroll created.
 func (c *Controller) putRun(obj runtime.Object) (kinds.OwnRun, bool) {
 	job, ok := obj.(*batchv1.Job)
 	if !ok {
@@ -258,7 +260,7 @@ func (c *Controller) putRun(obj runtime.Object) (kinds.OwnRun, bool) {
 	return c.jobs.putRun(r), true
 }
 
-// dropRun forgets a Job that is gone. Another one may have waited for its end.
+// dropRun forgets a deleted Job. Another Job may have waited for its end.
 func (c *Controller) dropRun(name types.NamespacedName) {
 	c.dropRuns(func(r *kinds.OwnRun) bool { return r.Of.Namespace == name.Namespace && r.Name == name.Name })
 }
@@ -277,16 +279,16 @@ func (c *Controller) dropRuns(gone func(*kinds.OwnRun) bool) {
 	}
 }
 
-// queueOwner queues the workload that a Job was made of. A standby reconciles nothing, and what is gone already would wait there for
-// ever.
+// queueOwner queues the workload that a Job was created from. A standby queues none, because it
+// reconciles nothing and the entry of a deleted workload would stay for ever.
 func (c *Controller) queueOwner(of workload.Key) {
 	if _, there := c.state.Workload(of); there || c.acting.Load() {
 		c.queue.Add(of, 0, 0)
 	}
 }
 
-// addRuns completes what the status of a workload shows of its runs: the status does not name those that
-// Reroll created.
+// addRuns adds the Jobs that Reroll created to the runs of a workload: its status does not name
+// them.
 func (c *Controller) addRuns(w *workload.Workload) {
 	if w.Runs == nil {
 		return
@@ -294,8 +296,8 @@ func (c *Controller) addRuns(w *workload.Workload) {
 	w.Runs = kinds.WithOwn(w.Runs, w.UID, slices.Values(c.runsOf(w.Key)))
 }
 
-// runsOf are the Jobs that claim to be created for a workload, with whether the signature proves
-// it.
+// runsOf are the Jobs that claim to be created for a workload, with whether their signature is
+// valid.
 func (c *Controller) runsOf(key workload.Key) []kinds.OwnRun {
 	all := c.jobs.runsOf(key)
 	for i := range all {

@@ -18,8 +18,9 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// A run of the schedule has begun, and neither the status of the CronJob nor the watch of our own Jobs tells of it yet.
-func TestNoRunIsMadeBesideOneThatOnlyTheServerKnows(t *testing.T) {
+// A scheduled run has begun, and neither the status of the CronJob nor the watch of our own Jobs
+// shows it yet.
+func TestNoRunIsCreatedBesideARunMissingInTheStatus(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(o *batchv1.CronJob) { o.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent })
 	of, err := s.server.Get("cronjobs", inShop("report"))
@@ -54,7 +55,7 @@ func TestNoRunIsMadeBesideOneThatOnlyTheServerKnows(t *testing.T) {
 }
 
 // The schedule was due before the change, and its run had to wait for another one, so that it began after the change.
-func TestARunOfTheScheduleThatHadToWaitHasTheChange(t *testing.T) {
+func TestADelayedScheduledRunHasTheChange(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(o *batchv1.CronJob) { o.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent })
 	of, err := s.server.Get("cronjobs", inShop("report"))
@@ -114,8 +115,8 @@ func TestADryRunLetsNoJobGo(t *testing.T) {
 	}
 }
 
-// A newer version has made it, say, and was taken back before the ledger told of it.
-func TestAHeldJobThatCannotBeReadIsTold(t *testing.T) {
+// For example, a newer version has created it, and was rolled back before the ledger recorded it.
+func TestAnUnreadableHeldJobIsReported(t *testing.T) {
 	for about, ledger := range map[string]string{
 		"of a newer version": `{"v":99}`,
 		"damaged":            "{",
@@ -157,7 +158,7 @@ func TestAHeldJobThatCannotBeReadIsTold(t *testing.T) {
 }
 
 // A rule of the cluster may keep labels and annotations that it does not know from whatever is made.
-func TestAJobThatTheClusterKeepsOtherwiseIsTold(t *testing.T) {
+func TestAJobThatAWebhookChangedIsReported(t *testing.T) {
 	suspended := func(o *batchv1.CronJob) { o.Spec.JobTemplate.Spec.Suspend = new(true) }
 	plain := func(*batchv1.CronJob) {}
 	for about, tc := range map[string]struct {
@@ -208,7 +209,7 @@ func TestAJobThatTheClusterKeepsOtherwiseIsTold(t *testing.T) {
 }
 
 // The API server was slow to make it; another one was made meanwhile, has run, and is cleaned away.
-func TestARunThatComesLateIsToldOnce(t *testing.T) {
+func TestALateRunIsReportedOnce(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(*batchv1.CronJob) {})
 	var late *batchv1.Job
@@ -236,7 +237,7 @@ func TestARunThatComesLateIsToldOnce(t *testing.T) {
 }
 
 // Nobody asks any more for what it was made for. It does not begin either when the CronJob is opted in again for other changes.
-func TestAHeldJobOfACronJobThatIsOptedOutDoesNotBegin(t *testing.T) {
+func TestAHeldJobOfAnOptedOutCronJobDoesNotStart(t *testing.T) {
 	s := newJobStage(t)
 	s.cronJob("report", func(*batchv1.CronJob) {})
 	s.writes = nil
@@ -271,7 +272,7 @@ func TestAHeldJobOfACronJobThatIsOptedOutDoesNotBegin(t *testing.T) {
 }
 
 // Every look asks twice whether there are Jobs to let go. That must cost nothing where there are none.
-func TestAWorkloadThatMakesNoJobsIsReleasedWithoutFacts(t *testing.T) {
+func TestNoFactsAreCollectedForWorkloadsWithoutJobs(t *testing.T) {
 	c := &Controller{} // without a state that facts could come from
 	if err := c.release(t.Context(), &workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}}); err != nil {
 		t.Error(err)

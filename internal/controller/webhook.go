@@ -14,31 +14,35 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Receiver is notified of what would be reloaded, if another program has to act on it.
+// Receiver is notified of changes if another program reloads the workloads.
 type Receiver interface {
-	// Send returns nil when the receiver has taken all of it, and an error that is ErrRefused when what it has against the
-	// message is what is in it: it may be too large, or the receiver may know one of the workloads in it not.
-	Send(ctx context.Context, news []News) error
+	// Send returns nil if the receiver has accepted all notifications. It returns ErrRefused if the
+	// receiver rejects the content of the message: the message may be too large, or the receiver
+	// may not know one of the workloads.
+	Send(ctx context.Context, notifications []Notification) error
 }
 
-// ErrRefused means that a receiver might take a part of a message.
+// ErrRefused means that a receiver might accept a part of a message.
 const ErrRefused = sentinel("the webhook receiver rejects the message")
 
-// News are the changes that concern one workload.
-type News struct {
+// Notification contains the changes that concern one workload.
+type Notification struct {
 	Workload workload.Workload
 	Decision reload.Decision
 }
 
 const (
-	// What comes together is sent together: one change may concern a thousand workloads.
-	gatherNews    = time.Second
-	gatherNewsMax = 10 * time.Second
-	// mostNews bounds one message.
-	mostNews = 250
-	// tellers is how many workloads are decided on for a message, or have noted on them that it was taken, at the same time.
-	tellers = 16
-	// aloneFor is how long each workload gets a message of its own after the receiver has refused one about several.
+	// Changes are collected for this time and sent together, because one change may concern a
+	// thousand workloads.
+	notifyDelay    = time.Second
+	notifyDelayMax = 10 * time.Second
+	// maxNotifications bounds one message.
+	maxNotifications = 250
+	// notifyWorkers is how many workloads are decided on for a message, or have its acceptance
+	// recorded, at the same time.
+	notifyWorkers = 16
+	// aloneFor is how long each workload gets a message of its own after the receiver has rejected
+	// a message about several.
 	aloneFor = time.Hour
 	// sendingEnds is how long a message in flight may take when the controller stops. Whether the receiver accepted a
 	// message that was cut off is unknown, so it is sent again.
@@ -47,11 +51,11 @@ const (
 
 // queueForReceiver queues a workload for the next notification of the receiver.
 func (c *Controller) queueForReceiver(key workload.Key) {
-	c.news.Add(key, gatherNews, gatherNewsMax)
+	c.notifications.Add(key, notifyDelay, notifyDelayMax)
 }
 
-// serveReceiver sends one message after the other, so that a receiver that hangs delays only other messages. The queue holds
-// the workloads alone: the content of the message is decided when it is sent.
+// serveReceiver sends one message after the other, so that a receiver that hangs delays only other
+// messages. The queue contains only workloads: the content of a message is decided when it is sent.
 func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}) {
 	sending, cancel := context.WithCancel(writing)
 	defer cancel()
@@ -72,23 +76,24 @@ func (c *Controller) serveReceiver(writing context.Context, stop <-chan struct{}
 		}
 	}()
 	for {
-		key, ok := c.news.Next(stop)
+		key, ok := c.notifications.Next(stop)
 		if !ok {
 			return
 		}
-		keys := append([]workload.Key{key}, c.news.Due(c.atOnce()-1)...)
+		keys := append([]workload.Key{key}, c.notifications.Due(c.atOnce()-1)...)
 		c.sendMessages(writing, sending, stop, keys)
 		for _, key := range keys {
-			c.news.Done(key)
+			c.notifications.Done(key)
 		}
 	}
 }
 
-// sendMessages sends what to notify about workloads now, and records on each that the receiver accepted it. After stop, nothing is
-// sent, and what was accepted is recorded as long as a message may be in flight.
+// sendMessages notifies the receiver of workloads, and records in each ledger that the receiver
+// accepted it. After stop, nothing is sent, and acceptance is recorded as long as a message may be
+// in flight.
 func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan struct{}, keys []workload.Key) {
 	found := make([]*message, len(keys))
-	someAtATime(len(keys), stop, func(i int) {
+	inParallel(len(keys), stop, func(i int) {
 		if t, ok := c.messageOf(sending, keys[i]); ok {
 			found[i] = &t
 		}
@@ -104,15 +109,15 @@ func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan 
 		}
 	}
 	if len(open) > 0 && !closed(stop) {
-		news := make([]News, 0, len(open))
+		notifications := make([]Notification, 0, len(open))
 		for _, t := range open {
-			news = append(news, News{t.facts.Workload, t.decision})
+			notifications = append(notifications, Notification{t.facts.Workload, t.decision})
 		}
-		began := c.clock.Now() // a receiver may roll a workload before it answers
+		began := c.clock.Now() // a receiver may roll a workload before it responds
 		for i := range open {
-			open[i].told = began
+			open[i].sentAt = began
 		}
-		err := c.opts.Receiver.Send(sending, news)
+		err := c.opts.Receiver.Send(sending, notifications)
 		switch {
 		case err == nil:
 			c.noteAccepted(open)
@@ -121,18 +126,19 @@ func (c *Controller) sendMessages(writing, sending context.Context, stop <-chan 
 			c.sendEachAlone(open)
 		default:
 			for _, t := range open {
-				c.news.Failed(t.facts.Workload.Key)
+				c.notifications.Failed(t.facts.Workload.Key)
 			}
 		}
 	}
-	someAtATime(len(taken), sending.Done(), func(i int) { c.recordAccepted(writing, taken[i]) })
+	inParallel(len(taken), sending.Done(), func(i int) { c.recordAccepted(writing, taken[i]) })
 }
 
-// someAtATime does as much as there is, tellers of it at the same time, and begins nothing more when stop closes.
-func someAtATime(much int, stop <-chan struct{}, do func(i int)) {
+// inParallel calls do for each index, notifyWorkers of them at the same time, and starts no more
+// when stop closes.
+func inParallel(much int, stop <-chan struct{}, do func(i int)) {
 	var running sync.WaitGroup
 	var begun atomic.Int64
-	for range min(much, tellers) {
+	for range min(much, notifyWorkers) {
 		running.Go(func() {
 			for !closed(stop) {
 				i := int(begun.Add(1)) - 1
@@ -160,38 +166,37 @@ func (c *Controller) atOnce() int {
 	if c.clock.Now().Before(c.aloneUntil) {
 		return 1
 	}
-	return mostNews
+	return maxNotifications
 }
 
-// sendEachAlone sends the same again at once, with a message for each workload, so that whatever the receiver has against one of
-// them, or against so many, keeps back no others.
+// sendEachAlone sends a message for each workload at once, so that one workload that the receiver
+// rejects, or a message that is too large, does not block the others.
 func (c *Controller) sendEachAlone(refused []message) {
 	c.aloneUntil = c.clock.Now().Add(aloneFor)
 	c.log.Info("the webhook receiver rejected a message about several workloads; sending one message for each workload",
 		"workloads", len(refused), "for", aloneFor.String())
 	for _, t := range refused {
-		c.news.Add(t.facts.Workload.Key, 0, 0)
+		c.notifications.Add(t.facts.Workload.Key, 0, 0)
 	}
 }
 
-// message is what to notify about a workload, the decision that it follows from, and when it was
-// sent.
+// message is a notification about a workload, its decision, and when it was sent.
 type message struct {
 	facts    reload.Facts
 	decision reload.Decision
-	told     time.Time
+	sentAt   time.Time
 }
 
-// messageOf decides again: the workload may have waited for long. False means that there is nothing to
-// notify, or not now.
+// messageOf decides again, because the workload may have waited for long. It returns false if there
+// is nothing to notify now.
 func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, bool) {
 	facts, ok := c.state.Facts(key)
 	if !ok || c.leavesOut(&facts.Workload) {
-		c.news.Succeeded(key)
+		c.notifications.Succeeded(key)
 		return message{}, false
 	}
 	if !c.leads() {
-		c.news.Add(key, leadAgain, leadAgain)
+		c.notifications.Add(key, leadAgain, leadAgain)
 		return message{}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
@@ -209,17 +214,17 @@ func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, 
 type accepted struct {
 	uid     types.UID
 	content string
-	told    time.Time
+	sentAt  time.Time
 }
 
 func (t *message) accepted() accepted {
-	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content(), t.told}
+	return accepted{t.facts.Workload.UID, t.decision.Ledger.Content(), t.sentAt}
 }
 
-// wasAccepted also completes the message with the time of the notification.
+// wasAccepted also sets the time at which the message was sent.
 func (c *Controller) wasAccepted(t *message) bool {
 	known := c.recordOf(t.facts.Workload.Key).accepted
-	t.told = known.told
+	t.sentAt = known.sentAt
 	return known == t.accepted()
 }
 
@@ -229,8 +234,9 @@ func (c *Controller) noteAccepted(all []message) {
 	}
 }
 
-// forgetAccepted forgets an accepted message about a workload when the decision is no longer to notify: the same data is news when
-// it comes back. If only a run has to end first, the message is still the same.
+// forgetAccepted forgets an accepted message about a workload when the decision is no longer to
+// notify, because the same data may change again later. If only a run has to end first, the message
+// stays valid.
 func (c *Controller) forgetAccepted(key workload.Key, d reload.Decision) {
 	if d.Action == reload.Reload || d.Action == reload.AwaitRun {
 		return
@@ -243,17 +249,17 @@ func (c *Controller) recordAccepted(ctx context.Context, t message) {
 	w := &t.facts.Workload
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
-	d := t.decision.Told(w, t.told)
+	d := t.decision.Notified(w, t.sentAt)
 	err := c.write(ctx, &t.facts, d)
-	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.news.TriesOf(w.Key) < patience {
-		c.news.Retry(w.Key) // there is a newer version, or none, which the watch reports
+	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.notifications.TriesOf(w.Key) < patience {
+		c.notifications.Retry(w.Key) // the watch reports a newer version, or the deletion
 		return
 	}
 	if err != nil {
-		retryIn, before := c.news.Failed(w.Key)
+		retryIn, before := c.notifications.Failed(w.Key)
 		c.report.Failed(w, d, err, retryIn, before > 0)
 		return
 	}
 	c.with(w.Key, func(r *record) { r.accepted = accepted{} })
-	c.news.Succeeded(w.Key)
+	c.notifications.Succeeded(w.Key)
 }

@@ -10,20 +10,20 @@ import (
 
 // A gateway has a largest message, a receiver may take one workload at a time, or one of them spoils the message for it. None of
 // that keeps back a workload which the receiver would take.
-func TestWhatIsRefusedAsAWholeIsSentOneByOne(t *testing.T) {
+func TestARejectedMessageIsSentForEachWorkload(t *testing.T) {
 	const workloads = 100
 	for about, tc := range map[string]struct {
-		judges func([]News) error
+		judges func([]Notification) error
 		// never is the workload that is not taken, and asked how often is asked at most.
 		never string
 		asked int
 	}{
-		"one at a time":  {func(news []News) error { return refusedIf(len(news) > 1) }, "", workloads + 1},
-		"a largest size": {func(news []News) error { return refusedIf(len(news) > 40) }, "", workloads + 1},
-		"one that it does not know": {func(news []News) error {
-			return refusedIf(slices.ContainsFunc(news, func(n News) bool { return n.Workload.Key.Name == "web-7" }))
+		"one at a time":  {func(notifications []Notification) error { return refusedIf(len(notifications) > 1) }, "", workloads + 1},
+		"a largest size": {func(notifications []Notification) error { return refusedIf(len(notifications) > 40) }, "", workloads + 1},
+		"one that it does not know": {func(notifications []Notification) error {
+			return refusedIf(slices.ContainsFunc(notifications, func(n Notification) bool { return n.Workload.Key.Name == "web-7" }))
 		}, "web-7", workloads + 50},
-		"all of it, for another reason": {func([]News) error { return errors.New("it answered 500") }, "*", 30},
+		"all of it, for another reason": {func([]Notification) error { return errors.New("it answered 500") }, "*", 30},
 	} {
 		t.Run(about, func(t *testing.T) {
 			s, l := newToldStage(t)
@@ -68,7 +68,7 @@ func TestMessagesAreLargeAgainAfterAWhile(t *testing.T) {
 	s, l := newToldStage(t)
 	s.add("other", true, "")
 	s.play(3 * time.Second)
-	l.judges = func(news []News) error { return refusedIf(len(news) > 1) }
+	l.judges = func(notifications []Notification) error { return refusedIf(len(notifications) > 1) }
 	both := func(value string) (asked int) {
 		asked = l.asked
 		s.edit("web", value)

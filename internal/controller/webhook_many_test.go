@@ -51,8 +51,8 @@ func (a *slowAPI) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, 
 	return a.stage.Patch(ctx, kind, key, patch)
 }
 
-func TestManyAreToldAtOnceAndNoneAfterTheEnd(t *testing.T) {
-	const workloads = 2*tellers + 1
+func TestManyWorkloadsAreInOneMessageAndNoneAfterStop(t *testing.T) {
+	const workloads = 2*notifyWorkers + 1
 	for about, tc := range map[string]struct {
 		// What has ended the process, and cut off what was on its way.
 		before, listing, patching func(stop, cut func())
@@ -63,13 +63,13 @@ func TestManyAreToldAtOnceAndNoneAfterTheEnd(t *testing.T) {
 		"nobody ends it": {asked: workloads, sent: workloads, noted: workloads, took: 6 * time.Second},
 		"it had ended":   {before: func(stop, _ func()) { stop() }},
 		"it ends while is decided what to tell": {
-			listing: func(stop, _ func()) { stop() }, asked: tellers, took: time.Second,
+			listing: func(stop, _ func()) { stop() }, asked: notifyWorkers, took: time.Second,
 		},
 		"it ends when all is told": {
 			patching: func(stop, _ func()) { stop() }, asked: workloads, sent: workloads, noted: workloads, took: 6 * time.Second,
 		},
 		"it ends when all is told, and noting takes too long": {
-			patching: func(_, cut func()) { cut() }, asked: workloads, sent: workloads, noted: tellers, took: 4 * time.Second,
+			patching: func(_, cut func()) { cut() }, asked: workloads, sent: workloads, noted: notifyWorkers, took: 4 * time.Second,
 		},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestManyAreToldAtOnceAndNoneAfterTheEnd(t *testing.T) {
 					s.changeUnseen(fmt.Sprintf("web-%d", i))
 				}
 				s.play(time.Minute)
-				keys := s.news.Due(mostNews)
+				keys := s.notifications.Due(maxNotifications)
 				if len(keys) != workloads {
 					t.Fatalf("%d wait to be told", len(keys))
 				}
@@ -112,7 +112,7 @@ func TestManyAreToldAtOnceAndNoneAfterTheEnd(t *testing.T) {
 				if asked != tc.asked || len(l.taken) != tc.sent || patched != tc.noted {
 					t.Errorf("%d were asked for pods, %d sent, %d noted; want %d, %d, %d", asked, len(l.taken), patched, tc.asked, tc.sent, tc.noted)
 				}
-				if api.most > tellers {
+				if api.most > notifyWorkers {
 					t.Errorf("%d requests were on their way at the same time", api.most)
 				}
 			})

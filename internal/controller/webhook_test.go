@@ -22,21 +22,21 @@ import (
 // listener takes what it is sent, unless it refuses.
 type listener struct {
 	asked   int
-	taken   []News
+	taken   []Notification
 	refuses error
 	// judges reports whether it refuses a message, nil if it does not.
-	judges func([]News) error
+	judges func([]Notification) error
 }
 
 // Send implements Receiver.
-func (l *listener) Send(_ context.Context, news []News) error {
+func (l *listener) Send(_ context.Context, notifications []Notification) error {
 	l.asked++
 	err := l.refuses
 	if err == nil && l.judges != nil {
-		err = l.judges(news)
+		err = l.judges(notifications)
 	}
 	if err == nil {
-		l.taken = append(l.taken, news...)
+		l.taken = append(l.taken, notifications...)
 	}
 	return err
 }
@@ -44,26 +44,26 @@ func (l *listener) Send(_ context.Context, news []News) error {
 func newToldStage(t *testing.T) (*stage, *listener) {
 	t.Helper()
 	s, l := newStage(t), &listener{}
-	s.opts.Receiver, s.opts.TellsOnly = l, true
+	s.opts.Receiver, s.opts.NotifyOnly = l, true
 	s.add("web", true, "")
 	s.play(3 * time.Second)
 	return s, l
 }
 
-// tell plays, and sends what is due, until so much time is over.
+// tell lets time pass, and sends the due messages.
 func (s *stage) tell(within time.Duration) {
 	for end := s.clock.Now().Add(within); s.clock.Now().Before(end); {
 		s.play(100 * time.Millisecond)
-		if keys := s.news.Due(s.atOnce()); len(keys) > 0 {
+		if keys := s.notifications.Due(s.atOnce()); len(keys) > 0 {
 			s.sendMessages(s.Context(), s.Context(), nil, keys)
 			for _, key := range keys {
-				s.news.Done(key)
+				s.notifications.Done(key)
 			}
 		}
 	}
 }
 
-func TestWhatWasTakenIsNotSentAgainHoweverLateTheLedgerIs(t *testing.T) {
+func TestAcceptedMessagesAreNotSentAgainBeforeTheLedgerIsWritten(t *testing.T) {
 	for about, refusal := range map[string]error{
 		"the write fails":      errors.New("etcd is away"),
 		"there is a newer one": apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, "web", errors.New("changed")),
@@ -85,14 +85,14 @@ func TestWhatWasTakenIsNotSentAgainHoweverLateTheLedgerIs(t *testing.T) {
 				t.Errorf("the ledger says that the receiver was told at %d, which took it from %d to %d", at, edited, taken)
 			}
 			s.tell(time.Minute)
-			if l.asked != 1 || s.news.Depth() != 0 || s.patched != patched || s.taken() != 0 {
-				t.Errorf("sent %d times; %d wait, %d writes more, %d kept in memory", l.asked, s.news.Depth(), s.patched-patched, s.taken())
+			if l.asked != 1 || s.notifications.Depth() != 0 || s.patched != patched || s.taken() != 0 {
+				t.Errorf("sent %d times; %d wait, %d writes more, %d kept in memory", l.asked, s.notifications.Depth(), s.patched-patched, s.taken())
 			}
 		})
 	}
 }
 
-// toldAt is when the receiver was told of web, as its ledger says.
+// toldAt is when the receiver was notified of web, by its ledger.
 func (s *stage) toldAt() int64 {
 	s.Helper()
 	facts, _ := s.state.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
@@ -100,11 +100,11 @@ func (s *stage) toldAt() int64 {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return ledger.Told
+	return ledger.NotifiedAt
 }
 
-// Pods from before a receiver was told may be without what the ledger has, whoever writes that next and for what.
-func TestTheLedgerKeepsWhenTheReceiverWasTold(t *testing.T) {
+// Pods from before a notification may lack the data in the ledger, regardless of the next writer.
+func TestTheLedgerRecordsTheTimeOfTheNotification(t *testing.T) {
 	s, _ := newToldStage(t)
 	if at := s.toldAt(); at != 0 {
 		t.Errorf("told at %d, of nothing", at)
@@ -116,7 +116,7 @@ func TestTheLedgerKeepsWhenTheReceiverWasTold(t *testing.T) {
 	if first <= before || first > before+10 {
 		t.Errorf("told %d seconds after the edit", first-before)
 	}
-	s.opts.Receiver, s.opts.TellsOnly = nil, false
+	s.opts.Receiver, s.opts.NotifyOnly = nil, false
 	s.edit("web", "3")
 	s.play(time.Minute)
 	if at := s.toldAt(); at != first {
@@ -124,8 +124,9 @@ func TestTheLedgerKeepsWhenTheReceiverWasTold(t *testing.T) {
 	}
 }
 
-// A content was taken, and then the one before was there again. When it comes a second time, the receiver has to hear of it.
-func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
+// A change was accepted, and then reverted. When it comes a second time, the receiver has to be
+// notified again.
+func TestAnAcceptedChangeIsSentAgainAfterARevert(t *testing.T) {
 	// taken has the receiver take the second content, which the ledger cannot note.
 	taken := func(s *stage) {
 		s.edit("web", "2")
@@ -143,12 +144,12 @@ func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
 			taken(s)
 			s.edit("web", "1")
 			s.clock.Step(workqueue.LastRetry)
-			keys := s.news.Due(s.atOnce())
+			keys := s.notifications.Due(s.atOnce())
 			if len(keys) != 1 {
 				s.Fatalf("%v wait to be sent", keys)
 			}
 			s.sendMessages(s.Context(), s.Context(), nil, keys)
-			s.news.Done(keys[0])
+			s.notifications.Done(keys[0])
 		},
 		"the receiver rolls it each time": func(s *stage) {
 			taken(s)
@@ -172,17 +173,17 @@ func TestWhatWasTakenAndThenTakenBackIsSentAgain(t *testing.T) {
 			}
 			s.edit("web", "2")
 			s.tell(workqueue.LastRetry)
-			if len(l.taken) != 2 || s.news.Depth() != 0 || s.taken() != 0 {
-				t.Errorf("%d were taken, %d wait, %d are kept", len(l.taken), s.news.Depth(), s.taken())
+			if len(l.taken) != 2 || s.notifications.Depth() != 0 || s.taken() != 0 {
+				t.Errorf("%d were taken, %d wait, %d are kept", len(l.taken), s.notifications.Depth(), s.taken())
 			}
 		})
 	}
 }
 
 // A receiver that makes the Job of a CronJob changes its status by that, so that the ledger meets another version.
-func TestARunOfTheReceiverIsNoReasonToTellItAgain(t *testing.T) {
+func TestAJobOfTheReceiverCausesNoNotification(t *testing.T) {
 	s, l := newJobStage(t), &listener{}
-	s.opts.Receiver, s.opts.TellsOnly = l, true
+	s.opts.Receiver, s.opts.NotifyOnly = l, true
 	s.cronJob("report", func(o *batchv1.CronJob) { o.Spec.ConcurrencyPolicy = batchv1.ForbidConcurrent })
 	running := func(jobs ...corev1.ObjectReference) {
 		changed, err := s.server.Edit("cronjobs", inShop("report"), "kube-controller-manager", func(o simapi.Object) {
@@ -201,8 +202,8 @@ func TestARunOfTheReceiverIsNoReasonToTellItAgain(t *testing.T) {
 	s.tell(workqueue.LastRetry)
 	running()
 	s.tell(workqueue.LastRetry)
-	if l.asked != 1 || s.news.Depth() != 0 || s.taken() != 0 {
-		t.Errorf("it was sent %d times, %d wait, %d are kept", l.asked, s.news.Depth(), s.taken())
+	if l.asked != 1 || s.notifications.Depth() != 0 || s.taken() != 0 {
+		t.Errorf("it was sent %d times, %d wait, %d are kept", l.asked, s.notifications.Depth(), s.taken())
 	}
 }
 
@@ -222,12 +223,12 @@ func TestWhatChangesBeforeItWasTakenIsSentAsItIsThen(t *testing.T) {
 		t.Fatalf("what changed meanwhile was sent %d times, and waited for the failures before", l.asked-asked)
 	}
 	s.tell(time.Hour)
-	if l.asked != asked+1 || s.news.Depth() != 0 {
-		t.Errorf("it was sent %d times, %d wait", l.asked-asked, s.news.Depth())
+	if l.asked != asked+1 || s.notifications.Depth() != 0 {
+		t.Errorf("it was sent %d times, %d wait", l.asked-asked, s.notifications.Depth())
 	}
 }
 
-func TestAChangeThatWasTakenBackIsNotSent(t *testing.T) {
+func TestARevertedChangeIsNotSent(t *testing.T) {
 	s, l := newToldStage(t)
 	l.refuses = errors.New("it answered 500")
 	s.edit("web", "2")
@@ -235,12 +236,12 @@ func TestAChangeThatWasTakenBackIsNotSent(t *testing.T) {
 	s.edit("web", "1")
 	l.refuses = nil
 	s.tell(workqueue.LastRetry)
-	if len(l.taken) != 0 || s.news.Depth() != 0 {
-		t.Errorf("%d were told, %d wait", len(l.taken), s.news.Depth())
+	if len(l.taken) != 0 || s.notifications.Depth() != 0 {
+		t.Errorf("%d were told, %d wait", len(l.taken), s.notifications.Depth())
 	}
 }
 
-func TestAWorkloadThatGoesIsNotToldOf(t *testing.T) {
+func TestNoNotificationAboutADeletedWorkload(t *testing.T) {
 	s, l := newToldStage(t)
 	l.refuses = errors.New("it answered 500")
 	s.edit("web", "2")
@@ -248,14 +249,14 @@ func TestAWorkloadThatGoesIsNotToldOf(t *testing.T) {
 	s.deployments().del(inShop("web"), "")
 	l.refuses = nil
 	s.tell(workqueue.LastRetry)
-	if len(l.taken) != 0 || s.news.Depth() != 0 || s.news.TriesOf(named("web")) != 0 || s.taken() != 0 {
-		t.Errorf("%d were told, %d wait, %d tries are kept", len(l.taken), s.news.Depth(), s.news.TriesOf(named("web")))
+	if len(l.taken) != 0 || s.notifications.Depth() != 0 || s.notifications.TriesOf(named("web")) != 0 || s.taken() != 0 {
+		t.Errorf("%d were told, %d wait, %d tries are kept", len(l.taken), s.notifications.Depth(), s.notifications.TriesOf(named("web")))
 	}
 }
 
-// The mode is switched on between the Job of a CronJob and the ledger that tells of it. That Job runs, for the change before,
-// and the receiver is told of the one after it.
-func TestARunThatWasMadeBeforeIsNotToldOf(t *testing.T) {
+// The webhook is enabled between the creation of the Job of a CronJob and the ledger that records
+// it. That Job runs, for the earlier change, and the receiver is notified of the later one.
+func TestNoNotificationAboutAnEarlierRun(t *testing.T) {
 	for about, tc := range map[string]struct {
 		edit string
 		told int
@@ -272,7 +273,7 @@ func TestARunThatWasMadeBeforeIsNotToldOf(t *testing.T) {
 			if len(s.jobNames()) != 1 {
 				t.Fatalf("made: %v", s.jobNames())
 			}
-			s.refuses, s.opts.Receiver, s.opts.TellsOnly = nil, l, true
+			s.refuses, s.opts.Receiver, s.opts.NotifyOnly = nil, l, true
 			s.edit("load", tc.edit)
 			s.tell(workqueue.LastRetry)
 			if len(l.taken) != tc.told {
@@ -282,8 +283,8 @@ func TestARunThatWasMadeBeforeIsNotToldOf(t *testing.T) {
 			if err != nil || len(s.jobNames()) != 1 || kinds.IsHeld(run.(*batchv1.Job)) || *run.(*batchv1.Job).Spec.Suspend {
 				t.Errorf("the Job is %+v, %v", run, err)
 			}
-			if s.news.Depth() != 0 || s.taken() != 0 {
-				t.Errorf("%d wait, %d are kept", s.news.Depth(), s.taken())
+			if s.notifications.Depth() != 0 || s.taken() != 0 {
+				t.Errorf("%d wait, %d are kept", s.notifications.Depth(), s.taken())
 			}
 		})
 	}

@@ -2,36 +2,38 @@ package controller
 
 import "github.com/reroll-dev/reroll/internal/workload"
 
-// putBorrower takes a workload whose pod template another object has. That object is rolled in its place.
-func (c *Controller) putBorrower(w workload.Workload, live, tells bool) {
-	before, known := c.state.Borrower(w.Key)
+// putTemplateUser stores a workload that uses the pod template of another object. Reroll rolls that
+// object instead.
+func (c *Controller) putTemplateUser(w workload.Workload, live, notify bool) {
+	before, known := c.state.TemplateUser(w.Key)
 	known = known && before.UID == w.UID
-	if _, rolled := c.kinds[w.Borrows.Kind]; !rolled && (!tells || !c.acting.Load()) && (!known || *before.Borrows != *w.Borrows) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
+	if _, rolled := c.kinds[w.TemplateOwner.Kind]; !rolled && (!notify || !c.acting.Load()) && (!known || *before.TemplateOwner != *w.TemplateOwner) && w.Policy.OptedIn(c.opts.AutoReloadAll) {
 		c.log.Warn("a workload is opted in but cannot be rolled: Reroll does not support the kind of object that has its pod template",
-			"workload", w.Key.String(), "template", w.Borrows.String())
+			"workload", w.Key.String(), "template", w.TemplateOwner.String())
 	}
-	if tells {
+	if notify {
 		former := &before
 		if !known {
 			former = nil
 		}
 		c.notifyMisusedWorkload(former, &w)
 	}
-	lender, lends := c.state.Workload(*w.Borrows)
-	c.enqueueLenders(c.state.PutBorrower(w, live), live)
+	owner, ownerKnown := c.state.Workload(*w.TemplateOwner)
+	c.enqueueTemplateOwners(c.state.PutTemplateUser(w, live), live)
 	c.forget(w.Key)
-	now, ok := c.state.Workload(*w.Borrows)
+	now, ok := c.state.Workload(*w.TemplateOwner)
 	if !ok {
 		return
 	}
-	if tells && lends {
-		c.noteOptedIn(&lender, &now)
+	if notify && ownerKnown {
+		c.noteOptedIn(&owner, &now)
 	}
 	c.trackStatus(now.Key)
 }
 
-// enqueueLenders queues the workloads whose template another object uses, after that object has changed.
-func (c *Controller) enqueueLenders(keys []workload.Key, live bool) {
+// enqueueTemplateOwners queues the template owners that have to be reconciled after a change of
+// their users.
+func (c *Controller) enqueueTemplateOwners(keys []workload.Key, live bool) {
 	for _, key := range keys {
 		c.enqueue(key, live)
 	}

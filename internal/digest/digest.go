@@ -1,5 +1,6 @@
-// Package digest knows what data hashes to: plain or keyed, so that two contents never have one digest
-// and no digest gives a value away. It does not know where data comes from.
+// Package digest computes the digests of data, plain or keyed, so that different data have
+// different digests and no digest of a Secret reveals a value. It does not know where the data
+// comes from.
 package digest
 
 import (
@@ -7,12 +8,11 @@ import (
 	"fmt"
 )
 
-// Format is the version of the encoding that digests are made over. It is
-// part of every digest, so digests of two formats are never equal by accident.
+// Format is the version of the encoding that is hashed. It is part of every digest, so digests of
+// two formats are never equal by accident.
 const Format = 1
 
-// Digest stands for a content: equal digests mean equal content. The text form
-// is 32 hexadecimal digits.
+// Digest identifies data: equal digests mean equal data. The text form is 32 hexadecimal digits.
 type Digest [16]byte
 
 // String returns the text form.
@@ -30,7 +30,7 @@ func (d Digest) MarshalText() ([]byte, error) {
 	return hex.AppendEncode(nil, d[:]), nil
 }
 
-// UnmarshalText reads the text form and leaves d alone when it is not one.
+// UnmarshalText reads the text form. It leaves d unchanged if the text is invalid.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(d)) {
 		return fmt.Errorf("digest has %d characters, must be %d hexadecimal digits", len(text), hex.EncodedLen(len(d)))

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// The two places where a ConfigMap keeps values. A value that moves from one to
-// the other is a change: only text reaches environment variables.
+// The two fields in which a ConfigMap keeps values. Moving a value from one to the other is a
+// change, because only text reaches environment variables.
 const (
 	TextSection   byte = 't'
 	BinarySection byte = 'b'
@@ -25,12 +25,12 @@ type Item struct {
 	sum     [sha256.Size]byte
 }
 
-// Encoder feeds a hash with an encoding of which no two inputs are the same:
-// everything of variable length comes after its length.
+// Encoder writes an unambiguous encoding to a hash: everything of variable length comes after its
+// length.
 type Encoder struct {
 	hash.Hash
-	// Strings pass through here, because a hash takes bytes and converting a
-	// string whole would copy it.
+	// Strings are copied to the hash in chunks, because a hash takes bytes and converting a long
+	// string would copy all of it.
 	chunk [1024]byte
 }
 
@@ -39,7 +39,7 @@ func NewEncoder(h hash.Hash) *Encoder {
 	return &Encoder{Hash: h}
 }
 
-// Begin separates what is hashed for one purpose from all other purposes.
+// Begin starts an encoding for one purpose, so that encodings for two purposes never collide.
 func (e *Encoder) Begin(purpose byte) {
 	e.Reset()
 	e.Write(append(e.chunk[:0], Beginning(purpose)...))
@@ -63,11 +63,11 @@ func (e *Encoder) stream(s string) {
 	}
 }
 
-// Brief is the same encoding of what is short: put together and hashed at once, it
-// needs no memory but its own. Several are made of each workload that comes.
+// Brief is the same encoding for short inputs, hashed at once, so that it needs no Encoder. Several
+// are made for each workload that the watch reports.
 type Brief []byte
 
-// Beginning is what an encoding for one purpose starts with.
+// Beginning is the prefix of an encoding for one purpose.
 func Beginning(purpose byte) Brief { return Brief{'r', 'e', 'r', 'o', 'l', 'l', Format, purpose} }
 
 func (b Brief) number(n int) Brief {
@@ -77,15 +77,15 @@ func (b Brief) number(n int) Brief {
 // Text appends a string.
 func (b Brief) Text(s string) Brief { return append(b.number(len(s)), s...) }
 
-// Digest returns what the encoding hashes to.
+// Digest returns the digest of the encoding.
 func (b Brief) Digest() Digest {
 	sum := sha256.Sum256(b)
 	return Digest(sum[:len(Digest{})])
 }
 
-// Content sorts the items and returns the digest of all of them and of each.
-// Values are hashed once: the digest of the whole is made over the full sums of
-// the items, which stand for section, key and value.
+// Content sorts the items and returns the digest of all of them and of each. Each value is hashed
+// once: the total digest is computed from the full sums of the items, which cover section, key and
+// value.
 func (e *Encoder) Content(items []Item) (Digest, []KeyDigest) {
 	slices.SortFunc(items, func(a, b Item) int {
 		return cmp.Or(strings.Compare(a.Key, b.Key), cmp.Compare(a.Section, b.Section))
@@ -112,8 +112,8 @@ func (e *Encoder) Content(items []Item) (Digest, []KeyDigest) {
 	return Digest(e.Sum(nil)[:len(Digest{})]), keys
 }
 
-// KeyDigest is the digest of one key of a source and of its value. It shows which keys of one
-// source changed, and is good for nothing else.
+// KeyDigest is the digest of one key of a source and of its value. It is only good for showing
+// which keys of one source changed.
 type KeyDigest struct {
 	Name string
 	Sum  [8]byte

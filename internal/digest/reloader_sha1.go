@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// ReloaderSum returns the SHA-1 that Reloader computes. It sorts the items its
-// own way. The result cannot decide whether content changed, because a value
-// may contain the separators.
+// ReloaderSum returns the SHA-1 that Reloader computes, with Reloader's order of the items. It must
+// not decide whether data changed, because a value may contain the separators.
 func ReloaderSum(items []Item) [sha1.Size]byte {
 	slices.SortFunc(items, func(a, b Item) int { return compareReloaderKeys(a.Key, b.Key) })
 
@@ -24,7 +23,7 @@ func ReloaderSum(items []Item) [sha1.Size]byte {
 		e.stream("=")
 		if it.Section == BinarySection {
 			encoded := base64.NewEncoder(base64.StdEncoding, e)
-			_, _ = encoded.Write(it.Raw) // a hash takes everything
+			_, _ = encoded.Write(it.Raw) // a hash never fails
 			_ = encoded.Close()
 			continue
 		}
@@ -34,9 +33,9 @@ func ReloaderSum(items []Item) [sha1.Size]byte {
 	return [sha1.Size]byte(e.Sum(nil))
 }
 
-// compareReloaderKeys orders keys as their "key=value" texts are ordered. That
-// is not the order of the keys: "a-b" comes before "a", since "-" is below "=".
-// A key cannot contain "=", so the values never matter.
+// compareReloaderKeys orders keys in the order of their "key=value" texts. That differs from the
+// order of the keys: "a-b" comes before "a", since "-" is below "=". A key cannot contain "=", so
+// the values never matter.
 func compareReloaderKeys(a, b string) int {
 	shared := min(len(a), len(b))
 	return cmp.Or(

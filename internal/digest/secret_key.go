@@ -12,25 +12,24 @@ import (
 	"log/slog"
 )
 
-// minDigestKey is the size below which guessing the key would be easier than
-// guessing what it protects.
+// minDigestKey is the minimum size. A shorter key would be easier to guess than the values that it
+// protects.
 const minDigestKey = 32
 
-// Key makes the digests of Secrets worthless to whoever does not have it.
-// It never shows its bytes, however it is printed or logged.
+// Key protects the digests of Secrets: without the key, nobody can guess a value from a digest. The
+// key never shows its bytes, no matter how it is printed or logged.
 type Key struct {
 	id string
 	// sha1 reports whether the marks of Secrets show Reloader's SHA-1.
 	sha1 bool
-	// The bytes are inside of a function, because fmt reads the unexported
-	// fields of the structs it prints, and does not ask the methods of what it
-	// finds there. With some verbs it even follows pointers.
+	// The bytes are inside a function, because fmt reads the unexported fields of structs without
+	// calling their methods. With some verbs it even follows pointers.
 	newMAC func() hash.Hash
-	// newSigner is for Sign, with bytes of its own.
+	// newSigner makes the hash for Sign, from a derived key of its own.
 	newSigner func() hash.Hash
 }
 
-// NewKey makes a key from at least 32 random bytes. They are not kept.
+// NewKey derives a key from at least 32 random bytes, and does not keep those bytes.
 func NewKey(random []byte) (Key, error) {
 	if len(random) < minDigestKey {
 		return Key{}, fmt.Errorf("digest key has %d bytes, must have at least %d", len(random), minDigestKey)
@@ -49,13 +48,13 @@ func NewKey(random []byte) (Key, error) {
 	}, nil
 }
 
-// Showing returns the key for what the marks of Secrets show.
+// Showing returns the key for one choice of what the marks of Secrets show.
 func (k Key) Showing(marks SecretMarks) Key {
 	k.sha1 = marks == SecretMarksSHA1
 	return k
 }
 
-// ID names the key without telling anything about it. The zero key has none.
+// ID identifies the key without revealing anything about its bytes. The zero key has no ID.
 func (k Key) ID() string {
 	return k.id
 }
@@ -65,10 +64,10 @@ func (k Key) String() string {
 	return "digest key " + cmp.Or(k.id, "(none)")
 }
 
-// Format answers to every verb with the identity of the key: a String method
-// would leave %d to print the bytes.
+// Format prints the ID of the key for every verb. Otherwise %d would print the bytes, despite the
+// String method.
 func (k Key) Format(state fmt.State, _ rune) {
-	_, _ = io.WriteString(state, k.String()) // fmt gives no way to report it
+	_, _ = io.WriteString(state, k.String()) // fmt offers no way to report the error
 }
 
 // LogValue returns the identity of the key.
@@ -76,9 +75,9 @@ func (k Key) LogValue() slog.Value {
 	return slog.StringValue(k.String())
 }
 
-// SecretKey returns the key of one Secret. Equal content of two Secrets must not have
-// equal digests: whoever may create a Secret and read what a rollout of it
-// left behind could otherwise try out the data of all others.
+// SecretKey returns the key of one Secret. Equal data of two Secrets must have different digests.
+// Otherwise a user who may create a Secret and read the marks of its rollout could guess the data
+// of all other Secrets.
 func (k Key) SecretKey(namespace, name string) []byte {
 	if k.newMAC == nil {
 		return nil
@@ -90,10 +89,9 @@ func (k Key) SecretKey(namespace, name string) []byte {
 	return e.Sum(nil)
 }
 
-// Masked returns what a Source keeps of Reloader's SHA-1. Only a mark that Reloader left is
-// compared with it, which takes no more than a MAC, and the SHA-1 of a Secret can be guessed at
-// offline by everybody who reads a profile or a dump of the memory. A user who asked for marks
-// with the SHA-1 has it in the pod templates anyway.
+// Masked returns a MAC of Reloader's SHA-1, which is enough to compare it with a mark that Reloader
+// wrote. The SHA-1 of a Secret itself could be guessed at offline by anyone who reads a profile or
+// a memory dump. If the user chose marks with the SHA-1, the pod templates contain it anyway.
 func (k Key) Masked(namespace, name string, sum [sha1.Size]byte) [sha1.Size]byte {
 	if k.newMAC == nil || k.sha1 {
 		return sum
@@ -106,12 +104,12 @@ func (k Key) Masked(namespace, name string, sum [sha1.Size]byte) [sha1.Size]byte
 	return [sha1.Size]byte(e.Sum(nil)[:sha1.Size])
 }
 
-// SecretMarks is what the mark of a Secret shows.
+// SecretMarks selects what the mark of a Secret shows.
 type SecretMarks uint8
 
 const (
-	// SecretMarksKeyed shows a digest from which nobody without the Key can guess a value.
+	// SecretMarksKeyed is a digest from which nobody without the Key can guess a value.
 	SecretMarksKeyed SecretMarks = iota
-	// SecretMarksSHA1 shows what Reloader shows, which can be guessed at offline.
+	// SecretMarksSHA1 is Reloader's SHA-1, from which values can be guessed offline.
 	SecretMarksSHA1
 )

@@ -21,8 +21,8 @@ func (k Key) Sign(purpose string, texts ...string) string {
 	return hex.EncodeToString(e.Sum(nil)[:len(Digest{})])
 }
 
-// HasSigned reports whether a signature is that of the key for a purpose and texts. The zero key
-// has signed nothing.
+// HasSigned reports whether the key made a signature for a purpose and texts. The zero key has
+// signed nothing.
 func (k Key) HasSigned(signature, purpose string, texts ...string) bool {
 	want := k.Sign(purpose, texts...)
 	return want != "" && hmac.Equal([]byte(signature), []byte(want))

@@ -9,40 +9,32 @@ import (
 	"strings"
 )
 
-// StampPrefix begins a stamp: the value of an annotation that was put on a pod
-// template before its manifest reached a cluster. The number is that of the
-// Format, and of how a stamp is made of digests.
+// StampPrefix begins a stamp: the value of an annotation that is added to a pod template before its
+// manifest reaches a cluster. The number is the version of the Format and of the stamp.
 const StampPrefix = "reroll1:"
 
-// NoConfigData is the stamp of a pod template without any configuration. It
-// stands for a digest, so that the annotation is there from the beginning and
-// the first source is an ordinary change of its value.
+// NoConfigData is the stamp of a pod template without any configuration. Because of it, the
+// annotation exists from the beginning, and adding the first source is an ordinary change of its
+// value.
 const NoConfigData = "no-config-data"
 
-// StampedSource is what a stamp contains of one source.
+// StampedSource is the part of a stamp about one source.
 type StampedSource struct {
-	// Kind is as manifests spell it. It is the kind of the object that was
-	// digested: of a Secret that is made of a SealedSecret, it is the latter. There
-	// can be several of one kind for one Secret.
+	// Kind is the kind of the digested object, as manifests spell it. For a Secret that is
+	// generated from a SealedSecret, it is SealedSecret. One Secret can have several of one kind.
 	Kind, Name string
 	Digest     Digest
 }
 
-// Stamp returns the stamp of a pod template over some sources, in whatever
-// order they come.
-//
-// It can be made again from what is kept of the sources of a workload: the
-// digests are Source.Digest, without the namespace, in which all of them are.
-// Sources without keys are left out by who makes a stamp, because data alone
-// counts. Which sources a stamp covers is not in it. It is found by trying:
-// those in the manifests beside the workload may have been all that concern it,
-// or the ConfigMaps alone, or some others of its few. A match tells which data
-// was rendered with the template, and not which of them reached the cluster
-// first; what matches nothing tells nothing.
-//
-// Digests of Secrets depend on the Key and on the namespace, so they match
-// only if the stamp was made with the key of the installation and for the
-// namespace that the Secret is in.
+// Stamp returns the stamp of a pod template over some sources, in any order.
+// The controller can compute a stamp again from the sources of a workload: the digests are
+// Source.Digest, without the namespace, which is the same for all. Callers leave out sources
+// without keys, because only data counts. A stamp does not list the sources that it covers, so the
+// controller tries: all sources in the manifests beside the workload may concern it, or only the
+// ConfigMaps, or some of the few others. A match shows which data was rendered with the template,
+// but not which of the two reached the cluster first. Without a match, nothing follows.
+// Digests of Secrets depend on the Key and on the namespace, so they match only if the stamp was
+// made with the key of the installation and for the namespace of the Secret.
 func Stamp(sources []StampedSource) string {
 	if len(sources) == 0 {
 		return NoConfigData
@@ -67,8 +59,8 @@ func IsStamp(value string) bool {
 	return value == NoConfigData || isDigestStamp(value)
 }
 
-// isDigestStamp takes exactly what Stamp writes: what only begins like it is
-// somebody else's.
+// isDigestStamp accepts exactly the output of Stamp. A longer text with the same prefix belongs to
+// another tool.
 func isDigestStamp(value string) bool {
 	digits, ok := strings.CutPrefix(value, StampPrefix)
 	return ok && len(digits) == hex.EncodedLen(len(Digest{})) && strings.Trim(digits, "0123456789abcdef") == ""

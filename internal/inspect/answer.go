@@ -133,12 +133,12 @@ type Evaluation struct {
 func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 	st := state.New(o.settings.AutoReloadAll)
 	for _, w := range o.workloads {
-		if w.Borrows != nil && o.settings.reads(w.Key.Kind) {
-			st.PutBorrower(w, false)
+		if w.TemplateOwner != nil && o.settings.reads(w.Key.Kind) {
+			st.PutTemplateUser(w, false)
 		}
 	}
 	for _, w := range o.workloads {
-		if w.Borrows == nil {
+		if w.TemplateOwner == nil {
 			st.PutWorkload(w, false)
 		}
 	}
@@ -185,7 +185,7 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 	a.Sources = e.sources(&facts, &a)
 
 	a.Decision = reload.Decide(facts)
-	if a.Decision.Action == reload.AskPods {
+	if a.Decision.Action == reload.ListPods {
 		if pods := e.ask(&a); pods != nil {
 			facts.Pods = pods
 			a.Decision = reload.Decide(facts)

@@ -58,8 +58,8 @@ func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 }
 
 // Lender is the workload in whose place another one is answered about: the one that it has its pod template from, or itself.
-func (o *Objects) Lender(key workload.Key) (workload.Key, error) {
-	lender := o.workloads[key].Borrows
+func (o *Objects) TemplateOwner(key workload.Key) (workload.Key, error) {
+	lender := o.workloads[key].TemplateOwner
 	if lender == nil {
 		return key, nil
 	}

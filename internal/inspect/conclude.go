@@ -119,12 +119,12 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		a.State, a.Detail = Waiting, "for it to be resumed: "+d.Why
 	case d.Action == reload.AwaitRun:
 		a.State, a.Detail = Waiting, "for its Job to end: "+d.Why
-	case d.Action == reload.AskPods:
+	case d.Action == reload.ListPods:
 		a.State, a.Detail = Unknown, "the age of its Pods decides, and you may not list them"
 	case !w.HasRolled():
 		e.inProgress(a)
 	case before != "":
-		a.State, a.Since = OutOfDate, time.Unix(a.Ledger.Told, 0)
+		a.State, a.Since = OutOfDate, time.Unix(a.Ledger.NotifiedAt, 0)
 		a.Detail = fmt.Sprintf("since %s: %s", ago(a.Since, e.now), before)
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]
@@ -164,7 +164,7 @@ func (e *Evaluation) outcome(a *Answer) (o rollout.Outcome, behind bool) {
 		return o, false
 	}
 	w := &a.Workload
-	pursuit, ok := rollout.Pursue(w)
+	pursuit, ok := rollout.LatestReload(w)
 	if a.Pods == nil {
 		_, _ = e.list(a) // without them no cause is known
 	}
@@ -202,7 +202,7 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	// With an edit that takes keys away no time is noted: it may have been just now.
 	if !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now) {
-		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s", s.Rules.Quiet(&f.Workload), a.Decision.Why)
+		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s", s.Rules.SettlePeriod(&f.Workload), a.Decision.Why)
 		return
 	}
 	a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))

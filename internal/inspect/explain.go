@@ -21,7 +21,7 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 	}
 	x := &Explanation{Settings: o.settings, Now: now}
 	borrower := key
-	if key, err = o.Lender(key); err != nil {
+	if key, err = o.TemplateOwner(key); err != nil {
 		return nil, err
 	}
 	if key != borrower {

@@ -148,7 +148,7 @@ func (o *Objects) kindOf(obj runtime.Object) (kinds.Kind, bool) {
 // parentOf returns the workload that makes this one, if that is there.
 func (o *Objects) parentOf(key workload.Key) (workload.Key, bool) {
 	w := o.workloads[key]
-	return w.LeftTo(func(parent workload.Key) (types.UID, bool) {
+	return w.RolledOwner(func(parent workload.Key) (types.UID, bool) {
 		known, ok := o.workloads[parent]
 		return known.UID, ok && o.settings.reads(parent.Kind)
 	})

@@ -43,7 +43,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 	e := o.Evaluate(pods, now)
 	p.Absent = !there && !e.unread(key.Kind)
 	for workload, w := range o.workloads {
-		if workload.Namespace != ns || w.Borrows != nil || w.Deleting {
+		if workload.Namespace != ns || w.TemplateOwner != nil || w.Deleting {
 			continue
 		}
 		facts, _ := e.state.Facts(workload)

@@ -32,10 +32,10 @@ func (s *Settings) does() string {
 // ledger has the new data as soon as the receiver accepted the message, whatever it does then. It does not matter whether
 // there still is a receiver.
 func (e *Evaluation) beforeTold(a *Answer) string {
-	if !a.Ledger.There || a.Ledger.Err != nil || a.Ledger.Told == 0 {
+	if !a.Ledger.There || a.Ledger.Err != nil || a.Ledger.NotifiedAt == 0 {
 		return ""
 	}
-	told := time.Unix(a.Ledger.Told, 0)
+	told := time.Unix(a.Ledger.NotifiedAt, 0)
 	if runs := a.Workload.Runs; runs != nil {
 		if runs.Suspended || !runs.Last.Before(told) {
 			return ""
@@ -84,7 +84,7 @@ func (x *Explanation) nextTold(quiet time.Duration) string {
 
 // toldBefore reports whether Pods are older than the notification of a receiver.
 func (x *Explanation) toldBefore() bool {
-	return x.State == OutOfDate && x.Ledger.Told != 0 && x.Since.Equal(time.Unix(x.Ledger.Told, 0))
+	return x.State == OutOfDate && x.Ledger.NotifiedAt != 0 && x.Since.Equal(time.Unix(x.Ledger.NotifiedAt, 0))
 }
 
 // told is the text of a plan if a receiver is notified.

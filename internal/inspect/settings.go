@@ -172,7 +172,7 @@ func (s *Settings) asksFor(w *workload.Workload) bool {
 // have a flag, more is expected.
 func (s *Settings) unasked(w kubeapi.Watched) bool {
 	kind, ok := s.Kinds.Of(w.Resource.Group, w.Kind)
-	return ok && kind.Custom && kind.Use == kinds.WhenServed && !kind.Borrowing
+	return ok && kind.Custom && kind.Use == kinds.WhenServed && !kind.HasWorkloadRef
 }
 
 // passesOver returns why the controller does not reconcile a workload, empty if it does.

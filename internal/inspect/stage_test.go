@@ -157,7 +157,7 @@ func (s *story) adopt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.Told = at.Unix()
+			l.NotifiedAt = at.Unix()
 		}
 		w := s.objects.workloads[key]
 		if s.heads["marks"] == "standing" {

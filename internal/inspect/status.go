@@ -35,7 +35,7 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 		if err != nil {
 			return nil, err
 		}
-		if key, err = o.Lender(key); err != nil {
+		if key, err = o.TemplateOwner(key); err != nil {
 			return nil, err
 		}
 		keys = []workload.Key{key}
@@ -55,7 +55,7 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 func (e *Evaluation) orphans() []Answer {
 	var all []Answer
 	for _, w := range e.objects.workloads {
-		if w.Borrows == nil || w.Deleting || !e.objects.settings.asksFor(&w) {
+		if w.TemplateOwner == nil || w.Deleting || !e.objects.settings.asksFor(&w) {
 			continue
 		}
 		if !e.objects.settings.reads(w.Key.Kind) {
@@ -63,8 +63,8 @@ func (e *Evaluation) orphans() []Answer {
 			all = append(all, Answer{Workload: w, State: OutOfDate, Detail: "because " + why, LeftOut: why})
 			continue
 		}
-		if _, ok := e.state.Workload(*w.Borrows); !ok {
-			a := Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist, is not readable for you, or is not rolled", w.Borrows)}
+		if _, ok := e.state.Workload(*w.TemplateOwner); !ok {
+			a := Answer{Workload: w, State: Unknown, Detail: fmt.Sprintf("%s, which has its pod template, does not exist, is not readable for you, or is not rolled", w.TemplateOwner)}
 			a.doubt(a.Detail)
 			all = append(all, a)
 		}

@@ -148,7 +148,7 @@ func (s *sink) Delete(obj runtime.Object) {
 }
 
 // Whole takes the names of all that exists.
-func (s *sink) Whole(named map[types.NamespacedName]struct{}) {
+func (s *sink) SnapshotComplete(named map[types.NamespacedName]struct{}) {
 	s.note(func() { s.objects.Keep(s.resource, named) })
 	s.seen()
 }

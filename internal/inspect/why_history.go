@@ -54,7 +54,7 @@ func (x *Explanation) ledger() string {
 
 func (x *Explanation) next() string {
 	d := &x.Decision
-	quiet := x.Settings.Rules.Quiet(&x.Workload)
+	quiet := x.Settings.Rules.SettlePeriod(&x.Workload)
 	if text := x.nextTold(quiet); text != "" {
 		return text
 	}
@@ -75,7 +75,7 @@ func (x *Explanation) next() string {
 		return "when it is resumed, Reroll recreates it; if its Pods end before, it starts with the current data"
 	case d.Action == reload.AwaitRun:
 		return "when that Job has ended, Reroll creates another one"
-	case d.Action == reload.AwaitRest:
+	case d.Action == reload.AwaitRollout:
 		return "when its rollout has ended, Reroll checks the age of its Pods"
 	case !x.any():
 		return "nothing, until one of its sources exists"
@@ -83,9 +83,9 @@ func (x *Explanation) next() string {
 		return "nothing, until a controller runs: see the README for how to install it"
 	case !x.Ledger.There:
 		return "nothing, until the controller has recorded which data its Pods started with"
-	case x.Workload.Progress.Held && !x.Workload.AtRest:
+	case x.Workload.Progress.Held && !x.Workload.RolledOut:
 		return x.resumes()
-	case x.Workload.Progress.Paused && !x.Workload.AtRest:
+	case x.Workload.Progress.Paused && !x.Workload.RolledOut:
 		return "nothing, while it is paused: " + resume(&x.Workload)
 	case x.State == InProgress || x.Cause != "":
 		text := "its rollout continues"

@@ -11,23 +11,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// outOfReach reports whether the server cannot go on from a version: it has forgotten what came after it, does not know it,
-// or cannot make sense of it. Trying again would be answered the same.
+// outOfReach reports whether the server cannot continue from a version, because it has expired, is
+// unknown, or is invalid. A retry would fail in the same way.
 func outOfReach(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || tooLarge(err) ||
 		apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) || errors.Is(err, errWentBack)
 }
 
-// tooLarge reports whether the server has not seen a version yet. Before Kubernetes 1.19, only the message shows it.
+// tooLarge reports whether the server does not know a version yet. Before Kubernetes 1.19, only the
+// message shows it.
 func tooLarge(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
 		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
 }
 
-// longestDemand bounds what a server may ask for: past it, a wrong answer would be as bad as none.
+// longestDemand bounds Retry-After, because a wrong value could stop the watch for good.
 const longestDemand = 5 * time.Minute
 
-// demanded is how long the server asks to be left alone (Retry-After).
+// demanded is the delay that the server requests in Retry-After.
 func demanded(err error) time.Duration {
 	seconds, _ := apierrors.SuggestsClientDelay(err)
 	return min(time.Duration(seconds)*time.Second, longestDemand)
@@ -41,7 +42,8 @@ const (
 // backoff grows with each failure in a row.
 type backoff struct{ delay time.Duration }
 
-// next is between its delay and twice that, so that many clients of a server that comes back do not come as one.
+// next is between the delay and twice the delay, so that the clients of a server that restarts do
+// not all return at once.
 func (b *backoff) next() time.Duration {
 	delay := max(b.delay, firstDelay)
 	b.delay = min(2*delay, lastDelay)
@@ -50,15 +52,15 @@ func (b *backoff) next() time.Duration {
 
 func (b *backoff) reset() { b.delay = 0 }
 
-// told is what was reported to Failed since something worked.
-type told struct{ texts map[string]struct{} }
+// reportedFailures are the failures that were passed to Failed since a watch last worked.
+type reportedFailures struct{ texts map[string]struct{} }
 
-// mostTold bounds the memory in an outage with ever new texts.
-const mostTold = 50
+// maxReported bounds the memory during an outage in which every error has another text.
+const maxReported = 50
 
-// first reports whether an error is not one of those. Digits do not count: ports, versions and durations make a new text
-// of the same failure.
-func (t *told) first(err error) bool {
+// first reports whether an error was not reported yet. Digits are ignored, because ports, versions
+// and durations make new texts of the same failure.
+func (t *reportedFailures) first(err error) bool {
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
 			return -1
@@ -68,11 +70,11 @@ func (t *told) first(err error) bool {
 	if _, ok := t.texts[text]; ok {
 		return false
 	}
-	if t.texts == nil || len(t.texts) >= mostTold {
+	if t.texts == nil || len(t.texts) >= maxReported {
 		t.texts = map[string]struct{}{}
 	}
 	t.texts[text] = struct{}{}
 	return true
 }
 
-func (t *told) forget() { t.texts = nil }
+func (t *reportedFailures) forget() { t.texts = nil }

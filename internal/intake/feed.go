@@ -1,5 +1,5 @@
-// Package intake brings the objects of one resource from the API server, one at a time. Nothing is gathered: an object
-// is handed over and forgotten, so the memory it takes follows the largest object and not the sum of all.
+// Package intake lists and watches one resource, and hands over its objects one at a time. It keeps
+// no object, so the memory that it needs depends on the largest object and not on their number.
 package intake
 
 import (
@@ -13,31 +13,31 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Opener talks to the API server about one resource. It tries nothing twice: when and how often is up to the Feed.
+// Opener sends the LIST and WATCH requests for one resource. It does not retry; the Feed does.
 type Opener interface {
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 	List(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error)
 }
 
-// Sink takes what arrives. It is called by one goroutine.
+// Sink receives the objects. Only one goroutine calls it.
 type Sink interface {
-	// Put takes an object that is new or may differ. Change is Modified where a watch calls it that, and Added for all else:
-	// what stands in a snapshot may have been known before.
-	//
-	// Live is true for an event of a watch that goes on without a gap from a complete snapshot, or from the version at
-	// which the watch before it ended. Such an object became what it is in its own resource version, and whatever was
-	// handed over of it before is what it was until then.
-	//
-	// Live is false for how an object stands in a snapshot: since when is unknown, and how often it changed before. This
-	// holds for everything that comes before the end of a snapshot, also for an object that changes meanwhile: until
-	// the end mark, a server does not tell what is initial from what has just happened, and what was known of an object
-	// may be from before a gap. That one change is then not proof of an order, which is always safe.
+	// Put receives an object that is new or may differ. Change is Modified for a MODIFIED event of
+	// a watch, and Added otherwise, because an object in a snapshot may have existed before.
+	// Live is true for an event of a watch without a gap since a complete snapshot, or since the
+	// version at which the previous watch ended. The object then changed in its own resource
+	// version, and until then it was as the previous Put or Delete said.
+	// Live is false for an object in a snapshot, because neither the time nor the number of its
+	// changes is known. The same holds for an object that changes before the snapshot is complete:
+	// until the end mark, the server does not separate initial objects from changes, and earlier
+	// knowledge of the object may be from before a gap. Such a change proves no order, which is
+	// always safe.
 	Put(change watch.EventType, obj runtime.Object, live bool)
-	// Delete receives the last state of an object that was deleted, or is no longer selected.
+	// Delete receives the last state of an object that was deleted, or that the selector no longer
+	// matches.
 	Delete(obj runtime.Object)
-	// Whole reports that a complete snapshot has been put: exactly the objects in it exist. Objects from a snapshot
-	// that failed half way stay valid, but prove no absence.
-	Whole(names map[types.NamespacedName]struct{})
+	// SnapshotComplete reports that all objects of a complete snapshot were put, so that no others
+	// exist. Objects from a snapshot that failed halfway stay valid, but prove no absence.
+	SnapshotComplete(names map[types.NamespacedName]struct{})
 }
 
 // Feed keeps a Sink up to date with one resource, in one namespace or in all.
@@ -45,28 +45,32 @@ type Feed struct {
 	Open  Opener
 	Sink  Sink
 	Clock clock.Clock
-	// Failed reports a failure before it is retried, each failure once until something works. May be nil.
+	// Failed reports a failure before it is retried, and each failure once until a watch works
+	// again. May be nil.
 	Failed func(error)
-	// Overlook reports whether a failure is not worth telling, now at least. It is asked each time. May be nil.
-	Overlook func(error) bool
+	// Ignore reports whether a failure does not have to be reported, at least for now. It is called
+	// for each failure. May be nil.
+	Ignore func(error) bool
 
-	// last is the newest version that was handed over. It is empty until the first snapshot is complete, and again
-	// when the API server turns out to have gone back behind it.
+	// last is the newest version that was handed over. It is empty until the first snapshot is
+	// complete, and again after the API server has returned to an earlier version.
 	last string
 	// refusals counts how often in a row the server did not know the last version yet.
 	refusals int
-	// cuts counts how many initial streams in a row began and did not reach their end.
+	// cuts counts how many initial streams in a row began and did not complete.
 	cuts int
-	// pagesUntil is when a server that did not stream its initial state may do so, because it was upgraded.
+	// pagesUntil is when streaming is tried again with a server that did not support it, because it
+	// may have been upgraded.
 	pagesUntil time.Time
 
-	// tries grows with failures, renewals with snapshots that turned out to be of no use. They are apart because a
-	// snapshot that is complete ends the first kind of trouble and may be the second.
-	tries, renewals backoff
-	told            told
+	// tries grows with failures, renewals with snapshots from which no watch could continue. They
+	// are separate because a complete snapshot ends the first kind of failure and may be the
+	// second.
+	tries, renewals  backoff
+	reportedFailures reportedFailures
 }
 
-// Run returns when the context ends, and nothing that it began continues then.
+// Run returns when the context ends. All goroutines that it started have ended by then.
 func (f *Feed) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		s, err := f.snapshot(ctx)
@@ -80,13 +84,12 @@ func (f *Feed) Run(ctx context.Context) {
 	}
 }
 
-// pause waits before the next try. It reports the failure before, unless there is nothing to
-// report.
+// pause reports the failure, if there is one to report, and waits before the next try.
 func (f *Feed) pause(ctx context.Context, b *backoff, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err != nil && f.Failed != nil && !f.overlooked(err) && f.told.first(err) {
+	if err != nil && f.Failed != nil && !f.ignored(err) && f.reportedFailures.first(err) {
 		f.Failed(err)
 	}
 	wait := f.Clock.NewTimer(max(b.next(), demanded(err)))
@@ -97,12 +100,13 @@ func (f *Feed) pause(ctx context.Context, b *backoff, err error) {
 	}
 }
 
-func (f *Feed) overlooked(err error) bool { return f.Overlook != nil && f.Overlook(err) }
+func (f *Feed) ignored(err error) bool { return f.Ignore != nil && f.Ignore(err) }
 
-// worked is called for everything that a watch brings after a snapshot, and for one that stays open. A complete
-// snapshot is not enough: if its version is always refused, it is taken ever more rarely.
+// worked resets the delays after any event of a watch, and after a watch that stayed open. A
+// complete snapshot does not reset them: if the server always rejects its version, snapshots become
+// ever rarer.
 func (f *Feed) worked() {
 	f.tries.reset()
 	f.renewals.reset()
-	f.told.forget()
+	f.reportedFailures.forget()
 }

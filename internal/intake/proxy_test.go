@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// proxy stands between a feed and an API server. It can break connections, change what is asked, and pass on to
-// another server.
+// proxy is between a feed and an API server. It can break connections, change requests, and forward
+// to another server.
 type proxy struct {
 	server  *httptest.Server
 	refused chan struct{} // holds one when a request came while connections are broken
@@ -123,7 +123,7 @@ func (p *proxy) forget(asks ...string) {
 	p.forgets, p.asks = true, asks
 }
 
-// streams are the versions that snapshots were asked for with.
+// streams are the versions in the requests for snapshots.
 func (p *proxy) streams() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Resource is an Opener for a resource. What it has no Go type for comes as JSON, from a client that reads it as
-// unstructured objects.
+// Resource is an Opener for a resource. Objects without a Go type are requested as JSON, with a
+// client that decodes unstructured objects.
 type Resource struct {
 	Client rest.Interface
 	// Name is the plural, Namespace empty for all.
 	Name, Namespace string
-	// FieldSelector and LabelSelector leave out objects on the server's side.
+	// FieldSelector and LabelSelector are applied by the API server.
 	FieldSelector, LabelSelector string
 	NewList                      func() runtime.Object
 }
@@ -47,11 +47,12 @@ func (r Resource) List(ctx context.Context, opts metav1.ListOptions) (runtime.Ob
 	return list, nil
 }
 
-// request tries once. By itself the client would try ten times more where the server answers with Retry-After or the
-// connection breaks: by a clock of its own, and nobody would hear of it until all are used up.
+// request disables the retries of the client. It would retry ten times after Retry-After or a
+// broken connection, with delays of its own and without reporting the failures.
 func (r Resource) request(opts metav1.ListOptions) *rest.Request {
 	opts.FieldSelector, opts.LabelSelector = r.FieldSelector, r.LabelSelector
 	return r.Client.Get().Namespace(r.Namespace).Resource(r.Name).
-		// The options are spelled alike for every group, also for one that the scheme does not know.
+		// The options are encoded in the same way for all groups, including those that the scheme
+		// does not know.
 		SpecificallyVersionedParams(&opts, scheme.ParameterCodec, corev1.SchemeGroupVersion).MaxRetries(0)
 }

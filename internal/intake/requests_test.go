@@ -41,8 +41,8 @@ func secretsIn(client kubernetes.Interface, namespace string) Resource {
 	}
 }
 
-// The client would ask ten times more by itself, which takes as long as the server says each time, and tell nobody.
-func TestARefusedRequestIsMadeOnceAndTellsHowLongToWait(t *testing.T) {
+// By itself, the client would retry ten times with the delays of the server, and report nothing.
+func TestARejectedRequestIsNotRetriedAndReturnsRetryAfter(t *testing.T) {
 	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429,"message":"busy","details":{"retryAfterSeconds":7}}`
 	tests := map[string]http.HandlerFunc{
 		"429 of priority and fairness": func(w http.ResponseWriter, _ *http.Request) {
@@ -99,7 +99,7 @@ func TestABrokenConnectionIsAnEmptyWatch(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedFor(t *testing.T) {
+func TestTheOptionsOfRequests(t *testing.T) {
 	var got url.Values
 	var path string
 	secrets, _ := answering(t, func(w http.ResponseWriter, r *http.Request) {

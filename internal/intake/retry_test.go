@@ -86,7 +86,7 @@ func TestWhatTheServerAsksForIsWaited(t *testing.T) {
 	}
 }
 
-func TestEachFailureIsToldOnceUntilSomethingWorks(t *testing.T) {
+func TestEachFailureIsReportedOnceUntilAWatchWorks(t *testing.T) {
 	var failures []answer
 	for i := range 20 {
 		failures = append(failures,
@@ -112,12 +112,12 @@ func TestEachFailureIsToldOnceUntilSomethingWorks(t *testing.T) {
 	}
 }
 
-func TestAFailureThatIsOverlookedIsToldLater(t *testing.T) {
+func TestAnIgnoredFailureIsReportedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{t: t}
 		f := s.feed(clock.RealClock{})
 		asked := 0
-		f.Overlook = func(error) bool { asked++; return asked < 3 }
+		f.Ignore = func(error) bool { asked++; return asked < 3 }
 		for range 4 {
 			f.pause(t.Context(), &f.tries, errors.New("down"))
 		}
@@ -128,20 +128,20 @@ func TestAFailureThatIsOverlookedIsToldLater(t *testing.T) {
 }
 
 // Some failures have a new text each time.
-func TestWhatWasToldIsBounded(t *testing.T) {
-	var told told
-	for i := range 10 * mostTold {
-		if !told.first(errors.New(strings.Repeat("x", i))) {
+func TestReportedFailuresAreBounded(t *testing.T) {
+	var failures reportedFailures
+	for i := range 10 * maxReported {
+		if !failures.first(errors.New(strings.Repeat("x", i))) {
 			t.Fatalf("text %d is not new", i)
 		}
 	}
-	if len(told.texts) > mostTold {
-		t.Errorf("%d texts are kept", len(told.texts))
+	if len(failures.texts) > maxReported {
+		t.Errorf("%d texts are kept", len(failures.texts))
 	}
 }
 
 // A server may give a complete snapshot, and refuse its version each time.
-func TestSnapshotsThatAreOfNoUseAreTakenEverMoreRarely(t *testing.T) {
+func TestUselessSnapshotsBackOff(t *testing.T) {
 	s := play(t, 3*time.Minute, slices.Repeat([]answer{open(endMark(9), failure(expired()))}, 100)...)
 	within(t, s.gaps("stream")[:8], firstDelay, 2*firstDelay, 4*firstDelay, 8*firstDelay, 16*firstDelay, 32*firstDelay, 64*firstDelay, lastDelay)
 	if told := s.told(); len(told) != 1 {
@@ -150,7 +150,7 @@ func TestSnapshotsThatAreOfNoUseAreTakenEverMoreRarely(t *testing.T) {
 }
 
 // A server behind a broken proxy may accept each watch, and end it at once.
-func TestWatchesThatEndAtOnceAreOpenedEverMoreRarely(t *testing.T) {
+func TestWatchesThatEndAtOnceBackOff(t *testing.T) {
 	answers := append([]answer{open(endMark(9), event{})}, slices.Repeat([]answer{page(9, ""), ending()}, 100)...)
 	s := play(t, 2*time.Minute, answers...)
 	within(t, s.gaps("watch")[:6], 2*firstDelay, 4*firstDelay, 8*firstDelay, 16*firstDelay, 32*firstDelay, 64*firstDelay)

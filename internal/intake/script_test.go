@@ -145,7 +145,7 @@ func (s *script) Put(change watch.EventType, obj runtime.Object, live bool) {
 
 func (s *script) Delete(obj runtime.Object) { s.note("gone " + name(obj)) }
 
-func (s *script) Whole(names map[types.NamespacedName]struct{}) {
+func (s *script) SnapshotComplete(names map[types.NamespacedName]struct{}) {
 	line := "whole"
 	for _, n := range slices.Sorted(maps.Keys(byText(names))) {
 		line += " " + n
@@ -193,7 +193,7 @@ func (s *script) gaps(word string) []time.Duration {
 	return gaps
 }
 
-// told are the lines of failures.
+// told are the reported failures.
 func (s *script) told() []string {
 	var told []string
 	for _, line := range s.lines {

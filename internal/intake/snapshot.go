@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// silence is how long an initial stream may send nothing before the server counts as one that ignores unknown
-	// options, and never sends the end mark.
+	// silence is how long an initial stream may send nothing. After that, the server counts as one
+	// that ignores unknown options and never sends the end mark.
 	silence = 60 * time.Second
-	// upgrade is after how long a server that did not stream is asked again.
+	// upgrade is when streaming is tried again with a server that did not support it.
 	upgrade = time.Hour
-	// mostCuts is how many initial streams in a row may break off before pages are tried: something between here and
-	// the server may not let one through that pages get around.
+	// mostCuts is how many initial streams in a row may break before pages are tried: a proxy may
+	// break streams but pass pages.
 	mostCuts = 3
-	// mostRefusals is how often a server may not know a version yet. It waits 3 s for that version each time, so
-	// one that merely lags behind has caught up by then.
+	// mostRefusals is how often a server may not know a version yet. The server waits 3 s for the
+	// version each time, so one that merely lags has caught up by then.
 	mostRefusals = 3
 )
 
-// errNoStream means an older server.
+// errNoStream means that the server is older than streaming lists.
 var errNoStream = errors.New("the API server does not stream the initial state")
 
-// snapshot puts all objects, and returns the watch that continues after it. There is none after pages.
+// snapshot puts all objects, and returns the watch that continues after it; nil after pages.
 func (f *Feed) snapshot(ctx context.Context) (*stream, error) {
 	now := f.Clock.Now()
 	if now.Before(f.pagesUntil) || f.cuts >= mostCuts {
@@ -122,7 +122,7 @@ func (f *Feed) complete(seen map[types.NamespacedName]struct{}, version string) 
 	if version == "" || version == "0" {
 		return errors.New("the snapshot has no resourceVersion from which to watch")
 	}
-	f.Sink.Whole(seen)
+	f.Sink.SnapshotComplete(seen)
 	f.last, f.refusals, f.cuts = version, 0, 0
 	return nil
 }

@@ -19,7 +19,7 @@ const (
 	shortest = 5 * time.Minute
 	// patience is how long the server may take to accept a watch.
 	patience = time.Minute
-	// slack is by how much a watch may end too early or too late for what the server was asked for.
+	// slack is the tolerance for the time at which the server ends a watch.
 	slack = 10 * time.Second
 )
 
@@ -31,16 +31,16 @@ type stream struct {
 	cancel context.CancelFunc
 }
 
-// Stop ends it. It may be called once it has ended by itself.
+// Stop ends the watch. It may be called after the watch has ended.
 func (s *stream) Stop() {
 	s.Interface.Stop()
 	s.cancel()
 }
 
-// open starts a watch. A server that takes the request and never answers would hold it for ever, since a watch has no
-// time-out of its own.
+// open starts a watch. A watch has no timeout of its own, so a server that accepts the request and
+// never responds would block it for ever.
 func (f *Feed) open(ctx context.Context, opts metav1.ListOptions) (*stream, error) {
-	// Drawn at random, so that many watches that began together do not end together.
+	// Random, so that many watches that began together do not end together.
 	s := &stream{lasts: (shortest + rand.N(shortest)).Truncate(time.Second)} //nolint:gosec // no secret
 	seconds := int64(s.lasts / time.Second)
 	opts.TimeoutSeconds = &seconds
@@ -75,7 +75,7 @@ func (f *Feed) open(ctx context.Context, opts metav1.ListOptions) (*stream, erro
 	return nil, err
 }
 
-// take hands one event over and returns the object's metadata.
+// take hands over one event and returns the object's metadata.
 func (f *Feed) take(event watch.Event, live bool) (metav1.Object, error) {
 	if event.Type == watch.Error {
 		return nil, fmt.Errorf("the server closed the watch: %w", failureOf(event.Object))
@@ -89,15 +89,15 @@ func (f *Feed) take(event watch.Event, live bool) (metav1.Object, error) {
 		f.Sink.Put(event.Type, event.Object, live)
 	case watch.Deleted:
 		f.Sink.Delete(event.Object)
-	case watch.Bookmark: // nothing but a version
+	case watch.Bookmark: // contains only a version
 	default:
 		return nil, fmt.Errorf("read a watch event: its type %q is unknown", event.Type)
 	}
 	return m, nil
 }
 
-// failureOf makes an error of what an error event holds. Should that be an object, it is named by its type only,
-// because an error of the client would print it whole.
+// failureOf returns the error in an error event. If the event contains an object, only its type is
+// named, because an error of the client would print the whole object.
 func failureOf(obj runtime.Object) error {
 	err := apierrors.FromObject(obj)
 	if unexpected := (*apierrors.UnexpectedObjectError)(nil); errors.As(err, &unexpected) {

@@ -11,22 +11,23 @@ import (
 )
 
 const (
-	// settled is how long a watch has to stay open to count as one that works, if it has no events.
+	// settled is how long a watch without events has to stay open to count as working.
 	settled = 30 * time.Second
-	// mostErrors is how often in a row a watch from the same version may be accepted and then fail with an error. An
-	// event that cannot be read would come again each time; a snapshot leads past it.
+	// mostErrors is how often in a row a watch from one version may be accepted and then fail. An
+	// event that cannot be decoded would return each time; a snapshot skips it.
 	mostErrors = 5
 )
 
 var errWentBack = errors.New("the resourceVersions of the API server went back: its storage was restored from a backup")
 
-// follow hands over changes, and opens a new watch from the last version where one ends. It returns when only a
-// snapshot can tell what is missing.
+// follow hands over changes, and opens a new watch from the last version when one ends. It returns
+// when only a snapshot can show the missed changes.
 //
-// A failure to open the watch is no reason for one: nothing was missed, the server will tell it later.
+// A failure to open the watch does not require a snapshot: nothing was missed, because the server
+// sends the changes later.
 func (f *Feed) follow(ctx context.Context, s *stream) error {
 	var (
-		broken bool // the last watch did not simply reach its time
+		broken bool // the last watch ended before its time
 		errs   int
 	)
 	for ctx.Err() == nil {
@@ -41,12 +42,12 @@ func (f *Feed) follow(ctx context.Context, s *stream) error {
 				continue
 			}
 		}
-		heard, err := f.drain(ctx, s)
+		received, err := f.drain(ctx, s)
 		s.Stop()
 		open := f.Clock.Since(s.began)
 		broken = err != nil || open < s.lasts-slack
 		s = nil
-		if heard || open >= settled {
+		if received || open >= settled {
 			f.worked()
 			errs = 0
 		}
@@ -59,7 +60,7 @@ func (f *Feed) follow(ctx context.Context, s *stream) error {
 			}
 		case !broken:
 			continue
-		case !heard && open < settled:
+		case !received && open < settled:
 			// The client returns an empty watch for some broken connections, without an error.
 			err = fmt.Errorf("the watch ended after %s, without an event", open.Round(time.Millisecond))
 		}
@@ -82,19 +83,19 @@ func (f *Feed) resume(ctx context.Context, broken bool) (*stream, error) {
 	return s, nil
 }
 
-// wentBack fails if the newest version of the server is older than the one to go on from. A watch from such a version
-// is not refused: it leaves out everything up to it, without a word. A storage cannot be restored without ending
-// every watch, so those that reach their time need not ask.
+// wentBack returns an error if the newest version of the server is older than the last version. The
+// server accepts a watch from such a version and silently skips all changes up to it. Restoring a
+// storage ends all watches, so the check is not needed after a watch that reached its time.
 //
-// If the new history has overtaken the old version by now, this is not seen. It would have to write in seconds what
-// the backup lacks.
+// The check fails to notice if the new history has already overtaken the old version, which takes
+// as many writes in seconds as the backup lacks.
 func (f *Feed) wentBack(ctx context.Context) error {
 	_, list, err := f.list(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return fmt.Errorf("get the latest resourceVersion: %w", err)
 	}
 	order, err := resourceversion.CompareResourceVersion(list.GetResourceVersion(), f.last)
-	if err == nil && order < 0 { // versions that are no numbers have no order that could be checked
+	if err == nil && order < 0 { // versions that are no numbers have no order to check
 		f.last = ""
 		return errWentBack
 	}
@@ -102,27 +103,27 @@ func (f *Feed) wentBack(ctx context.Context) error {
 }
 
 // drain hands over the events of a watch until it ends, and reports whether there were any.
-func (f *Feed) drain(ctx context.Context, s *stream) (heard bool, err error) {
+func (f *Feed) drain(ctx context.Context, s *stream) (received bool, err error) {
 	overdue := f.Clock.NewTimer(s.lasts + slack - f.Clock.Since(s.began))
 	defer overdue.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return heard, ctx.Err()
+			return received, ctx.Err()
 		case <-overdue.C():
-			return heard, errors.New("the watch was not ended by the server when its time was up: the connection is dead")
+			return received, errors.New("the watch was not ended by the server when its time was up: the connection is dead")
 		case event, ok := <-s.ResultChan():
 			if !ok {
-				return heard, nil
+				return received, nil
 			}
 			m, err := f.take(event, true)
 			if err != nil {
-				return heard, err
+				return received, err
 			}
 			if version := m.GetResourceVersion(); version != "" {
 				f.last = version
 			}
-			heard = true
+			received = true
 			f.worked()
 		}
 	}

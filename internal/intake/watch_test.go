@@ -157,7 +157,7 @@ func TestADeadConnectionIsNotWaitedFor(t *testing.T) {
 }
 
 // Neither does a server that took a request and forgot it.
-func TestAServerThatNeverAnswersIsAskedAgain(t *testing.T) {
+func TestARequestWithoutAResponseIsRetried(t *testing.T) {
 	never := func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, runtime.Object, error) {
 		<-ctx.Done()
 		return nil, nil, ctx.Err()

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Added is a custom kind that a user wants rolled.
+// Added is a custom kind that a user has added.
 type Added struct {
 	schema.GroupVersionKind
-	// Template are the fields that lead to the pod template.
+	// Template is the path of the pod template.
 	Template []string
 }
 
@@ -52,7 +52,7 @@ func ParseAdded(text string) (Added, error) {
 	return a, nil
 }
 
-// kind is called by its group as well, since nobody knows which others there are of that name.
+// kind includes the group in the name, because other groups may have a kind of that name.
 func (a Added) kind() Kind {
 	name := a.GroupKind().String()
 	k := templated(name, name+" objects", a.GroupVersion().WithResource(""), a.Template)

@@ -11,14 +11,14 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// builtIn is the adapter of a kind with a Go type. In a strategic merge its containers and variables merge by name, and
-// those of others stay.
+// builtIn is the adapter of a kind with a Go type. A strategic merge patch merges its containers
+// and variables by name, and keeps those of other clients.
 type builtIn[T runtime.Object] struct {
 	kind  string
 	parts func(T) Parts
 }
 
-// Parts returns where things stand in an object.
+// Parts returns the relevant parts of an object.
 func (b builtIn[T]) Parts(obj runtime.Object) (Parts, error) {
 	o, ok := obj.(T)
 	if !ok {
@@ -33,7 +33,7 @@ func (b builtIn[T]) Patch(w *workload.Workload, ledger string, m *workload.Marki
 	if m != nil {
 		body.Spec = &patchSpec{Template: mergedTemplate(w, m, names)}
 		if m.PausedAt != "" {
-			// In the same request: there is no moment in which the one is there without the other.
+			// In one request, so that neither exists without the other.
 			body.Spec.Paused, body.Metadata.Annotations[names.PausedAt] = true, m.PausedAt
 		}
 	}
@@ -68,7 +68,7 @@ func mergedTemplate(w *workload.Workload, m *workload.Marking, names annotations
 	return template
 }
 
-// wanted is how many pods there are to be. The API server sets it where nobody does.
+// wanted is the desired number of Pods. The API server sets the default.
 func wanted(replicas *int32) int32 {
 	if replicas == nil {
 		return 1

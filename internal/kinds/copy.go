@@ -21,22 +21,23 @@ import (
 )
 
 const (
-	// copyAnnotation is on the copy of a Job that is being recreated, and holds what the spec of the copy does
-	// not.
+	// copyAnnotation is on the copy of a Job that is being recreated, with the data that the spec
+	// of the copy does not contain.
 	copyAnnotation = "reroll.dev/replaces"
-	// deletesAnnotation is on a copy from before its Job is deleted: without it, that it is gone is somebody else's doing.
+	// deletesAnnotation is set on a copy before its Job is deleted. Without it, another client has
+	// deleted the Job.
 	deletesAnnotation = "reroll.dev/deletes"
 )
 
-// Copy is a suspended Job that keeps the spec of another one while that is recreated.
+// Copy is a suspended Job that keeps the spec of a Job while that is recreated.
 type Copy struct {
-	// Of is the Job that it keeps.
+	// Of is the Job that it is a copy of.
 	Of workload.Key
 	replaced
 	job *batchv1.Job
 }
 
-// replaced is what is written down of a Job.
+// replaced is the recorded data of a Job.
 type replaced struct {
 	Name        string            `json:"name"`
 	UID         types.UID         `json:"uid"`
@@ -46,10 +47,10 @@ type replaced struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Finalizers  []string          `json:"finalizers,omitempty"`
-	// Selector and PodLabels are those of a Job that has a selector of its user's.
+	// Selector and PodLabels belong to a Job whose user chose its selector.
 	Selector  *metav1.LabelSelector `json:"selector,omitempty"`
 	PodLabels map[string]string     `json:"podLabels,omitempty"`
-	// Ledger is what the Job gets that takes its place, but for the uid, and Changed are the sources that it is for.
+	// Ledger is the ledger of the new Job, without its UID, and Changed are the changed sources.
 	Ledger  string          `json:"ledger"`
 	Changed []changedSource `json:"changed"`
 }
@@ -108,13 +109,13 @@ func replacedBy(job *batchv1.Job, ledger string) replaced {
 	return old
 }
 
-// IsCopy reports whether a Job claims to be a copy, whether it can be read or not.
+// IsCopy reports whether a Job claims to be a copy, even if it cannot be read.
 func IsCopy(job *batchv1.Job) bool {
 	_, ok := job.Annotations[copyAnnotation]
 	return ok
 }
 
-// ReadCopy returns what a copy keeps.
+// ReadCopy parses a copy.
 func ReadCopy(job *batchv1.Job) (*Copy, error) {
 	c := &Copy{job: job}
 	if err := json.Unmarshal([]byte(job.Annotations[copyAnnotation]), &c.replaced); err != nil {
@@ -130,7 +131,7 @@ func ReadCopy(job *batchv1.Job) (*Copy, error) {
 	return c, nil
 }
 
-// Object is the uid and the name of the copy itself.
+// Object is the UID and the name of the copy itself.
 func (c *Copy) Object() (types.UID, string) { return c.job.UID, c.job.Name }
 
 // Changes are the sources for which the Job is recreated.
@@ -146,8 +147,8 @@ func (c *Copy) Changes() []reload.Concern {
 	return all
 }
 
-// Replacement is the Job that takes the place of the one that was copied. It is held: one that ran while the copy is there
-// could end, and be cleaned away, and be made once more of the copy.
+// Replacement is the new Job. It is held. If it ran while the copy still exists, it could end, be
+// cleaned up, and be created again from the copy.
 func (c *Copy) Replacement(key digest.Key) *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
@@ -164,7 +165,7 @@ func (c *Copy) Replacement(key digest.Key) *batchv1.Job {
 	return job
 }
 
-// spec is what takes the place of a Job. It is suspended, also if somebody has resumed the copy.
+// spec is the spec of the new Job. It is suspended, even if a user has resumed the copy.
 func (c *Copy) spec() *batchv1.JobSpec {
 	spec := c.job.Spec.DeepCopy()
 	spec.Selector, spec.ManualSelector, spec.Suspend = nil, nil, new(true)
@@ -175,26 +176,26 @@ func (c *Copy) spec() *batchv1.JobSpec {
 	return spec
 }
 
-// same reports whether a Job is as it was when it was copied, except for the fields that Kubernetes sets
-// about its Pods.
+// same reports whether a Job is unchanged since it was copied, except for the fields that
+// Kubernetes sets about its Pods.
 func (c *Copy) same(job *batchv1.Job) bool {
 	now := replacedBy(job, "")
 	return now.Generation == c.Generation && now.Ended == c.Ended && maps.Equal(now.Labels, c.Labels) && maps.Equal(now.Annotations, c.Annotations) &&
-		slices.Equal(now.Finalizers, c.Finalizers) && len(job.OwnerReferences) == 0 // with one it would have been left alone
+		slices.Equal(now.Finalizers, c.Finalizers) && len(job.OwnerReferences) == 0 // a Job with an owner is not recreated
 }
 
-// deletes reports whether we were about to delete the Job, and may have.
+// deletes reports whether Reroll was about to delete the Job, and may have.
 func (c *Copy) deletes() bool { return c.job.Annotations[deletesAnnotation] == string(c.UID) }
 
-// dropGenerated removes the labels by which Kubernetes finds the pods of a Job.
+// dropGenerated removes the labels by which Kubernetes finds the Pods of a Job.
 func dropGenerated(labels map[string]string) {
 	for _, key := range []string{"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
 		delete(labels, key)
 	}
 }
 
-// untracked are the labels and annotations of a Job without those by which tools know it for theirs: they would delete the
-// copy, apply it, run it, or roll it.
+// untracked are the labels and annotations of a Job without those of delivery tools and queues,
+// which would delete, apply, run, or roll the copy.
 func untracked(of map[string]string) map[string]string {
 	kept := maps.Clone(of)
 	maps.DeleteFunc(kept, func(key, _ string) bool {
@@ -209,31 +210,31 @@ func untracked(of map[string]string) map[string]string {
 	return kept
 }
 
-// Step is one write on the way from a Job to the one that takes its place.
-type Step uint8
+// RecreateStep is one write that recreates a Job.
+type RecreateStep uint8
 
 const (
-	// Finished means that nothing is missing.
-	Finished Step = iota
-	// NoteDelete writes on the copy that the Job is about to be deleted by us.
+	// Finished means that no step is left.
+	Finished RecreateStep = iota
+	// NoteDelete records on the copy that Reroll is about to delete the Job.
 	NoteDelete
-	// DeleteJob removes the Job that was copied.
+	// DeleteJob deletes the Job.
 	DeleteJob
 	// AwaitEnd means that the Job is being deleted.
 	AwaitEnd
-	// CreateJob creates the Job that replaces it.
+	// CreateJob creates the new Job.
 	CreateJob
-	// NoteJob writes into its ledger whose that is.
+	// NoteJob writes the UID of the new Job into its ledger.
 	NoteJob
-	// DropCopy removes the copy.
+	// DropCopy deletes the copy.
 	DropCopy
 	// Unsuspend lets the Job start.
 	Unsuspend
 )
 
-// Next is the step that is missing, by what is there: the copy, and the Job of the name that it keeps. Either may be nil.
-// Whatever has died between two steps, they tell which was the last. The caller has verified the signature of the copy.
-func Next(c *Copy, job *batchv1.Job, key digest.Key) Step {
+// Next is the next step, as the copy and the Job of its name show. Either may be nil. A crash
+// between two steps does not matter. The caller has verified the signature of the copy.
+func Next(c *Copy, job *batchv1.Job, key digest.Key) RecreateStep {
 	switch {
 	case c == nil && (job == nil || !awaitsGo(job, key)):
 		return Finished
@@ -242,7 +243,7 @@ func Next(c *Copy, job *batchv1.Job, key digest.Key) Step {
 	case job == nil && c.deletes():
 		return CreateJob
 	case job == nil:
-		return DropCopy // its user has deleted it, or it has run and was cleaned away
+		return DropCopy // its user has deleted it, or it has run and was cleaned up
 	case job.UID == c.UID && job.DeletionTimestamp != nil && c.deletes():
 		return AwaitEnd
 	case job.UID == c.UID && c.same(job) && job.DeletionTimestamp == nil && !c.deletes():
@@ -252,35 +253,37 @@ func Next(c *Copy, job *batchv1.Job, key digest.Key) Step {
 	case job.UID != c.UID && job.DeletionTimestamp == nil && IsHeld(job) && job.Annotations[annotations.Ledger] == c.Ledger && heldBy(key, job, ""):
 		return NoteJob
 	default:
-		return DropCopy // noted, or changed or made by somebody else in the meantime, which is judged anew
+		return DropCopy // noted, or changed or created by another client in the meantime, so a new decision is needed
 	}
 }
 
-// IsHeld reports whether a Job took the place of another one and has not begun. Somebody may own it by then.
+// IsHeld reports whether a Job replaced another one and has not begun, even if it has an owner by
+// now.
 func IsHeld(job *batchv1.Job) bool {
 	_, held := job.Annotations[heldAnnotation]
 	_, run := ReadRun(job)
 	return held && !run
 }
 
-// Waits reports whether it does not begin by itself.
+// Waits reports whether the Job does not start by itself.
 func Waits(job *batchv1.Job) bool {
 	return IsHeld(job) && suspends(job) && job.DeletionTimestamp == nil
 }
 
-// awaitsGo reports whether a held Job was noted. One that was not, and of which there is no copy, has landed late: the Job that
-// it is was made, and may have run.
+// awaitsGo reports whether the ledger of a held Job was recorded. If it was not, and no copy
+// exists, the request that created the Job took effect late: an earlier one was created in the same
+// way, and may have run.
 func awaitsGo(job *batchv1.Job, key digest.Key) bool {
 	ledger, err := ledger.Parse(job.Annotations[annotations.Ledger])
 	return IsHeld(job) && job.DeletionTimestamp == nil && err == nil && ledger.UID == job.UID && heldBy(key, job, job.UID)
 }
 
-// NoteDelete is the patch by which the copy records that its Job is about to be deleted.
+// NoteDelete is the patch that records on the copy that its Job is about to be deleted.
 func (c *Copy) NoteDelete(key digest.Key) (Patch, error) {
 	return c.patch(key, map[string]string{deletesAnnotation: string(c.UID)})
 }
 
-// Note is the patch that makes the ledger on a Job its own.
+// Note is the patch that makes the ledger of a new Job valid for the Job.
 func Note(job *batchv1.Job, key digest.Key) (Patch, error) {
 	ledger, err := ledger.Parse(job.Annotations[annotations.Ledger])
 	if err != nil {
@@ -293,7 +296,8 @@ func Note(job *batchv1.Job, key digest.Key) (Patch, error) {
 	}}})
 }
 
-// Release is the patch that lets a held Job begin. After it, the Job is its user's alone, so that the signature goes.
+// Release is the patch that unsuspends a held Job. From then on the Job belongs to its user alone,
+// so the patch removes the signature.
 func Release(job *batchv1.Job) (Patch, error) {
 	return release(job.UID, staysSuspended(job), heldAnnotation, suspendedAnnotation, signedAnnotation)
 }

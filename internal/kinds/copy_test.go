@@ -161,7 +161,7 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 	for about, tc := range map[string]struct {
 		of   *Copy
 		job  *batchv1.Job
-		want Step
+		want RecreateStep
 	}{
 		"the copy was made":                       {of, old, NoteDelete},
 		"its user has deleted it":                 {of, nil, DropCopy},
@@ -252,7 +252,7 @@ func runOf(o *batchv1.Job) *batchv1.Job {
 }
 
 // What a copy, a run and a held Job have in their annotations and labels, anybody may have written.
-func TestWhatIsBrokenIsReadAsThat(t *testing.T) {
+func TestInvalidAnnotationsOfJobsAreErrors(t *testing.T) {
 	ledger := ledger.Ledger{UID: "u-1", Counter: 4}.String()
 	for text, want := range map[string]string{
 		"":                           "unexpected end of JSON input",
@@ -316,7 +316,7 @@ func TestWhatIsBrokenIsReadAsThat(t *testing.T) {
 	}
 }
 
-func TestJobsThatAreLeftAlone(t *testing.T) {
+func TestJobsThatAreNeverReloaded(t *testing.T) {
 	for about, tc := range map[string]struct {
 		change              func(*batchv1.Job)
 		optedIn, optedAsAll bool

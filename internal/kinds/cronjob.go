@@ -27,7 +27,7 @@ func cronJob() Kind {
 		Template: []string{"spec", "jobTemplate", "spec", "template"},
 		Adapter: cronJobAdapter{builtIn[*batchv1.CronJob]{"CronJob", func(o *batchv1.CronJob) Parts {
 			return Parts{
-				Meta: &o.ObjectMeta, Template: &o.Spec.JobTemplate.Spec.Template, AtRest: true,
+				Meta: &o.ObjectMeta, Template: &o.Spec.JobTemplate.Spec.Template, RolledOut: true,
 				Runs: runsOf(o),
 			}
 		}}},
@@ -48,7 +48,7 @@ func runsOf(o *batchv1.CronJob) *workload.Runs {
 	return r
 }
 
-// lastRunOf is the time of the schedule, which is never later than that of the pods.
+// lastRunOf is the scheduled time, which is never later than the start of the Pods.
 func lastRunOf(o *batchv1.CronJob) time.Time {
 	last := o.CreationTimestamp.Time
 	if at := o.Status.LastScheduleTime; at != nil && at.After(last) {
@@ -57,13 +57,13 @@ func lastRunOf(o *batchv1.CronJob) time.Time {
 	return last
 }
 
-// cronJobAdapter never marks the template: Jobs are made of it that need no mark.
+// cronJobAdapter never marks the template: new Jobs read the current data anyway.
 type cronJobAdapter struct{ builtIn[*batchv1.CronJob] }
 
-// instantiate is set on a Job that was made out of turn, as kubectl create job --from does.
+// instantiate is set on a Job that was created manually, as kubectl create job --from does.
 const instantiate = "cronjob.kubernetes.io/instantiate"
 
-// Run returns a Job as the schedule would make it, with the mark.
+// Run returns a Job as the schedule would create it, with the mark.
 func (a cronJobAdapter) Run(obj runtime.Object, w *workload.Workload, ledger ledger.Ledger, m *workload.Marking, names annotations.Names) (*batchv1.Job, error) {
 	o, ok := obj.(*batchv1.CronJob)
 	if !ok {
@@ -75,7 +75,8 @@ func (a cronJobAdapter) Run(obj runtime.Object, w *workload.Workload, ledger led
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: o.Namespace, Name: madeName(w, ledger.Counter, &template.Spec),
 			Labels: maps.Clone(template.Labels), Annotations: maps.Clone(template.Annotations),
-			// Not blocking the owner's deletion, for which a cluster may ask for a right to its finalizers.
+			// BlockOwnerDeletion is unset, because a cluster may require permission for finalizers
+			// of the owner.
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: batchv1.SchemeGroupVersion.String(), Kind: w.Key.Kind, Name: o.Name, UID: o.UID, Controller: &isController,
 			}},
@@ -88,7 +89,7 @@ func (a cronJobAdapter) Run(obj runtime.Object, w *workload.Workload, ledger led
 	return job, nil
 }
 
-// madeName is the same at each try of a reload, so that the second finds what the first has made.
+// madeName is the same at each try of a reload, so that a retry finds the Job of the first try.
 func madeName(w *workload.Workload, counter int64, spec *batchv1.JobSpec) string {
 	sum := sha256.Sum256([]byte(string(w.UID) + "/" + strconv.FormatInt(counter, 10)))
 	const digits = 10
@@ -99,7 +100,8 @@ func madeName(w *workload.Workload, counter int64, spec *batchv1.JobSpec) string
 	return fmt.Sprintf("%s-%s", stem, hex.EncodeToString(sum[:])[:digits])
 }
 
-// indexOf is how long the highest index is that Kubernetes appends to the name of a Job: that has to fit into a label, too.
+// indexOf is the length of the highest index that Kubernetes appends to the name of a Job, which
+// has to fit into a label.
 func indexOf(spec *batchv1.JobSpec) int {
 	if spec.CompletionMode == nil || *spec.CompletionMode != batchv1.IndexedCompletion || spec.Completions == nil {
 		return 0

@@ -75,7 +75,7 @@ func TestTheJobOfAReload(t *testing.T) {
 		t.Errorf("ended as %+v", own)
 	}
 
-	// The user has said that its Jobs are made suspended, for somebody else to begin them.
+	// The user creates its Jobs suspended, for another program to start them.
 	suspended := true
 	o.Spec.JobTemplate.Spec.Suspend = &suspended
 	own, _ = ReadRun(run(4))
@@ -173,7 +173,7 @@ func TestARunBeginsWhenItIsUnsuspended(t *testing.T) {
 	}
 }
 
-func TestTheRunsThatWeHaveMade(t *testing.T) {
+func TestTheRunsThatRerollCreated(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	of := &workload.Runs{Alone: true, Beside: []string{"scheduled", "held"}, Last: at}
 	own := []OwnRun{

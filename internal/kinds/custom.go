@@ -14,15 +14,15 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// custom is the adapter of a kind without a Go type, whose lists nothing merges by name.
+// custom is the adapter of a kind without a Go type, whose lists are not merged by name.
 type custom struct {
 	kind string
-	// template are the fields that lead to the pod template.
+	// template is the path of the pod template.
 	template []string
 	parts    func(*unstructured.Unstructured) (Parts, error)
 }
 
-// Parts returns where things stand in an object.
+// Parts returns the relevant parts of an object.
 func (c custom) Parts(obj runtime.Object) (Parts, error) {
 	o, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -35,7 +35,7 @@ func (c custom) Parts(obj runtime.Object) (Parts, error) {
 	return p, nil
 }
 
-// Patch writes a ledger and a mark: by a merge as long as there is no list in it.
+// Patch writes a ledger and a mark, by a merge patch unless the mark changes a list.
 func (c custom) Patch(w *workload.Workload, ledger string, m *workload.Marking, names annotations.Names) (Patch, error) {
 	body := map[string]any{"metadata": ledgerMeta(w, ledger)}
 	if m != nil {
@@ -52,7 +52,7 @@ func (c custom) Patch(w *workload.Workload, ledger string, m *workload.Marking, 
 	return encode(types.MergePatchType, body)
 }
 
-// put sets a value below maps that are made where they are not there yet.
+// put sets a value in nested maps, and creates missing ones.
 func put(in map[string]any, value any, fields []string) {
 	last := len(fields) - 1
 	for _, field := range fields[:last] {
@@ -84,7 +84,7 @@ func decode(obj *unstructured.Unstructured, into any, paths ...string) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(wanted, into)
 }
 
-// shapeOf notes what a JSON Patch has to know of an object.
+// shapeOf returns what a JSON patch needs to know about an object.
 func shapeOf(obj map[string]any, template ...string) *workload.Shape {
 	at := func(fields ...string) map[string]any {
 		m, _, _ := unstructured.NestedFieldNoCopy(obj, fields...)
@@ -113,15 +113,15 @@ func shapeOf(obj map[string]any, template ...string) *workload.Shape {
 	return shape
 }
 
-// operation is one of a JSON Patch.
+// operation is one operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
 }
 
-// listPatch sets variables where a merge would replace whole lists. It changes nothing unless the object is the one, in
-// the version, that the places in the lists were read from.
+// listPatch sets variables for kinds whose lists a merge patch would replace. It has no effect
+// unless the object has the UID and the version from which the positions in the lists were read.
 func listPatch(w *workload.Workload, ledger string, m *workload.Marking, ann map[string]string) (Patch, error) {
 	if w.Shape == nil {
 		return Patch{}, fmt.Errorf("%s was decoded without its containers", w.Key)
@@ -141,7 +141,7 @@ func listPatch(w *workload.Workload, ledger string, m *workload.Marking, ann map
 	for i, name := range w.Containers {
 		container := template + "/spec/containers/" + strconv.Itoa(i)
 		if changes := listChanges(container+"/env", w.Shape.Variables[i], name, m); len(changes) > 0 {
-			if name != "" { // some kinds leave it to their controller
+			if name != "" { // some kinds set it in their controller
 				ops = append(ops, operation{Op: "test", Path: container + "/name", Value: name})
 			}
 			ops = append(ops, changes...)
@@ -150,7 +150,8 @@ func listPatch(w *workload.Workload, ledger string, m *workload.Marking, ann map
 	return encode(types.JSONPatchType, ops)
 }
 
-// listChanges sets and removes variables of one container. There are the names of those that it has, in their order.
+// listChanges sets and removes variables of one container. There are the names of its variables, in
+// their order.
 func listChanges(env string, there []string, container string, m *workload.Marking) []operation {
 	var ops []operation
 	there = slices.Clone(there)
@@ -171,7 +172,7 @@ func listChanges(env string, there []string, container string, m *workload.Marki
 		there = append(there, mark.Variable)
 	}
 	for _, mark := range m.Removed {
-		// Those behind it move up.
+		// The following variables move up.
 		if at := slices.Index(there, mark.Variable); mark.Container == container && at >= 0 {
 			ops = append(ops, operation{Op: "remove", Path: env + "/" + strconv.Itoa(at)})
 			there = slices.Delete(there, at, at+1)
@@ -180,7 +181,7 @@ func listChanges(env string, there []string, container string, m *workload.Marki
 	return ops
 }
 
-// setAll sets keys of a map that may not be there yet.
+// setAll sets keys of a map that may not exist yet.
 func setAll(path string, there bool, values map[string]string) []operation {
 	if !there {
 		return []operation{{Op: "add", Path: path, Value: values}}

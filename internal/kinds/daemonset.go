@@ -16,7 +16,7 @@ func daemonSet() Kind {
 		Adapter: builtIn[*appsv1.DaemonSet]{"DaemonSet", func(o *appsv1.DaemonSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
-				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedNumberScheduled == o.Status.CurrentNumberScheduled,
+				RolledOut: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedNumberScheduled == o.Status.CurrentNumberScheduled,
 				Progress: workload.Progress{
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   o.Status.DesiredNumberScheduled, Total: o.Status.CurrentNumberScheduled,

@@ -18,7 +18,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Jobs are created suspended and unsuspended for other kinds too.
+// Jobs is the kind Job. Jobs are also created suspended and unsuspended for other kinds.
 func Jobs() Kind {
 	return Kind{
 		Kind:     workload.Kind{Name: "Job"},
@@ -35,34 +35,39 @@ func setAnnotation(meta *metav1.ObjectMeta, key, value string) {
 	meta.Annotations[key] = value
 }
 
-// OwnRun is a Job that we have made.
+// OwnRun is a Job that Reroll created.
 type OwnRun struct {
-	// Of is the workload that it is a run of, and Owner the uid of that.
+	// Of is the workload that the Job is a run of, and Owner the UID of that workload.
 	Of    workload.Key
 	Owner types.UID
 	Name  string
 	UID   types.UID
-	// Begun is when its pods could read their sources first, at the earliest.
+	// Begun is the earliest time at which the Pods of the Job could read their sources.
 	Begun time.Time
-	// Since is the newest version of the API server in which the Job was seen not to have begun, 0 if it was not.
+	// Since is the newest resource version in which the Job was observed not to have begun, 0 if it
+	// never was.
 	Since uint64
-	// Counter is that of the reload in the ledger.
+	// Counter is the reload counter in the ledger.
 	Counter int64
 	// LedgerText is that ledger.
 	LedgerText string
-	// Held reports whether it waits for the workload to have that ledger, and Ended that it has run.
+	// Held reports whether the Job waits until the workload has that ledger, and Ended that it has
+	// finished.
 	Held, Ended bool
-	// Signed reports whether the key of this installation has signed it. SignedBy sets it. Nobody else's is acted upon.
+	// Signed reports whether the key of this installation has signed the Job. SignedBy sets it.
+	// Reroll acts on no other Job.
 	Signed    bool
 	signature string
-	// waits reports whether it neither is held nor has begun: its user has it wait, or it was made without what holds it.
+	// waits reports whether the Job is neither held nor begun: its user suspends it, or it was
+	// created without the annotation that holds it.
 	waits bool
-	// keeps reports whether the user wants its Jobs to be made suspended, or that somebody else suspends it.
+	// keeps reports whether the user suspends the Job in the template, or another client suspends
+	// it.
 	keeps bool
 }
 
 const (
-	// heldAnnotation is on a Job that waits for a write of ours.
+	// heldAnnotation is on a Job that waits until Reroll has written the ledger of its workload.
 	heldAnnotation = "reroll.dev/held"
 	// suspendedAnnotation is on a Job that the template itself suspends.
 	suspendedAnnotation = "reroll.dev/stays-suspended"
@@ -82,11 +87,12 @@ func hold(job *batchv1.Job, counter int64, ledger string) {
 	job.Spec.Suspend = &suspended
 }
 
-// queueLabel is on a Job whose suspension is up to Kueue; an older Kueue takes the annotation.
+// queueLabel is on a Job that Kueue suspends and unsuspends; older versions of Kueue use an
+// annotation of this name.
 const queueLabel = "kueue.x-k8s.io/queue-name"
 
-// staysSuspended reports whether somebody else decides when a held Job may run. To unsuspend it would
-// start pods for which a queue has found no room, and the queue would suspend it again.
+// staysSuspended reports whether another client decides when a held Job may run. Unsuspending it
+// would start Pods for which a queue has no capacity, and the queue would suspend it again.
 func staysSuspended(job *batchv1.Job) bool {
 	_, asMade := job.Annotations[suspendedAnnotation]
 	_, queued := job.Labels[queueLabel]
@@ -111,7 +117,7 @@ func ownsSuspend(fields *metav1.FieldsV1) bool {
 	return err == nil && owns
 }
 
-// ReadRun returns what is kept of a Job that claims to be created by us, and false for any other.
+// ReadRun reads a Job that claims to be created by Reroll, and returns false for any other Job.
 func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	owner := metav1.GetControllerOfNoCopy(job)
 	counter, err := strconv.ParseInt(job.Labels[workload.RunLabel], 10, 64)
@@ -127,17 +133,19 @@ func ReadRun(job *batchv1.Job) (OwnRun, bool) {
 	}, true
 }
 
-// unbegunIn returns the version of a Job if Kubernetes has not begun it by then, else 0: its pods read what was written before.
+// unbegunIn returns the resource version of a Job that has not begun by then, and 0 otherwise. The
+// Pods of such a Job read all data that was written before.
 func unbegunIn(job *batchv1.Job) uint64 {
 	if job.Status.StartTime != nil || hasBegun(job) {
 		return 0
 	}
-	version, _ := strconv.ParseUint(job.ResourceVersion, 10, 64) // one that is no number proves nothing
+	version, _ := strconv.ParseUint(job.ResourceVersion, 10, 64) // no number: proves nothing
 	return version
 }
 
-// unsuspendedAt is when a run of ours was unsuspended, by the status. Until Kubernetes has recorded it there, it is the time of our
-// latest write, which unsuspends the run: it may have been held for long, and reads the data of that time.
+// unsuspendedAt is when a Job of ours was unsuspended, by its status. Until Kubernetes has recorded
+// that, it is the time of our latest write, which unsuspended the Job. The Job may have been held
+// for long, and reads the data of that time.
 func unsuspendedAt(job *batchv1.Job) time.Time {
 	at := beginOf(job)
 	if job.Status.StartTime != nil {
@@ -152,14 +160,15 @@ func unsuspendedAt(job *batchv1.Job) time.Time {
 	return at
 }
 
-// Begun returns when the pods of a Job could read their sources first, and false if they cannot yet.
+// Begun returns the earliest time at which the Pods of a Job could read their sources, and false if
+// they cannot yet.
 func Begun(job *batchv1.Job) (time.Time, bool) { return beginOf(job), !unbegun(job) }
 
-// unbegun reports whether a Job is suspended and was so since it was made.
+// unbegun reports whether a Job has been suspended since it was created.
 func unbegun(job *batchv1.Job) bool { return suspends(job) && job.Status.StartTime == nil }
 
-// Lost is what the API server keeps a run without that was sent with it. What is missing of one that may have been let go since
-// is what no release removes.
+// Lost returns the metadata of a created Job that the API server did not keep. For a Job that may
+// have been unsuspended since, it checks only metadata that unsuspending does not remove.
 func Lost(sent, kept *batchv1.Job) []string {
 	var lost []string
 	if _, ok := kept.Labels[workload.RunLabel]; !ok {
@@ -182,29 +191,31 @@ func Lost(sent, kept *batchv1.Job) []string {
 	return lost
 }
 
-// Ended reports whether a Job has come to its end, whatever that was.
+// Ended reports whether a Job has completed or failed.
 func Ended(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue
 	})
 }
 
-// After reports whether it is the later version of a Job. What Kubernetes writes about it in between does not matter.
+// After reports whether r is the later version of a Job. Status writes of Kubernetes in between do
+// not matter.
 func (r *OwnRun) After(other *OwnRun) bool {
 	return !r.Held && other.Held || r.Ended && !other.Ended
 }
 
-// WithOwn returns the runs of a workload with those that we have made. One that only says so is like any other Job of the
-// workload: it may be running, and nothing follows from what it carries.
+// WithOwn returns the runs of a workload together with the Jobs that Reroll created. A Job without
+// a valid signature is like any other Job of the workload: it may be running, and nothing follows
+// from its annotations.
 func WithOwn(of *workload.Runs, owner types.UID, own iter.Seq[OwnRun]) *workload.Runs {
 	all := *of
 	all.Beside, all.Own = slices.Clone(of.Beside), nil
 	for r := range own {
 		if r.Owner != owner {
-			continue // it goes with its owner
+			continue // it is deleted with its owner
 		}
 		all.Beside = slices.DeleteFunc(all.Beside, func(name string) bool { return name == r.Name })
-		if !r.waits && r.Signed { // it may be one that nothing unsuspends, which no ledger may record
+		if !r.waits && r.Signed { // nothing may ever unsuspend it, and no ledger may record it
 			all.Own = append(all.Own, workload.OwnRun{Name: r.Name, UID: r.UID, Counter: r.Counter, LedgerText: r.LedgerText, Held: r.Held})
 		}
 		if r.Held {
@@ -224,8 +235,8 @@ func WithOwn(of *workload.Runs, owner types.UID, own iter.Seq[OwnRun]) *workload
 	return &all
 }
 
-// Release is the patch that lets the Job begin. Kubernetes writes the status of the Job meanwhile, so
-// it does not matter in which version that is.
+// Release is the patch that unsuspends the Job. It applies to any resource version, because
+// Kubernetes writes the status of the Job in between.
 func (r *OwnRun) Release() (Patch, error) {
 	return release(r.UID, r.keeps, heldAnnotation, suspendedAnnotation)
 }
@@ -242,7 +253,7 @@ func release(uid types.UID, keeps bool, drops ...string) (Patch, error) {
 	return encode(types.MergePatchType, body)
 }
 
-// markTemplate puts the mark of a reload into a template that is not on the server yet.
+// markTemplate adds the mark of a reload to a template before the object is created.
 func markTemplate(template *corev1.PodTemplateSpec, m *workload.Marking, names annotations.Names) {
 	for key, value := range templateAnnotations(m, names) {
 		setAnnotation(&template.ObjectMeta, key, value)

@@ -10,12 +10,13 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// job is the kind of Jobs that users have made. What a Job runs cannot be changed: a reload makes it again under its name.
+// job is the kind of Jobs that users created. The pod template of a Job is immutable, so a reload
+// recreates the Job under its name.
 func job() Kind {
 	k := Jobs()
 	k.Adapter = jobAdapter{builtIn[*batchv1.Job]{k.Name, func(o *batchv1.Job) Parts {
 		return Parts{
-			Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template, AtRest: true,
+			Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template, RolledOut: true,
 			Runs:      &workload.Runs{Suspended: suspends(o) && !hasBegun(o), Begun: suspends(o) && hasBegun(o), Once: true, Last: unsuspendedAt(o)},
 			LeftAlone: leftAlone(o), Ended: Ended(o),
 		}
@@ -23,19 +24,20 @@ func job() Kind {
 	return k
 }
 
-// jobAdapter also makes what takes the place of a Job.
+// jobAdapter also recreates Jobs.
 type jobAdapter struct{ builtIn[*batchv1.Job] }
 
 func suspends(o *batchv1.Job) bool { return o.Spec.Suspend != nil && *o.Spec.Suspend }
 
-// hasBegun reports whether a Job has pods that stay what they are when it is resumed. Kubernetes ends those of a suspended Job only
-// when its controller comes to it, and one that is about to end may still succeed. What has succeeded does not run again.
+// hasBegun reports whether a Job has Pods that survive resuming it. Kubernetes deletes the Pods of
+// a suspended Job with a delay, and a terminating Pod may still succeed. A completed index does not
+// run again.
 func hasBegun(o *batchv1.Job) bool {
 	return o.Status.Active > 0 || o.Status.Succeeded > 0 || Ended(o) || o.Status.Terminating != nil && *o.Status.Terminating > 0
 }
 
-// beginOf is when it was made, or resumed later: its pods are no older. Of one that was suspended and of which some have succeeded, it is
-// not known whether they did before.
+// beginOf is when the Job was created, or resumed later: its Pods are no older. For a suspended Job
+// with succeeded Pods, it is unknown whether they succeeded before.
 func beginOf(o *batchv1.Job) time.Time {
 	begin := o.CreationTimestamp.Time
 	if o.Status.Succeeded > 0 && resumed(o) {
@@ -51,7 +53,7 @@ func resumed(o *batchv1.Job) bool {
 	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }
 
-// leftAlone is why a Job is recreated by somebody else, or is to run once at a certain time.
+// leftAlone is why another controller recreates a Job, or why it has to run once at a certain time.
 func leftAlone(o *batchv1.Job) string {
 	if len(o.OwnerReferences) > 0 {
 		owner := o.OwnerReferences[0]

@@ -1,5 +1,5 @@
-// Package kinds knows the kinds of workload: where their pod template stands, how a mark is put on it, and what else
-// belongs to a restart. Each kind is a file.
+// Package kinds defines the kinds of workload: the path of their pod template, how they are marked,
+// and how their Pods restart. Each kind is a file.
 package kinds
 
 import (
@@ -18,35 +18,37 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Kind is one kind of workload. Of a custom one the API server may serve nothing, and it comes as JSON.
+// Kind is one kind of workload. The API server may not serve a custom kind, whose objects are read
+// as JSON.
 type Kind struct {
-	// Its name is the kind that its objects have, with the group behind it where that alone could be taken for another one.
+	// Its name is the kind of its objects, followed by the group if the kind alone is ambiguous.
 	workload.Kind
 
-	// Resource has no plural where only the API server knows it.
+	// Resource has no plural if only discovery knows it.
 	Resource schema.GroupVersionResource
 	NewList  func() runtime.Object
-	// Title is what its kind is called among users, if it is custom.
+	// Title is the usual name of a custom kind.
 	Title string
-	// Use is whether it is watched.
+	// Use is whether the kind is watched.
 	Use Use
-	// Template are the fields that lead to the pod template.
+	// Template is the path of the pod template.
 	Template []string
-	// Borrowing reports whether its objects may use the pod template of another object, which spec.workloadRef names.
-	Borrowing bool
-	// between are what it makes and what makes its children.
+	// HasWorkloadRef reports whether its objects may use the pod template of another object, in
+	// spec.workloadRef.
+	HasWorkloadRef bool
+	// between are the kinds between the workload and its Pods.
 	between between
 
 	Adapter
 	among Set
 }
 
-// Object is the kind that its objects have.
+// Object is the kind of its objects.
 func (k Kind) Object() schema.GroupVersionKind {
 	return k.Resource.GroupVersion().WithKind(workload.Key{Kind: k.Name}.Object())
 }
 
-// Label is the plural of its objects, told from others of that plural; where it is not known, the name.
+// Label is the plural of its objects, made unique; the name if the plural is unknown.
 func (k Kind) Label() string {
 	switch {
 	case k.Resource.Resource == "":
@@ -58,52 +60,52 @@ func (k Kind) Label() string {
 	}
 }
 
-// Adapter is what a kind has to answer.
+// Adapter contains the operations of each kind.
 type Adapter interface {
-	// Parts returns where things stand in an object.
+	// Parts returns the relevant parts of an object.
 	Parts(obj runtime.Object) (Parts, error)
-	// Patch writes a ledger, and whatever a reload writes unless it is nil, in one request.
+	// Patch writes a ledger, and the changes of a reload unless m is nil, in one request.
 	Patch(w *workload.Workload, ledger string, m *workload.Marking, names annotations.Names) (Patch, error)
 }
 
-// Runner is what a kind has to answer beyond that if its pods come and go in runs: a reload makes a Job.
+// Runner contains the operations of kinds that run to completion: a reload creates a Job.
 type Runner interface {
-	// Run returns the Job of a reload. It is held until the ledger records it: a Job that ran before could end, and
-	// be cleaned up, and be created again by a controller that finds neither.
+	// Run returns the Job of a reload. The Job is held until the ledger records it. Otherwise it
+	// could end, be cleaned up, and be created again by a controller that finds neither.
 	Run(obj runtime.Object, w *workload.Workload, ledger ledger.Ledger, m *workload.Marking, names annotations.Names) (*batchv1.Job, error)
 }
 
-// Parts are the parts of a workload that matter here.
+// Parts are the parts of a workload that decisions need.
 type Parts struct {
 	Meta     *metav1.ObjectMeta
 	Selector *metav1.LabelSelector
-	// SelectorGuessed reports that the object itself does not have the labels of its Pods.
+	// SelectorGuessed reports that the object does not contain the labels of its Pods.
 	SelectorGuessed bool
 	Template        *corev1.PodTemplateSpec
-	// AtRest reports whether no rollout is in progress, as far as the status shows. Unobserved reports that it has no
-	// generation, so that it may be about the template before.
-	AtRest, Unobserved bool
-	Progress           workload.Progress
-	// Runs is nil for kinds whose pods are to be there all the time.
+	// RolledOut reports whether the status shows no rollout in progress. Unobserved reports that
+	// the status has no generation, so that it may be about the previous template.
+	RolledOut, Unobserved bool
+	Progress              workload.Progress
+	// Runs is nil for kinds whose Pods run all the time.
 	Runs *workload.Runs
-	// Borrows names the object of the same namespace whose pod template is used, if that is not the object's own, and
-	// Observed which generation of it.
-	Borrows  *workload.Key
-	Observed int64
-	// LeftAlone is why nothing may reload it, whatever its annotations are. Ended reports that it has run, so that only
-	// annotations of its own make it run again.
+	// TemplateOwner is the object of the same namespace that spec.workloadRef names, nil without
+	// one. Observed is the generation of that object that the status is about.
+	TemplateOwner *workload.Key
+	Observed      int64
+	// LeftAlone is why the workload must not be reloaded, regardless of its annotations. Ended
+	// reports that it has run, so that only its own annotations let it run again.
 	LeftAlone string
 	Ended     bool
-	// RestartAt is what stands in the field that restarts the pods.
+	// RestartAt is the value of the field that restarts the Pods.
 	RestartAt string
 	// Shape is nil for kinds whose lists merge by name.
 	Shape *workload.Shape
 }
 
-// Set is every kind there is.
+// Set is a list of all kinds.
 type Set []Kind
 
-// All returns those that are built in, and those that a user has added.
+// All returns the built-in kinds, and the kinds that a user has added.
 func All(added ...Added) Set {
 	all := Set{deployment(), statefulSet(), daemonSet(), cronJob(), job(), rollout(), deploymentConfig(), knativeService(), cloneSet(), advancedStatefulSet(), advancedDaemonSet()}
 	for _, a := range added {
@@ -150,7 +152,7 @@ func (s Set) Of(group, kind string) (Kind, bool) {
 	return s[i], true
 }
 
-// Read returns what is kept of an object.
+// Read reads an object.
 func (k Kind) Read(obj runtime.Object, names annotations.Names) (workload.Workload, error) {
 	parts, err := k.Parts(obj)
 	if err != nil {
@@ -158,8 +160,8 @@ func (k Kind) Read(obj runtime.Object, names annotations.Names) (workload.Worklo
 	}
 	w := workload.New(k.Kind, parts.Meta, parts.Selector, parts.Template, names)
 	w.Generation = parts.Meta.Generation
-	if parts.Borrows != nil {
-		w.Borrow(*parts.Borrows, Lends(*parts.Borrows), names)
+	if parts.TemplateOwner != nil {
+		w.UseTemplateOf(*parts.TemplateOwner, IsTemplateOwner(*parts.TemplateOwner), names)
 		w.Generation = parts.Observed
 	}
 	w.Parent = k.among.parentOf(parts.Meta)
@@ -176,6 +178,6 @@ func (k Kind) Read(obj runtime.Object, names annotations.Names) (workload.Worklo
 		w.Pause = workload.ReadPause(parts.Meta, parts.Progress.Paused, names)
 		w.Progress.Held = w.Pause.Ours()
 	}
-	w.AtRest, w.Unobserved, w.Shape = parts.AtRest, parts.Unobserved, parts.Shape
+	w.RolledOut, w.Unobserved, w.Shape = parts.RolledOut, parts.Unobserved, parts.Shape
 	return w, nil
 }

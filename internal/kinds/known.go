@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Custom kinds of others that have their pod template where Deployments have it.
+// Custom kinds of other projects with their pod template at spec.template.
 
 func deploymentConfig() Kind {
 	return templated("DeploymentConfig", "OpenShift DeploymentConfigs",
@@ -29,7 +29,7 @@ func kruise(version, plural string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "apps.kruise.io", Version: version, Resource: plural}
 }
 
-// knativeService has no selector. Its pods, and the Deployments that they are of, have its name as a label.
+// knativeService has no selector. Its Pods, and their Deployments, have its name as a label.
 func knativeService() Kind {
 	const label = "serving.knative.dev/service"
 	k := templated("Service.serving.knative.dev", "Knative Services",

@@ -9,16 +9,17 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// between are kinds of the same group that stand between a workload and its children. Whatever they make has the name of the
-// workload as a label.
+// between are kinds of one group between a workload and its children. Their objects have the name
+// of the workload as a label.
 type between struct {
 	kinds []string
 	label string
 }
 
-// parentOf returns the workload that an object was made by, nil if it was made by nothing of these kinds. Those of Kubernetes
-// make no other workload from their template, but Jobs, which are left alone with whoever owns them. An object that is owned by
-// a Deployment was made by a program that runs as one, and nothing else rolls it.
+// parentOf returns the workload that owns an object, nil if no workload of these kinds does.
+// Workloads of Kubernetes own no other workloads, except for Jobs, which Reroll does not reload if
+// they have an owner. If a Deployment owns an object, its program created that, and no other
+// workload rolls it.
 func (s Set) parentOf(meta *metav1.ObjectMeta) *workload.Parent {
 	owner := metav1.GetControllerOfNoCopy(meta)
 	if owner == nil {

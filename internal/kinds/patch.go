@@ -16,8 +16,8 @@ type Patch struct {
 	Body []byte
 }
 
-// The patch touches nothing but these fields. With the uid and the version in it, a write that lands late or on another
-// object of the same name is refused by the API server.
+// The patch contains only these fields. The UID and the version make the API server reject a write
+// that arrives late or concerns another object of that name.
 type patchBody struct {
 	Metadata patchMeta  `json:"metadata"`
 	Spec     *patchSpec `json:"spec,omitempty"`
@@ -63,8 +63,8 @@ func ledgerMeta(w *workload.Workload, ledger string) patchMeta {
 	}
 }
 
-// Resume ends a pause of ours and removes what was noted about it. Of a workload that we do not hold the note is all that
-// goes.
+// Resume ends a pause of ours and removes its annotation. For a workload that Reroll does not hold,
+// it only removes the annotation.
 func Resume(w *workload.Workload, names annotations.Names) (Patch, error) {
 	body := map[string]any{"metadata": map[string]any{
 		"uid": w.UID, "resourceVersion": w.ResourceVersion, "annotations": map[string]any{names.PausedAt: nil},
@@ -75,7 +75,7 @@ func Resume(w *workload.Workload, names annotations.Names) (Patch, error) {
 	return encode(types.MergePatchType, body)
 }
 
-// templateAnnotations are those that a reload sets on the pod template.
+// templateAnnotations are the annotations that a reload sets on the pod template.
 func templateAnnotations(m *workload.Marking, names annotations.Names) map[string]string {
 	ann := map[string]string{}
 	if m.ReloadedFrom != "" {

@@ -23,11 +23,11 @@ func rollout() Kind {
 		Resource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"},
 		NewList:  func() runtime.Object { return &unstructured.UnstructuredList{} },
 		Adapter:  rolloutAdapter{custom{"Rollout", specTemplate(), rolloutParts}},
-		Template: specTemplate(), Borrowing: true,
+		Template: specTemplate(), HasWorkloadRef: true,
 	}
 }
 
-// rolloutObject is the little of a Rollout that matters here.
+// rolloutObject contains the relevant fields of a Rollout.
 type rolloutObject struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {
@@ -41,7 +41,7 @@ type rolloutObject struct {
 		Replicas           int64  `json:"replicas"`
 		UpdatedReplicas    int64  `json:"updatedReplicas"`
 		RestartedAt        string `json:"restartedAt"`
-		// The generation of the object that WorkloadRef names.
+		// The observed generation of the object in spec.workloadRef.
 		WorkloadObservedGeneration string `json:"workloadObservedGeneration"`
 	} `json:"status"`
 }
@@ -52,18 +52,18 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 		"status.observedGeneration", "status.workloadObservedGeneration", "status.replicas", "status.updatedReplicas", "status.restartedAt"); err != nil {
 		return Parts{}, err
 	}
-	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // nothing yet is 0
+	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // 0 if there is none yet
 	seen := o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10)
 	return Parts{
-		Borrows: o.Spec.WorkloadRef.Lender(o.Metadata.Namespace), Observed: observed, Progress: rolloutProgress(obj.Object, seen),
+		TemplateOwner: o.Spec.WorkloadRef.TemplateOwner(o.Metadata.Namespace), Observed: observed, Progress: rolloutProgress(obj.Object, seen),
 		Meta: &o.Metadata, Selector: o.Spec.Selector, Template: &o.Spec.Template, RestartAt: o.Spec.RestartAt,
-		AtRest: seen && o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
-		Shape:  shapeOf(obj.Object, specTemplate()...),
+		RolledOut: seen && o.Status.UpdatedReplicas == o.Status.Replicas && sameTime(o.Spec.RestartAt, o.Status.RestartedAt),
+		Shape:     shapeOf(obj.Object, specTemplate()...),
 	}, nil
 }
 
-// rolloutProgress is how far it has come. What cannot be read is not told, and harms nothing else. No number in the status
-// tells of pods that wait for a restart.
+// rolloutProgress is the progress in the status. Unreadable fields are skipped. No number in the
+// status shows Pods that wait for a restart.
 func rolloutProgress(obj map[string]any, observed bool) workload.Progress {
 	number := func(unset int32, fields ...string) int32 {
 		n, found, err := unstructured.NestedInt64(obj, fields...)
@@ -95,7 +95,8 @@ func rolloutProgress(obj map[string]any, observed bool) workload.Progress {
 	return p
 }
 
-// sameTime compares what users and controllers spell differently. An invalid time counts as unset.
+// sameTime compares times that users and controllers format differently. An invalid time counts as
+// unset.
 func sameTime(asked, done string) bool {
 	want, err := time.Parse(time.RFC3339, asked)
 	if err != nil {
@@ -105,7 +106,7 @@ func sameTime(asked, done string) bool {
 	return err == nil && have.Equal(want)
 }
 
-// rolloutAdapter knows besides how the pods are started anew.
+// rolloutAdapter can also restart the Pods.
 type rolloutAdapter struct{ custom }
 
 // Patch writes a ledger and a mark, or the time of a restart.

@@ -54,7 +54,7 @@ func readRollout(t *testing.T, changes ...func(map[string]any)) workload.Workloa
 	return w
 }
 
-func TestARolloutIsAtRestWhenAllItsPodsAreOfTheTemplateAndRestarted(t *testing.T) {
+func TestARolloutIsRolledOutWhenAllItsPodsAreUpdatedAndRestarted(t *testing.T) {
 	done := set(map[string]any{"observedGeneration": "7", "replicas": int64(2), "updatedReplicas": int64(2)}, "status")
 	for about, tc := range map[string]struct {
 		changes []func(map[string]any)
@@ -70,14 +70,14 @@ func TestARolloutIsAtRestWhenAllItsPodsAreOfTheTemplateAndRestarted(t *testing.T
 		"the same time, spelled differently": {[]func(map[string]any){done, set("2026-03-01T14:00:00+02:00", "spec", "restartAt"), set("2026-03-01T12:00:00Z", "status", "restartedAt")}, true},
 	} {
 		t.Run(about, func(t *testing.T) {
-			if w := readRollout(t, tc.changes...); w.AtRest != tc.want {
-				t.Errorf("at rest: %v, want %v", w.AtRest, tc.want)
+			if w := readRollout(t, tc.changes...); w.RolledOut != tc.want {
+				t.Errorf("at rest: %v, want %v", w.RolledOut, tc.want)
 			}
 		})
 	}
 }
 
-func TestWhatIsNotLookedForCannotMakeARolloutUnreadable(t *testing.T) {
+func TestUnusedFieldsCannotMakeARolloutUnreadable(t *testing.T) {
 	w := readRollout(t, set("two", "spec", "replicas"), set("no list", "status", "conditions"), set("x", "status", "canary"))
 	if strings.Join(w.Containers, " ") != "app sidecar" {
 		t.Errorf("containers %v", w.Containers)
@@ -88,8 +88,8 @@ func TestWhatIsNotLookedForCannotMakeARolloutUnreadable(t *testing.T) {
 	}
 }
 
-// Where all are opted in, a Rollout is without any annotation: who made it is told in the same words.
-func TestARolloutWithoutADeploymentIsTold(t *testing.T) {
+// If all workloads are opted in, a Rollout needs no annotation for the notice.
+func TestARolloutWithAnUnsupportedWorkloadRefIsReported(t *testing.T) {
 	const told = "spec.workloadRef names a ReplicaSet of apps/v1, which Reroll does not roll; reference a Deployment of apps/v1"
 	auto := func(value string) func(map[string]any) {
 		return set(map[string]any{"reloader.stakater.com/auto": value}, "metadata", "annotations")
@@ -118,15 +118,15 @@ func TestARolloutWithoutADeploymentIsTold(t *testing.T) {
 	}
 }
 
-// Argo Rollouts takes templates of few kinds, and of those only Deployments are rolled here: another kind that is rolled for
-// itself lends nothing, nor does one that has the name of another group's.
-func TestOnlyADeploymentOfAppsLends(t *testing.T) {
+// Argo Rollouts uses templates of few kinds, and Reroll rolls only Deployments among them. A
+// Deployment of another API group does not count.
+func TestOnlyADeploymentOfAppsIsATemplateOwner(t *testing.T) {
 	all := All(Added{GroupVersionKind: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Deployment"}})
 	kind, ok := all.Of("argoproj.io", "Rollout")
 	if !ok {
 		t.Fatal("there is no Rollout")
 	}
-	for of, lends := range map[string]bool{
+	for of, rolled := range map[string]bool{
 		"apps/v1 Deployment": true, "apps/v1beta2 Deployment": true, "apps/v1 ReplicaSet": false, "v1 PodTemplate": false,
 		"apps/v1 StatefulSet": false, "apps/v1 DaemonSet": false, "batch/v1 CronJob": false, "argoproj.io/v1alpha1 Rollout": false,
 		"apps.kruise.io/v1beta1 StatefulSet": false, "example.org/v1 Deployment": false, " Deployment": false, "apps/v1/v1 Deployment": false,
@@ -140,13 +140,13 @@ func TestOnlyADeploymentOfAppsLends(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			known := slices.ContainsFunc(all, func(k Kind) bool { return k.Name == w.Borrows.Kind })
+			known := slices.ContainsFunc(all, func(k Kind) bool { return k.Name == w.TemplateOwner.Kind })
 			told := "spec.workloadRef names a " + name + " of " + cmp.Or(version, "no apiVersion") + ", which Reroll does not roll; reference a Deployment of apps/v1"
-			if lends {
+			if rolled {
 				told = ""
 			}
-			if got := problemsOf(&w); known != lends || got != told {
-				t.Errorf("its template is that of %s, told %q, want %q", w.Borrows, got, told)
+			if got := problemsOf(&w); known != rolled || got != told {
+				t.Errorf("its template is that of %s, told %q, want %q", w.TemplateOwner, got, told)
 			}
 		})
 	}

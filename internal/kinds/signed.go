@@ -15,12 +15,13 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// signedAnnotation is on every Job that Reroll creates. Whoever can create Jobs can write the other
-// annotations of Reroll, too. Without a signature, a forged copy would make the controller delete
-// other Jobs of the namespace, and a forged run would change the ledger of a CronJob.
+// signedAnnotation is on every Job that Reroll creates. Any client that can create Jobs can write
+// the other annotations of Reroll, too. Without a signature, a forged copy would make the
+// controller delete other Jobs of the namespace, and a forged run would change the ledger of a
+// CronJob.
 const signedAnnotation = "reroll.dev/signed"
 
-// ErrNotSigned means that the key of this installation has not signed what a Job carries.
+// ErrNotSigned means that the key of this installation has not signed a Job.
 var ErrNotSigned = errors.New("its signature is not from this installation")
 
 // Claim is the annotation or label by which a Job claims that Reroll created it.
@@ -33,9 +34,9 @@ const (
 	ClaimsRun  Claim = workload.RunLabel
 )
 
-// signed are the texts that the signature of a copy is about: all that is deleted and created
-// because of it. Once it notes a deletion, its own uid belongs to them, so that nobody can put back
-// an old copy.
+// signed are the texts that the signature of a copy covers: all input of the deletion and of the
+// new Job. After the copy records a deletion, they include its own UID, so that an old copy cannot
+// be restored.
 func (c *Copy) signed(deletes string) ([]string, error) {
 	spec, err := json.Marshal(c.spec())
 	if err != nil {
@@ -48,17 +49,17 @@ func (c *Copy) signed(deletes string) ([]string, error) {
 	return []string{c.job.Namespace, c.job.Name, string(uid), deletes, c.job.Annotations[copyAnnotation], string(spec)}, nil
 }
 
-// SignedBy reports whether the key has signed the copy with the content that it has now.
+// SignedBy reports whether the key has signed the copy in its current form.
 func (c *Copy) SignedBy(key digest.Key) bool {
 	texts, err := c.signed(c.job.Annotations[deletesAnnotation])
 	return err == nil && key.HasSigned(c.job.Annotations[signedAnnotation], "copy", texts...)
 }
 
-// Sign returns the patch that signs a copy as the API server keeps it. Mutating admission webhooks
-// may have changed it, so that the signature it was sent with does not fit.
+// Sign returns the patch that signs a copy as the API server stored it. Mutating admission webhooks
+// may have changed it, so that the original signature does not fit.
 func (c *Copy) Sign(key digest.Key) (Patch, error) { return c.patch(key, nil) }
 
-// patch writes annotations on a copy, and the signature that is right with them.
+// patch writes annotations on a copy, and the matching signature.
 func (c *Copy) patch(key digest.Key, annotations map[string]string) (Patch, error) {
 	texts, err := c.signed(annotations[deletesAnnotation])
 	if err != nil {
@@ -69,8 +70,7 @@ func (c *Copy) patch(key digest.Key, annotations map[string]string) (Patch, erro
 	return encode(types.MergePatchType, patchBody{Metadata: patchMeta{UID: c.job.UID, Annotations: all}})
 }
 
-// signHeld is the signature of a Job that takes the place of another one. It has no uid before its
-// ledger is its own.
+// signHeld is the signature of a new Job. It includes no UID until the ledger is valid for the Job.
 func signHeld(key digest.Key, job *batchv1.Job, uid types.UID, ledger string) string {
 	return key.Sign("held", job.Namespace, job.Name, string(uid), ledger)
 }
@@ -91,13 +91,13 @@ func SignRun(job *batchv1.Job, key digest.Key) {
 	setAnnotation(&job.ObjectMeta, signedAnnotation, key.Sign("run", run.signed()...))
 }
 
-// signed are the texts that the signature of a run is about: which workload it belongs to and what
-// the ledger of that becomes. When it is unsuspended, neither changes.
+// signed are the texts that the signature of a run covers: its workload and the ledger of the run.
+// Unsuspending the run changes neither.
 func (r *OwnRun) signed() []string {
 	return []string{r.Of.Namespace, r.Name, string(r.Owner), strconv.FormatInt(r.Counter, 10), r.LedgerText}
 }
 
-// SignedBy returns the run with whether the key has signed it.
+// SignedBy returns the run with Signed set for the key.
 func (r OwnRun) SignedBy(key digest.Key) OwnRun {
 	r.Signed = key.HasSigned(r.signature, "run", r.signed()...)
 	return r

@@ -16,7 +16,7 @@ func statefulSet() Kind {
 		Adapter: builtIn[*appsv1.StatefulSet]{"StatefulSet", func(o *appsv1.StatefulSet) Parts {
 			return Parts{
 				Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template,
-				AtRest: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas,
+				RolledOut: o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas,
 				Progress: workload.Progress{
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Available: o.Status.AvailableReplicas,

@@ -14,10 +14,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// specTemplate is where nearly every kind has its pod template.
+// specTemplate is the path of the pod template for nearly all kinds.
 func specTemplate() []string { return []string{"spec", "template"} }
 
-// templated is a custom kind of which no more need be known than where its pod template stands.
+// templated is a custom kind of which Reroll only needs the path of the pod template.
 func templated(name, title string, resource schema.GroupVersionResource, template []string) Kind {
 	parts := func(obj *unstructured.Unstructured) (Parts, error) { return templatedParts(obj, template) }
 	return Kind{
@@ -28,7 +28,7 @@ func templated(name, title string, resource schema.GroupVersionResource, templat
 	}
 }
 
-// NoTemplateError means that an object has no pod template where its kind should have it.
+// NoTemplateError means that an object has no pod template at the path of its kind.
 type NoTemplateError struct{ Path string }
 
 // Error returns the message.
@@ -45,15 +45,16 @@ func templatedParts(obj *unstructured.Unstructured, path []string) (Parts, error
 	if err != nil {
 		return Parts{}, err
 	}
-	p, told := statusProgress(obj.Object, o.Metadata.Generation)
+	p, observedKnown := statusProgress(obj.Object, o.Metadata.Generation)
 	selector, guessed := selectorOf(obj, template)
 	return Parts{
 		Meta: &o.Metadata, Selector: selector, SelectorGuessed: guessed, Template: template, Progress: p,
-		AtRest: p.Observed && p.Updated == p.Total && !unready(obj.Object), Unobserved: !told, Shape: shapeOf(obj.Object, path...),
+		RolledOut: p.Observed && p.Updated == p.Total && !unready(obj.Object), Unobserved: !observedKnown, Shape: shapeOf(obj.Object, path...),
 	}, nil
 }
 
-// templateAt takes nothing for a pod template that has no containers: nothing can be rolled by that, so the path is wrong.
+// templateAt returns no pod template without containers. Reroll could not roll it, so the path must
+// be wrong.
 func templateAt(obj *unstructured.Unstructured, path []string) (*corev1.PodTemplateSpec, error) {
 	found, _, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
 	fields, _ := found.(map[string]any)
@@ -67,8 +68,8 @@ func templateAt(obj *unstructured.Unstructured, path []string) (*corev1.PodTempl
 	return template, nil
 }
 
-// selectorOf finds the Pods: by the selector of the object, in the form of Deployments or as the plain map that was before
-// it, else by the labels of its pod template.
+// selectorOf finds the selector of the object, in the form of Deployments or as a plain map, or
+// else uses the labels of its pod template.
 func selectorOf(obj *unstructured.Unstructured, template *corev1.PodTemplateSpec) (selector *metav1.LabelSelector, guessed bool) {
 	if plain, _, err := unstructured.NestedStringMap(obj.Object, "spec", "selector"); err == nil && len(plain) > 0 {
 		return &metav1.LabelSelector{MatchLabels: plain}, false
@@ -83,17 +84,18 @@ func selectorOf(obj *unstructured.Unstructured, template *corev1.PodTemplateSpec
 		return s, false
 	}
 	if len(template.Labels) == 0 {
-		return nil, true // an empty selector would find all pods of the namespace
+		return nil, true // an empty selector would match all Pods of the namespace
 	}
 	return &metav1.LabelSelector{MatchLabels: template.Labels}, true
 }
 
-// unknown is how many Pods there are if nothing shows it.
+// unknown is a number of Pods that the status does not show.
 const unknown = -1
 
-// statusProgress is how far it has come, as far as its status has the fields that those of Kubernetes have. A status without
-// them tells nothing, and then the pods alone do. Told is whether it names the generation that it is about.
-func statusProgress(obj map[string]any, generation int64) (p workload.Progress, told bool) {
+// statusProgress is the progress in the status, if it has the usual fields of Kubernetes. Without
+// them, only the Pods show the progress. ObservedKnown reports whether the status has an observed
+// generation.
+func statusProgress(obj map[string]any, generation int64) (p workload.Progress, observedKnown bool) {
 	number := func(unset int32, parent string, fields ...string) int32 {
 		for _, field := range fields {
 			if n, found, err := unstructured.NestedInt64(obj, parent, field); err == nil && found {
@@ -103,20 +105,20 @@ func statusProgress(obj map[string]any, generation int64) (p workload.Progress, 
 		return unset
 	}
 	observed, named, err := unstructured.NestedInt64(obj, "status", "observedGeneration")
-	told = named && err == nil
+	observedKnown = named && err == nil
 	total := number(unknown, "status", "replicas", "currentNumberScheduled")
 	p = workload.Progress{
-		Observed: !told || observed >= generation, Untold: total == unknown,
+		Observed: !observedKnown || observed >= generation, NoCounts: total == unknown,
 		Wanted: number(number(max(total, 0), "status", "desiredNumberScheduled"), "spec", "replicas"),
 		Total:  max(total, 0), Updated: number(max(total, 0), "status", "updatedReplicas", "updatedNumberScheduled"),
 		Available: number(0, "status", "availableReplicas", "numberAvailable"),
 	}
 	p.Paused, _, _ = unstructured.NestedBool(obj, "spec", "paused")
-	return p, told
+	return p, observedKnown
 }
 
-// unready reports whether the object has a condition that it is not ready, as some do while their Pods are
-// replaced.
+// unready reports whether the object has a condition that it is not ready, as some have while their
+// Pods are replaced.
 func unready(obj map[string]any) bool {
 	conditions, _, _ := unstructured.NestedSlice(obj, "status", "conditions")
 	for _, item := range conditions {

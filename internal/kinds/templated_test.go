@@ -135,10 +135,10 @@ func TestHowThePodsOfACustomKindAreFound(t *testing.T) {
 func TestHowFarACustomKindHasCome(t *testing.T) {
 	const head, tail = "{apiVersion: x/v1, kind: X, metadata: {name: web, generation: 2}, spec: {template: {spec: {containers: [{name: app}]}}", "}"
 	for status, want := range map[string]struct {
-		progress           workload.Progress
-		atRest, unobserved bool
+		progress              workload.Progress
+		rolledOut, unobserved bool
 	}{
-		"}": {workload.Progress{Observed: true, Untold: true}, true, true},
+		"}": {workload.Progress{Observed: true, NoCounts: true}, true, true},
 		"}, status: {replicas: 2, updatedReplicas: 1}":                          {workload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 1}, false, true},
 		"}, status: {observedGeneration: '2', replicas: 2, updatedReplicas: 2}": {workload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 2}, true, true},
 		", replicas: 3, paused: true}, status: {observedGeneration: 2, replicas: 3, updatedReplicas: 1, availableReplicas: 2}": {
@@ -148,12 +148,12 @@ func TestHowFarACustomKindHasCome(t *testing.T) {
 		"}, status: {observedGeneration: 2, desiredNumberScheduled: 4, currentNumberScheduled: 4, updatedNumberScheduled: 4, numberAvailable: 3}": {
 			workload.Progress{Observed: true, Wanted: 4, Total: 4, Updated: 4, Available: 3}, true, false,
 		},
-		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: Unknown}]}": {workload.Progress{Observed: true, Untold: true}, false, false},
-		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}":  {workload.Progress{Observed: true, Untold: true}, true, false},
+		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: Unknown}]}": {workload.Progress{Observed: true, NoCounts: true}, false, false},
+		"}, status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True'}]}":  {workload.Progress{Observed: true, NoCounts: true}, true, false},
 	} {
 		p, err := templatedParts(objectOf(t, head+status+tail), specTemplate())
-		if err != nil || p.Progress != want.progress || p.AtRest != want.atRest || p.Unobserved != want.unobserved {
-			t.Errorf("%s: %+v, at rest: %v, unobserved: %v, %v", status, p.Progress, p.AtRest, p.Unobserved, err)
+		if err != nil || p.Progress != want.progress || p.RolledOut != want.rolledOut || p.Unobserved != want.unobserved {
+			t.Errorf("%s: %+v, at rest: %v, unobserved: %v, %v", status, p.Progress, p.RolledOut, p.Unobserved, err)
 		}
 	}
 }

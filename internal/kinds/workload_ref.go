@@ -9,31 +9,32 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// WorkloadRef is spec.workloadRef of a Rollout: it names the object that has the pod template.
+// WorkloadRef is spec.workloadRef of a Rollout: the object that has the pod template.
 type WorkloadRef struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 }
 
-// Lender is the object that has the pod template, nil for a Rollout with a template of its own.
-func (r WorkloadRef) Lender(namespace string) *workload.Key {
+// TemplateOwner is the object that has the pod template; nil for a Rollout with its own template.
+func (r WorkloadRef) TemplateOwner(namespace string) *workload.Key {
 	if r.Name == "" {
 		return nil
 	}
-	return &workload.Key{Kind: lenderKind(r.APIVersion, r.Kind), Namespace: namespace, Name: r.Name}
+	return &workload.Key{Kind: refKind(r.APIVersion, r.Kind), Namespace: namespace, Name: r.Name}
 }
 
-// Lends reports whether an object that a Rollout names is marked in its place.
-func Lends(lender workload.Key) bool { return lender.Kind == lending }
+// IsTemplateOwner reports whether Reroll marks an object that a Rollout references.
+func IsTemplateOwner(owner workload.Key) bool { return owner.Kind == templateOwnerKind }
 
-// lending is the kind whose template a Rollout takes.
-const lending = "Deployment"
+// templateOwnerKind is the only kind whose template a Rollout uses and that Reroll marks.
+const templateOwnerKind = "Deployment"
 
-// lenderKind is the kind of object that has the template. Only a Deployment of apps is rolled for it: Argo Rollouts takes no
-// other of the kinds that are rolled here. The others are called so that none of those is meant.
-func lenderKind(apiVersion, kind string) string {
-	if gv, err := schema.ParseGroupVersion(apiVersion); err == nil && gv.Group == appsv1.GroupName && kind == lending {
+// refKind is the kind of the referenced object. Argo Rollouts supports Deployments of apps and
+// kinds that Reroll does not roll. The name of any other kind contains its apiVersion, so that it
+// never equals the name of a kind that Reroll rolls.
+func refKind(apiVersion, kind string) string {
+	if gv, err := schema.ParseGroupVersion(apiVersion); err == nil && gv.Group == appsv1.GroupName && kind == templateOwnerKind {
 		return kind
 	}
 	return kind + " of " + cmp.Or(apiVersion, "no apiVersion")

@@ -1,5 +1,5 @@
-// Package kubeapi knows the requests to the API server: which client and which plural a kind has, how Pods are listed, and what
-// the API server serves. It must not know why a request is made.
+// Package kubeapi sends the requests to the API server: it chooses the client and the plural of a
+// kind, lists Pods, and discovers which kinds are served. It does not know why a request is sent.
 package kubeapi
 
 import (
@@ -32,21 +32,22 @@ type Watched struct {
 	Namespace string
 	// Label is its name in logs and metrics; the plural if unset. Another resource may have the same plural.
 	Label string
-	// Custom reports that the API server may not serve it. Kind is the kind of its objects then, because only the API server may
-	// know the plural.
+	// Custom reports that the API server may not serve it. Then Kind is the kind of its objects,
+	// because only discovery may know the plural.
 	Custom bool
 	Kind   string
-	// Asked reports that a user wants it watched. Otherwise it is watched only if there is permission to.
-	Asked bool
+	// Required reports that the user has chosen to watch it. Otherwise it is watched only if there is
+	// permission to.
+	Required bool
 	// FieldSelector and LabelSelector are applied by the API server.
 	FieldSelector, LabelSelector string
 	NewList                      func() runtime.Object
 }
 
-// WatchedKind is the resource of a kind of workload.
+// WatchedKind returns the resource of a kind of workload.
 func WatchedKind(k kinds.Kind, namespace string) Watched {
 	return Watched{
-		Resource: k.Resource, Label: k.Label(), Namespace: namespace, Custom: k.Custom, Kind: k.Object().Kind, Asked: k.Use == kinds.Always, NewList: k.NewList,
+		Resource: k.Resource, Label: k.Label(), Namespace: namespace, Custom: k.Custom, Kind: k.Object().Kind, Required: k.Use == kinds.Always, NewList: k.NewList,
 	}
 }
 
@@ -56,12 +57,12 @@ func (w Watched) String() string { return cmp.Or(w.Label, w.Resource.Resource) }
 // Client sends the requests to a real cluster.
 type Client struct {
 	kubernetes.Interface
-	// Custom makes the clients for custom kinds; nil if there are no such kinds.
+	// Custom are the clients for custom kinds; nil if there are no such kinds.
 	Custom *CustomClients
 }
 
-// Open returns how a resource is listed and watched: by its own types, which the API server sends as protobuf, or as JSON for
-// custom kinds, which have none.
+// Open returns how a resource is listed and watched: as protobuf for kinds with a Go type, as JSON
+// for custom kinds.
 func (c Client) Open(w Watched) intake.Opener {
 	if w.Custom {
 		return served{w, c}
@@ -80,17 +81,17 @@ func (c Client) opener(w Watched, client rest.Interface, plural string) intake.O
 // unopened is a resource that cannot be watched.
 type unopened struct{ err error }
 
-// Watch returns why.
+// Watch returns the error.
 func (u unopened) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
 	return nil, u.err
 }
 
-// List returns why.
+// List returns the error.
 func (u unopened) List(context.Context, metav1.ListOptions) (runtime.Object, error) {
 	return nil, u.err
 }
 
-// group returns the client of a group that is built into Kubernetes.
+// group returns the client of a built-in group.
 func (c Client) group(name string) (rest.Interface, error) {
 	switch name {
 	case corev1.GroupName:
@@ -104,7 +105,7 @@ func (c Client) group(name string) (rest.Interface, error) {
 	}
 }
 
-// Patch changes a workload and returns what it is then.
+// Patch changes a workload and returns its new version.
 func (c Client) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	client, plural, err := c.of(kind, key.Namespace)
 	if err != nil {
@@ -134,7 +135,7 @@ func (c Client) Get(ctx context.Context, kind kinds.Kind, key workload.Key) (run
 	return client.Get().Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).Do(ctx).Get()
 }
 
-// Create creates an object of a kind that is built into Kubernetes.
+// Create creates an object of a built-in kind.
 func (c Client) Create(ctx context.Context, kind kinds.Kind, namespace string, obj runtime.Object) (runtime.Object, error) {
 	client, err := c.group(kind.Resource.Group)
 	if err != nil {
@@ -145,7 +146,7 @@ func (c Client) Create(ctx context.Context, kind kinds.Kind, namespace string, o
 		Body(obj).Do(ctx).Get()
 }
 
-// Delete deletes an object of a kind that is built into Kubernetes.
+// Delete deletes an object of a built-in kind.
 func (c Client) Delete(ctx context.Context, kind kinds.Kind, key workload.Key, opts metav1.DeleteOptions) error {
 	client, err := c.group(kind.Resource.Group)
 	if err != nil {
@@ -157,8 +158,8 @@ func (c Client) Delete(ctx context.Context, kind kinds.Kind, key workload.Key, o
 // podPage bounds the Pods of one response, so that a large workload does not need much memory at once.
 const podPage = 500
 
-// Pods returns when the Pods that the selector of a workload matches have started. A Pod of another owner among them can make the
-// answer older than it is, never younger.
+// Pods returns when the Pods that match the selector of a workload have started. Pods of another
+// owner may make the result older, and never younger.
 func (c Client) Pods(ctx context.Context, w *workload.Workload) (reload.Pods, error) {
 	var pods reload.Pods
 	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
@@ -167,7 +168,8 @@ func (c Client) Pods(ctx context.Context, w *workload.Workload) (reload.Pods, er
 	return pods, err
 }
 
-// Running returns the Pods of a workload. A Pod of another owner is left out: no rollout of this workload replaces it.
+// Running returns the Pods of a workload. It excludes Pods of another owner, because no rollout of
+// this workload replaces them.
 func (c Client) Running(ctx context.Context, w *workload.Workload, names annotations.Names) ([]rollout.Pod, error) {
 	var pods []rollout.Pod
 	err := c.eachPod(ctx, w, func(pod *corev1.Pod) {
@@ -178,7 +180,7 @@ func (c Client) Running(ctx context.Context, w *workload.Workload, names annotat
 	return pods, err
 }
 
-// eachPod reads the pods that the workload's selector finds, page by page.
+// eachPod lists the Pods that match the workload's selector, page by page.
 func (c Client) eachPod(ctx context.Context, w *workload.Workload, take func(*corev1.Pod)) error {
 	if !w.Selects() {
 		return nil

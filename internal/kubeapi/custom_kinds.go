@@ -20,22 +20,22 @@ import (
 	"github.com/reroll-dev/reroll/internal/rights"
 )
 
-// CustomClients makes a client for each version of a group, and knows the plurals that the API server has answered. It is safe for
-// concurrent use.
+// CustomClients creates a client for each group and version, and caches the discovered plurals. It
+// is safe for concurrent use.
 type CustomClients struct {
-	config *rest.Config
-	shared kubernetes.Interface
-	offers offers
+	config    *rest.Config
+	shared    kubernetes.Interface
+	discovery discovery
 
 	mu      sync.Mutex
 	clients map[schema.GroupVersion]rest.Interface
 	plurals map[schema.GroupVersionKind]string
 }
 
-// NewCustomClients returns clients that share the rate limit with the client for the kinds of Kubernetes.
+// NewCustomClients returns clients that share the rate limit of the client for built-in kinds.
 func NewCustomClients(config *rest.Config, shared kubernetes.Interface, c clock.PassiveClock) *CustomClients {
 	return &CustomClients{
-		config: config, shared: shared, offers: offers{client: shared, clock: c},
+		config: config, shared: shared, discovery: discovery{client: shared, clock: c},
 		clients: map[schema.GroupVersion]rest.Interface{}, plurals: map[schema.GroupVersionKind]string{},
 	}
 }
@@ -46,7 +46,7 @@ func (c *CustomClients) client(version schema.GroupVersion) (rest.Interface, err
 	if known, ok := c.clients[version]; ok {
 		return known, nil
 	}
-	config := dynamic.ConfigFor(c.config) // reads what has no Go type
+	config := dynamic.ConfigFor(c.config) // decodes objects without a Go type
 	config.GroupVersion, config.APIPath = &version, "/apis"
 	config.RateLimiter = c.shared.AppsV1().RESTClient().GetRateLimiter()
 	client, err := rest.RESTClientFor(config)
@@ -57,7 +57,7 @@ func (c *CustomClients) client(version schema.GroupVersion) (rest.Interface, err
 	return client, nil
 }
 
-// plural returns the plural of a kind; empty if the API server was not asked yet.
+// plural returns the plural of a kind; empty before discovery.
 func (c *CustomClients) plural(kind schema.GroupVersionKind) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,9 +70,10 @@ func (c *CustomClients) learn(kind schema.GroupVersionKind, plural string) {
 	c.plurals[kind] = plural
 }
 
-// Serves reports whether the API server serves a version of a group, by its latest answer.
+// Serves reports whether the API server serves a version of a group, by its latest discovery
+// response.
 func (c *CustomClients) Serves(ctx context.Context, version schema.GroupVersion) (bool, error) {
-	return c.offers.serves(ctx, version)
+	return c.discovery.serves(ctx, version)
 }
 
 // custom returns the client and the plural of a custom kind.
@@ -98,7 +99,7 @@ func (w Watched) kind() schema.GroupVersionKind {
 	return w.Resource.GroupVersion().WithKind(w.Kind)
 }
 
-// discover asks the API server for the plural of a kind.
+// discover requests the plural of a kind from the API server.
 func (c Client) discover(w Watched) (string, error) {
 	known, err := c.Discovery().ServerResourcesForGroupVersion(w.Resource.GroupVersion().String())
 	if err != nil {
@@ -112,8 +113,9 @@ func (c Client) discover(w Watched) (string, error) {
 	return "", apierrors.NewNotFound(schema.GroupResource{Group: w.Resource.Group, Resource: w.Kind}, "")
 }
 
-// served lists and watches a custom kind. It finds out whether a kind that is refused is missing, or whether the permission is:
-// without permission, the API server answers both alike.
+// served lists and watches a custom kind. If a request is rejected, it finds out whether the kind
+// or the permission is missing, because without permission the API server answers Forbidden in both
+// cases.
 type served struct {
 	Watched
 	client Client
@@ -126,7 +128,7 @@ func (s served) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Inter
 		return nil, err
 	}
 	w, err := open.Watch(ctx, opts)
-	return w, s.tell(err)
+	return w, s.explainRefusal(err)
 }
 
 // List reads one page.
@@ -136,12 +138,12 @@ func (s served) List(ctx context.Context, opts metav1.ListOptions) (runtime.Obje
 		return nil, err
 	}
 	list, err := open.List(ctx, opts)
-	return list, s.tell(err)
+	return list, s.explainRefusal(err)
 }
 
 func (s served) open(ctx context.Context) (intake.Opener, error) {
-	if !s.Asked {
-		if err := s.unasked(ctx); err != nil {
+	if !s.Required {
+		if err := s.checkServed(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -152,11 +154,11 @@ func (s served) open(ctx context.Context) (intake.Opener, error) {
 	return s.client.opener(s.Watched, client, plural), nil
 }
 
-func (s served) tell(err error) error {
+func (s served) explainRefusal(err error) error {
 	switch {
 	case apierrors.IsNotFound(err):
-		s.client.Custom.learn(s.kind(), "") // it may come back by another plural
-		s.client.Custom.offers.forget()
+		s.client.Custom.learn(s.kind(), "") // it may return with another plural
+		s.client.Custom.discovery.forget()
 		return err
 	case !apierrors.IsForbidden(err):
 		return err
@@ -167,24 +169,25 @@ func (s served) tell(err error) error {
 	return err
 }
 
-// unasked checks whether the kind is served and whether there is permission to watch it. Otherwise the audit log would show a
-// refused request, again and again, for a kind that no user has asked for.
-func (s served) unasked(ctx context.Context) error {
-	offers, of := &s.client.Custom.offers, offered{s.kind(), s.Namespace}
-	is, err := offers.serves(ctx, s.Resource.GroupVersion())
+// checkServed checks whether the kind is served and whether there is permission to watch it.
+// Otherwise the audit log would repeatedly show rejected requests for a kind that no user has
+// chosen.
+func (s served) checkServed(ctx context.Context) error {
+	discovery, of := &s.client.Custom.discovery, servedKind{s.kind(), s.Namespace}
+	is, err := discovery.serves(ctx, s.Resource.GroupVersion())
 	if err != nil {
 		return err
 	}
 	if !is {
-		return offers.refuse(of, apierrors.NewNotFound(s.Resource.GroupResource(), ""))
+		return discovery.refuse(of, apierrors.NewNotFound(s.Resource.GroupResource(), ""))
 	}
-	if err := offers.why(of); err != nil {
+	if err := discovery.why(of); err != nil {
 		return err
 	}
 	_, err = s.client.discover(s.Watched)
 	switch {
 	case apierrors.IsNotFound(err):
-		return offers.refuse(of, apierrors.NewNotFound(s.Resource.GroupResource(), ""))
+		return discovery.refuse(of, apierrors.NewNotFound(s.Resource.GroupResource(), ""))
 	case err != nil:
 		return err
 	}
@@ -193,7 +196,7 @@ func (s served) unasked(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !allowed:
-			return offers.refuse(of, apierrors.NewForbidden(s.Resource.GroupResource(), "", fmt.Errorf("the controller lacks permission to %s it", r.Verb)))
+			return discovery.refuse(of, apierrors.NewForbidden(s.Resource.GroupResource(), "", fmt.Errorf("the controller lacks permission to %s it", r.Verb)))
 		}
 	}
 	return nil

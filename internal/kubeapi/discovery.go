@@ -15,40 +15,41 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// offers is which versions of which groups the API server serves. One request answers that for all kinds. No watch reports a
-// change of it, and most of what is not installed never will be. So the longer the answer is unchanged, the less often the API
-// server is asked.
-type offers struct {
+// discovery is which versions of which groups the API server serves. One request answers that for
+// all kinds. No watch reports changes, and most missing kinds are never installed. So the longer
+// the response stays the same, the less often it is requested.
+type discovery struct {
 	client kubernetes.Interface
 	clock  clock.PassiveClock
 
 	mu sync.Mutex
-	// asking is closed when the request in flight has ended; nil without one. The lock is not held meanwhile.
+	// asking is closed when the request in flight has ended; nil without one. The lock is not held
+	// during the request.
 	asking chan struct{}
-	// forgotten counts the calls of forget, so that an answer to an older question is dropped.
+	// forgotten counts the calls of forget, so that the response to an older request is dropped.
 	forgotten int
 	served    map[string]struct{} // by "group/version"; nil before the first answer
 	asked     time.Time
 	every     time.Duration
-	// refused is why what is served is not to be watched all the same, until it is asked for again.
-	refused map[offered]*apierrors.StatusError
+	// refused is why a served kind cannot be watched, until the next discovery.
+	refused map[servedKind]*apierrors.StatusError
 }
 
-// offered is a kind, in one namespace or in all.
-type offered struct {
+// servedKind is a kind, in one namespace or in all.
+type servedKind struct {
 	kind      schema.GroupVersionKind
 	namespace string
 }
 
 const (
-	// askedSoon is how long an answer counts after it was another one than before, and askedSeldom at most.
-	askedSoon   = 20 * time.Second
-	askedSeldom = time.Minute
+	// recheckSoon is how long a response is cached after a change, and recheckSeldom the maximum.
+	recheckSoon   = 20 * time.Second
+	recheckSeldom = time.Minute
 )
 
-// serves reports whether a version of a group is served. While somebody asks, the others go by the answer before, or wait for the
-// first one.
-func (o *offers) serves(ctx context.Context, version schema.GroupVersion) (bool, error) {
+// serves reports whether a version of a group is served. While a request is in flight, other
+// callers use the previous response, or wait for the first one.
+func (o *discovery) serves(ctx context.Context, version schema.GroupVersion) (bool, error) {
 	for {
 		is, known, asking := o.known(version)
 		if known {
@@ -60,7 +61,7 @@ func (o *offers) serves(ctx context.Context, version schema.GroupVersion) (bool,
 				_, is = now[version.String()]
 				return is, err
 			}
-			continue // it was forgotten meanwhile
+			continue // it was forgotten in the meantime
 		}
 		select {
 		case <-asking:
@@ -70,8 +71,9 @@ func (o *offers) serves(ctx context.Context, version schema.GroupVersion) (bool,
 	}
 }
 
-// known returns what the latest answer says, if that counts. Otherwise, without somebody who asks, the caller has to.
-func (o *offers) known(version schema.GroupVersion) (is, known bool, asking <-chan struct{}) {
+// known returns the cached response, if it is still valid. If it is not, and no request is in
+// flight, the caller has to send one.
+func (o *discovery) known(version schema.GroupVersion) (is, known bool, asking <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.served != nil && (o.asking != nil || o.clock.Since(o.asked) < o.every) {
@@ -85,8 +87,9 @@ func (o *offers) known(version schema.GroupVersion) (is, known bool, asking <-ch
 	return false, false, nil
 }
 
-// ask returns what is served now, keeps it, and has those go on that wait for it. It returns nil if that was forgotten meanwhile.
-func (o *offers) ask(ctx context.Context) (map[string]struct{}, error) {
+// ask sends the request, caches the response, and wakes the callers that wait for it. It returns
+// nil if the cache was invalidated in the meantime.
+func (o *discovery) ask(ctx context.Context) (map[string]struct{}, error) {
 	o.mu.Lock()
 	before := o.forgotten
 	o.mu.Unlock()
@@ -102,8 +105,9 @@ func (o *offers) ask(ctx context.Context) (map[string]struct{}, error) {
 	return now, nil
 }
 
-// request wants the short list, and not what a client library asks for: all resources of all groups.
-func (o *offers) request(ctx context.Context) (map[string]struct{}, error) {
+// request requests the list of groups only, and not all resources of all groups as client libraries
+// do.
+func (o *discovery) request(ctx context.Context) (map[string]struct{}, error) {
 	raw, err := o.client.Discovery().RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if err != nil {
 		return nil, fmt.Errorf("discover the API groups: %w", err)
@@ -121,23 +125,23 @@ func (o *offers) request(ctx context.Context) (map[string]struct{}, error) {
 	return now, nil
 }
 
-// take keeps an answer. The caller holds o.mu.
-func (o *offers) take(now map[string]struct{}) {
-	news := o.served == nil || len(now) != len(o.served)
+// take caches a response. The caller holds o.mu.
+func (o *discovery) take(now map[string]struct{}) {
+	changed := o.served == nil || len(now) != len(o.served)
 	for version := range now {
 		_, known := o.served[version]
-		news = news || !known
+		changed = changed || !known
 	}
-	if news {
-		o.every = askedSoon
+	if changed {
+		o.every = recheckSoon
 	} else {
-		o.every = min(2*o.every, askedSeldom)
+		o.every = min(2*o.every, recheckSeldom)
 	}
-	o.served, o.asked, o.refused = now, o.clock.Now(), map[offered]*apierrors.StatusError{}
+	o.served, o.asked, o.refused = now, o.clock.Now(), map[servedKind]*apierrors.StatusError{}
 }
 
-// forget has the API server asked again at once, because the latest answer turned out to be wrong.
-func (o *offers) forget() {
+// forget invalidates the cache, because the latest response turned out to be wrong.
+func (o *discovery) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.served = nil
@@ -145,7 +149,7 @@ func (o *offers) forget() {
 }
 
 // refuse notes why a kind is not to be watched, and returns it with when to ask again.
-func (o *offers) refuse(of offered, err *apierrors.StatusError) error {
+func (o *discovery) refuse(of servedKind, err *apierrors.StatusError) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.refused != nil {
@@ -155,7 +159,7 @@ func (o *offers) refuse(of offered, err *apierrors.StatusError) error {
 }
 
 // why returns what was noted since it was last asked.
-func (o *offers) why(of offered) error {
+func (o *discovery) why(of servedKind) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err, is := o.refused[of]; is {
@@ -165,7 +169,7 @@ func (o *offers) why(of offered) error {
 }
 
 // later adds when the next answer is due.
-func (o *offers) later(err *apierrors.StatusError) error {
+func (o *discovery) later(err *apierrors.StatusError) error {
 	err = &apierrors.StatusError{ErrStatus: *err.ErrStatus.DeepCopy()}
 	left := o.every - o.clock.Since(o.asked)
 	err.ErrStatus.Details.RetryAfterSeconds = max(int32(math.Ceil(left.Seconds())), 1)

@@ -16,7 +16,7 @@ import (
 )
 
 // offersOf asks a server, which is closed at the end.
-func offersOf(t *testing.T, server *httptest.Server) (*offers, *clocktesting.FakeClock) {
+func offersOf(t *testing.T, server *httptest.Server) (*discovery, *clocktesting.FakeClock) {
 	t.Helper()
 	t.Cleanup(server.Close)
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
@@ -24,10 +24,10 @@ func offersOf(t *testing.T, server *httptest.Server) (*offers, *clocktesting.Fak
 		t.Fatal(err)
 	}
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	return &offers{client: client, clock: clock}, clock
+	return &discovery{client: client, clock: clock}, clock
 }
 
-func TestWhatIsServedIsAskedForEverMoreSeldom(t *testing.T) {
+func TestDiscoveryBacksOff(t *testing.T) {
 	asked, body := 0, `{"groups":[{"versions":[{"groupVersion":"apps/v1"}]}]}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked++; r.URL.Path != "/apis" {
@@ -50,33 +50,33 @@ func TestWhatIsServedIsAskedForEverMoreSeldom(t *testing.T) {
 		}
 	}
 	is(false, 1)
-	clock.Step(askedSoon - time.Second)
+	clock.Step(recheckSoon - time.Second)
 	is(false, 1)
 	clock.Step(time.Second)
 	is(false, 2)
-	err := o.refuse(offered{kind: things.WithKind("Thing")}, apierrors.NewNotFound(schema.GroupResource{}, ""))
+	err := o.refuse(servedKind{kind: things.WithKind("Thing")}, apierrors.NewNotFound(schema.GroupResource{}, ""))
 	if after, _ := apierrors.SuggestsClientDelay(err); after != 40 {
 		t.Errorf("the next answer is due in 40 s, and whoever waits for it is told %d", after)
 	}
-	clock.Step(askedSoon)
+	clock.Step(recheckSoon)
 	is(false, 2)
 	for i := range 10 {
-		clock.Step(askedSeldom)
+		clock.Step(recheckSeldom)
 		is(false, 3+i)
 	}
 	body = `{"groups":[{"versions":[{"groupVersion":"apps/v1"}]},{"versions":[{"groupVersion":"example.org/v1"}]}]}`
-	clock.Step(askedSeldom - time.Second)
+	clock.Step(recheckSeldom - time.Second)
 	is(false, 12)
 	clock.Step(time.Second)
 	is(true, 13)
-	clock.Step(askedSoon)
+	clock.Step(recheckSoon)
 	is(true, 14) // what has just come may bring more
 	o.forget()
 	is(true, 15)
 }
 
 // A request may hang. Who noted something, or asks for what was answered before, must not wait for it.
-func TestNobodyWaitsForARequestWhoCanDoWithout(t *testing.T) {
+func TestCallersUseTheCacheDuringDiscovery(t *testing.T) {
 	hang, asked := make(chan struct{}), make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked <- struct{}{}
@@ -104,7 +104,7 @@ func TestNobodyWaitsForARequestWhoCanDoWithout(t *testing.T) {
 		t.Errorf("who does not want to wait any more gets error %v", err)
 	}
 	go ask()
-	_ = o.refuse(offered{kind: apps.WithKind("Thing")}, apierrors.NewNotFound(schema.GroupResource{}, ""))
+	_ = o.refuse(servedKind{kind: apps.WithKind("Thing")}, apierrors.NewNotFound(schema.GroupResource{}, ""))
 	hang <- struct{}{}
 	for range 2 {
 		if !<-answers {
@@ -113,13 +113,13 @@ func TestNobodyWaitsForARequestWhoCanDoWithout(t *testing.T) {
 	}
 
 	// After it they go by that.
-	clock.Step(askedSoon)
+	clock.Step(recheckSoon)
 	go ask()
 	<-asked
 	if is, err := o.serves(t.Context(), apps); !is || err != nil {
 		t.Errorf("while somebody asks again, it is served: %v, error %v", is, err)
 	}
-	// What is forgotten meanwhile is asked for once more.
+	// A response that was invalidated during the request is requested again.
 	o.forget()
 	hang <- struct{}{}
 	<-asked

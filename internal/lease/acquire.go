@@ -12,7 +12,8 @@ import (
 // Acquire waits until the lease is held, and then keeps it until Release. It returns a *RightsError if that is not
 // allowed, and the context's error if that ends first.
 func (h *Holder) Acquire(ctx context.Context) error {
-	// Asked before anything is waited for: to learn that a right is missing when the other instance has died is late.
+	// Checked first, so that a missing permission is not noticed only after the other replica has
+	// ended.
 	if err := h.checkRights(ctx); err != nil {
 		return err
 	}
@@ -42,11 +43,11 @@ func (h *Holder) Acquire(ctx context.Context) error {
 	}
 }
 
-// try acquires the lease if nobody holds it, and returns who holds it then.
+// try acquires the lease if it is free, and returns its holder.
 func (h *Holder) try(ctx context.Context, seen *sighting) (string, error) {
 	for {
 		holder, err := h.tryOnce(ctx, seen)
-		// Somebody has written since it was read: it has to be read again to know what.
+		// Another client has written since the lease was read, so it has to be read again.
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			continue
 		}
@@ -85,10 +86,10 @@ func (h *Holder) tryOnce(ctx context.Context, seen *sighting) (string, error) {
 	return taker, err
 }
 
-// take writes the lease over the one that was read, or makes it for nil.
+// take overwrites the lease that was read, or creates it if present is nil.
 func (h *Holder) take(ctx context.Context, present *coordinationv1.Lease) (string, error) {
-	// It is not cut off by the end of the context: a write without an answer may have taken the lease, and then nobody
-	// would release it.
+	// The end of the context does not cancel the write: if the response were lost, the write might
+	// have acquired the lease, and no replica would release it.
 	ctx, cancel := h.bounded(context.WithoutCancel(ctx))
 	defer cancel()
 	begun := h.clock.Now()

@@ -88,7 +88,7 @@ func TestReleaseEmptiesTheRecord(t *testing.T) {
 	}
 }
 
-func TestOneThatHasCrashedIsFollowedWhenItsLeaseHasRunOut(t *testing.T) {
+func TestAStandbyAcquiresTheExpiredLeaseOfACrashedHolder(t *testing.T) {
 	for about, skew := range map[string]time.Duration{
 		"same clock":           0,
 		"its clock was ahead":  365 * 24 * time.Hour,
@@ -127,7 +127,7 @@ func TestARecordWithoutADurationIsGivenOurs(t *testing.T) {
 	}
 }
 
-func TestTheRecordPromisesNoLessThanWasAskedFor(t *testing.T) {
+func TestTheRecordedDurationIsRoundedUp(t *testing.T) {
 	p := newPlace(t)
 	p.instance("first", as{lasts: 14*time.Second + 1}).acquires()
 	if got := *p.lease().Spec.LeaseDurationSeconds; got != 15 {
@@ -135,7 +135,7 @@ func TestTheRecordPromisesNoLessThanWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestAContainerThatIsStartedAgainHasTheLeaseAtOnce(t *testing.T) {
+func TestARestartedContainerHasTheLeaseAtOnce(t *testing.T) {
 	p := newPlace(t)
 	before := p.instance("pod", as{}).acquires()
 	was := p.lease()
@@ -243,7 +243,7 @@ func TestAReleaseIsNotStoppedByARenewalWithoutAnswer(t *testing.T) {
 	}
 }
 
-func TestWhoIsMeantToBeAloneWarnsAboutAnotherThatStays(t *testing.T) {
+func TestASingleReplicaWarnsAboutAnotherHolder(t *testing.T) {
 	for about, tc := range map[string]struct {
 		alone bool
 		want  int

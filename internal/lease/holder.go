@@ -93,17 +93,18 @@ func (h *Holder) Held() bool {
 	return h.holding && h.clock.Since(h.renewed) < h.opts.RenewDeadline
 }
 
-// overdue reports whether the last renewal is so old that somebody else may hold the lease soon.
+// overdue reports whether the last renewal is so old that another replica may soon acquire the
+// lease.
 func (h *Holder) overdue() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.clock.Since(h.renewed) >= h.opts.RenewDeadline
 }
 
-// Lost is closed when the lease, once held, has become somebody else's, or nobody's without having been released here.
+// Lost is closed when another client has acquired or deleted the lease while it was held here.
 func (h *Holder) Lost() <-chan struct{} { return h.lost }
 
-// Err is how the lease was lost, once Lost is closed.
+// Err is why the lease was lost, once Lost is closed.
 func (h *Holder) Err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,15 +117,16 @@ func (h *Holder) leases() coordinationclient.LeaseInterface {
 
 func (h *Holder) String() string { return fmt.Sprintf("lease %s/%s", h.opts.Namespace, Name) }
 
-// renewedAt notes a write of the lease that succeeded. When it was begun counts: that is the latest time from which the
-// API server, and so every other instance, can reckon.
+// renewedAt records a successful write of the lease, by the time at which the write began. That is
+// the latest time from which other replicas can count.
 func (h *Holder) renewedAt(begun time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.holding, h.renewed = true, begun
 }
 
-// bounded gives one request a part of the renew deadline, so that one without an answer leaves time for another.
+// bounded gives one request a part of the renew deadline, so that there is time to retry one
+// without a response.
 func (h *Holder) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, h.opts.RenewDeadline/2)
 }

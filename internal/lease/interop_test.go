@@ -82,7 +82,7 @@ func TestReloaderHandsOverToReroll(t *testing.T) {
 	}
 }
 
-func TestReloaderThatHasCrashedIsFollowed(t *testing.T) {
+func TestTheExpiredLeaseOfACrashedReloaderIsAcquired(t *testing.T) {
 	p := newPlace(t)
 	reloader := p.elector()
 	p.awaitLeads(reloader)

@@ -63,7 +63,7 @@ func TestALeaseThatOthersHoldIsNotReleased(t *testing.T) {
 	}
 }
 
-func TestALabelIsNoLoss(t *testing.T) {
+func TestALabelOnTheLeaseDoesNotLoseIt(t *testing.T) {
 	p := newPlace(t)
 	i := p.instance("first", as{}).acquires()
 	p.change(func(l *coordinationv1.Lease) { metav1.SetMetaDataLabel(&l.ObjectMeta, "team", "a") })
@@ -131,7 +131,7 @@ func TestAFrozenProcessHoldsNothingWhenItThaws(t *testing.T) {
 	}
 }
 
-func TestAFrozenProcessWhoseLeaseNobodyTookGoesOn(t *testing.T) {
+func TestAFrozenProcessContinuesIfItsLeaseIsFree(t *testing.T) {
 	p := newPlace(t)
 	i := p.instance("first", as{}).acquires()
 	i.tick(time.Hour)
@@ -169,7 +169,7 @@ func TestWithoutAnAPIServerItPausesAndGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhoWasCutOffLearnsThatAnotherHasTakenOver(t *testing.T) {
+func TestADisconnectedHolderNoticesTheNewHolder(t *testing.T) {
 	p := newPlace(t)
 	i := p.instance("first", as{}).acquires()
 	standby := p.instance("standby", as{}).waits(p.ctx)

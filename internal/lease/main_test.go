@@ -24,8 +24,8 @@ import (
 	"github.com/reroll-dev/reroll/test/cluster"
 )
 
-// The API server is a real one, the clocks are not: an instance whose clock stands still is one that has crashed or is
-// frozen, and nothing has to be waited for.
+// The API server is a real one, the clocks are fake: an instance with a stopped clock has crashed
+// or is frozen, and no test has to wait.
 
 var shared *cluster.Cluster
 
@@ -99,7 +99,7 @@ func (p *place) await(what string, look func() string) {
 	}
 }
 
-// lease returns what stands in the API server, nil if there is none.
+// lease returns the Lease of the API server, nil if there is none.
 func (p *place) lease() *coordinationv1.Lease {
 	p.Helper()
 	l, err := p.admin.CoordinationV1().Leases(p.namespace).Get(p.ctx, lease.Name, metav1.GetOptions{})

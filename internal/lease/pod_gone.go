@@ -8,13 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// gone reports whether the holder was a pod of this namespace that is no more. A pod that is killed, or loses its rights
-// before it ends as when a release is uninstalled, leaves a lease behind that nobody will renew.
-//
-// Only who is found by its own name knows that identities are names of pods here: not by hand, not outside of the
-// cluster. What may not be listed, or gets no answer, tells nothing.
+// gone reports whether the holder was a Pod of this namespace that no longer exists. A Pod leaves
+// behind a lease that nobody renews if it is killed, or if it loses its permissions before it ends,
+// for example during an uninstallation.
+// The check needs to know that identities are Pod names, so it works only if a Pod with our own
+// identity exists: not outside the cluster, for example. If Pods cannot be listed, the holder does
+// not count as gone.
 func (h *Holder) gone(ctx context.Context, holder string) bool {
-	// A host with something random behind it is the identity of an instance that knows no pod of its own.
+	// A hostname with a random suffix is the identity of a replica that found no Pod of its own.
 	if len(validation.IsDNS1123Subdomain(holder)) > 0 {
 		return false
 	}
@@ -28,8 +29,8 @@ func (h *Holder) gone(ctx context.Context, holder string) bool {
 	return err == nil && !there
 }
 
-// isPod counts one that is about to end, too: its container may be running still. The right is to list pods, not to get
-// them.
+// isPod also counts a terminating Pod, because its container may still run. It lists Pods, because
+// the role grants list and not get.
 func (h *Holder) isPod(ctx context.Context, name string) (bool, error) {
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	pods, err := h.client.CoreV1().Pods(h.opts.Namespace).List(ctx, metav1.ListOptions{FieldSelector: only})

@@ -55,7 +55,7 @@ func TestALeaseWhosePodIsGoneIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAPodThatGoesWhileItsLeaseIsWaitedForIsFollowedAtTheNextLook(t *testing.T) {
+func TestTheLeaseOfADeletedPodIsAcquiredAtTheNextTry(t *testing.T) {
 	p := newPlace(t)
 	p.pod("first")
 	p.pod("second")
@@ -72,7 +72,7 @@ func TestAPodThatGoesWhileItsLeaseIsWaitedForIsFollowedAtTheNextLook(t *testing.
 	}
 }
 
-func TestWithoutProofThatThePodIsGoneTheLeaseIsWaitedFor(t *testing.T) {
+func TestAStandbyWaitsUnlessThePodIsProvablyGone(t *testing.T) {
 	mayNotListPods := as{user: user}
 	for about, tc := range map[string]struct {
 		holder string

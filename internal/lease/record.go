@@ -29,7 +29,7 @@ func (h *Holder) taken(from *coordinationv1.Lease, now time.Time) *coordinationv
 	}
 	l.Spec.HolderIdentity = &h.opts.Identity
 	l.Spec.LeaseDurationSeconds = new(seconds(h.opts.Duration))
-	// It is written anew also where an earlier instance of this name had the lease, which tells the two apart.
+	// Also if an earlier replica of this name had the lease, to distinguish the two.
 	l.Spec.AcquireTime = new(metav1.NewMicroTime(now))
 	l.Spec.RenewTime = l.Spec.AcquireTime
 	l.Spec.LeaseTransitions = &transitions
@@ -43,8 +43,8 @@ func (h *Holder) renewal(now time.Time) *coordinationv1.Lease {
 	return l
 }
 
-// released returns the lease that is held as it is to be written for whoever comes next, who need not wait. A duration
-// of 0 would be refused.
+// released returns the held lease as it is written for the next holder, which does not have to
+// wait. The API server would reject a duration of 0.
 func (h *Holder) released(now time.Time) *coordinationv1.Lease {
 	l := h.renewal(now)
 	l.Spec.HolderIdentity = new("")

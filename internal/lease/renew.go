@@ -10,11 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// lostError means that the lease is no longer held here, for certain.
+// lostError means that the lease is certainly no longer held here.
 type lostError struct{ error }
 
-// keep renews the lease until Release, or until it is lost. The end of the context given does not end it: the writes
-// that are finished after it are covered still.
+// keep renews the lease until Release, or until it is lost. It continues after the end of the given
+// context, to cover the last writes.
 func (h *Holder) keep(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -31,18 +31,19 @@ func (h *Holder) renewals(ctx context.Context) error {
 	for h.wait(ctx) {
 		err := h.renew(ctx)
 		if ctx.Err() != nil {
-			continue // the result of a renewal that was cut off is not about the lease
+			continue // a canceled renewal shows nothing about the lease
 		}
 		if why := h.lostBy(err); why != nil {
 			return why
 		}
-		paused = h.tell(err, paused)
+		paused = h.logPaused(err, paused)
 	}
 	return nil
 }
 
-// tell logs once that nothing may be written, and once that it may be again. It reports whether nothing may.
-func (h *Holder) tell(err error, paused bool) bool {
+// logPaused logs once that writes are paused, and once that they resume. It reports whether they
+// are paused.
+func (h *Holder) logPaused(err error, paused bool) bool {
 	switch {
 	case err == nil && paused:
 		h.log.Info("the lease is renewed; writing again")
@@ -52,11 +53,12 @@ func (h *Holder) tell(err error, paused bool) bool {
 	return err != nil && h.overdue()
 }
 
-// lostBy returns why the lease is lost, nil if it is not after a renewal that came to err.
+// lostBy returns why the lease is lost after a failed renewal, nil if it is not.
 //
-// A deadline that has passed is not the end. The API server is away for everybody, or for us alone: then somebody takes
-// the lease, and the next renewal that reaches it says so. To end and start again would be no safer, and the caches of
-// a large cluster would be read again by every controller at the moment in which the API server is back.
+// A passed deadline is not a loss. If the API server is down for all replicas, nothing happens. If
+// it is unreachable only from here, another replica acquires the lease, and the next renewal shows
+// that. Exiting would not be safer, and all controllers would read the caches of a large cluster
+// again at the moment in which the API server is back.
 func (h *Holder) lostBy(err error) error {
 	var lost lostError
 	switch {
@@ -92,8 +94,8 @@ func (h *Holder) renew(ctx context.Context) error {
 	}
 }
 
-// reread brings the version that the API server has and checks that the lease is still the one held here: somebody may
-// have added a label, or the answer to an earlier renewal did not arrive.
+// reread reads the current version and checks that the lease is still held here: another client may
+// have added a label, or the response to an earlier renewal was lost.
 func (h *Holder) reread(ctx context.Context) error {
 	ctx, cancel := h.bounded(ctx)
 	defer cancel()
@@ -123,8 +125,8 @@ func (h *Holder) lose(why error) {
 	close(h.lost)
 }
 
-// refused tells an answer that no later try will better, such as a right that was removed, from a server that is
-// away or busy.
+// refused reports whether a retry would fail in the same way, for example because a permission was
+// removed, and the server is not merely down or busy.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -165,7 +167,7 @@ func (h *Holder) release(ctx context.Context) error {
 		_, err := h.leases().Update(ctx, h.released(h.clock.Now()), metav1.UpdateOptions{FieldManager: fieldManager})
 		switch {
 		case apierrors.IsConflict(err):
-			// A renewal that was under way may have been written.
+			// A renewal in flight may have succeeded.
 			if err := h.reread(ctx); err != nil {
 				return err
 			}

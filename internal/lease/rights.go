@@ -10,7 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/rights"
 )
 
-// Rights are all that is ever done with the lease. RBAC cannot narrow create to a name.
+// Rights are all permissions for the lease. RBAC cannot restrict create to a name.
 func Rights(namespace string) []rights.Right {
 	about := rights.Right{Namespace: namespace, Group: coordinationv1.GroupName, Resource: "leases"}
 	get, create, update := about, about, about
@@ -26,7 +26,7 @@ type RightsError struct {
 	// Missing are the verbs that are not allowed.
 	Missing   []string
 	namespace string
-	refusal   error // of the API server, if it came to that
+	refusal   error // the response of the API server, if there was one
 }
 
 // Error names the rules to add, in one line that can be pasted.
@@ -42,8 +42,8 @@ func (e *RightsError) Error() string {
 // Unwrap returns the error of the API server.
 func (e *RightsError) Unwrap() error { return e.refusal }
 
-// checkRights asks the API server whether everything is allowed that is ever done with the lease. If it cannot be asked,
-// nothing is concluded: what it refuses later is known then.
+// checkRights asks the API server whether all requests about the lease are permitted. If that
+// fails, nothing follows, because a later request shows it.
 func (h *Holder) checkRights(ctx context.Context) error {
 	if missing := h.missing(ctx); len(missing) > 0 {
 		return &RightsError{Missing: missing, namespace: h.opts.Namespace}
@@ -51,9 +51,10 @@ func (h *Holder) checkRights(ctx context.Context) error {
 	return nil
 }
 
-// rightsError is for a request that was refused.
+// rightsError is the error for a rejected request.
 func (h *Holder) rightsError(ctx context.Context, refusal error) error {
-	// Without a way to ask for the others, the one that was refused is all that is known, and its text has the verb.
+	// If the other permissions cannot be checked, only the rejected one is known, and its text has
+	// the verb.
 	missing := h.missing(ctx)
 	if len(missing) == 0 {
 		missing = []string{"get, create or update"}

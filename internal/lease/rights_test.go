@@ -130,7 +130,7 @@ func TestTheRulesInTheMessageAreThoseThatAreNeeded(t *testing.T) {
 	}
 }
 
-func TestRightsThatAreTakenAwayWhileItWaitsAreTold(t *testing.T) {
+func TestPermissionsRemovedWhileWaitingAreReported(t *testing.T) {
 	p := newPlace(t)
 	p.instance("first", as{}).acquires()
 	p.grant(rule("get", "create", "update"))

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// wire is what stands between an instance and the API server.
+// wire is the connection between an instance and the API server.
 type wire struct {
 	mu       sync.Mutex
 	cut      bool // nothing gets through

@@ -1,5 +1,6 @@
-// Package ledger knows the annotation that records what the pods of a workload last started with: its
-// format, its bounds, and which of two was written later. It does not know what follows from it.
+// Package ledger reads and writes the annotation that records the data with which the Pods of a
+// workload last started: its format, its bounds, and the order of two ledgers. It does not decide
+// anything.
 package ledger
 
 import (
@@ -15,34 +16,34 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// errNoLedger and the others are the reasons why the data of the Pods is unknown.
+// errNoLedger and the others are reasons why the data of the Pods is unknown.
 const (
 	ErrNone        = ledgerError("it has no ledger yet")
 	ErrOtherObject = ledgerError("its ledger was copied from another object")
 )
 
-// Format is the version of the text of a ledger and of the digests in it:
-// it has to grow with digest.Format.
+// Format is the version of the text of a ledger and of its digests: increase it together with
+// digest.Format.
 const Format = 1
 
-// maxLedgerText keeps the ledger to a small part of the 256 KiB that all
-// annotations of an object may have together.
+// maxLedgerText keeps the ledger to a small part of the 256 KiB that all annotations of an object
+// may have.
 const maxLedgerText = 16 << 10
 
-// MaxCounter bounds the numbers that a ledger counts up. One reload each millisecond reaches it
-// after 35 years. Without a bound, a forged number at the end of its range could not be counted up
-// any more.
+// MaxCounter bounds the counters in a ledger. One reload each millisecond reaches it after 35
+// years. Without a bound, a forged number could be at the end of its range, so that adding to it
+// would overflow.
 const MaxCounter = 1 << 40
 
 // maxTime is the end of the year 9999 in seconds since 1970.
 const maxTime = 253402300799
 
-// maxLedgerRead bounds what another client can have read as a ledger, each time that the workload
-// is reconciled. A newer version may write more than this one.
+// maxLedgerRead bounds the text that is parsed as a ledger, because other clients can write it. A
+// newer version may write more than this one.
 const maxLedgerRead = 4 * maxLedgerText
 
-// ErrNewerFormat is found by errors.Is in the error of Parse when a newer
-// version has written the ledger, which therefore must not be overwritten.
+// ErrNewerFormat is the error of Parse, by errors.Is, if a newer version wrote the ledger. Such a
+// ledger must not be overwritten.
 const ErrNewerFormat = ledgerError("ledger was written by a newer version")
 
 type ledgerError string
@@ -50,65 +51,62 @@ type ledgerError string
 // Error returns the message.
 func (e ledgerError) Error() string { return string(e) }
 
-// Ledger is what a workload was last rolled with. It stands on the workload.
+// Ledger is the data that a workload was last rolled with, in an annotation of the workload.
 type Ledger struct {
-	// Format is the version of the text that it was read from.
+	// Format is the version of its text.
 	Format int
-	// UID is that of the workload. One that differs from it shows a copy.
+	// UID is the UID of the workload. Another UID means that the annotation was copied.
 	UID types.UID
-	// Instance is the ID of the digest.Key behind the digests of Secrets.
+	// Instance is the ID of the digest.Key for the digests of Secrets.
 	Instance string
 	// Counter grows by one with each reload.
 	Counter int64
-	// DataTime is the newest of the sources in it, in seconds since 1970. A
-	// content that differs from its entry and claims to be no newer was changed
-	// in a way that the API server notes no time for.
+	// DataTime is the newest data time of its sources, in seconds since 1970. If data differs from
+	// its entry and is no newer than that, the API server recorded no time for the change.
 	DataTime int64
-	// Marks stands for the marks in the pod template as the latest reload left
-	// them: pods of a template with these marks were started after it. It is zero
-	// if nothing follows from them any more.
+	// Marks is the digest of the marks after the latest reload: Pods of a template with these marks
+	// were started after it. It is zero if nothing follows from the marks any more.
 	Marks digest.Digest
-	// Step is which mark the latest reload has left.
+	// Step is the strategy of the latest reload.
 	Step Step
 	// Entries are the digests of the sources.
 	Entries map[source.LocalKey]digest.Digest
-	// Aggregates replace the entries of the kinds that have too many of them. See Aggregate for
-	// what they show.
+	// Aggregates replace the entries of kinds with too many of them. See Aggregate.
 	Aggregates map[source.Kind]Total
 	// OnDelete reports whether the controller that wrote it reloads for deletions, and so has
 	// reloaded for earlier ones. Gone are the sources with an entry that did not exist then, and
-	// for which nobody has reloaded.
+	// whose deletion caused no reload.
 	OnDelete bool
 	Gone     map[source.LocalKey]struct{}
-	// Run is the latest run that was made for a reload, if reloads make any.
+	// Run is the latest run that was created for a reload, if reloads create runs.
 	Run types.UID
-	// Told is when a receiver was last notified of changes, in seconds since 1970; 0 if none was.
-	// Which of their data older Pods have is unknown.
-	Told int64
-	// Writes grows by one with each time it is written.
+	// NotifiedAt is when a receiver was last notified of changes, in seconds since 1970; 0 if none
+	// was. It is unknown which of their data older Pods have.
+	NotifiedAt int64
+	// Writes grows by one with each write.
 	Writes int64
 }
 
-// Total stands in for all entries of a kind.
+// Total replaces all entries of a kind.
 type Total struct {
 	Digest digest.Digest `json:"sum"`
 	Count  int           `json:"count"`
 }
 
-// ledgerText is the annotation. Entries are by name.
+// ledgerText is the text of the annotation. Entries are by name.
 type ledgerText struct {
-	Format   int           `json:"v"`
-	UID      types.UID     `json:"uid"`
-	Instance string        `json:"key,omitempty"`
-	Counter  int64         `json:"n"`
-	DataTime int64         `json:"t,omitempty"`
-	Marks    digest.Digest `json:"m,omitzero"`
-	Step     Step          `json:"step,omitempty"`
-	Writes   int64         `json:"w,omitempty"`
-	Run      types.UID     `json:"run,omitempty"`
-	Told     int64         `json:"told,omitempty"`
-	OnDelete bool          `json:"del,omitempty"`
-	// Gone and All are by what stands for a kind.
+	Format     int           `json:"v"`
+	UID        types.UID     `json:"uid"`
+	Instance   string        `json:"key,omitempty"`
+	Counter    int64         `json:"n"`
+	DataTime   int64         `json:"t,omitempty"`
+	Marks      digest.Digest `json:"m,omitzero"`
+	Step       Step          `json:"step,omitempty"`
+	Writes     int64         `json:"w,omitempty"`
+	Run        types.UID     `json:"run,omitempty"`
+	NotifiedAt int64         `json:"told,omitempty"`
+	OnDelete   bool          `json:"del,omitempty"`
+	// Gone and All are by the short name of a kind.
 	Gone      map[string][]string      `json:"gone,omitempty"`
 	ConfigMap map[string]digest.Digest `json:"cm,omitempty"`
 	Secret    map[string]digest.Digest `json:"secret,omitempty"`
@@ -116,10 +114,10 @@ type ledgerText struct {
 	All       map[string]*Total        `json:"all,omitempty"`
 }
 
-// kindInText is how a ledger writes down a kind of source.
+// kindInText is how a ledger represents a kind of source.
 type kindInText struct {
 	kind source.Kind
-	// short stands for the kind, and entries are where its digests are.
+	// short is the short name of the kind, and entries is the field with its digests.
 	short   string
 	entries func(*ledgerText) *map[string]digest.Digest
 }
@@ -141,8 +139,7 @@ func inText(kind source.Kind) (kindInText, bool) {
 	return kindInText{}, false
 }
 
-// entriesOf returns where the entries of a kind stand. For what is no kind of
-// source they stand nowhere and get lost.
+// entriesOf returns the field for the entries of a kind. Entries of an unknown kind are dropped.
 func (t *ledgerText) entriesOf(kind source.Kind) *map[string]digest.Digest {
 	if traits, ok := inText(kind); ok {
 		return traits.entries(t)
@@ -150,14 +147,13 @@ func (t *ledgerText) entriesOf(kind source.Kind) *map[string]digest.Digest {
 	return new(map[string]digest.Digest)
 }
 
-// Parse reads the text of a ledger. An error that is not ErrNewerFormat
-// means that the text is damaged and worth nothing. The maps of the result can
-// be written to.
+// Parse parses the text of a ledger. Any error other than ErrNewerFormat means that the text is
+// invalid. The maps of the result can be written to.
 func Parse(s string) (Ledger, error) {
 	if len(s) > maxLedgerRead {
 		return Ledger{}, fmt.Errorf("ledger has %d bytes, must have at most %d", len(s), maxLedgerRead)
 	}
-	// The version comes first: of a newer one nothing else can be relied upon.
+	// The version comes first, because the rest of a newer text is unknown.
 	var version struct {
 		Format int `json:"v"`
 	}
@@ -191,7 +187,7 @@ func Parse(s string) (Ledger, error) {
 		Step:       text.Step,
 		Writes:     text.Writes,
 		Run:        text.Run,
-		Told:       text.Told,
+		NotifiedAt: text.NotifiedAt,
 		Entries:    map[source.LocalKey]digest.Digest{},
 		Aggregates: map[source.Kind]Total{},
 		OnDelete:   text.OnDelete,
@@ -217,14 +213,14 @@ func Parse(s string) (Ledger, error) {
 	return l, nil
 }
 
-// bounded returns an error if a number is one that Reroll never writes.
+// bounded returns an error if a number is out of the range that Reroll writes.
 func (t *ledgerText) bounded() error {
 	for _, number := range []struct {
 		what       string
 		value, max int64
 	}{
 		{"counter", t.Counter, MaxCounter}, {"number of writes", t.Writes, MaxCounter},
-		{"data time", t.DataTime, maxTime}, {"time of the last notification", t.Told, maxTime},
+		{"data time", t.DataTime, maxTime}, {"time of the last notification", t.NotifiedAt, maxTime},
 	} {
 		if number.value < 0 || number.value > number.max {
 			return fmt.Errorf("ledger has %s %d, must be from 0 to %d", number.what, number.value, number.max)
@@ -233,15 +229,15 @@ func (t *ledgerText) bounded() error {
 	return nil
 }
 
-// String returns the text of l.Bounded() in the current format: compact JSON,
-// the same for equal ledgers.
+// String returns the text of l.Bounded() in the current format: compact JSON, the same for equal
+// ledgers.
 func (l Ledger) String() string {
 	return l.Bounded().text()
 }
 
-// Bounded returns the ledger as its text keeps it. If the text would exceed
-// 16 KiB, an aggregate takes the place of the entries of the kind that needs
-// most room, then of the next. l stays as it is.
+// Bounded returns the ledger with the content of its text. If the text would exceed 16 KiB, an
+// aggregate replaces the entries of the kind that needs most room, then of the next. l is not
+// changed.
 func (l Ledger) Bounded() Ledger {
 	for len(l.text()) > maxLedgerText && len(l.Entries) > 0 {
 		l = l.aggregated(l.largestKind())
@@ -249,11 +245,10 @@ func (l Ledger) Bounded() Ledger {
 	return l
 }
 
-// Aggregate returns the digest that stands for all entries of a kind.
+// Aggregate returns one digest for all entries of a kind.
 //
-// As long as it stays the same, no source was changed, added or removed.
-// Once it differs, one of these happened to at least one source; which source
-// and which of the three cannot be told from the ledger any more.
+// As long as it stays the same, no source was changed, added or removed. If it differs, at least
+// one source was, but the ledger shows neither which one nor how.
 func Aggregate(kind source.Kind, entries map[source.LocalKey]digest.Digest) digest.Digest {
 	keys := slices.SortedFunc(maps.Keys(entries), source.CompareLocalKeys)
 
@@ -269,7 +264,7 @@ func Aggregate(kind source.Kind, entries map[source.LocalKey]digest.Digest) dige
 	return digest.Digest(e.Sum(nil)[:len(digest.Digest{})])
 }
 
-// aggregated leaves the maps of l alone: they are the caller's.
+// aggregated does not change the maps of l, because they belong to the caller.
 func (l Ledger) aggregated(kind source.Kind) Ledger {
 	all := Total{Digest: Aggregate(kind, l.Entries)}
 	for key := range l.Entries {
@@ -306,7 +301,7 @@ func (l Ledger) largestKind() source.Kind {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, Run: l.Run, Told: l.Told, OnDelete: l.OnDelete}
+	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, OnDelete: l.OnDelete}
 	for key, sum := range l.Entries {
 		entries := text.entriesOf(key.Kind)
 		if *entries == nil {
@@ -317,7 +312,7 @@ func (l Ledger) text() string {
 	for kind, total := range l.Aggregates {
 		t, ok := inText(kind)
 		if !ok || len(*t.entries(&text)) > 0 {
-			continue // entries show more
+			continue // entries contain more
 		}
 		if text.All == nil {
 			text.All = map[string]*Total{}
@@ -327,18 +322,19 @@ func (l Ledger) text() string {
 	for _, key := range slices.SortedFunc(maps.Keys(l.Gone), source.CompareLocalKeys) {
 		t, known := inText(key.Kind)
 		if _, ok := l.Entries[key]; !ok || !known {
-			continue // of one digest for all nothing can be gone
+			continue // one digest for all does not show deletions
 		}
 		if text.Gone == nil {
 			text.Gone = map[string][]string{}
 		}
 		text.Gone[t.short] = append(text.Gone[t.short], key.Name)
 	}
-	raw, _ := json.Marshal(text) // strings, numbers and digests always can be
+	raw, _ := json.Marshal(text) // strings, numbers and digests always marshal
 	return string(raw)
 }
 
-// Content is a digest of what a ledger records about sources, whoever wrote it and how often.
+// Content is a digest of the entries about sources, independent of the writer and the number of
+// writes.
 func (l Ledger) Content() string {
 	return Ledger{Instance: l.Instance, Entries: l.Entries, Gone: l.Gone, Aggregates: l.Aggregates}.String()
 }

@@ -65,7 +65,7 @@ func TestLedgerText(t *testing.T) {
 			},
 			`{"v":1,"uid":"","n":0,"cm":{"web":"ab000000000000000000000000000000"}}`,
 		},
-		"one of which a receiver was told": {ledger.Ledger{UID: "u-1", Told: 1754800000}, `{"v":1,"uid":"u-1","n":0,"told":1754800000}`},
+		"one of which a receiver was told": {ledger.Ledger{UID: "u-1", NotifiedAt: 1754800000}, `{"v":1,"uid":"u-1","n":0,"told":1754800000}`},
 		"what is no source gets lost": {
 			ledger.Ledger{
 				Entries:    map[source.LocalKey]digest.Digest{{Kind: 77, Name: "web"}: {0xab}},
@@ -92,7 +92,7 @@ func total(first byte) ledger.Total { return ledger.Total{Digest: digest.Digest{
 func TestLedgerRoundTrip(t *testing.T) {
 	for name, l := range map[string]ledger.Ledger{
 		"empty":   {Format: 1, Entries: merged(), Aggregates: map[source.Kind]ledger.Total{}},
-		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, Told: 1754800001, Entries: merged(entriesOf(source.ConfigMap, 5, "a"), entriesOf(source.Secret, 5, "a"), entriesOf(source.SecretProviderClass, 5, "a")), Aggregates: map[source.Kind]ledger.Total{}},
+		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, NotifiedAt: 1754800001, Entries: merged(entriesOf(source.ConfigMap, 5, "a"), entriesOf(source.Secret, 5, "a"), entriesOf(source.SecretProviderClass, 5, "a")), Aggregates: map[source.Kind]ledger.Total{}},
 		"gone": {Format: 1, UID: "u", OnDelete: true, Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{},
 			Gone: map[source.LocalKey]struct{}{{Kind: source.Secret, Name: slices.Collect(maps.Keys(entriesOf(source.Secret, 3, "a")))[0].Name}: {}}},
 		"mixed": {Format: 1, UID: "u", Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{source.ConfigMap: total(1)}},

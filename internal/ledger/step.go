@@ -1,8 +1,8 @@
 package ledger
 
-// Step is which mark the latest reload of a workload left, and why that one. It is part of the
-// ledger, so that neither a restart nor another reload.StrategyChoice brings back a mark that was
-// removed before.
+// Step is the strategy of the latest reload, and the reason for it. It is part of the ledger.
+// Otherwise a restart, or another reload.StrategyChoice, would bring back a mark that was removed
+// before.
 type Step uint8
 
 const (
@@ -11,11 +11,11 @@ const (
 	// StepAnnotation marks by an annotation of the pod template, because another client removed the
 	// variables.
 	StepAnnotation
-	// StepAnnotationFirst marks by it from the start.
+	// StepAnnotationFirst marks by an annotation from the start.
 	StepAnnotationFirst
 	// StepRestart restarts the Pods, because another client removed the marks.
 	StepRestart
-	// StepRestartFirst restarts them from the start.
+	// StepRestartFirst restarts the Pods from the start.
 	StepRestartFirst
 
 	lastStep = StepRestartFirst
@@ -24,5 +24,5 @@ const (
 // Forced reports whether the step was taken because marks were removed.
 func (s Step) Forced() bool { return s == StepAnnotation || s == StepRestart }
 
-// Restarts reports whether the step leaves no mark in the pod template.
+// Restarts reports whether the step writes no mark to the pod template.
 func (s Step) Restarts() bool { return s == StepRestart || s == StepRestartFirst }

@@ -9,14 +9,14 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// TooNew is about a ledger that a newer version of this program has written.
+// TooNew is about a ledger that a newer version of Reroll wrote.
 func TooNew(w *workload.Workload) Notice {
 	return warning(w, LedgerTooNew, fmt.Sprintf("Reroll does not roll this %s: a newer version of Reroll wrote its annotation %s, which this version cannot read. Run the newer version again, or remove the annotation",
 		w.Key.Kind, annotations.Ledger))
 }
 
-// Unproven is about sources that were written after Pods of a workload started, while no controller watched, if nothing shows
-// whether their data changed.
+// Unproven is about sources that were written after Pods of a workload started, while no controller
+// watched, if nothing shows whether their data changed.
 func Unproven(w *workload.Workload, sources []source.Key) Notice {
 	first := sources[0]
 	what := fmt.Sprintf("%s '%s' was", first.Kind, first.Name)

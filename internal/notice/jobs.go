@@ -15,18 +15,19 @@ func Unreadable(w *workload.Workload, why error) Notice {
 // letRun is the command that lets a held Job run.
 const letRun = `kubectl patch job %[1]s --namespace %[2]s --type merge --patch '{"metadata":{"annotations":{"reroll.dev/held":null}},"spec":{"suspend":false}}'`
 
-// UnsignedCopy is about a Job that claims to be our copy of another one, and that the key of this installation has not signed.
+// UnsignedCopy is about a Job that claims to be a copy by Reroll, but that the key of this
+// installation has not signed.
 func UnsignedCopy(w *workload.Workload) Notice {
 	return unsigned(w, "reroll.dev/replaces", "Reroll deletes and creates no Job because of it. Check that the Job exists whose name this one begins with. "+
 		"Create it if it is missing, then delete this one: kubectl delete job %[1]s --namespace %[2]s")
 }
 
-// UnsignedHeld is about a Job that claims to be held by us.
+// UnsignedHeld is about a Job that claims to be held by Reroll.
 func UnsignedHeld(w *workload.Workload) Notice {
 	return unsigned(w, "reroll.dev/held", "Reroll does not unsuspend it. Delete it, or unsuspend it: "+letRun)
 }
 
-// UnsignedRun is about a Job that claims to be a run that we have created for a CronJob.
+// UnsignedRun is about a Job that claims to be created by Reroll for a CronJob.
 func UnsignedRun(w *workload.Workload) Notice {
 	return unsigned(w, workload.RunLabel, "Reroll does not unsuspend it and does not use its ledger. Delete it: kubectl delete job %[1]s --namespace %[2]s")
 }
@@ -36,13 +37,15 @@ func unsigned(w *workload.Workload, claim, remedy string) Notice {
 		w.Key.Name, w.Key.Namespace, claim))
 }
 
-// MayHaveRun is about a held Job that was to replace another one, if nothing shows whether it has run.
+// MayHaveRun is about a held Job that was to replace another one, if nothing shows whether that has
+// run.
 func MayHaveRun(w *workload.Workload) Notice {
 	return warning(w, StaysHeld, fmt.Sprintf("This Job replaces another one and is held by its annotation reroll.dev/held. Its copy no longer exists, so a Job of this name may have run already. "+
 		"If so, delete it. Otherwise, unsuspend it: "+letRun, w.Key.Name, w.Key.Namespace))
 }
 
-// CameLate is about a Job of another workload that stays held: that workload had another Job for the change, or is opted out.
+// CameLate is about a Job that stays held, because its workload had another Job for the change or
+// was opted out.
 func CameLate(w *workload.Workload, of workload.Key) Notice {
 	return warning(w, StaysHeld, fmt.Sprintf("This Job was created for %s %s and is held by its annotation reroll.dev/held. Reroll does not unsuspend it, because another Job was created "+
 		"for the same change, or because the %s was opted out. Delete it: kubectl delete job %s --namespace %s", of.Kind, of.Name, of.Kind, w.Key.Name, w.Key.Namespace))

@@ -13,7 +13,7 @@ func Misused(w *workload.Workload, problems []annotations.Problem) Notice {
 	return warning(w, AnnotationIgnored, sentences(problems))
 }
 
-// MisusedSource is about such annotations of a source.
+// MisusedSource is about annotations of a source that are wrong or have no effect.
 func MisusedSource(src *source.Source, problems []annotations.Problem) Notice {
 	return Notice{
 		About: sourceReference(src), Subject: src.Key.String(), SubjectKind: "source",

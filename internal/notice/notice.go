@@ -1,7 +1,9 @@
-// Package notice holds the sentences about an object: each is an event on that object, and a line in the log if something is wrong.
-// It knows the reason, the words and the remedy. It must not know who reads them: the log, events and alerts are in package report.
+// Package notice contains the texts about an object: each is an event on that object, and a line in
+// the log if it is a warning. It defines the reason, the text and the remedy. It does not know the
+// log, events and alerts, which are in package report.
 //
-// What is counted or sent as an alert as well (Reloaded, Rolled, NotRolled, Reverted, ReloadFail) is in package report.
+// Texts that also count in metrics or send an alert (Reloaded, Rolled, NotRolled, Reverted,
+// ReloadFail) are in package report.
 package notice
 
 import (
@@ -15,7 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// The reasons of the events. Users filter by them, so they never change.
+// The reasons of the events. They never change, because users filter by them.
 const (
 	Watching          = "Watching"
 	SourceMissing     = "SourceMissing"
@@ -44,12 +46,12 @@ type Notice struct {
 	// Subject is how the log names the object, and SubjectKind is "workload" or "source".
 	Subject, SubjectKind string
 	Reason               string
-	// Warning is false if everything is as its user wants it.
+	// Warning is false if no user has to act.
 	Warning bool
 	Text    string
 }
 
-// warning is a notice about a workload with which something is wrong.
+// warning is a notice about a workload on which a user has to act.
 func warning(w *workload.Workload, reason, text string) Notice {
 	n := normal(w, reason, text)
 	n.Warning = true
@@ -75,7 +77,7 @@ func sourceReference(src *source.Source) corev1.ObjectReference {
 	}
 }
 
-// listed puts the first names into a sentence, and the number of the others.
+// listed joins the first names, and the number of the others.
 func listed(names []string, most int) string {
 	if more := len(names) - most; more > 0 {
 		names = append(slices.Clone(names[:most]), strconv.Itoa(more)+" more")
@@ -87,7 +89,7 @@ func listed(names []string, most int) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// short is as much of an entry as a user needs to find it again in a list.
+// short returns the start of an entry, enough to find it in a list.
 func short(entry string) string {
 	const most = 100
 	if len(entry) <= most {

@@ -9,7 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// OptedIn names the sources that roll a workload which was opted in. Concerns that are Deleted are sources yet to be created.
+// OptedIn names the sources that roll a workload which was opted in. Concerns that are Deleted do
+// not exist yet.
 func OptedIn(w *workload.Workload, concerns []reload.Concern) Notice {
 	return normal(w, Watching, optedInText(w, concerns))
 }
@@ -29,7 +30,7 @@ func optedInText(w *workload.Workload, concerns []reload.Concern) string {
 		}
 		names = append(names, fmt.Sprintf("%s '%s' (%s%s)", c.Source.Key.Kind, c.Source.Key.Name, ruleWord(c), later))
 	}
-	// As many as there is room for: the sentence has to end.
+	// Names are added up to the maximum length of the text.
 	text := ""
 	for most := min(len(names), MaxText/len("Secret 'x' (auto), ")); most > 0; most-- {
 		text = fmt.Sprintf("A change of %s rolls this %s", listed(names, most), w.Key.Kind)
@@ -40,7 +41,7 @@ func optedInText(w *workload.Workload, concerns []reload.Concern) string {
 	return text
 }
 
-// ruleWord is the rule by which a source concerns a workload.
+// ruleWord describes the rule by which a source concerns a workload.
 func ruleWord(c reload.Concern) string {
 	switch v := c.Verdict; {
 	case v.Rule == policy.RuleNamed && v.Entry != c.Source.Key.Name:
@@ -59,7 +60,7 @@ func ruleWord(c reload.Concern) string {
 // mostMissing is how many of the missing sources are named.
 const mostMissing = 10
 
-// Missing is about a workload that names sources which do not exist, or by an expression that matches none.
+// Missing is about a workload that names missing sources, or has an expression without a match.
 func Missing(w *workload.Workload, named []policy.NamedSource) Notice {
 	var names, expressions []string
 	for _, n := range named {
@@ -79,7 +80,8 @@ func Missing(w *workload.Workload, named []policy.NamedSource) Notice {
 	return warning(w, SourceMissing, text+"Check the spelling, or create it: Reroll watches for it")
 }
 
-// LeftTo is about a workload that was opted in although its owner makes it, and the owner is not opted in.
+// LeftTo is about a workload that was opted in although Reroll rolls its owner instead, which is
+// not opted in.
 func LeftTo(w *workload.Workload, owner workload.Key) Notice {
 	return warning(w, LeftToOwner, fmt.Sprintf("Nothing rolls this %s: its owner, %s %s, would be rolled instead, but is not opted in. Set the annotations on the owner",
 		w.Key.Kind, owner.Kind, owner.Name))

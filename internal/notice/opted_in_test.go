@@ -64,7 +64,7 @@ func TestTheSentenceAboutManySourcesEnds(t *testing.T) {
 	}
 }
 
-func TestWhatIsNamedAndNotThere(t *testing.T) {
+func TestNamedSourcesThatDoNotExist(t *testing.T) {
 	name := func(kind source.Kind, text string) policy.NamedSource {
 		return policy.NamedSource{Kind: kind, Text: text}
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Often is how many times a workload was reloaded within so short a time, and which source changed in most of these reloads.
+// Often is how often a workload was reloaded in a short time, and which source changed in most of
+// these reloads.
 type Often struct {
 	Reloads int
 	Within  time.Duration

@@ -11,8 +11,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// Parse reads the annotations of a workload and of its pod template.
-// Nothing it finds wrong keeps it from reading the rest.
+// Parse reads the annotations of a workload and of its pod template. A mistake in one annotation
+// does not affect the others.
 func Parse(own, template map[string]string, names annotations.Names) (Policy, []annotations.Problem) {
 	r := policyReader{
 		own:      annotations.Written{Values: own},
@@ -28,15 +28,15 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 	return policy, r.problems
 }
 
-// policyReader gathers the problems on the way.
+// policyReader collects the problems.
 type policyReader struct {
 	own, template annotations.Written
 	names         annotations.Names
 	problems      []annotations.Problem
 }
 
-// refuse drops repetitions: each kind of source reads "auto" and "search" anew,
-// because each decides for itself whether the pod template has a say.
+// refuse drops duplicates, because "auto" and "search" are read for each kind of source: for each
+// kind, it depends on its own annotations whether the pod template counts.
 func (r *policyReader) refuse(from annotations.Written, key, value, format string, args ...any) {
 	problem := annotations.Problem{Annotation: key, InTemplate: from.InTemplate, Value: strings.Clone(annotations.Shortened(value)), Message: fmt.Sprintf(format, args...)}
 	if !slices.Contains(r.problems, problem) {
@@ -63,8 +63,8 @@ func (r *policyReader) kind(kind source.Kind) kindPolicy {
 	}
 }
 
-// preferred is for the annotations that do not decide whether a workload is opted in: each of them
-// is read on its own, from the workload or else from its pod template.
+// preferred is for annotations that do not decide whether a workload is opted in. Each of them is
+// read from the workload or else from its pod template.
 func (r *policyReader) preferred(key string) annotations.Written {
 	if r.own.HasAny(key) {
 		return r.own
@@ -99,9 +99,8 @@ func (r *policyReader) search(from annotations.Written) bool {
 	return value == "true"
 }
 
-// toggle takes an empty value for none, although it is not a boolean: that is
-// what a template renders for an option nobody has set, and Reloader rolls such
-// a workload when all are opted in. See ADR 7.
+// toggle treats an empty value as unset, although it is not a boolean. Helm templates render that
+// for an unset value, and Reloader rolls such a workload if all are opted in. See ADR 7.
 func (r *policyReader) toggle(from annotations.Written, key string) toggle {
 	value, ok := from.Values[key]
 	if !ok {

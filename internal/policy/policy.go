@@ -1,5 +1,5 @@
-// Package policy knows which sources concern a workload: what its annotations ask for, and why a source
-// counts or does not. It does not know whether anything changed.
+// Package policy decides which sources concern a workload: it reads its annotations and applies the
+// rules. It does not know whether any source changed.
 package policy
 
 import (
@@ -9,8 +9,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// Policy is what the annotations of one workload ask for. The zero Policy asks
-// for nothing.
+// Policy contains the annotations of one workload. The zero Policy selects no source.
 type Policy struct {
 	// kinds are in the order of the table of sources.
 	kinds [source.KindCount]kindPolicy
@@ -21,7 +20,7 @@ type Policy struct {
 	rolloutSet bool
 }
 
-// kindPolicy is the part of a Policy that is about one kind of source.
+// kindPolicy is the part of a Policy for one kind of source.
 type kindPolicy struct {
 	// optsSet and excludedSet report whether there were annotations for it.
 	optsSet, excludedSet bool
@@ -33,8 +32,8 @@ type kindPolicy struct {
 	typed    toggle
 }
 
-// toggle keeps "set to false" apart from "not set": only the former opts out
-// when every workload is opted in.
+// toggle distinguishes "set to false" from "not set": only the former opts out if all workloads are
+// opted in.
 type toggle uint8
 
 const (
@@ -52,10 +51,9 @@ type setDuration struct {
 type RolloutStrategy uint8
 
 const (
-	// RolloutTemplate puts the mark into the pod template, so that the steps of
-	// the Rollout apply.
+	// RolloutTemplate puts the mark into the pod template, so that the steps of the Rollout apply.
 	RolloutTemplate RolloutStrategy = iota
-	// RolloutRestart restarts the pods and leaves the template alone.
+	// RolloutRestart restarts the Pods without a change of the template.
 	RolloutRestart
 )
 
@@ -67,14 +65,12 @@ func (s RolloutStrategy) String() string {
 	return "rollout"
 }
 
-// Settle returns how long the sources of the workload must have been quiet
-// before it is rolled, if the workload says so itself.
+// Settle returns the settle period of the workload, if its annotations set one.
 func (p Policy) Settle() (time.Duration, bool) {
 	return p.settle.value, p.settle.set
 }
 
-// PausePeriod returns how long a Deployment stays paused after a reload, if it
-// is to be paused at all.
+// PausePeriod returns how long a Deployment stays paused after a reload, if at all.
 func (p Policy) PausePeriod() (time.Duration, bool) {
 	return p.pause.value, p.pause.set
 }
@@ -84,7 +80,7 @@ func (p Policy) RolloutStrategy() RolloutStrategy {
 	return p.rollout
 }
 
-// NoPolicy is the policy of a workload that no source concerns, whatever is opted in.
+// NoPolicy is the policy of a workload that no source concerns, even if all workloads are opted in.
 func NoPolicy() Policy {
 	var p Policy
 	for i := range p.kinds {
@@ -93,7 +89,7 @@ func NoPolicy() Policy {
 	return p
 }
 
-// ByItself is a policy that is not opted in where all are.
+// ByItself is the policy without --auto-reload-all.
 func (p Policy) ByItself() Policy {
 	for i := range p.kinds {
 		if k := &p.kinds[i]; k.auto == unset && k.typed == unset {
@@ -103,9 +99,8 @@ func (p Policy) ByItself() Policy {
 	return p
 }
 
-// Over returns the policy of an object with another one below it, which counts
-// where this one says nothing: as the annotations of a pod template count below
-// those of its workload.
+// Over returns the policy of an object, with defaults from another policy: for example from the
+// annotations of its pod template.
 func (p Policy) Over(below Policy) Policy {
 	for i := range p.kinds {
 		p.kinds[i] = p.kinds[i].over(below.kinds[i])
@@ -134,13 +129,13 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 	return k
 }
 
-// Equal reports whether two policies ask for the same.
+// Equal reports whether two policies are equal.
 func (p Policy) Equal(other Policy) bool {
 	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.rollout == other.rollout
 }
 
-// SameSources reports whether two policies ask for the same sources, in whatever way
-// a change of them is to be acted upon.
+// SameSources reports whether two policies select the same sources, even if they differ in how to
+// reload.
 func (p Policy) SameSources(other Policy) bool {
 	for _, kind := range source.Kinds() {
 		if !p.of(kind).equal(other.of(kind)) {
@@ -150,8 +145,8 @@ func (p Policy) SameSources(other Policy) bool {
 	return true
 }
 
-// Widens reports whether the policy asks for a source that an earlier one did not ask for. What changed before that was
-// nobody's to act upon.
+// Widens reports whether the policy selects a source that an earlier one did not. Earlier changes
+// of that source roll no workload.
 func (p Policy) Widens(earlier Policy, autoReloadAll bool) bool {
 	for _, kind := range source.Kinds() {
 		now, before := p.of(kind), earlier.of(kind)
@@ -177,19 +172,19 @@ func (p Policy) Names(key source.LocalKey) bool {
 // NamedSource is an entry of a list of sources that a workload names.
 type NamedSource struct {
 	Kind source.Kind
-	// Text is the entry as it is spelt.
+	// Text is the entry as the user wrote it.
 	Text string
-	// Expression reports whether no object can have it as a name. One with a dot may be
-	// both: it is taken for the name that it most likely is.
+	// Expression reports whether the entry cannot be the name of an object. An entry with a dot may
+	// be either, and counts as a name.
 	Expression bool
 }
 
-// Named are the entries of all lists, each of them once.
+// Named are the entries of all lists, without duplicates.
 func (p Policy) Named() []NamedSource {
 	return p.NamedWhere(func(source.Kind, annotations.NamedEntry) bool { return true })
 }
 
-// NamedWhere are those of the entries that are wanted, each of them once.
+// NamedWhere are the wanted entries, without duplicates.
 func (p Policy) NamedWhere(wanted func(source.Kind, annotations.NamedEntry) bool) []NamedSource {
 	var named []NamedSource
 	seen := map[NamedSource]struct{}{}
@@ -205,9 +200,8 @@ func (p Policy) NamedWhere(wanted func(source.Kind, annotations.NamedEntry) bool
 	return named
 }
 
-// ExactNames returns the named sources of a kind that can be one source only,
-// in the order of the annotation. Names with a character that means something
-// in a regular expression, such as a dot, are not among them.
+// ExactNames returns the names of a kind that match only one source, in the order of the
+// annotation. It excludes names with a special character of regular expressions, such as a dot.
 func (p Policy) ExactNames(kind source.Kind) []string {
 	return p.entryTexts(kind, func(e annotations.NamedEntry) bool { return e.Pattern == nil })
 }
@@ -217,8 +211,7 @@ func (p Policy) Patterns(kind source.Kind) []string {
 	return p.entryTexts(kind, func(e annotations.NamedEntry) bool { return e.Pattern != nil })
 }
 
-// CountNames returns how many sources of all kinds are named by ExactNames, and
-// whether there are Patterns.
+// CountNames returns the number of ExactNames of all kinds, and whether there are Patterns.
 func (p Policy) CountNames() (names int, patterns bool) {
 	for _, kind := range p.kinds {
 		if kind.entries != nil {
@@ -239,8 +232,7 @@ func (p Policy) entryTexts(kind source.Kind, wanted func(annotations.NamedEntry)
 	return texts
 }
 
-// SearchesForNothingIfAll reports whether it searches, and finds nothing by that which would not count anyhow where all workloads
-// are opted in.
+// SearchesForNothingIfAll reports whether search has no effect if all workloads are opted in.
 func (p Policy) SearchesForNothingIfAll() bool {
 	searches := false
 	for _, kind := range p.kinds {
@@ -254,7 +246,7 @@ func (p Policy) SearchesForNothingIfAll() bool {
 
 func (p Policy) of(kind source.Kind) kindPolicy {
 	if !kind.Known() {
-		// What is no source concerns nobody, even if all are opted in.
+		// An unknown kind concerns no workload, even if all are opted in.
 		return kindPolicy{auto: off}
 	}
 	return p.kinds[kind-1]

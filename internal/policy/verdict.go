@@ -9,8 +9,8 @@ import (
 // Rule is why a source concerns a workload or does not.
 type Rule uint8
 
-// The rules, in the order in which they are asked. The first three end it with no,
-// the next five with yes. The rest say what was missing.
+// The rules, in the order in which they are checked. The first three exclude a source, the next
+// five select it. The others describe what was missing.
 const (
 	RuleUnselected Rule = iota + 1
 	RuleIgnored
@@ -29,8 +29,8 @@ const (
 	RuleNotOptedIn
 )
 
-// String says in a word or two why a source concerns a workload, and in a short
-// sentence why it does not.
+// String returns a short reason why a source concerns a workload, or a short sentence why it does
+// not.
 func (r Rule) String() string {
 	switch r {
 	case RuleUnselected:
@@ -67,11 +67,10 @@ func (r Rule) String() string {
 // Verdict reports whether a source concerns a workload, and why.
 type Verdict struct {
 	Concerned bool
-	// Rule is the one that decided. When the source does not concern the
-	// workload, and nothing forbids it, it is what kept the first rule that the
-	// workload makes use of from applying.
+	// Rule is the deciding rule. If the source does not concern the workload, and no rule excludes
+	// it, it is what was missing for the first rule that the workload uses.
 	Rule Rule
-	// Entry is the entry of a list that decided, as the user wrote it.
+	// Entry is the deciding entry of a list, as the user wrote it.
 	Entry string
 }
 
@@ -111,7 +110,7 @@ func (p Policy) Judge(src source.Key, ann source.Annotations, refers bool, autoR
 	}
 }
 
-// OptedIn reports whether any source at all could concern the workload.
+// OptedIn reports whether any source could concern the workload.
 func (p Policy) OptedIn(autoReloadAll bool) bool {
 	for _, kind := range source.Kinds() {
 		policy := p.of(kind)
@@ -122,8 +121,8 @@ func (p Policy) OptedIn(autoReloadAll bool) bool {
 	return false
 }
 
-// optedIn returns the rule that opts the workload in for all it references, or
-// none. The general annotation wins over the one for a kind only by being true.
+// optedIn returns the rule that opts the workload in for all its references, or none. The general
+// annotation takes precedence over the one for a kind only if it is true.
 func (k kindPolicy) optedIn(autoReloadAll bool) Rule {
 	switch {
 	case k.auto == on:

@@ -161,7 +161,7 @@ func TestOptedIn(t *testing.T) {
 	}
 }
 
-func TestRulesAreToldApart(t *testing.T) {
+func TestRulesHaveDistinctTexts(t *testing.T) {
 	seen := map[string]policy.Rule{}
 	for rule := policy.RuleIgnored; rule <= policy.RuleNotOptedIn; rule++ {
 		text := rule.String()

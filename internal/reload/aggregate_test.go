@@ -42,16 +42,16 @@ func TestOneDigestForManySources(t *testing.T) {
 	}{
 		"nothing differs": {crowded(source.ConfigMap, instance, many), Nothing},
 		"one was seen to change": {crowded(source.ConfigMap, instance, many).seventh("two", edited).with(compared).with(func(f *Facts) {
-			f.Concerns[7].Left = Left{Version: 150, Noted: true}
+			f.Concerns[7].Away = Away{Version: 150, Noted: true}
 		}), Reload},
-		"one changed while nobody watched":       {crowded(source.ConfigMap, instance, many).seventh("two", SourceSeen{Version: 150}), AskPods},
+		"one changed while nobody watched":       {crowded(source.ConfigMap, instance, many).seventh("two", SourceSeen{Version: 150}), ListPods},
 		"one was made":                           {crowded(source.ConfigMap, instance, many).source(source.ConfigMap, "new", "x", 120, 120, appeared).with(compared), Record},
 		"one was made while nobody watched":      {crowded(source.ConfigMap, instance, many).source(source.ConfigMap, "new", "x", 120, 120, SourceSeen{Version: 120}), Record},
 		"one was deleted":                        {crowded(source.ConfigMap, instance, many).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }).with(compared), Record},
 		"one was deleted while nobody watched":   {crowded(source.ConfigMap, instance, many).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }), Record},
 		"its key was lost":                       {crowded(source.Secret, "key-0", many), Record},
 		"its key was lost, and one changed":      {crowded(source.Secret, "key-0", many).seventh("two", edited), Reload},
-		"its key was lost, and one may be newer": {crowded(source.Secret, "key-0", many).seventh("two", SourceSeen{Version: 150}), AskPods},
+		"its key was lost, and one may be newer": {crowded(source.Secret, "key-0", many).seventh("two", SourceSeen{Version: 150}), ListPods},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tc.when.f)
@@ -65,7 +65,7 @@ func TestOneDigestForManySources(t *testing.T) {
 			tc.when.f.Workload.LedgerText = d.Ledger.String()
 			if again := Decide(tc.when.with(func(f *Facts) {
 				for i := range f.Concerns {
-					f.Concerns[i].Left = Left{}
+					f.Concerns[i].Away = Away{}
 				}
 			}).f); again.Action != Nothing {
 				t.Errorf("then decided to %s: %s", again.Action, again.Why)

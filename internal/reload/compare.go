@@ -9,17 +9,16 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// base is what is known of the content that the pods were last rolled with.
+// base is the known data that the Pods were last rolled with.
 type base struct {
 	ledger ledger.Ledger
-	// err says why there is no ledger, or none that counts.
+	// err is why there is no valid ledger.
 	err error
 	// restore reports whether the ledger on the object was reverted or removed.
 	restore bool
-	// doubted reports whether pods may run that were not started by the rollout that
-	// the ledger is about.
+	// doubted reports whether Pods may run that the rollout of the ledger did not start.
 	doubted bool
-	// toReloader reports whether these were started by Reloader.
+	// toReloader reports whether Reloader started these Pods.
 	toReloader bool
 }
 
@@ -30,33 +29,33 @@ func (f *Facts) base() base {
 	return known
 }
 
-// known takes the ledger on the object, unless we know better: a rollback to an
-// earlier revision brings the ledger of that time back, and tools may prune what
-// they do not know. What we wrote stays true.
+// known returns the ledger on the object, unless the remembered one is later. A rollback to an
+// earlier revision restores the earlier ledger, and tools may prune annotations that they do not
+// know. The ledger that we wrote stays valid.
 func (f *Facts) known() base {
-	standing, err := workload.ReadLedger(f.Workload.LedgerText, &f.Workload)
+	current, err := workload.ReadLedger(f.Workload.LedgerText, &f.Workload)
 	if errors.Is(err, ledger.ErrNewerFormat) || f.Remembered == "" || f.Remembered == f.Workload.LedgerText {
-		return base{ledger: standing, err: err}
+		return base{ledger: current, err: err}
 	}
 	ours, oursErr := workload.ReadLedger(f.Remembered, &f.Workload)
-	if oursErr != nil || err == nil && standing.Follows(ours) {
-		return base{ledger: standing, err: err}
+	if oursErr != nil || err == nil && current.Follows(ours) {
+		return base{ledger: current, err: err}
 	}
 	return base{ledger: ours, restore: true}
 }
 
-// finding is what the comparison of one source with the ledger comes to.
+// finding is the result of comparing one source with the ledger.
 type finding uint8
 
 const (
-	same      finding = iota // nothing differs
-	recorded                 // the pods have the present content; the ledger does not say so yet
-	undecided                // the key of its digests was lost, and nothing else decides; recorded as unchanged
-	unproven                 // it was written after pods started, maybe not its data; taken for recorded
-	changed                  // pods run with another content
-	asking                   // the age of the pods decides
-	waiting                  // the age of the pods decides, once they stop changing
-	outlived                 // pods from before it are there again, because their template came back
+	same      finding = iota // no difference
+	recorded                 // the Pods have the current data; the ledger does not record that yet
+	undecided                // the digest key of the ledger was lost, and nothing else decides; recorded as unchanged
+	unproven                 // written after Pods started, but maybe not its data; treated as recorded
+	changed                  // Pods use other data
+	needsPods                // the age of the Pods decides
+	waiting                  // the age of the Pods decides, after the rollout
+	outlived                 // older Pods are back, because their template was reverted
 )
 
 func (f *Facts) find(c *Concern, base base) finding {
@@ -81,23 +80,23 @@ func (f *Facts) kept(c *Concern, base base) finding {
 	case !base.doubted && (!c.wasAway() || order(c, f.rollouts()) == fresh):
 		return same
 	case base.toReloader && !f.Workload.Marks.ByReloader.Before(c.Source.DataTime):
-		return same // all pods are from after that content
+		return same // all Pods are from after that data
 	case base.doubted && f.mustWait():
 		return waiting
 	case pods == nil:
-		return asking
+		return needsPods
 	case base.doubted && f.mayBeOlder(c, pods, base) && !f.beforeUs(c) && !f.beforeAll(c, base):
 		return outlived
 	case c.wasAway() && (pods.missed(c, f.Seen) || f.unlisted(pods)):
 		return changed
 	case c.wasAway() && c.Source.DataTime.Unix() > f.dataTime(base.ledger):
-		return recorded // the ledger has to know the time of its coming back
+		return recorded // the ledger has to contain the time at which the data came back
 	default:
 		return same
 	}
 }
 
-// mayBeOlder reports whether a pod may be from before the data that the ledger has.
+// mayBeOlder reports whether a Pod may be from before the data in the ledger.
 func (f *Facts) mayBeOlder(c *Concern, pods *Pods, base base) bool {
 	if f.unlisted(pods) {
 		return edited(c)
@@ -105,38 +104,38 @@ func (f *Facts) mayBeOlder(c *Concern, pods *Pods, base base) bool {
 	return pods.older(c.writtenBy(base.ledger.DataTime), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c))
 }
 
-// doubted reports whether the pods may not be those that the ledger is about.
+// doubted reports whether the Pods may be others than the ledger describes.
 func (f *Facts) doubted(base base) bool {
 	step := base.ledger.Step
 	switch {
 	case f.Workload.Runs != nil:
-		return false // no pod of an earlier run is kept
-	case base.err != nil, base.ledger.Marks == f.Workload.Marks.Left(step):
-		return false // what is there of a template with these marks, the latest reload has started
+		return false // no Pod of an earlier run is kept
+	case base.err != nil, base.ledger.Marks == f.Workload.Marks.DigestAfter(step):
+		return false // the latest reload has started all Pods of a template with these marks
 	case f.Seen.Returned:
 		return true
 	default:
-		// Our marks were removed while nobody watched, or where no template shows it.
+		// Our marks were removed while no controller watched, or by a restart, which no template
+		// shows.
 		return (f.Seen.Template == 0 || step.Restarts()) && !base.ledger.Marks.IsZero() && f.Seen.Trusted != f.Workload.MarksDigest()
 	}
 }
 
-// mustWait reports whether pods are about to go, so that those that are there now
-// prove nothing.
+// mustWait reports whether Pods are about to be replaced, so that the present Pods prove nothing.
 func (f *Facts) mustWait() bool {
-	// Of a template that was changed before our eyes, such a status may not know yet.
+	// The status may not have observed a change of the template that the watch has shown.
 	stale := f.Workload.Unobserved && f.Seen.Template != 0
-	return (!f.Workload.AtRest || stale) && !f.Waited
+	return (!f.Workload.RolledOut || stale) && !f.Waited
 }
 
-// otherKey reports whether the digests of a kind were made with a key that is gone,
-// and cannot be compared with those of today.
+// otherKey reports whether the digests of a kind were made with a lost key, so that they cannot be
+// compared with current digests.
 func otherKey(kind source.Kind, base base, f *Facts) bool {
 	return base.err == nil && base.ledger.UnderOtherKey(kind, f.Instance)
 }
 
-// compared is for content that differs from the ledger: a change, unless
-// somebody else has rolled the workload since.
+// compared is for data that differs from the ledger. It is a change, unless another client has
+// rolled the workload since.
 func (f *Facts) compared(c *Concern, base base) finding {
 	if f.beforeAdoption(c) {
 		return recorded
@@ -156,25 +155,24 @@ func (f *Facts) compared(c *Concern, base base) finding {
 	return f.asked(c)
 }
 
-// beforeUs reports whether a content was there before the installation: that pods do
-// not have it was nobody's to act upon.
+// beforeUs reports whether the data is from before the installation. Then it is not a change that
+// Reroll missed.
 func (f *Facts) beforeUs(c *Concern) bool {
 	return c.Seen.Content == 0 && c.Source.DataTime.Before(f.Installed)
 }
 
-// beforeAll reports whether a content was there before all workloads were opted in, for
-// one that was not opted in otherwise, and that we have never rolled.
+// beforeAll reports whether the data is from before all workloads were opted in, for a workload
+// that was not opted in otherwise and was never reloaded.
 func (f *Facts) beforeAll(c *Concern, base base) bool {
 	return c.Verdict.Rule == policy.RuleAutoAll && base.ledger.Counter == 0 && c.Seen.Content == 0 && c.Source.DataTime.Before(f.Coverage.AllSince)
 }
 
-// mayHaveChanged is for a source of which the ledger knows no more than that
-// one of its kind is another one, is new, or is gone. SameCount tells that none
-// can be new or gone alone.
+// mayHaveChanged is for a source of which the ledger only shows that a source of its kind changed,
+// was created, or was deleted. SameCount reports that none can have been created or deleted alone.
 func (f *Facts) mayHaveChanged(c *Concern, base base, sameCount bool) finding {
 	switch {
 	case f.Seen.Compared && !c.wasAway():
-		return recorded // we would have seen it change
+		return recorded // the watch would have shown a change
 	case f.Seen.Compared:
 		return f.compared(c, base)
 	case !edited(c), c.Source.DataTime.Unix() <= f.dataTime(base.ledger) && !sameCount:
@@ -184,7 +182,7 @@ func (f *Facts) mayHaveChanged(c *Concern, base base, sameCount bool) finding {
 	}
 }
 
-// underOtherKey is for Secrets whose digest in the ledger says nothing any more.
+// underOtherKey is for Secrets whose digest in the ledger cannot be compared any more.
 func (f *Facts) underOtherKey(c *Concern, base base) finding {
 	switch f.order(c) {
 	case fresh:
@@ -202,9 +200,9 @@ func (f *Facts) underOtherKey(c *Concern, base base) finding {
 	}
 }
 
-// unrecorded is for a source that the ledger does not name, or for all if there
-// is no ledger. Nothing is known of what the pods have; mostly the present
-// content, because it is new to them together with the reference to it.
+// unrecorded is for a source without an entry in the ledger, or for all sources if there is no
+// ledger. Nothing shows which data the Pods have. Mostly it is the current data, because the
+// reference to the source is new, too.
 func (f *Facts) unrecorded(c *Concern, base base) finding {
 	if errors.Is(base.err, ledger.ErrNone) {
 		if mark, ok := f.latestMark(c); ok {
@@ -217,7 +215,7 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		}
 	}
 	if c.Seen.Created > c.Seen.Content && f.Seen.Compared && !c.wasAway() {
-		return recorded // it was recreated as it was when the workload was compared, which has done without it since
+		return recorded // it was recreated with the data of the last comparison, and the workload has run without it since
 	}
 	content := c.Seen.latest()
 	covered := f.coveredIn(c)
@@ -225,10 +223,10 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		covered = max(covered, f.rollouts().Template)
 	}
 	if covered > content && content != 0 {
-		return recorded // it came to concern the workload after the content was there
+		return recorded // it began to concern the workload after its data was written
 	}
 	if !edited(c) {
-		return recorded // it appeared; what refers to it could not start without it
+		return recorded // it was created; Pods that reference it could not start without it
 	}
 	switch f.order(c) {
 	case fresh:
@@ -250,7 +248,7 @@ func (f *Facts) asked(c *Concern) finding {
 	case !f.Seen.Returned && f.rolledByReloader(c):
 		return recorded
 	case pods == nil:
-		return asking
+		return needsPods
 	}
 	if f.unlisted(pods) {
 		return changed
@@ -261,7 +259,7 @@ func (f *Facts) asked(c *Concern) finding {
 	return changed
 }
 
-func (f *Facts) standingVariable(c *Concern) (string, bool) {
+func (f *Facts) currentVariable(c *Concern) (string, bool) {
 	container, ok := workload.MarkContainer(c.Uses, f.Workload.Containers, c.Verdict.Rule == policy.RuleNamed)
 	if !ok {
 		return "", false
@@ -285,7 +283,7 @@ func (f *Facts) marked(c *Concern, mark string) finding {
 	}
 	switch pods := f.podsOf(c); {
 	case pods == nil:
-		return asking
+		return needsPods
 	case pods.older(c, f.Seen) > 0, f.unlisted(pods):
 		return changed
 	default:

@@ -1,6 +1,6 @@
-// Package reload decides what is done about a workload: it compares the facts with the ledger, weighs
-// what proves that pods have a content, and chooses the mark of a reload. It does not know how the facts
-// were gathered, or how a decision is carried out.
+// Package reload decides what to do about a workload: it compares the facts with the ledger,
+// evaluates the evidence that Pods have the current data, and chooses the mark of a reload. It
+// neither collects facts nor sends requests.
 package reload
 
 import (
@@ -21,44 +21,43 @@ type Concern struct {
 	Source  source.Source
 	Seen    SourceSeen
 	Verdict policy.Verdict
-	Left    Left
-	// Deleted reports whether it is not there any more. Nothing is known of the source
-	// then but its name.
+	Away    Away
+	// Deleted reports whether the source was deleted. Then only its name is known.
 	Deleted bool
-	// Uses are the places where the pod template references the source; none
-	// for a source that the workload only names.
+	// Uses are the places where the pod template references the source; none if only an annotation
+	// names the source.
 	Uses []workload.Use
 }
 
-// Facts are all that a decision is made from.
+// Facts are the input of a decision.
 type Facts struct {
 	Workload workload.Workload
 	Seen     WorkloadSeen
-	// Version is the newest that was known then, of the workload or of any source.
+	// Version is the newest version of the workload or of any source at that time.
 	Version uint64
-	// Remembered is the text of the ledger that we wrote or accepted last,
-	// empty if there was none since the start.
+	// Remembered is the text of the ledger that we last wrote or accepted, empty if there was none
+	// since the start.
 	Remembered string
 	// Concerns are the sources that exist and concern the workload, sorted.
 	Concerns []Concern
-	// Spared are the sources that exist, that the workload references or names,
-	// and that do not concern it.
+	// Spared are the existing sources that the workload references or names, but that do not
+	// concern it.
 	Spared []source.LocalKey
-	// Unselected are such sources that the selectors of the controller leave out.
+	// Unselected are such sources that the selectors of the controller exclude.
 	Unselected []source.LocalKey
-	// Gone are the sources that were seen to be deleted.
+	// Gone are the sources whose deletion the watch has shown.
 	Gone map[source.LocalKey]Departure
 	// OnCreate and OnDelete select whether a source that was created, or deleted, is a change.
 	OnCreate, OnDelete bool
-	// Quiet is how long sources and workload must be apart not to belong together.
-	Quiet time.Duration
-	// Unread are the kinds of sources that are not watched: whether one of them was deleted is
-	// unknown.
+	// SettlePeriod is the settle period of the workload. Sources and workloads that were created within it belong
+	// together.
+	SettlePeriod time.Duration
+	// Unread are the kinds of sources that are not watched, so that a deletion is not noticed.
 	Unread []source.Kind
 	// AutoReloadAll reports whether workloads are opted in unless they opt out.
 	AutoReloadAll bool
-	// TellsOnly means that a receiver is notified of changes, and acts on them.
-	TellsOnly bool
+	// NotifyOnly means that a receiver is notified of changes and acts on them.
+	NotifyOnly bool
 	// Strategy is how reloads are marked, and where Reloader has marked them.
 	Strategy StrategyChoice
 	// OnRevert is what to do when another client has removed every mark.
@@ -68,16 +67,15 @@ type Facts struct {
 	// Key is the digest.Key that the sources were read with, and Instance its ID.
 	Key      digest.Key
 	Instance string
-	// Installed is when that key was made. What changed before was nobody's to
-	// act upon.
+	// Installed is when that key was created. Earlier changes are not acted upon.
 	Installed time.Time
-	// Coverage is since when this installation covers what it covers.
+	// Coverage is since when this installation covers its objects.
 	Coverage Coverage
 	// SelectedAt is the earliest time at which the namespace of the workload was provably selected; zero where all are.
 	SelectedAt time.Time
-	// Pods are nil as long as they were not asked for.
+	// Pods are nil until they were listed.
 	Pods *Pods
-	// Now is the time by the clock of the controller; zero where no time is too late.
+	// Now is the time by the clock of the controller; zero if no time counts as the future.
 	Now time.Time
 	// Waited reports whether Reroll has waited long enough for a rollout in progress, or for another installation.
 	Waited bool
@@ -87,36 +85,34 @@ type Facts struct {
 	lookups *lookups
 }
 
-// Action is what a decision leads to.
+// Action is the result of a decision.
 type Action uint8
 
 const (
-	// Nothing is to be written.
+	// Nothing has to be written.
 	Nothing Action = iota
-	// AskPods means that the age of the pods decides. The facts are to be
-	// completed by them and decided on again.
-	AskPods
-	// AwaitRest means that the age of the pods decides, once the rollout that is
-	// under way has ended.
-	AwaitRest
-	// AwaitRun means that another run of the workload has to end first, or
-	// that one is suspended that has begun.
+	// ListPods means that the age of the Pods decides. The caller lists them and decides again.
+	ListPods
+	// AwaitRollout means that the age of the Pods decides, once the rollout in progress has ended.
+	AwaitRollout
+	// AwaitRun means that another run of the workload has to end first, or that a suspended run has
+	// begun.
 	AwaitRun
-	// Record writes the ledger and leaves the pod template alone.
+	// Record writes the ledger and leaves the pod template unchanged.
 	Record
-	// Reload changes the pod template and writes the ledger, in one step.
+	// Reload changes the pod template and writes the ledger, in one request.
 	Reload
-	// Resume ends a pause that came with a reload. It follows from the workload
-	// alone, and from no decision.
+	// Resume ends a pause that came with a reload. It follows from the workload alone, and from no
+	// decision.
 	Resume
 )
 
-// String returns the action as one word or two.
+// String returns a short description of the action.
 func (a Action) String() string {
 	switch a {
-	case AskPods:
+	case ListPods:
 		return "check the age of the Pods"
-	case AwaitRest:
+	case AwaitRollout:
 		return "wait for the rollout"
 	case AwaitRun:
 		return "wait for a run"
@@ -131,32 +127,32 @@ func (a Action) String() string {
 	}
 }
 
-// Decision is what follows from the facts, with the reason.
+// Decision is the conclusion from the facts, with the reason.
 type Decision struct {
 	Action Action
-	// Why is one sentence in the user's words.
+	// Why is one sentence for users.
 	Why string
-	// Changes are the sources for whose content the workload is reloaded, the
-	// one that changed last at the end.
+	// Changes are the sources whose data caused the reload, ordered by the time of their change.
 	Changes []Concern
-	// Ledger is what is to be written, if anything is.
+	// Ledger is the ledger to write, if any.
 	Ledger ledger.Ledger
-	// Restores reports whether the ledger on the object is not ours any more and
-	// that writing would put ours back.
+	// Restores reports whether another client replaced our ledger on the object, and writing
+	// restores it.
 	Restores bool
-	// Doubt is why another client will probably remove the mark of a reload, if every way to mark
-	// the workload has something against it.
+	// Doubt is why another client will probably remove the mark of a reload, if that applies to
+	// each strategy.
 	Doubt string
 	// Undecided are Secrets for which nothing shows whether they changed: the digest key of the
 	// ledger is lost, and they have no later time. They are recorded as unchanged.
 	Undecided int
-	// Unproven are sources that were written after pods started, and of which nothing shows whether their data changed. They
-	// are taken for unchanged.
+	// Unproven are sources that were written after Pods started, without evidence that their data
+	// changed. They count as unchanged.
 	Unproven []source.Key
-	// Found reports whether it notes a run that was made before. What has changed since
-	// is to be decided on next.
+	// Found reports whether the decision records a run that was created before. Later changes are
+	// decided on next.
 	Found bool
-	// TooNew reports whether nothing is done because a newer version wrote the ledger.
+	// TooNew reports whether the workload is left alone because a newer version of Reroll wrote the
+	// ledger.
 	TooNew bool
 	// LeftTo is the namespace of another installation that reloads the workload; empty if this one does. Behind reports
 	// whether that has not reacted to a change yet.
@@ -166,16 +162,15 @@ type Decision struct {
 	Reverted *Revert
 	// BesideReloader reports whether Reloader rolls the workload, too.
 	BesideReloader bool
-	// OthersRollout are the sources whose data is recorded because somebody else's
-	// rollout brings it. rollout.KeptOnPurpose returns the pods that do not get it.
+	// OthersRollout are the sources whose data is recorded because the rollout of another client
+	// brings it. rollout.KeptOnPurpose returns the Pods that do not get it.
 	OthersRollout []source.Key
 }
 
-// Decide compares the data of the sources now with the content that the pods
-// were last rolled with. It does not matter which event led to the question, or
-// how many were missed before.
+// Decide compares the current data of the sources with the data that the Pods were last rolled
+// with. The result does not depend on which event triggered it, or on how many events were missed.
 func Decide(f Facts) Decision {
-	f.lookups = nil // what they were made of may have changed
+	f.lookups = nil // the facts behind them may have changed
 	d := f.withOthersRollout(f.decide())
 	d.BesideReloader = f.besideReloader()
 	return d
@@ -219,12 +214,12 @@ func (f *Facts) decide() Decision {
 		var doubt string
 		next.Step, doubt = f.step(next.Step, tally.changes)
 		return Decision{Action: Reload, Why: changedSentence(tally.changes), Changes: tally.changes, Ledger: next, Restores: base.restore, Doubt: doubt}
-	case tally.asking > 0:
-		return Decision{Action: AskPods, Why: fmt.Sprintf("the age of its Pods must show whether they use the current data of %d of its sources", tally.asking)}
+	case tally.needsPods > 0:
+		return Decision{Action: ListPods, Why: fmt.Sprintf("the age of its Pods must show whether they use the current data of %d of its sources", tally.needsPods)}
 	case len(tally.outlived) > 0:
 		return f.outlived(&tally, base, next)
 	case tally.waiting > 0:
-		return Decision{Action: AwaitRest, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
+		return Decision{Action: AwaitRollout, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
 	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || base.restore:
 		return Decision{Action: Record, Why: tally.recordSentence(base), Ledger: next, Restores: base.restore, Undecided: tally.undecided, Unproven: tally.unproven}
 	default:
@@ -232,21 +227,21 @@ func (f *Facts) decide() Decision {
 	}
 }
 
-// tally counts what was found about the sources of one workload.
+// tally counts the findings about the sources of one workload.
 type tally struct {
-	changes, outlived                  []Concern
-	asking, waiting, recorded, dropped int
-	undecided                          int
-	unproven                           []source.Key
-	// gone are the sources without which the pods run, or will.
+	changes, outlived                     []Concern
+	needsPods, waiting, recorded, dropped int
+	undecided                             int
+	unproven                              []source.Key
+	// gone are the deleted sources without which the Pods run, or will run.
 	gone []source.LocalKey
-	// departed is what pods have of sources that were deleted before there was a
-	// ledger, and departedTime the newest data time of those.
+	// departed are the digests that Pods have of sources that were deleted before there was a
+	// ledger, and departedTime is their newest data time.
 	departed     map[source.LocalKey]digest.Digest
 	departedTime int64
-	// noted reports whether what the ledger says of deletions is not what it has to.
+	// noted reports whether the deletions in the ledger have to be updated.
 	noted bool
-	// disowned reports whether a run waits that is not to begin any more.
+	// disowned reports whether a held run must not start any more.
 	disowned bool
 }
 
@@ -254,8 +249,8 @@ func (t *tally) add(c Concern, found finding) {
 	switch found {
 	case changed:
 		t.changes = append(t.changes, c)
-	case asking:
-		t.asking++
+	case needsPods:
+		t.needsPods++
 	case waiting:
 		t.waiting++
 	case outlived:
@@ -297,7 +292,7 @@ func changedSentence(changes []Concern) string {
 	return fmt.Sprintf("%s and %d more sources changed", last, len(changes)-1)
 }
 
-// laterLast orders by what was seen, and by time where nothing was.
+// laterLast orders by resource version if both are known, and by time otherwise.
 func laterLast(a, b Concern) int {
 	if a.Seen.Content != 0 && b.Seen.Content != 0 {
 		if a.Seen.Content < b.Seen.Content {
@@ -335,6 +330,6 @@ func (f *Facts) findKind(kind source.Kind, base base, t *tally) {
 		}
 	}
 	if !same {
-		t.recorded++ // also if all that is known is that one is not there any more
+		t.recorded++ // even if the ledger only shows that a source was deleted
 	}
 }

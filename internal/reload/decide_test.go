@@ -32,7 +32,7 @@ func web() *situation {
 	return &situation{Facts{
 		Workload: workload.Workload{
 			Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "uid-1",
-			Containers: []string{"app"}, AskedAt: at(1),
+			Containers: []string{"app"}, OptedInAt: at(1),
 			References: []workload.Reference{
 				{Key: source.LocalKey{Kind: source.ConfigMap, Name: "cm"}, Uses: []workload.Use{{How: workload.UseEnvFrom, Container: "app"}}},
 				{Key: source.LocalKey{Kind: source.Secret, Name: "sec"}, Uses: []workload.Use{{How: workload.UseEnvFrom, Container: "app"}}},
@@ -146,23 +146,23 @@ func TestDecide(t *testing.T) {
 		"the content changed after the workload had asked for something, and arrived after its first ledger": {web().ledger(nil).cmSeen("two", 120).with(func(f *Facts) { f.Seen.Adopted = 119 }), Reload},
 
 		// After a restart.
-		"the content differs and nothing was seen: the pods are asked": {web().ledger(nil).cm("two", 120), AskPods},
+		"the content differs and nothing was seen: the pods are asked": {web().ledger(nil).cm("two", 120), ListPods},
 		"and one pod is older":                             {web().ledger(nil).cm("two", 120).pods(2, 110), Reload},
 		"and one pod was made within the kubelet's lag":    {web().ledger(nil).cm("two", 120).pods(2, 125), Reload},
 		"and all pods are younger":                         {web().ledger(nil).cm("two", 120).pods(2, 126), Record},
 		"and there are no pods":                            {web().ledger(nil).cm("two", 120).pods(0, 0), Record},
 		"and its pods cannot be listed":                    {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Total = 2 }), Reload},
-		"and nothing says how many pods there are":         {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Untold = true }), Record},
-		"the same, and their labels were guessed":          {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Untold, f.Workload.SelectorGuessed = true, true }), Reload},
+		"and nothing says how many pods there are":         {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.NoCounts = true }), Record},
+		"the same, and their labels were guessed":          {web().ledger(nil).cm("two", 120).pods(0, 0).with(func(f *Facts) { f.Workload.Progress.NoCounts, f.Workload.SelectorGuessed = true, true }), Reload},
 		"keys were only taken away, which leaves no time":  {web().ledger(nil).cm("two", 60).pods(2, 126), Reload},
-		"the workload was seen only after the content was": {web().ledger(nil).cmSeen("two", 90), AskPods},
+		"the workload was seen only after the content was": {web().ledger(nil).cmSeen("two", 90), ListPods},
 
 		// No ledger.
 		"no ledger, content from before the installation":              {web().cm("two", 40), Record},
 		"no ledger, content never edited":                              {web().source(source.ConfigMap, "cm", "one", 80, 80, SourceSeen{Version: 80}), Record},
 		"no ledger, the source appeared after the workload":            {web().source(source.ConfigMap, "cm", "one", 120, 120, SourceSeen{Content: 120, Annotations: 120, Version: 120}), Record},
 		"no ledger, edited before the ledger could be written":         {web().cmSeen("two", 120), Reload},
-		"no ledger, edited after the installation, pods unknown":       {web().cm("two", 80), AskPods},
+		"no ledger, edited after the installation, pods unknown":       {web().cm("two", 80), ListPods},
 		"no ledger, edited after the installation, an older pod":       {web().cm("two", 80).pods(1, 70), Reload},
 		"no ledger, edited after the installation, younger pods":       {web().cm("two", 80).pods(1, 90), Record},
 		"opted in after the edit was seen":                             {web().cmSeen("two", 120).with(func(f *Facts) { f.Seen.Policy = 130 }), Record},
@@ -177,7 +177,7 @@ func TestDecide(t *testing.T) {
 
 		// Marks of Reloader.
 		"no ledger, a mark that fits":                              {web().mark(reloaderMark("two")).cm("two", 80), Record},
-		"no ledger, a mark that does not fit, pods unknown":        {web().mark(reloaderMark("one")).cm("two", 40), AskPods},
+		"no ledger, a mark that does not fit, pods unknown":        {web().mark(reloaderMark("one")).cm("two", 40), ListPods},
 		"no ledger, a mark that does not fit, an older pod":        {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 39), Reload},
 		"no ledger, a mark that does not fit, younger pods":        {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 46), Record},
 		"no ledger, a mark that does not fit, pods hardly younger": {web().mark(reloaderMark("one")).cm("two", 40).pods(1, 45), Reload},
@@ -190,7 +190,7 @@ func TestDecide(t *testing.T) {
 		"a damaged ledger, older content":      {web().with(func(f *Facts) { f.Workload.LedgerText = `{` }).cm("two", 40), Record},
 		"another key, ConfigMap unchanged":     {web().ledger(func(l *ledger.Ledger) { l.Instance = "key-0" }).cm("one", 60), Nothing},
 		"another key, Secret older than it":    {web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 55, SourceSeen{Version: 55}), Record},
-		"another key, Secret written since":    {web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}), AskPods},
+		"another key, Secret written since":    {web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}), ListPods},
 		"another key, written, older pod":      {web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 80, SourceSeen{Version: 80}).pods(1, 70), Reload},
 		"another key, Secret seen to change":   {web().ledger(otherKeyWithSecret).source(source.Secret, "sec", "s2", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}), Reload},
 		"the ledger was wiped":                 {web().remembered(nil).cm("one", 60), Record},

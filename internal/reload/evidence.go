@@ -13,87 +13,88 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// SourceSeen is what was seen of a source on a watch without a gap. Versions
-// are those of the API server, which order all events of a cluster; 0 means
-// that it was not seen.
+// SourceSeen is what a watch without a gap has shown of a source. Versions are resource versions,
+// which order all events of a cluster; 0 means unknown.
 type SourceSeen struct {
-	// Content is the version in which the content became what it is.
+	// Content is the version in which the data last changed.
 	Content uint64
-	// Edited reports whether the content was seen to change, and not only to appear.
+	// Edited reports whether the watch has shown a change of the data, and not only its creation.
 	Edited bool
-	// Timeless reports whether the API server recorded no time for that change: it only removed
-	// keys.
+	// Timeless reports whether the API server recorded no time for that change, because it only
+	// removed keys.
 	Timeless bool
-	// Created is the version in which it was made.
+	// Created is the version in which the source was created.
 	Created uint64
-	// Annotations is the version in which it was created, or ceased to be ignored or unselected, and Matched the one in which it came
-	// to match searches.
+	// Annotations is the version in which it was created, or was no longer ignored or unselected.
+	// Matched is the version in which it began to match searches.
 	Annotations, Matched uint64
-	// Version is that of the object: its data cannot be newer. Bound is an earlier one of which that is true as well, if
-	// nothing but labels and annotations were seen to change since.
+	// Version is the resource version: the data cannot be newer. Bound is an earlier version for
+	// which that holds, too, if the watch has shown only changes of labels and annotations since.
 	Version, Bound uint64
 }
 
-// latest is a version that the content cannot be newer than.
+// latest is a version that the data cannot be newer than.
 func (s SourceSeen) latest() uint64 { return cmp.Or(s.Content, s.Bound, s.Version) }
 
-// Left is when a source was seen to leave the content that a workload was last
-// compared with. It may have come back since.
-type Left struct {
-	// Version is the first that may have had another content; 0 if there was none.
+// Away is when a source changed after the workload was last compared with it. The earlier data may
+// be back since.
+type Away struct {
+	// Version is the first version that may have had other data; 0 if there was none.
 	Version uint64
-	// Time is the data time of that version, zero if the API server noted none.
+	// Time is the data time of that version, zero if the API server recorded none.
 	Time time.Time
 	// Noted reports whether the data time of the current data is when it came back.
 	Noted bool
-	// Made reports whether the workload was compared while the source did not exist, and Version is that of its creation. It did not
-	// leave anything as long as its data are those that it was created with.
+	// Made reports whether the workload was compared while the source did not exist, and Version is
+	// the version of its creation. The source was not away as long as its data is the data that it
+	// was created with.
 	Made bool
 }
 
 // wasAway reports whether the source may have had other data than now since the workload was compared with it.
 func (c *Concern) wasAway() bool {
-	return c.Left.Version != 0 && (!c.Left.Made || c.Seen.Content != c.Left.Version)
+	return c.Away.Version != 0 && (!c.Away.Made || c.Seen.Content != c.Away.Version)
 }
 
-// WorkloadSeen is what was seen of a workload on a watch without a gap.
+// WorkloadSeen is what a watch without a gap has shown of a workload.
 type WorkloadSeen struct {
-	// Template is the version in which the pod template became what it is,
-	// marks included: taking one back is a rollout like setting it.
+	// Template is the version in which the pod template last changed, marks included: removing a
+	// mark is a rollout like adding it.
 	Template uint64
-	// Returned reports whether there may be pods of the template from before that
-	// version: it came back, or may have, while others were rolled out.
+	// Returned reports whether there may be Pods of this template from before that version, because
+	// the template was reverted, or may have been, during another rollout.
 	Returned bool
-	// Recent are the revisions that pods may be of, the present one among them.
-	// Whole reports whether there are no others.
+	// Recent are the revisions that Pods may have, including the current one. Whole reports whether
+	// there are no others.
 	Recent []digest.Digest
 	Whole  bool
 	// Trusted is the digest of the marks with which the Pods were checked, so that their data is
 	// known.
 	Trusted digest.Digest
-	// Compared reports whether the workload was compared with its sources before, so that Left
-	// contains all that changed since.
+	// Compared reports whether the workload was compared with its sources before, so that Away
+	// contains all changes since.
 	Compared bool
-	// ComparedAt is the newest version that was known when we compared it last, 0
-	// if only others did. What was made in a later one was not there then.
+	// ComparedAt is the newest version at the time of our last comparison, 0 if only other replicas
+	// compared it. Sources of later versions did not exist then.
 	ComparedAt uint64
-	// Policy is the version in which its annotations began to ask for the sources
-	// that they ask for, and Earlier what they asked for when it was compared last,
-	// nil if it was not or if nothing is known of that.
+	// Policy is the version in which its annotations began to select the current sources. Earlier
+	// is the policy at the last comparison, nil without one or if it is unknown.
 	Policy  uint64
 	Earlier *policy.Policy
-	// Adopted is the version from which it asked for all that its first ledger names, 0 if that is not known.
+	// Adopted is the version since which its annotations select all sources in its first ledger, 0
+	// if unknown.
 	Adopted uint64
-	// Widened is how it came to ask for more since then, step by step.
+	// Widened are the later changes by which its annotations selected more sources.
 	Widened []Widening
-	// Ready is the version in which pods of it were first seen to be available, 0 if they never were.
+	// Ready is the version in which Pods of it were first available, 0 if they never were.
 	Ready uint64
-	// Since is the version from which nothing about it was missed. Its template
-	// was not changed between an earlier version and this one unseen.
+	// Since is the version since which no event of it was missed: the template did not change
+	// between an earlier version and this one.
 	Since uint64
 }
 
-// Widen notes that the workload asks for more from a version on. Before is what it asked for until then.
+// Widen records that the annotations select more sources since a version. Before is the earlier
+// policy.
 func (w *WorkloadSeen) Widen(version uint64, before policy.Policy) {
 	w.Policy = version
 	if w.Earlier == nil {
@@ -105,22 +106,23 @@ func (w *WorkloadSeen) Widen(version uint64, before policy.Policy) {
 	w.Widened = append(slices.Clone(w.Widened), Widening{Version: version, Before: before})
 }
 
-// Widening is a version from which a workload asks for more, and what it asked for until then.
+// Widening is a version since which annotations select more sources, with the earlier policy.
 type Widening struct {
 	Version uint64
 	Before  policy.Policy
 }
 
-// maxWidened is more than a workload that waits for its first ledger is edited. Past it a source counts as asked for before.
+// maxWidened is more than the edits of a workload that waits for its first ledger. Beyond it, a
+// source counts as selected before.
 const maxWidened = 16
 
-// MayHavePods reports whether pods of a revision may be there already. A workload
-// that gets such a template keeps them.
+// MayHavePods reports whether Pods of a revision may exist already. A workload that gets such a
+// template keeps them.
 func (w WorkloadSeen) MayHavePods(revision digest.Digest) bool {
 	return !w.Whole || slices.Contains(w.Recent, revision)
 }
 
-// Pods are the pods of one workload that are not about to end.
+// Pods are the Pods of one workload that are not terminating.
 type Pods struct {
 	Count  int
 	Oldest time.Time
@@ -132,18 +134,19 @@ type Pods struct {
 type StartedPod struct {
 	Name    string
 	Created time.Time
-	// Started is when a container of it was last started, by the clock of its node. It is zero unless all containers run:
-	// one that does not may still start with what its sources had before.
+	// Started is when one of its containers was last started, by the clock of its node. It is zero
+	// unless all containers run, because a container that does not run yet may still start with
+	// earlier data.
 	Started time.Time
-	// Version is that of the object: it was created no later.
+	// Version is the resource version: the Pod was created no later.
 	Version uint64
-	// Unscheduled reports that no node has the pod yet, so that it has read nothing.
+	// Unscheduled reports that the Pod has no node yet, so that it has read nothing.
 	Unscheduled bool
 }
 
 // ReadStart returns the fields of a Pod that show which data it started with.
 func ReadStart(pod *corev1.Pod) StartedPod {
-	version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // one that is no number proves nothing
+	version, _ := strconv.ParseUint(pod.ResourceVersion, 10, 64) // no number: proves nothing
 	return StartedPod{
 		Name: pod.Name, Created: pod.CreationTimestamp.Time, Started: lastStart(pod), Version: version, Unscheduled: pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0,
 	}
@@ -168,7 +171,7 @@ func lastStart(pod *corev1.Pod) time.Time {
 	return last
 }
 
-// Add counts a pod in.
+// Add adds a Pod.
 func (p *Pods) Add(pod StartedPod) {
 	if p.Count == 0 || pod.Created.Before(p.Oldest) {
 		p.Oldest = pod.Created
@@ -177,25 +180,24 @@ func (p *Pods) Add(pod StartedPod) {
 	p.all = append(p.all, pod)
 }
 
-// evidence is an answer to the question whether pods have a content already.
+// evidence is whether the Pods have the current data.
 type evidence uint8
 
 const (
 	unknown evidence = iota
 	fresh            // they have it, or will when they start
-	stale            // at least one was started with another
+	stale            // at least one was started with other data
 )
 
-// order compares when a content and a template became what they are. A template
-// that is younger than the content is rolled out to pods that start with it,
-// unless it had pods before.
+// order compares the version of the data with the version of the template. If the template is newer
+// than the data, its Pods start with the data, unless the template had Pods before.
 func order(c *Concern, w WorkloadSeen) evidence {
 	latest := c.Seen.latest()
 	switch {
 	case w.Template > latest && latest != 0 && !w.Returned:
 		return fresh
 	case c.Source.Key.Kind.Reported():
-		return unknown // it may have been there before any pod was seen to have it
+		return unknown // the data may have existed before any Pod with it
 	case c.Seen.Content != 0 && w.Since != 0 && c.Seen.Content > max(w.Template, w.Since):
 		return stale
 	default:
@@ -203,8 +205,8 @@ func order(c *Concern, w WorkloadSeen) evidence {
 	}
 }
 
-// order also knows that pods are restarted while their template stays as it is.
-// Then their age decides.
+// order also considers that Pods are restarted without a change of the template. Then their age
+// decides.
 func (f *Facts) order(c *Concern) evidence {
 	found := order(c, f.rollouts())
 	if _, restarted := f.restartedByReloader(c); restarted && found == stale {
@@ -213,9 +215,8 @@ func (f *Facts) order(c *Concern) evidence {
 	return found
 }
 
-// lag is by how much a pod must be younger than a content to have it for sure.
-// Where the template is known to be the younger one, its own pods have it, and
-// those that are left from before are older than the content.
+// lag is how much younger than the data a Pod must be to have it for sure. If the template is known
+// to be newer, its own Pods have the data, and other Pods are older than the data.
 func lag(c *Concern, w WorkloadSeen) time.Duration {
 	if latest := c.Seen.latest(); latest != 0 && w.Template > latest {
 		return 0
@@ -223,12 +224,11 @@ func lag(c *Concern, w WorkloadSeen) time.Duration {
 	return source.StartLag
 }
 
-// unlisted reports whether the workload has pods, or may have, although a list of its pods came back empty: the selector
-// of some custom kinds can only be guessed. Nothing can be said of such pods.
+// unlisted reports whether the workload has Pods, or may have, although the LIST returned none,
+// because the selector of some custom kinds is guessed. Nothing is known of such Pods.
 func (f *Facts) unlisted(pods *Pods) bool { return f.Workload.Hides(pods.Count) }
 
-// report reports whether there are pods, and that each of them says whether it has started
-// with a content.
+// report reports whether there are Pods and each of them shows whether it started with the data.
 func (p Pods) report(c *Concern) bool {
 	return p.Count > 0 && !slices.ContainsFunc(p.all, func(pod StartedPod) bool {
 		_, reports := c.Source.Started[pod.Name]
@@ -250,7 +250,7 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 				n++
 			}
 		case c.Seen.Timeless:
-			n++ // its age says nothing
+			n++ // its age shows nothing
 		case !pod.Created.After(sure):
 			n++
 		}
@@ -258,9 +258,9 @@ func (p Pods) older(c *Concern, w WorkloadSeen) int {
 	return n
 }
 
-// left counts the pods that may not have a content and are not replaced by a
-// restart of all that were made before a time. Such times are whole seconds, so
-// that a pod of the second of the change may be from before it.
+// left counts the Pods that may not have the data and that a restart of all Pods created before a
+// time does not replace. Such times are whole seconds, so a Pod of the second of the change may be
+// from before it.
 func (p Pods) left(c *Concern, restart time.Time) int {
 	n := 0
 	for _, pod := range p.all {
@@ -271,14 +271,14 @@ func (p Pods) left(c *Concern, restart time.Time) int {
 	return n
 }
 
-// olderThanSource reports whether a pod was started before the source was made.
+// olderThanSource reports whether a Pod was started before the source was created.
 func (p Pods) olderThanSource(c *Concern) bool {
 	return p.Count > 0 && p.Oldest.Before(c.Source.Created)
 }
 
-// ranBefore reports whether all containers of a pod were started before a version of the API server and a time. A pod that
-// waits for a source, or pulls an image, may have mounted what the source had meanwhile; a container that ends is started
-// again with what its sources have by then.
+// ranBefore reports whether all containers of a Pod were started before a resource version and a
+// time. A Pod that waits for a source, or pulls an image, may have mounted later data. A container
+// that ends is restarted with the data of that time.
 func (p *StartedPod) ranBefore(version uint64, t time.Time) bool {
 	if p.Started.IsZero() {
 		return false
@@ -293,9 +293,9 @@ func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	}
 	return slices.ContainsFunc(p.all, func(pod StartedPod) bool {
 		switch {
-		case pod.Unscheduled, pod.ranBefore(c.Left.Version, c.Left.Time):
+		case pod.Unscheduled, pod.ranBefore(c.Away.Version, c.Away.Time):
 			return false
-		case c.Left.Noted && pod.Created.After(c.Source.DataTime.Add(source.StartLag)):
+		case c.Away.Noted && pod.Created.After(c.Source.DataTime.Add(source.StartLag)):
 			return false
 		default:
 			return true
@@ -303,7 +303,7 @@ func (p Pods) missed(c *Concern, w WorkloadSeen) bool {
 	})
 }
 
-// edited reports whether the content was changed since the source was made.
+// edited reports whether the data changed since the source was created.
 func edited(c *Concern) bool {
 	if c.Seen.Content != 0 {
 		return c.Seen.Edited

@@ -11,7 +11,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Whoever may write to a workload may write its ledger. That harms nobody else, and takes no change away from it for good.
+// Any client that may write to a workload can write its ledger. That affects no other workload, and
+// loses no change for good.
 func TestALedgerWithForgedNumbersKeepsNoChangeAway(t *testing.T) {
 	for _, forged := range []string{
 		`"n":9223372036854775807`, `"n":9223372036854775806`, `"n":1099511627776`, `"n":-1`,
@@ -62,9 +63,9 @@ func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"its key was lost":                      {lost().with(later(forged)), AskPods},
+		"its key was lost":                      {lost().with(later(forged)), ListPods},
 		"its key was lost, the clocks differ":   {lost().with(later(ahead)), Record},
-		"one digest for all":                    {edited(source.ConfigMap).with(later(forged)), AskPods},
+		"one digest for all":                    {edited(source.ConfigMap).with(later(forged)), ListPods},
 		"one digest for all, the clocks differ": {edited(source.ConfigMap).with(later(ahead)), Record},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -72,7 +73,7 @@ func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 			if d.Action != tc.want {
 				t.Fatalf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
-			if d = Decide(tc.when.pods(1, 70).f); d.Action == Nothing || tc.want == AskPods && (d.Action != Reload || d.Ledger.DataTime > at(1000).Unix()) {
+			if d = Decide(tc.when.pods(1, 70).f); d.Action == Nothing || tc.want == ListPods && (d.Action != Reload || d.Ledger.DataTime > at(1000).Unix()) {
 				t.Errorf("an older pod runs: %s, and the ledger has %d: %s", d.Action, d.Ledger.DataTime, d.Why)
 			}
 		})

@@ -6,11 +6,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/ledger"
 )
 
-// clocksDiffer is by how much the clock of the API server may be ahead of that of the controller.
+// clocksDiffer is how far the clock of the API server may be ahead of the clock of the controller.
 const clocksDiffer = 10 * time.Minute
 
-// dataTime is the data time of a ledger, 0 if it lies in the future. Whoever may write to a workload may write its ledger. A
-// change of which only the time is known would be older than such a time, now and for ever.
+// dataTime is the data time of a ledger, 0 if it lies in the future. Any client that may write to a
+// workload can write its ledger. Otherwise every change of which only the time is known would look
+// older than the ledger.
 func (f *Facts) dataTime(l ledger.Ledger) int64 {
 	if !f.Now.IsZero() && l.DataTime > f.Now.Add(clocksDiffer).Unix() {
 		return 0

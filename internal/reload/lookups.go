@@ -5,16 +5,17 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// lookups answer in one step what is asked for each of thousands of sources. A decision makes each of them when it needs it.
-// Otherwise a workload with as many marks as sources would keep a worker busy for seconds.
+// lookups are maps for questions that come up for each of thousands of sources. A decision builds
+// them on demand. Otherwise a workload with as many marks as sources would keep a worker busy for
+// seconds.
 type lookups struct {
 	there     map[source.LocalKey]struct{}
 	marks     map[workload.MarkPlace]string
 	variables map[string]variableUse
 }
 
-// variableUse is a source that concerns the workload, by the variable that marks it. Several reports whether there are
-// others.
+// variableUse is a source that concerns the workload, by the variable that marks it. Several
+// reports whether other sources share the variable.
 type variableUse struct {
 	source  source.Key
 	several bool
@@ -27,7 +28,7 @@ func (f *Facts) look() *lookups {
 	return f.lookups
 }
 
-// exists reports whether a source was found, whether it concerns the workload or not.
+// exists reports whether a source exists, even if it does not concern the workload.
 func (f *Facts) exists(key source.LocalKey) bool {
 	l := f.look()
 	if l.there == nil {
@@ -47,7 +48,7 @@ func (f *Facts) mark(container, variable string) (string, bool) {
 	return value, found
 }
 
-// shares reports whether the variable that marks a source marks another one, too.
+// shares reports whether the variable that marks a source marks another source, too.
 func (f *Facts) shares(src source.Key, variable string) bool {
 	l := f.look()
 	if l.variables == nil {

@@ -8,21 +8,21 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Mark returns the marking of a reload and notes it in the ledger of the
-// decision. Where it changes the template, it always makes one that no pod is
-// of: that is what makes the pods roll.
+// Mark returns the marking of a reload and records it in the ledger of the decision. If it changes
+// the template, no Pod has the new template yet, so that the change always starts a rollout.
 func (d *Decision) Mark(w *workload.Workload, seen WorkloadSeen, secrets digest.SecretMarks, now time.Time) workload.Marking {
 	m := strategyOf(d.Ledger.Step).mark(d, w, secrets, now)
 	if w.Runs != nil {
-		return m // the pods of a run are new anyway, and the workload keeps its template
+		return m // the Pods of a run are new anyway, and the workload keeps its template
 	}
 	if m.RestartAt == "" && seen.MayHavePods(workload.Revision(w.Template, w.Marks.With(m))) {
-		// The counter alone starts again if the ledger was wiped; with the time it never comes twice.
+		// If the ledger was removed, the counter starts again; together with the time, the value is
+		// unique.
 		m.Rolled = fmt.Sprintf("%d-%d", d.Ledger.Counter, now.UnixMilli())
 	}
 	if w.Pauses() {
 		m.PausedAt = now.UTC().Format(time.RFC3339)
 	}
-	d.Ledger.Marks = w.Marks.With(m).Left(d.Ledger.Step)
+	d.Ledger.Marks = w.Marks.With(m).DigestAfter(d.Ledger.Step)
 	return m
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// Missing are the entries of the workload's lists that no source fits.
+// Missing are the entries of the workload's lists that match no source.
 func (f *Facts) Missing() []policy.NamedSource {
 	there := f.existing()
 	byKind := map[source.Kind][]string{}
@@ -24,8 +24,8 @@ func (f *Facts) Missing() []policy.NamedSource {
 	})
 }
 
-// Awaited are the sources that do not exist, that the workload references, and
-// that will concern it once they do.
+// Awaited are the sources that do not exist, that the workload references, and that will concern it
+// once they exist.
 func (f *Facts) Awaited() []Concern {
 	there := f.existing()
 	var awaited []Concern
@@ -41,7 +41,7 @@ func (f *Facts) Awaited() []Concern {
 	return awaited
 }
 
-// CompareConcerns orders them by kind and name.
+// CompareConcerns orders by kind and name.
 func CompareConcerns(a, b Concern) int {
 	return source.CompareLocalKeys(a.Source.Key.Local(), b.Source.Key.Local())
 }

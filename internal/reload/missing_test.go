@@ -14,7 +14,7 @@ func TestASourceThatIsNamedAndDoesNotExist(t *testing.T) {
 		"cm, spared, unselected": nil,
 		"cm, mising":             {{Kind: source.ConfigMap, Text: "mising", Expression: false}},
 		"mising, mising":         {{Kind: source.ConfigMap, Text: "mising", Expression: false}},
-		// A dot means any character, and stands in names of objects nevertheless.
+		// A dot matches any character, and is also valid in names of objects.
 		"my.config":           {{Kind: source.ConfigMap, Text: "my.config", Expression: false}},
 		"my.config, db.app-1": {{Kind: source.ConfigMap, Text: "my.config", Expression: false}, {Kind: source.ConfigMap, Text: "db.app-1", Expression: false}},
 		"spa.ed":              nil,

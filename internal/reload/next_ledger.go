@@ -9,13 +9,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// ledger is the one for the current data. Entries of sources that do not
-// exist stay as long as the workload references them: one that comes back with
-// other content is a change.
+// ledger is the ledger for the current data. Entries of missing sources stay as long as the
+// workload references them, so that a source that is recreated with other data is a change.
 func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledger {
 	next := ledger.Ledger{
 		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: f.dataTime(known),
-		Marks: known.Marks, Step: known.Step, Run: known.Run, Told: known.Told, Writes: known.Writes + 1, Entries: map[source.LocalKey]digest.Digest{},
+		Marks: known.Marks, Step: known.Step, Run: known.Run, NotifiedAt: known.NotifiedAt, Writes: known.Writes + 1, Entries: map[source.LocalKey]digest.Digest{},
 	}
 	if !f.owesRuns() {
 		next.Run = ""
@@ -34,12 +33,12 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 	next.OnDelete, next.Gone = f.OnDelete, f.absent(next)
 	for _, c := range f.Concerns {
 		if sum, ok := known.Entries[c.Source.Key.Local()]; ok && sum != c.Source.Digest {
-			next.Marks = digest.Digest{} // the pods got this one from somebody else, under the same marks
+			next.Marks = digest.Digest{} // the Pods got this data from another client, under the same marks
 		}
 		next.Entries[c.Source.Key.Local()] = c.Source.Digest
 		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
 	}
-	// One digest for all is compared with what exists.
+	// One digest for all sources is compared with the existing sources.
 	exists := entriesOf(f.Concerns)
 	for kind := range next.Bounded().Aggregates {
 		maps.DeleteFunc(next.Entries, func(key source.LocalKey, _ digest.Digest) bool {

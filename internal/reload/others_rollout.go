@@ -10,10 +10,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// withOthersRollout adds the sources whose new data is recorded because somebody
-// else has changed the pod template since. Their new pods start with the data, so
-// there is nothing to reload. Pods that the workload keeps on purpose do not get
-// it, and no reload of ours reports that.
+// withOthersRollout adds the sources whose new data is recorded because another client has changed
+// the pod template since. The new Pods start with the data, so there is nothing to reload. Pods
+// that the workload keeps on purpose do not get it, and no reload of ours reports that.
 func (f *Facts) withOthersRollout(d Decision) Decision {
 	if d.Action != Record || d.Found || f.Workload.Runs != nil {
 		return d
@@ -33,7 +32,7 @@ func (f *Facts) withOthersRollout(d Decision) Decision {
 		return d
 	}
 	if f.Pods == nil {
-		return Decision{Action: AskPods, Why: "the age of the Pods that it keeps on purpose must show whether they use the current data"}
+		return Decision{Action: ListPods, Why: "the age of the Pods that it keeps on purpose must show whether they use the current data"}
 	}
 	for i := range unproven {
 		if f.Pods.Count > 0 && !f.Pods.Oldest.After(unproven[i].Source.DataTime) {
@@ -43,21 +42,21 @@ func (f *Facts) withOthersRollout(d Decision) Decision {
 	return d
 }
 
-// othersRollout reports whether the rollout of somebody else brings new data of a
-// source, and whether the order of what was seen proves it. Data that no ledger
-// names is not new: it was there before anybody was to act upon it.
+// othersRollout reports whether the rollout of another client brings new data of a source, and
+// whether the order of events proves it. Data without an entry in a ledger is not new.
 func (f *Facts) othersRollout(c *Concern, base base) (brings, proven bool) {
 	if !f.isNewData(c, base) {
 		return false, false
 	}
 	switch order := f.order(c); {
 	case order == fresh:
-		// Nobody saw the data change. The template before this one may be younger too.
+		// No watch has shown the change of the data. The previous template may be newer than the
+		// data, too.
 		return true, c.Seen.Content != 0
 	case order == unknown && !f.Seen.Returned:
 		return f.rolledByReloader(c), false
 	default:
-		return false, false // the age of the pods was the evidence, so none of them is older
+		return false, false // the age of the Pods was the evidence, so none of them is older
 	}
 }
 
@@ -78,8 +77,8 @@ func (f *Facts) isNewData(c *Concern, base base) bool {
 	}
 }
 
-// goneBeforeOthers are the sources that were seen to be deleted before somebody
-// else changed the pod template, where that is a change.
+// goneBeforeOthers are the sources whose deletion was observed before another client changed the
+// pod template, if a deletion is a change.
 func (f *Facts) goneBeforeOthers(base base, next ledger.Ledger) []source.Key {
 	if !f.OnDelete || base.err != nil || f.Seen.Returned {
 		return nil
@@ -97,8 +96,8 @@ func (f *Facts) goneBeforeOthers(base base, next ledger.Ledger) []source.Key {
 	return gone
 }
 
-// mayKeep reports whether the workload keeps pods on purpose, or may, as long as
-// its status is about an earlier template.
+// mayKeep reports whether the workload keeps Pods on purpose, or may, as long as its status is
+// about an earlier template.
 func mayKeep(p *workload.Progress) bool {
 	keeps := p.Paused && !p.Held || p.OnDelete || p.Partition > 0
 	return rollout.IsKeptOnPurpose(p) || keeps && !p.Observed

@@ -31,7 +31,7 @@ func rolledByOthers() *situation {
 	})
 }
 
-func TestSourcesWhoseDataSomebodyElsesRolloutBrings(t *testing.T) {
+func TestSourcesWithDataFromAnotherClientsRollout(t *testing.T) {
 	cm := []source.Key{{Kind: source.ConfigMap, Namespace: "shop", Name: "cm"}}
 	tests := map[string]struct {
 		s      *situation
@@ -85,7 +85,7 @@ func TestSourcesWhoseDataSomebodyElsesRolloutBrings(t *testing.T) {
 	}
 }
 
-func TestAnAggregateNamesWhatWasSeenToChangeBeforeSomebodyElsesRollout(t *testing.T) {
+func TestAnAggregateNamesChangesBeforeAnotherClientsRollout(t *testing.T) {
 	aggregate := func(l *ledger.Ledger) {
 		l.Entries = map[source.LocalKey]digest.Digest{}
 		l.Aggregates = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: digestOf("all"), Count: 1}}
@@ -94,13 +94,13 @@ func TestAnAggregateNamesWhatWasSeenToChangeBeforeSomebodyElsesRollout(t *testin
 	if d := Decide(s.f); d.Action != Record || d.OthersRollout != nil {
 		t.Errorf("%s, %v", d.Action, d.OthersRollout)
 	}
-	s.f.Concerns[0].Left = Left{Version: 200, Time: at(200)}
+	s.f.Concerns[0].Away = Away{Version: 200, Time: at(200)}
 	if d := Decide(s.f); d.Action != Record || len(d.OthersRollout) != 1 {
 		t.Errorf("%s, %v", d.Action, d.OthersRollout)
 	}
 }
 
-func TestASourceThatWasDeletedBeforeSomebodyElsesRollout(t *testing.T) {
+func TestASourceDeletedBeforeAnotherClientsRollout(t *testing.T) {
 	s := web().ledger(func(l *ledger.Ledger) { l.OnDelete = true }).with(func(f *Facts) {
 		f.OnDelete, f.AutoReloadAll = true, true
 		f.Gone = map[source.LocalKey]Departure{{Kind: source.ConfigMap, Name: "cm"}: {Version: 200}}
@@ -117,7 +117,7 @@ func TestASourceThatWasDeletedBeforeSomebodyElsesRollout(t *testing.T) {
 }
 
 // Nobody watched when the data changed: the workload may have rolled since then, and keep pods of a later rollout.
-func TestPodsThatAreKeptSinceTheControllerWasAwayAreAskedOnce(t *testing.T) {
+func TestPodsKeptWhileTheControllerWasDownAreListedOnce(t *testing.T) {
 	unseen := func() *situation {
 		return web().cm("two", 200).ledger(nil).with(func(f *Facts) {
 			f.Seen.Template = 210
@@ -132,13 +132,13 @@ func TestPodsThatAreKeptSinceTheControllerWasAwayAreAskedOnce(t *testing.T) {
 		action Action
 		others int
 	}{
-		"pods are kept":                                   {unseen(), AskPods, 0},
+		"pods are kept":                                   {unseen(), ListPods, 0},
 		"a kept pod is older":                             {unseen().pods(3, 150), Record, 1},
 		"all pods are younger":                            {unseen().pods(3, 250), Record, 0},
 		"no pod is kept":                                  {unseen().with(func(f *Facts) { f.Workload.Progress = ofThree(3, parted) }), Record, 0},
 		"no pod is to be kept":                            {unseen().with(func(f *Facts) { f.Workload.Progress = ofThree(1, nil) }), Record, 0},
-		"the status does not know the new one":            {unseen().with(func(f *Facts) { f.Workload.Progress.Observed = false }), AskPods, 0},
-		"Reloader has rolled it":                          {byReloader(), AskPods, 0},
+		"the status does not know the new one":            {unseen().with(func(f *Facts) { f.Workload.Progress.Observed = false }), ListPods, 0},
+		"Reloader has rolled it":                          {byReloader(), ListPods, 0},
 		"Reloader has rolled it, and a kept pod is older": {byReloader().pods(3, 150), Record, 1},
 		"Reloader has rolled it, and all pods follow":     {byReloader().with(func(f *Facts) { f.Workload.Progress = ofThree(1, nil) }), Record, 0},
 	}

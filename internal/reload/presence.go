@@ -10,23 +10,23 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// Departure is when a source was seen to be deleted.
+// Departure is an observed deletion of a source.
 type Departure struct {
-	// Version is the one of the deletion.
+	// Version is the resource version of the deletion.
 	Version uint64
 	// Time is by our own clock.
 	Time time.Time
-	// Source and Seen are what was known of it then.
+	// Source and Seen are the last known state.
 	Source source.Source
 	Seen   SourceSeen
 }
 
-// madeLater reports whether a source was made later than the workload by more than the
-// settle period, or when its pods were available, so that they do not belong together.
-// Both times are whole seconds. Where that leaves it open, it counts that the workload
-// had been compared before, for which it has to be quiet for so long.
+// madeLater reports whether a source was created later than the workload by more than the settle
+// period, or when its Pods were available, so that the two do not belong together. Both times are
+// whole seconds. If they are not precise enough, an earlier comparison of the workload decides,
+// because that requires the settle period to be over.
 func (f *Facts) madeLater(c *Concern) bool {
-	quiet := f.Workload.Created.Add(f.Quiet)
+	quiet := f.Workload.Created.Add(f.SettlePeriod)
 	switch {
 	case quiet.Before(c.Source.Created), f.Seen.Ready != 0 && c.Seen.Created > f.Seen.Ready:
 		return true
@@ -37,17 +37,17 @@ func (f *Facts) madeLater(c *Concern) bool {
 	}
 }
 
-// appeared is for a source that was made later than the workload: its pods run
-// without it, unless they were started since. A ledger without it shows that it did not
-// exist, or was not asked for, when the workload was compared last.
+// appeared is for a source that was created later than the workload: its Pods run without it,
+// unless they were started since. A ledger without the source shows that it did not exist, or did
+// not concern the workload, at the last comparison.
 func (f *Facts) appeared(c *Concern, base base) finding {
 	made := *c
 	made.Seen.Content, made.Seen.Timeless = c.Seen.Created, false
 	made.Source.DataTime = c.Source.Created
 	switch {
 	case f.coveredIn(c) > made.Seen.latest() && made.Seen.latest() != 0:
-		return recorded // nobody asked for it when it was made
-	case f.beforeUs(&made), c.Seen.Created == 0 && !f.askedBefore(c, base):
+		return recorded // it did not concern the workload when it was created
+	case f.beforeUs(&made), c.Seen.Created == 0 && !f.optedInBefore(c, base):
 		return recorded
 	}
 	switch order(&made, f.rollouts()) {
@@ -60,8 +60,8 @@ func (f *Facts) appeared(c *Concern, base base) finding {
 	}
 }
 
-// findGone compares the sources that are not there with the ledger. One that has
-// an entry was there when it was written, unless it is noted to be gone.
+// findGone compares the missing sources with the ledger. A source with an entry existed when the
+// entry was written, unless the ledger records its deletion.
 func (f *Facts) findGone(base base, t *tally) {
 	if base.err != nil {
 		f.findDeparted(base, t)
@@ -78,22 +78,22 @@ func (f *Facts) findGone(base base, t *tally) {
 		_, noted := base.ledger.Gone[key]
 		switch absent := f.isAbsent(key); {
 		case noted && !absent:
-			t.noted = true // it is there again
+			t.noted = true // it exists again
 		case absent && !noted:
 			f.gone(key, base, t)
 		}
 	}
 }
 
-// findDeparted is for sources that existed until after we began to watch, while the workload had no ledger. Its Pods
-// may have their data, which is recorded for when these sources are recreated.
+// findDeparted is for sources that existed after the watch began, while the workload had no ledger.
+// Its Pods may have their data, which is recorded in case these sources are recreated.
 func (f *Facts) findDeparted(base base, t *tally) {
 	for _, c := range f.departed() {
 		key := c.Source.Key.Local()
 		deleted := f.Gone[key].Version
 		switch {
-		case f.askedIn(&c) > deleted, f.Seen.Template > deleted && !f.Seen.Returned:
-			continue // nobody asked for it then, or its pods were started without it
+		case f.referencedIn(&c) > deleted, f.Seen.Template > deleted && !f.Seen.Returned:
+			continue // it did not concern the workload then, or the Pods started without it
 		case f.OnDelete && deleted > f.Seen.Since:
 			t.gone = append(t.gone, key)
 			t.changes = append(t.changes, c)
@@ -102,7 +102,7 @@ func (f *Facts) findDeparted(base base, t *tally) {
 		found := f.unrecorded(&c, base)
 		switch found {
 		case changed:
-			t.depart(&c, digest.Digest{}) // like no content that it can come back with
+			t.depart(&c, digest.Digest{}) // no data of a recreated source equals this
 			t.recorded++
 			continue
 		case recorded, unproven:
@@ -120,7 +120,8 @@ func (t *tally) depart(c *Concern, sum digest.Digest) {
 	t.departedTime = max(t.departedTime, c.Source.DataTime.Unix())
 }
 
-// completed is a ledger with what departed before there was one. Pods of a reload start without it.
+// completed is a ledger that includes the sources deleted before it existed. Pods of a reload start
+// without them.
 func (t *tally) completed(known ledger.Ledger, instance string) ledger.Ledger {
 	if t.departed != nil && len(t.changes) == 0 {
 		known.Entries, known.Instance, known.DataTime = t.departed, instance, t.departedTime
@@ -128,7 +129,7 @@ func (t *tally) completed(known ledger.Ledger, instance string) ledger.Ledger {
 	return known
 }
 
-// departed are the sources that were seen to be deleted and that concerned the workload, sorted.
+// departed are the sources whose deletion was observed and that concerned the workload, sorted.
 func (f *Facts) departed() []Concern {
 	var departed []Concern
 	for _, key := range slices.SortedFunc(maps.Keys(f.Gone), source.CompareLocalKeys) {
@@ -146,13 +147,13 @@ func (f *Facts) departed() []Concern {
 	return departed
 }
 
-// gone is for a source that was there when the ledger was written.
+// gone is for a source that existed when the ledger was written.
 func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	reference, refers := f.Workload.Reference(key)
 	src := key.In(f.Workload.Key.Namespace)
 	left := f.Gone[key]
-	// If nobody saw the deletion, the annotations of the source are gone with it. Its entry in the ledger shows
-	// that they selected it.
+	// If no watch has shown the deletion, the annotations of the source are unknown. Its entry in
+	// the ledger shows that they selected it.
 	annotations := source.Annotations{Match: true}
 	if left.Source.Key == src {
 		annotations = left.Source.Annotations
@@ -161,17 +162,17 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	seen := left.Version
 	switch {
 	case !verdict.Concerned, seen == 0 && !base.ledger.OnDelete:
-		t.noted = true // nobody asked for a roll when it was deleted
+		t.noted = true // a deletion was no change when it happened
 	case seen != 0 && f.Seen.Template > seen && !f.Seen.Returned:
 		t.gone = append(t.gone, key)
-		t.noted = true // somebody else has rolled it since
+		t.noted = true // another client has rolled the workload since
 	default:
 		t.gone = append(t.gone, key)
 		t.changes = append(t.changes, Concern{Source: source.Source{Key: src}, Verdict: verdict, Deleted: true, Uses: reference.Uses})
 	}
 }
 
-// isAbsent reports whether a source does not exist, as far as it is watched.
+// isAbsent reports whether a watched source does not exist.
 func (f *Facts) isAbsent(key source.LocalKey) bool {
 	return !key.Kind.Reported() && !slices.Contains(f.Unread, key.Kind) && !f.exists(key)
 }
@@ -190,13 +191,13 @@ func (f *Facts) absent(next ledger.Ledger) map[source.LocalKey]struct{} {
 	return gone
 }
 
-// DepartedFor is how much longer a source must have been gone before a workload
-// is rolled for it. Many tools delete and create to change something.
+// DepartedFor is how much longer a source must be missing before a workload is rolled for the
+// deletion. Many tools change an object by deleting and creating it.
 func (f *Facts) DepartedFor(d Decision, now time.Time) time.Duration {
 	var wait time.Duration
 	for _, c := range d.Changes {
 		if left, ok := f.Gone[c.Source.Key.Local()]; ok && c.Deleted {
-			wait = max(wait, left.Time.Add(f.Quiet).Sub(now))
+			wait = max(wait, left.Time.Add(f.SettlePeriod).Sub(now))
 		}
 	}
 	return wait

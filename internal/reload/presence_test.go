@@ -27,10 +27,10 @@ func (s *situation) refersTo(key source.LocalKey) *situation {
 	return s
 }
 
-func onCreate(f *Facts) { f.OnCreate, f.Quiet, f.Workload.Created = true, time.Second, at(70) }
+func onCreate(f *Facts) { f.OnCreate, f.SettlePeriod, f.Workload.Created = true, time.Second, at(70) }
 
 func onDelete(f *Facts) {
-	f.OnDelete, f.Quiet = true, time.Second
+	f.OnDelete, f.SettlePeriod = true, time.Second
 	f.Workload.Policy, _ = policy.Parse(map[string]string{annotations.DefaultNames().Auto: "true"}, nil, annotations.DefaultNames())
 }
 
@@ -62,15 +62,15 @@ func TestASourceThatIsMade(t *testing.T) {
 		"it was compared with all that was there":                  {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt = at(129), 130 }), Record},
 		"it was compared before, within the same second":           {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt = at(130), 129 }), Record},
 		"it was compared before, and nobody saw the source made":   {unseen(90).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt = at(89), 80 }), Record},
-		"it was compared before, and its quiet period is longer":   {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt, f.Quiet = at(128), 129, 3*time.Second }), Record},
-		"it waits for no quiet, and had been compared":             {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt, f.Quiet = at(130), 129, 0 }), Reload},
-		"it waits for no quiet, and was not compared before":       {seen(130).with(func(f *Facts) { f.Workload.Created, f.Quiet = at(130), 0 }), Record},
+		"it was compared before, and its quiet period is longer":   {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt, f.SettlePeriod = at(128), 129, 3*time.Second }), Record},
+		"it waits for no quiet, and had been compared":             {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.ComparedAt, f.SettlePeriod = at(130), 129, 0 }), Reload},
+		"it waits for no quiet, and was not compared before":       {seen(130).with(func(f *Facts) { f.Workload.Created, f.SettlePeriod = at(130), 0 }), Record},
 		"its pods were available by then":                          {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.Ready = at(130), 129 }), Reload},
 		"its pods were available only later":                       {seen(130).with(func(f *Facts) { f.Workload.Created, f.Seen.Ready = at(130), 131 }), Record},
 		"somebody else has rolled the workload":                    {seen(130).with(func(f *Facts) { f.Seen.Template = 131 }), Record},
 		"the workload came to ask for it later":                    {seen(130).with(func(f *Facts) { f.Seen.Policy = 131 }), Record},
 		"it came to match later":                                   {seen(130).with(func(f *Facts) { f.Concerns[1].Seen.Annotations = 131 }), Record},
-		"while nobody watched: the pods are asked":                 {unseen(90), AskPods},
+		"while nobody watched: the pods are asked":                 {unseen(90), ListPods},
 		"one is older":                                 {unseen(90).pods(1, 89), Reload},
 		"one may have started without it":              {unseen(90).pods(1, 95), Reload},
 		"all are younger":                              {unseen(90).pods(1, 96), Record},
@@ -81,10 +81,10 @@ func TestASourceThatIsMade(t *testing.T) {
 		"it was deleted, rolled for, and made again":   {again(), Reload},
 		"the same, and nobody asked for it":            {again().with(func(f *Facts) { f.OnCreate = false }), Record},
 		"the same, and its template may have come back": {again().with(func(f *Facts) {
-			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.AtRest = false, true, true, true
+			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.RolledOut = false, true, true, true
 		}).pods(1, 125), Record},
 		"it was edited before that, unnoticed": {again().with(func(f *Facts) {
-			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.AtRest, f.Concerns[1].Left.Version = false, true, true, true, 90
+			f.OnCreate, f.Seen.Returned, f.Seen.Compared, f.Workload.RolledOut, f.Concerns[1].Away.Version = false, true, true, true, 90
 		}).pods(1, 125), Reload},
 		"it was deleted, and the entry is there still": {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("x") }), Nothing},
 		"made again with other data":                   {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("y") }).with(func(f *Facts) { f.Concerns[1].Seen.Content = 130 }), Reload},
@@ -174,7 +174,7 @@ func TestASourceThatIsDeleted(t *testing.T) {
 			if got := (after{entry, gone}); got != tc.then || next.OnDelete != tc.when.f.OnDelete {
 				t.Errorf("the ledger has %+v, want %+v: %s", got, tc.then, d.Ledger)
 			}
-			// Whoever starts with what was written has nothing more to do.
+			// A controller that starts with this ledger has nothing more to do.
 			tc.when.f.Workload.LedgerText, tc.when.f.Remembered, tc.when.f.Gone = d.Ledger.String(), "", nil
 			if again := Decide(tc.when.f); again.Action != Nothing && !tc.when.f.Seen.Returned {
 				t.Errorf("after that it was decided to %s: %s", again.Action, again.Why)
@@ -205,7 +205,7 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 	}{
 		"its pods were started before the edit": {deleted(edited), Record, unknown},
 		"or after it":                           {deleted(edited).with(func(f *Facts) { f.Seen.Template = 125 }), Record, digestOf("one")},
-		"the pods have to be asked":             {deleted(unseen), AskPods, none},
+		"the pods have to be asked":             {deleted(unseen), ListPods, none},
 		"one is older":                          {deleted(unseen).pods(1, 110), Record, unknown},
 		"all are younger":                       {deleted(unseen).pods(1, 126), Record, digestOf("one")},
 		"one is older, and a label may be all that was written": {deleted(unseen).pods(1, 110).with(func(f *Facts) {
@@ -214,7 +214,7 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 			f.Gone[cmKey] = left
 		}), Record, digestOf("one")},
 		"somebody has rolled the workload since":           {deleted(edited).with(func(f *Facts) { f.Seen.Template = 131 }), Nothing, none},
-		"its template may have come back since":            {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.AtRest = 131, true, true }).pods(1, 110), Record, unknown},
+		"its template may have come back since":            {deleted(edited).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned, f.Workload.RolledOut = 131, true, true }).pods(1, 110), Record, unknown},
 		"the workload came to ask for it later":            {deleted(edited).with(func(f *Facts) { f.Seen.Policy = 131 }), Nothing, none},
 		"it was not selected":                              {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Unselected = true; f.Gone[cmKey] = left }), Nothing, none},
 		"it was told not to matter":                        {deleted(edited).with(func(f *Facts) { left := f.Gone[cmKey]; left.Source.Annotations.Ignore = true; f.Gone[cmKey] = left }), Nothing, none},
@@ -243,7 +243,7 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 			}
 			// It is made again as it was last.
 			again := tc.when.cm("one", 150).with(func(f *Facts) {
-				f.Gone, f.Workload.LedgerText, f.Workload.AtRest, f.Seen.Compared = nil, d.Ledger.String(), true, true
+				f.Gone, f.Workload.LedgerText, f.Workload.RolledOut, f.Seen.Compared = nil, d.Ledger.String(), true, true
 				f.Concerns[0].Seen = SourceSeen{Content: 120, Edited: true, Created: 150, Annotations: 1, Version: 150}
 			}).pods(1, 110)
 			want := Reload

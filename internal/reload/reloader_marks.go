@@ -9,17 +9,16 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// rolledByReloader reports whether Reloader has rolled the workload for the present
-// content of a source: its mark fits, and it was written no earlier than the
-// content. Pods that are started by that may be younger than the content by less
-// than their age can prove.
+// rolledByReloader reports whether Reloader has rolled the workload for the current data of a
+// source: its mark fits, and was not written earlier than the data. The Pods of that rollout may be
+// too close in age to the data for their age to prove anything.
 func (f *Facts) rolledByReloader(c *Concern) bool {
 	wrote := f.Workload.Marks.ByReloader
 	return !wrote.IsZero() && !c.Seen.Timeless && !wrote.Before(c.Source.DataTime) && f.showsReloader(c)
 }
 
-// besideReloader reports whether Reloader rolled the workload while we ran, for a
-// change that we have seen, too.
+// besideReloader reports whether Reloader rolled the workload while the controller ran, for a
+// change that the watch has shown, too.
 func (f *Facts) besideReloader() bool {
 	return slices.ContainsFunc(f.Concerns, func(c Concern) bool {
 		_, restarted := f.restartedByReloader(&c)
@@ -39,48 +38,46 @@ func (f *Facts) restartedByReloader(c *Concern) (at time.Time, ok bool) {
 	return at, err == nil && !at.Before(c.Source.DataTime)
 }
 
-// leftToReloader reports whether Reloader has rolled the workload while nobody
-// watched, for whichever of its sources.
+// leftToReloader reports whether Reloader rolled the workload for any of its sources while no
+// controller watched.
 func (f *Facts) leftToReloader() bool {
 	return f.Seen.Template == 0 && slices.ContainsFunc(f.Concerns, func(c Concern) bool { return f.rolledByReloader(&c) })
 }
 
-// showsReloader reports whether the mark of a source, of either form, is what
-// Reloader writes for its data. It may be ours.
+// showsReloader reports whether the mark of a source, in either form, is the mark that Reloader
+// writes for its data. Reroll may have written it.
 func (f *Facts) showsReloader(c *Concern) bool {
-	if mark, ok := f.standingVariable(c); ok && c.Source.IsReloaderMark(f.Key, mark) {
+	if mark, ok := f.currentVariable(c); ok && c.Source.IsReloaderMark(f.Key, mark) {
 		return true
 	}
-	mark, ok := f.Workload.Marks.StandingAnnotation(c.Source.Key)
+	mark, ok := f.Workload.Marks.CurrentAnnotation(c.Source.Key)
 	return ok && c.Source.IsReloaderMark(f.Key, mark)
 }
 
-// reloaderMark returns the mark that Reloader has left for a source, if it
-// stands where Reloader would put it today and can be about no other source.
-//
-// Where that is follows from the strategy alone: Reloader does not tell kinds
-// apart, and a mark of the other form is from before it was set up like this.
+// reloaderMark returns the mark that Reloader wrote for a source, if it is in the current place and
+// cannot be about another source.
+// The place follows from the strategy alone, because Reloader does not distinguish kinds. A mark in
+// the other form is from before a change of the strategy.
 func (f *Facts) reloaderMark(c *Concern) (string, bool) {
 	var mark string
 	var ok bool
 	if f.Strategy == StrategyAnnotations {
-		mark, ok = f.Workload.Marks.StandingAnnotation(c.Source.Key)
+		mark, ok = f.Workload.Marks.CurrentAnnotation(c.Source.Key)
 	} else {
-		mark, ok = f.standingVariable(c)
+		mark, ok = f.currentVariable(c)
 	}
 	return mark, ok && mark != workload.DeleteMarker
 }
 
-// latestMark is reloaderMark if that shows what the pods have. A reload by one
-// form leaves the mark of the other form as it was. If the two do not agree, the
-// pods have what the later one shows.
+// latestMark is reloaderMark if that shows the data of the Pods. A reload in one form leaves the
+// mark in the other form unchanged. If the two differ, the later one shows the data of the Pods.
 func (f *Facts) latestMark(c *Concern) (string, bool) {
 	mark, ok := f.reloaderMark(c)
-	annotation, annotated := f.Workload.Marks.StandingAnnotation(c.Source.Key)
+	annotation, annotated := f.Workload.Marks.CurrentAnnotation(c.Source.Key)
 	if !annotated {
 		return mark, ok
 	}
-	variable, set := f.standingVariable(c)
+	variable, set := f.currentVariable(c)
 	agree := annotation == variable || f.fits(c, annotation) && f.fits(c, variable)
 	if set && !agree {
 		mark, ok = annotation, f.isAnnotatedLater(workload.EnvVarName(c.Source.Key))
@@ -88,7 +85,7 @@ func (f *Facts) latestMark(c *Concern) (string, bool) {
 	return mark, ok && mark != workload.DeleteMarker
 }
 
-// fits reports whether a mark is one of the current data.
+// fits reports whether a mark belongs to the current data.
 func (f *Facts) fits(c *Concern, mark string) bool {
 	return c.Source.IsReloaderMark(f.Key, mark) || mark == workload.MarkHash(c.Source, digest.SecretMarksKeyed)
 }

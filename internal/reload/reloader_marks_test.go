@@ -24,16 +24,16 @@ func TestWhatReloaderHasRolledMeanwhile(t *testing.T) {
 		want Action
 	}{
 		"its mark fits, and is no older than the content":             {web().ledger(ours).cm("two", 110).byReloaderAt(110), Record},
-		"its mark is from before that content":                        {web().ledger(ours).cm("two", 110).byReloaderAt(109), AskPods},
-		"its mark does not fit":                                       {web().ledger(ours).cm("two", 110).with(func(f *Facts) { f.Workload.Marks.ByReloader = at(111) }).mark("y"), AskPods},
-		"the mark fits, and is not known to be its":                   {web().ledger(ours).cm("two", 110).mark(hex.EncodeToString([]byte("sha1 of two         ")[:20])), AskPods},
-		"keys were only taken away, which notes no time":              {web().ledger(ours).cm("two", 60).byReloaderAt(110), AskPods},
-		"the template came back since":                                {web().ledger(ours).cm("two", 110).byReloaderAt(110).with(func(f *Facts) { f.Seen.Returned = true }), AskPods},
+		"its mark is from before that content":                        {web().ledger(ours).cm("two", 110).byReloaderAt(109), ListPods},
+		"its mark does not fit":                                       {web().ledger(ours).cm("two", 110).with(func(f *Facts) { f.Workload.Marks.ByReloader = at(111) }).mark("y"), ListPods},
+		"the mark fits, and is not known to be its":                   {web().ledger(ours).cm("two", 110).mark(hex.EncodeToString([]byte("sha1 of two         ")[:20])), ListPods},
+		"keys were only taken away, which notes no time":              {web().ledger(ours).cm("two", 60).byReloaderAt(110), ListPods},
+		"the template came back since":                                {web().ledger(ours).cm("two", 110).byReloaderAt(110).with(func(f *Facts) { f.Seen.Returned = true }), ListPods},
 		"it was for another source, after this content":               {web().ledger(ours).cm("one", 60).byReloaderAt(110), Nothing},
-		"it was for another source, and the template came back since": {web().ledger(ours).cm("one", 60).byReloaderAt(110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
-		"it was for another source, before this content":              {web().ledger(ours).cm("one", 60).byReloaderAt(59), AwaitRest},
+		"it was for another source, and the template came back since": {web().ledger(ours).cm("one", 60).byReloaderAt(110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRollout},
+		"it was for another source, before this content":              {web().ledger(ours).cm("one", 60).byReloaderAt(59), AwaitRollout},
 		"by the annotation":                                           {web().ledger(ours).cm("two", 110).annotatedAt(110), Record},
-		"by the annotation, which is about another content":           {web().ledger(ours).cm("two", 110).annotatedAt(110).with(func(f *Facts) { f.Concerns[0].Source.Reloader[0]++ }), AskPods},
+		"by the annotation, which is about another content":           {web().ledger(ours).cm("two", 110).annotatedAt(110).with(func(f *Facts) { f.Concerns[0].Source.Reloader[0]++ }), ListPods},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := Decide(tc.when.f); d.Action != tc.want || d.BesideReloader {
@@ -51,7 +51,7 @@ func (s *situation) annotatedAt(second int64) *situation {
 	return s
 }
 
-func TestReloaderThatRollsAsWellIsNoticed(t *testing.T) {
+func TestAReloaderOnTheSameWorkloadIsNoticed(t *testing.T) {
 	after := func(f *Facts) { f.Seen.Template = 120 }
 	for name, tc := range map[string]struct {
 		when *situation
@@ -98,7 +98,7 @@ func TestPodsThatReloaderHasRestarted(t *testing.T) {
 		want   Action
 		beside bool
 	}{
-		"the pods are not known yet":              {web().ledger(nil).cm("two", 110).restartedAt(111, "Reloader"), AskPods, true},
+		"the pods are not known yet":              {web().ledger(nil).cm("two", 110).restartedAt(111, "Reloader"), ListPods, true},
 		"all of them have to go":                  {web().ledger(nil).cm("two", 110).restartedAt(111, "Reloader").made(100, 110), Record, true},
 		"some have gone":                          {web().ledger(nil).cm("two", 110).restartedAt(111, "Reloader").made(100, 112), Record, true},
 		"in the second of the change":             {web().ledger(nil).cm("two", 110).restartedAt(110, "Reloader").made(109, 111), Record, true},

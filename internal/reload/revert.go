@@ -10,26 +10,26 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Revert reports that another client removed or changed a mark of ours, and that older Pods are
-// left.
+// Revert reports that another client removed or changed a mark of ours, and that older Pods remain.
 type Revert struct {
-	// Source is the one whose content the old pods do not have.
+	// Source is the source whose current data the old Pods lack.
 	Source source.Key
-	// Writer is the field manager that owns a mark now. A pure removal leaves no
-	// trace, and then it is empty.
+	// Writer is the field manager that owns a mark now. It is empty after a pure removal, which
+	// leaves no trace.
 	Writer string
-	// Owner is the object of an operator that created this one, and Tool manages it, as far as that
-	// shows; one of them is the probable cause.
+	// Owner is the object of an operator that created this workload, and Tool is the tool that
+	// manages it, as far as the object shows. One of them is the probable cause.
 	Owner string
 	Tool  workload.Tool
-	// Old of All pods may not have the content. Both are 0 if no pods were found where there are some.
+	// Old of All Pods may lack the current data. Both are 0 if no Pods were found although there
+	// are some.
 	Old, All int
-	// Final reports whether every strategy was taken back, and nothing is written any
-	// more until the content changes again.
+	// Final reports whether the marks of all strategies were removed. Then nothing is written until
+	// the data changes again.
 	Final bool
 }
 
-// OldPods says how many pods may not have the content.
+// OldPods describes how many Pods may lack the current data.
 func (r *Revert) OldPods() string { return oldPods(r.Old, r.All) }
 
 func oldPods(old, all int) string {
@@ -39,7 +39,7 @@ func oldPods(old, all int) string {
 	return fmt.Sprintf("%d of %d Pods", old, all)
 }
 
-// By names the client that did it, no more surely than it is known.
+// By names the client that removed the mark, with its degree of certainty.
 func (r *Revert) By() string {
 	switch {
 	case r.Writer != "":
@@ -64,15 +64,15 @@ const (
 	unknownWriter = "unknown"
 )
 
-// Name is By for a metric, one of RevertNames. Everybody may choose a field manager, and each
-// name would be a series for ever.
+// Name is By for a metric, one of RevertNames. Any client can choose a field manager, and each
+// value would become a time series.
 func (r *Revert) Name() string {
 	tool := r.Tool
 	switch {
 	case r.Writer == workload.ReloaderManager:
 		return workload.ReloaderManager
 	case r.Writer != "":
-		if tool = workload.ToolBehind(r.Writer); tool == workload.NoTool {
+		if tool = workload.ToolOf(r.Writer); tool == workload.NoTool {
 			return otherManager
 		}
 	case r.Owner != "":
@@ -81,8 +81,8 @@ func (r *Revert) Name() string {
 	return cmp.Or(string(tool), unknownWriter)
 }
 
-// outlived decides on pods that are older than the content although the content
-// is what the workload was last rolled with: their template came back.
+// outlived decides on Pods that are older than the data although the workload was rolled with this
+// data: their template was reverted.
 func (f *Facts) outlived(t *tally, base base, next ledger.Ledger) Decision {
 	last := &t.outlived[len(t.outlived)-1]
 	d := Decision{
@@ -93,22 +93,22 @@ func (f *Facts) outlived(t *tally, base base, next ledger.Ledger) Decision {
 	d.Ledger.Counter++
 	if base.ledger.Marks.IsZero() {
 		d.Ledger.Step, d.Doubt = f.step(base.ledger.Step, t.outlived)
-		return d // another client rolled it, and then reverted that: nothing of ours was removed
+		return d // another client rolled it, and then reverted that: no mark of ours was removed
 	}
 	d.Reverted = &Revert{Source: last.Source.Key, Owner: f.Workload.Owner, Tool: f.Workload.Tool, Old: f.Pods.older(last, f.Seen), All: f.Pods.Count}
 	d.Reverted.Writer = f.writer(last.Source.Key, base.ledger.Step)
 	step, again := f.down(base.ledger.Step, t.outlived)
 	switch {
 	case d.Reverted.Writer == workload.ReloaderManager || f.showsReloaders(last):
-		// Two controllers that each mark what the other has unmarked would never end.
+		// If both controllers wrote their marks again, they would never stop.
 		d.Action, d.Changes, d.Ledger.Counter = Record, nil, base.ledger.Counter
-		d.Ledger.Marks = f.Workload.Marks.Left(base.ledger.Step)
+		d.Ledger.Marks = f.Workload.Marks.DigestAfter(base.ledger.Step)
 		d.Reverted.Writer = workload.ReloaderManager
 		d.Why = "Reloader also writes marks on it"
 	case !again:
 		d.Action, d.Reverted.Final, d.Ledger.Counter = Nothing, true, base.ledger.Counter
 		if base.restore {
-			d.Action = Record // the next controller has to know what its Pods lack
+			d.Action = Record // the next controller has to know which data its Pods lack
 		}
 		d.Why = d.Reverted.By() + " removed every mark; Reroll writes no further mark until the data changes again"
 	default:
@@ -117,9 +117,9 @@ func (f *Facts) outlived(t *tally, base base, next ledger.Ledger) Decision {
 	return d
 }
 
-// writer is the field manager that owns what the latest reload wrote for a source. Marks elsewhere
-// may be years old, and prove nothing; but marks of Reloader show that it runs, wherever it puts
-// them.
+// writer is the field manager that owns the mark of the latest reload for a source. Marks in other
+// places may be years old, and prove nothing. Marks of Reloader, however, show in any place that it
+// runs.
 func (f *Facts) writer(src source.Key, step ledger.Step) string {
 	writers := f.Workload.Marks.Writers
 	variable, annotation := writers[workload.EnvVarName(src)], writers[annotations.DefaultNames().LastReloadedFrom]
@@ -137,7 +137,7 @@ func (f *Facts) writer(src source.Key, step ledger.Step) string {
 	}
 }
 
-// showsReloaders reports whether the mark of a source is what only Reloader writes.
+// showsReloaders reports whether only Reloader writes such a mark of a source.
 func (f *Facts) showsReloaders(c *Concern) bool {
 	mark, ok := f.reloaderMark(c)
 	return ok && c.Source.IsReloaderMark(f.Key, mark) && mark != workload.MarkHash(c.Source, f.SecretMarks)

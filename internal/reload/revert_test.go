@@ -17,7 +17,7 @@ func reverted(step ledger.Step) *situation {
 		l.Marks, l.Step = workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_CM_CONFIGMAP", Value: "x"}}}.Digest(), step
 	}).cm("one", 60).with(func(f *Facts) {
 		f.Seen.Template, f.Seen.Returned = 120, true
-		f.Workload.AtRest = true
+		f.Workload.RolledOut = true
 	})
 }
 
@@ -29,19 +29,19 @@ func optedInSince(second int64) *situation {
 }
 
 func TestATemplateThatCameBack(t *testing.T) {
-	underWay := func(f *Facts) { f.Workload.AtRest = false }
+	underWay := func(f *Facts) { f.Workload.RolledOut = false }
 	unobserved := func(f *Facts) { f.Workload.Unobserved = true }
 	counted := func(f *Facts) { f.Workload.Progress.Total = 2 }
 	for name, tc := range map[string]struct {
 		when *situation
 		want Action
 	}{
-		"the end of the rollout is awaited":                             {reverted(0).with(underWay), AwaitRest},
-		"but not for ever":                                              {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), AskPods},
-		"then the pods are asked":                                       {reverted(0), AskPods},
-		"its status may be about the template before":                   {reverted(0).with(unobserved), AwaitRest},
-		"that is not waited for without an end either":                  {reverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), AskPods},
-		"nobody saw the template change, so it may be long ago":         {reverted(0).with(unobserved).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
+		"the end of the rollout is awaited":                             {reverted(0).with(underWay), AwaitRollout},
+		"but not for ever":                                              {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), ListPods},
+		"then the pods are asked":                                       {reverted(0), ListPods},
+		"its status may be about the template before":                   {reverted(0).with(unobserved), AwaitRollout},
+		"that is not waited for without an end either":                  {reverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), ListPods},
+		"nobody saw the template change, so it may be long ago":         {reverted(0).with(unobserved).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), ListPods},
 		"all are younger: somebody rolled it":                           {reverted(0).pods(2, 61), Nothing},
 		"one is older":                                                  {reverted(0).pods(2, 60), Reload},
 		"there are none":                                                {reverted(0).pods(0, 0), Nothing},
@@ -55,23 +55,23 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"every mark was taken away, and the ledger with them":           {reverted(ledger.StepAnnotation).forgotten().pods(2, 60), Record},
 		"the time of the restart was taken away, which no template shows": {reverted(ledger.StepRestartFirst).with(func(f *Facts) {
 			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy = false, true, restarted()
-		}), AskPods},
+		}), ListPods},
 		"the time of the restart stands": {reverted(ledger.StepRestartFirst).with(func(f *Facts) {
 			f.Workload.Marks.RestartAt = "2026-03-01T12:00:00Z"
 		}).ledgerOf(func(l *ledger.Ledger) {
-			l.Marks = workload.Marks{RestartAt: "2026-03-01T12:00:00Z"}.Left(ledger.StepRestartFirst)
+			l.Marks = workload.Marks{RestartAt: "2026-03-01T12:00:00Z"}.DigestAfter(ledger.StepRestartFirst)
 		}), Nothing},
 		"nothing came back":               {reverted(0).with(func(f *Facts) { f.Seen.Returned = false }), Nothing},
-		"nobody saw whether it came back": {reverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), AskPods},
+		"nobody saw whether it came back": {reverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), ListPods},
 		"nobody saw it, and the pods were asked before": {reverted(0).with(func(f *Facts) {
 			f.Seen = WorkloadSeen{Since: 100, Trusted: f.Workload.MarksDigest()}
 		}), Nothing},
 		"a change that is certain does not wait": {
 			web().ledger(nil).cmSeen("two", 130).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), Reload},
 		"a change before it is not certain": {
-			web().ledger(nil).cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
+			web().ledger(nil).cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRollout},
 		"a source without an entry": {
-			web().cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRest},
+			web().cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRollout},
 		"a thousand sources under one digest": {
 			reverted(0).ledgerOf(func(l *ledger.Ledger) {
 				l.Aggregates = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: ledger.Aggregate(source.ConfigMap, l.Entries), Count: len(l.Entries)}}
@@ -86,13 +86,13 @@ func TestATemplateThatCameBack(t *testing.T) {
 	}
 }
 
-// forgotten is what was written last, and stands there no more.
+// forgotten is the ledger that was written last and is no longer on the object.
 func (s *situation) forgotten() *situation {
 	s.f.Remembered, s.f.Workload.LedgerText = s.f.Workload.LedgerText, ""
 	return s
 }
 
-// ledgerOf changes the ledger that stands on the object.
+// ledgerOf changes the ledger on the object.
 func (s *situation) ledgerOf(change func(*ledger.Ledger)) *situation {
 	l, _ := ledger.Parse(s.f.Workload.LedgerText)
 	change(&l)
@@ -125,7 +125,7 @@ func TestARevertIsOneStepDownTheLadder(t *testing.T) {
 	}
 }
 
-func TestARolloutBySomebodyElseThatIsTakenBackIsNoRevert(t *testing.T) {
+func TestARevertedRolloutOfAnotherClientIsNoRevert(t *testing.T) {
 	d := Decide(reverted(0).ledgerOf(func(l *ledger.Ledger) { l.Marks = digest.Digest{} }).pods(2, 60).f)
 	if d.Action != Reload || d.Reverted != nil || d.Ledger.Step != ledger.StepVariables {
 		t.Errorf("got %+v", d)
@@ -162,11 +162,11 @@ func TestReloaderBesideUsIsNotMarkedAgainst(t *testing.T) {
 }
 
 func TestContentThatLeftAndCameBack(t *testing.T) {
-	left := func(l Left) func(*Facts) { return func(f *Facts) { f.Concerns[0].Left = l } }
+	left := func(l Away) func(*Facts) { return func(f *Facts) { f.Concerns[0].Away = l } }
 	// The content was away from version 110 and second 110 on and is back since second 120.
 	away := func() *situation {
 		return web().ledger(nil).source(source.ConfigMap, "cm", "one", 10, 120, SourceSeen{Content: 120, Edited: true, Version: 120}).
-			with(left(Left{Version: 110, Time: at(110), Noted: true}))
+			with(left(Away{Version: 110, Time: at(110), Noted: true}))
 	}
 	started := func(created, started int64, version uint64) func(*Facts) {
 		return func(f *Facts) {
@@ -185,7 +185,7 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"the pods are asked": {away(), AskPods},
+		"the pods are asked": {away(), ListPods},
 		"there are none":     {away().pods(0, 0), Record},
 		"a pod was there before, as its version tells":            {away().with(pod(110, 109)), Record},
 		"a pod was there before, as its age tells":                {away().with(pod(104, 115)), Record},
@@ -197,10 +197,10 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		"a pod was started meanwhile":                             {away().with(pod(112, 115)), Reload},
 		"a pod was started right after, by a slow kubelet":        {away().with(pod(125, 130)), Reload},
 		"a pod was started long after":                            {away().with(pod(126, 130)), Record},
-		"it was created with other data, and a pod waited for it": {away().with(left(Left{Version: 110, Time: at(110), Noted: true, Made: true})).with(started(90, 112, 115)), Reload},
-		"it was created as it is":                                 {away().with(left(Left{Version: 120, Time: at(120), Noted: true, Made: true})), Nothing},
+		"it was created with other data, and a pod waited for it": {away().with(left(Away{Version: 110, Time: at(110), Noted: true, Made: true})).with(started(90, 112, 115)), Reload},
+		"it was created as it is":                                 {away().with(left(Away{Version: 120, Time: at(120), Noted: true, Made: true})), Nothing},
 		"its pods cannot be listed":                               {away().pods(0, 0).with(func(f *Facts) { f.Workload.Progress.Total = 1 }), Reload},
-		"when it came back is not known":                          {away().with(left(Left{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
+		"when it came back is not known":                          {away().with(left(Away{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := Decide(tc.when.f); d.Action != tc.want {

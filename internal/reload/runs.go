@@ -8,10 +8,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// podsOf are the pods that tell whether they have a content, nil if they are to be
-// asked for. Of what runs and ends it is enough to know when, but for content of
-// which the pods themselves say what they have, and for content that was another
-// one meanwhile: a pod that takes the place of a lost one begins later than its run.
+// podsOf are the Pods that show whether they have the data, nil if they have to be listed. For
+// runs, the start time is enough, except for data that the Pods themselves report and for data that
+// differed for a while: a Pod that replaces a lost one starts later than its run.
 func (f *Facts) podsOf(c *Concern) *Pods {
 	switch r := f.Workload.Runs; {
 	case r == nil:
@@ -33,18 +32,16 @@ func (f *Facts) podsOf(c *Concern) *Pods {
 	}
 }
 
-// podsOfLatest are those of the latest run. Whatever runs later reads the data of then
-// by itself.
+// podsOfLatest are the Pods of the latest run. Later runs read the current data anyway.
 func podsOfLatest(r *workload.Runs) *Pods {
 	p := &Pods{}
 	p.Add(StartedPod{Created: r.Last, Started: r.Last})
 	return p
 }
 
-// rollouts is what was seen of the pods' beginning. Another template begins no run,
-// so of what runs and ends it says nothing. What begins one is the release of a Job. Of a
-// Job that a user has made nothing shows it: Kubernetes notes its begin after it has made
-// the first Pods.
+// rollouts is what was observed about the start of the Pods. A change of the template starts no
+// run, so it proves nothing for runs. Unsuspending a Job does start one. For a Job that a user
+// created nothing shows it: Kubernetes records the start after it has created the first Pods.
 func (f *Facts) rollouts() WorkloadSeen {
 	seen := f.Seen
 	r := f.Workload.Runs
@@ -52,13 +49,13 @@ func (f *Facts) rollouts() WorkloadSeen {
 		return seen
 	}
 	seen.Template, seen.Since, seen.Returned = r.Since, 0, false
-	if f.TellsOnly {
-		seen.Template = 0 // a receiver is notified of what changed after a Job was created, also if that Job has read it
+	if f.NotifyOnly {
+		seen.Template = 0 // a receiver is notified of changes after a Job was created, even if that Job has read them
 	}
 	return seen
 }
 
-// runs is what follows from a change for a workload whose pods run and end.
+// runs decides on a change for a workload whose Pods run to completion.
 func (f *Facts) runs(changes []Concern, base base, next ledger.Ledger) Decision {
 	switch r := f.Workload.Runs; {
 	case r.Suspended:
@@ -69,15 +66,16 @@ func (f *Facts) runs(changes []Concern, base base, next ledger.Ledger) Decision 
 		return Decision{Action: AwaitRun, Why: changedSentence(changes) + "; waiting for the end of Job " + r.Beside[0] + ", because concurrencyPolicy is Forbid", Changes: changes}
 	default:
 		next.Counter++
-		next.Step, _ = f.step(next.Step, changes) // what speaks against a mark speaks against one that has to stay
+		next.Step, _ = f.step(next.Step, changes) // a doubt about marks applies to a mark that has to stay
 		next.Marks, next.Run = digest.Digest{}, ""
 		return Decision{Action: Reload, Why: changedSentence(changes), Changes: changes, Ledger: next, Restores: base.restore}
 	}
 }
 
-// NeedsBegin reports whether a decision depends on when the latest run of the schedule began. The status has the time for which that
-// run was due: Kubernetes may have made it later, because it had to wait for another one or because its controller did. Such a run
-// has read a change that seems to be later, and may have read data that were away only for a while.
+// NeedsBegin reports whether a decision depends on when the latest scheduled run began. The status
+// has the time for which that run was scheduled, but Kubernetes may have created it later, because
+// another run or the CronJob controller delayed it. Such a run has read a change that seems to be
+// later, and may have read data that existed only for a while.
 func (f *Facts) NeedsBegin(d Decision) bool {
 	r := f.Workload.Runs
 	if r == nil || r.Once {
@@ -102,19 +100,19 @@ func (f *Facts) unnoted(base base) (run workload.OwnRun, l ledger.Ledger, ok boo
 	return run, l, false
 }
 
-// note is what follows from a run that the ledger does not record. It exists and starts, so that no
-// receiver is notified of the change for which it was created.
+// note decides on a run that the ledger does not record. The run exists and starts, so no receiver
+// is notified of the change for which it was created.
 func (f *Facts) note(changes []Concern, run workload.OwnRun, ledger ledger.Ledger) Decision {
 	d := Decision{Action: Record, Why: "a Job was created for it that its ledger does not record", Ledger: ledger, Found: true}
-	if run.Held && len(changes) > 0 && !f.TellsOnly {
+	if run.Held && len(changes) > 0 && !f.NotifyOnly {
 		d.Action, d.Why, d.Changes = Reload, changedSentence(changes)+", and a Job is created", changes
 	}
 	return d
 }
 
-// Release returns the run to unsuspend now, if there is one: the ledger records it, and nothing
-// that the user asked for holds it. Another run under the same counter of the ledger came late, for
-// a change for which that run was created.
+// Release returns the run to unsuspend now, if any: the ledger records it, and no setting of the
+// user holds it. Another run with the same counter came late, for a change for which that run was
+// created.
 func (f *Facts) Release() (workload.OwnRun, bool) {
 	r := f.Workload.Runs
 	if r == nil || r.Suspended || len(r.Beside) > 0 || !f.owesRuns() {
@@ -128,19 +126,20 @@ func (f *Facts) Release() (workload.OwnRun, bool) {
 	return r.Own[i], true
 }
 
-// owesRuns reports whether a run that was made is still to begin. Nobody wants one of a workload that is opted out meanwhile.
+// owesRuns reports whether a created run still has to begin. That does not apply after the workload
+// was opted out.
 func (f *Facts) owesRuns() bool {
 	return f.Workload.Runs == nil || f.Workload.Runs.Once || f.Workload.Policy.OptedIn(f.AutoReloadAll)
 }
 
-// disown notes that the ledger has to forget a run that waits and is not owed any more. Without that, the run would begin when
-// the workload is opted in again, long after the change.
+// disown records that the ledger must drop a held run that must not start any more. Otherwise the
+// run would begin when the workload is opted in again, long after the change.
 func (f *Facts) disown(base base, t *tally) {
 	t.disowned = f.Workload.Runs.Holds() && base.ledger.Run != "" && !f.owesRuns()
 }
 
-// Late are the suspended runs that Reroll does not unsuspend any more: the ledger records another
-// run for the same change, or a later run, or the workload was opted out.
+// Late are the suspended runs that Reroll will not unsuspend: the ledger records another run for
+// the same change, or a later run, or the workload was opted out.
 func (f *Facts) Late() []workload.OwnRun {
 	known := f.known()
 	if f.Workload.Runs == nil || known.err != nil {

@@ -88,7 +88,7 @@ func TestAHeldRunIsNoted(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := Decide(Facts{
-				Workload: workload.Workload{UID: "u", LedgerText: tc.standing, AtRest: true, AskedAt: at, Runs: &workload.Runs{Last: at, Own: []workload.OwnRun{tc.run}},
+				Workload: workload.Workload{UID: "u", LedgerText: tc.standing, RolledOut: true, OptedInAt: at, Runs: &workload.Runs{Last: at, Own: []workload.OwnRun{tc.run}},
 					References: []workload.Reference{{Key: src.Key.Local()}}},
 				Concerns:  []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 				Installed: at,
@@ -103,7 +103,7 @@ func TestAHeldRunIsNoted(t *testing.T) {
 	}
 	told := Decide(Facts{
 		Workload: workload.Workload{UID: "u", LedgerText: ledger(2, 1), Runs: &workload.Runs{Last: at, Own: []workload.OwnRun{held(3, "job", 2)}}, References: []workload.Reference{{Key: src.Key.Local()}}},
-		Concerns: []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}}, Installed: at, TellsOnly: true,
+		Concerns: []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}}, Installed: at, NotifyOnly: true,
 	})
 	if told.Action != Record || !told.Found || len(told.Changes) != 0 || told.Ledger.Run != "job" {
 		t.Errorf("somebody else is told of changes: %s with %v (%s)", told.Action, told.Ledger, told.Why)
@@ -115,12 +115,12 @@ func TestAHeldRunIsNoted(t *testing.T) {
 }
 
 // The template of such a workload begins no run, so that it is newer than the content proves nothing.
-func TestAnotherTemplateIsNoRun(t *testing.T) {
+func TestAChangedTemplateStartsNoRun(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
 	known := ledger.Ledger{UID: "u", Counter: 3, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {1}}, DataTime: at.Unix()}
 	d := Decide(Facts{
-		Workload: workload.Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &workload.Runs{Last: at}, References: []workload.Reference{{Key: src.Key.Local()}}},
+		Workload: workload.Workload{UID: "u", LedgerText: known.String(), RolledOut: true, Runs: &workload.Runs{Last: at}, References: []workload.Reference{{Key: src.Key.Local()}}},
 		Seen:     WorkloadSeen{Template: 9, Since: 2, Compared: true},
 		Concerns: []Concern{{Source: src, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 	})
@@ -154,7 +154,7 @@ func TestAChangeUnderAWorkloadThatRunsAndEnds(t *testing.T) {
 				known.DataTime, seen = src.DataTime.Unix(), SourceSeen{Content: 8, Edited: true, Version: 8}
 			}
 			d := Decide(Facts{
-				Workload:  workload.Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &tc.runs, References: []workload.Reference{{Key: src.Key.Local()}}},
+				Workload:  workload.Workload{UID: "u", LedgerText: known.String(), RolledOut: true, Runs: &tc.runs, References: []workload.Reference{{Key: src.Key.Local()}}},
 				Concerns:  []Concern{{Source: src, Seen: seen, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 				Installed: at,
 			})
@@ -176,7 +176,7 @@ func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	source := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at}
 	facts := Facts{
-		Workload:  workload.Workload{UID: "u", AtRest: true, Runs: &workload.Runs{Last: at.Add(time.Hour)}, References: []workload.Reference{{Key: source.Key.Local()}}},
+		Workload:  workload.Workload{UID: "u", RolledOut: true, Runs: &workload.Runs{Last: at.Add(time.Hour)}, References: []workload.Reference{{Key: source.Key.Local()}}},
 		Seen:      WorkloadSeen{Since: 2},
 		Concerns:  []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 		Installed: at,
@@ -190,7 +190,8 @@ func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 	}
 }
 
-// Times are whole seconds, and a kubelet needs some. The order of versions tells for sure what a run of ours has read.
+// Times are whole seconds, and a kubelet needs some. The order of versions proves which data a run
+// of ours has read.
 func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
@@ -212,7 +213,7 @@ func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			d := Decide(Facts{
-				Workload: workload.Workload{UID: "u", LedgerText: known.String(), AtRest: true, References: []workload.Reference{{Key: src.Key.Local()}},
+				Workload: workload.Workload{UID: "u", LedgerText: known.String(), RolledOut: true, References: []workload.Reference{{Key: src.Key.Local()}},
 					Runs: &workload.Runs{Once: tc.once, Last: src.DataTime.Add(time.Second), Since: tc.since}},
 				Seen:     tc.seen,
 				Concerns: []Concern{{Source: src, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
@@ -230,14 +231,14 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "load"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour + 2*time.Second)}
 	known := ledger.Ledger{UID: "u", Counter: 3, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {2}}, DataTime: at.Unix()}
 	f := Facts{
-		Workload: workload.Workload{UID: "u", LedgerText: known.String(), AtRest: true, Runs: &workload.Runs{Once: true, Last: at.Add(time.Minute)}, References: []workload.Reference{{Key: src.Key.Local()}}},
+		Workload: workload.Workload{UID: "u", LedgerText: known.String(), RolledOut: true, Runs: &workload.Runs{Once: true, Last: at.Add(time.Minute)}, References: []workload.Reference{{Key: src.Key.Local()}}},
 		Concerns: []Concern{{
-			Source: src, Seen: SourceSeen{Content: 9, Edited: true, Version: 9}, Left: Left{Version: 8, Time: at.Add(time.Hour), Noted: true},
+			Source: src, Seen: SourceSeen{Content: 9, Edited: true, Version: 9}, Away: Away{Version: 8, Time: at.Add(time.Hour), Noted: true},
 			Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto},
 		}},
 		Seen: WorkloadSeen{Template: 5, Since: 5, Compared: true}, Installed: at,
 	}
-	if d := Decide(f); d.Action != AskPods {
+	if d := Decide(f); d.Action != ListPods {
 		t.Fatalf("%s (%s), want its pods to be asked", d.Action, d.Why)
 	}
 	for about, tc := range map[string]struct {
@@ -257,7 +258,7 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 }
 
 func TestWhenItMattersWhenTheScheduleHasRun(t *testing.T) {
-	away := []Concern{{Left: Left{Version: 8}}}
+	away := []Concern{{Away: Away{Version: 8}}}
 	for about, tc := range map[string]struct {
 		runs     *workload.Runs
 		concerns []Concern

@@ -28,7 +28,7 @@ func TestDecideOnAClass(t *testing.T) {
 	}
 	gone := func(f *Facts) { f.Concerns = nil }
 	back := func(f *Facts) {
-		f.Concerns[0].Source.Digest, f.Concerns[0].Left = digestOf("one"), Left{Version: 110, Noted: true}
+		f.Concerns[0].Source.Digest, f.Concerns[0].Away = digestOf("one"), Away{Version: 110, Noted: true}
 	}
 	job := func(f *Facts) { f.Workload.Runs = &workload.Runs{Once: true, Last: at(100)} }
 	cronJob := func(f *Facts) { f.Workload.Runs = &workload.Runs{Last: at(100)} }
@@ -38,7 +38,7 @@ func TestDecideOnAClass(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"the pods are asked, though the rotation was seen": {class(nil), AskPods},
+		"the pods are asked, though the rotation was seen": {class(nil), ListPods},
 		"one was given it while it ran":                    {class(stale).with(running), Reload},
 		"all have started with it":                         {class(fresh).with(running), Record},
 		"nobody knows of one, which is older":              {class(map[string]bool{"a": true}).with(running), Reload},
@@ -51,7 +51,7 @@ func TestDecideOnAClass(t *testing.T) {
 		"the first pod reports, which is no creation": {class(stale).with(running).with(onCreate).ledger(nil).with(func(f *Facts) {
 			f.Concerns[0].Seen, f.Concerns[0].Source.Created = SourceSeen{Content: 120, Created: 120, Version: 120}, at(120)
 		}), Record},
-		"a Job began before it, and its pods are asked":        {class(fresh).with(job), AskPods},
+		"a Job began before it, and its pods are asked":        {class(fresh).with(job), ListPods},
 		"a Job, and its pods have started with it":             {class(fresh).with(running).with(job), Record},
 		"a Job, and one of its pods was given it while it ran": {class(stale).with(running).with(job), Reload},
 		"a Job, and nobody knows of one of its pods":           {class(map[string]bool{"a": true}).with(running).with(job), Reload},

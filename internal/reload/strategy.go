@@ -13,21 +13,21 @@ import (
 type strategy interface {
 	// mark returns what a reload writes.
 	mark(d *Decision, w *workload.Workload, secrets digest.SecretMarks, now time.Time) workload.Marking
-	// against says why what it writes for these changes would not stay, from what
-	// can be read on the object beforehand; empty if nothing speaks against it.
+	// against returns why the mark for these changes would not stay, as far as the object shows;
+	// empty if nothing does.
 	against(w *workload.Workload, changes []Concern) string
 }
 
-// StrategyChoice is what the user has chosen.
+// StrategyChoice is the --reload-strategy.
 type StrategyChoice uint8
 
 const (
-	// StrategyAuto marks by variables where tools merge them by name, and by the
-	// annotation where they replace lists whole, and with them what we wrote.
+	// StrategyAuto marks by variables if tools merge lists by name, and by the annotation if they
+	// replace whole lists and so would remove our mark.
 	StrategyAuto StrategyChoice = iota
-	// StrategyEnvVars marks by variables, everywhere.
+	// StrategyEnvVars always marks by variables.
 	StrategyEnvVars
-	// StrategyAnnotations marks by the annotation, everywhere.
+	// StrategyAnnotations always marks by the annotation.
 	StrategyAnnotations
 )
 
@@ -35,14 +35,13 @@ const (
 type OnRevert uint8
 
 const (
-	// OnRevertStop writes nothing more until the content changes again.
+	// OnRevertStop writes nothing more until the data changes again.
 	OnRevertStop OnRevert = iota
-	// OnRevertRestart restarts the pods of those workloads that have a field for
-	// it.
+	// OnRevertRestart restarts the Pods of workloads that have a field for that.
 	OnRevertRestart
 )
 
-// strategyOf is the one behind a step.
+// strategyOf is the strategy of a step.
 func strategyOf(step ledger.Step) strategy {
 	switch step {
 	case ledger.StepVariables:
@@ -62,7 +61,7 @@ type rung struct {
 	first, after ledger.Step
 }
 
-// ladder is what can be tried on the workload, one after the other.
+// ladder are the strategies to try on the workload, in this order.
 func (f *Facts) ladder() []rung {
 	byVariables := rung{variables{}, ledger.StepVariables, ledger.StepVariables}
 	byAnnotation := rung{annotation{}, ledger.StepAnnotationFirst, ledger.StepAnnotation}
@@ -81,14 +80,13 @@ func (f *Facts) ladder() []rung {
 	return ladder
 }
 
-// step is the step of a reload that follows an earlier one. What speaks against a strategy is read
-// from the object; if something speaks against all of them, the first one is tried, since only a
-// mark that is seen to be removed proves anything. Doubt is what speaks against the strategy of
-// that step.
+// step is the step of a reload after an earlier one. The object shows what would remove the mark of
+// a strategy. If that applies to all strategies, the first one is tried, because only an observed
+// removal proves anything. Doubt is the reason against the strategy of that step.
 func (f *Facts) step(before ledger.Step, changes []Concern) (next ledger.Step, doubt string) {
 	ladder := f.ladder()
 	if before.Forced() && !f.Workload.Restarts() {
-		next = ladder[len(ladder)-1].after // also if what was tried then is not to be tried any more
+		next = ladder[len(ladder)-1].after // even if that strategy is no longer available
 		for _, r := range ladder {
 			if r.after == before {
 				next = before
@@ -104,8 +102,8 @@ func (f *Facts) step(before ledger.Step, changes []Concern) (next ledger.Step, d
 	return ladder[0].first, ladder[0].against(&f.Workload, changes)
 }
 
-// down is the next step after a mark was removed, unless there is none. An operator writes what it
-// owns again and again, so there is no second try.
+// down is the next step after a mark was removed, if any. An operator writes its objects again and
+// again, so there is no second try.
 func (f *Facts) down(before ledger.Step, changes []Concern) (next ledger.Step, ok bool) {
 	if f.Workload.Owner != "" {
 		return before, false

@@ -10,8 +10,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// annotation marks by an annotation of the pod template that names the source
-// that changed last. Maps merge by key, with every tool that merges at all.
+// annotation marks by an annotation of the pod template that names the source that changed last.
+// All tools that merge at all merge maps by key.
 type annotation struct{}
 
 func (annotation) mark(d *Decision, w *workload.Workload, secrets digest.SecretMarks, now time.Time) workload.Marking {
@@ -27,7 +27,8 @@ func (annotation) mark(d *Decision, w *workload.Workload, secrets digest.SecretM
 }
 
 func (annotation) against(w *workload.Workload, _ []Concern) string {
-	// Where lists are replaced whole, a null removes nothing that somebody else has set.
+	// For kinds whose lists are replaced whole, a null does not remove an annotation of another
+	// client.
 	if w.Declared.NoAnnotations && !w.Custom {
 		return "its manifest declares the annotations of the pod template to be null"
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// variables marks by one environment variable for each source, which the lists
-// of built-in kinds merge by name.
+// variables marks by one environment variable per source. Tools merge the variables of built-in
+// kinds by name.
 type variables struct{}
 
 func (variables) mark(d *Decision, w *workload.Workload, secrets digest.SecretMarks, _ time.Time) workload.Marking {
@@ -22,12 +22,13 @@ func (variables) mark(d *Decision, w *workload.Workload, secrets digest.SecretMa
 		}
 		container, ok := workload.MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == policy.RuleNamed)
 		if !ok {
-			// A volume that no container mounts: nothing that could carry a variable uses the source.
+			// No container mounts the volume, so no container that could carry a variable uses the
+			// source.
 			continue
 		}
 		mark := workload.EnvMark{Container: container, Variable: workload.EnvVarName(c.Source.Key), Value: workload.MarkHash(c.Source, secrets)}
 		if !written[mark.Place()] {
-			// Where two sources share the variable, the first one's value stays.
+			// If two sources share the variable, the value of the first one stays.
 			m.Env = append(m.Env, mark)
 			written[mark.Place()] = true
 		}
@@ -36,7 +37,7 @@ func (variables) mark(d *Decision, w *workload.Workload, secrets digest.SecretMa
 	return m
 }
 
-// variablesOfGone are the variables of sources that are gone.
+// variablesOfGone are the variables of deleted sources.
 func variablesOfGone(d *Decision, w *workload.Workload, written map[workload.MarkPlace]bool) []workload.EnvMark {
 	var marks []workload.EnvMark
 	var places map[workload.MarkPlace]string
@@ -49,7 +50,7 @@ func variablesOfGone(d *Decision, w *workload.Workload, written map[workload.Mar
 		}
 		container, ok := workload.MarkContainer(c.Uses, w.Containers, c.Verdict.Rule == policy.RuleNamed)
 		mark := workload.EnvMark{Container: container, Variable: workload.EnvVarName(c.Source.Key)}
-		if _, stands := places[mark.Place()]; ok && stands && !written[mark.Place()] {
+		if _, present := places[mark.Place()]; ok && present && !written[mark.Place()] {
 			marks = append(marks, mark)
 		}
 	}

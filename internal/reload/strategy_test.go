@@ -56,7 +56,7 @@ func TestAnotherStrategyRollsNothing(t *testing.T) {
 					s := web().mark("x").ledger(nil).cm("one", 60).with(func(f *Facts) {
 						f.Strategy, f.SecretMarks, f.Workload.Custom = strategy, secrets, custom
 					})
-					s.ledgerOf(func(l *ledger.Ledger) { l.Step, l.Marks = step, s.f.Workload.Marks.Left(step) })
+					s.ledgerOf(func(l *ledger.Ledger) { l.Step, l.Marks = step, s.f.Workload.Marks.DigestAfter(step) })
 					if d := Decide(s.f); d.Action != Nothing {
 						t.Errorf("strategy %d, step %d, Secrets by %d, custom %t: decided to %s: %s", strategy, step, secrets, custom, d.Action, d.Why)
 					}
@@ -112,7 +112,8 @@ func TestReloadersMarkIsLookedForWhereItsStrategyPutsIt(t *testing.T) {
 			f.Workload.Marks.ReloadedFrom = workload.ReloadedFrom{Source: source.Key{Kind: source.ConfigMap, Namespace: namespace, Name: name}, Hash: hash, Containers: []string{"app"}}.JSON()
 		}
 	}
-	// The ConfigMap was changed at second 40, before the installation: only a mark can tell that somebody missed it.
+	// The ConfigMap was changed at second 40, before the installation: only a mark can show that a
+	// change was missed.
 	changed := func() *situation { return web().cm("two", 40).pods(1, 39) }
 	for name, tc := range map[string]struct {
 		when *situation
@@ -222,7 +223,7 @@ func TestReloadersHashOfASecretShowsItUnlessItIsOurs(t *testing.T) {
 			l.Marks = workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_SEC_SECRET", Value: "x"}}}.Digest()
 		}).cm("one", 60).source(source.Secret, "sec", "one", 10, 61, SourceSeen{Version: 61}).pods(2, 60)
 		s.f.SecretMarks = secrets
-		s.f.Seen.Template, s.f.Seen.Returned, s.f.Workload.AtRest = 120, true, true
+		s.f.Seen.Template, s.f.Seen.Returned, s.f.Workload.RolledOut = 120, true, true
 		s.f.Workload.Marks.Env = []workload.EnvMark{{Container: "app", Variable: "STAKATER_SEC_SECRET", Value: workload.MarkHash(s.f.Concerns[1].Source, digest.SecretMarksSHA1)}}
 		if d := Decide(s.f); d.Action != want {
 			t.Errorf("Secrets by %d: decided to %s, want %s: %s", secrets, d.Action, want, d.Why)

@@ -8,21 +8,23 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// Coverage is since when this installation covers what it covers, by the clock of the API server. The controller keeps it in the
-// cluster: a change that a workload without a ledger missed counts only if it was covered by then.
+// Coverage is since when this installation covers its objects, by the clock of the API server. The
+// controller stores it in the cluster: a change that a workload without a ledger missed counts only
+// if it was covered then.
 type Coverage struct {
-	// Since is when the installation began, or when the settings last changed that say which objects it covers.
+	// Since is when the installation began, or when the settings that select objects last changed.
 	Since time.Time
 	// AllSince is when --auto-reload-all was turned on; zero if it is off, or if nothing records
 	// it.
 	AllSince time.Time
 }
 
-// unseenEdit is for a source that was written while nobody watched, and of which the ledger says nothing. It is a change if its
-// data were provably edited after the workload had asked for it, and pods are older. Everything else is recorded: a label that
-// the owner of the data wrote has moved its time as well, and nothing that changed before somebody asked rolls a workload.
+// unseenEdit is for a source that was written while no controller watched, and that has no entry in
+// the ledger. It is a change if its data was provably edited after the workload was opted in, and
+// Pods are older. Everything else is recorded: a label moves the time of the data as well, and
+// changes from before opting in roll no workload.
 func (f *Facts) unseenEdit(c *Concern) finding {
-	asked, known := f.askedSince(c)
+	asked, known := f.optedInSince(c)
 	if !known || c.Source.DataTime.Before(asked) {
 		return recorded
 	}
@@ -37,17 +39,19 @@ func (f *Facts) unseenEdit(c *Concern) finding {
 	return unproven
 }
 
-// coveredIn is the version in which a source came to concern the workload, as far as somebody saw it.
+// coveredIn is the version in which a source began to concern the workload, as far as a watch has
+// shown it.
 func (f *Facts) coveredIn(c *Concern) uint64 {
-	covered := max(f.askedIn(c), c.Seen.Annotations)
+	covered := max(f.referencedIn(c), c.Seen.Annotations)
 	if c.Seen.Matched > covered && !f.Workload.Judge(c.Source.Key, source.Annotations{}, f.AutoReloadAll).Concerned {
 		return c.Seen.Matched // it concerns the workload for no other reason
 	}
 	return covered
 }
 
-// askedIn is the version in which the workload came to ask for a source. Other words for the same are not new.
-func (f *Facts) askedIn(c *Concern) uint64 {
+// referencedIn is the version in which the annotations began to select a source. Rewording them is
+// no change.
+func (f *Facts) referencedIn(c *Concern) uint64 {
 	if f.Seen.Earlier == nil {
 		return f.Seen.Policy
 	}
@@ -60,8 +64,9 @@ func (f *Facts) askedIn(c *Concern) uint64 {
 	return 0
 }
 
-// Adopts is the version from which a workload without a ledger asks for all that it asks for; 0 if it asked for something before
-// that, or nobody saw it begin. What the ledger is about to say of sources may be older than that: their watch may lag behind.
+// Adopts is the version since which the annotations of a workload without a ledger select all its
+// sources; 0 if they selected some before, or if no watch has shown the change. The sources in the
+// new ledger may be older than that version, because their watch may lag behind.
 func (f *Facts) Adopts() uint64 {
 	if f.Workload.LedgerText != "" || f.Remembered != "" || f.Seen.Earlier != nil && f.Seen.Earlier.OptedIn(f.AutoReloadAll) || len(f.Seen.Widened) > 1 {
 		return 0
@@ -69,16 +74,17 @@ func (f *Facts) Adopts() uint64 {
 	return f.Seen.Policy
 }
 
-// beforeAdoption reports whether data became what they are before the workload, which had no ledger by then, asked for anything.
+// beforeAdoption reports whether data last changed before the annotations of the workload, which
+// had no ledger then, selected any source.
 func (f *Facts) beforeAdoption(c *Concern) bool {
 	return c.Seen.Content != 0 && c.Seen.Content < f.Seen.Adopted
 }
 
-// askedSince returns the earliest time at which the workload provably asked for a source, and this installation covered both. It
-// returns false if nothing proves one.
-func (f *Facts) askedSince(c *Concern) (since time.Time, known bool) {
-	asked := f.Workload.AskedAt
-	// One that says so itself by now may have been covered with all others before.
+// optedInSince returns the earliest time at which the workload was provably opted in for a source,
+// and this installation covered both. It returns false if nothing proves one.
+func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
+	asked := f.Workload.OptedInAt
+	// If the annotations opt in now, --auto-reload-all may have covered the workload before.
 	if all := f.Coverage.AllSince; f.AutoReloadAll && !all.IsZero() && len(c.Uses) > 0 && (asked.IsZero() || all.Before(asked)) || c.Verdict.Rule == policy.RuleAutoAll {
 		asked = all
 	}
@@ -93,18 +99,18 @@ func (f *Facts) askedSince(c *Concern) (since time.Time, known bool) {
 	return asked, true
 }
 
-// askedBefore reports whether the workload asked for a source before it was created. If nothing records when it did, the
-// workload has a ledger.
-func (f *Facts) askedBefore(c *Concern, base base) bool {
-	asked, known := f.askedSince(c)
+// optedInBefore reports whether the workload was opted in for a source before that was created. If
+// nothing records the time, a ledger shows it.
+func (f *Facts) optedInBefore(c *Concern, base base) bool {
+	asked, known := f.optedInSince(c)
 	if !known {
 		return base.err == nil
 	}
 	return !c.Source.Created.Before(asked)
 }
 
-// writtenBy is the source with the time of a ledger that has its data, if that is earlier: what was written later changed none of
-// them.
+// writtenBy is the source with the data time of a ledger that has its data, if that is earlier:
+// later writes did not change the data.
 func (c *Concern) writtenBy(ledger int64) *Concern {
 	written := *c
 	if at := time.Unix(ledger, 0); at.Before(c.Source.DataTime) {
@@ -113,7 +119,7 @@ func (c *Concern) writtenBy(ledger int64) *Concern {
 	return &written
 }
 
-// asEdited is the source with the time at which its data were provably edited.
+// asEdited is the source with the time at which its data was provably edited.
 func (c *Concern) asEdited() *Concern {
 	edited := *c
 	edited.Source.DataTime = time.Unix(c.Source.EditedAt, 0)

@@ -12,11 +12,11 @@ import (
 func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 	mixed := func(f *Facts) { f.Concerns[0].Source.EditedAt = 0 } // its manager owns labels beside the data
 	asked := func(second int64) func(*Facts) {
-		return func(f *Facts) { f.Workload.AskedAt = at(second) }
+		return func(f *Facts) { f.Workload.OptedInAt = at(second) }
 	}
 	all := func(second int64) func(*Facts) {
 		return func(f *Facts) {
-			f.Workload.AskedAt, f.AutoReloadAll, f.Concerns[0].Verdict.Rule = time.Time{}, true, policy.RuleAutoAll
+			f.Workload.OptedInAt, f.AutoReloadAll, f.Concerns[0].Verdict.Rule = time.Time{}, true, policy.RuleAutoAll
 			if second != 0 {
 				f.Coverage.AllSince = at(second)
 			}
@@ -34,7 +34,7 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 	}{
 		"the workload asked for it before":                          {edited(), Reload, 0},
 		"the workload asked for it later":                           {edited().with(asked(81)), Record, 0},
-		"nothing tells when it asked for it":                        {edited().with(func(f *Facts) { f.Workload.AskedAt = time.Time{} }), Record, 0},
+		"nothing tells when it asked for it":                        {edited().with(func(f *Facts) { f.Workload.OptedInAt = time.Time{} }), Record, 0},
 		"it asked in the same second":                               {edited().with(asked(80)), Reload, 0},
 		"the settings covered it later":                             {edited().with(func(f *Facts) { f.Coverage.Since = at(81) }), Record, 0},
 		"its namespace was selected later":                          {edited().with(func(f *Facts) { f.SelectedAt = at(81) }), Record, 0},
@@ -44,7 +44,7 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 		"all are opted in, nothing tells since when":                {edited().with(all(0)), Record, 0},
 		"a label may be all that was written":                       {edited().with(mixed), Record, 1},
 		"the same, and no pod is older":                             {edited().with(mixed).pods(1, 90), Record, 0},
-		"the same, and the pods were not asked yet":                 {edited().with(mixed).with(func(f *Facts) { f.Pods = nil }), AskPods, 0},
+		"the same, and the pods were not asked yet":                 {edited().with(mixed).with(func(f *Facts) { f.Pods = nil }), ListPods, 0},
 		"the data were edited, a label was written later":           {edited().with(func(f *Facts) { f.Concerns[0].Source.EditedAt = 75 }), Reload, 0},
 		"the same, and the pod is from in between":                  {web().cm("two", 90).pods(1, 82).with(func(f *Facts) { f.Concerns[0].Source.EditedAt = 75 }), Record, 1},
 		"the data were edited before it asked, a label later":       {edited().with(asked(76)).with(func(f *Facts) { f.Concerns[0].Source.EditedAt = 75 }), Record, 1},

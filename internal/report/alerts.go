@@ -14,34 +14,36 @@ import (
 )
 
 const (
-	// A message is tried so often, with a delay in between that begins with retryFirst and grows by retryGrowth.
+	// A message is sent at most this often. The delay between two tries begins with retryFirst and
+	// grows by retryGrowth.
 	maxTries    = 5
 	retryFirst  = time.Second
 	retryGrowth = 4
 
-	// Alerts that come together are sent together: when nothing came for gatherQuiet, and after gatherMax at the
-	// latest.
-	gatherQuiet = time.Second
-	gatherMax   = 10 * time.Second
+	// Alerts in quick succession are sent together: when none came for collectPause, and after
+	// collectMax at the latest.
+	collectPause = time.Second
+	collectMax   = 10 * time.Second
 
-	// maxWaiting bounds the texts that wait for a receiver. Of more only the number is kept.
+	// maxWaiting bounds the texts that wait for a receiver. Beyond it, only the number is kept.
 	maxWaiting = 1000
-	// maxList bounds the texts in one message, in bytes: the least that one of the sinks shows is 4,096 characters.
+	// maxList bounds the texts in one message, in bytes: the smallest limit of the sinks is 4,096
+	// characters.
 	maxList = 3500
 )
 
 // AlertOptions configure the receiver of alerts.
 type AlertOptions struct {
-	// Sink is slack, teams or gchat; everything else means plain text.
+	// Sink is slack, teams or gchat; any other value means plain text.
 	Sink string
-	// URL and Proxy may hold tokens. An empty Proxy means none, whatever the environment has.
+	// URL and Proxy may contain tokens. An empty Proxy means none, regardless of the environment.
 	URL, Proxy *url.URL
 	// Info is put before every message.
 	Info string
 }
 
-// Alerts notifies a chat or another receiver outside of the cluster, in the background. A nil one notifies
-// nobody.
+// Alerts notifies a chat or another receiver outside the cluster, in the background. A nil *Alerts
+// does nothing.
 type Alerts struct {
 	sink    sink
 	info    string
@@ -56,19 +58,19 @@ type Alerts struct {
 	unlisted int
 	wake     chan struct{}
 
-	// These are Run's own.
+	// Only Run uses these.
 	pace    pace
 	failing bool
 	dropped int
 }
 
-// alert is one sentence. Failed reports that it is bad news.
+// alert is one sentence. Failed reports that it is about a failure.
 type alert struct {
 	text   phrase
 	failed bool
 }
 
-// NewAlerts returns one that sends when it runs.
+// NewAlerts returns alerts that are sent by Run.
 func NewAlerts(opts AlertOptions, c clock.Clock, log *slog.Logger, metrics *Metrics) *Alerts {
 	return &Alerts{
 		sink: sinkNamed(opts.Sink), info: opts.Info, poster: newPoster(opts.URL, opts.Proxy),
@@ -77,7 +79,7 @@ func NewAlerts(opts AlertOptions, c clock.Clock, log *slog.Logger, metrics *Metr
 	}
 }
 
-// Receiver is the part of the address of alerts that may be shown.
+// Receiver is the part of the address that is not secret.
 func (a *Alerts) Receiver() string { return a.poster.receiver() }
 
 func (a *Alerts) add(one alert) {
@@ -104,7 +106,7 @@ func (a *Alerts) count() int {
 	return len(a.waiting) + a.unlisted
 }
 
-// Run sends until stop closes, and then what still waits, for a bounded time.
+// Run sends until stop closes, and then the waiting alerts, for a bounded time.
 func (a *Alerts) Run(stop <-chan struct{}) {
 	if a == nil {
 		return
@@ -126,7 +128,7 @@ func (a *Alerts) Run(stop <-chan struct{}) {
 	}
 }
 
-// pause is false if stop closed before its end.
+// pause returns false if stop closed before its end.
 func (a *Alerts) pause(d time.Duration, stop <-chan struct{}) bool {
 	timer := a.clock.NewTimer(d)
 	defer timer.Stop()
@@ -138,19 +140,19 @@ func (a *Alerts) pause(d time.Duration, stop <-chan struct{}) bool {
 	}
 }
 
-// gather waits until no more comes. A change that concerns a thousand workloads is reported a moment later for it, and
-// once.
+// gather waits until no more alerts come. A change that concerns a thousand workloads is reported a
+// moment later, but only once.
 func (a *Alerts) gather(stop <-chan struct{}) {
-	for end := a.clock.Now().Add(gatherMax); a.clock.Now().Before(end); {
+	for end := a.clock.Now().Add(collectMax); a.clock.Now().Before(end); {
 		before := a.count()
-		if !a.pause(gatherQuiet, stop) || a.count() == before {
+		if !a.pause(collectPause, stop) || a.count() == before {
 			return
 		}
 	}
 }
 
-// drain sends what waits: one message each as long as the receiver gets no more than its limit, else all of them as
-// one. When the controller stops, it does not wait for the limit.
+// drain sends the waiting alerts: one message each as long as the receiver is below its limit, else
+// one message for all. When the controller stops, it does not wait for the limit.
 func (a *Alerts) drain(ctx context.Context, stop <-chan struct{}) {
 	for n := a.count(); n > 0; n = a.count() {
 		now := a.clock.Now()
@@ -161,7 +163,7 @@ func (a *Alerts) drain(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// message stands for one alert or more.
+// message contains one alert or more.
 type message struct {
 	alerts   []alert
 	unlisted int
@@ -187,7 +189,7 @@ func (m *message) text(escape func(string) string) (text string, failed bool) {
 	if m.count() == 1 {
 		return m.alerts[0].text.escaped(escape), m.alerts[0].failed
 	}
-	// Bad news come first: what is at the end may not be listed.
+	// Failures come first, because the end of the list may be cut off.
 	alerts := slices.Clone(m.alerts)
 	slices.SortStableFunc(alerts, func(a, b alert) int {
 		switch {
@@ -199,25 +201,26 @@ func (m *message) text(escape func(string) string) (text string, failed bool) {
 			return 1
 		}
 	})
-	// What is read counts, not its escape sequences. Otherwise a long text from a tenant could keep the others off the list.
+	// The length of the text counts, without escape sequences. Otherwise a long text from a tenant
+	// could push other alerts off the list.
 	var list strings.Builder
-	told, length := 0, 0
+	shownCount, length := 0, 0
 	for _, one := range alerts {
 		shown := len("\n- ") + len(one.text.String())
 		if length+shown > maxList {
 			break
 		}
-		told, length = told+1, length+shown
+		shownCount, length = shownCount+1, length+shown
 		list.WriteString("\n- " + one.text.escaped(escape))
 	}
-	if more := m.count() - told; more > 0 {
+	if more := m.count() - shownCount; more > 0 {
 		fmt.Fprintf(&list, "\n- and %d more", more)
 	}
-	// The empty line makes it a list in Teams.
+	// In Teams, the empty line starts a list.
 	return fmt.Sprintf("%d alerts in one message:\n%s", m.count(), list.String()), alerts[0].failed
 }
 
-// deliver tries until the receiver takes a message, or drops it.
+// deliver tries until the receiver accepts a message, or drops it.
 func (a *Alerts) deliver(ctx context.Context, stop <-chan struct{}, m message) {
 	text, failed := m.text(a.sink.escape)
 	if a.info != "" {
@@ -227,8 +230,8 @@ func (a *Alerts) deliver(ctx context.Context, stop <-chan struct{}, m message) {
 	delay := retryFirst
 	for left := maxTries - 1; ; left-- {
 		err := a.poster.send(ctx, form)
-		// A message that failed for us may have been delivered to the reader, too. It counts from its end: it came
-		// before that.
+		// A message that failed may have been delivered nevertheless. It counts from the end of the
+		// request, because it was delivered before that.
 		a.pace.take(a.clock.Now())
 		if err == nil {
 			a.sent(m.count())
@@ -241,13 +244,13 @@ func (a *Alerts) deliver(ctx context.Context, stop <-chan struct{}, m message) {
 			return
 		}
 		if !a.pause(max(delay, a.pace.wait(a.clock.Now())), stop) {
-			left = 1 // once more, and then it ends
+			left = 1 // one last try
 		}
 		delay *= retryGrowth
 	}
 }
 
-// sent logs before it counts: whoever sees the count finds the line.
+// sent logs before it counts: if the count is visible, the line is, too.
 func (a *Alerts) sent(n int) {
 	if a.failing {
 		a.log.Info("alerts are delivered again", "receiver", a.Receiver(), "dropped", a.dropped)
@@ -256,8 +259,8 @@ func (a *Alerts) sent(n int) {
 	a.metrics.alerted("sent", n)
 }
 
-// failed warns once, until an alert is delivered again: a receiver that is down for days does not fill the
-// log.
+// failed warns once until an alert is delivered again, so that a receiver that is down for days
+// does not fill the log.
 func (a *Alerts) failed(err error) {
 	a.metrics.alertFailed()
 	if !a.failing {

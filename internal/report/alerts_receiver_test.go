@@ -124,8 +124,8 @@ func (s *switchboard) run() *switchboard {
 	return s
 }
 
-// until lets time pass whenever somebody waits for that, until something holds. What is sent goes by a real connection, so
-// nobody tells when it is time to look again: between two looks the processor is left to those who send.
+// until lets time pass whenever a goroutine waits for it, until a condition holds. Messages go over
+// a real connection, which signals nothing, so the processor is released between two checks.
 func (s *switchboard) until(what string, holds func() bool) {
 	s.Helper()
 	for began := time.Now(); !holds(); {

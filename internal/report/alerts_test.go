@@ -36,12 +36,12 @@ func TestTenAtOnceAreTenMessagesAndElevenAreOne(t *testing.T) {
 	}
 }
 
-func TestThoseThatComeOneAfterTheOtherAreOneMessageToo(t *testing.T) {
+func TestAlertsInQuickSuccessionAreOneMessage(t *testing.T) {
 	s := connect(t, nil).run()
 	for range 5 {
 		s.reload(20)
 		s.until("somebody to wait", s.clock.HasWaiters)
-		s.clock.Step(gatherQuiet / 2)
+		s.clock.Step(collectPause / 2)
 	}
 	s.told(100)
 	if got := len(s.far.got()); got != 1 {
@@ -112,7 +112,7 @@ func TestWhatWaitsAtTheEndIsSent(t *testing.T) {
 	}
 }
 
-func TestAtTheEndNobodyWaitsForHisTurn(t *testing.T) {
+func TestAtStopTheRateLimitDoesNotApply(t *testing.T) {
 	s := connect(t, nil).run()
 	s.reload(10)
 	s.told(10)
@@ -143,7 +143,7 @@ func TestTheEndTriesOnceMoreAndDropsTheRest(t *testing.T) {
 	}
 }
 
-func TestWhatIsBadNews(t *testing.T) {
+func TestWhichAlertsAreFailures(t *testing.T) {
 	s := connect(t, nil, func(o *AlertOptions) { o.Sink = "slack" })
 	revert := func(action reload.Action) {
 		s.Reverted(web(), reload.Decision{Action: action, Reverted: &reload.Revert{
@@ -171,7 +171,7 @@ func TestWhatIsBadNews(t *testing.T) {
 		t.Errorf("got %v", letters)
 	}
 
-	// On a list it stands before what may be cut.
+	// In a list it comes before the part that may be cut off.
 	many := message{unlisted: 1000}
 	for range 100 {
 		many.alerts = append(many.alerts, alert{text: ours(strings.Repeat("fine ", 20))})

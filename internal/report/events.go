@@ -21,28 +21,30 @@ const (
 	normal  = corev1.EventTypeNormal
 	warning = corev1.EventTypeWarning
 
-	// maxNote is the longest text that the API server takes.
+	// maxNote is the maximum length of a text that the API server accepts.
 	maxNote = 1024
-	// publishers is how many events are published at the same time. Those about one object keep their order.
+	// publishers is how many events are published at the same time. Events about one object keep
+	// their order.
 	publishers = 4
-	// maxPending bounds what waits for one publisher: a slow API server must not become our memory.
+	// maxPending bounds the events that wait for one publisher, so that a slow API server does not
+	// fill the memory.
 	maxPending = 2500
 )
 
-// Events publishes events from the background, one request each.
+// Events publishes events in the background, one request each.
 type Events struct {
 	client   kubernetes.Interface
 	clock    clock.Clock
 	log      *slog.Logger
 	instance string
 	pending  [publishers]chan *eventsv1.Event
-	// failed is called for each that was not published.
+	// failed is called for each event that was not published.
 	failed func()
 	// writing reports whether workloads are being written.
 	writing func() bool
 }
 
-// NewEvents returns one that publishes under the name of this replica.
+// NewEvents returns events that are published under the name of this replica.
 func NewEvents(client kubernetes.Interface, c clock.Clock, log *slog.Logger, instance string) *Events {
 	e := &Events{client: client, clock: c, log: log, instance: instance, failed: func() {}, writing: func() bool { return false }}
 	for i := range e.pending {
@@ -51,13 +53,14 @@ func NewEvents(client kubernetes.Interface, c clock.Clock, log *slog.Logger, ins
 	return e
 }
 
-// GiveWayTo lets the writes of workloads go first, which writing reports. Call it before Run.
+// GiveWayTo delays events while workloads are being written, as writing reports. Call it before
+// Run.
 func (e *Events) GiveWayTo(writing func() bool) { e.writing = writing }
 
-// flush is how long what is on its way at the end, and what still waits, may take.
+// flush is how long events in flight, and events that still wait, may take at the end.
 const flush = 5 * time.Second
 
-// Run publishes until stop closes, and then what still waits.
+// Run publishes until stop closes, and then the waiting events.
 func (e *Events) Run(stop <-chan struct{}) {
 	ctx, cancel := flushing(stop, flush)
 	defer cancel()
@@ -68,7 +71,7 @@ func (e *Events) Run(stop <-chan struct{}) {
 	running.Wait()
 }
 
-// flushing returns a context that ends so long after stop has closed.
+// flushing returns a context that ends after flush when stop has closed.
 func flushing(stop <-chan struct{}, flush time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -103,26 +106,29 @@ func (e *Events) publishAll(ctx context.Context, pending <-chan *eventsv1.Event,
 	}
 }
 
-// mostBehind is how long an event waits at most for writes, so that one that hangs keeps back no news of others.
-const mostBehind = 10 * time.Second
+// maxEventDelay is the maximum time for which an event waits for writes, so that a write that hangs
+// does not block events of other workloads.
+const maxEventDelay = 10 * time.Second
 
-// giveWay waits while workloads are being written, unless the event is old or so many wait that some could be dropped. An
-// edit of what a thousand workloads share is followed by as many events, and what its user waits for are the rollouts.
+// giveWay waits while workloads are being written, unless the event is old or so many wait that
+// some could be dropped. An edit of a source that a thousand workloads use causes as many events,
+// and the rollouts matter more to its user.
 func (e *Events) giveWay(event *eventsv1.Event, pending <-chan *eventsv1.Event, stop <-chan struct{}) {
-	const lookAgain = 20 * time.Millisecond
-	for e.writing() && e.clock.Since(event.EventTime.Time) < mostBehind && len(pending) < maxPending/2 {
+	const retryAfterWrites = 20 * time.Millisecond
+	for e.writing() && e.clock.Since(event.EventTime.Time) < maxEventDelay && len(pending) < maxPending/2 {
 		select {
 		case <-stop:
 			return
-		case <-e.clock.After(lookAgain):
+		case <-e.clock.After(retryAfterWrites):
 		}
 	}
 }
 
-// ReportingController is by which our events are signed.
+// ReportingController is the controller name in our events.
 const ReportingController = "reroll"
 
-// create tries once, for a bounded time: behind one that hangs wait those about other objects.
+// create tries once, for a bounded time, because events about other objects wait behind one that
+// hangs.
 func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
@@ -155,7 +161,8 @@ func publisherOf(about corev1.ObjectReference) uint32 {
 	return sum.Sum32() % publishers
 }
 
-// eventName is unique by its time, as the names of everybody's events are. Before its dot there must be a letter or a digit.
+// eventName is made unique by the time, like the names of other events. Before its dot there must
+// be a letter or a digit.
 func eventName(about string, now time.Time) string {
 	const longest = 200
 	return fmt.Sprintf("%s.%x", strings.TrimRight(about[:min(len(about), longest)], "-."), now.UnixNano())
@@ -168,7 +175,7 @@ func cutTo(note string, most int) string {
 		return note
 	}
 	end := most - len("…")
-	// Not within a character.
+	// Do not cut within a character.
 	for end > 0 && note[end]&0xC0 == 0x80 {
 		end--
 	}

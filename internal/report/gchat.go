@@ -6,11 +6,11 @@ type gchatMessage struct {
 	Text string `json:"text"`
 }
 
-// gchat is a webhook of a space in Google Chat.
+// gchat is the message for a webhook of a Google Chat space.
 func gchat(text string, _ bool) payload { return jsonPayload(gchatMessage{text}) }
 
-// escapeGChat replaces angle brackets with characters that look like them. Google Chat has no escape for them, and makes mentions
-// and links of them.
+// escapeGChat replaces angle brackets with similar characters. Google Chat has no escape for them,
+// and uses them for mentions and links.
 func escapeGChat(text string) string {
 	return codeSpan(strings.NewReplacer("<", "‹", ">", "›").Replace(text))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Metrics are under the names that dashboards made for Reloader know.
+// Metrics have the names that dashboards for Reloader expect.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -42,19 +42,19 @@ type Metrics struct {
 	byNamespace *prometheus.CounterVec
 }
 
-// MetricOptions select what is counted beyond what always is.
+// MetricOptions select optional metrics.
 type MetricOptions struct {
-	// Kinds are those of workload, for the series that are there from the start.
+	// Kinds are the kinds of workload, to create their series at the start.
 	Kinds []string
-	// ByNamespace counts reloads by namespace too: one series or two more for each.
+	// ByNamespace also counts reloads by namespace: one or two more series for each.
 	ByNamespace bool
-	// Build is the program that counts.
+	// Build describes the program.
 	Build buildinfo.Info
 }
 
 const namespace = "reloader"
 
-// NewMetrics returns all of them at zero, on a registry of their own.
+// NewMetrics returns all metrics at zero, with a registry of their own.
 func NewMetrics(opts MetricOptions) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -90,7 +90,7 @@ func NewMetrics(opts MetricOptions) *Metrics {
 		errors:   counter(namespace, "errors_total", "Failures by type.", "type"),
 		work:     newWork(opts.Kinds),
 	}
-	// They are there from the start: an alert on a counter that does not exist yet never fires.
+	// The series exist from the start: an alert on a counter that does not exist yet never fires.
 	for _, by := range reload.RevertNames() {
 		m.reverted.WithLabelValues(by)
 	}
@@ -126,7 +126,7 @@ func NewMetrics(opts MetricOptions) *Metrics {
 	return m
 }
 
-// What can fail.
+// The labels of failures.
 const (
 	errWatch = "watch"
 	errPods  = "pods"
@@ -142,7 +142,7 @@ func histogram(ns, name, help string, labels ...string) *prometheus.HistogramVec
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: ns, Name: name, Help: help, Buckets: prometheus.DefBuckets}, labels)
 }
 
-// Registry is what is served.
+// Registry is the registry to serve.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
 // WatchDepth adds the length of the queue.
@@ -159,7 +159,7 @@ func (m *Metrics) WatchRollouts(following func() int) {
 	}, func() float64 { return float64(following()) }))
 }
 
-// WatchState adds whether the controller is ready, and whether it is the one that acts.
+// WatchState adds whether the controller is ready, and whether it is the leader.
 func (m *Metrics) WatchState(ready, acting func() bool) {
 	for _, g := range []struct {
 		name, help string
@@ -177,8 +177,8 @@ func (m *Metrics) WatchState(ready, acting func() bool) {
 	}
 }
 
-// CountRequests makes client-go report its requests here. It has one place for that in the process, so only a main
-// program may call this.
+// CountRequests makes client-go report its requests here. Client-go has one global hook, so only a
+// main program may call this.
 func (m *Metrics) CountRequests() {
 	clientmetrics.Register(clientmetrics.RegisterOpts{
 		RequestResult:  requestResult{m.requests},

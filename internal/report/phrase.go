@@ -6,8 +6,9 @@ import (
 	"unicode"
 )
 
-// phrase is a sentence in pieces: our own words, and what tenants, tools or Kubernetes chose. A chat renders Markdown, links and
-// mentions. Otherwise the author of an image name could notify everybody in the channel, or show a link under our name.
+// phrase is a sentence in pieces: our own text, and text from tenants, tools or Kubernetes. A chat
+// renders Markdown, links and mentions. Otherwise the author of an image name could notify
+// everybody in the channel, or show a link under our name.
 type phrase []span
 
 type span struct {
@@ -15,7 +16,7 @@ type span struct {
 	untrusted bool
 }
 
-// ours is a phrase without a word of others.
+// ours is a phrase without foreign text.
 func ours(text string) phrase { return phrase{{text: text}} }
 
 // say replaces each %s of a format of ours with an argument. Arguments are not trusted, except for phrases.
@@ -33,10 +34,11 @@ func say(format string, args ...any) phrase {
 	return append(p, span{text: format})
 }
 
-// String is the phrase for readers that render nothing.
+// String is the phrase as plain text.
 func (p phrase) String() string { return p.escaped(func(text string) string { return text }) }
 
-// escaped is the phrase for one sink. A plain name needs no escaping, and stays as dashboards and filters expect it.
+// escaped is the phrase for one sink. A plain name is not escaped, so that dashboards and filters
+// still match it.
 func (p phrase) escaped(escape func(string) string) string {
 	var b strings.Builder
 	for _, s := range p {
@@ -49,7 +51,8 @@ func (p phrase) escaped(escape func(string) string) string {
 	return b.String()
 }
 
-// cut shortens a phrase to what fits into an event. An escaped text cannot be cut: that could end within an escape sequence.
+// cut shortens a phrase to the length of an event. An escaped text must not be cut, because that
+// could end within an escape sequence.
 func (p phrase) cut() phrase {
 	room := maxNote
 	for i, s := range p {
@@ -62,7 +65,8 @@ func (p phrase) cut() phrase {
 	return p
 }
 
-// isPlainName reports whether a text has only letters, digits, dashes and dots, as the names of most Kubernetes objects.
+// isPlainName reports whether a text has only letters, digits, dashes and dots, like the names of
+// most Kubernetes objects.
 func isPlainName(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '.'

@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// tryTimeout is how long one try may take, from the name of the host to the answer.
+// tryTimeout is how long one try may take, from the DNS lookup to the response.
 const tryTimeout = 10 * time.Second
 
-// poster sends to one address. Its errors say what a user can do something about, and never hold more of an address
-// than scheme and host: the rest may be a token. So they are written here, and those of net/http, which hold the whole
-// address or what a server answered, are not passed on.
+// poster sends to one address. Its errors describe what a user can do, and never contain more of an
+// address than scheme and host, because the rest may be a token. So they are written here. Errors
+// of net/http contain the whole address or the response of a server, and are not passed on.
 type poster struct {
 	client  *http.Client
 	to      *url.URL
 	timeout time.Duration
-	// setting is what the address was given by.
+	// setting is the flag that set the address.
 	setting string
 }
 
 func newPoster(to, proxy *url.URL) *poster {
-	// Alerts are rare: no connection is kept for the next one.
+	// Alerts are rare, so no connection is kept open.
 	transport := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10}
 	if proxy != nil {
 		transport.Proxy = http.ProxyURL(proxy)
@@ -42,8 +42,8 @@ func newPoster(to, proxy *url.URL) *poster {
 	return &poster{
 		client: &http.Client{
 			Transport: transport,
-			// After some redirects the text would be asked for instead of being sent, and after all of them it
-			// would be sent to whom nobody has named.
+			// Some redirects would turn the POST into a GET, and all of them would send the text to
+			// an address that no user has configured.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		to: to, timeout: tryTimeout, setting: "ALERT_WEBHOOK_URL",
@@ -56,7 +56,7 @@ type failure string
 // Error implements error.
 func (f failure) Error() string { return string(f) }
 
-// receiver is the part of the address that may be shown.
+// receiver is the part of the address that is not secret.
 func (p *poster) receiver() string { return origin(p.to) }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
@@ -99,11 +99,11 @@ func (p *poster) judge(answer *http.Response) error {
 	return answered
 }
 
-// refusal is an answer that may be about what was sent.
+// refusal is a response that may be about the message itself.
 type refusal struct{ failure }
 
-// refuses reports whether an answer may be about what was sent: it is too large, or something in it is not understood or wanted. The
-// other answers of that class are about who sends it, where to, how, and how often.
+// refuses reports whether a response may be about the message itself: too large, or with invalid or
+// unwanted content. The other 4xx codes are about the sender, the address, the method, or the rate.
 func refuses(code int) bool {
 	switch code {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired,
@@ -114,11 +114,12 @@ func refuses(code int) bool {
 	}
 }
 
-// status has the standard words for a code: what the server wrote there may be anything.
+// status has the standard text for a code, because the text from the server may contain anything.
 func status(code int) string { return fmt.Sprintf("%d %s", code, http.StatusText(code)) }
 
-// explain returns why there was no response. Errors of the network and of certificates are passed on, because they have
-// the host alone. Errors of HTTP may quote the response of a server, which may repeat the request.
+// explain returns why there was no response. Errors of the network and of certificates are passed
+// on, because they contain only the host. Errors of HTTP may quote the response of a server, which
+// may repeat the request.
 func explain(err error) error {
 	if own, ok := errors.AsType[failure](err); ok {
 		return own

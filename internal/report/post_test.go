@@ -59,7 +59,7 @@ func hang(t *testing.T) func(int, http.ResponseWriter, *http.Request) {
 	return func(int, http.ResponseWriter, *http.Request) { <-over }
 }
 
-func TestAReceiverThatHangsDelaysNothing(t *testing.T) {
+func TestAHangingReceiverDelaysNothing(t *testing.T) {
 	s := connect(t, nil)
 	s.far.answer = hang(t)
 	s.alerts.poster.timeout = 10 * time.Millisecond
@@ -72,7 +72,8 @@ func TestAReceiverThatHangsDelaysNothing(t *testing.T) {
 		t.Errorf("%v reloads are counted", got)
 	}
 	s.lost(2001)
-	// Not counted by the receiver: on a slow machine a try may be over before it hears of it.
+	// Not counted by the receiver: on a slow machine a try may be over before the receiver notices
+	// it.
 	if got := s.failures(); got != 2*maxTries {
 		t.Errorf("tried %v times, want %d for the first and %d for the others together", got, maxTries, maxTries)
 	}

@@ -21,31 +21,31 @@ type Report struct {
 	events  *Events
 	metrics *Metrics
 	alerts  *Alerts
-	// dryRun reports "would", emits no event and sends no alert.
+	// dryRun changes texts to "would", and sends no events and no alerts.
 	dryRun bool
 
 	onceUndecided sync.Once
 }
 
-// New returns a Report with all sinks. Without alerts, none are sent.
+// New returns a Report with all sinks. Alerts may be nil.
 func New(log *slog.Logger, events *Events, metrics *Metrics, alerts *Alerts, dryRun bool) *Report {
 	events.failed = func() { metrics.failed(errEvent) }
 	return &Report{log: log, events: events, metrics: metrics, alerts: alerts, dryRun: dryRun}
 }
 
-// Seen counts what arrives.
+// Seen counts received objects.
 func (r *Report) Seen(event, resource string) { r.metrics.seen(event, resource) }
 
-// Processed counts what has been taken in.
+// Processed counts processed objects.
 func (r *Report) Processed(event, resource string) { r.metrics.work.processed(event, resource) }
 
-// WatchFailed counts watches and lists that have to be tried again.
+// WatchFailed counts watches and lists that will be retried.
 func (r *Report) WatchFailed() { r.metrics.failed(errWatch) }
 
-// Queued counts workloads that come to wait.
+// Queued counts queued workloads.
 func (r *Report) Queued() { r.metrics.work.queued() }
 
-// Waited notes by how much later a workload was handed out than it was due.
+// Waited records how long a workload was due before a worker took it.
 func (r *Report) Waited(late time.Duration) { r.metrics.work.waited(late) }
 
 // Reconciled counts reconciliations of workloads.
@@ -68,7 +68,7 @@ func (r *Report) Reloaded(w *workload.Workload, d reload.Decision, took time.Dur
 		sources(d), last.Kind.Type(), last.Namespace, w.Key.Name, w.Key.Kind, w.Key.Namespace)})
 }
 
-// Notify logs what is wrong with an object, and emits an event on it. What is as it should be is no line in the log.
+// Notify emits an event on an object, and logs it if it is a warning.
 func (r *Report) Notify(n notice.Notice) {
 	if n.Reason == notice.ReloadedOften {
 		r.metrics.often.Inc()
@@ -83,16 +83,16 @@ func (r *Report) Notify(n notice.Notice) {
 	}
 }
 
-// LedgerTaken is called when another client removed or reverted a ledger again, so soon that it is kept in
-// memory alone.
+// LedgerTaken is called when another client removed or reverted a ledger again so soon that Reroll
+// keeps it only in memory.
 func (r *Report) LedgerTaken(w *workload.Workload, lastWritten time.Time) {
 	r.metrics.ledgerTaken()
 	r.log.Warn("another client removed or reverted the ledger of a workload again; Reroll keeps the ledger in memory until it may write it back",
 		"workload", w.Key.String(), "annotation", annotations.Ledger, "lastWritten", lastWritten.UTC().Format(time.RFC3339))
 }
 
-// Undecided is called when nothing could decide whether some Secrets of a workload changed. It is reported once: the
-// lost key concerns all workloads.
+// Undecided is called when nothing shows whether some Secrets of a workload changed. It is reported
+// once, because the lost key concerns all workloads.
 func (r *Report) Undecided(w *workload.Workload, secrets int) {
 	r.metrics.undecided(secrets)
 	r.onceUndecided.Do(func() {
@@ -101,12 +101,12 @@ func (r *Report) Undecided(w *workload.Workload, secrets int) {
 	})
 }
 
-// Failed is called when a write failed that will be retried. Only the first failure in a row is an event: a user of the
-// workload sees it there, and a rejection that lasts for days does not fill etcd.
+// Failed is called when a write failed that will be retried. Only the first failure in a row is an
+// event, so that a rejection that lasts for days does not fill etcd.
 func (r *Report) Failed(w *workload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool) {
 	r.log.Warn("write failed; retrying", "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
 	r.metrics.retried()
-	if d.Action == reload.AskPods {
+	if d.Action == reload.ListPods {
 		r.metrics.failed(errPods)
 	} else {
 		r.metrics.failed(errWrite)
@@ -128,7 +128,7 @@ func (r *Report) Failed(w *workload.Workload, d reload.Decision, err error, retr
 // maxNames bounds the list of sources in one message.
 const maxNames = 512
 
-// sources names the source that changed last, and the others behind it.
+// sources names the source that changed last, then the others.
 func sources(d reload.Decision) phrase {
 	last := len(d.Changes) - 1
 	text := d.Changes[last].Source.Key.Name

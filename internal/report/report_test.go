@@ -51,7 +51,7 @@ func (s *taken) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// desk is a Report with all that it tells.
+// desk is a Report with all its output.
 type desk struct {
 	*Report
 	server *taken
@@ -180,7 +180,7 @@ func TestOnlyTheFirstFailureOfARowIsAnEvent(t *testing.T) {
 	}
 }
 
-func TestALedgerThatCannotBeWrittenIsNoFailedReload(t *testing.T) {
+func TestAFailedLedgerWriteIsNoFailedReload(t *testing.T) {
 	d := newDesk(t, false)
 	d.Failed(web(), reload.Decision{Action: reload.Record}, errors.New("no"), time.Second, false)
 	if len(d.published()) != 0 || d.executed("false") != 0 || counted(d.metrics.retries) != 1 {

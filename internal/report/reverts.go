@@ -14,20 +14,21 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// The reasons of the events about marks that do not stay.
+// The reasons of the events about removed marks.
 const (
-	// reverted: a mark was removed, and the workload was rolled with another mark.
+	// reverted means that a mark was removed, and that the workload was rolled with another mark.
 	reverted = "Reverted"
-	// notRolled: Pods were not replaced, and a user has to act. Here nothing more is tried.
+	// notRolled means that Pods were not replaced, and that a user has to act. Reroll has stopped
+	// trying.
 	notRolled = "NotRolled"
 )
 
-// Reverted is called when another client removed our mark while Pods with the previous data are left. The report claims
-// no more than is known.
+// Reverted is called when another client removed our mark while Pods with the previous data remain.
+// The text distinguishes proof from probability.
 func (r *Report) Reverted(w *workload.Workload, d reload.Decision) {
 	v := d.Reverted
 	r.metrics.takenBack(v.Name())
-	text := cut(revertText(w, d)) // an ownerReference may hold a text of any length
+	text := cut(revertText(w, d)) // an ownerReference may contain a text of any length
 	r.log.Warn(text, "workload", w.Key.String())
 	if r.dryRun {
 		return
@@ -44,7 +45,7 @@ func (r *Report) Reverted(w *workload.Workload, d reload.Decision) {
 	}
 }
 
-// by is By for chats. Field managers and owners have any name that their authors like.
+// by is By for chats. Other clients choose the names of field managers and owners.
 func by(v *reload.Revert) phrase {
 	switch {
 	case v.Writer != "":
@@ -88,7 +89,7 @@ func revertText(w *workload.Workload, d reload.Decision) string {
 	}
 }
 
-// remedy is what would keep the mark, in the terms of the tool that removes it.
+// remedy is how to keep the mark, in the terms of the tool that removes it.
 func remedy(w *workload.Workload, v *reload.Revert) string {
 	owner, tool := suspects(v)
 	switch {
@@ -106,21 +107,22 @@ func remedy(w *workload.Workload, v *reload.Revert) string {
 	}
 }
 
-// suspects are whose remedy helps: the object of an operator, or a tool. What is proven counts before what is probable.
+// suspects are the object of an operator or the tool for which the remedy is written. Proof takes
+// precedence over probability.
 func suspects(v *reload.Revert) (owner string, tool workload.Tool) {
 	if v.Writer != "" {
-		return "", workload.ToolBehind(v.Writer)
+		return "", workload.ToolOf(v.Writer)
 	}
 	return v.Owner, v.Tool
 }
 
-// pasteRule is what keeps the annotation where Argo CD writes whole objects.
+// pasteRule keeps the annotation if Argo CD replaces whole objects.
 func pasteRule(w *workload.Workload) string {
 	return fmt.Sprintf("add ignoreDifferences: [%s] and syncOptions: [RespectIgnoreDifferences=true] to its Application, unless that has Rollouts, and any annotation of yours to the pod template in Git", ignoreRule(w))
 }
 
-// ignoreRule makes Argo CD leave alone what Reroll writes. For a custom kind there is none: where Argo CD respects such rules, it
-// does not change the lists of that kind any more.
+// ignoreRule makes Argo CD ignore the fields that Reroll writes. There is none for custom kinds: if
+// Argo CD respects such a rule, it no longer changes the lists of that kind.
 func ignoreRule(w *workload.Workload) string {
 	version, _ := schema.ParseGroupVersion(w.APIVersion) // it was read from the API server
 	var quoted []string
@@ -130,7 +132,7 @@ func ignoreRule(w *workload.Workload) string {
 	return fmt.Sprintf(`{group: %s, kind: %s, jqPathExpressions: [%s]}`, version.Group, w.Key.Object(), strings.Join(quoted, ", "))
 }
 
-// IgnoredByArgoCD are the expressions of such a rule.
+// IgnoredByArgoCD are the expressions of that rule.
 func IgnoredByArgoCD() []string {
 	return []string{
 		fmt.Sprintf(".spec.template.metadata.annotations[%q]", annotations.DefaultNames().LastReloadedFrom),

@@ -12,7 +12,7 @@ import (
 )
 
 // A user who reads the event knows what was seen, who did it as far as that is known, and what to do about it.
-func TestARevertIsToldWithWhatHelps(t *testing.T) {
+func TestARevertIsReportedWithItsRemedy(t *testing.T) {
 	revert := func(change func(*reload.Revert)) *reload.Revert {
 		v := &reload.Revert{Source: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "cfg"}, Old: 2, All: 2}
 		change(v)
@@ -79,7 +79,7 @@ func TestTheRuleToPasteFitsIntoTheEvent(t *testing.T) {
 	}
 }
 
-func TestWhatSpeaksAgainstAMarkIsTold(t *testing.T) {
+func TestADoubtAboutAMarkIsReported(t *testing.T) {
 	d := newDesk(t, false)
 	d.Notify(notice.MayNotStay(web(), "its manifest declares the annotations of the pod template to be null"))
 	events := d.published()

@@ -10,25 +10,25 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// rolledReason is the reason of the event about a reload that has come to its end.
+// rolledReason is the reason of the event about a completed rollout.
 const rolledReason = "Rolled"
 
-// maxDetail bounds what others have written into a status, so that the end of the sentence has room.
+// maxDetail bounds text from a status, so that the end of the sentence fits.
 const maxDetail = 300
 
-// Rolled is called when no older Pod is left after a reload. If the workload has no Pods, the event Reloaded is enough, unless a
-// cause was reported before.
+// Rolled is called when no older Pod remains after a reload. If the workload has no Pods, the event
+// Reloaded is enough, unless a cause was reported before.
 func (r *Report) Rolled(w *workload.Workload, o rollout.Outcome, took time.Duration) {
 	r.metrics.rolled(w.Key.Kind, took)
 	r.log.Debug("rollout complete", "workload", w.Key.String(), "took", took.Round(time.Millisecond).String())
-	if o.All == 0 && !o.Told {
+	if o.All == 0 && !o.AlreadyReported {
 		return
 	}
 	r.events.publish(notice.Workload(w), normal, rolledReason, rolledText(o, took).String())
 }
 
-// NotRolled is called when pods from before a reload are left for a reason that is known, or for too long, and when a rollout of
-// somebody else leaves pods with the previous data on purpose.
+// NotRolled is called when Pods from before a reload stay for a known reason, or for too long. It
+// is also called when a rollout by another client leaves Pods with the previous data on purpose.
 func (r *Report) NotRolled(w *workload.Workload, o rollout.Outcome) {
 	r.metrics.notRolled(o.Cause)
 	text := notRolledText(w, o)
@@ -105,7 +105,7 @@ func because(w *workload.Workload, o rollout.Outcome) phrase {
 	}
 }
 
-// podText is for the causes that show in a pod.
+// podText describes the causes that a Pod shows.
 func podText(o rollout.Outcome) phrase {
 	pod := say("the Pod %s", o.Pod)
 	if o.New {
@@ -159,10 +159,10 @@ func reason(t rollout.Trouble) phrase {
 	}
 }
 
-// capitalized makes a clause the beginning of a sentence.
+// capitalized starts a sentence with a clause.
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// detail is as much as there is room for of what others have written, without the dot at its end.
+// detail is the start of a foreign text, without the dot at its end.
 func detail(message string) string {
 	message = strings.TrimSuffix(strings.TrimSpace(message), ".")
 	if len(message) > maxDetail {
@@ -171,7 +171,7 @@ func detail(message string) string {
 	return message
 }
 
-// held says until when a workload is held still.
+// held describes until when a workload is paused.
 func held(w *workload.Workload) string {
 	until, ok := w.PauseUntil()
 	if !ok {

@@ -22,7 +22,7 @@ func cfg(more ...string) []source.Key {
 }
 
 // A user who reads the event knows how many pods are old, why, and where to read on.
-func TestWhatIsNotRolledIsToldWithItsCause(t *testing.T) {
+func TestNotRolledIsReportedWithItsCause(t *testing.T) {
 	in := func(cause rollout.Cause, container, image, reason, message string) rollout.Trouble {
 		return rollout.Trouble{Cause: cause, Container: container, Image: image, Reason: reason, Message: message}
 	}
@@ -87,7 +87,7 @@ func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
 	}
 }
 
-func TestOfPodsThatAreNotFoundNothingIsClaimed(t *testing.T) {
+func TestNothingIsClaimedAboutMissingPods(t *testing.T) {
 	text := notRolledText(web(), rollout.Outcome{Cause: rollout.CauseNotFound, Changed: cfg(), NotFound: true, Wanted: 3}).String()
 	want := "it is unknown whether its Pods use the current ConfigMap 'cfg': neither its selector nor its pod template has the labels of its Pods. " +
 		"See docs/how-to/stuck-rollouts.md#pods-not-found"
@@ -96,14 +96,14 @@ func TestOfPodsThatAreNotFoundNothingIsClaimed(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAReloadIsTold(t *testing.T) {
+func TestTheEndOfARolloutIsReported(t *testing.T) {
 	for about, tc := range map[string]struct {
 		outcome rollout.Outcome
 		want    string
 	}{
 		"all":               {rollout.Outcome{Changed: cfg(), All: 3}, "All 3 Pods use the current ConfigMap 'cfg', 42s after the reload"},
 		"one":               {rollout.Outcome{Changed: cfg(), All: 1}, "The Pod uses the current ConfigMap 'cfg', 42s after the reload"},
-		"none any more":     {rollout.Outcome{Changed: cfg(), Told: true}, "There are no Pods; new Pods start with the current ConfigMap 'cfg'"},
+		"none any more":     {rollout.Outcome{Changed: cfg(), AlreadyReported: true}, "There are no Pods; new Pods start with the current ConfigMap 'cfg'"},
 		"nobody knows what": {rollout.Outcome{All: 3}, "All 3 Pods use the current data of its sources, 42s after the reload"},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestTheEndOfAReloadIsTold(t *testing.T) {
 	}
 }
 
-func TestOfAWorkloadWithoutPodsNoEndIsTold(t *testing.T) {
+func TestNoEndIsReportedForAWorkloadWithoutPods(t *testing.T) {
 	d := newDesk(t, false)
 	d.Rolled(web(), rollout.Outcome{Changed: cfg()}, time.Second)
 	if events := d.published(); len(events) > 0 {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// sink knows what a receiver expects.
+// sink is the format of a receiver.
 type sink struct {
-	// escape makes a text from others harmless: it shows as it is, notifies nobody, and links nowhere.
+	// escape makes a foreign text harmless: it is shown literally, notifies nobody, and links
+	// nowhere.
 	escape func(text string) string
-	// form is the message. Failed reports whether it is bad news.
+	// form builds the message. Failed reports whether it is about a failure.
 	form func(text string, failed bool) payload
 }
 
@@ -18,7 +19,7 @@ type payload struct {
 	body        []byte
 }
 
-// sinkNamed returns the sink of that name. What has no form of its own gets plain text.
+// sinkNamed returns the sink of that name, or plain text for any other name.
 func sinkNamed(name string) sink {
 	switch name {
 	case "slack":
@@ -32,7 +33,7 @@ func sinkNamed(name string) sink {
 	}
 }
 
-// jsonPayload takes values of ours that are made of strings, which always have a JSON form.
+// jsonPayload marshals our own values, which consist of strings and always marshal.
 func jsonPayload(v any) payload {
 	body, _ := json.Marshal(v)
 	return payload{"application/json", body}

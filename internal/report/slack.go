@@ -13,7 +13,8 @@ type slackAttachment struct {
 	Text   string `json:"text"`
 }
 
-// slack is an incoming webhook of Slack, or of what imitates it. Its colour is the line beside the text.
+// slack is the message for an incoming webhook of Slack, or of a compatible server. The color is
+// the line beside the text.
 func slack(text string, failed bool) payload {
 	color := "good"
 	if failed {
@@ -22,7 +23,8 @@ func slack(text string, failed bool) payload {
 	return jsonPayload(slackMessage{[]slackAttachment{{Author: "Reloader", Color: color, Text: text}}})
 }
 
-// escapeSlack replaces the three characters that mentions and links are made of, and leaves the rest to a code span.
+// escapeSlack escapes the three characters of mentions and links, and leaves the others to a code
+// span.
 func escapeSlack(text string) string {
 	return codeSpan(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text))
 }

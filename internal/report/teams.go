@@ -10,11 +10,12 @@ type teamsMessage struct {
 	Text string `json:"text"`
 }
 
-// teams is a webhook of Microsoft Teams.
+// teams is the message for a webhook of Microsoft Teams.
 func teams(text string, _ bool) payload { return jsonPayload(teamsMessage{text}) }
 
-// escapeTeams writes all punctuation as character references: Teams shows a text as Markdown or as HTML, depending on who receives
-// it, and both read these. The space of no width breaks an address that is made a link after they were read.
+// escapeTeams writes all punctuation as character references, because Teams renders a text as
+// Markdown or as HTML, and both decode them. A zero-width space breaks addresses that would become
+// links after decoding.
 func escapeTeams(text string) string {
 	const zeroWidthSpace = "\u200b"
 	var b strings.Builder

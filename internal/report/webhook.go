@@ -12,28 +12,29 @@ import (
 	"github.com/reroll-dev/reroll/internal/notice"
 )
 
-// Webhook notifies a receiver of what would be reloaded, if the receiver has to act on it.
+// Webhook notifies a receiver of changes, if the receiver reloads the workloads.
 type Webhook struct {
 	poster  *poster
 	log     *slog.Logger
 	events  *Events
 	metrics *Metrics
 
-	// failing reports whether the latest message was not taken. Messages are sent one after the other.
+	// failing reports whether the latest message was not accepted. Messages are sent one after the
+	// other.
 	failing bool
 }
 
-// NewWebhook returns one that sends to an address, which may hold a token.
+// NewWebhook returns a Webhook for an address, which may contain a token.
 func NewWebhook(to *url.URL, log *slog.Logger, events *Events, metrics *Metrics) *Webhook {
 	p := newPoster(to, nil)
 	p.setting = "--webhook-url"
 	return &Webhook{poster: p, log: log, events: events, metrics: metrics}
 }
 
-// Receiver is the part of the address that may be shown.
+// Receiver is the part of the address that is not secret.
 func (h *Webhook) Receiver() string { return h.poster.receiver() }
 
-// webhookMessage begins with all that Reloader sends.
+// webhookMessage begins with the fields that Reloader sends.
 type webhookMessage struct {
 	Webhook   string            `json:"webhook"`
 	Workloads []webhookWorkload `json:"workloads"`
@@ -52,12 +53,12 @@ type webhookChange struct {
 	Deleted bool   `json:"deleted,omitempty"`
 }
 
-// Send returns nil when the receiver has taken the message.
-func (h *Webhook) Send(ctx context.Context, news []controller.News) error {
+// Send returns nil if the receiver has accepted the message.
+func (h *Webhook) Send(ctx context.Context, notifications []controller.Notification) error {
 	message := webhookMessage{Webhook: "update successful"}
-	for i := range news {
-		w := webhookWorkload{Kind: news[i].Workload.Key.Kind, Namespace: news[i].Workload.Key.Namespace, Name: news[i].Workload.Key.Name}
-		for _, change := range news[i].Decision.Changes {
+	for i := range notifications {
+		w := webhookWorkload{Kind: notifications[i].Workload.Key.Kind, Namespace: notifications[i].Workload.Key.Namespace, Name: notifications[i].Workload.Key.Name}
+		for _, change := range notifications[i].Decision.Changes {
 			w.Changes = append(w.Changes, webhookChange{change.Source.Key.Kind.Type(), change.Source.Key.Name, change.Deleted})
 		}
 		message.Workloads = append(message.Workloads, w)
@@ -78,8 +79,8 @@ func (h *Webhook) Send(ctx context.Context, news []controller.News) error {
 		h.log.Info("the webhook receiver accepts messages again", "receiver", h.Receiver())
 	}
 	h.metrics.webhook("sent")
-	for i := range news {
-		w, d := &news[i].Workload, news[i].Decision
+	for i := range notifications {
+		w, d := &notifications[i].Workload, notifications[i].Decision
 		last := d.Changes[len(d.Changes)-1].Source.Key
 		text := fmt.Sprintf("Changes detected in '%s' of type '%s' in namespace '%s'", sources(d), last.Kind.Type(), last.Namespace)
 		h.log.Info(fmt.Sprintf("%s; notified the webhook receiver of '%s' of type '%s' in namespace '%s'", text, w.Key.Name, w.Key.Kind, w.Key.Namespace))
@@ -88,7 +89,7 @@ func (h *Webhook) Send(ctx context.Context, news []controller.News) error {
 	return nil
 }
 
-// failed warns once, until a message is taken again.
+// failed warns once until a message is accepted again.
 func (h *Webhook) failed(err error) {
 	h.metrics.webhook("failed")
 	if !h.failing {

@@ -17,8 +17,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Only what is about the message is a reason to send less at a time. A receiver that is not there, or wants a password, would be
-// asked for each workload by itself otherwise.
+// Smaller messages help only if the response is about the message. A receiver that is down, or
+// requires a password, would otherwise get a request for each workload.
 func TestWhichAnswersRefuseAMessage(t *testing.T) {
 	for code, refused := range map[int]bool{
 		http.StatusRequestEntityTooLarge: true, http.StatusBadRequest: true, http.StatusUnprocessableEntity: true, http.StatusForbidden: true,
@@ -56,7 +56,7 @@ func TestAServerThatReadsOnlyTheBeginningRefuses(t *testing.T) {
 	}
 }
 
-func hookAt(t *testing.T, answer http.HandlerFunc) (*Webhook, func(names ...string) []controller.News) {
+func hookAt(t *testing.T, answer http.HandlerFunc) (*Webhook, func(names ...string) []controller.Notification) {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
@@ -65,13 +65,13 @@ func hookAt(t *testing.T, answer http.HandlerFunc) (*Webhook, func(names ...stri
 		t.Fatal(err)
 	}
 	d := newDesk(t, false)
-	return NewWebhook(to, slog.New(slog.DiscardHandler), d.events, d.metrics), func(names ...string) []controller.News {
-		var news []controller.News
+	return NewWebhook(to, slog.New(slog.DiscardHandler), d.events, d.metrics), func(names ...string) []controller.Notification {
+		var notifications []controller.Notification
 		for _, name := range names {
-			n := controller.News{Workload: workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: name}}}
+			n := controller.Notification{Workload: workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: name}}}
 			n.Decision.Changes = []reload.Concern{{Source: source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: name}}}}
-			news = append(news, n)
+			notifications = append(notifications, n)
 		}
-		return news
+		return notifications
 	}
 }

@@ -8,16 +8,17 @@ import (
 	"github.com/reroll-dev/reroll/internal/controller"
 )
 
-// work are the metrics of the loop: what arrives, waits, is reconciled, and with which result.
+// work are the metrics of the loop: received objects, queue, and reconciliations with their
+// results.
 type work struct {
-	taken     *prometheus.CounterVec
-	adds      prometheus.Counter
-	wait      prometheus.Histogram
-	looks     *prometheus.CounterVec
-	durations *prometheus.HistogramVec
-	skips     *prometheus.CounterVec
-	scanned   *prometheus.CounterVec
-	matched   *prometheus.CounterVec
+	taken           *prometheus.CounterVec
+	adds            prometheus.Counter
+	wait            prometheus.Histogram
+	reconciliations *prometheus.CounterVec
+	durations       *prometheus.HistogramVec
+	skips           *prometheus.CounterVec
+	scanned         *prometheus.CounterVec
+	matched         *prometheus.CounterVec
 }
 
 func newWork(kinds []string) work {
@@ -29,14 +30,14 @@ func newWork(kinds []string) work {
 		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "workqueue_latency_seconds", Help: "Time that a due workload waited to be reconciled.", Buckets: prometheus.DefBuckets,
 		}),
-		looks:     counter(namespace, "reconcile_total", "Reconciliations of workloads by result.", "result"),
-		durations: histogram(namespace, "reconcile_duration_seconds", "Duration of reconciliations of workloads.", "result"),
-		skips:     counter(namespace, "skipped_total", "Reconciliations that rolled nothing, by reason.", "reason"),
-		scanned:   counter(namespace, "workloads_scanned_total", "Workloads that were reconciled.", "kind"),
-		matched:   counter(namespace, "workloads_matched_total", "Workloads that needed a reload.", "kind"),
+		reconciliations: counter(namespace, "reconcile_total", "Reconciliations of workloads by result.", "result"),
+		durations:       histogram(namespace, "reconcile_duration_seconds", "Duration of reconciliations of workloads.", "result"),
+		skips:           counter(namespace, "skipped_total", "Reconciliations that rolled nothing, by reason.", "reason"),
+		scanned:         counter(namespace, "workloads_scanned_total", "Workloads that were reconciled.", "kind"),
+		matched:         counter(namespace, "workloads_matched_total", "Workloads that needed a reload.", "kind"),
 	}
 	for _, result := range controller.Results() {
-		w.looks.WithLabelValues(string(result))
+		w.reconciliations.WithLabelValues(string(result))
 		w.durations.WithLabelValues(string(result))
 	}
 	for _, reason := range controller.SkipReasons() {
@@ -50,7 +51,7 @@ func newWork(kinds []string) work {
 }
 
 func (w *work) register(on prometheus.Registerer) {
-	on.MustRegister(w.taken, w.adds, w.wait, w.looks, w.durations, w.skips, w.scanned, w.matched)
+	on.MustRegister(w.taken, w.adds, w.wait, w.reconciliations, w.durations, w.skips, w.scanned, w.matched)
 }
 
 func (w *work) processed(event, resource string) {
@@ -62,7 +63,7 @@ func (w *work) queued() { w.adds.Inc() }
 func (w *work) waited(late time.Duration) { w.wait.Observe(late.Seconds()) }
 
 func (w *work) reconciled(l controller.Reconciliation) {
-	w.looks.WithLabelValues(string(l.Result)).Inc()
+	w.reconciliations.WithLabelValues(string(l.Result)).Inc()
 	w.durations.WithLabelValues(string(l.Result)).Observe(l.Took.Seconds())
 	if l.Skipped != "" {
 		w.skips.WithLabelValues(string(l.Skipped)).Inc()

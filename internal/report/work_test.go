@@ -50,7 +50,7 @@ func labels(m *dto.Metric) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-func TestWhatIsToldIsCounted(t *testing.T) {
+func TestReportsAreCounted(t *testing.T) {
 	d := newDesk(t, false)
 	for about, tc := range map[string]struct {
 		tell func()
@@ -70,7 +70,7 @@ func TestWhatIsToldIsCounted(t *testing.T) {
 			`reloader_retries_total`:              1,
 			`reloader_errors_total{type="write"}`: 1,
 		}},
-		"pods that cannot be read": {func() { d.Failed(web(), reload.Decision{Action: reload.AskPods}, errors.New("no"), time.Second, true) }, map[string]float64{
+		"pods that cannot be read": {func() { d.Failed(web(), reload.Decision{Action: reload.ListPods}, errors.New("no"), time.Second, true) }, map[string]float64{
 			`reloader_retries_total`:             1,
 			`reloader_errors_total{type="pods"}`: 1,
 		}},

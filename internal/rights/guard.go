@@ -14,39 +14,39 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Guard keeps watch over the rights of the controller. It asks at the start and when something is refused, and as long as
-// a right is missing without which there is no work, it asks for that.
+// Guard watches the permissions of the controller. It checks them at the start and after a
+// forbidden request. While a required permission is missing, it checks that regularly.
 type Guard struct {
 	all    []Right
 	clock  clock.Clock
 	log    *slog.Logger
 	refuse chan struct{}
 
-	mu      sync.Mutex
-	asked   bool
-	missing []Right
-	told    string
+	mu       sync.Mutex
+	asked    bool
+	missing  []Right
+	reported string
 }
 
-// NewGuard returns one that has asked nobody yet.
+// NewGuard returns a Guard that has checked nothing yet.
 func NewGuard(all []Right, c clock.Clock, log *slog.Logger) *Guard {
 	return &Guard{all: all, clock: c, log: log, refuse: make(chan struct{}, 1)}
 }
 
 const (
-	// askEvery is how soon is asked again while a right is missing.
+	// askEvery is the time between two checks while a permission is missing.
 	askEvery = 15 * time.Second
 	// askRarely is the minimum time between two checks after requests that were forbidden for other reasons than
 	// missing permissions, such as a quota or an admission rule: they look the same, and may last for ever.
 	askRarely = 10 * time.Minute
 )
 
-// Run asks until the context ends.
+// Run checks until the context ends.
 func (g *Guard) Run(ctx context.Context, client kubernetes.Interface) {
 	pause := askEvery
 	for {
 		found := false
-		for g.look(ctx, client) {
+		for g.check(ctx, client) {
 			found = true
 			if !g.wait(ctx, askEvery) {
 				return
@@ -66,7 +66,7 @@ func (g *Guard) Run(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
-// wait is false if the context ended first.
+// wait returns false if the context ended first.
 func (g *Guard) wait(ctx context.Context, d time.Duration) bool {
 	timer := g.clock.NewTimer(d)
 	defer timer.Stop()
@@ -78,8 +78,8 @@ func (g *Guard) wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look checks the permissions, and reports whether to check again although nothing is forbidden.
-func (g *Guard) look(ctx context.Context, client kubernetes.Interface) (again bool) {
+// check checks the permissions, and reports whether to check again although nothing is forbidden.
+func (g *Guard) check(ctx context.Context, client kubernetes.Interface) (again bool) {
 	// While the first of them is missing, the others need not be checked.
 	if needed := g.needed(); len(needed) > 0 {
 		if allowed, err := Allowed(ctx, client, needed[0]); err != nil || !allowed {
@@ -93,7 +93,7 @@ func (g *Guard) look(ctx context.Context, client kubernetes.Interface) (again bo
 	if err != nil {
 		g.log.Debug("could not check all permissions", "error", err.Error())
 	}
-	g.tell(missing)
+	g.report(missing)
 	return len(g.needed()) > 0
 }
 
@@ -103,13 +103,13 @@ func (g *Guard) needed() []Right {
 	return slices.DeleteFunc(slices.Clone(g.missing), func(r Right) bool { return r.Without != "" })
 }
 
-// tell logs what is missing, once for as long as it is the same.
-func (g *Guard) tell(missing []Right) {
+// report logs the missing permissions, once for as long as they stay the same.
+func (g *Guard) report(missing []Right) {
 	g.mu.Lock()
-	before := g.told
+	before := g.reported
 	g.asked, g.missing = true, missing
-	g.told = strings.Join(sentences(missing), "\n")
-	same := g.told == before
+	g.reported = strings.Join(sentences(missing), "\n")
+	same := g.reported == before
 	g.mu.Unlock()
 	if same {
 		return
@@ -151,7 +151,7 @@ func (g *Guard) Err() error {
 func (g *Guard) Missing() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.told
+	return g.reported
 }
 
 // Over has the guard see what a client is refused.

@@ -18,7 +18,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// desk is a guard whose clock stands still, and what answers it.
+// desk is a guard with a stopped clock and a fake API server.
 type desk struct {
 	*testing.T
 	*Guard
@@ -97,7 +97,7 @@ func (forbidding) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody}, nil
 }
 
-func TestRefusalsThatAreNoMatterOfRightsAreAskedAboutEverMoreRarely(t *testing.T) {
+func TestForbiddenRequestsForOtherReasonsBackOff(t *testing.T) {
 	d := newDesk(t)
 	d.runs()
 	if n := d.asked.Swap(0); n != 2 {

@@ -8,7 +8,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-func TestWhatIsMissingIsSaidOncePerRole(t *testing.T) {
+func TestMissingPermissionsAreListedOncePerRole(t *testing.T) {
 	watched := slices.Concat(To("apps", "deployments", "list", "watch"), To("apps", "daemonsets", "watch", "list"), To("apps", "statefulsets", "patch"))
 	key := Right{Namespace: "ops", Resource: "secrets", Verb: "get", Name: "key"}
 	for about, tc := range map[string]struct {

@@ -2,11 +2,10 @@ package rollout
 
 import "slices"
 
-// Cause is why a reload has not come to its end. It is part of a link into the
-// documentation.
+// Cause is why a rollout has not completed. It is part of a link to the documentation.
 type Cause string
 
-// The causes, those first that explain the others.
+// The causes. A cause that explains others comes before them.
 const (
 	CauseHeld          Cause = "pause-period"
 	CausePaused        Cause = "paused"
@@ -28,7 +27,7 @@ const (
 	CauseUnknown       Cause = "unknown"
 )
 
-// Causes are all of them, in that order.
+// Causes are all causes, in that order.
 func Causes() []Cause {
 	return []Cause{
 		CauseHeld, CausePaused, CausePausing, CauseAborted, CauseOnDelete, CauseQuota, CauseRefused, CauseImagePull,

@@ -1,5 +1,5 @@
-// Package rollout knows whether a reload came to its end: which pods are left from before it, and why.
-// It does not know which reload is next.
+// Package rollout judges whether the rollout of a reload has completed: which older Pods remain,
+// and why. It does not decide on the next reload.
 package rollout
 
 import (
@@ -13,70 +13,72 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Pursuit is a reload that is followed until no pod is left from before it.
-type Pursuit struct {
+// Reload is a reload whose rollout is tracked until no older Pod remains.
+type Reload struct {
 	UID types.UID
-	// Counter is that of the reload in the ledger.
+	// Counter is the reload counter in the ledger.
 	Counter int64
-	// Changed are the sources that it was for; none if nobody remembers.
+	// Changed are the sources whose change caused it; none if that is no longer known.
 	Changed []source.Key
 
 	marks digest.Digest
 	step  ledger.Step
 }
 
-// Pursue returns the latest reload of a workload, as its ledger records it. It returns false if
-// there was none, or if its marks are no longer in place: what follows then is not the end of that
-// reload.
-func Pursue(w *workload.Workload) (Pursuit, bool) {
+// LatestReload returns the latest reload of a workload from its ledger. It returns false if there
+// was none, or if its marks are no longer in place, because a later rollout is not the rollout of
+// that reload.
+func LatestReload(w *workload.Workload) (Reload, bool) {
 	known, err := workload.ReadLedger(w.LedgerText, w)
 	if err != nil || known.Counter == 0 || known.Marks.IsZero() {
-		return Pursuit{}, false
+		return Reload{}, false
 	}
-	p := Pursuit{UID: w.UID, Counter: known.Counter, marks: known.Marks, step: known.Step}
-	return p, p.Stands(w)
+	p := Reload{UID: w.UID, Counter: known.Counter, marks: known.Marks, step: known.Step}
+	return p, p.MarksInPlace(w)
 }
 
-// Stands reports whether the marks of the reload are those of the workload. Whatever
-// else has changed in its template since, new pods have the content.
-func (p *Pursuit) Stands(w *workload.Workload) bool {
-	return p.UID == w.UID && w.Marks.Left(p.step) == p.marks
+// MarksInPlace reports whether the workload still has the marks of the reload. Whatever else has
+// changed in its template, new Pods have the data.
+func (p *Reload) MarksInPlace(w *workload.Workload) bool {
+	return p.UID == w.UID && w.Marks.DigestAfter(p.step) == p.marks
 }
 
-// Outcome is what has become of a reload.
+// Outcome is the outcome of a reload.
 type Outcome struct {
 	// Cause is why Pods were not replaced, if there is a reason to report.
 	Cause Cause
-	// Changed are the sources of the reload, none if nobody remembers.
+	// Changed are the sources of the reload, none if that is no longer known.
 	Changed []source.Key
-	// Old of All pods were started before the reload, and Wanted are to be.
+	// Old of All Pods were started before the reload, and Wanted is the desired number.
 	Old, All, Wanted int
-	// NotFound reports that the workload has pods, or may have, and that none was found. They may be from before the reload.
+	// NotFound reports that the workload has Pods, or may have, but that none was found. They may
+	// be from before the reload.
 	NotFound bool
 	// Pod is the Pod that shows the cause, if one does, and New reports whether it started after
 	// the reload.
 	Pod string
 	New bool
-	// Told reports whether the cause was reported for this reload before.
-	Told bool
+	// AlreadyReported reports whether the cause was reported for this reload before.
+	AlreadyReported bool
 	Trouble
 }
 
-// Converged reports whether a reload has come to its end: the workload has pods of its
-// template, if it is to have any, and none of them is from before the reload.
+// Converged reports whether the rollout of a reload has completed: the workload has Pods of its
+// template, if it wants any, and none of them is from before the reload.
 func (o *Outcome) Converged(w *workload.Workload) bool {
 	return w.HasRolled() && o.Old == 0 && !o.NotFound
 }
 
-// Standing is what the object alone shows of a reload: a cause that a user set on purpose, or none.
-func (p *Pursuit) Standing(w *workload.Workload) Outcome {
+// StatusOutcome is what the object alone shows of a reload: a cause that a user set on purpose, or
+// none.
+func (p *Reload) StatusOutcome(w *workload.Workload) Outcome {
 	cause, old := Purpose(&w.Progress)
 	return Outcome{Cause: cause, Changed: p.Changed, Old: old, All: int(w.Progress.Total), Wanted: int(w.Progress.Wanted)}
 }
 
 // Judge returns what the Pods prove about a reload whose marks are in place. The cause is why Pods
 // were not replaced, if any are left, or are missing.
-func (p *Pursuit) Judge(w *workload.Workload, pods []Pod) Outcome {
+func (p *Reload) Judge(w *workload.Workload, pods []Pod) Outcome {
 	o := Outcome{Changed: p.Changed, All: len(pods), Wanted: int(w.Progress.Wanted)}
 	for i := range pods {
 		if p.older(w, &pods[i]) {
@@ -90,10 +92,9 @@ func (p *Pursuit) Judge(w *workload.Workload, pods []Pod) Outcome {
 	return o
 }
 
-// older reports whether a pod was started before the reload. A reload makes a
-// template that no pod is of, or names the time before which all pods have to
-// go.
-func (p *Pursuit) older(w *workload.Workload, pod *Pod) bool {
+// older reports whether a Pod was started before the reload. A reload either creates a template
+// that no Pod has yet, or sets the time before which all Pods are replaced.
+func (p *Reload) older(w *workload.Workload, pod *Pod) bool {
 	if !p.step.Restarts() {
 		return pod.marks != w.Marks.Digest()
 	}
@@ -101,9 +102,9 @@ func (p *Pursuit) older(w *workload.Workload, pod *Pod) bool {
 	return err == nil && pod.Created.Before(restart)
 }
 
-func (p *Pursuit) explain(w *workload.Workload, pods []Pod, o *Outcome) {
+func (p *Reload) explain(w *workload.Workload, pods []Pod, o *Outcome) {
 	progress := &w.Progress
-	pod, cause := p.telling(w, pods)
+	pod, cause := p.explainingPod(w, pods)
 	switch {
 	case progress.Held:
 		o.Cause = CauseHeld
@@ -131,10 +132,10 @@ func (p *Pursuit) explain(w *workload.Workload, pods []Pod, o *Outcome) {
 	}
 }
 
-// telling is the pod in which the cause shows: of those that are of the reload
-// and not ready, the one whose trouble explains most. Where pods are replaced in
-// order it may be one of an earlier template, for which all others wait.
-func (p *Pursuit) telling(w *workload.Workload, pods []Pod) (*Pod, Cause) {
+// explainingPod is the Pod that shows the cause: among the Pods of the reload that are not ready,
+// the Pod whose trouble explains most. If Pods are replaced in order, it may be a Pod of an earlier
+// template, for which all others wait.
+func (p *Reload) explainingPod(w *workload.Workload, pods []Pod) (*Pod, Cause) {
 	var found *Pod
 	var cause Cause
 	for i := range pods {
@@ -145,7 +146,7 @@ func (p *Pursuit) telling(w *workload.Workload, pods []Pod) (*Pod, Cause) {
 		}
 		if p.older(w, pod) || w.Progress.Revision != "" && pod.Revision != w.Progress.Revision {
 			if !w.Progress.Ordered {
-				continue // it has to go anyway
+				continue // it will be replaced anyway
 			}
 			why = CauseOrdered
 		}

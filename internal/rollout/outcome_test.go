@@ -22,7 +22,7 @@ func afterReload(kind string) *workload.Workload {
 		Marks:    workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_CFG_CONFIGMAP", Value: content}}},
 		Progress: workload.Progress{Observed: true, Wanted: 3, Total: 3, Updated: 1, Available: 2},
 	}
-	w.LedgerText = ledger.Ledger{UID: w.UID, Counter: 1, Marks: w.Marks.Left(ledger.StepVariables)}.String()
+	w.LedgerText = ledger.Ledger{UID: w.UID, Counter: 1, Marks: w.Marks.DigestAfter(ledger.StepVariables)}.String()
 	return w
 }
 
@@ -77,7 +77,7 @@ func newPod(changes ...func(*corev1.Pod)) []Pod {
 	return []Pod{podOf("web-old-a", false), podOf("web-old-b", false), podOf("web-new", true, changes...)}
 }
 
-func TestEachCauseIsTold(t *testing.T) {
+func TestEachCauseIsReported(t *testing.T) {
 	for about, tc := range map[string]struct {
 		kind     string
 		progress func(*workload.Progress)
@@ -164,7 +164,7 @@ func TestEachCauseIsTold(t *testing.T) {
 			if tc.progress != nil {
 				tc.progress(&w.Progress)
 			}
-			p, ok := Pursue(w)
+			p, ok := LatestReload(w)
 			if !ok {
 				t.Fatal("the reload is not followed")
 			}
@@ -176,7 +176,7 @@ func TestEachCauseIsTold(t *testing.T) {
 	}
 }
 
-func TestWhatStandsInTheObjectNeedsNoTime(t *testing.T) {
+func TestACauseInTheObjectIsReportedAtOnce(t *testing.T) {
 	for about, tc := range map[string]struct {
 		progress workload.Progress
 		cause    Cause
@@ -205,8 +205,8 @@ func TestARestartIsProvedByTheAgeOfPods(t *testing.T) {
 	w := afterReload("Rollout")
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	w.Marks.RestartAt = at.Format(time.RFC3339)
-	w.LedgerText = ledger.Ledger{UID: w.UID, Counter: 1, Step: ledger.StepRestartFirst, Marks: w.Marks.Left(ledger.StepRestartFirst)}.String()
-	p, ok := Pursue(w)
+	w.LedgerText = ledger.Ledger{UID: w.UID, Counter: 1, Step: ledger.StepRestartFirst, Marks: w.Marks.DigestAfter(ledger.StepRestartFirst)}.String()
+	p, ok := LatestReload(w)
 	if !ok {
 		t.Fatal("the reload is not followed")
 	}
@@ -218,7 +218,7 @@ func TestARestartIsProvedByTheAgeOfPods(t *testing.T) {
 	}
 }
 
-func TestWhatIsFollowed(t *testing.T) {
+func TestWhichReloadsAreTracked(t *testing.T) {
 	for about, tc := range map[string]struct {
 		change func(*workload.Workload)
 		ledger func(*ledger.Ledger)
@@ -245,7 +245,7 @@ func TestWhatIsFollowed(t *testing.T) {
 			if tc.change != nil {
 				tc.change(w)
 			}
-			if _, got := Pursue(w); got != tc.want {
+			if _, got := LatestReload(w); got != tc.want {
 				t.Errorf("followed: %t", got)
 			}
 		})
@@ -260,16 +260,16 @@ func TestAReloadHasConverged(t *testing.T) {
 	}{
 		"all pods are new": {want: true},
 		"it may have pods, and none is found": {change: func(w *workload.Workload) {
-			w.Progress, w.SelectorGuessed = workload.Progress{Observed: true, Untold: true}, true
+			w.Progress, w.SelectorGuessed = workload.Progress{Observed: true, NoCounts: true}, true
 		}},
-		"the status says more is to come":                {change: func(w *workload.Workload) { w.AtRest = false }},
+		"the status says more is to come":                {change: func(w *workload.Workload) { w.RolledOut = false }},
 		"an old one runs, whatever the status":           {old: 1},
 		"all old ones are gone, and no new one is there": {change: func(w *workload.Workload) { w.Progress.Updated, w.Progress.Total = 0, 0 }},
 		"it is to have none":                             {change: func(w *workload.Workload) { w.Progress = workload.Progress{Observed: true} }, want: true},
 	} {
 		t.Run(about, func(t *testing.T) {
 			w := afterReload("Deployment")
-			w.AtRest = true
+			w.RolledOut = true
 			if tc.change != nil {
 				tc.change(w)
 			}
@@ -277,7 +277,7 @@ func TestAReloadHasConverged(t *testing.T) {
 			if w.Progress.Total == 0 {
 				pods = nil
 			}
-			p, _ := Pursue(w)
+			p, _ := LatestReload(w)
 			if o := p.Judge(w, pods); o.Converged(w) != tc.want {
 				t.Errorf("converged: %t", !tc.want)
 			}

@@ -18,29 +18,29 @@ type Pod struct {
 	Name    string
 	Created time.Time
 	Ready   bool
-	// Revision is by which its controller has labelled it, if it does.
+	// Revision is the revision label that its controller has set, if any.
 	Revision string
-	// Trouble is what keeps it from being ready; empty if nothing does.
+	// Trouble is why the Pod is not ready; empty if it is.
 	Trouble Trouble
 
 	marks digest.Digest
 }
 
-// Trouble is what keeps a pod from being ready.
+// Trouble is why a Pod is not ready.
 type Trouble struct {
 	Cause     Cause
 	Container string
 	Image     string
-	// Reason is in the words of Kubernetes, such as "ImagePullBackOff".
+	// Reason is the reason that Kubernetes reports, such as "ImagePullBackOff".
 	Reason string
-	// Message is empty where it could show more than names.
+	// Message is empty if it could contain more than names.
 	Message string
-	// Exited reports whether ExitCode is that of the last run.
+	// Exited reports whether ExitCode is the exit code of the last run.
 	Exited   bool
 	ExitCode int32
 }
 
-// ReadPod returns what is kept of a pod.
+// ReadPod returns the fields of a Pod that show the outcome of a reload.
 func ReadPod(pod *corev1.Pod, names annotations.Names) Pod {
 	marks := workload.MarksOf(pod.Annotations, &pod.Spec, names)
 	r := Pod{
@@ -135,7 +135,7 @@ func containerTrouble(s *corev1.ContainerStatus) Trouble {
 	return t
 }
 
-// pullReasons are the kubelet's words for an image that it does not get.
+// pullReasons are the reasons of the kubelet for an image that it cannot pull.
 func pullReasons() []string {
 	return []string{
 		"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",

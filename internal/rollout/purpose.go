@@ -7,9 +7,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// IsKeptOnPurpose reports whether pods stay as they are because somebody wants
-// that. A pause-period ends by itself, and so does a pause that is a step of a
-// rollout: pods that wait there are on their way.
+// IsKeptOnPurpose reports whether Pods are kept because a user wants that. A pause-period ends by
+// itself, and so does a pause that is a step of a rollout: Pods that wait there will be replaced.
 func IsKeptOnPurpose(p *workload.Progress) bool {
 	cause, _ := Purpose(p)
 	return cause != "" && cause != CauseHeld && !p.Pausing
@@ -64,8 +63,8 @@ func Shows(p *workload.Progress) Cause {
 	}
 }
 
-// Settled reports whether no other pods are left than those that stay on purpose, so
-// that there is nothing to be read in them.
+// Settled reports whether all remaining older Pods are kept on purpose, so that listing them would
+// show nothing.
 func Settled(p *workload.Progress) bool {
 	cause, old := Purpose(p)
 	return cause != "" && int(p.Old()) <= old

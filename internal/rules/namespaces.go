@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Namespace is what matters of a namespace.
+// Namespace contains the relevant fields of a namespace.
 type Namespace struct {
 	Labels labels.Set
 	// Terminating reports that it is being deleted.
 	Terminating bool
 }
 
-// ReadNamespace returns what matters of a namespace.
+// ReadNamespace reads the relevant fields of a namespace.
 func ReadNamespace(ns *metav1.ObjectMeta) Namespace {
 	return Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil}
 }
@@ -23,22 +23,22 @@ func ReadNamespace(ns *metav1.ObjectMeta) Namespace {
 // LeftOut is why the workloads of a namespace are not reconciled.
 type LeftOut uint8
 
-// The reasons, in the order in which they are asked for.
+// The reasons, in the order in which they are checked.
 const (
-	// NotLeftOut means that they are.
+	// NotLeftOut means that they are reconciled.
 	NotLeftOut LeftOut = iota
-	// NotNamed means that certain namespaces are watched, and this is none of them.
+	// NotNamed means that only certain other namespaces are watched.
 	NotNamed
-	// Ignored means that it is left out by name.
+	// Ignored means that it is excluded by name.
 	Ignored
-	// NotSelected means that its labels are not those that are looked for.
+	// NotSelected means that its labels do not match the selector.
 	NotSelected
 	// Terminating means that it is being deleted.
 	Terminating
 )
 
-// LeavesOut returns why the workloads of a namespace are not reconciled. What is known of the namespace is nil where it may not
-// be read: that leaves nothing out.
+// LeavesOut returns why the workloads of a namespace are not reconciled. Known is nil if there is
+// no permission to read the namespace, and then excludes nothing.
 func (s *Settings) LeavesOut(name string, known *Namespace) LeftOut {
 	switch {
 	case s.named():
@@ -59,16 +59,16 @@ func (s *Settings) LeavesOut(name string, known *Namespace) LeftOut {
 	}
 }
 
-// SelectsNamespace reports whether the labels of a namespace are those that are looked for.
+// SelectsNamespace reports whether the labels of a namespace match the selector.
 func (s *Settings) SelectsNamespace(known *Namespace) bool {
 	return s.NamespaceSelector == nil || s.NamespaceSelector.Matches(known.Labels)
 }
 
-// WatchesNamespaces reports whether anything depends on what a namespace is like. Where certain ones are watched, there may be no
-// permission to read them.
+// WatchesNamespaces reports whether any decision depends on the namespace objects. If only certain
+// namespaces are watched, there may be no permission to read them.
 func (s *Settings) WatchesNamespaces() bool { return !s.named() }
 
-// Watched are the namespaces in which a watch is opened; empty is for all.
+// Watched are the namespaces to watch; an empty name means all.
 func (s *Settings) Watched() []string {
 	if s.named() {
 		return s.Namespaces
@@ -76,8 +76,8 @@ func (s *Settings) Watched() []string {
 	return []string{""}
 }
 
-// FieldSelector leaves out the namespaces that are ignored, beside what a resource leaves out anyhow. An object never
-// changes its namespace, so none comes or goes by this.
+// FieldSelector excludes the ignored namespaces, in addition to the selector of a resource. An
+// object never changes its namespace, so no event is lost.
 func (s *Settings) FieldSelector(own string) string {
 	for _, ns := range s.ignoredNamespaces() {
 		if own != "" {
@@ -90,7 +90,7 @@ func (s *Settings) FieldSelector(own string) string {
 
 func (s *Settings) named() bool { return len(s.Namespaces) > 0 }
 
-// ignoredNamespaces are none where certain namespaces are watched.
+// ignoredNamespaces is empty if only certain namespaces are watched.
 func (s *Settings) ignoredNamespaces() []string {
 	if s.named() {
 		return nil

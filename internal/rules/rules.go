@@ -1,6 +1,7 @@
-// Package rules holds the settings that decisions depend on, and what follows from them: which kinds, namespaces and sources
-// are watched, how long sources have to be quiet, what a decision is to know. The controller and every command that explains it
-// ask the same functions with the same value. It does not know where the settings come from, or what anybody does about it.
+// Package rules contains the settings for decisions, and their consequences: which kinds,
+// namespaces and sources are watched, and how long the settle period is. The controller and the
+// commands that explain its decisions call the same functions with the same settings. The package
+// does not know where the settings come from.
 package rules
 
 import (
@@ -17,43 +18,46 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Settings are what somebody who runs a controller has chosen, as far as a decision depends on it.
+// Settings are the settings of a controller that decisions depend on.
 type Settings struct {
-	// AutoReloadAll opts workloads in that say nothing about it.
+	// AutoReloadAll opts in workloads without annotations for it.
 	AutoReloadAll bool
 	Names         annotations.Names
-	// Settle is how long the sources of a workload must have been quiet, and SettleMax the longest that a workload
-	// whose sources are never quiet waits.
+	// Settle is the settle period, and SettleMax the maximum wait of a workload whose sources keep
+	// changing.
 	Settle, SettleMax time.Duration
-	// SettleGitOps is the least for a workload that Argo CD, Flux or Helm manages, or that has a stamp: who applies those
-	// brings sources and workloads one after the other, with pauses between them.
+	// SettleGitOps is the minimum settle period for a workload that Argo CD, Flux or Helm manages,
+	// or that has a stamp: these tools apply sources and workloads one after the other, with pauses
+	// between them.
 	SettleGitOps time.Duration
 	// Strategy is how reloads are marked, and SecretMarks what the marks of Secrets show.
 	Strategy    reload.StrategyChoice
 	OnRevert    reload.OnRevert
 	SecretMarks digest.SecretMarks
-	// ReloadOnCreate and ReloadOnDelete tell whether a workload is reloaded when a source of it is made, or deleted.
+	// ReloadOnCreate and ReloadOnDelete select whether creating or deleting a source reloads its
+	// workloads.
 	ReloadOnCreate, ReloadOnDelete bool
-	// TellsOnly reports that a receiver is told of changes instead of reloading for them.
-	TellsOnly bool
-	// Kinds are those of workload that there are, each with whether it is watched.
+	// NotifyOnly reports that a receiver is notified of changes instead of a reload.
+	NotifyOnly bool
+	// Kinds are the kinds of workload, each with whether it is watched.
 	Kinds kinds.Set
-	// IgnoredSources are the kinds of source that are not read. What a ledger says of them stays in it, so that nothing
-	// rolls when they are read again but what has changed.
+	// IgnoredSources are the kinds of source that are not read. Their entries stay in ledgers, so
+	// that only changed sources roll workloads when the kinds are read again.
 	IgnoredSources []source.Kind
-	// Namespaces are watched; none means all. NamespacesToIgnore are not watched where all others are.
+	// Namespaces are watched; none means all. NamespacesToIgnore are excluded if all others are
+	// watched.
 	Namespaces, NamespacesToIgnore []string
-	// NamespaceSelector says in which namespaces workloads are reconciled, and SourceSelector which sources can roll
-	// them. Nil selects all.
+	// NamespaceSelector selects the namespaces in which workloads are reconciled, and
+	// SourceSelector the sources that can roll them. Nil selects all.
 	NamespaceSelector, SourceSelector labels.Selector
 }
 
-// Installation is what an installation keeps in the cluster, as far as a decision depends on it.
+// Installation is the state that an installation keeps in the cluster and that decisions depend on.
 type Installation struct {
-	// Key is behind the digests of Secrets. The installation began when it was made.
+	// Key is the key for the digests of Secrets. The installation began when the key was created.
 	Key       digest.Key
 	Installed time.Time
-	// Coverage is since when the present settings hold.
+	// Coverage is since when the present settings apply.
 	Coverage reload.Coverage
 	// Others are the namespaces of the other installations that are known, by the ID of their keys.
 	Others map[string]string
@@ -64,11 +68,11 @@ func (s *Settings) Complete(f *reload.Facts, in Installation, now time.Time) {
 	f.Key, f.Instance, f.Installed, f.Coverage, f.Others, f.Now = in.Key, in.Key.ID(), in.Installed, in.Coverage, in.Others, now
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Strategy, s.OnRevert, s.SecretMarks
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
-	f.Quiet, f.TellsOnly = s.Quiet(&f.Workload), s.TellsOnly
+	f.SettlePeriod, f.NotifyOnly = s.SettlePeriod(&f.Workload), s.NotifyOnly
 }
 
-// Quiet is how long the sources of a workload must have been quiet.
-func (s *Settings) Quiet(w *workload.Workload) time.Duration {
+// SettlePeriod is the settle period of a workload.
+func (s *Settings) SettlePeriod(w *workload.Workload) time.Duration {
 	if own, set := w.Policy.Settle(); set {
 		return own
 	}
@@ -78,10 +82,12 @@ func (s *Settings) Quiet(w *workload.Workload) time.Duration {
 	return s.Settle
 }
 
-// Longest is how long a workload waits at most whose sources are never quiet.
-func (s *Settings) Longest(w *workload.Workload) time.Duration { return max(s.SettleMax, s.Quiet(w)) }
+// Longest is the maximum wait of a workload whose sources keep changing.
+func (s *Settings) Longest(w *workload.Workload) time.Duration {
+	return max(s.SettleMax, s.SettlePeriod(w))
+}
 
-// Read returns what is kept of a workload.
+// Read reads a workload.
 func (s *Settings) Read(kind kinds.Kind, obj runtime.Object) (workload.Workload, error) {
 	w, err := kind.Read(obj, s.Names)
 	if s.AutoReloadAll {

@@ -55,7 +55,7 @@ func TestHowLongSourcesHaveToBeQuiet(t *testing.T) {
 		"one that a tool delivers": {workload.Workload{Tool: workload.Flux}, 5 * time.Second, 5 * time.Second},
 		"one that says it itself":  {workload.Workload{Tool: workload.Flux, Policy: own}, 2 * time.Second, 4 * time.Second},
 	} {
-		if quiet, longest := s.Quiet(&tc.w), s.Longest(&tc.w); quiet != tc.quiet || longest != tc.longest {
+		if quiet, longest := s.SettlePeriod(&tc.w), s.Longest(&tc.w); quiet != tc.quiet || longest != tc.longest {
 			t.Errorf("%s: %s, %s at most", about, quiet, longest)
 		}
 	}

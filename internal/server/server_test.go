@@ -54,7 +54,7 @@ func ask(t *testing.T, method, url string) (status int, body string) {
 	return resp.StatusCode, string(text)
 }
 
-func TestWhatIsServed(t *testing.T) {
+func TestServedPaths(t *testing.T) {
 	var ready atomic.Bool
 	address, registry := listen(t, func() error {
 		if ready.Load() {
@@ -86,7 +86,7 @@ func TestWhatIsServed(t *testing.T) {
 	serves("POST", "/metrics", 405, "")
 }
 
-func TestAnAddressThatCannotBeHad(t *testing.T) {
+func TestUnusableListenAddresses(t *testing.T) {
 	taken, _ := listen(t, func() error { return nil })
 	for address, want := range map[string]string{
 		taken:            taken + " is in use by another program: set another address with --listen-address",

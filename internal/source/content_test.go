@@ -62,7 +62,7 @@ func TestDigestFormatStaysTheSame(t *testing.T) {
 	}
 }
 
-func TestDigestTellsContentsApart(t *testing.T) {
+func TestDigestsOfDifferentDataDiffer(t *testing.T) {
 	binary := func(data map[string][]byte) *corev1.ConfigMap { return &corev1.ConfigMap{BinaryData: data} }
 	for name, pair := range map[string][2]*corev1.ConfigMap{
 		"a value with separators is not two values": {
@@ -217,8 +217,8 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
-// contentOf takes keys and values by turns. The first byte of a key tells where
-// it belongs; its other bytes become characters that keys may have.
+// contentOf takes keys and values in turn. The first byte of a key selects the field; the other
+// bytes become valid characters of keys.
 func contentOf(text []byte) *corev1.ConfigMap {
 	const allowed = "-._0aAbz"
 	cm := &corev1.ConfigMap{Data: map[string]string{}, BinaryData: map[string][]byte{}}

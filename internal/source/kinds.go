@@ -7,8 +7,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
-// Kind is a kind of object that carries configuration. The zero value is
-// none of them.
+// Kind is a kind of object with configuration. The zero value is no kind.
 type Kind uint8
 
 // The kinds of source.
@@ -20,22 +19,22 @@ const (
 	KindCount = int(SecretProviderClass)
 )
 
-// sourceTraits are all that differs between the kinds of source, but how an
-// object is read.
+// sourceTraits are the differences between the kinds of source, except for how an object is read.
 type sourceTraits struct {
 	kind Kind
-	// name is as manifests spell it, apiVersion is that of its objects, and resource their plural.
+	// name is the kind in manifests, apiVersion the apiVersion of its objects, and resource their
+	// plural.
 	name, apiVersion, resource string
 	// keyed reports whether its digests are made with the digest.Key.
 	keyed bool
-	// reported reports whether pods report what they have of it. It may have been there
-	// before one did, and when no pod does it is not gone.
+	// reported reports whether the data is in reports of Pods. It may have existed before the first
+	// report, and exists after the last one.
 	reported bool
-	// keys are the annotations about it.
+	// keys are the annotations for it.
 	keys func(*annotations.Names) annotations.KindNames
 }
 
-// sourceTable is where a kind is added.
+// sourceTable is the list of all kinds.
 func sourceTable() [KindCount]sourceTraits {
 	return [...]sourceTraits{
 		{
@@ -53,7 +52,7 @@ func sourceTable() [KindCount]sourceTraits {
 	}
 }
 
-// traits returns the row of a kind; for what is no kind of source there is none.
+// traits returns the row of a kind, and false for an unknown kind.
 func (k Kind) traits() (sourceTraits, bool) {
 	table := sourceTable()
 	if k < 1 || int(k) > len(table) {
@@ -62,8 +61,8 @@ func (k Kind) traits() (sourceTraits, bool) {
 	return table[k-1], true
 }
 
-// Kinds are all there are, in the order of the table. It is an array
-// because it is asked for with each decision.
+// Kinds are all kinds, in the order of the table. It is an array to avoid an allocation for each
+// decision.
 func Kinds() [KindCount]Kind {
 	var kinds [KindCount]Kind
 	for i, t := range sourceTable() {
@@ -75,7 +74,7 @@ func Kinds() [KindCount]Kind {
 // Known reports whether it is one of the kinds of source.
 func (k Kind) Known() bool { return k >= 1 && int(k) <= KindCount }
 
-// Keys are the annotations about it; none for what is no kind of source.
+// Keys are the annotations for it; none for an unknown kind.
 func (k Kind) Keys(names *annotations.Names) annotations.KindNames {
 	t, ok := k.traits()
 	if !ok {
@@ -115,7 +114,7 @@ func (k Kind) Keyed() bool {
 	return t.keyed
 }
 
-// Reported reports whether what pods have of sources of the kind is reported by them.
+// Reported reports whether the data of such sources is in reports of Pods.
 func (k Kind) Reported() bool {
 	t, _ := k.traits()
 	return t.reported

@@ -22,9 +22,10 @@ func LastWrite(meta *metav1.ObjectMeta, field string) (newest time.Time) {
 	return newest
 }
 
-// dataTimes returns when the data were last written, at the latest, and when they were last provably edited. The first starts from
-// the creation because a manifest that was exported and created again may bring field managers along that are older than the
-// object. The second is 0 unless the source matched searches by then: what changed before was nobody's to act upon.
+// dataTimes returns the latest possible time of the last write of the data, and the time of the
+// last proven edit. The first is not before the creation, because the managed fields of an exported
+// manifest may be older than the object. The second is 0 unless the source matched searches by
+// then, because earlier edits roll no workload.
 func dataTimes(meta *metav1.ObjectMeta, names annotations.Names) (written time.Time, edited int64) {
 	written = meta.CreationTimestamp.Time
 	var matches time.Time
@@ -55,11 +56,12 @@ func ownsField(fields *metav1.FieldsV1, name string) bool {
 	return fields != nil && strings.Contains(fields.GetRawString(), `"f:`+name+`"`)
 }
 
-// ownsData reports whether data are among the fields of a manager, and whether they are alone. A manager has one time for all of
-// its fields, so that one which has labels or annotations as well proves no edit of data. Only the top level counts: labels,
-// annotations and keys of the data may be called "data" as well. What cannot be read owns nothing.
+// ownsData reports whether a manager owns data, and whether it owns only data. A manager has one
+// time for all of its fields, so a manager of labels or annotations proves no edit of data. Only
+// the top level counts, because a label, an annotation or a key may be named "data" as well.
+// Invalid fields own nothing.
 func ownsData(fields *metav1.FieldsV1) (owns, alone bool) {
-	// Most managers own labels or annotations alone, and need no parsing.
+	// Most managers own only labels or annotations, and need no parsing.
 	raw := fields.GetRawBytes()
 	if !bytes.Contains(raw, []byte(`"f:data"`)) && !bytes.Contains(raw, []byte(`"f:binaryData"`)) {
 		return false, false
@@ -93,8 +95,8 @@ func ownsData(fields *metav1.FieldsV1) (owns, alone bool) {
 	return owns, owns && alone
 }
 
-// passedOver is a JSON value of which nothing is kept.
+// passedOver skips a JSON value.
 type passedOver struct{}
 
-// UnmarshalJSON keeps nothing.
+// UnmarshalJSON stores nothing.
 func (*passedOver) UnmarshalJSON([]byte) error { return nil }

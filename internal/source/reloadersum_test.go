@@ -97,7 +97,7 @@ func TestAMarkOfReloaderIsRecognised(t *testing.T) {
 	}
 }
 
-// Migration rolls nothing: what is kept of a Secret still tells that its mark fits.
+// Migration rolls nothing: the stored digest of a Secret still shows that its mark fits.
 func TestAWorkloadThatReloaderMarkedForASecretIsAdopted(t *testing.T) {
 	names, key := annotations.DefaultNames(), digestKey(t, 1)
 	changed := time.Unix(200, 0)
@@ -110,7 +110,7 @@ func TestAWorkloadThatReloaderMarkedForASecretIsAdopted(t *testing.T) {
 	}{
 		"its mark fits":                       {key, "dc30e0faa89a70dec1033016a2309bbeb9efcbd0", reload.Record},
 		"its mark fits, and ours show it too": {key.Showing(digest.SecretMarksSHA1), "dc30e0faa89a70dec1033016a2309bbeb9efcbd0", reload.Record},
-		"its mark is of other data":           {key, "da39a3ee5e6b4b0d3255bfef95601890afd80709", reload.AskPods},
+		"its mark is of other data":           {key, "da39a3ee5e6b4b0d3255bfef95601890afd80709", reload.ListPods},
 	} {
 		src := source.FromSecret(s, tc.key, names)
 		uses := []workload.Use{{How: workload.UseEnvFrom, Container: "app"}}

@@ -13,81 +13,78 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
-// ClassReport is what one pod reports to have mounted of a SecretProviderClass.
+// ClassReport is the status in which one Pod reports its mounted objects of a SecretProviderClass.
 type ClassReport struct {
-	// Name is that of the object that reports.
+	// Name is the name of the SecretProviderClassPodStatus.
 	Name  string
 	Class Key
 	// Pod is the name of the Pod, and Owner distinguishes it from a later Pod of that name.
 	Pod   string
 	Owner types.UID
-	// Version is that of the object.
+	// Version is its resource version.
 	Version uint64
-	// Created is when the object was made, and Written when what it reports was.
+	// Created is when the status was created, and Written when the reported versions were written.
 	Created, Written time.Time
-	// Again reports whether the object was written more than once, where it counts that.
+	// Again reports whether the status was written more than once, if it counts its generations.
 	Again bool
-	// Objects are the versions of what is mounted, by the id. They are names of
-	// versions, and no part of what is secret.
+	// Objects are the versions of the mounted objects by id. A version is a name, and not secret.
 	Objects map[string]string
 }
 
-// writtenWithCreation is how far apart the two times of an object may be that was
-// written once: the API server notes seconds.
+// writtenWithCreation is the greatest difference between the creation time and the write time of a
+// status that was written once: the API server records seconds.
 const writtenWithCreation = time.Second
 
-// OwnsReport reports whether fields of an object are what a pod reports.
+// OwnsReport reports whether managed fields contain the reported versions.
 func OwnsReport(fields *metav1.FieldsV1) bool {
 	return fields != nil && bytes.Contains(fields.GetRawBytes(), []byte(`"f:objects"`))
 }
 
-// rewritten reports whether the pod was given something else than what it started with.
+// rewritten reports whether the Pod was given other versions than it started with.
 func (r *ClassReport) rewritten() bool {
 	return r.Again || r.Written.Sub(r.Created) > writtenWithCreation
 }
 
-// Class gathers what pods report about one SecretProviderClass. Nothing else tells
-// what that stands for: its own object only says where to ask.
-//
-// A rotation is seen when the report of a pod that runs is written again. Each pod
-// is told at its own time, so what is new for one of them may be known from
-// another. What a pod starts with is no rotation: of some stores every pod is given
-// something else.
+// Class collects the reports of Pods about one SecretProviderClass. Nothing else shows its data:
+// the object of the class only says where the store is.
+// The CSI driver writes the report of a running Pod again when it rotates. Each Pod is rotated at
+// its own time, so a version that is new for one Pod may be known from another. The versions that a
+// Pod starts with are no rotation, because some stores give each Pod another version.
 type Class struct {
 	key     Key
 	objects map[string]*turns
 	reports map[string]*classMember
-	// first is when the first report was made.
+	// first is when the first report was created.
 	first   time.Time
 	version uint64
 
 	defined bool
-	// uid and definition, a resource version, are those of the object of the class.
+	// uid and definition, a resource version, identify the object of the class.
 	uid         types.UID
 	definition  string
 	annotations Annotations
 	problems    []annotations.Problem
 }
 
-// classMember is the latest report of a pod.
+// classMember is the latest report of a Pod.
 type classMember struct {
 	ClassReport
-	// at is which turn of each object the pod has, -1 if none.
+	// at is the turn of each object that the Pod has, -1 if none.
 	at map[string]int
-	// without are the objects that the class had for a while when the pod started without them. It counts as one that is
-	// never given them, unless the class loses them: a pod that has none then may be given the next.
+	// without are the objects that the class had for a while when the Pod started without them.
+	// They count as never given to the Pod, unless the class loses them: after that, the Pod may be
+	// given the next version.
 	without map[string]bool
-	// started reports whether it has all of them since it started.
+	// started reports whether the Pod has had all of them since it started.
 	started bool
 }
 
-// NewClass returns a class of which nothing is known.
+// NewClass returns a class without any reports.
 func NewClass(key Key) *Class {
 	return &Class{key: key, objects: map[string]*turns{}, reports: map[string]*classMember{}}
 }
 
-// Define stores what the object of the class specifies about the workloads that it concerns, and
-// reports whether that differs.
+// Define stores which workloads the object of the class concerns, and reports whether that changed.
 func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names annotations.Names) bool {
 	defined := fromMeta(SecretProviderClass, meta, names)
 	differs := !c.defined || c.annotations != defined.Annotations || !slices.Equal(c.problems, defined.Problems)
@@ -97,7 +94,7 @@ func (c *Class) Define(meta *metav1.ObjectMeta, version uint64, names annotation
 	return differs
 }
 
-// Undefine records that the object of the class was deleted, and reports whether that differs.
+// Undefine records that the object of the class was deleted, and reports whether that is a change.
 func (c *Class) Undefine() bool {
 	differs := c.annotations != Annotations{}
 	c.defined, c.annotations, c.problems = false, Annotations{}, nil
@@ -105,20 +102,20 @@ func (c *Class) Undefine() bool {
 	return differs
 }
 
-// Definition is the object of the class, as far as it is known. It has no data, and the class stays what it is when that
-// object is recreated: Source has no UID.
+// Definition is the object of the class, as far as it is known. It has no data. Recreating the
+// object changes nothing, because Source has no UID.
 func (c *Class) Definition() Source {
 	return Source{Key: c.key, UID: c.uid, ResourceVersion: c.definition, Annotations: c.annotations, Problems: c.problems}
 }
 
-// Unknown reports whether nothing is left that speaks of the class.
+// Unknown reports whether the class has neither an object nor a report.
 func (c *Class) Unknown() bool { return !c.defined && len(c.reports) == 0 }
 
 // Drop forgets the report of a Pod. The data of the class stays: having no Pods does not change it.
 func (c *Class) Drop(name string) { delete(c.reports, name) }
 
-// Restore stores the reports after a time when nobody watched, in the order in which they were
-// written, and returns what became of the data as Put does.
+// Restore stores the reports after a time without a watch, in the order in which they were written,
+// and returns the changes of the data as Put does.
 func (c *Class) Restore(reports []ClassReport) []Source {
 	slices.SortFunc(reports, func(a, b ClassReport) int {
 		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
@@ -138,15 +135,15 @@ func (c *Class) Restore(reports []ClassReport) []Source {
 	return all
 }
 
-// Put takes a report in, and returns what has become of the content: nothing if it
-// is as it was, and two if it came to be again what it was before.
+// Put stores a report, and returns the new data of the class: nothing if the data did not change,
+// and two sources if the data changed and changed back.
 func (c *Class) Put(r ClassReport) []Source { return c.put(r, true) }
 
-// put also takes one in of which nobody saw how it came to be what it is.
+// put also stores a report whose changes no watch has seen.
 func (c *Class) put(r ClassReport, seen bool) []Source {
 	r = c.bounded(r)
 	known, ok := c.reports[r.Name]
-	// The first of a pod may be written over that of a pod of the same name.
+	// The first report of a Pod may overwrite the report of an earlier Pod of that name.
 	first := seen && ok && known.Owner != "" && r.Owner != "" && known.Owner != r.Owner
 	ok = ok && known.Owner == r.Owner
 	if ok && r.Version != 0 && r.Version <= known.Version {
@@ -178,7 +175,7 @@ func (c *Class) put(r ClassReport, seen bool) []Source {
 	case len(turned) == 0:
 		return nil
 	}
-	// The pod was given what counted as the content already, and had something else.
+	// The Pod had been given the present data before, and then had other data.
 	former := c.content()
 	for _, id := range turned {
 		delete(former, id)
@@ -191,7 +188,7 @@ func (c *Class) put(r ClassReport, seen bool) []Source {
 	return []Source{away, after}
 }
 
-// start takes in the first report of a pod.
+// start stores the first report of a Pod.
 func (c *Class) start(r ClassReport, started bool) (turned []string) {
 	others := started && c.mounted()
 	m := &classMember{ClassReport: r, at: map[string]int{}, without: map[string]bool{}, started: started}
@@ -200,8 +197,9 @@ func (c *Class) start(r ClassReport, started bool) (turned []string) {
 	for _, id := range slices.Sorted(maps.Keys(r.Objects)) {
 		version, all := r.Objects[id], c.turns(id)
 		if all.last() < 0 && others {
-			// Pods run without it. If it counted as content at once, a ledger would say that they have it, and that they
-			// are given it would be no change when a controller starts again after that.
+			// Pods run without the object. If its version counted as data at once, a ledger would
+			// record that these Pods have it. After a restart of the controller, giving it to them
+			// would be no change.
 			all.begin(turn{})
 		}
 		at, last := all.latest(version), all.last()
@@ -214,14 +212,14 @@ func (c *Class) start(r ClassReport, started bool) (turned []string) {
 			at = all.begin(turn{version, r.Written, !started})
 			turned = append(turned, id)
 		case at < 0:
-			at = last // of some stores every pod starts with something else
+			at = last // some stores give each Pod another version
 		}
 		m.at[id] = at
 	}
 	return turned
 }
 
-// mounted reports whether any pod reports that it has mounted something.
+// mounted reports whether any Pod reports a mounted object.
 func (c *Class) mounted() bool {
 	for _, m := range c.reports {
 		if len(m.Objects) > 0 {
@@ -231,9 +229,9 @@ func (c *Class) mounted() bool {
 	return false
 }
 
-// startWithout takes in which objects of the class the first report of a pod does not
-// name. The class has lost them if that was written again, and later. A pod that has
-// started soon after an object was added may be given it yet.
+// startWithout records which objects of the class are missing in the first report of a Pod. The
+// class has lost them if the report was written again, and later. A Pod that started soon after an
+// object was added may still be given the object.
 func (c *Class) startWithout(m *classMember) (turned []string) {
 	for _, id := range slices.Sorted(maps.Keys(c.objects)) {
 		all := c.objects[id]
@@ -254,7 +252,7 @@ func (c *Class) startWithout(m *classMember) (turned []string) {
 	return turned
 }
 
-// rewrite takes in what a pod reports that has reported before.
+// rewrite stores a later report of a Pod.
 func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
 	had, started := m.Objects, m.started
 	ids := maps.Clone(had)
@@ -268,15 +266,15 @@ func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
 		switch {
 		case last < 0:
 		case m.hasPresent(id, all):
-			at = last // it counted as one that has what there is, so that anything else is new
+			at = last // it counted as a Pod with the present data, so that any other version is new
 		case started && m.Created.After(all.present().written.Add(StartLag)):
-			at = last // its workload may have been rolled for that already, and this pod has come of it
+			at = last // its workload may have been rolled for that already, and this Pod is the result
 		}
 		next := all.next(version, at)
 		switch {
 		case next >= 0:
 		case last > at && all.present().version == version:
-			next = last // pods have started with it, and this is the first that was given it
+			next = last // Pods have started with it, and this is the first running Pod that was given it
 			all.rotate(r.Written)
 			turned = append(turned, id)
 		default:
@@ -290,7 +288,7 @@ func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
 	return turned
 }
 
-// turns are those of an object, none yet if it is new.
+// turns are the turns of an object; none yet if the object is new.
 func (c *Class) turns(id string) *turns {
 	all, ok := c.objects[id]
 	if !ok {

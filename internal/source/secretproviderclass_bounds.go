@@ -8,17 +8,19 @@ import (
 )
 
 const (
-	// mostObjects is how many objects of a class are kept apart. Whoever may write a status could fill the memory of the
-	// controller otherwise. A class that mounts more than a few dozen is unheard of.
+	// mostObjects is how many objects of a class are stored separately. Otherwise a client that may
+	// write a status could fill the memory of the controller. Real classes mount a few dozen at
+	// most.
 	mostObjects = 1000
-	// longestObject is how long the id of an object, and its version, may be to be kept as they are.
+	// longestObject is the maximum length of an object id, and of a version, that is stored as it
+	// is.
 	longestObject = 256
-	// otherObjects is the id of all objects beyond that. No object has this id.
+	// otherObjects is the id that represents all objects beyond mostObjects. No object has this id.
 	otherObjects = ""
 )
 
-// Bound makes the report small enough to be kept, and reports whether there was more. No change is lost by that: one
-// digest represents all objects that are left out.
+// Bound makes the report small enough to store, and reports whether it was larger. No change is
+// lost: one digest represents all objects beyond the bound.
 func (r *ClassReport) Bound() (crowded bool) {
 	for id, version := range maps.Clone(r.Objects) {
 		if len(id) <= longestObject && len(version) <= longestObject {
@@ -36,7 +38,7 @@ func (r *ClassReport) Bound() (crowded bool) {
 	return true
 }
 
-// abridged is one more object where two ids have the same start, and another version where two versions have.
+// abridged returns a digest in place of a long text, so that long texts stay different.
 func abridged(text string) string {
 	if len(text) <= longestObject {
 		return text
@@ -44,8 +46,8 @@ func abridged(text string) string {
 	return "sha256:" + digest.Beginning('L').Text(text).Digest().String()
 }
 
-// fold lets one digest represent the objects that are not admitted, in their order. A map that has shrunk keeps its room, so it is
-// copied afterwards.
+// fold replaces the objects that are not admitted by one digest, in their order. A map never
+// shrinks in memory, so it is copied afterwards.
 func (r *ClassReport) fold(admits func(id string) bool) {
 	rest, kept := digest.Beginning('F'), map[string]string{}
 	folded := false
@@ -68,10 +70,10 @@ func (r *ClassReport) fold(admits func(id string) bool) {
 	r.Objects = kept
 }
 
-// Crowded reports whether the class has no room for further objects.
+// Crowded reports whether the class has reached the maximum number of objects.
 func (c *Class) Crowded() bool { return len(c.objects) > mostObjects }
 
-// bounded is a report with no more objects than the class has room for. Those that it knows stay known.
+// bounded is a report without the new objects for which the class has no room. Known objects stay.
 func (c *Class) bounded(r ClassReport) ClassReport {
 	room := mostObjects - len(c.objects)
 	if room >= len(r.Objects) {

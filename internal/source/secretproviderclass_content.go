@@ -40,7 +40,7 @@ func (c *Class) Source() (Source, bool) {
 		}
 		rotated = rotated || last.rotated
 	}
-	// What no pod was given while it ran is there since nobody knows when.
+	// No running Pod was given this data, so nothing shows since when the store has it.
 	src.Created = src.DataTime
 	if rotated {
 		src.Created, src.EditedAt = c.first, src.DataTime.Unix()
@@ -54,7 +54,7 @@ func (c *Class) Source() (Source, bool) {
 	return src, true
 }
 
-// isPresent reports whether pods have not been given anything that this one has not.
+// isPresent reports whether no Pod has been given anything that this Pod lacks.
 func (c *Class) isPresent(m *classMember) bool {
 	for id, all := range c.objects {
 		if !m.hasPresent(id, all) && slices.ContainsFunc(all.since(m.turnOf(id)), func(t turn) bool { return t.rotated }) {
@@ -64,8 +64,8 @@ func (c *Class) isPresent(m *classMember) bool {
 	return true
 }
 
-// setContent digests versions by the id. Reloader takes the name of the class for
-// one more of them.
+// setContent computes the digests of the versions. For Reloader, the name of the class is one more
+// object.
 func (s *Source) setContent(versions map[string]string) {
 	items := make([]digest.Item, 0, len(versions))
 	texts := []string{"SecretProviderClassName=" + s.Key.Name}

@@ -219,7 +219,7 @@ func TestNoReportsAreNoOtherContent(t *testing.T) {
 	}
 }
 
-// What somebody has written on the object of a class can be told at once, and about that very object.
+// Mistakes on the object of a class can be reported at once, on that object.
 func TestTheObjectOfAClassIsKnownBeforeAnyPodReports(t *testing.T) {
 	class := source.NewClass(vault)
 	meta := &metav1.ObjectMeta{Name: "vault", Namespace: "shop", UID: "u-1", ResourceVersion: "9", Annotations: map[string]string{"reloader.stakater.com/mach": "true"}}
@@ -234,7 +234,7 @@ func TestTheObjectOfAClassIsKnownBeforeAnyPodReports(t *testing.T) {
 }
 
 // What a class has lost while nobody watched, a pod shows that was given less. One that is left from before does not bring it back.
-func TestAnObjectThatWasTakenAwayUnseen(t *testing.T) {
+func TestAnObjectRemovedUnobserved(t *testing.T) {
 	d := newDriver()
 	older := d.mount("a", "1", "x")
 	d.mount("b", "1", "x")
@@ -251,7 +251,7 @@ func TestAnObjectThatWasTakenAwayUnseen(t *testing.T) {
 }
 
 // Who compares it next looks at no more than that.
-func TestWhatStandsThereIsToldWithAllPods(t *testing.T) {
+func TestTheCurrentDataIsReportedWithAllPods(t *testing.T) {
 	d, class := newDriver(), source.NewClass(vault)
 	all := class.Restore([]source.ClassReport{d.mount("a", "1"), d.mount("b", "1")})
 	if len(all) != 1 || !all[0].Started["a"] || !all[0].Started["b"] {
@@ -261,7 +261,7 @@ func TestWhatStandsThereIsToldWithAllPods(t *testing.T) {
 
 // Pods may start with an object that is added long before those that run are given it. A controller that comes after that has
 // to see that these have something else than what they started with.
-func TestAnObjectThatPodsWereGivenUnseen(t *testing.T) {
+func TestAnObjectGivenToPodsUnobserved(t *testing.T) {
 	d := newDriver()
 	a, c := d.mount("a", "1"), d.mount("c", "1", "x")
 	before, after := source.NewClass(vault), source.NewClass(vault)
@@ -304,9 +304,10 @@ func TestPodsOfDifferentVersionsAreNoRotationYet(t *testing.T) {
 	}
 }
 
-// Each pod goes through the same versions at a pace of its own, and pods come and go. However their reports mix, each
-// rotation is one turn. Who sees no more than what stands there comes to the same content, unless the last to be written
-// was a pod that lags behind: nothing tells that from going back.
+// Pods go through the same versions at different times, and are created and deleted. In any order
+// of their reports, each rotation is one turn. A controller that sees only the current reports gets
+// the same data, unless the last report was written for a Pod that lags behind, which looks like a
+// rotation back.
 func TestAnyOrderOfReportsIsOneTurnForEachRotation(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))

@@ -5,23 +5,25 @@ import (
 	"time"
 )
 
-// turn is one version of an object of a class. An empty one means that the class does not have the object.
+// turn is one version of an object of a class. The version is empty if the class does not have the
+// object.
 type turn struct {
 	version string
 	written time.Time
-	// rotated reports whether pods were given it while they ran.
+	// rotated reports whether Pods were given the version while they ran.
 	rotated bool
 }
 
-// turns are the versions of one object in the order in which pods were given them. They are counted from the first that
-// there ever was: pods keep the number of theirs, and nobody has to tell them when the oldest are forgotten.
+// turns are the versions of one object in the order in which Pods were given them. Numbers count
+// from the first turn ever, so that the number that a Pod has stays valid when the oldest turns are
+// forgotten.
 type turns struct {
 	kept      []turn
 	forgotten int
 }
 
-// mostTurns bounds what is kept of the past: a pod that has missed more of them is
-// taken for one that had the oldest of these.
+// mostTurns bounds the history. A Pod that has missed more turns counts as one that had the oldest
+// of them.
 const mostTurns = 16
 
 // last is the number of the present turn, -1 if there is none.
@@ -51,8 +53,7 @@ func (t *turns) rotate(when time.Time) bool {
 	return true
 }
 
-// next is the turn that brought a version to pods which had an earlier one; -1 if
-// there was none.
+// next is the turn that gave a version to Pods with an earlier one; -1 if there was none.
 func (t *turns) next(version string, after int) int {
 	i := slices.IndexFunc(t.since(after), func(n turn) bool { return n.rotated && n.version == version })
 	if i < 0 {
@@ -71,12 +72,12 @@ func (t *turns) latest(version string) int {
 	return -1
 }
 
-// since are the turns after one.
+// since are the turns after a given turn.
 func (t *turns) since(after int) []turn {
 	return t.kept[max(after+1-t.forgotten, 0):]
 }
 
-// added is when the class got the object that it has.
+// added is when the class got its present object.
 func (t *turns) added() time.Time {
 	added := t.present().written
 	for _, n := range slices.Backward(t.kept) {

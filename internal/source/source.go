@@ -1,5 +1,5 @@
-// Package source knows what is kept of a ConfigMap, a Secret or a SecretProviderClass: digests and times,
-// and no value. It does not know which workloads use it.
+// Package source reads ConfigMaps, Secrets and SecretProviderClasses: it keeps digests and times,
+// and no values. It does not know which workloads use them.
 package source
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 )
 
-// StartLag is how long after a change a starting pod may still be given the
-// content before it: kubelets learn of changes by a watch of their own.
+// StartLag is how long after a change a starting Pod may still get the previous data, because
+// kubelets have a watch of their own.
 const StartLag = 5 * time.Second
 
 // Annotations are the annotations and labels of a source that select the workloads that it
@@ -32,8 +32,8 @@ type Annotations struct {
 	Unselected bool
 }
 
-// Source is what is kept of a ConfigMap, a Secret or a SecretProviderClass. No
-// part of it allows anybody to read a value back.
+// Source is a ConfigMap, a Secret or a SecretProviderClass without its values, which cannot be
+// recovered from it.
 type Source struct {
 	Key             Key
 	UID             types.UID
@@ -41,9 +41,8 @@ type Source struct {
 
 	// Digest is the digest of all data.
 	Digest digest.Digest
-	// Reloader is the SHA-1 that Reloader computes for the same data. For a Secret
-	// it is a MAC of that, unless the user asked for marks with the SHA-1: see
-	// IsReloaderMark.
+	// Reloader is the SHA-1 that Reloader computes for the same data. For a Secret it is a MAC of
+	// that SHA-1, unless the user chose marks with the SHA-1: see IsReloaderMark.
 	Reloader [20]byte
 	// Keys are sorted by name.
 	Keys []digest.KeyDigest
@@ -55,14 +54,15 @@ type Source struct {
 	// early DataTime alone does not prove an early change.
 	DataTime time.Time
 	Created  time.Time
-	// EditedAt is when the data were last provably edited, in seconds since 1970: the time of a field manager that owns nothing
-	// beside the data. It is 0 if nothing proves an edit.
+	// EditedAt is when the data was last provably edited, in seconds since 1970: the time of a
+	// field manager that owns only data. It is 0 if nothing proves an edit.
 	EditedAt int64
-	// Untracked reports whether the object has no field managers, so that no edit has a time: it was created without any field, or
-	// somebody dropped them. Then the API server notes none until something is applied.
+	// Untracked reports whether the object has no managed fields, so that no edit has a time: it
+	// was created without any field, or a client removed them. Then the API server records none
+	// until a client applies the object.
 	Untracked bool
-	// Started are the pods that report what they have of a SecretProviderClass, by
-	// name, with whether they started with the current data.
+	// Started are the Pods with a report of a SecretProviderClass, by name, with whether they
+	// started with the current data.
 	Started map[string]bool
 
 	Annotations Annotations
@@ -70,8 +70,8 @@ type Source struct {
 	Problems []annotations.Problem
 }
 
-// OnlyLost reports whether the data differ from earlier data only in removed keys, for which the
-// API server records no time.
+// OnlyLost reports whether the data only lacks keys of the earlier data. The API server records no
+// time for that.
 func (s *Source) OnlyLost(before *Source) bool {
 	if len(s.Keys) >= len(before.Keys) {
 		return false
@@ -84,8 +84,8 @@ func (s *Source) OnlyLost(before *Source) bool {
 	return true
 }
 
-// IsReloaderMark reports whether a mark is what Reloader writes for the present data of the source. It
-// was read with the key.
+// IsReloaderMark reports whether Reloader writes the mark for the current data of the source. The
+// source was read with the key.
 func (s *Source) IsReloaderMark(key digest.Key, mark string) bool {
 	raw, err := hex.DecodeString(mark)
 	if err != nil || len(raw) != sha1.Size || hex.EncodeToString(raw) != mark {
@@ -98,8 +98,7 @@ func (s *Source) IsReloaderMark(key digest.Key, mark string) bool {
 	return sum == s.Reloader
 }
 
-// FromConfigMap returns what is kept of a ConfigMap. The result shares no
-// memory with the values of cm.
+// FromConfigMap reads a ConfigMap. The result shares no memory with its values.
 func FromConfigMap(cm *corev1.ConfigMap, names annotations.Names) Source {
 	if cm == nil {
 		return Source{}
@@ -117,11 +116,10 @@ func FromConfigMap(cm *corev1.ConfigMap, names annotations.Names) Source {
 	return src
 }
 
-// FromSecret returns what is kept of a Secret. The result shares no memory with
-// the values of s.
+// FromSecret reads a Secret. The result shares no memory with its values.
 //
-// With the zero digest.Key changes are told apart as well, but the digests
-// protect nothing and must not be shown to anybody.
+// The zero digest.Key distinguishes changes as well, but then the digests protect nothing and must
+// not be published.
 func FromSecret(s *corev1.Secret, key digest.Key, names annotations.Names) Source {
 	if s == nil {
 		return Source{}
@@ -183,5 +181,5 @@ func ChangedKeys(before, after Source) (added, removed, changed []string) {
 	return added, removed, changed
 }
 
-// EditedSince reports whether the data were provably edited at a time or later.
+// EditedSince reports whether the data was provably edited at a time or later.
 func (s *Source) EditedSince(t time.Time) bool { return s.EditedAt != 0 && s.EditedAt >= t.Unix() }

@@ -97,7 +97,7 @@ func TestSourceKeepsIdentityAndAnnotations(t *testing.T) {
 	}
 }
 
-func TestNoObjectIsNoSource(t *testing.T) {
+func TestANilObjectIsNoSource(t *testing.T) {
 	for _, got := range []source.Source{
 		source.FromConfigMap(nil, annotations.DefaultNames()),
 		source.FromSecret(nil, digestKey(t, 1), annotations.DefaultNames()),

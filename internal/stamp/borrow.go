@@ -25,19 +25,19 @@ type borrower struct {
 func (o *Options) borrows(obj *object, kind *kinds.Kind) (*borrower, []told) {
 	ref := get(obj.node, "spec", "workloadRef")
 	named := kinds.WorkloadRef{APIVersion: text(get(ref, "apiVersion")), Kind: text(get(ref, "kind")), Name: text(get(ref, "name"))}
-	lender := named.Lender(obj.ns)
-	if !kind.Borrowing || lender == nil {
+	lender := named.TemplateOwner(obj.ns)
+	if !kind.HasWorkloadRef || lender == nil {
 		return nil, nil
 	}
 	template := get(obj.node, append(slices.Clone(kind.Template), "metadata", "annotations")...)
 	w := workload.Workload{}
 	w.Policy, w.Problems = o.annotated(obj, kind, template)
-	w.Borrow(*lender, kinds.Lends(*lender), o.Names)
+	w.UseTemplateOf(*lender, kinds.IsTemplateOwner(*lender), o.Names)
 	if o.AutoReloadAll {
 		w.OptAllIn()
 	}
 	problems := toldOf(obj, template, w.Problems)
-	if !kinds.Lends(*lender) {
+	if !kinds.IsTemplateOwner(*lender) {
 		return nil, problems
 	}
 	return &borrower{about: obj.String(), line: obj.node.Line, lender: *lender, name: obj.name, policy: w.Policy}, problems
@@ -83,13 +83,13 @@ func (s *Stream) lend(failed []error) {
 // lentPolicy is what a workload and its borrowers ask for.
 func (o *Options) lentPolicy(d *document, obj *object, kind *kinds.Kind, own policy.Policy) policy.Policy {
 	is := workload.Key{Kind: kind.Name, Namespace: obj.ns, Name: obj.name}
-	if !kinds.Lends(is) {
+	if !kinds.IsTemplateOwner(is) {
 		return own
 	}
-	var asking []policy.Borrower
+	var asking []policy.TemplateUser
 	for _, b := range o.lent[is] {
-		asking = append(asking, policy.Borrower{Name: b.name, Policy: b.policy})
+		asking = append(asking, policy.TemplateUser{Name: b.name, Policy: b.policy})
 	}
 	d.lends = append(d.lends, is)
-	return own.Lent(asking)
+	return own.WithTemplateUsers(asking)
 }

@@ -32,25 +32,25 @@ func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		puts func(s *State)
-		want reload.Left
+		want reload.Away
 	}{
 		"it is created": {func(s *State) { s.PutSource(written("b", 7, 70), live) },
-			reload.Left{Version: 7, Time: at(70), Noted: true, Made: true}},
+			reload.Away{Version: 7, Time: at(70), Noted: true, Made: true}},
 		"it is created, and becomes at once what it was before": {func(s *State) {
 			s.PutSource(written("b", 7, 70), live)
 			s.PutSource(written("a", 8, 70), live)
-		}, reload.Left{Version: 7, Time: at(70), Noted: true, Made: true}},
+		}, reload.Away{Version: 7, Time: at(70), Noted: true, Made: true}},
 		"it is created while the workload is compared": {func(s *State) {
 			f, _ := s.Facts(key)
 			s.PutSource(written("b", 7, 70), live)
 			s.Compared(&f)
-		}, reload.Left{Version: 7, Time: at(70), Noted: true, Made: true}},
+		}, reload.Away{Version: 7, Time: at(70), Noted: true, Made: true}},
 		"it is created, and the workload is compared": {func(s *State) {
 			s.PutSource(written("b", 7, 70), live)
 			compare(s)
-		}, reload.Left{}},
+		}, reload.Away{}},
 		"nobody saw it created": {func(s *State) { s.PutSource(written("b", 7, 70), inASnap) },
-			reload.Left{Version: 6, Noted: true, Made: true}},
+			reload.Away{Version: 6, Noted: true, Made: true}},
 		"it was edited, deleted before the comparison, and created again": {func(s *State) {
 			s.PutSource(written("a", 7, 70), live)
 			compare(s)
@@ -58,7 +58,7 @@ func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
 			s.DeleteSource(written("b", 9, 80).Key, reload.Departure{Version: 9})
 			compare(s)
 			s.PutSource(written("a", 10, 90), live)
-		}, reload.Left{Version: 8, Time: at(80), Noted: true}},
+		}, reload.Away{Version: 8, Time: at(80), Noted: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)
@@ -66,7 +66,7 @@ func TestASourceThatAWorkloadWasComparedWithout(t *testing.T) {
 			compare(s)
 			tc.puts(s)
 			f, _ := s.Facts(key)
-			if len(f.Concerns) != 1 || f.Concerns[0].Left != tc.want {
+			if len(f.Concerns) != 1 || f.Concerns[0].Away != tc.want {
 				t.Errorf("got %+v, want %+v", f.Concerns, tc.want)
 			}
 		})
@@ -93,10 +93,10 @@ func TestANarrowerPolicyLeavesWhatChangedBefore(t *testing.T) {
 func TestPodsMayHaveStartedWhileASourceDidNotExist(t *testing.T) {
 	for name, tc := range map[string]struct {
 		optional bool
-		want     reload.Left
+		want     reload.Away
 	}{
-		"the reference is optional": {true, reload.Left{Version: 8, Noted: true}},
-		"pods wait for the source":  {false, reload.Left{Version: 9, Time: time.Unix(90, 0), Noted: true}},
+		"the reference is optional": {true, reload.Away{Version: 8, Noted: true}},
+		"pods wait for the source":  {false, reload.Away{Version: 9, Time: time.Unix(90, 0), Noted: true}},
 	} {
 		s := New(false)
 		web := deployment("web", "cm", 5, auto, "true")
@@ -108,8 +108,8 @@ func TestPodsMayHaveStartedWhileASourceDidNotExist(t *testing.T) {
 		s.DeleteSource(written("ab", 8, 40).Key, reload.Departure{Version: 8})
 		s.PutSource(written("xy", 9, 90), live)
 		s.PutSource(written("ab", 10, 100), live)
-		if f, _ := s.Facts(web.Key); f.Concerns[0].Left != tc.want {
-			t.Errorf("%s: left %+v, want %+v", name, f.Concerns[0].Left, tc.want)
+		if f, _ := s.Facts(web.Key); f.Concerns[0].Away != tc.want {
+			t.Errorf("%s: left %+v, want %+v", name, f.Concerns[0].Away, tc.want)
 		}
 	}
 }

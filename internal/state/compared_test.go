@@ -62,7 +62,7 @@ func TestWhatWasKnownWhenAWorkloadWasCompared(t *testing.T) {
 	}
 }
 
-func TestFromWhenAWorkloadAskedForAllThatItsFirstLedgerNames(t *testing.T) {
+func TestSinceWhenAWorkloadSelectsTheSourcesOfItsFirstLedger(t *testing.T) {
 	web := func(version int, annotations ...string) workload.Workload {
 		return deployment("web", "cm", version, annotations...)
 	}

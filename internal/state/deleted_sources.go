@@ -10,11 +10,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// mostGone bounds what is kept of deleted sources. For a source beyond that, the ledgers of the workloads still record its
-// data; only the time of its deletion is lost, and then the Pods are listed.
+// mostGone bounds the deleted sources in memory. For any others, the ledgers of the workloads still
+// contain the digests. Only the time of the deletion is lost, and then the Pods are listed.
 const mostGone = 4096
 
-// keepGone keeps a deleted source for when it comes back.
+// keepGone keeps a deleted source in case it is recreated.
 func (s *State) keepGone(src sourceRecord) {
 	s.gone[src.Key] = src
 	if len(s.gone) <= mostGone {
@@ -31,7 +31,7 @@ func (s *State) keepGone(src sourceRecord) {
 	})
 }
 
-// asking is what a workload asks for, where each source of its namespace is tried on that.
+// asking is the policy of a workload that each source of its namespace is matched against.
 type asking struct {
 	policy     policy.Policy
 	references []workload.Reference
@@ -43,14 +43,14 @@ func (a *asking) covers(key source.LocalKey) bool {
 	return refers || a.policy.Names(key)
 }
 
-// unlinked is a workload as it was before sources stopped to concern it, maybe.
+// unlinked is the previous version of a workload that sources may no longer concern.
 type unlinked struct {
 	asking
 	namespace string
 	links     links
 }
 
-// missed reports whether a workload references a source that is not there, or names it.
+// missed reports whether a workload references or names a source that does not exist.
 func (s *State) missed(key source.Key) bool {
 	s.mu.RLock()
 	referred := len(s.index.bySource[key]) > 0
@@ -59,7 +59,8 @@ func (s *State) missed(key source.Key) bool {
 	return referred || covered(asking, key)
 }
 
-// asking are the workloads of a namespace that each source is tried on. That is done without the lock.
+// asking are the workloads of a namespace that each source is matched against. The caller does that
+// without the lock.
 func (s *State) asking(namespace string) []asking {
 	all := make([]asking, 0, len(s.index.trying[namespace]))
 	for key := range s.index.trying[namespace] {
@@ -74,7 +75,8 @@ func covered(by []asking, key source.Key) bool {
 	return slices.ContainsFunc(by, func(a asking) bool { return a.covers(key.Local()) })
 }
 
-// unlink takes a workload out of the index before it is changed or forgotten, and notes how it was for forgetGone.
+// unlink removes a workload from the index before it is changed or forgotten, and keeps its
+// previous version for forgetGone.
 func (s *State) unlink(w *workloadRecord) {
 	s.index.unlink(w.Key, w.links)
 	if len(s.gone) > 0 {
@@ -82,12 +84,12 @@ func (s *State) unlink(w *workloadRecord) {
 	}
 }
 
-// mostTries bounds the time to find the workloads that miss deleted sources. Past it, these sources are forgotten, as
-// past mostGone.
+// mostTries bounds the time to find the workloads that miss deleted sources. Beyond it, these
+// sources are forgotten, as beyond mostGone.
 const mostTries = 4096
 
-// forgetGone forgets deleted sources that no longer concern any workload: a workload that comes to use a recreated
-// one never had its earlier data. Callers do not hold the lock.
+// forgetGone forgets deleted sources that no longer concern any workload. If such a source is
+// recreated and used later, no Pod has ever had its earlier data. Callers do not hold the lock.
 func (s *State) forgetGone() {
 	lost, trying := s.lost()
 	tries := 0
@@ -110,15 +112,16 @@ func (s *State) forgetGone() {
 	}
 }
 
-// lostSource is one that is gone and may have lost the last workload that it concerned.
+// lostSource is a deleted source that may have lost the last workload that it concerned.
 type lostSource struct {
 	departure *reload.Departure
-	// exactly reports whether it concerned one that was changed or forgotten, and before are those of which that is to be found out.
+	// exactly reports whether it concerned a workload that was changed or forgotten. Before are the
+	// workloads that have to be matched to find that out.
 	exactly bool
 	before  []asking
 }
 
-// lost returns such sources, with the workloads that they may concern still.
+// lost returns such sources, with the workloads that they may still concern.
 func (s *State) lost() (map[source.Key]*lostSource, map[string][]asking) {
 	s.mu.RLock()
 	nothing := len(s.unlinked) == 0

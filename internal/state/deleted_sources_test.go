@@ -13,7 +13,7 @@ func (s *State) comeAndGo(name string, version int) {
 	s.DeleteSource(src.Key, reload.Departure{Version: uint64(version) + 1})
 }
 
-func TestADeletedSourceThatNobodyNamesIsNotKept(t *testing.T) {
+func TestAnUnusedDeletedSourceIsForgotten(t *testing.T) {
 	s := New(false)
 	s.PutWorkload(deployment("web", "", 1, byName, "app-.*"), live)
 	s.comeAndGo("build-1", 2)
@@ -31,7 +31,7 @@ func TestADeletedSourceThatNobodyNamesIsNotKept(t *testing.T) {
 }
 
 // Somebody may make and delete sources of ever other names for years.
-func TestDeletedSourcesThatFitAnExpressionAreBounded(t *testing.T) {
+func TestDeletedSourcesMatchingAnExpressionAreBounded(t *testing.T) {
 	s := New(false)
 	s.PutWorkload(deployment("web", "", 1, byName, "app-.*"), live)
 	last := 0

@@ -9,21 +9,23 @@ import (
 
 // links are the sources that may concern one workload, as far as its own object shows.
 type links struct {
-	// exact are those it references or names, if they are few.
+	// exact are the sources that it references or names, if they are few.
 	exact []source.LocalKey
-	// tries reports whether each source of the namespace may concern it: it names some by an expression, or too many.
+	// tries reports whether each source of the namespace has to be matched: the workload names some
+	// by an expression, or too many.
 	tries bool
 }
 
-// mostExact bounds what one workload takes in the index, and how long it holds the lock while it is put there. One that
-// names more sources has what is needed to find them in its own lists, and few have.
+// mostExact bounds the entries of one workload in the index, and the time for which adding them
+// holds the lock. A workload with more sources, which is rare, is found by matching its lists.
 const mostExact = 64
 
 func linksOf(w *workload.Workload, autoReloadAll bool) links {
 	var l links
 	if !w.Policy.OptedIn(autoReloadAll) && w.LedgerText == "" {
-		// It stays known, but no event of a source has to find it. A workload with a ledger was opted in once, and
-		// the entries of the ledger for sources that no longer concern it have to go.
+		// The workload stays known, but no event of a source has to find it. A workload with a
+		// ledger was opted in before, and sources that no longer concern it have to be removed from
+		// its ledger.
 		return l
 	}
 	names, patterns := w.Policy.CountNames()
@@ -49,7 +51,7 @@ func (l links) equal(other links) bool {
 	return l.tries == other.tries && slices.Equal(l.exact, other.exact)
 }
 
-// relinked reports whether a workload may be concerned by other sources than before.
+// relinked reports whether other sources than before may concern a workload.
 func relinked(before, now *workloadRecord) bool {
 	switch {
 	case !before.links.equal(now.links):
@@ -67,9 +69,9 @@ type keys map[workload.Key]struct{}
 // index finds workloads by source and sources by workload.
 type index struct {
 	bySource map[source.Key]keys
-	// trying are, by namespace, the workloads that each source may concern.
+	// trying are, by namespace, the workloads that any source may concern.
 	trying map[string]keys
-	// sources are, by namespace, those that exist: what these workloads try.
+	// sources are, by namespace, the existing sources to match against these workloads.
 	sources map[string]map[source.LocalKey]*sourceRecord
 }
 
@@ -138,21 +140,21 @@ func (x *index) links(key source.Key, w workload.Key) bool {
 	return tries
 }
 
-// sourcesFor are the sources that exist and may concern a workload.
+// sourcesFor are the existing sources that may concern a workload.
 func (x *index) sourcesFor(w *workloadRecord) []gathered {
 	there := x.sources[w.Key.Namespace]
 	if !w.links.tries {
 		found := make([]gathered, 0, len(w.links.exact))
 		for _, key := range w.links.exact {
 			if src, ok := there[key]; ok {
-				found = append(found, gathered{src, w.left[key]})
+				found = append(found, gathered{src, w.away[key]})
 			}
 		}
 		return found
 	}
 	found := make([]gathered, 0, len(there))
 	for key, src := range there {
-		found = append(found, gathered{src, w.left[key]})
+		found = append(found, gathered{src, w.away[key]})
 	}
 	return found
 }

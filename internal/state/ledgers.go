@@ -5,9 +5,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// ranks order the ledgers of a workload, those on the object and those that are remembered, by when they
-// were written.
-type ranks struct{ standing, remembered ledger.Rank }
+// ranks order the ledgers of a workload, on the object and remembered, by the time of their write.
+type ranks struct{ current, remembered ledger.Rank }
 
 // rankOf reads a ledger before the lock is taken, unless it is known.
 func (s *State) rankOf(w *workload.Workload, text string) ledger.Rank {
@@ -24,13 +23,14 @@ func (s *State) knownRank(w *workload.Workload, text string) (ledger.Rank, bool)
 	case !ok || known.UID != w.UID:
 		return ledger.Rank{}, false
 	case known.LedgerText == text:
-		return known.ranks.standing, true
+		return known.ranks.current, true
 	default:
 		return known.ranks.remembered, known.remembered == text
 	}
 }
 
-// Remember keeps the text of the ledger that we wrote or accepted, as long as the workload is the same object.
+// Remember stores the text of the ledger that we wrote or accepted, as long as the workload is the
+// same object.
 func (s *State) Remember(w *workload.Workload, ledger string) {
 	rank := s.rankOf(w, ledger)
 	s.mu.Lock()

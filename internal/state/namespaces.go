@@ -6,7 +6,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// PutNamespace keeps whether a namespace is being deleted.
+// PutNamespace stores whether a namespace is being deleted.
 func (s *State) PutNamespace(name string, terminating bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,15 +33,17 @@ func (s *State) KeepNamespaces(exists func(name string) bool) {
 	}
 }
 
-// selection is since when a namespace is selected, as far as that shows.
+// selection is since when a namespace is selected.
 type selection struct {
-	// version is the one in which it was seen to be, 0 if it was before; at is the newest time of a manager of its labels.
+	// version is the version in which a watch has shown that, 0 if it was selected before. At is
+	// the newest time of a field manager of its labels.
 	version uint64
 	at      time.Time
 }
 
-// SelectNamespace keeps that a namespace is selected, and returns its workloads if it was not before. Version is 0 for one that
-// was selected before anybody watched. Labelled is when its labels were last written, at the latest.
+// SelectNamespace records that a namespace is selected, and returns its workloads if it was not
+// selected before. Version is 0 if it was selected before the watch began. Labelled is the latest
+// time at which its labels can have been written.
 func (s *State) SelectNamespace(name string, version uint64, labelled time.Time) []workload.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,14 +60,14 @@ func (s *State) SelectNamespace(name string, version uint64, labelled time.Time)
 	return found
 }
 
-// DeselectNamespace keeps that a namespace is not selected.
+// DeselectNamespace records that a namespace is not selected.
 func (s *State) DeselectNamespace(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.selected, name)
 }
 
-// Selected reports whether a namespace is selected. One that was never put is not.
+// Selected reports whether a namespace is selected. An unknown namespace is not.
 func (s *State) Selected(namespace string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -73,7 +75,8 @@ func (s *State) Selected(namespace string) bool {
 	return ok
 }
 
-// Terminating reports whether a namespace is being deleted. Of one that was never put it is not known, and false.
+// Terminating reports whether a namespace is being deleted. It returns false for an unknown
+// namespace.
 func (s *State) Terminating(namespace string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -9,31 +9,31 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Some workloads are made by another one, which takes back what is changed of them. If that is known here, it is rolled in
-// their place.
+// Some workloads are created by another workload, whose controller reverts their changes. If Reroll
+// rolls that kind of owner, it rolls the owner instead.
 
-// LeftTo returns the workload that this one is left to, if there is one.
-func (s *State) LeftTo(key workload.Key) (workload.Key, bool) {
+// RolledOwner returns the owner that is rolled instead of a workload, if there is one.
+func (s *State) RolledOwner(key workload.Key) (workload.Key, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	w, ok := s.workloads[key]
 	if !ok {
 		return workload.Key{}, false
 	}
-	return s.leftTo(&w.Workload)
+	return s.rolledOwner(&w.Workload)
 }
 
-func (s *State) leftTo(w *workload.Workload) (workload.Key, bool) {
-	return w.LeftTo(func(parent workload.Key) (types.UID, bool) {
+func (s *State) rolledOwner(w *workload.Workload) (workload.Key, bool) {
+	return w.RolledOwner(func(parent workload.Key) (types.UID, bool) {
 		if known, ok := s.workloads[parent]; ok {
 			return known.UID, true
 		}
-		borrower, ok := s.borrowers[parent]
-		return borrower.UID, ok
+		user, ok := s.templateUsers[parent]
+		return user.UID, ok
 	})
 }
 
-// Children returns what a workload makes.
+// Children returns the workloads that a workload owns.
 func (s *State) Children(key workload.Key) []workload.Key {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -10,20 +10,20 @@ import (
 )
 
 func madeBy(uid string) workload.Workload {
-	w := lender("1", autoSays("true"))
+	w := owner("1", autoSays("true"))
 	w.Parent = &workload.Parent{Key: workload.Key{Kind: "CloneSet", Namespace: "shop", Name: "all"}, UID: types.UID(uid)}
 	return w
 }
 
 func parent(uid string) workload.Workload {
-	w := lender("1", nil)
+	w := owner("1", nil)
 	w.Key, w.UID = workload.Key{Kind: "CloneSet", Namespace: "shop", Name: "all"}, types.UID(uid)
 	return w
 }
 
-func TestAWorkloadIsLeftToTheOneThatMakesIt(t *testing.T) {
-	borrows := parent("p-1")
-	borrows.Borrows = &workload.Key{Kind: "Deployment", Namespace: "shop", Name: "template"}
+func TestTheOwnerOfAWorkloadIsRolledInstead(t *testing.T) {
+	user := parent("p-1")
+	user.TemplateOwner = &workload.Key{Kind: "Deployment", Namespace: "shop", Name: "template"}
 	for about, tc := range map[string]struct {
 		child workload.Workload
 		put   func(*State)
@@ -33,14 +33,14 @@ func TestAWorkloadIsLeftToTheOneThatMakesIt(t *testing.T) {
 		"which is not there":       {madeBy("p-1"), func(*State) {}, false},
 		"which is another by now":  {madeBy("p-1"), func(s *State) { s.PutWorkload(parent("p-2"), false) }, false},
 		"which is known by name":   {madeBy(""), func(s *State) { s.PutWorkload(parent("p-2"), false) }, true},
-		"which borrows its own":    {madeBy("p-1"), func(s *State) { s.PutBorrower(borrows, false) }, true},
-		"but not to another's":     {lender("1", nil), func(s *State) { s.PutWorkload(parent("p-1"), false) }, false},
+		"which user its own":       {madeBy("p-1"), func(s *State) { s.PutTemplateUser(user, false) }, true},
+		"but not to another's":     {owner("1", nil), func(s *State) { s.PutWorkload(parent("p-1"), false) }, false},
 		"until that is gone again": {madeBy("p-1"), func(s *State) { s.PutWorkload(parent("p-1"), false); s.DeleteWorkload(parent("p-1").Key) }, false},
 	} {
 		s := New(false)
 		s.PutWorkload(tc.child, false)
 		tc.put(s)
-		if _, left := s.LeftTo(tc.child.Key); left != tc.want {
+		if _, left := s.RolledOwner(tc.child.Key); left != tc.want {
 			t.Errorf("%s: left to it: %v", about, left)
 		}
 		counted := 1 // those that are left count for the one that they are left to

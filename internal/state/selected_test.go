@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func TestWorkloadsOfANamespaceThatIsSelectedAreNamedOnce(t *testing.T) {
+func TestSelectingANamespaceReturnsItsWorkloadsOnce(t *testing.T) {
 	s := New(false)
 	w := workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}, UID: "1"}
 	s.PutWorkload(w, true)
@@ -46,7 +46,7 @@ func TestWorkloadsOfANamespaceThatIsSelectedAreNamedOnce(t *testing.T) {
 	}
 }
 
-func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
+func TestAnUnselectedSourceConcernsNoWorkloadAndIsKept(t *testing.T) {
 	unselected := func(content string, version int) source.Source {
 		src := configMap("cm", content, version)
 		src.Annotations.Unselected = true
@@ -77,7 +77,7 @@ func TestASourceThatIsNotSelectedConcernsNobodyAndIsNotForgotten(t *testing.T) {
 		t.Errorf("the label that came back names %v", got)
 	}
 	f, _ := s.Facts(workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"})
-	if len(f.Unselected) != 0 || len(f.Concerns) != 1 || f.Concerns[0].Left.Version != 4 {
+	if len(f.Unselected) != 0 || len(f.Concerns) != 1 || f.Concerns[0].Away.Version != 4 {
 		t.Errorf("when it left the content of the pods is not known: %+v", f.Concerns)
 	}
 }

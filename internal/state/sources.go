@@ -11,13 +11,14 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// sourceRecord is one with what was seen of it.
+// sourceRecord is a source with its observed history.
 type sourceRecord struct {
 	source.Source
 	seen reload.SourceSeen
-	// changed is the version of the latest event in which the content was another one than before.
+	// changed is the version of the latest event that changed the data.
 	changed uint64
-	// departure is when it was seen to be deleted, for one that is gone; nil for all others, of which there are many.
+	// departure is when the source was deleted; nil for all existing sources, of which there are
+	// many.
 	departure *reload.Departure
 }
 
@@ -32,18 +33,18 @@ func (s *State) PutSource(src source.Source, live bool) []workload.Key {
 	known, ok := s.known(src.Key)
 	gone, back := s.gone[src.Key]
 	if back = back && !ok && live; back {
-		known, ok = gone, true // created again is changed, or not, like any other
+		known, ok = gone, true // a recreated source may or may not have changed, like any other
 	} else {
 		ok = ok && known.UID == src.UID
 	}
 	delete(s.gone, src.Key)
-	// What pods report comes from many objects, each with a version of its own.
+	// The reports of Pods come from many objects, each with a version of its own.
 	if ok && !src.Key.Kind.Reported() && overtaken(version, known.seen.Version, live) {
 		return nil
 	}
 	differs := !ok || known.Digest != src.Digest
 	if !differs && known.UID == src.UID && src.DataTime.Before(known.DataTime) {
-		// Its field managers were dropped, and what they have shown remains true.
+		// Its managed fields were removed, but the times that they showed remain true.
 		src.DataTime, src.EditedAt, src.Untracked = known.DataTime, known.EditedAt, known.Untracked
 	}
 	next := sourceRecord{Source: src, seen: reload.SourceSeen{Version: version}}
@@ -83,86 +84,89 @@ func (s *State) PutSource(src source.Source, live bool) []workload.Key {
 	}
 	s.sources[src.Key] = &next
 	s.index.addSource(&next)
-	// What was edited while nobody watched may have come and gone. A label is written as well, and is nothing that comes and goes.
-	left := ok && (differs || !live && src.EditedAt > known.EditedAt)
-	if !back && !differs && !left && known.Annotations == src.Annotations {
+	// An edit that no watch has shown may have been reverted before this version. A label moves the
+	// time as well, but cannot be such an edit.
+	away := ok && (differs || !live && src.EditedAt > known.EditedAt)
+	if !back && !differs && !away && known.Annotations == src.Annotations {
 		return nil
 	}
 	concerned := s.index.candidates(src.Key)
 	switch {
-	case left:
-		s.noteLeft(concerned, next, known, live)
+	case away:
+		s.recordChanged(concerned, next, known, live)
 	case !ok:
-		s.noteMade(concerned, next, known, live)
+		s.recordCreated(concerned, next, known, live)
 	}
 	return concerned
 }
 
-// timeless reports whether the API server recorded no time for a change: it only removed keys, or nobody tracks fields.
+// timeless reports whether the API server recorded no time for a change: it only removed keys, or
+// fields are not tracked.
 func timeless(now, before *source.Source) bool {
 	return now.Untracked && now.UID == before.UID || now.OnlyLost(before)
 }
 
-// admits reports whether a source may concern workloads that it did not concern before, whatever they ask for.
+// admits reports whether changed annotations may let a source concern more workloads.
 func admits(before, now source.Annotations) bool {
 	return before.Ignore && !now.Ignore || before.Unselected && !now.Unselected
 }
 
-// noteMade records for workloads that were compared while a source did not exist that it exists now, or that it was recreated
-// unseen: a Pod that waited for it starts with the data that it was created with, even if they change next.
-func (s *State) noteMade(concerned []workload.Key, now, before sourceRecord, live bool) {
+// recordCreated records, for workloads that were compared while a source did not exist, that it exists
+// now, or that it was recreated unobserved. A Pod that waited for the source starts with its
+// initial data, even if the data changes next.
+func (s *State) recordCreated(concerned []workload.Key, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	for _, concern := range concerned {
 		w := s.workloads[concern]
-		if _, noted := w.left[key]; noted || !w.compared {
+		if _, noted := w.away[key]; noted || !w.compared {
 			continue
 		}
-		left := reload.Left{Made: true, Noted: true}
+		away := reload.Away{Made: true, Noted: true}
 		switch {
 		case live:
-			left.Version, left.Time = now.seen.Version, now.DataTime
+			away.Version, away.Time = now.seen.Version, now.DataTime
 		case before.seen.Version != 0:
-			left.Version = before.seen.Version + 1
+			away.Version = before.seen.Version + 1
 		case w.seen.ComparedAt == 0:
-			continue // another instance has compared it, with what had not arrived here yet
+			continue // another replica has compared it, with sources that had not arrived here yet
 		default:
-			left.Version = w.seen.ComparedAt + 1
+			away.Version = w.seen.ComparedAt + 1
 		}
-		w.leave(key, left)
+		w.recordAway(key, away)
 	}
 }
 
-// noteLeft records for workloads that a source had other data before. Only the first time counts until they are
-// compared with it: later ones cannot be distinguished.
-func (s *State) noteLeft(concerned []workload.Key, now, before sourceRecord, live bool) {
+// recordChanged records for workloads that a source had other data before. Only the first time counts
+// until the next comparison, because later ones cannot be distinguished.
+func (s *State) recordChanged(concerned []workload.Key, now, before sourceRecord, live bool) {
 	key := now.Key.Local()
 	noted := !timeless(&now.Source, &before.Source)
 	for _, concern := range concerned {
 		w := s.workloads[concern]
-		left, ok := w.left[key]
+		away, ok := w.away[key]
 		switch {
 		case ok:
 		case !w.compared:
-			left.Version = 1 // it may have left before we started
+			away.Version = 1 // it may have changed before we started
 		case live && noted && before.departure != nil && w.doesWithout(key):
-			left.Version = before.departure.Version // pods may have started while it did not exist
+			away.Version = before.departure.Version // Pods may have started while it did not exist
 		case live && noted:
-			left.Version, left.Time = now.seen.Version, now.DataTime
+			away.Version, away.Time = now.seen.Version, now.DataTime
 		default:
-			left.Version = before.seen.Version + 1
+			away.Version = before.seen.Version + 1
 		}
-		left.Noted = noted
-		w.leave(key, left)
+		away.Noted = noted
+		w.recordAway(key, away)
 	}
 }
 
-// doesWithout reports whether pods of a workload start also if a source that they refer to does not exist.
+// doesWithout reports whether Pods of a workload start even if a referenced source does not exist.
 func (w *workloadRecord) doesWithout(key source.LocalKey) bool {
 	ref, refers := w.Reference(key)
 	return refers && workload.Optional(ref.Uses)
 }
 
-// Source returns what is kept of a source.
+// Source returns a known source.
 func (s *State) Source(key source.Key) (source.Source, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -178,7 +182,8 @@ func (s *State) known(key source.Key) (sourceRecord, bool) {
 	return *src, true
 }
 
-// DeleteSource forgets a source that was seen to be deleted, and returns the workloads that it may have concerned.
+// DeleteSource removes a source whose deletion was observed, and returns the workloads that it may
+// have concerned.
 func (s *State) DeleteSource(key source.Key, departure reload.Departure) []workload.Key {
 	missed := s.missed(key)
 	s.mu.Lock()
@@ -193,8 +198,8 @@ func (s *State) DeleteSource(key source.Key, departure reload.Departure) []workl
 	return concerned
 }
 
-// KeepSources forgets the sources of a kind, in one namespace or in all, that a complete snapshot did not name, and
-// returns the workloads that they may have concerned.
+// KeepSources removes the sources of a kind, in one namespace or in all, that a complete snapshot
+// did not contain, and returns the workloads that they may have concerned.
 func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}) (concerned []workload.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,14 +215,15 @@ func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.
 	}
 	for key := range s.gone {
 		if key.Kind == kind && (namespace == "" || key.Namespace == namespace) {
-			delete(s.gone, key) // what happened since is not known
+			delete(s.gone, key) // its later history is unknown
 		}
 	}
 	return concerned
 }
 
-// overtaken reports whether an object is not newer than what is known of it. A watch may bring what our own write was
-// answered with before; a snapshot counts also when it is older, because then the API server was set back.
+// overtaken reports whether an object is not newer than the known version. The watch may bring the
+// version that the response to our own write contained. An older snapshot counts, because then the
+// API server was restored.
 func overtaken(version, known uint64, live bool) bool {
 	if version == 0 || known == 0 {
 		return false
@@ -228,7 +234,7 @@ func overtaken(version, known uint64, live bool) bool {
 	return version == known
 }
 
-// VersionOf reads a resource version as the number it is; 0 if it is none, and then order proves nothing.
+// VersionOf parses a resource version; 0 if it is no number, and then the order is unknown.
 func VersionOf(resourceVersion string) uint64 {
 	v, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package state is what is known of the cluster, in memory: sources as digests, workloads as what decisions need, and
-// the index between them in both directions. No request is ever made for what it can answer.
+// Package state contains the known state of the cluster, in memory: the digests of sources, the
+// parts of workloads that decisions need, and an index between the two. It sends no requests.
 package state
 
 import (
@@ -18,43 +18,44 @@ type State struct {
 
 	mu      sync.RWMutex
 	sources map[source.Key]*sourceRecord
-	// newest is the newest version that a source has come in.
+	// newest is the newest version of any source.
 	newest uint64
-	// gone are sources that were deleted, for when they come back.
+	// gone are deleted sources, in case they are recreated.
 	gone map[source.Key]sourceRecord
-	// unlinked are workloads as they were before sources that are gone stopped to concern them, maybe.
+	// unlinked are previous versions of workloads that deleted sources may no longer concern.
 	unlinked  []unlinked
 	workloads map[workload.Key]*workloadRecord
-	// borrowers are workloads whose template another one lends, and lenders those that do.
-	borrowers map[workload.Key]workload.Workload
-	lenders   map[workload.Key]keys
-	// children are the workloads that another one makes.
+	// templateUsers are workloads that use the template of another one, and templateOwners are the
+	// owners of these templates.
+	templateUsers  map[workload.Key]workload.Workload
+	templateOwners map[workload.Key]keys
+	// children are the workloads that another workload owns.
 	children map[workload.Key]keys
 	index    index
 	// terminating are the namespaces that are being deleted.
 	terminating map[string]struct{}
-	// selected are the namespaces that a selector has found, where there is one.
+	// selected are the namespaces that match a selector, if there is one.
 	selected map[string]selection
 }
 
-// New returns an empty one.
+// New returns an empty state.
 func New(autoReloadAll bool) *State {
 	return &State{
-		autoReloadAll: autoReloadAll,
-		gone:          map[source.Key]sourceRecord{},
-		sources:       map[source.Key]*sourceRecord{},
-		workloads:     map[workload.Key]*workloadRecord{},
-		borrowers:     map[workload.Key]workload.Workload{},
-		lenders:       map[workload.Key]keys{},
-		children:      map[workload.Key]keys{},
-		index:         newIndex(),
-		terminating:   map[string]struct{}{},
-		selected:      map[string]selection{},
+		autoReloadAll:  autoReloadAll,
+		gone:           map[source.Key]sourceRecord{},
+		sources:        map[source.Key]*sourceRecord{},
+		workloads:      map[workload.Key]*workloadRecord{},
+		templateUsers:  map[workload.Key]workload.Workload{},
+		templateOwners: map[workload.Key]keys{},
+		children:       map[workload.Key]keys{},
+		index:          newIndex(),
+		terminating:    map[string]struct{}{},
+		selected:       map[string]selection{},
 	}
 }
 
-// Facts returns a workload with the sources that concern it now. Which of those of its namespace do is found out without the
-// lock: users choose how many there are, and what they are compared with.
+// Facts returns a workload with the sources that concern it now. It matches the sources of the
+// namespace without the lock, because users control their number and the expressions.
 func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 	f, found, ok := s.gather(key)
 	if !ok {
@@ -64,7 +65,7 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 		src := it.sourceRecord
 		verdict := f.Workload.Judge(src.Key, src.Annotations, s.autoReloadAll)
 		if verdict.Rule == policy.RuleUnselected {
-			f.Unselected = append(f.Unselected, src.Key.Local()) // what the ledger says of it stays
+			f.Unselected = append(f.Unselected, src.Key.Local()) // its entry in the ledger stays
 			continue
 		}
 		if !verdict.Concerned {
@@ -72,19 +73,19 @@ func (s *State) Facts(key workload.Key) (reload.Facts, bool) {
 			continue
 		}
 		reference, _ := f.Workload.Reference(src.Key.Local())
-		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Left: it.left, Verdict: verdict, Uses: reference.Uses})
+		f.Concerns = append(f.Concerns, reload.Concern{Source: src.Source, Seen: src.seen, Away: it.away, Verdict: verdict, Uses: reference.Uses})
 	}
 	slices.SortFunc(f.Concerns, reload.CompareConcerns)
 	return f, true
 }
 
-// gathered is a source that may concern a workload. Sources are never changed, but replaced.
+// gathered is a source that may concern a workload. Sources are replaced, and never changed.
 type gathered struct {
 	*sourceRecord
-	left reload.Left
+	away reload.Away
 }
 
-// gather copies what Facts are made of.
+// gather copies the input of Facts.
 func (s *State) gather(key workload.Key) (reload.Facts, []gathered, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -104,7 +105,7 @@ func (s *State) gather(key workload.Key) (reload.Facts, []gathered, bool) {
 	return f, s.index.sourcesFor(w), true
 }
 
-// departures are the sources a workload may have been concerned by and that were seen to be deleted.
+// departures are the deleted sources that may have concerned a workload.
 func (s *State) departures(namespace string, l links) map[source.LocalKey]reload.Departure {
 	var gone map[source.LocalKey]reload.Departure
 	note := func(key source.Key, src sourceRecord) {
@@ -130,7 +131,7 @@ func (s *State) departures(namespace string, l links) map[source.LocalKey]reload
 	return gone
 }
 
-// Workload returns what is kept of a workload.
+// Workload returns a known workload.
 func (s *State) Workload(key workload.Key) (workload.Workload, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -141,13 +142,13 @@ func (s *State) Workload(key workload.Key) (workload.Workload, bool) {
 	return w.Workload, true
 }
 
-// UnderWay returns the workloads with a ledger whose rollout is under way by their status.
+// UnderWay returns the workloads with a ledger whose status shows a rollout in progress.
 func (s *State) UnderWay() []workload.Workload {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var found []workload.Workload
 	for _, w := range s.workloads {
-		if w.LedgerText != "" && !w.AtRest {
+		if w.LedgerText != "" && !w.RolledOut {
 			found = append(found, w.Workload)
 		}
 	}
@@ -163,7 +164,7 @@ func (s *State) Counts(selectedOnly bool) (workloads, optedIn int) {
 		if _, selected := s.selected[key.Namespace]; selectedOnly && !selected {
 			continue
 		}
-		if _, left := s.leftTo(&w.Workload); left {
+		if _, owned := s.rolledOwner(&w.Workload); owned {
 			continue
 		}
 		workloads++

@@ -86,7 +86,7 @@ func TestASourceNamesTheWorkloadsThatItMayConcern(t *testing.T) {
 	}
 }
 
-func TestAnEditThatChangesNoContentWakesNobody(t *testing.T) {
+func TestAnEditWithoutADataChangeReconcilesNothing(t *testing.T) {
 	s := New(false)
 	s.PutWorkload(deployment("web", "cm", 1, auto, "true"), inASnap)
 	s.PutSource(configMap("cm", "one", 2), live)
@@ -130,7 +130,7 @@ func TestTheIndexForgetsWhatALaterVersionDoesNotReferTo(t *testing.T) {
 	}
 }
 
-func TestOnlyACompleteSnapshotProvesThatSomethingIsGone(t *testing.T) {
+func TestOnlyACompleteSnapshotProvesADeletion(t *testing.T) {
 	s := New(false)
 	s.PutWorkload(deployment("web", "cm", 1, byName, "cm.*"), live)
 	s.PutSource(configMap("cm-1", "one", 2), live)
@@ -146,7 +146,7 @@ func TestOnlyACompleteSnapshotProvesThatSomethingIsGone(t *testing.T) {
 	}
 }
 
-func TestAnEventThatIsOlderThanWhatIsKnownIsPassedOver(t *testing.T) {
+func TestAnOlderEventIsSkipped(t *testing.T) {
 	s := New(false)
 	s.PutWorkload(deployment("web", "cm", 5, auto, "true", annotations.Ledger, "ours"), live)
 	if s.PutWorkload(deployment("web", "cm", 4, auto, "true"), live) {
@@ -158,7 +158,7 @@ func TestAnEventThatIsOlderThanWhatIsKnownIsPassedOver(t *testing.T) {
 	}
 }
 
-func TestWhatIsSeenOfASource(t *testing.T) {
+func TestTheObservedHistoryOfASource(t *testing.T) {
 	key := workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	for name, tc := range map[string]struct {
 		puts func(s *State)
@@ -241,7 +241,7 @@ func TestWhatIsSeenOfASource(t *testing.T) {
 	}
 }
 
-func TestWhatIsSeenOfAWorkload(t *testing.T) {
+func TestTheObservedHistoryOfAWorkload(t *testing.T) {
 	key := workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
 	for name, tc := range map[string]struct {
 		puts func(s *State)

@@ -16,48 +16,49 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// workloadRecord is one with what was seen of it.
+// workloadRecord is a workload with its observed history.
 type workloadRecord struct {
 	workload.Workload
 	seen     reload.WorkloadSeen
 	revision digest.Digest
 	links    links
-	// own is what the object itself says, whatever its borrowers make of it; nil without any.
+	// own is the state of the object without its template users; nil without any.
 	own *own
 	// remembered is the text of the ledger that we wrote or accepted last.
 	remembered string
 	ranks      ranks
-	// left are the sources that have had another content since the workload was compared with them.
-	left map[source.LocalKey]reload.Left
-	// compared reports whether it was compared at all, by us or by another replica whose ledger was seen to come.
+	// away are the sources that had other data since the workload was compared with them.
+	away map[source.LocalKey]reload.Away
+	// compared reports whether the workload was ever compared, by us or by another replica whose
+	// ledger the watch has shown.
 	compared bool
-	// sending is the ledger of the latest write that was begun. It may arrive by its answer or by the watch alone.
+	// sending is the ledger of the latest write that was begun. The response or the watch may show
+	// that it took effect.
 	sending sending
-	// answered is the version of the latest answer to a write of ours.
+	// answered is the version in the latest response to a write of ours.
 	answered uint64
 }
 
 type own struct {
-	policy   policy.Policy
-	askedAt  time.Time
-	atRest   bool
-	progress workload.Progress
-	pausable bool
+	policy    policy.Policy
+	optedInAt time.Time
+	rolledOut bool
+	progress  workload.Progress
+	pausable  bool
 }
 
-// sending is a ledger, and the versions of the sources that it was made of.
+// sending is a ledger, with the versions of the sources that it was made from.
 type sending struct {
 	text     string
 	versions map[source.LocalKey]uint64
 }
 
-// maxRecent bounds the revisions that are kept of a workload whose rollouts never end. Past it the pods are asked, so it is
-// beyond what a Deployment controller leaves unfinished that has far too much to do.
+// maxRecent bounds the revisions of a workload whose rollouts never end. Beyond it, Pods are listed.
 const maxRecent = 128
 
-// PutWorkload stores a workload and reports whether it is to be reconciled: not if nothing differs that a decision
-// depends on. Live is an event of a watch that has missed nothing since the last complete snapshot, or the response to
-// a write of ours.
+// PutWorkload stores a workload and reports whether it has to be reconciled: not if no input of a
+// decision changed. Live is an event of a watch without a gap since the last complete snapshot, or
+// the response to a write of ours.
 func (s *State) PutWorkload(w workload.Workload, live bool) bool {
 	defer s.forgetGone()
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
@@ -66,8 +67,9 @@ func (s *State) PutWorkload(w workload.Workload, live bool) bool {
 	return s.putWorkload(w, revision, rank, live)
 }
 
-// PutAnswer stores the response to a write of ours. It is live, and it never adds a workload: the watch may have reported
-// meanwhile that the workload was deleted, and would not report it again.
+// PutAnswer stores the response to a write of ours. The response is live, and it never adds a
+// workload: the watch may have reported its deletion in the meantime, and would not report that
+// again.
 func (s *State) PutAnswer(w workload.Workload) {
 	defer s.forgetGone()
 	revision, rank := w.Revision(), s.rankOf(&w, w.LedgerText)
@@ -80,9 +82,10 @@ func (s *State) PutAnswer(w workload.Workload) {
 	}
 }
 
-// Behind reports whether the cache of a workload is stale, that is, older than our latest write. A snapshot that was taken before
-// the write may be stored after its response, and the watch that continues from it brings the newer version again.
-func (s *State) Behind(w *workload.Workload) bool {
+// IsStale reports whether the cache of a workload is older than our latest write. A snapshot that
+// was taken before the write may be stored after its response. The watch that continues from the
+// snapshot brings the newer version again.
+func (s *State) IsStale(w *workload.Workload) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	known, ok := s.workloads[w.Key]
@@ -90,8 +93,9 @@ func (s *State) Behind(w *workload.Workload) bool {
 	return ok && known.UID == w.UID && version != 0 && version < known.answered
 }
 
-// GoneBack says that the newer version does not come: the API server was set back.
-func (s *State) GoneBack(key workload.Key) {
+// ResetStale accepts the older version, because the API server was restored and the newer one will
+// not come.
+func (s *State) ResetStale(key workload.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.workloads[key]; ok {
@@ -107,27 +111,27 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 		return false
 	}
 	itself := s.ownOf(&w)
-	w = s.lent(w)
+	w = s.withTemplateUsers(w)
 	next := &workloadRecord{Workload: w, own: itself, revision: revision, links: linksOf(&w, s.autoReloadAll), seen: reload.WorkloadSeen{Since: version}}
-	next.ranks.standing = rank
+	next.ranks.current = rank
 	if same {
 		next.remembered, next.ranks.remembered, next.answered = known.remembered, known.ranks.remembered, known.answered
-		next.left, next.compared, next.sending = known.left, known.compared, known.sending
-		unselected := s.leftUnselected(known)
+		next.away, next.compared, next.sending = known.away, known.compared, known.sending
+		unselected := s.awayUnselected(known)
 		switch {
 		case known.LedgerText == w.LedgerText:
 		case w.LedgerText != "" && known.sending.text == w.LedgerText:
 			next.compare(s, known.sending.versions)
-		case rank.Follows(known.ranks.standing, known.ranks.remembered):
-			// Another instance has written it, and so has compared what was there before.
-			next.compared, next.left = true, maps.Clone(known.left)
-			maps.DeleteFunc(next.left, func(_ source.LocalKey, l reload.Left) bool { return l.Version <= version })
-			maps.Copy(next.left, unselected)
+		case rank.Follows(known.ranks.current, known.ranks.remembered):
+			// Another replica has written the ledger, and so has compared all earlier versions.
+			next.compared, next.away = true, maps.Clone(known.away)
+			maps.DeleteFunc(next.away, func(_ source.LocalKey, l reload.Away) bool { return l.Version <= version })
+			maps.Copy(next.away, unselected)
 		}
 	}
 	switch {
 	case !live:
-		// Whether a template that differs was there before, nobody saw.
+		// No watch has shown whether a template that differs was in use before.
 		next.seen.Returned = same && (known.seen.Returned || known.revision != revision)
 		next.seen.Recent = []digest.Digest{revision}
 	case !same:
@@ -139,13 +143,13 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 		case known.revision != revision:
 			next.changeTemplate(revision, version)
 		case known.Runs.Resumes(w.Runs):
-			next.seen.Template = version // no pod of it has read anything before
+			next.seen.Template = version // none of its Pods has read anything before
 		}
 		switch {
 		case w.Policy.Widens(known.Policy, s.autoReloadAll):
 			next.seen.Widen(version, known.Policy)
-		case !known.AskedAt.IsZero() && known.AskedAt.Before(w.AskedAt):
-			next.AskedAt = known.AskedAt // the client that wrote the annotations has written something else
+		case !known.OptedInAt.IsZero() && known.OptedInAt.Before(w.OptedInAt):
+			next.OptedInAt = known.OptedInAt // the client that wrote the annotations has written another field
 		}
 	}
 	if same {
@@ -155,10 +159,10 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 		next.seen.Ready = version
 	}
 	switch {
-	case w.AtRest && (!same || !w.Unobserved):
+	case w.RolledOut && (!same || !w.Unobserved):
 		next.seen.Recent, next.seen.Whole = []digest.Digest{revision}, true
 	case w.Unobserved && same && !live:
-		// It would never be known to be at rest again.
+		// Otherwise the rollout would never count as completed again.
 		next.seen.Recent, next.seen.Whole = known.seen.Recent, known.seen.Whole
 		next.mayHave(revision)
 	}
@@ -171,14 +175,14 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 	}
 	s.workloads[w.Key] = next
 	cameBack := next.seen.Returned && same && known.revision != revision
-	byReloader := same && !known.Marks.ByReloader.Equal(w.Marks.ByReloader) // another rollout is to be reported
-	restarted := same && known.Marks.RestartAt != w.Marks.RestartAt         // which no revision shows
+	byReloader := same && !known.Marks.ByReloader.Equal(w.Marks.ByReloader) // another rollout has to be reported
+	restarted := same && known.Marks.RestartAt != w.Marks.RestartAt         // no revision shows that
 	runs := same && !known.Runs.Equal(w.Runs)
 	return !same || cameBack || byReloader || restarted || runs || known.LedgerText != w.LedgerText || linked || !known.Policy.Equal(w.Policy)
 }
 
-// relink brings the index up to what a workload asks for now, and reports whether that may be other sources than before. Most
-// events change nothing of it.
+// relink updates the index for the current policy and references of a workload, and reports whether
+// other sources may concern it. Most events change neither.
 func (s *State) relink(known, next *workloadRecord) bool {
 	if known != nil && !relinked(known, next) {
 		return false
@@ -190,14 +194,14 @@ func (s *State) relink(known, next *workloadRecord) bool {
 	return true
 }
 
-// changeTemplate notes that the pod template is another one from a version on.
+// changeTemplate records that the pod template changed in a version.
 func (w *workloadRecord) changeTemplate(revision digest.Digest, version uint64) {
 	w.seen.Template = version
 	w.seen.Returned = w.seen.MayHavePods(revision)
 	w.mayHave(revision)
 }
 
-// mayHave notes a revision that pods may be of.
+// mayHave records a revision that Pods may have.
 func (w *workloadRecord) mayHave(revision digest.Digest) {
 	if !slices.Contains(w.seen.Recent, revision) {
 		w.seen.Recent = append(slices.Clone(w.seen.Recent), revision)
@@ -207,8 +211,8 @@ func (w *workloadRecord) mayHave(revision digest.Digest) {
 	}
 }
 
-// Compared notes that a workload was compared with what the facts say of its sources, and that its pods have that or get
-// it with what was written.
+// Compared records that a workload was compared with the sources in the facts. Its Pods have their
+// data, or get it with the write.
 func (s *State) Compared(f *reload.Facts) {
 	versions, revision, marks := versionsOf(f), f.Workload.Revision(), f.Workload.MarksDigest()
 	s.mu.Lock()
@@ -224,8 +228,9 @@ func (s *State) Compared(f *reload.Facts) {
 	}
 }
 
-// Sending notes the ledger of a write that is about to begin. It returns what is to be called if that was refused: the one before
-// may have been written then, and nothing was heard of it yet.
+// Sending records the ledger of a write that is about to begin. It returns a function to call if
+// the write was refused: then the previous write may have taken effect, and its response is still
+// missing.
 func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 	versions := versionsOf(f)
 	s.mu.Lock()
@@ -237,7 +242,7 @@ func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 	}
 	before := known.sending
 	known.sending = sending{text: ledger, versions: versions}
-	known.seen.ComparedAt, known.seen.Adopted = f.Version, max(known.seen.Adopted, f.Adopts()) // whether the write takes effect or not
+	known.seen.ComparedAt, known.seen.Adopted = f.Version, max(known.seen.Adopted, f.Adopts()) // even if the write has no effect
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -247,8 +252,8 @@ func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
 	}
 }
 
-// versionsOf are the versions of the sources that exist. Those that do not concern the workload have the highest: nothing that
-// they were counts.
+// versionsOf are the versions of the existing sources. Sources that do not concern the workload have
+// the highest version, because their earlier data does not count.
 func versionsOf(f *reload.Facts) map[source.LocalKey]uint64 {
 	versions := make(map[source.LocalKey]uint64, len(f.Concerns)+len(f.Spared))
 	for _, c := range f.Concerns {
@@ -260,17 +265,16 @@ func versionsOf(f *reload.Facts) map[source.LocalKey]uint64 {
 	return versions
 }
 
-// compare forgets what left before the versions that the workload was compared with. What changed since then, changed
-// at some time after them. Nothing is known yet of a source that did not exist then.
+// compare forgets earlier data from before the versions that the workload was compared with.
 func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) {
 	w.compared = true
-	left := s.leftUnselected(w)
-	for key, before := range w.left {
+	away := s.awayUnselected(w)
+	for key, before := range w.away {
 		if _, compared := versions[key]; !compared && s.index.links(key.In(w.Key.Namespace), w.Key) {
-			if left == nil {
-				left = map[source.LocalKey]reload.Left{}
+			if away == nil {
+				away = map[source.LocalKey]reload.Away{}
 			}
-			left[key] = before
+			away[key] = before
 		}
 	}
 	for key, version := range versions {
@@ -278,39 +282,40 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 		if !ok || now.changed <= version {
 			continue
 		}
-		if left == nil {
-			left = map[source.LocalKey]reload.Left{}
+		if away == nil {
+			away = map[source.LocalKey]reload.Away{}
 		}
-		left[key] = reload.Left{Version: version + 1}
-		if before, ok := w.left[key]; ok && before.Version > version {
-			left[key] = before
+		away[key] = reload.Away{Version: version + 1}
+		if before, ok := w.away[key]; ok && before.Version > version {
+			away[key] = before
 		}
 	}
-	w.left = left
+	w.away = away
 }
 
-// leftUnselected are those that a comparison leaves out, and that count when they are selected again.
-func (s *State) leftUnselected(w *workloadRecord) map[source.LocalKey]reload.Left {
-	var kept map[source.LocalKey]reload.Left
-	for key, left := range w.left {
+// awayUnselected are the sources that a comparison skips because they are not selected. They count
+// when they are selected again.
+func (s *State) awayUnselected(w *workloadRecord) map[source.LocalKey]reload.Away {
+	var kept map[source.LocalKey]reload.Away
+	for key, away := range w.away {
 		if src, ok := s.sources[key.In(w.Key.Namespace)]; ok && src.Annotations.Unselected {
 			if kept == nil {
-				kept = map[source.LocalKey]reload.Left{}
+				kept = map[source.LocalKey]reload.Away{}
 			}
-			kept[key] = left
+			kept[key] = away
 		}
 	}
 	return kept
 }
 
-func (w *workloadRecord) leave(key source.LocalKey, left reload.Left) {
-	if w.left == nil {
-		w.left = map[source.LocalKey]reload.Left{}
+func (w *workloadRecord) recordAway(key source.LocalKey, away reload.Away) {
+	if w.away == nil {
+		w.away = map[source.LocalKey]reload.Away{}
 	}
-	w.left[key] = left
+	w.away[key] = away
 }
 
-// DeleteWorkload forgets a workload.
+// DeleteWorkload removes a workload.
 func (s *State) DeleteWorkload(key workload.Key) {
 	defer s.forgetGone()
 	s.mu.Lock()
@@ -318,8 +323,8 @@ func (s *State) DeleteWorkload(key workload.Key) {
 	s.dropWorkload(key)
 }
 
-// KeepWorkloads forgets the workloads of a kind, in one namespace or in all, that a complete snapshot did not name, and
-// returns them.
+// KeepWorkloads removes the workloads of a kind, in one namespace or in all, that a complete
+// snapshot did not contain, and returns them.
 func (s *State) KeepWorkloads(kind, namespace string, named map[types.NamespacedName]struct{}) (gone []workload.Key) {
 	defer s.forgetGone()
 	s.mu.Lock()

@@ -9,10 +9,10 @@ import (
 // remove marks.
 type Declared struct {
 	// NoAnnotations reports whether the annotations of the pod template are null, and NoEnv lists
-	// the containers whose variables are: applying that removes all that is there.
+	// the containers whose variables are null: applying that removes all of them.
 	NoAnnotations bool
 	NoEnv         []string
-	// Replaced reports whether Argo CD replaces the object whole at each sync.
+	// Replaced reports whether Argo CD replaces the whole object at each sync.
 	Replaced bool
 }
 
@@ -24,7 +24,8 @@ const (
 // declaredIn reads the annotations of a workload.
 func declaredIn(own map[string]string) Declared {
 	d := Declared{Replaced: hasOption(own[syncOptions], "Replace=true")}
-	// Hardly any manifest has these, and to read all of them would cost more than all else.
+	// Hardly any manifest contains these, and parsing all manifests would cost more than everything
+	// else.
 	if text := own[lastApplied]; strings.Contains(text, `"annotations":null`) || strings.Contains(text, `"env":null`) {
 		d.readManifest(text)
 	}
@@ -60,7 +61,7 @@ func (d *Declared) readManifest(text string) {
 	for _, container := range template.Spec.Containers {
 		if isNull(container, "env") {
 			var name string
-			_ = json.Unmarshal(container["name"], &name) // without one there is an answer all the same
+			_ = json.Unmarshal(container["name"], &name) // without a name, there is still an answer
 			d.NoEnv = append(d.NoEnv, name)
 		}
 	}
@@ -71,7 +72,7 @@ func isNull(in map[string]json.RawMessage, field string) bool {
 	return declared && string(value) == "null"
 }
 
-// WhyReplaced says why no mark stays, empty if nothing in the manifest says so.
+// WhyReplaced returns why no mark stays, empty if the manifest does not show that.
 func (d Declared) WhyReplaced() string {
 	if d.Replaced {
 		return "Argo CD replaces it whole at each sync (" + syncOptions + ": Replace=true)"

@@ -9,22 +9,21 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 )
 
-// Tool is the program that manages an object from outside of the cluster, as far as the object
-// shows.
+// Tool is the program that manages an object from outside the cluster, as far as the object shows.
 type Tool string
 
-// The tools that leave their name on what they manage.
+// The tools that leave their name on the objects that they manage.
 const (
 	NoTool Tool = ""
 	ArgoCD Tool = "Argo CD"
 	Flux   Tool = "Flux"
 	Helm   Tool = "Helm"
-	// Kubectl leaves its name on what it writes, and manages nothing.
+	// Kubectl leaves its name on the objects that it writes, but manages nothing.
 	Kubectl Tool = "kubectl"
 )
 
-// ToolBehind is the tool that writes under a field manager.
-func ToolBehind(manager string) Tool {
+// ToolOf returns the tool that writes under a field manager.
+func ToolOf(manager string) Tool {
 	switch {
 	case strings.HasPrefix(manager, "argocd"):
 		return ArgoCD
@@ -39,8 +38,8 @@ func ToolBehind(manager string) Tool {
 	}
 }
 
-// toolOf goes by the marks that these tools track their objects with. Flux
-// installs Helm charts as well, and Argo CD renders them, so Helm comes last.
+// toolOf reads the labels and annotations by which these tools track their objects. Flux installs
+// Helm charts as well, and Argo CD renders them, so Helm comes last.
 func toolOf(meta *metav1.ObjectMeta) Tool {
 	has := func(in map[string]string, key string) bool {
 		_, ok := in[key]
@@ -58,13 +57,13 @@ func toolOf(meta *metav1.ObjectMeta) Tool {
 	}
 }
 
-// Delivered reports whether a tool outside of the cluster applies the workload and its sources, one
+// Delivered reports whether a tool outside the cluster applies the workload and its sources, one
 // after the other.
 func (w *Workload) Delivered() bool { return w.Tool != NoTool || w.Stamped }
 
-// isStamped looks at all annotations: the key of a stamp can be chosen. Where there
-// is no data yet, the first one comes with another stamp, too. Others write that as
-// well, who lose no more than a moment by it.
+// isStamped checks all annotations, because the key of a stamp is configurable. Without any data,
+// the stamp is NoConfigData, which other programs may write as well; then the workload waits a
+// moment longer.
 func isStamped(annotations map[string]string) bool {
 	for _, value := range annotations {
 		if digest.IsStamp(value) {
@@ -74,8 +73,7 @@ func isStamped(annotations map[string]string) bool {
 	return false
 }
 
-// ownerOf names the object whose controller has made this one, and keeps it as
-// it made it.
+// ownerOf names the object whose controller created this one and reverts changes of it.
 func ownerOf(meta *metav1.ObjectMeta) string {
 	owner := metav1.GetControllerOfNoCopy(meta)
 	if owner == nil {

@@ -2,7 +2,8 @@ package workload
 
 import "github.com/reroll-dev/reroll/internal/ledger"
 
-// ReadLedger reads a text as a ledger of the workload. That of another object, from which this one was copied, is none.
+// ReadLedger parses a text as the ledger of the workload. A ledger with another UID was copied with
+// the object, and does not count.
 func ReadLedger(text string, w *Workload) (ledger.Ledger, error) {
 	if text == "" {
 		return ledger.Ledger{}, ledger.ErrNone
@@ -14,7 +15,7 @@ func ReadLedger(text string, w *Workload) (ledger.Ledger, error) {
 	return known, err
 }
 
-// LedgerRank reads that of a text, as a ledger of the workload.
+// LedgerRank returns the rank of a text as a ledger of the workload.
 func (w *Workload) LedgerRank(text string) ledger.Rank {
 	l, err := ReadLedger(text, w)
 	if err != nil {

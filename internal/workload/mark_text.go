@@ -12,18 +12,18 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// DeleteMarker is written in place of a hash when the source is gone.
+// DeleteMarker is written instead of a hash when the source was deleted.
 const DeleteMarker = "aae45badef99284e4dae01d6046154ea9d99532f"
 
 // envPrefix starts the name of every variable that marks a reload.
 const envPrefix = "STAKATER_"
 
-// EnvVarName returns the name of the environment variable that marks a reload.
-// It loses information: "my-config" and "my.config" share one variable. Whoever
-// marks a workload for several sources has to compare the names.
+// EnvVarName returns the name of the environment variable that marks a reload. It is ambiguous:
+// "my-config" and "my.config" share one variable. To mark a workload for several sources, compare
+// the names.
 func EnvVarName(src source.Key) string {
-	// The prefix ends as if a run of other characters had just been replaced,
-	// which drops those at the start of the name.
+	// The prefix ends like a replaced character, which drops such characters at the start of the
+	// name.
 	variable := []byte(envPrefix)
 	for i := range len(src.Name) {
 		switch c := src.Name[i]; {
@@ -38,14 +38,13 @@ func EnvVarName(src source.Key) string {
 	return string(variable) + "_" + src.Kind.Type()
 }
 
-// MarkContainer returns the regular container that carries the mark of a
-// source. Uses are those of the source, and regular the names of the regular
-// containers in the order of the template; named tells whether the workload
-// names the source. There is none for a source that the workload does not name
-// and that no container uses.
+// MarkContainer returns the regular container that carries the mark of a source. Uses are the uses
+// of the source, and regular the names of the regular containers in the order of the template.
+// Named reports whether the workload names the source in an annotation. No container is returned
+// for a source that no annotation names and no container uses.
 //
-// Files count more than environments, and init containers never carry a mark:
-// the first regular container stands in for them.
+// Files take precedence over environments. Init containers never carry a mark: the first regular
+// container does instead.
 func MarkContainer(uses []Use, regular []string, named bool) (container string, ok bool) {
 	if len(regular) == 0 {
 		return "", false
@@ -83,8 +82,8 @@ func MarkHash(src source.Source, marks digest.SecretMarks) string {
 	return hex.EncodeToString(src.Reloader[:])
 }
 
-// ReloadedFrom is the mark that is put into an annotation of the pod template:
-// the source that caused the latest reload.
+// ReloadedFrom is the mark in an annotation of the pod template: the source that caused the latest
+// reload.
 type ReloadedFrom struct {
 	Source     source.Key
 	Hash       string
@@ -93,8 +92,7 @@ type ReloadedFrom struct {
 	ObservedAt int64
 }
 
-// reloadedFromText has the keys of the annotation in the order in which they
-// are written.
+// reloadedFromText has the keys of the annotation in the order of the JSON text.
 type reloadedFromText struct {
 	Type       string   `json:"type"`
 	Name       string   `json:"name"`
@@ -106,7 +104,7 @@ type reloadedFromText struct {
 
 // JSON returns the value of the annotation.
 func (r ReloadedFrom) JSON() string {
-	text, _ := json.Marshal(reloadedFromText{ // strings and a number always can be
+	text, _ := json.Marshal(reloadedFromText{ // strings and a number always marshal
 		Type:       r.Source.Kind.Type(),
 		Name:       r.Source.Name,
 		Namespace:  r.Source.Namespace,
@@ -117,8 +115,7 @@ func (r ReloadedFrom) JSON() string {
 	return string(text)
 }
 
-// ParseReloadedFrom reads the value of the annotation, whether Reroll or
-// Reloader has written it.
+// ParseReloadedFrom parses the value of the annotation, written by Reroll or by Reloader.
 func ParseReloadedFrom(text string) (ReloadedFrom, error) {
 	var read reloadedFromText
 	if err := json.Unmarshal([]byte(text), &read); err != nil {

@@ -21,7 +21,7 @@ type MarkPlace struct{ Container, Variable string }
 // Place returns the place of the mark.
 func (m EnvMark) Place() MarkPlace { return MarkPlace{m.Container, m.Variable} }
 
-// Places returns the values of the marks. Of two in one place the first counts.
+// Places returns the values of the marks. If two are in one place, the first counts.
 func (m Marks) Places() map[MarkPlace]string {
 	places := make(map[MarkPlace]string, len(m.Env))
 	for _, env := range m.Env {
@@ -32,31 +32,30 @@ func (m Marks) Places() map[MarkPlace]string {
 	return places
 }
 
-// Marking is what a reload writes.
+// Marking contains all changes of a reload.
 type Marking struct {
 	Env []EnvMark
 	// Removed are existing variables to remove.
 	Removed []EnvMark
 	// ReloadedFrom is the text of the annotation that names the source.
 	ReloadedFrom string
-	// Rolled is a value for annotations.Rolled, if the rest alone would leave the
-	// template as it is, or as one that pods may still be of.
+	// Rolled is a value for annotations.Rolled. It is set if the other marks would not change the
+	// template, or would restore a template that Pods may still have.
 	Rolled string
-	// RestartAt is a time before which pods are started anew. Where it is set
-	// the pod template stays as it is.
+	// RestartAt is the time before which created Pods are restarted. If it is set, the pod template
+	// stays unchanged.
 	RestartAt string
-	// PausedAt is since when the workload is held still with this reload, if it
-	// has to be.
+	// PausedAt is when this reload pauses the workload, if it does.
 	PausedAt string
 }
 
-// FieldManager owns what we write. Some tools remove fields of managers whose
-// name starts like one of theirs.
+// FieldManager owns our fields. Some tools remove fields of managers whose name has the same prefix
+// as theirs.
 const FieldManager = "reroll"
 
-// StandingAnnotation returns the hash in the annotation, if it is about a source.
-// It names the source of the latest reload and no other.
-func (m Marks) StandingAnnotation(src source.Key) (string, bool) {
+// CurrentAnnotation returns the hash in the annotation, if that names the source. The annotation
+// names only the source of the latest reload.
+func (m Marks) CurrentAnnotation(src source.Key) (string, bool) {
 	from, err := ParseReloadedFrom(m.ReloadedFrom)
 	if err != nil || from.Source != src {
 		return "", false
@@ -64,7 +63,7 @@ func (m Marks) StandingAnnotation(src source.Key) (string, bool) {
 	return from.Hash, true
 }
 
-// With returns the marks as a reload leaves them.
+// With returns the marks after a reload.
 func (m Marks) With(marking Marking) Marks {
 	next := Marks{Env: slices.Clone(m.Env), ReloadedFrom: cmp.Or(marking.ReloadedFrom, m.ReloadedFrom), Rolled: cmp.Or(marking.Rolled, m.Rolled), RestartAt: cmp.Or(marking.RestartAt, m.RestartAt)}
 	removed, at := map[MarkPlace]bool{}, map[MarkPlace]int{}
@@ -87,11 +86,11 @@ func (m Marks) With(marking Marking) Marks {
 	return next
 }
 
-// MarksDigest is a digest of all that a reload can leave on the workload.
-func (w *Workload) MarksDigest() digest.Digest { return w.Marks.Left(ledger.StepRestart) }
+// MarksDigest is a digest of all marks that a reload can write.
+func (w *Workload) MarksDigest() digest.Digest { return w.Marks.DigestAfter(ledger.StepRestart) }
 
-// Left is the digest of what a reload by a step leaves.
-func (m Marks) Left(step ledger.Step) digest.Digest {
+// DigestAfter is the digest of the marks that a reload by a step writes.
+func (m Marks) DigestAfter(step ledger.Step) digest.Digest {
 	template := m.Digest()
 	if !step.Restarts() {
 		return template
@@ -99,7 +98,7 @@ func (m Marks) Left(step ledger.Step) digest.Digest {
 	return append(digest.Beginning('R'), template[:]...).Text(m.RestartAt).Digest()
 }
 
-// Digest covers all marks in the pod template, in whatever order the variables are.
+// Digest covers all marks in the pod template, in any order of the variables.
 func (m Marks) Digest() digest.Digest {
 	env := m.Env
 	if order := compareEnvMarks; !slices.IsSortedFunc(env, order) {
@@ -117,8 +116,7 @@ func compareEnvMarks(a, b EnvMark) int {
 }
 
 // markWriters reads from the managed fields which other clients wrote marks, and which of them will
-// write them again. The field of a variable and the field of an annotation have their names in
-// them.
+// write them again. The names of the fields contain the names of the variables and annotations.
 func markWriters(fields []metav1.ManagedFieldsEntry, names annotations.Names) (writers, appliers map[string]string) {
 	for i := range fields {
 		f := &fields[i]
@@ -138,17 +136,16 @@ func markWriters(fields []metav1.ManagedFieldsEntry, names annotations.Names) (w
 	return writers, appliers
 }
 
-// applies reports whether the fields that an entry owns are part of a manifest and will be written
-// again. A field that a client wrote once will not: a person with kubectl, Reloader, or the creator
-// of the object.
+// applies reports whether the fields of an entry are part of a manifest and will be written again.
+// A field that a client wrote once will not: by kubectl edit, by Reloader, or by the creator of the
+// object.
 func applies(f *metav1.ManagedFieldsEntry) bool {
 	manager := strings.ToLower(f.Manager)
 	return f.Manager != ReloaderManager && (f.Operation == metav1.ManagedFieldsOperationApply || manager == "kubectl-client-side-apply" ||
 		slices.ContainsFunc([]string{"argocd", "helm", "terraform", "pulumi"}, func(tool string) bool { return strings.HasPrefix(manager, tool) }))
 }
 
-// byReloader reads from them when Reloader wrote last, if a mark is among what it
-// wrote.
+// byReloader reads when Reloader wrote last, if its fields include a mark.
 func byReloader(fields []metav1.ManagedFieldsEntry, names annotations.Names) time.Time {
 	var last time.Time
 	for i := range fields {
@@ -200,12 +197,12 @@ type Marks struct {
 	ReloadedFrom string
 	// Rolled is the text of the annotation annotations.Rolled.
 	Rolled string
-	// RestartAt is the time before which all pods are started anew.
+	// RestartAt is the time before which created Pods are restarted.
 	RestartAt string
-	// Writers are, by variable or annotation, field managers other than ours, and
-	// Appliers those of them that have it in a manifest.
+	// Writers are, by variable or annotation, field managers other than ours, and Appliers are the
+	// managers among them that apply a manifest.
 	Writers, Appliers map[string]string
-	// ByReloader is when Reloader wrote to the object last, zero if no mark is its.
+	// ByReloader is when Reloader last wrote to the object, zero if it wrote no mark.
 	ByReloader time.Time
 }
 
@@ -214,7 +211,7 @@ type EnvMark struct {
 	Container, Variable, Value string
 }
 
-// MarksOf reads the marks of a pod template, or of a pod that was made of one.
+// MarksOf reads the marks of a pod template, or of a Pod.
 func MarksOf(ann map[string]string, spec *corev1.PodSpec, names annotations.Names) Marks {
 	m := Marks{ReloadedFrom: ann[names.LastReloadedFrom], Rolled: ann[annotations.Rolled]}
 	for i := range spec.Containers {

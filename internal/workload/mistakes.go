@@ -8,9 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/policy"
 )
 
-// problemsOf adds to the values of a workload that were refused what somebody
-// has written, meant to do something by, and does nothing: a key with a typo, one
-// that belongs on another kind of object, one without effect beside another.
+// problemsOf adds mistakes without effect to the refused values of a workload: a key with a typo, a
+// key for another kind of object, a key without effect beside another one.
 func problemsOf(kind Kind, own, template map[string]string, refused []annotations.Problem, names annotations.Names) []annotations.Problem {
 	found := slices.DeleteFunc(refused, func(p annotations.Problem) bool { return unusedOn(&names, kind, p.Annotation) != "" })
 	places := []annotations.Written{{Values: own}, {Values: template, InTemplate: true}}
@@ -53,18 +52,18 @@ func searchesIfAll(policy policy.Policy, own, template map[string]string, names 
 	return []annotations.Problem{at.Problem(names.Search, "has no effect with --auto-reload-all, which covers all sources that the workload references")}
 }
 
-// OptAllIn adds the problems that a workload has only where all are opted in unless
-// they opt out.
+// OptAllIn adds the problems that exist only if all workloads are opted in by default.
 func (w *Workload) OptAllIn() {
 	w.Problems = append(w.Problems, w.ifAll...)
 }
 
-// Borrow notes whose pod template the workload uses. That one is marked, so that
-// nothing here restarts pods; markable tells that it can be.
-func (w *Workload) Borrow(lender Key, markable bool, names annotations.Names) {
-	w.Borrows = &lender
+// UseTemplateOf records that the workload uses the pod template of another object. Reroll marks
+// that object, so annotations about restarts have no effect here. Markable reports whether Reroll
+// can mark it.
+func (w *Workload) UseTemplateOf(owner Key, markable bool, names annotations.Names) {
+	w.TemplateOwner = &owner
 	if !markable {
-		found := annotations.Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which Reroll does not roll; reference a Deployment of apps/v1", lender.Kind)}
+		found := annotations.Problem{Message: fmt.Sprintf("spec.workloadRef names a %s, which Reroll does not roll; reference a Deployment of apps/v1", owner.Kind)}
 		switch {
 		case w.Policy.OptedIn(false):
 			w.Problems = append(w.Problems, found)
@@ -75,13 +74,13 @@ func (w *Workload) Borrow(lender Key, markable bool, names annotations.Names) {
 	if markable && w.Policy.RolloutStrategy() == policy.RolloutRestart {
 		w.Problems = append(w.Problems, annotations.Problem{
 			Annotation: names.RolloutStrategy, Value: policy.RolloutRestart.String(),
-			Message: fmt.Sprintf("has no effect with spec.workloadRef; Reroll marks the pod template of %s %q", lender.Kind, lender.Name),
+			Message: fmt.Sprintf("has no effect with spec.workloadRef; Reroll marks the pod template of %s %q", owner.Kind, owner.Name),
 		})
 	}
 }
 
-// unusedOn is why a key does nothing on a kind of workload; empty if it does
-// something, or means nothing at all.
+// unusedOn is why a key has no effect on a kind of workload; empty if it has one, or if the key is
+// unknown.
 func unusedOn(n *annotations.Names, kind Kind, key string) string {
 	switch {
 	case n.IsOfSource(key):
@@ -95,8 +94,8 @@ func unusedOn(n *annotations.Names, kind Kind, key string) string {
 	}
 }
 
-// ReadAnnotations reads the annotations of a workload and of its pod template, with all mistakes in
-// them: as New does, for callers without an object.
+// ReadAnnotations reads the annotations of a workload and of its pod template, with all mistakes:
+// like New, for callers without an object.
 func ReadAnnotations(kind Kind, own, template map[string]string, all bool, names annotations.Names) (policy.Policy, []annotations.Problem) {
 	policy, refused := policy.Parse(own, template, names)
 	problems := problemsOf(kind, own, template, refused, names)

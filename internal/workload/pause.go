@@ -10,19 +10,19 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
-// Pause holds the fields of a workload about its being paused.
+// Pause contains the fields that pause a workload.
 type Pause struct {
-	// Paused is the field itself.
+	// Paused is the field in the spec.
 	Paused bool
 	// Since is the text of the annotation PausedAt, and Noted reports whether it exists.
 	Since string
 	Noted bool
-	// Own reports whether we set the field, and Others whether another client set it without
-	// recording since when.
+	// Own reports whether Reroll set the field, and Others whether another client set it without
+	// recording the time.
 	Own, Others bool
 }
 
-// ReadPause returns what an object says of its pause.
+// ReadPause reads the pause of an object.
 func ReadPause(meta *metav1.ObjectMeta, paused bool, names annotations.Names) Pause {
 	p := Pause{Paused: paused}
 	p.Since, p.Noted = meta.Annotations[names.PausedAt]
@@ -56,16 +56,15 @@ func ReadPause(meta *metav1.ObjectMeta, paused bool, names annotations.Names) Pa
 	return p
 }
 
-// Ours reports whether Reroll paused the workload until its period is over, and not
-// because a user wants it to be.
+// Ours reports whether Reroll paused the workload until its period is over.
 func (p *Pause) Ours() bool { return p.Paused && !p.Others && (p.Noted || p.Own) }
 
-// Leftover reports whether the annotation is there and says nothing: somebody else has
-// ended the pause, or has made it his.
+// Leftover reports whether the annotation exists without a pause of ours: another client has
+// resumed the workload, or paused it itself.
 func (p *Pause) Leftover() bool { return p.Noted && !p.Ours() }
 
-// Pauses reports whether a reload is to hold the workload still from now on. One that
-// is paused already stays so as long as it would.
+// Pauses reports whether a reload has to pause the workload from now on. A workload that is paused
+// already stays paused for as long as before.
 func (w *Workload) Pauses() bool {
 	_, set := w.Policy.PausePeriod()
 	return set && w.Pausable && !w.Pause.Paused
@@ -78,20 +77,18 @@ func (w *Workload) PauseUntil() (time.Time, bool) {
 	return since.Add(period), err == nil && set
 }
 
-// clockSkew is by how much the clock of an instance may be ahead of that of the
-// next one.
+// clockSkew is how far the clock of one replica may be ahead of the clock of the next leader.
 const clockSkew = time.Minute
 
 // PauseEnd is why a pause of ours ends.
 type PauseEnd struct {
 	// Why is a clause.
 	Why string
-	// Spoilt reports whether what was noted about it was changed by somebody.
+	// Spoilt reports whether another client changed the record of the pause.
 	Spoilt bool
 }
 
-// PauseLeft is how much of a pause of ours is left. Once that is nothing, the end
-// says why.
+// PauseLeft is the remaining time of a pause of ours, and why the pause ends when it is zero.
 func (w *Workload) PauseLeft(now time.Time, names annotations.Names) (time.Duration, PauseEnd) {
 	since, err := time.Parse(time.RFC3339, w.Pause.Since)
 	period, set := w.Policy.PausePeriod()

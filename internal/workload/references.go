@@ -10,17 +10,17 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// Reference is a source that a pod template references, with every place where
-// it does. The source is in the namespace of the workload.
+// Reference is a source that a pod template references, with all places. The source is in the
+// namespace of the workload.
 type Reference struct {
 	Key  source.LocalKey
 	Uses []Use
 }
 
-// UseHow is a way in which a pod template can refer to a source.
+// UseHow is a way in which a pod template can reference a source.
 type UseHow uint8
 
-// The ways to refer to a source.
+// The ways to reference a source.
 const (
 	UseVolume UseHow = iota + 1
 	UseProjectedVolume
@@ -29,7 +29,7 @@ const (
 	UseEnvFrom
 )
 
-// Mounts reports whether the content reaches containers as files.
+// Mounts reports whether containers read the data as files.
 func (h UseHow) Mounts() bool {
 	return h == UseVolume || h == UseProjectedVolume || h == UseCSIVolume
 }
@@ -43,17 +43,17 @@ type Use struct {
 	Container string
 	// Init is set for an init container.
 	Init bool
-	// Optional is set when pods start without the source as well.
+	// Optional is set if Pods start even without the source.
 	Optional bool
 
 	// Volume is the name of the volume.
 	Volume string
-	// SubPath is the part of the volume that is mounted, if it is not all of
-	// it. Such files stay as they were when the container started.
+	// SubPath is the mounted part of the volume, if only a part is mounted. Such files never change
+	// after the container started.
 	SubPath string
 
-	// Variable is the name of the environment variable, and Key the key of the
-	// source that it takes its value from.
+	// Variable is the name of the environment variable, and Key the key of the source with its
+	// value.
 	Variable string
 	Key      string
 }
@@ -96,12 +96,12 @@ func (u Use) volumePhrase(volume, container string) string {
 	}
 }
 
-// References returns what a pod template references, sorted by kind and name,
-// each source once. The uses of a source come in the order of the template:
-// volumes before environments, regular containers before init containers.
+// References returns the references of a pod template, sorted by kind and name, each source once.
+// The uses of a source are in the order of the template: volumes before environments, regular
+// containers before init containers.
 //
-// Ephemeral containers are not looked at: they belong to a running pod, and the
-// API server refuses a template that has one.
+// Ephemeral containers are ignored: they belong to a running Pod, and the API server rejects them
+// in a template.
 func References(spec *corev1.PodSpec) []Reference {
 	if spec == nil {
 		return nil
@@ -129,7 +129,7 @@ type templateContainer struct {
 	init bool
 }
 
-// mounts are those of a pod template, by volume: a template has room for thousands of both.
+// mounts are the mounts of a pod template by volume, because a template may have thousands of both.
 type mounts map[string][]Use
 
 func mountsOf(containers []templateContainer) mounts {
@@ -145,8 +145,7 @@ func mountsOf(containers []templateContainer) mounts {
 
 type references map[source.LocalKey][]Use
 
-// add leaves out what has no name: the API allows such a reference, and it
-// references nothing.
+// add skips a reference without a name. The API allows it, and it references nothing.
 func (r references) add(kind source.Kind, name string, use Use) {
 	if name == "" {
 		return
@@ -192,8 +191,8 @@ func (r references) volume(volume *corev1.Volume, by mounts) {
 	}
 }
 
-// mounted adds one use per mount. A volume that nobody mounts counts too: a
-// webhook may add the container that does, pod by pod.
+// mounted adds one use per mount. A volume that no container mounts counts too, because a webhook
+// may add the container to each Pod.
 func (r references) mounted(kind source.Kind, name string, use Use, by mounts) {
 	for _, mount := range by[use.Volume] {
 		use.Container, use.Init, use.SubPath = mount.Container, mount.Init, mount.SubPath

@@ -78,8 +78,8 @@ func checkUses(t *testing.T, spec *corev1.PodSpec, ref workload.Reference) {
 	}
 }
 
-// referencesByPath returns what stands in the marshalled spec at one of the
-// places that refer to a source.
+// referencesByPath returns the values in the marshalled spec at one of the paths that reference a
+// source.
 func referencesByPath(t *testing.T, spec *corev1.PodSpec) []source.LocalKey {
 	t.Helper()
 	raw, err := json.Marshal(spec)

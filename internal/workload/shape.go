@@ -1,12 +1,12 @@
 package workload
 
-// Shape is what has to be known of an object to change single entries of its
-// lists where nothing merges them by name.
+// Shape contains what a JSON patch needs to change single entries of lists, for kinds whose lists
+// are not merged by name.
 type Shape struct {
-	// Template are the fields that lead to the pod template.
+	// Template is the path of the pod template.
 	Template []string
-	// These maps are there, and need not be made.
+	// These maps exist, and do not have to be created.
 	Annotations, TemplateMetadata, TemplateAnnotations bool
-	// Variables are, for each regular container, the names in its environment.
+	// Variables are the names in the environment of each regular container.
 	Variables [][]string
 }

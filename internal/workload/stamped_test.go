@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// A stamp stands in repositories: what it is made of can never change without another prefix.
+// Stamps are in repositories: their input can never change without another prefix.
 func TestAStampStaysAsItIs(t *testing.T) {
 	web := source.FromConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Data: map[string]string{"a": "1"}}, annotations.DefaultNames())
 	db := source.FromSecret(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Data: map[string][]byte{"a": []byte("1")}}, digest.Key{}, annotations.DefaultNames())
@@ -36,7 +36,8 @@ func TestAStampStaysAsItIs(t *testing.T) {
 	}
 }
 
-// The form is all that is asked for, or that there is no data, in whatever annotation of the pod template: not in one of the object.
+// Only the form of the value counts, in any annotation of the pod template: not in an annotation of
+// the object.
 func TestAStampIsASignOfADelivery(t *testing.T) {
 	for want, ann := range map[bool][]map[string]string{
 		true:  {{"checksum/config": "reroll1:c2c1f58bbc9c02e306249810d08aad40"}, {"a": "b", "example.org/stamp": "reroll1:00000000000000000000000000000000"}, {"checksum/config": "no-config-data"}},
@@ -56,7 +57,7 @@ func TestAStampIsASignOfADelivery(t *testing.T) {
 	}
 }
 
-func TestAStampTellsItsSourcesApart(t *testing.T) {
+func TestStampsOfDifferentSourcesDiffer(t *testing.T) {
 	one, two := digest.Digest{1}, digest.Digest{2}
 	seen := map[string]int{}
 	for i, sources := range [][]digest.StampedSource{

@@ -1,6 +1,5 @@
-// Package workload knows what is kept of an object with a pod template: what it references, how far
-// its rollout is, which tool applies it, and the marks it carries. It does not know what its sources
-// contain.
+// Package workload reads objects with a pod template: their references, the progress of their
+// rollout, the tool that applies them, and their marks. It does not know the data of their sources.
 package workload
 
 import (
@@ -19,9 +18,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// askedAt is the newest time of a field manager that owns an annotation by which a workload, or its pod template, asks for sources.
-// A manager has one time for all that it owns, so that the workload may have asked for them before.
-func askedAt(meta *metav1.ObjectMeta, template map[string]string, names annotations.Names) (newest time.Time) {
+// optedInAt is the newest time of a field manager that owns an annotation that selects sources, on
+// a workload or its pod template. A manager has one time for all its fields, so the annotations may
+// be older.
+func optedInAt(meta *metav1.ObjectMeta, template map[string]string, names annotations.Names) (newest time.Time) {
 	for _, key := range names.Asking() {
 		_, own := meta.Annotations[key]
 		if _, below := template[key]; !own && !below {
@@ -34,14 +34,12 @@ func askedAt(meta *metav1.ObjectMeta, template map[string]string, names annotati
 	return newest
 }
 
-// Restarts reports whether the user wants the pods of the workload restarted, and its
-// template left alone.
+// Restarts reports whether the user wants the Pods restarted, without a change of the template.
 func (w *Workload) Restarts() bool {
 	return w.Restartable && w.Policy.RolloutStrategy() == policy.RolloutRestart
 }
 
-// MadeBy reports whether a pod is one of the workload's, and not one that only has
-// its labels.
+// MadeBy reports whether a Pod belongs to the workload, and does not only have its labels.
 func (w *Workload) MadeBy(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	switch {
@@ -50,13 +48,14 @@ func (w *Workload) MadeBy(pod *corev1.Pod) bool {
 	case owner.UID == w.UID:
 		return true
 	case w.Custom && !w.Restartable:
-		return true // what stands between them is not known
+		return true // the kinds between them are unknown
 	default:
 		return owner.Kind == "ReplicaSet" && w.Key.Kind != "StatefulSet" && w.Key.Kind != "DaemonSet"
 	}
 }
 
-// PodRuns reports whether a pod has neither ended nor is about to. The data of one that ends does not matter any more.
+// PodRuns reports whether a Pod has neither ended nor is terminating. The data of such a Pod does
+// not matter any more.
 func PodRuns(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
@@ -73,23 +72,22 @@ func (k Key) String() string {
 	return k.Kind + " " + k.Namespace + "/" + k.Name
 }
 
-// Object is the kind that its objects have: two kinds of that name differ in what
-// follows the first dot.
+// Object is the kind of its objects, without the API group after the first dot.
 func (k Key) Object() string {
 	kind, _, _ := strings.Cut(k.Kind, ".")
 	return kind
 }
 
-// Parent is a workload that makes others, and keeps them as it makes them.
+// Parent is a workload that owns others, and reverts changes of them.
 type Parent struct {
 	Key Key
-	// UID is empty where only its name is known.
+	// UID is empty if only its name is known.
 	UID types.UID
 }
 
-// LeftTo returns the workload that is rolled in the place of this one, because it makes it and takes back what is changed of it.
-// Find returns the uid of a workload that is known.
-func (w *Workload) LeftTo(find func(Key) (types.UID, bool)) (Key, bool) {
+// RolledOwner returns the workload that is rolled instead of this one, because it owns this one and
+// reverts changes of it. Find returns the UID of a known workload.
+func (w *Workload) RolledOwner(find func(Key) (types.UID, bool)) (Key, bool) {
 	if w.Parent == nil {
 		return Key{}, false
 	}
@@ -97,24 +95,23 @@ func (w *Workload) LeftTo(find func(Key) (types.UID, bool)) (Key, bool) {
 	return w.Parent.Key, known && w.Parent.Is(uid)
 }
 
-// Is reports whether an object of that name is it.
+// Is reports whether an object of that name is the parent.
 func (p *Parent) Is(uid types.UID) bool { return p.UID == "" || p.UID == uid }
 
-// Kind is what decisions need to know of a kind.
+// Kind contains the properties of a kind that decisions need.
 type Kind struct {
 	Name string
-	// Custom reports whether tools that apply it replace its lists whole, as those of
-	// all kinds that a CustomResourceDefinition describes.
+	// Custom reports whether its lists are replaced as a whole, as for all kinds of a
+	// CustomResourceDefinition.
 	Custom bool
-	// Restartable reports whether it has a field that restarts its pods and leaves the
-	// template alone.
+	// Restartable reports whether it has a field that restarts its Pods without a change of the
+	// template.
 	Restartable bool
-	// Pausable reports whether it has a field that holds its rollouts still.
+	// Pausable reports whether it has a field that pauses its rollouts.
 	Pausable bool
 }
 
-// Workload is what is kept of an object that owns a pod template: what
-// decisions need, and not the object.
+// Workload contains the parts of an object with a pod template that decisions need.
 type Workload struct {
 	Key Key
 	// APIVersion is the apiVersion of the kind, for references to the object.
@@ -123,50 +120,51 @@ type Workload struct {
 	ResourceVersion string
 	Created         time.Time
 	Deleting        bool
-	// Custom, Restartable and Pausable are those of its kind. One whose template
-	// others borrow is not pausable: it would hold none of their pods.
+	// Custom, Restartable and Pausable are those of its kind. A workload whose template others use
+	// is not pausable: pausing it would not hold their Pods.
 	Custom, Restartable, Pausable bool
 	Pause                         Pause
-	// AtRest reports whether all of its Pods are of the present template. Unobserved reports that
-	// this may be about the template before: its status has no observed generation.
-	AtRest, Unobserved bool
-	Progress           Progress
-	// Runs is nil for a workload whose pods are to be there all the time.
+	// RolledOut reports whether all of its Pods have the current template. Unobserved reports that
+	// this may be about the previous template, because its status has no observed generation.
+	RolledOut, Unobserved bool
+	Progress              Progress
+	// Runs is nil for a workload whose Pods run all the time.
 	Runs *Runs
 	Tool Tool
-	// Stamped reports whether its pod template has a stamp. That is all that is taken from it: what a stamp says of sources is
-	// no evidence of what pods have (docs/adr/0008-a-stamp-is-no-evidence.md).
+	// Stamped reports whether its pod template has a stamp. The stamp itself is not used, because
+	// it is no evidence of the data of Pods (docs/adr/0008-a-stamp-is-no-evidence.md).
 	Stamped bool
 
-	// References are what the pod template references, sorted.
+	// References are the references of the pod template, sorted.
 	References []Reference
 	// Containers are the names of the regular containers, in the order of the
 	// template.
 	Containers []string
 	// Template is a digest of the pod template without our marks.
 	Template digest.Digest
-	// Selector finds its pods. SelectorGuessed reports that the object names none, so that it may find others, or none.
+	// Selector matches its Pods. SelectorGuessed reports that the object has none, so that it may
+	// match other Pods, or none.
 	Selector        *metav1.LabelSelector
 	SelectorGuessed bool
 	Policy          policy.Policy
-	// AskedAt is the earliest time at which its annotations provably asked for what they ask for; zero if nothing proves one.
-	AskedAt  time.Time
-	Problems []annotations.Problem
-	// LeftAlone is why no source concerns it whatever it asks for, empty if one can.
+	// OptedInAt is the earliest time since which its annotations provably have their values; zero
+	// if nothing proves one.
+	OptedInAt time.Time
+	Problems  []annotations.Problem
+	// LeftAlone is why no source concerns it regardless of its annotations, empty if one can.
 	LeftAlone string
-	// ifAll are those that come with --auto-reload-all.
+	// ifAll are the additional problems with --auto-reload-all.
 	ifAll []annotations.Problem
-	// Borrows is the object whose pod template this one uses; nil for one that
-	// has its own.
-	Borrows *Key
-	// Generation grows with each change of what the object asks for. Of one that
-	// borrows its template it is how much of the lender's it has acted upon.
+	// TemplateOwner is the object whose pod template this workload uses; nil if it has its own.
+	TemplateOwner *Key
+	// Generation grows with each change of the spec. For a workload that uses the template of
+	// another object, it is the generation of that object that it has observed.
 	Generation int64
 	// Owner is the object whose controller made this one, empty without any.
 	Owner string
 	// Parent is the same object if it is of a kind that is rolled, else nil.
 	Parent *Parent
-	// Declared is what its manifest says about where marks are put.
+	// Declared contains the parts of its manifest that would remove marks.
 	Declared Declared
 	// Shape is nil where lists merge by name.
 	Shape *Shape
@@ -176,8 +174,8 @@ type Workload struct {
 	Marks      Marks
 }
 
-// New returns what is kept of an object with a pod template. The result
-// shares no memory with the template but strings.
+// New reads an object with a pod template. The result shares no memory with the template except
+// strings.
 func New(kind Kind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, names annotations.Names) Workload {
 	w := Workload{
 		Key:             Key{Kind: kind.Name, Namespace: meta.Namespace, Name: meta.Name},
@@ -202,7 +200,7 @@ func New(kind Kind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, tem
 	w.Marks.ByReloader = byReloader(meta.ManagedFields, names)
 	policy, refused := policy.Parse(meta.Annotations, template.Annotations, names)
 	w.Policy, w.Problems = policy, problemsOf(kind, meta.Annotations, template.Annotations, refused, names)
-	w.AskedAt = askedAt(meta, template.Annotations, names)
+	w.OptedInAt = optedInAt(meta, template.Annotations, names)
 	w.ifAll = searchesIfAll(policy, meta.Annotations, template.Annotations, names)
 	for i := range template.Spec.Containers {
 		w.Containers = append(w.Containers, template.Spec.Containers[i].Name)
@@ -210,8 +208,8 @@ func New(kind Kind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, tem
 	return w
 }
 
-// templateDigest leaves out what a reload by any client puts into a template: two templates that
-// differ in nothing else start the same Pods.
+// templateDigest excludes the marks of reloads by any client: two templates that differ only in
+// marks start the same Pods.
 func templateDigest(template *corev1.PodTemplateSpec, names annotations.Names) digest.Digest {
 	plain := *template
 	plain.Annotations = maps.Clone(template.Annotations)
@@ -224,10 +222,10 @@ func templateDigest(template *corev1.PodTemplateSpec, names annotations.Names) d
 			container.Env = slices.DeleteFunc(slices.Clone(container.Env), isMark)
 		}
 	}
-	// As the API server writes it: maps are in order, and it takes a third of the time that JSON takes.
+	// As the API server stores it: maps are sorted, and it takes a third of the time of JSON.
 	size := plain.Size()
 	b := slices.Grow(digest.Beginning('t'), size)
-	_, _ = plain.MarshalToSizedBuffer(b[len(b) : len(b)+size]) // API types always can be
+	_, _ = plain.MarshalToSizedBuffer(b[len(b) : len(b)+size]) // API types always marshal
 	return b[:len(b)+size].Digest()
 }
 
@@ -248,11 +246,11 @@ func (w *Workload) Judge(src source.Key, ann source.Annotations, autoReloadAll b
 	return w.Policy.Judge(src, ann, refers, autoReloadAll)
 }
 
-// Revision is a digest of the pod template, marks included: Pods of the same revision are alike,
-// and a workload that is set back to an earlier one keeps the Pods that it has of it.
+// Revision is a digest of the pod template, marks included. Pods of one revision are alike, and a
+// workload that returns to an earlier revision keeps its Pods.
 func (w *Workload) Revision() digest.Digest { return Revision(w.Template, w.Marks) }
 
-// Revision is a digest of all of a pod template: of its part without marks, and of the marks.
+// Revision is a digest of a whole pod template: of its part without marks, and of the marks.
 func Revision(template digest.Digest, marks Marks) digest.Digest {
 	all := marks.Digest()
 	return append(append(digest.Beginning('r'), template[:]...), all[:]...).Digest()

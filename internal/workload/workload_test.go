@@ -68,8 +68,8 @@ func TestARevisionStandsForTheWholeTemplate(t *testing.T) {
 	}
 }
 
-// workload_test.TestMarksAreWhatLedgersSayOfThem: another digest of the same marks would tell of every reload that stands in a cluster that its
-// marks were taken away.
+// workload_test.TestMarksAreWhatLedgersSayOfThem: another digest of the same marks would make every
+// reload in a cluster look reverted.
 func TestMarksAreWhatLedgersSayOfThem(t *testing.T) {
 	template := markedTemplate()
 	template.Annotations = map[string]string{annotations.Rolled: "2026-01-02T03:04:05Z", annotations.DefaultNames().LastReloadedFrom: `{"name":"web"}`}

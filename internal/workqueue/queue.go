@@ -1,8 +1,8 @@
-// Package workqueue knows when a workload is due: after its sources have been quiet for the settle period, after a wait, or for a
-// retry. It must not know what the work is.
+// Package workqueue decides when a workload is due: after the settle period of its sources, after a
+// wait, or for a retry. It does not know the work.
 //
-// The queue of client-go has one delay for each item. This one postpones an item with each further change up to a limit, keeps
-// failing items from taking all workers, and adopts only when nothing else is due.
+// Unlike the queue of client-go, it postpones an item with each further change up to a limit, keeps
+// failing items from using all workers, and adopts only if nothing else is due.
 package workqueue
 
 import (
@@ -16,17 +16,18 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Queue holds the workloads that have to be reconciled, each until it is due. A workload that a worker has is not handed out
-// again before Done.
+// Queue contains the workloads to reconcile, each until it is due. A workload that a worker has is
+// not handed out again before Done.
 type Queue struct {
 	clock clock.Clock
 
 	mu      sync.Mutex
 	waiting map[workload.Key]*item
 	order   byDue
-	// failing are the workloads whose last try failed. They are handed out when they are due, but only some of them at a time.
+	// failing are the workloads whose last try failed. Only some of them are handed out at a time.
 	failing byDue
-	// low are the workloads that are only to be adopted: they are handed out when nothing else is due.
+	// low are the workloads that only have to be adopted: they are handed out if nothing else is
+	// due.
 	low  byDue
 	busy map[workload.Key]struct{}
 	// retried are the busy workloads that were handed out from failing, and mostRetried bounds their number.
@@ -70,7 +71,8 @@ func New(c clock.Clock) *Queue {
 	}
 }
 
-// Observe has each workload counted that is queued, and by how much later than due it is handed out.
+// Observe sets functions that are called for each queued workload, and for each one that is handed
+// out, with how long it was due.
 func (q *Queue) Observe(queued func(), waited func(late time.Duration)) {
 	q.queued, q.waited = queued, waited
 }
@@ -83,29 +85,31 @@ func NewShared(c clock.Clock, workers int) *Queue {
 	return q
 }
 
-// Begin notes that the workers start. What was due before, on a standby, is not late until now.
+// Begin records that the workers start. Workloads that became due earlier, on a standby, do not
+// count as late until now.
 func (q *Queue) Begin() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.began = q.clock.Now()
 }
 
-// Add queues a workload until it has been quiet for settle, but no longer than most after it was queued first.
+// Add queues a workload until the settle period is over, but no longer than most after it was first
+// queued.
 func (q *Queue) Add(key workload.Key, settle, most time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.set(key, settle, most, false)
 }
 
-// Later queues a workload for another try after a while. A workload that is due before that stays as it is: a change does not
-// wait for another reason to reconcile.
+// Later queues a workload for another try after a while. If the workload is due earlier, nothing
+// changes: a change does not wait for another reason to reconcile.
 func (q *Queue) Later(key workload.Key, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.setLater(key, wait)
 }
 
-// setLater returns how long the workload waits indeed.
+// setLater returns how long the workload really waits.
 func (q *Queue) setLater(key workload.Key, wait time.Duration) time.Duration {
 	now := q.clock.Now()
 	if it, ok := q.waiting[key]; ok && it.due.Before(now.Add(wait)) {
@@ -115,7 +119,8 @@ func (q *Queue) setLater(key workload.Key, wait time.Duration) time.Duration {
 	return wait
 }
 
-// AddLow queues a workload until nothing else is due. A workload that waits already stays as it is.
+// AddLow queues a workload until nothing else is due. A workload that is already queued is not
+// changed.
 func (q *Queue) AddLow(key workload.Key, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -142,7 +147,7 @@ func (q *Queue) set(key workload.Key, settle, most time.Duration, low bool) {
 	q.place(it)
 }
 
-// Drop removes a workload, unless a worker has it: that may be why it is queued again.
+// Drop removes a workload, unless a worker has it, because that worker may queue it again.
 func (q *Queue) Drop(key workload.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -192,7 +197,7 @@ func (q *Queue) rouse() {
 // Next hands out the workload that is due first and waits until there is one. It returns false when stop closes.
 func (q *Queue) Next(stop <-chan struct{}) (workload.Key, bool) {
 	for {
-		// Checked first, so that no worker begins what is due still when stop closes.
+		// Checked first, so that no worker starts another due workload after stop closes.
 		select {
 		case <-stop:
 			return workload.Key{}, false
@@ -219,7 +224,7 @@ func (q *Queue) Next(stop <-chan struct{}) (workload.Key, bool) {
 	}
 }
 
-// Due hands out workloads that are due, at most so many.
+// Due hands out workloads that are due, at most the given number.
 func (q *Queue) Due(most int) []workload.Key {
 	var keys []workload.Key
 	for len(keys) < most {
@@ -253,8 +258,8 @@ func (q *Queue) Pop() (key workload.Key, wait time.Duration, ok bool) {
 	return key, wait, false
 }
 
-// ahead is the heap with the next workload of those that are not of low priority. While mostRetried workers are busy with failing
-// workloads, the others of those are passed over.
+// ahead is the heap with the next workload, except for those of low priority. While mostRetried
+// workers are busy with failing workloads, it skips other failing workloads.
 func (q *Queue) ahead() *byDue {
 	if len(q.failing) == 0 || len(q.retried) >= q.mostRetried || len(q.order) > 0 && !q.failing[0].due.Before(q.order[0].due) {
 		return &q.order
@@ -282,7 +287,7 @@ func (q *Queue) take(h *byDue) workload.Key {
 	return it.key
 }
 
-// Done gives a workload back.
+// Done returns a workload to the queue.
 func (q *Queue) Done(key workload.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -296,7 +301,7 @@ func (q *Queue) Done(key workload.Key) {
 	}
 }
 
-// Depth is how many workloads wait or are being worked on. At 0, no work is left.
+// Depth is how many workloads are queued or being worked on. At 0, no work is left.
 func (q *Queue) Depth() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -56,7 +56,7 @@ func TestTenChangesWithinAMomentAreOneLook(t *testing.T) {
 	}
 }
 
-func TestASourceThatIsNeverQuietIsLookedAtOncePerSettleMax(t *testing.T) {
+func TestABusySourceIsReconciledOncePerSettleMax(t *testing.T) {
 	q, clock := newTestQueue()
 	looks := 0
 	for range 300 { // half a minute of changes, ten a second
@@ -77,7 +77,7 @@ func TestWithoutAQuietPeriodItIsDueAtOnce(t *testing.T) {
 	}
 }
 
-func TestAWorkloadThatIsBusyIsNotHandedOutAgain(t *testing.T) {
+func TestABusyWorkloadIsNotHandedOutAgain(t *testing.T) {
 	q, clock := newTestQueue()
 	q.Add(keyOf("web"), 0, most)
 	key, _, _ := q.Pop()
@@ -92,7 +92,7 @@ func TestAWorkloadThatIsBusyIsNotHandedOutAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsDueFirstComesFirst(t *testing.T) {
+func TestWorkloadsAreHandedOutInTheOrderOfTheirDueTimes(t *testing.T) {
 	q, clock := newTestQueue()
 	q.Add(keyOf("third"), 3*time.Second, most)
 	q.Add(keyOf("first"), time.Second, most)
@@ -104,7 +104,7 @@ func TestWhatIsDueFirstComesFirst(t *testing.T) {
 	}
 }
 
-func TestWhatIsDueBeforeSomebodyLooksIsLateFromThenOn(t *testing.T) {
+func TestLatenessCountsFromTheStartOfTheWorkers(t *testing.T) {
 	q, clock := newTestQueue()
 	var late []time.Duration
 	q.waited = func(by time.Duration) { late = append(late, by) }
@@ -207,7 +207,7 @@ func TestAQuietPeriodBeginsAfterTheWaitForSomethingElse(t *testing.T) {
 	}
 }
 
-func TestAConflictIsNoFailureThatWasTold(t *testing.T) {
+func TestAConflictIsNotReportedAsAFailure(t *testing.T) {
 	q, clock := newTestQueue()
 	q.Retry(keyOf("web"))
 	clock.Step(FirstRetry)
@@ -225,7 +225,7 @@ func TestAConflictIsNoFailureThatWasTold(t *testing.T) {
 	}
 }
 
-func TestNextWaitsForWhatIsDueAndEndsWithStop(t *testing.T) {
+func TestNextWaitsUntilAWorkloadIsDueOrStop(t *testing.T) {
 	q, clock := newTestQueue()
 	stop := make(chan struct{})
 	got := make(chan string)
@@ -255,7 +255,7 @@ func TestNextWaitsForWhatIsDueAndEndsWithStop(t *testing.T) {
 }
 
 // What is busy comes to wait by the look itself, and is not taken away from it.
-func TestWhatIsLookedAtIsNotDropped(t *testing.T) {
+func TestABusyWorkloadIsNotDropped(t *testing.T) {
 	q, _ := newTestQueue()
 	q.Add(keyOf("web"), 0, 0)
 	key, _, _ := q.Pop()

@@ -6,8 +6,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Result is the outcome of the work on one key. The queue that handed the key out acts on it, so that a worker only returns
-// what happened.
+// Result is the outcome of the work on one key. The queue that handed the key out acts on it, so
+// that a worker only returns the outcome.
 type Result struct {
 	outcome outcome
 	// after is how long to wait.
@@ -26,10 +26,10 @@ const (
 	isFailed
 )
 
-// Pending requeues nothing: something else does when it is time, such as a watch.
+// Pending requeues nothing, because a watch or another queue triggers the next try.
 func Pending() Result { return Result{} }
 
-// Finished lets the next failure start from the shortest delay again.
+// Finished resets the retry delay.
 func Finished() Result { return Result{outcome: isFinished} }
 
 // WaitFor requeues the key after a delay.
@@ -46,10 +46,10 @@ func FailedWith(report func(retryIn time.Duration, again bool)) Result {
 // Succeeded reports whether nothing is requeued.
 func (r Result) Succeeded() bool { return r.outcome == isFinished }
 
-// HasFailed reports whether it is retried because it failed.
+// HasFailed reports whether the key is retried because of a failure.
 func (r Result) HasFailed() bool { return r.outcome == isFailed }
 
-// Finish takes a key back with what came of the work on it.
+// Finish takes a key back with the outcome of the work on it.
 func (q *Queue) Finish(key workload.Key, r Result) {
 	switch r.outcome {
 	case isFinished:

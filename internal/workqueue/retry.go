@@ -6,7 +6,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// tries are how often in a row a workload was tried without success.
+// tries counts how often in a row a workload was tried without success.
 type tries struct {
 	all int
 	// failed does not count conflicts.
@@ -54,12 +54,12 @@ const (
 	LastRetry  = 5 * time.Minute
 )
 
-// Succeeded lets the next failure start from the shortest delay again.
+// Succeeded resets the retry delay.
 func (q *Queue) Succeeded(key workload.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.tries, key)
 	if it, ok := q.waiting[key]; ok {
-		q.place(it) // what has come meanwhile is none that fails
+		q.place(it) // a new change does not count as failing
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// newFailing is a queue for eight, two of which may look at what fails, and so many that are due and have failed.
+// newFailing is a queue for eight workers, two of which may retry failing workloads, with a number
+// of due workloads that have failed.
 func newFailing(failing int) (*Queue, *clocktesting.FakeClock) {
 	fake := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	q := NewShared(fake, 8)
@@ -24,7 +25,7 @@ func newFailing(failing int) (*Queue, *clocktesting.FakeClock) {
 	return q, fake
 }
 
-// handedOut are all that may be looked at now, and stay so.
+// handedOut are all workloads that may be handed out now; they stay busy.
 func handedOut(q *Queue) (keys []workload.Key, failing int) {
 	keys = q.Due(1000)
 	for _, key := range keys {
@@ -35,7 +36,7 @@ func handedOut(q *Queue) (keys []workload.Key, failing int) {
 	return keys, failing
 }
 
-func TestThoseThatFailTakeAQuarterOfTheWorkers(t *testing.T) {
+func TestFailingWorkloadsUseAQuarterOfTheWorkers(t *testing.T) {
 	q, fake := newFailing(20)
 	first, failing := handedOut(q)
 	if len(first) != 2 || failing != 2 {
@@ -66,7 +67,7 @@ func TestThoseThatFailTakeAQuarterOfTheWorkers(t *testing.T) {
 	}
 }
 
-func TestFewWorkersLookAtThoseThatFailToo(t *testing.T) {
+func TestFewWorkersAlsoRetryFailingWorkloads(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		q := NewShared(clocktesting.NewFakeClock(time.Unix(1000, 0)), workers)
 		q.Add(keyOf("fails"), 0, 0)
@@ -79,8 +80,8 @@ func TestFewWorkersLookAtThoseThatFailToo(t *testing.T) {
 	}
 }
 
-// What fails is told by its last look, and not by when it came to wait.
-func TestWhatComesDuringALookCountsByHowThatEnds(t *testing.T) {
+// Whether a workload is failing depends on its last try, and not on when it was queued.
+func TestAChangeDuringAReconciliationCountsByItsResult(t *testing.T) {
 	for about, tc := range map[string]struct {
 		failed int
 		during func(q *Queue, key workload.Key)
@@ -106,7 +107,7 @@ func TestWhatComesDuringALookCountsByHowThatEnds(t *testing.T) {
 	}
 }
 
-func TestWhatFailsNoMoreWaitsForNoneThatDoes(t *testing.T) {
+func TestARecoveredWorkloadDoesNotWaitForFailingOnes(t *testing.T) {
 	q, fake := newFailing(20)
 	handedOut(q)
 	q.Failed(keyOf("web"))
@@ -120,7 +121,7 @@ func TestWhatFailsNoMoreWaitsForNoneThatDoes(t *testing.T) {
 	}
 }
 
-func TestOneIsWokenWhenAnotherOfThoseThatFailMayBeLookedAt(t *testing.T) {
+func TestAWorkerWakesWhenAFailingWorkloadMayBeRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, _ := newFailing(3)
 		busy, _ := handedOut(q)

@@ -4,8 +4,8 @@ import "strings"
 
 // agreement are mutations of rules that the controller shares with the commands that explain it: each of them has to follow.
 func agreement() []mutation {
-	const verdicts, namespaces, settings, refs, uses, lent, workloads = "internal/policy/verdict.go", "internal/rules/namespaces.go", "internal/rules/rules.go",
-		"internal/kinds/workload_ref.go", "internal/kinds/use.go", "internal/policy/lent.go", "internal/workload/workload.go"
+	const verdicts, namespaces, settings, refs, uses, templateUsers, workloads = "internal/policy/verdict.go", "internal/rules/namespaces.go", "internal/rules/rules.go",
+		"internal/kinds/workload_ref.go", "internal/kinds/use.go", "internal/policy/template_users.go", "internal/workload/workload.go"
 	const cluster, everybody = "controller why status plan", "controller why status plan lint stamp"
 	shared := func(about, file, from, to, asked string) mutation {
 		return mutation{
@@ -22,8 +22,8 @@ func agreement() []mutation {
 		shared("the namespace is being deleted", namespaces, "ns.DeletionTimestamp != nil", "ns.DeletionTimestamp != nil && ns.Name == \"\"", cluster),
 		shared("a tool delivers it", settings, "		return max(s.Settle, s.SettleGitOps)\n", "		return s.Settle\n", "controller why status"),
 		shared("the object that makes it is rolled", workloads, "known && w.Parent.Is(uid)", "known && uid == \"\"", cluster),
-		shared("a Rollout asks for it", refs, "&& kind == lending {", "&& kind != lending {", cluster+" stamp"),
-		shared("what the first Rollout asks for counts", lent, "return -cmp.Compare(a.Name, b.Name)", "return cmp.Compare(a.Name, b.Name)", cluster+" stamp"),
+		shared("a Rollout asks for it", refs, "&& kind == templateOwnerKind {", "&& kind != templateOwnerKind {", cluster+" stamp"),
+		shared("what the first Rollout asks for counts", templateUsers, "return -cmp.Compare(a.Name, b.Name)", "return cmp.Compare(a.Name, b.Name)", cluster+" stamp"),
 		shared("CronJobs are left alone", uses, "return k.Use != Never }", "return k.Use != Never || k.Name != \"\" }", cluster),
 	}
 }

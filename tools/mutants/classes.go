@@ -50,13 +50,13 @@ func classes() []mutation {
 			what: "classes: what only new pods have counts at once",
 			file: turns,
 			from: "all.last() < 0 && others {", to: "all.last() < 0 && others && m == nil {",
-			in: "./internal/source", tests: "^TestAnObjectThatPodsWereGivenUnseen$",
+			in: "./internal/source", tests: "^TestAnObjectGivenToPodsUnobserved$",
 		},
 		{
 			what: "classes: what stands there is told as it was after the last turn",
 			file: turns,
 			from: "	all[len(all)-1], _ = c.Source()", to: "	_, _ = c.Source()",
-			in: "./internal/source", tests: "^TestWhatStandsThereIsToldWithAllPods$",
+			in: "./internal/source", tests: "^TestTheCurrentDataIsReportedWithAllPods$",
 		},
 	}
 }

@@ -18,7 +18,7 @@ func drawn() []mutation {
 		{
 			what: "opted in late: since when a workload asks does not matter",
 			file: "internal/reload/unseen_edit.go",
-			from: "	asked := f.Workload.AskedAt\n", to: "	asked := f.Installed\n",
+			from: "	asked := f.Workload.OptedInAt\n", to: "	asked := f.Installed\n",
 			in: core, tests: "^TestAnEditThatNobodySawCountsOnlyIfItWasCovered$",
 		},
 		{

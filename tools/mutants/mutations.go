@@ -53,7 +53,7 @@ func mutations() []mutation {
 		{
 			what: "a snapshot that broke off counts as whole",
 			file: "internal/intake/snapshot.go",
-			from: "	if err == nil {\n		err = f.complete(seen, version)\n	}", to: "	f.Sink.Whole(seen)\n	if err == nil {\n		err = f.complete(seen, version)\n	}",
+			from: "	if err == nil {\n		err = f.complete(seen, version)\n	}", to: "	f.Sink.SnapshotComplete(seen)\n	if err == nil {\n		err = f.complete(seen, version)\n	}",
 			in: intake, tests: "^TestSnapshots$",
 		},
 		{
@@ -149,7 +149,7 @@ func mutations() []mutation {
 		{
 			what: "a content that left and came back was never away",
 			file: "internal/state/sources.go",
-			from: "		s.noteLeft(concerned, next, known, live)\n", to: "",
+			from: "		s.recordChanged(concerned, next, known, live)\n", to: "",
 			in: controller, tests: histories,
 		},
 		{
@@ -227,13 +227,13 @@ func mutations() []mutation {
 		{
 			what: "a reload is followed whose mark was taken away",
 			file: "internal/controller/rollouts.go",
-			from: "	if !there || !f.Stands(&w) {", to: "	if !there {",
+			from: "	if !there || !f.MarksInPlace(&w) {", to: "	if !there {",
 			in: controller, tests: "WhatEndsBefore",
 		},
 		{
 			what: "a reload that is stuck is told again and again",
 			file: "internal/controller/rollout_pods.go",
-			from: "r.tracking != f || f.told[cause] {", to: "r.following != f {",
+			from: "r.tracking != f || f.reported[cause] {", to: "r.tracking != f {",
 			in: controller, tests: "ThatIsStuck",
 		},
 		{
@@ -251,7 +251,7 @@ func mutations() []mutation {
 		{
 			what: "a status that names no generation ends a rollout",
 			file: "internal/state/workloads.go",
-			from: "	case w.AtRest && (!same || !w.Unobserved):", to: "	case w.AtRest:",
+			from: "	case w.RolledOut && (!same || !w.Unobserved):", to: "	case w.RolledOut:",
 			in: known, tests: "CameBack",
 		},
 		{
@@ -263,7 +263,7 @@ func mutations() []mutation {
 		{
 			what: "a ledger that was taken away or set back counts as a comparison",
 			file: "internal/state/workloads.go",
-			from: "		case rank.Follows(known.ranks.standing, known.ranks.remembered):", to: "		default:",
+			from: "		case rank.Follows(known.ranks.current, known.ranks.remembered):", to: "		default:",
 			in: known, tests: "WhenAContentLeft",
 		},
 		{
@@ -275,7 +275,7 @@ func mutations() []mutation {
 		{
 			what: "a snapshot from before a reload ends what follows it",
 			file: "internal/controller/stale_cache.go",
-			from: "	if !c.state.Behind(w) {", to: "	if true || !c.state.Behind(w) {",
+			from: "	if !c.state.IsStale(w) {", to: "	if true || !c.state.Behind(w) {",
 			in: controller, tests: "ASnapshotFromBefore",
 		},
 		{

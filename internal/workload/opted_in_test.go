@@ -20,13 +20,13 @@ func TestWhenAWorkloadAsked(t *testing.T) {
 		{Manager: "reroll", Time: when(90), FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:reroll.dev/ledger":{}}}}`)},
 		{Manager: "kubectl", Time: when(20), FieldsV1: own}, {Manager: "helm", Time: when(30), FieldsV1: below}, {Manager: "none"},
 	}}
-	if got := askedAt(meta, nil, annotations.DefaultNames()); !got.Equal(time.Unix(20, 0)) {
+	if got := optedInAt(meta, nil, annotations.DefaultNames()); !got.Equal(time.Unix(20, 0)) {
 		t.Errorf("by its own annotation at %v", got)
 	}
-	if got := askedAt(meta, map[string]string{"reloader.stakater.com/search": "true"}, annotations.DefaultNames()); !got.Equal(time.Unix(30, 0)) {
+	if got := optedInAt(meta, map[string]string{"reloader.stakater.com/search": "true"}, annotations.DefaultNames()); !got.Equal(time.Unix(30, 0)) {
 		t.Errorf("by that of its pod template at %v", got)
 	}
-	if got := askedAt(&metav1.ObjectMeta{ManagedFields: meta.ManagedFields}, nil, annotations.DefaultNames()); !got.IsZero() {
+	if got := optedInAt(&metav1.ObjectMeta{ManagedFields: meta.ManagedFields}, nil, annotations.DefaultNames()); !got.IsZero() {
 		t.Errorf("without an annotation at %v", got)
 	}
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func atRest(w workload.Workload) workload.Workload {
-	w.AtRest = true
+func rolledOut(w workload.Workload) workload.Workload {
+	w.RolledOut = true
 	return w
 }
 
-// unobserved is at rest by a status that does not tell of which template that is said.
+// unobserved is rolled out by a status without the generation that it is about.
 func unobserved(w workload.Workload) workload.Workload {
 	w.Unobserved = true
-	return atRest(w)
+	return rolledOut(w)
 }
 
-func TestATemplateOfWhichPodsMayBeLeftIsOneThatCameBack(t *testing.T) {
+func TestATemplateWithRemainingPodsCameBack(t *testing.T) {
 	one := func(version int) workload.Workload { return deployment("web", "one", version, auto, "true") }
 	two := func(version int) workload.Workload { return deployment("web", "two", version, auto, "true") }
 	for name, tc := range map[string]struct {
@@ -35,19 +35,19 @@ func TestATemplateOfWhichPodsMayBeLeftIsOneThatCameBack(t *testing.T) {
 		back bool
 	}{
 		"it came back in the middle of a rollout": {func(s *State) bool {
-			s.PutWorkload(atRest(one(1)), inASnap)
+			s.PutWorkload(rolledOut(one(1)), inASnap)
 			s.PutWorkload(two(2), live)
 			return s.PutWorkload(one(3), live)
 		}, true},
 		"it came back after the rollout": {func(s *State) bool {
-			s.PutWorkload(atRest(one(1)), inASnap)
+			s.PutWorkload(rolledOut(one(1)), inASnap)
 			s.PutWorkload(two(2), live)
-			s.PutWorkload(atRest(two(3)), live)
+			s.PutWorkload(rolledOut(two(3)), live)
 			s.PutWorkload(one(4), live)
 			return true
 		}, false},
 		"another one came in the middle of a rollout": {func(s *State) bool {
-			s.PutWorkload(atRest(one(1)), inASnap)
+			s.PutWorkload(rolledOut(one(1)), inASnap)
 			s.PutWorkload(two(2), live)
 			return s.PutWorkload(deployment("web", "three", 3, auto, "true"), live)
 		}, false},
@@ -56,12 +56,12 @@ func TestATemplateOfWhichPodsMayBeLeftIsOneThatCameBack(t *testing.T) {
 			return s.PutWorkload(two(2), live)
 		}, true},
 		"nobody saw the template change": {func(s *State) bool {
-			s.PutWorkload(atRest(one(1)), live)
+			s.PutWorkload(rolledOut(one(1)), live)
 			return s.PutWorkload(two(5), inASnap)
 		}, true},
 		"a gap in which nothing changed": {func(s *State) bool {
-			s.PutWorkload(atRest(one(1)), live)
-			s.PutWorkload(atRest(one(5)), inASnap)
+			s.PutWorkload(rolledOut(one(1)), live)
+			s.PutWorkload(rolledOut(one(5)), inASnap)
 			return true
 		}, false},
 		"it came back under a status that says nothing of the template": {func(s *State) bool {
@@ -131,52 +131,52 @@ func TestWhenAContentLeft(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		puts func(s *State)
-		want reload.Left
+		want reload.Away
 	}{
-		"it did not": {func(s *State) { s.PutSource(written("ab", 6, 60), live) }, reload.Left{}},
-		"it did":     {func(s *State) { s.PutSource(written("xy", 7, 70), live) }, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		"it did not": {func(s *State) { s.PutSource(written("ab", 6, 60), live) }, reload.Away{}},
+		"it did":     {func(s *State) { s.PutSource(written("xy", 7, 70), live) }, reload.Away{Version: 7, Time: at(70), Noted: true}},
 		"and came back": {func(s *State) {
 			s.PutSource(written("xy", 7, 70), live)
 			s.PutSource(written("ab", 8, 80), live)
-		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		}, reload.Away{Version: 7, Time: at(70), Noted: true}},
 		"and came back by taking a key away, which leaves no time": {func(s *State) {
 			s.PutSource(written("abc", 7, 70), live)
 			s.PutSource(written("ab", 8, 50), live)
-		}, reload.Left{Version: 7, Time: at(70)}},
-		"it left by taking a key away":                     {func(s *State) { s.PutSource(written("a", 7, 50), live) }, reload.Left{Version: 6}},
-		"it was never compared with what was there before": {func(s *State) { s.PutSource(written("xy", 7, 70), live) }, reload.Left{Version: 1, Noted: true}},
-		"nobody saw when":                                  {func(s *State) { s.PutSource(written("xy", 9, 70), inASnap) }, reload.Left{Version: 6, Noted: true}},
-		"nobody saw whether":                               {func(s *State) { s.PutSource(written("ab", 9, 70), inASnap) }, reload.Left{Version: 6, Noted: true}},
+		}, reload.Away{Version: 7, Time: at(70)}},
+		"it left by taking a key away":                     {func(s *State) { s.PutSource(written("a", 7, 50), live) }, reload.Away{Version: 6}},
+		"it was never compared with what was there before": {func(s *State) { s.PutSource(written("xy", 7, 70), live) }, reload.Away{Version: 1, Noted: true}},
+		"nobody saw when":                                  {func(s *State) { s.PutSource(written("xy", 9, 70), inASnap) }, reload.Away{Version: 6, Noted: true}},
+		"nobody saw whether":                               {func(s *State) { s.PutSource(written("ab", 9, 70), inASnap) }, reload.Away{Version: 6, Noted: true}},
 		"the workload was compared since": {func(s *State) {
 			s.PutSource(written("xy", 7, 70), live)
 			f, _ := s.Facts(deployment("web", "", 0).Key)
 			s.Compared(&f)
-		}, reload.Left{}},
+		}, reload.Away{}},
 		"it changed while the workload was compared": {func(s *State) {
 			s.PutSource(written("xy", 7, 70), live)
 			f, _ := s.Facts(deployment("web", "", 0).Key)
 			s.PutSource(written("z", 8, 80), live)
 			s.Compared(&f)
-		}, reload.Left{Version: 8}},
+		}, reload.Away{Version: 8}},
 		"another instance has compared": {func(s *State) {
 			s.PutWorkload(web(6, ledger(1)), live)
 			s.PutSource(written("xy", 7, 70), live)
 			s.PutWorkload(web(8, ledger(2)), live)
-		}, reload.Left{}},
+		}, reload.Away{}},
 		"another instance has compared for the first time": {func(s *State) {
 			s.PutSource(written("xy", 7, 70), live)
 			s.PutWorkload(web(8, ledger(1)), live)
-		}, reload.Left{}},
+		}, reload.Away{}},
 		"the ledger was set back": {func(s *State) {
 			s.PutWorkload(web(6, ledger(2)), live)
 			s.PutSource(written("xy", 7, 70), live)
 			s.PutWorkload(web(8, ledger(1)), live)
-		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		}, reload.Away{Version: 7, Time: at(70), Noted: true}},
 		"the ledger was taken away": {func(s *State) {
 			s.PutWorkload(web(6, ledger(2)), live)
 			s.PutSource(written("xy", 7, 70), live)
 			s.PutWorkload(web(8, ""), live)
-		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		}, reload.Away{Version: 7, Time: at(70), Noted: true}},
 		"the ledger was taken away, and put back as it was before": {func(s *State) {
 			w := web(6, ledger(2))
 			s.PutWorkload(w, live)
@@ -184,11 +184,11 @@ func TestWhenAContentLeft(t *testing.T) {
 			s.PutSource(written("xy", 7, 70), live)
 			s.PutWorkload(web(8, ""), live)
 			s.PutWorkload(web(9, ledger(1)), live)
-		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		}, reload.Away{Version: 7, Time: at(70), Noted: true}},
 		"somebody wrote nonsense": {func(s *State) {
 			s.PutSource(written("xy", 7, 70), live)
 			s.PutWorkload(web(8, "nonsense"), live)
-		}, reload.Left{Version: 7, Time: at(70), Noted: true}},
+		}, reload.Away{Version: 7, Time: at(70), Noted: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(false)
@@ -199,17 +199,17 @@ func TestWhenAContentLeft(t *testing.T) {
 			}
 			tc.puts(s)
 			f, _ := s.Facts(deployment("web", "", 0).Key)
-			if got := f.Concerns[0].Left; got != tc.want {
+			if got := f.Concerns[0].Away; got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 		})
 	}
 }
 
-func TestAContentThatComesAndGoesWhileOurWriteIsUnderWay(t *testing.T) {
+func TestDataThatChangesAndRevertsDuringAWrite(t *testing.T) {
 	s := New(false)
 	web := func(version int, ledger string) workload.Workload {
-		return atRest(deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger))
+		return rolledOut(deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger))
 	}
 	s.PutWorkload(web(1, "before"), live)
 	s.PutSource(written("ab", 3, 50), live)
@@ -220,16 +220,16 @@ func TestAContentThatComesAndGoesWhileOurWriteIsUnderWay(t *testing.T) {
 	s.PutSource(written("ab", 6, 70), live)
 	s.PutWorkload(web(4, "ours"), live)
 	f, _ = s.Facts(web(0, "").Key)
-	if got := f.Concerns[0].Left.Version; got != 4 && got != 5 {
+	if got := f.Concerns[0].Away.Version; got != 4 && got != 5 {
 		t.Errorf("it left in version %d, want 4 or 5: pods of the rollout may have the other content", got)
 	}
 }
 
 // The ledger of a write that was refused says nothing about the one before it, of which nothing was heard yet.
-func TestAWriteThatIsRefusedLeavesTheOneBeforeIt(t *testing.T) {
+func TestARejectedWriteKeepsThePreviousOne(t *testing.T) {
 	s := New(false)
 	web := func(version int, ledger string) workload.Workload {
-		return atRest(deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger))
+		return rolledOut(deployment("web", "cm", version, auto, "true", annotations.Ledger, ledger))
 	}
 	s.PutWorkload(web(1, "before"), live)
 	s.PutSource(written("ab", 2, 50), live)
@@ -243,7 +243,7 @@ func TestAWriteThatIsRefusedLeavesTheOneBeforeIt(t *testing.T) {
 	s.PutSource(written("ab", 5, 70), live)
 	s.PutWorkload(web(4, "first"), live)
 	f, _ = s.Facts(web(0, "").Key)
-	if got := f.Concerns[0].Left.Version; got != 3 {
+	if got := f.Concerns[0].Away.Version; got != 3 {
 		t.Errorf("it left in version %d, want 3", got)
 	}
 }

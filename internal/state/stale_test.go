@@ -6,7 +6,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-func TestASnapshotThatIsBehindOurLatestWrite(t *testing.T) {
+func TestASnapshotOlderThanOurLatestWrite(t *testing.T) {
 	web := func(version int) workload.Workload { return deployment("web", "cm", version, auto, "true") }
 	for about, tc := range map[string]struct {
 		puts func(s *State)
@@ -17,10 +17,10 @@ func TestASnapshotThatIsBehindOurLatestWrite(t *testing.T) {
 		"the watch went on from it":   {func(s *State) { s.PutWorkload(web(6), inASnap); s.PutWorkload(web(7), live) }, false},
 		"it is behind a later change": {func(s *State) { s.PutWorkload(web(8), live); s.PutWorkload(web(6), inASnap) }, true},
 		"but not behind our write":    {func(s *State) { s.PutWorkload(web(9), live); s.PutWorkload(web(8), inASnap) }, false},
-		"the API server was set back": {func(s *State) { s.PutWorkload(web(6), inASnap); s.GoneBack(web(0).Key) }, false},
+		"the API server was set back": {func(s *State) { s.PutWorkload(web(6), inASnap); s.ResetStale(web(0).Key) }, false},
 		"it was set back before our next": {func(s *State) {
 			s.PutWorkload(web(3), inASnap)
-			s.GoneBack(web(0).Key)
+			s.ResetStale(web(0).Key)
 			s.PutAnswer(web(4))
 			s.PutWorkload(web(3), inASnap)
 		}, true},
@@ -32,7 +32,7 @@ func TestASnapshotThatIsBehindOurLatestWrite(t *testing.T) {
 			s.PutWorkload(web(6), live)
 			s.PutAnswer(web(7))
 			tc.puts(s)
-			if w, _ := s.Workload(web(0).Key); s.Behind(&w) != tc.want {
+			if w, _ := s.Workload(web(0).Key); s.IsStale(&w) != tc.want {
 				t.Errorf("version %s is behind: %t", w.ResourceVersion, !tc.want)
 			}
 		})

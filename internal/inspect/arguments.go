@@ -57,7 +57,7 @@ func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 	return workload.Key{}, fmt.Errorf("namespace %s has no %s%s", ns, cmp.Or(kind, "workload")+" "+name, didYouMean(refs(near)))
 }
 
-// Lender is the workload in whose place another one is answered about: the one that it has its pod template from, or itself.
+// TemplateOwner is the workload in whose place another one is answered about: the one that it has its pod template from, or itself.
 func (o *Objects) TemplateOwner(key workload.Key) (workload.Key, error) {
 	lender := o.workloads[key].TemplateOwner
 	if lender == nil {

@@ -40,7 +40,7 @@ func (s *Settings) Resources(ns string) []kubeapi.Watched {
 	}
 	for _, kind := range s.Kinds {
 		watched := kubeapi.WatchedKind(kind, ns)
-		watched.Required = true // one request, whatever the answer
+		watched.Required = true // one request, whatever comes of it
 		all = append(all, watched)
 	}
 	return all

@@ -147,7 +147,7 @@ func (s *sink) Delete(obj runtime.Object) {
 	}
 }
 
-// Whole takes the names of all that exists.
+// SnapshotComplete takes the names of all that exists.
 func (s *sink) SnapshotComplete(named map[types.NamespacedName]struct{}) {
 	s.note(func() { s.objects.Keep(s.resource, named) })
 	s.seen()

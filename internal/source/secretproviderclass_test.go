@@ -304,10 +304,9 @@ func TestPodsOfDifferentVersionsAreNoRotationYet(t *testing.T) {
 	}
 }
 
-// Pods go through the same versions at different times, and are created and deleted. In any order
-// of their reports, each rotation is one turn. A controller that sees only the current reports gets
-// the same data, unless the last report was written for a Pod that lags behind, which looks like a
-// rotation back.
+// Pods go through the same versions at different times, and come and go. In any order of reports, each
+// rotation is one turn. A controller that sees only the current reports gets the same data, unless the
+// last report is about a Pod that lags behind, which looks like a rotation back.
 func TestAnyOrderOfReportsIsOneTurnForEachRotation(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))

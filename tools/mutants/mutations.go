@@ -89,7 +89,7 @@ func mutations() []mutation {
 		{
 			what: "the pods are not asked",
 			file: "internal/reload/decide.go",
-			from: "	case tally.asking > 0:", to: "	case tally.asking < 0:",
+			from: "	case tally.needsPods > 0:", to: "	case tally.needsPods < 0:",
 			in: controller, tests: histories,
 		},
 		{

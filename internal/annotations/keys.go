@@ -2,7 +2,10 @@
 // read, and what users get wrong about them. It does not know what any of it means for a workload.
 package annotations
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The annotations that are Reroll's own and cannot be renamed.
 const (
@@ -15,6 +18,28 @@ const (
 	// have been quiet before it is rolled.
 	Settle = "reroll.dev/settle"
 )
+
+// The keys that only Reroll writes, on its own objects and on Jobs.
+const (
+	// About is on the Secret with the digest key, and explains it.
+	About = "reroll.dev/about"
+	// Coverage is on the ConfigMap reloader-meta-info.
+	Coverage = "reroll.dev/coverage"
+	// Held and StaysSuspended are on a Job that waits for a write of Reroll.
+	Held           = "reroll.dev/held"
+	StaysSuspended = "reroll.dev/stays-suspended"
+	// Replaces and Deletes are on the copy of a Job that is being recreated.
+	Replaces = "reroll.dev/replaces"
+	Deletes  = "reroll.dev/deletes"
+	// Signed is on every Job that Reroll creates, and Run is a label there.
+	Signed = "reroll.dev/signed"
+	Run    = "reroll.dev/run"
+)
+
+// Fixed returns the keys in the domain of Reroll. Users cannot rename them.
+func Fixed() []string {
+	return []string{Ledger, Rolled, Settle, About, Coverage, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
+}
 
 // Names are the keys of the annotations that users may rename.
 type Names struct {
@@ -110,9 +135,13 @@ func (n *Names) written() [16]string {
 // IsOfSource reports whether a key is one that users write on sources.
 func (n *Names) IsOfSource(key string) bool { return key == n.Match || key == n.Ignore }
 
+// Known reports whether a key is one that Reroll reads or writes.
+func (n *Names) Known(key string) bool { return n.isMeaningful(key) }
+
 // isMeaningful reports whether a key is one that is read, by whomever it is written.
 func (n *Names) isMeaningful(key string) bool {
 	written := n.written()
 	return slices.Contains(written[:], key) ||
-		key == n.PausedAt || key == n.LastReloadedFrom || key == Ledger || key == Rolled
+		key == n.PausedAt || key == n.LastReloadedFrom ||
+		strings.HasPrefix(key, ownDomain+"/") && slices.Contains(Fixed(), key)
 }

@@ -38,32 +38,6 @@ func (w Written) Compared() []string {
 	return keys[:min(len(keys), maxKeys)]
 }
 
-// Instead names the keys that may have been meant, and where they belong if that is
-// not here.
-func Instead(meant []string, elsewhere func(key string) bool, where string) string {
-	if len(meant) == 0 {
-		return "does nothing; docs/opting-in.md has the keys that are read"
-	}
-	text := "does nothing; there is " + enumerated(meant)
-	switch {
-	case !elsewhere(meant[0]):
-	case len(meant) == 1:
-		text += ", which belongs on " + where
-	default:
-		text += ", which belong on " + where
-	}
-	return text
-}
-
-// enumerated is a list as a sentence has it.
-func enumerated(words []string) string {
-	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
-}
-
 // Problem returns what is wrong with the value of a key. It keeps nothing else of the object in memory.
 func (w Written) Problem(key, message string) Problem {
 	return Problem{Annotation: strings.Clone(key), InTemplate: w.InTemplate, Value: strings.Clone(Shortened(w.Values[key])), Message: message}
@@ -108,9 +82,9 @@ func ProblemsOfSource(own map[string]string, names Names) []Problem {
 		case near:
 			found = append(found, at.Problem(key, "does nothing; there is "+right+", which belongs on the workload that uses this object"))
 		default:
-			if meant, strayed := names.Strayed(key); strayed {
-				ofWorkload := func(key string) bool { return !names.IsOfSource(key) }
-				found = append(found, at.Problem(key, Instead(meant, ofWorkload, "the workload that uses this object")))
+			ofWorkload := func(key string) bool { return !names.IsOfSource(key) }
+			if why, unread := names.Unread(key, ofWorkload, "the workload that uses this object"); unread {
+				found = append(found, at.Problem(key, why))
 			}
 		}
 	}

@@ -23,9 +23,9 @@ import (
 const (
 	// copyAnnotation is on the copy of a Job that is being recreated, and holds what the spec of the copy does
 	// not.
-	copyAnnotation = "reroll.dev/replaces"
+	copyAnnotation = annotations.Replaces
 	// deletesAnnotation is on a copy from before its Job is deleted: without it, that it is gone is somebody else's doing.
-	deletesAnnotation = "reroll.dev/deletes"
+	deletesAnnotation = annotations.Deletes
 )
 
 // Copy is a suspended Job that keeps the spec of another one while that is recreated.

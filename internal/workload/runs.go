@@ -12,7 +12,7 @@ import (
 )
 
 // RunLabel is on every Job that we have made, with the counter of the reload.
-const RunLabel = "reroll.dev/run"
+const RunLabel = annotations.Run
 
 // Runs is what matters of a workload whose pods come and go in runs. It is not
 // rolled: a reload is one more run.

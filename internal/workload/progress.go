@@ -43,6 +43,8 @@ type Progress struct {
 	// Revision is the value by which the Pods of the present template are labeled, if the status
 	// has it.
 	Revision string
+	// Overdue reports whether the status shows that the rollout has exceeded its deadline.
+	Overdue bool
 	// Refused is why pods cannot be made, empty if nothing says so.
 	Refused string
 }

@@ -2,7 +2,10 @@
 // mistakes in them. It does not know what the annotations mean for a workload.
 package annotations
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The annotations of Reroll, which cannot be renamed.
 const (
@@ -13,6 +16,28 @@ const (
 	// Settle is on the workload and sets its settle period.
 	Settle = "reroll.dev/settle"
 )
+
+// The keys that only Reroll writes, on its own objects and on Jobs.
+const (
+	// About is on the Secret with the digest key, and explains it.
+	About = "reroll.dev/about"
+	// Coverage is on the ConfigMap reloader-meta-info.
+	Coverage = "reroll.dev/coverage"
+	// Held and StaysSuspended are on a Job that waits for a write of Reroll.
+	Held           = "reroll.dev/held"
+	StaysSuspended = "reroll.dev/stays-suspended"
+	// Replaces and Deletes are on the copy of a Job that is being recreated.
+	Replaces = "reroll.dev/replaces"
+	Deletes  = "reroll.dev/deletes"
+	// Signed is on every Job that Reroll creates, and Run is a label there.
+	Signed = "reroll.dev/signed"
+	Run    = "reroll.dev/run"
+)
+
+// Fixed returns the keys in the domain of Reroll. Users cannot rename them.
+func Fixed() []string {
+	return []string{Ledger, Rolled, Settle, About, Coverage, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
+}
 
 // Names are the keys of the annotations that users may rename.
 type Names struct {
@@ -106,9 +131,13 @@ func (n *Names) written() [16]string {
 // IsOfSource reports whether users write a key on sources.
 func (n *Names) IsOfSource(key string) bool { return key == n.Match || key == n.Ignore }
 
+// Known reports whether Reroll reads or writes a key.
+func (n *Names) Known(key string) bool { return n.isMeaningful(key) }
+
 // isMeaningful reports whether any program reads a key.
 func (n *Names) isMeaningful(key string) bool {
 	written := n.written()
 	return slices.Contains(written[:], key) ||
-		key == n.PausedAt || key == n.LastReloadedFrom || key == Ledger || key == Rolled
+		key == n.PausedAt || key == n.LastReloadedFrom ||
+		strings.HasPrefix(key, ownDomain+"/") && slices.Contains(Fixed(), key)
 }

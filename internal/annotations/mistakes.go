@@ -37,31 +37,6 @@ func (w Written) Compared() []string {
 	return keys[:min(len(keys), maxKeys)]
 }
 
-// Instead suggests keys, and where they belong if not on this object.
-func Instead(meant []string, elsewhere func(key string) bool, where string) string {
-	if len(meant) == 0 {
-		return "does nothing; docs/reference/annotations.md has the keys that are read"
-	}
-	text := "does nothing; there is " + enumerated(meant)
-	switch {
-	case !elsewhere(meant[0]):
-	case len(meant) == 1:
-		text += ", which belongs on " + where
-	default:
-		text += ", which belong on " + where
-	}
-	return text
-}
-
-// enumerated joins words as in a sentence.
-func enumerated(words []string) string {
-	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
-}
-
 // Problem returns a mistake in the value of a key. It keeps no other part of the object in memory.
 func (w Written) Problem(key, message string) Problem {
 	return Problem{Annotation: strings.Clone(key), InTemplate: w.InTemplate, Value: strings.Clone(Shortened(w.Values[key])), Message: message}
@@ -106,9 +81,9 @@ func ProblemsOfSource(own map[string]string, names Names) []Problem {
 		case near:
 			found = append(found, at.Problem(key, "does nothing; there is "+right+", which belongs on the workload that uses this object"))
 		default:
-			if meant, strayed := names.Strayed(key); strayed {
-				ofWorkload := func(key string) bool { return !names.IsOfSource(key) }
-				found = append(found, at.Problem(key, Instead(meant, ofWorkload, "the workload that uses this object")))
+			ofWorkload := func(key string) bool { return !names.IsOfSource(key) }
+			if why, unread := names.Unread(key, ofWorkload, "the workload that uses this object"); unread {
+				found = append(found, at.Problem(key, why))
 			}
 		}
 	}

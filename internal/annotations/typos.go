@@ -19,33 +19,6 @@ func (n *Names) Nearest(key string) (string, bool) {
 	return nearest, nearest != ""
 }
 
-// Strayed reports whether a key in the domain of Reloader is unknown, and which keys may have been
-// meant: keys of that name elsewhere in the domain. A default key that this installation renamed does
-// not count, because another controller may read it.
-func (n *Names) Strayed(key string) (meant []string, strayed bool) {
-	domain, name, whole := strings.Cut(key, "/")
-	if !whole || !isReloaders(domain) || n.isMeaningful(key) {
-		return nil, false
-	}
-	usual := DefaultNames()
-	if _, near := usual.Nearest(key); near || usual.isMeaningful(key) {
-		return nil, false
-	}
-	least, written := 0, n.written()
-	for i, candidate := range usual.written() {
-		of, what, _ := strings.Cut(candidate, "/")
-		labels := strings.Count(of, ".")
-		switch {
-		case what != name || !isReloaders(of), least != 0 && labels > least:
-			continue
-		case labels < least:
-			meant = nil
-		}
-		meant, least = append(meant, written[i]), labels
-	}
-	return meant, true
-}
-
 // maxTypos is by how many letters a key may differ from the key that was meant.
 const maxTypos = 2
 
@@ -77,14 +50,17 @@ func typos(key, meant string) (int, bool) {
 
 // isOurs reports whether no other program has a reason to use a domain.
 func isOurs(domain string) bool {
-	return domain == "reroll.dev" || isReloaders(domain)
+	return domain == ownDomain || isReloaders(domain)
 }
 
 func isReloaders(domain string) bool {
 	return domain == reloaderDomain || strings.HasSuffix(domain, "."+reloaderDomain)
 }
 
-const reloaderDomain = "reloader.stakater.com"
+const (
+	ownDomain      = "reroll.dev"
+	reloaderDomain = "reloader.stakater.com"
+)
 
 // slipped is for keys in a domain of the user, who may have similar keys of their own: "auth"
 // beside "auto", "watch" beside "match", "ignored" beside "ignore". The only typos that count are

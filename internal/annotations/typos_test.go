@@ -89,7 +89,7 @@ func TestUnknownKeysInTheDomainOfReloader(t *testing.T) {
 			names Names
 			want  []string
 		}{"by default": {names, tc.here}, "with other names": {renamed, tc.renamed}} {
-			if got, strayed := of.names.Strayed(key); strayed == tc.not || !slices.Equal(got, of.want) {
+			if got, strayed := of.names.strayed(key); strayed == tc.not || !slices.Equal(got, of.want) {
 				t.Errorf("%s, for %s there is %q, strayed: %t; want %q", about, key, got, strayed, of.want)
 			}
 		}

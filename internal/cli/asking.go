@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -25,10 +27,17 @@ type asking struct {
 	namespace           string
 	all                 bool
 	// at is the namespace of the controller, empty if it is to be found.
-	at    string
-	cfg   config.Config
-	clock clock.Clock
+	at     string
+	output string
+	cfg    config.Config
+	clock  clock.Clock
 }
+
+// The values of --output.
+const (
+	outputWide = "wide"
+	outputJSON = "json"
+)
 
 // bind adds the flags. All adds a flag for all namespaces.
 func (a *asking) bind(cmd *cobra.Command, all bool) {
@@ -44,6 +53,33 @@ func (a *asking) bind(cmd *cobra.Command, all bool) {
 	for _, name := range config.DecisionFlags() {
 		flags.Lookup(name).Hidden = true // in the way of the others, and named in the text
 	}
+}
+
+// bindOutput adds the flag for the form of the answer, and checks its value.
+func (a *asking) bindOutput(cmd *cobra.Command, values ...string) {
+	forms := strings.Join(values, " or ")
+	cmd.Flags().StringVarP(&a.output, "output", "o", "", forms+" (default: a text for readers)")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if a.output != "" && !slices.Contains(values, a.output) {
+			return usageError{fmt.Errorf("--output=%s: must be %s", a.output, forms)}
+		}
+		return nil
+	}
+}
+
+// show prints an answer: its text, or its JSON.
+func (a *asking) show(out io.Writer, text func() string, json func() (string, error)) error {
+	if a.output != outputJSON {
+		_, err := fmt.Fprint(out, text())
+		return err
+	}
+	encoded, err := json()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(out, encoded)
+	return err
 }
 
 const asTheController = `

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/inspect"
 )
 
@@ -42,11 +43,6 @@ func (a *asking) complete(cmd *cobra.Command, arguments ...[]string) {
 		}
 		return all, cobra.ShellCompDirectiveNoFileComp
 	})
-	for name, values := range map[string][]string{"output": {"wide", "json"}} {
-		if cmd.Flags().Lookup(name) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-		}
-	}
 }
 
 // names lists the names of some resources. If a request fails, nothing is completed: nobody reads an error in the middle
@@ -54,11 +50,11 @@ func (a *asking) complete(cmd *cobra.Command, arguments ...[]string) {
 func (a *asking) names(ctx context.Context, resources []string, begun string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, completing)
 	defer cancel()
-	config, err := a.config()
+	connection, err := a.config()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	found, err := inspect.Names(ctx, config, a.namespace, resources)
+	found, err := inspect.Names(ctx, connection, a.namespace, resources)
 	if err != nil && len(found) == 0 {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -69,4 +65,22 @@ func (a *asking) names(ctx context.Context, resources []string, begun string) ([
 		}
 	}
 	return fitting, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeValues adds the completion of flags that take one of several words.
+func completeValues(cmd *cobra.Command) {
+	for name, values := range map[string][]string{
+		"ignored-workload-types": {"jobs", "cronjobs"},
+		"is-Argo-Rollouts":       {"true", "false", config.Auto},
+		"log-format":             {"text", "json"},
+		"log-level":              {"trace", "debug", "info", "warn", "error", "fatal", "panic"},
+		"on-revert":              {"stop", "restart"},
+		"reload-strategy":        {"auto", "env-vars", "annotations"},
+		"resources-to-ignore":    {"configmaps", "secrets"},
+		"secret-marks":           {"keyed", "sha1"},
+	} {
+		if cmd.Flags().Lookup(name) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
 }

@@ -23,7 +23,9 @@ func (s *stamping) readFunction(cmd *cobra.Command, files []string) (*stamp.Stre
 	var failed error
 	stream, err := stamp.ReadFunction(functionInput, cmd.InOrStdin(), func(settings []stamp.Setting) (stamp.Options, error) {
 		if failed = configure(cmd, settings); failed == nil {
-			failed = s.prepare(nil)
+			if failed = s.validate(nil); failed == nil {
+				failed = s.readKey()
+			}
 		}
 		return s.options, failed
 	})

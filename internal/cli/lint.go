@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +31,10 @@ that are opted in but that nothing rolls.
 Manifests (- is standard input) are checked together, without a cluster. A source that is not in them may exist in the
 cluster, so it is reported as a note. With --namespace or --all-namespaces, a cluster is checked.
 
-The exit code is 0 if there are at most notes, 1 if there are mistakes, and 2 if something could not be read.`,
+Each mistake in a manifest is reported with its file and line. If a file cannot be read, the command reports that and
+continues with the next one.
+
+The exit code is 0 if there are at most notes, 1 if there are mistakes, and 2 if a file or a namespace could not be read.`,
 		Example: `  %[1]s lint deploy/*.yaml
   kustomize build . | %[1]s lint -
   %[1]s lint -n shop`,
@@ -44,57 +46,62 @@ The exit code is 0 if there are at most notes, 1 if there are mistakes, and 2 if
 			case !asked && len(args) == 0:
 				return usageError{fmt.Errorf("%s needs files, or --namespace", cmd.CommandPath())}
 			}
-			look := func() ([]inspect.Finding, []string, error) { return a.lintFiles(cmd, args) }
+			look := a.lintFiles
 			if asked {
-				look = func() ([]inspect.Finding, []string, error) { return a.lintCluster(cmd.Context(), cmd) }
+				look = a.lintCluster
 			}
-			found, unread, err := look()
+			report, err := look(cmd, args)
 			if err != nil {
 				return exitError{err.Error(), codeUnreadable}
 			}
-			return tellFindings(cmd.OutOrStdout(), found, unread)
+			return report.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), a.output == outputJSON)
 		},
 	}
 	a.bind(cmd, true)
+	a.bindOutput(cmd, outputJSON)
 	a.complete(cmd)
 	return cmd
 }
 
-func (a *asking) lintFiles(cmd *cobra.Command, files []string) ([]inspect.Finding, []string, error) {
+// linted is what lint has found, and what it could not read.
+type linted struct {
+	found  []inspect.Finding
+	unread []string
+	// failed are the files that could not be read.
+	failed []string
+}
+
+func (a *asking) lintFiles(cmd *cobra.Command, files []string) (linted, error) {
 	settings, err := inspect.Assume(&a.cfg, cmd.Flags(), a.clock.Now(), "no cluster was read")
 	if err != nil {
-		return nil, nil, err
+		return linted{}, err
 	}
-	objects := inspect.NewObjects(settings)
+	objects, report := inspect.NewObjects(settings), linted{}
 	for _, file := range files {
 		if err := readManifests(objects, file, cmd.InOrStdin()); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", file, err)
+			report.failed = append(report.failed, file+": "+err.Error())
 		}
 	}
-	return objects.Lint(true, a.clock.Now()), objects.Skipped(), nil
+	report.found, report.unread = objects.Lint(true, a.clock.Now()), objects.Skipped()
+	return report, nil
 }
 
-func readManifests(into *inspect.Objects, file string, stdin io.Reader) error {
-	from := stdin
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return errors.Unwrap(err)
-		}
-		defer opened.Close()
-		from = opened
+func readManifests(into *inspect.Objects, file string, in io.Reader) error {
+	if file == stdin {
+		return into.ReadManifests("stdin", in)
 	}
-	all, err := inspect.Decode(from)
-	for _, obj := range all {
-		into.Put(obj)
-	}
-	return err
-}
-
-func (a *asking) lintCluster(ctx context.Context, cmd *cobra.Command) ([]inspect.Finding, []string, error) {
-	_, objects, err := a.read(ctx, cmd)
+	opened, err := os.Open(file)
 	if err != nil {
-		return nil, nil, err
+		return errors.Unwrap(err)
+	}
+	defer opened.Close()
+	return into.ReadManifests(file, opened)
+}
+
+func (a *asking) lintCluster(cmd *cobra.Command, _ []string) (linted, error) {
+	_, objects, err := a.read(cmd.Context(), cmd)
+	if err != nil {
+		return linted{}, err
 	}
 	unread := objects.Skipped()
 	if settings := objects.Settings(); settings.Unmet {
@@ -103,25 +110,38 @@ func (a *asking) lintCluster(ctx context.Context, cmd *cobra.Command) ([]inspect
 	if resources := objects.Unread(); len(resources) > 0 {
 		unread = append(unread, fmt.Sprintf("You may not list %s, so there may be more.", strings.Join(resources, ", ")))
 	}
-	return objects.Lint(false, a.clock.Now()), unread, nil
+	return linted{found: objects.Lint(false, a.clock.Now()), unread: unread}, nil
 }
 
-// tellFindings prints a line for each, as programs and grep want it, unless a person reads.
-func tellFindings(out io.Writer, found []inspect.Finding, unread []string) error {
-	for _, f := range found {
-		if terminal(out) {
-			fmt.Fprintln(out, f.Folded())
-		} else {
-			fmt.Fprintln(out, f)
+// print writes a line for each finding, as programs and grep want it, unless a person reads.
+func (l *linted) print(out, stderr io.Writer, asJSON bool) error {
+	if asJSON {
+		text, err := inspect.LintJSON(l.found, slices.Concat(l.failed, l.unread))
+		if err != nil {
+			return exitError{err.Error(), codeUnreadable}
+		}
+		fmt.Fprint(out, text)
+	} else {
+		for _, f := range l.found {
+			if terminal(out) {
+				fmt.Fprintln(out, f.Folded())
+			} else {
+				fmt.Fprintln(out, f)
+			}
+		}
+		for _, why := range l.unread {
+			fmt.Fprintln(out, why)
+		}
+		for _, why := range l.failed {
+			fmt.Fprintln(stderr, "reroll: "+why)
 		}
 	}
-	for _, why := range unread {
-		fmt.Fprintln(out, why)
-	}
-	switch wrong := slices.ContainsFunc(found, func(f inspect.Finding) bool { return !f.Note }); {
+	switch wrong := slices.ContainsFunc(l.found, func(f inspect.Finding) bool { return !f.Note }); {
+	case len(l.failed) > 0:
+		return exitError{code: codeUnreadable}
 	case wrong:
 		return exitError{code: codeFindings}
-	case len(unread) > 0:
+	case len(l.unread) > 0:
 		return exitError{code: codeUnreadable}
 	default:
 		return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/config"
 )
 
@@ -51,6 +52,11 @@ func TestWhatTheCommandLineAnswers(t *testing.T) {
 		"no duration":                  {[]string{"--settle=5"}, nil, 2, "", `invalid argument "5" for "--settle" flag`},
 		"a refusal":                    {[]string{"--settle=-1s"}, nil, 2, "", "--settle=-1s: must be 0 or more"},
 		"two refusals":                 {[]string{"--adopt-rate=0", "--kube-api-burst=3"}, nil, 2, "", "--adopt-rate=0: must be more than 0, such as 20\n--kube-api-burst=3"},
+		"all that is wrong at once":    {[]string{"--settle=5", "--setle=1s", "--adopt-rate=0", "--log-formt", "text", "--settle-max=x"}, nil, 2, "", "unknown flag: --setle\nunknown flag: --log-formt\ninvalid argument \"5\" for \"--settle\" flag: time: missing unit in duration \"5\"\ninvalid argument \"x\" for \"--settle-max\" flag: time: invalid duration \"x\"\n--adopt-rate=0: must be more than 0, such as 20\n"},
+		"a value and an argument":      {[]string{"run", "--settle=5", "fast"}, nil, 2, "", "reroll run takes no argument, and got \"fast\"\ninvalid argument \"5\""},
+		"all of status":                {[]string{"status", "--wait=5", "--output=xml", "-A", "web"}, nil, 2, "", "invalid argument \"5\" for \"--wait\" flag: time: missing unit in duration \"5\"\n--output=xml: must be wide or json\nweb is in one namespace"},
+		"all of stamp":                 {[]string{"stamp", "--missing=maybe", "--secrets=all"}, nil, 2, "", "--missing=maybe: must be ignore, warn or error\n--secrets=all: must be keyed or plain\n"},
+		"an output of why":             {[]string{"why", "web", "-o", "wide"}, nil, 2, "", "--output=wide: must be json"},
 		"why of what":                  {[]string{"why"}, nil, 2, "", "reroll why needs a workload, such as deployment/web"},
 		"why of too much":              {[]string{"why", "a", "b", "c"}, nil, 2, "", `reroll why takes no more than 2 arguments, and got "c"`},
 		"an output of no kind":         {[]string{"status", "-o", "yaml"}, nil, 2, "", "--output=yaml: must be wide or json"},
@@ -75,7 +81,11 @@ func TestWhatTheCommandLineAnswers(t *testing.T) {
 					t.Errorf("%s is %q, want %q", name, got.text, got.want)
 				}
 			}
-			if hint := strings.HasSuffix(stderr.String(), "See reroll --help.\n"); hint != (code == 2 && len(tc.args) > 0) {
+			command := "reroll"
+			if len(tc.args) > 0 && !strings.HasPrefix(about, "an unknown command") && !strings.HasPrefix(about, "a command that") {
+				command += " " + impliedRun(tc.args)[0]
+			}
+			if hint := strings.HasSuffix(stderr.String(), "See "+command+" --help.\n"); hint != (code == 2 && len(tc.args) > 0) {
 				t.Errorf("the hint at the help: %v, in %q", hint, stderr.String())
 			}
 		})
@@ -200,7 +210,7 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 		!strings.Contains(stdout.String(), "kubectl reroll why KIND/NAME [SOURCE] [flags]") || !strings.Contains(stdout.String(), "  kubectl reroll why deployment/web\n") {
 		t.Errorf("exit code %d: %s", code, stdout.String())
 	}
-	if code := Main("kubectl-reroll", []string{"why"}, "1.2.3", none, &stdout, &stderr); code != 2 || !strings.HasSuffix(stderr.String(), "See kubectl reroll --help.\n") {
+	if code := Main("kubectl-reroll", []string{"why"}, "1.2.3", none, &stdout, &stderr); code != 2 || !strings.HasSuffix(stderr.String(), "See kubectl reroll why --help.\n") {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 }
@@ -221,17 +231,88 @@ func TestLintOfManifests(t *testing.T) {
 		stdout, stderr string
 	}{
 		"fine":           {[]string{write(`{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}`)}, 0, "", ""},
-		"a typo":         {[]string{write(typo)}, 1, "Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing; there is reloader.stakater.com/auto\n", ""},
-		"by another key": {[]string{"--auto-annotation=example.org/auto", write(typo)}, 1, "Deployment web: annotation example.org/atuo has \"true\": does nothing; there is example.org/auto\n", ""},
+		"a typo":         {[]string{write(typo)}, 1, "manifest.yaml:1: Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing; there is reloader.stakater.com/auto\n", ""},
+		"by another key": {[]string{"--auto-annotation=example.org/auto", write(typo)}, 1, "manifest.yaml:1: Deployment web: annotation example.org/atuo has \"true\": does nothing; there is example.org/auto\n", ""},
 		"no manifest":    {[]string{write("password: hunter2")}, 2, "", "document 1: it is not a Kubernetes object: it has no apiVersion or no kind\n"},
 		"no file":        {[]string{"/nowhere/web.yaml"}, 2, "", "reroll: /nowhere/web.yaml: no such file or directory\n"},
+		"no manifest before a typo": {
+			[]string{write("password: hunter2"), write(typo)}, 2,
+			"manifest.yaml:1: Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing; there is reloader.stakater.com/auto\n",
+			"document 1: it is not a Kubernetes object: it has no apiVersion or no kind\n",
+		},
+		"a boolean": {
+			[]string{write("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  annotations:\n    reloader.stakater.com/auto: yes\n")}, 1,
+			"manifest.yaml:6: Deployment web: annotation reloader.stakater.com/auto is a boolean; write \"true\" in quotes\n", "",
+		},
+		"as JSON": {
+			[]string{"-o", "json", write(typo)}, 1,
+			`"line": 1,
+      "object": "Deployment web",
+      "annotation": "reloader.stakater.com/atuo",
+      "message": "annotation reloader.stakater.com/atuo has \"true\": does nothing; there is reloader.stakater.com/auto"
+    }
+  ]
+}
+`, "",
+		},
 	} {
 		t.Run(about, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			code := Main("reroll", append([]string{"lint"}, tc.args...), "1.2.3", none, &stdout, &stderr)
-			if code != tc.code || stdout.String() != tc.stdout || !strings.HasSuffix(stderr.String(), tc.stderr) {
+			if code != tc.code || !strings.HasSuffix(stdout.String(), tc.stdout) || tc.code != 1 && tc.stdout == "" && stdout.Len() > 0 || !strings.HasSuffix(stderr.String(), tc.stderr) {
 				t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
 			}
 		})
+	}
+}
+
+// The help of run has its flags under headings, each of them under one.
+func TestTheFlagsOfRunHaveHeadings(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if code := Main("reroll", []string{"run", "--help"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	before := -1
+	for _, want := range []string{"Usage:\n  reroll run [flags]\n", "\nSources and workloads:\n", "\nTiming:\n", " --settle duration ", "\nKeys of annotations:\n", "--auto-annotation", "\nOther flags:\n"} {
+		at := strings.Index(stdout.String(), want)
+		if at < before || at < 0 {
+			t.Errorf("%q is not there, or not behind the one before:\n%s", want, stdout.String())
+		}
+		before = at
+	}
+	if _, rest, _ := strings.Cut(stdout.String(), "\nOther flags:\n"); strings.TrimSpace(rest) != "-h, --help   help for run" {
+		t.Errorf("without a heading: %s", rest)
+	}
+	cmd := newRun(buildinfo.Info{}, os.Getenv, io.Discard)
+	for _, g := range groups() {
+		for _, name := range g.flags {
+			if cmd.Flags().Lookup(name) == nil {
+				t.Errorf("%s has %s, which is not a flag", g.title, name)
+			}
+		}
+	}
+}
+
+func TestWordsComplete(t *testing.T) {
+	for line, want := range map[string]string{
+		"run --log-format ":        "text\njson\n",
+		"run --reload-strategy ":   "auto\nenv-vars\nannotations\n",
+		"run --on-revert ":         "stop\nrestart\n",
+		"status --output ":         "wide\njson\n",
+		"why --output ":            "json\n",
+		"lint -o ":                 "json\n",
+		"status --secret-marks ":   "keyed\nsha1\n",
+		"stamp --missing ":         "ignore\nwarn\nerror\n",
+		"run --is-Argo-Rollouts= ": "true\nfalse\nauto\n",
+	} {
+		words := strings.Split(line, " ")
+		if name, ok := strings.CutSuffix(words[1], "="); ok {
+			words = []string{words[0], name + "="}
+		}
+		var stdout, stderr bytes.Buffer
+		Main("reroll", append([]string{"__complete"}, words...), "1.2.3", func(string) string { return "" }, &stdout, &stderr)
+		if got, _, _ := strings.Cut(stdout.String(), ":"); got != want {
+			t.Errorf("%q completes with %q, want %q", line, got, want)
+		}
 	}
 }

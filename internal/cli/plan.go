@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 	"k8s.io/utils/clock"
 
@@ -28,7 +26,8 @@ are not rolled. The source need not exist. The exit code is 2 if you may not rea
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprint(cmd.OutOrStdout(), plan.Text(paint(cmd.OutOrStdout(), getenv))); err != nil {
+			out := cmd.OutOrStdout()
+			if err := a.show(out, func() string { return plan.Text(paint(out, getenv)) }, plan.JSON); err != nil {
 				return err
 			}
 			if code := plan.Code(); code != 0 {
@@ -38,6 +37,7 @@ are not rolled. The source need not exist. The exit code is 2 if you may not rea
 		},
 	}
 	a.bind(cmd, false)
+	a.bindOutput(cmd, outputJSON)
 	a.complete(cmd, inspect.SourceResources())
 	return cmd
 }

@@ -45,11 +45,13 @@ func Main(called string, args []string, version string, getenv func(string) stri
 		_ = root.Help()
 		return 2
 	}
-	root.SetArgs(withValues(root, impliedRun(args)))
+	line := withValues(root, impliedRun(args))
+	collect(root, line)
+	root.SetArgs(line)
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
@@ -57,7 +59,7 @@ func Main(called string, args []string, version string, getenv func(string) stri
 		fmt.Fprintf(stderr, "reroll: %s\n", withoutTokens(text, args))
 	}
 	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), "unknown command") {
-		fmt.Fprintf(stderr, "See %s --help.\n", root.DisplayName())
+		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 		return 2
 	}
 	return exitCode(err)
@@ -134,6 +136,7 @@ func newRoot(called, version string, getenv func(string) string, stderr io.Write
 		newStatus(getenv, clock.RealClock{}), newWhy(getenv, clock.RealClock{}), newPlan(getenv, clock.RealClock{}), newLint(clock.RealClock{}), newStamp(),
 	)
 	for _, cmd := range root.Commands() {
+		completeValues(cmd)
 		cmd.Example = strings.ReplaceAll(cmd.Example, "%[1]s", root.DisplayName())
 	}
 	return root

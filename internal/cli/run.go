@@ -44,16 +44,20 @@ func newRun(build buildinfo.Info, getenv func(string) string, stderr io.Writer) 
 In a Pod, it uses the ServiceAccount of the Pod, elsewhere the kubeconfig (KUBECONFIG, ~/.kube/config). Before it writes
 anything, it logs the cluster, the user, and how many workloads are opted in.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			cfg.ReadEnvironment(getenv)
 			if err := cfg.Validate(); err != nil {
 				return usageError{err}
 			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			keepSmall(cmd.Context(), getenv, os.DirFS(cgroups))
 			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr))
 		},
 	}
 	cfg.BindFlags(cmd.Flags())
+	cmd.SetUsageFunc(groupedUsage)
 	return cmd
 }
 

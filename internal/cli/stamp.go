@@ -31,6 +31,7 @@ type stamping struct {
 	secrets        string
 	keyFile        string
 	inPlace, check bool
+	require        bool
 	function       bool
 }
 
@@ -56,10 +57,17 @@ The annotation is checksum/config, or checksum/reroll if another tool uses the f
 value no-config-data. Deployments, StatefulSets, DaemonSets and CronJobs are stamped, Argo Rollouts and the other custom
 kinds that reroll run knows, and those of --workload-kind.
 
-The exit code is 0 on success, 1 if --check found something to stamp, and 2 if something could not be read or written.`,
+The exit code is 0 on success, 1 if --check found something to stamp, and 2 if something could not be read or written, or if
+--require is set and no workload is opted in.`,
 		Example: `  kubectl kustomize . | %[1]s stamp --all > all.yaml
   %[1]s stamp --in-place deploy/*.yaml
   %[1]s stamp --check deploy/*.yaml`,
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			if s.function {
+				return nil // the rest of its flags is in its input
+			}
+			return s.validate(args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			signal.Reset(syscall.SIGINT, syscall.SIGTERM) // nothing here waits for a context: it ends at once
 			defer debug.SetGCPercent(debug.SetGCPercent(garbage))
@@ -90,6 +98,7 @@ func (s *stamping) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.inPlace, "in-place", false, "write the stamps into the files")
 	flags.BoolVar(&s.check, "check", false, "show the stamps that are missing or outdated, without writing them")
 	flags.BoolVar(&s.function, "function", false, "run as a KRM function, for kustomize: read a ResourceList, and these flags from the spec of its functionConfig")
+	flags.BoolVar(&s.require, "require", false, "exit with 2 if no workload is opted in")
 	flags.BoolVar(&s.options.Jobs, "jobs", false, "also stamp Jobs; the API server rejects a different stamp on an existing Job")
 	flags.StringVarP(&s.options.Namespace, "namespace", "n", "", "namespace of objects without one in their manifest")
 	flags.StringVar(&s.missing, "missing", string(stamp.MissingWarn), "what to do if a source that Pods need is not in the manifests: ignore, warn, error")
@@ -109,36 +118,32 @@ func (s *stamping) bind(flags *pflag.FlagSet) {
 	})
 }
 
-// validate takes what was given for what it means.
+// validate takes what was given for what it means, and returns every mistake.
 func (s *stamping) validate(files []string) error {
-	if err := s.cfg.Validate(); err != nil {
-		return err
+	errs := []error{s.cfg.Validate()}
+	refuse := func(is bool, format string, args ...any) {
+		if is {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
 	}
 	s.options.Settings = s.cfg.Rules()
 	s.options.AutoReloadAll = s.all
 	s.options.Missing = stamp.Missing(s.missing)
-	switch {
-	case !slices.Contains([]stamp.Missing{stamp.MissingIgnore, stamp.MissingWarn, stamp.MissingError}, s.options.Missing):
-		return fmt.Errorf("--missing=%s: must be ignore, warn or error", s.missing)
-	case s.secrets != secretsKeyed && s.secrets != secretsPlain:
-		return fmt.Errorf("--secrets=%s: must be keyed or plain", s.secrets)
-	case s.secrets == secretsPlain && s.keyFile != "":
-		return errors.New("--key-file and --secrets=plain exclude each other: set one of them")
-	case s.inPlace && s.check:
-		return errors.New("--in-place and --check exclude each other: set one of them")
-	case s.inPlace && (len(files) == 0 || slices.Contains(files, stdin)):
-		return errors.New("--in-place needs files")
-	case s.options.Namespace != "" && len(validation.IsDNS1123Label(s.options.Namespace)) > 0:
-		return fmt.Errorf("--namespace=%s is not a valid name of a namespace", s.options.Namespace)
-	case len(validation.IsQualifiedName(strings.ToLower(s.options.Annotation))) > 0:
-		return fmt.Errorf("--annotation=%s is not an annotation key: write a key such as checksum or checksum/config", s.options.Annotation)
-	}
-	for i, file := range files {
-		if slices.Contains(files[:i], file) {
-			return fmt.Errorf("%s is given twice", file)
-		}
-	}
 	s.options.PlainSecrets = s.secrets == secretsPlain
+	refuse(!slices.Contains([]stamp.Missing{stamp.MissingIgnore, stamp.MissingWarn, stamp.MissingError}, s.options.Missing), "--missing=%s: must be ignore, warn or error", s.missing)
+	refuse(s.secrets != secretsKeyed && s.secrets != secretsPlain, "--secrets=%s: must be keyed or plain", s.secrets)
+	refuse(s.secrets == secretsPlain && s.keyFile != "", "--key-file and --secrets=plain exclude each other: set one of them")
+	refuse(s.inPlace && s.check, "--in-place and --check exclude each other: set one of them")
+	refuse(s.inPlace && (len(files) == 0 || slices.Contains(files, stdin)), "--in-place needs files")
+	refuse(s.options.Namespace != "" && len(validation.IsDNS1123Label(s.options.Namespace)) > 0, "--namespace=%s is not a valid name of a namespace", s.options.Namespace)
+	refuse(len(validation.IsQualifiedName(strings.ToLower(s.options.Annotation))) > 0,
+		"--annotation=%s is not an annotation key: write a key such as checksum or checksum/config", s.options.Annotation)
+	for i, file := range files {
+		refuse(slices.Contains(files[:i], file), "%s is given twice", file)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return usageError{err}
+	}
 	return nil
 }
 
@@ -148,11 +153,8 @@ const stdin = "-"
 // garbage is how much there may be, in percent of what is in use, which is the text of all manifests.
 const garbage = 40
 
-// prepare takes what was given, and reads the key.
-func (s *stamping) prepare(files []string) error {
-	if err := s.validate(files); err != nil {
-		return usageError{err}
-	}
+// readKey reads the key for Secrets, if one is given.
+func (s *stamping) readKey() error {
 	if s.keyFile == "" {
 		return nil
 	}
@@ -169,7 +171,7 @@ func (s *stamping) prepare(files []string) error {
 }
 
 func (s *stamping) readFiles(cmd *cobra.Command, files []string) (*stamp.Stream, error) {
-	if err := s.prepare(files); err != nil {
+	if err := s.readKey(); err != nil {
 		return nil, err
 	}
 	if len(files) == 0 {
@@ -199,6 +201,9 @@ func (s *stamping) run(cmd *cobra.Command, stream *stamp.Stream) error {
 	}
 	for _, note := range result.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), note)
+	}
+	if s.require && result.Workloads == 0 {
+		return exitError{"no workload in these manifests is opted in, and --require is set", codeUnreadable}
 	}
 	switch {
 	case s.check:

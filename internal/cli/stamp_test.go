@@ -222,3 +222,21 @@ func TestWhatStampRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A pipeline that checks the wrong folder, or manifests that nobody opted in, has to know.
+func TestAWorkloadCanBeRequired(t *testing.T) {
+	path := write(t, "all.yaml", unstamped)
+	for about, tc := range map[string]struct {
+		args []string
+		code int
+	}{
+		"none is opted in":               {[]string{"--check", path}, 0},
+		"none is opted in, one required": {[]string{"--check", "--require", path}, 2},
+		"one is opted in":                {[]string{"--check", "--require", "--auto-annotation=example.org/auto", path}, 1},
+	} {
+		code, stdout, stderr := runStamp(tc.args...)
+		if code != tc.code || tc.code == 2 && (stdout != "" || !strings.Contains(stderr, "no workload in these manifests is opted in, and --require is set")) {
+			t.Errorf("%s: exit code %d, %q, %q", about, code, stdout, stderr)
+		}
+	}
+}

@@ -16,12 +16,13 @@ import (
 // showing is how the state of workloads is shown, and until when.
 type showing struct {
 	asking
-	output string
-	wait   time.Duration
-	watch  bool
-	name   string
-	paint  inspect.Paint
-	out    io.Writer
+	wait  time.Duration
+	watch bool
+	// require reports whether it is an error that no workload is opted in.
+	require bool
+	name    string
+	paint   inspect.Paint
+	out     io.Writer
 }
 
 func newStatus(getenv func(string) string, c clock.Clock) *cobra.Command {
@@ -32,21 +33,17 @@ func newStatus(getenv func(string) string, c clock.Clock) *cobra.Command {
 		Long: `Show for each workload that is opted in whether its Pods use the current data of its ConfigMaps and Secrets.
 
 The exit code is 0 if all workloads are up to date, 1 if one is not, and 2 if that is unknown. A workload is unknown if you
-lack the permission to read what it depends on.
+lack the permission to read what it depends on. A rollout that has exceeded its deadline is stuck, which is not up to date.
 
-With --wait, the command returns as soon as all workloads are up to date, or after that time. With --watch, it runs until
-it is interrupted, and reports changes of state.` + asTheController,
+With --wait, the command returns as soon as all workloads are up to date, or after that time. If no workload is opted in, it
+returns at once with exit code 2, unless --require=false is set. With --watch, it runs until it is interrupted, and reports
+changes of state.` + asTheController,
 		Example: `  %[1]s status
   %[1]s status -A -o wide
   %[1]s status -n shop deployment/web --wait 5m`,
 		Args: between(0, 1, ""),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				s.name = args[0]
-			}
-			if err := s.check(); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s.require = s.require || s.wait > 0 && !cmd.Flags().Changed("require")
 			s.out = cmd.OutOrStdout()
 			s.paint = paint(s.out, getenv)
 			code, err := s.run(cmd.Context(), cmd)
@@ -62,8 +59,16 @@ it is interrupted, and reports changes of state.` + asTheController,
 	}
 	s.bind(cmd, true)
 	flags := cmd.Flags()
-	flags.StringVarP(&s.output, "output", "o", "", "wide or json")
+	s.bindOutput(cmd, outputWide, outputJSON)
+	output := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			s.name = args[0]
+		}
+		return errors.Join(output(cmd, args), s.check())
+	}
 	flags.DurationVar(&s.wait, "wait", 0, "how long to wait at most until all workloads are up to date")
+	flags.BoolVar(&s.require, "require", false, "exit with 2 if no workload is opted in (default with --wait: true)")
 	flags.BoolVarP(&s.watch, "watch", "w", false, "keep running, and report changes of state")
 	s.complete(cmd, inspect.WorkloadResources())
 	return cmd
@@ -71,8 +76,6 @@ it is interrupted, and reports changes of state.` + asTheController,
 
 func (s *showing) check() error {
 	switch {
-	case s.output != "" && s.output != "wide" && s.output != "json":
-		return usageError{fmt.Errorf("--output=%s: must be wide or json", s.output)}
 	case s.wait < 0:
 		return usageError{fmt.Errorf("--wait=%s: must be more than 0, such as 5m", s.wait)}
 	case s.watch && s.wait > 0:
@@ -96,19 +99,15 @@ func (s *showing) run(ctx context.Context, cmd *cobra.Command) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	status.Require = s.require
 	return status.Code(), s.show(status)
 }
 
 func (s *showing) show(status *inspect.Status) error {
-	text := status.Text(s.paint, s.output == "wide")
-	if s.output == "json" {
-		var err error
-		if text, err = status.JSON(); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprint(s.out, text)
-	return err
+	return s.asking.show(s.out, func() string {
+		wide := s.output == outputWide
+		return status.Text(s.paint, inspect.Layout{Wide: wide, Cut: !wide && terminal(s.out)})
+	}, status.JSON)
 }
 
 // follow reads the cluster again whenever something has changed.
@@ -130,6 +129,7 @@ func (s *showing) follow(ctx context.Context, cmd *cobra.Command) (int, error) {
 		if err != nil {
 			return false, err
 		}
+		status.Require = s.require
 		if s.watch && !status.Differs(last) {
 			return false, nil
 		}
@@ -137,7 +137,7 @@ func (s *showing) follow(ctx context.Context, cmd *cobra.Command) (int, error) {
 		if s.watch {
 			return false, s.show(status)
 		}
-		return status.Code() == inspect.CodeUpToDate, nil
+		return status.Final(), nil
 	})
 	switch {
 	case err != nil:

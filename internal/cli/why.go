@@ -42,11 +42,12 @@ answer follows the rules of the controller, with your own permissions. The comma
 				return err
 			}
 			x.Last = cluster.LastEvent(cmd.Context(), &x.Workload)
-			_, err = fmt.Fprint(cmd.OutOrStdout(), x.Text(paint(cmd.OutOrStdout(), getenv)))
-			return err
+			out := cmd.OutOrStdout()
+			return a.show(out, func() string { return x.Text(paint(out, getenv)) }, x.JSON)
 		},
 	}
 	a.bind(cmd, false)
+	a.bindOutput(cmd, outputJSON)
 	a.complete(cmd, inspect.WorkloadResources(), inspect.SourceResources())
 	return cmd
 }

@@ -66,10 +66,7 @@ func validateNames(n *annotations.Names, refuse func(format string, args ...any)
 
 // fixedNames are the keys that no flag may take.
 func fixedNames(n *annotations.Names) []string {
-	return []string{
-		annotations.Ledger, annotations.Rolled, annotations.Settle,
-		n.LastReloadedFrom, n.RolloutStrategy, n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.SecretProviderClass, n.SPCAuto,
-	}
+	return append(annotations.Fixed(), n.LastReloadedFrom, n.RolloutStrategy, n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.SecretProviderClass, n.SPCAuto)
 }
 
 func defaultOf(flag string) string {

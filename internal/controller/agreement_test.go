@@ -194,7 +194,11 @@ func decoded(t *testing.T, text string) []runtime.Object {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	return all
+	var objects []runtime.Object
+	for _, m := range all {
+		objects = append(objects, m.Object)
+	}
+	return objects
 }
 
 func (tc *agreed) play(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -52,7 +53,7 @@ func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace s
 			ObjectMeta: metav1.ObjectMeta{
 				Name: digestKeyName,
 				Annotations: map[string]string{
-					"reroll.dev/about": "Reroll uses this key for its digests of Secrets. Without it, the next start cannot detect which Secrets changed while the controller was down.",
+					annotations.About: "Reroll uses this key for its digests of Secrets. Without it, the next start cannot detect which Secrets changed while the controller was down.",
 				},
 			},
 			Data: map[string][]byte{digestKeyItem: random},

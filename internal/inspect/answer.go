@@ -28,6 +28,8 @@ const (
 	Waiting
 	// InProgress means that a rollout is under way.
 	InProgress
+	// Stuck means that a rollout has exceeded its deadline.
+	Stuck
 	// OutOfDate means that pods are behind, and that nothing is known to be on its way.
 	OutOfDate
 	// Reverted means that somebody took the mark of a reload away.
@@ -40,7 +42,7 @@ const (
 
 // String returns the state as a word or two.
 func (s State) String() string {
-	words := [...]string{"up-to-date", "waiting", "in-progress", "out-of-date", "reverted", "unknown", "not-opted-in"}
+	words := [...]string{"up-to-date", "waiting", "in-progress", "stuck", "out-of-date", "reverted", "unknown", "not-opted-in"}
 	if int(s) < len(words) {
 		return words[s]
 	}

@@ -21,6 +21,9 @@ func shortNames() map[string]string {
 func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 	kind, name, err := split(text, o.settings.workloadKinds())
 	if err != nil {
+		if kind, name, wrong := split(text, sourceWords()); wrong == nil {
+			return workload.Key{}, fmt.Errorf("%s is a %s, not a workload. To list the workloads that its changes roll: reroll plan %s/%s", text, kind, strings.ToLower(kind), name)
+		}
 		return workload.Key{}, err
 	}
 	var found, near []workload.Key
@@ -74,11 +77,7 @@ func (o *Objects) TemplateOwner(key workload.Key) (workload.Key, error) {
 
 // Source finds one in the same way. It need not exist.
 func (o *Objects) Source(ns, text string) (source.Key, error) {
-	known := words{}
-	for _, k := range sourceKinds() {
-		known[strings.ToLower(k.String())] = k.String()
-	}
-	kind, name, err := split(text, known)
+	kind, name, err := split(text, sourceWords())
 	if err != nil {
 		return source.Key{}, err
 	}
@@ -114,6 +113,15 @@ func (o *Objects) Source(ns, text string) (source.Key, error) {
 
 // words are those by which users name kinds, in the singular and in lower case.
 type words map[string]string
+
+// sourceWords has the kinds of sources.
+func sourceWords() words {
+	known := words{}
+	for _, k := range sourceKinds() {
+		known[strings.ToLower(k.String())] = k.String()
+	}
+	return known
+}
 
 // workloadKinds has the kinds by their names, and by their names with the group, as kubectl takes both. Where two have the
 // same name it means that of Kubernetes, as it does there.

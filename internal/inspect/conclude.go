@@ -151,11 +151,39 @@ func (e *Evaluation) inProgress(a *Answer) {
 	if behind && (purpose != "" || outcome.Cause == rollout.CauseAborted) {
 		a.State, a.Detail = OutOfDate, "with "+a.Detail+" Pods updated"
 	}
+	if purpose == "" && a.State == InProgress && e.exceeds(a, outcome) {
+		a.State = Stuck
+	}
 	if outcome.Cause == "" || outcome.Cause == rollout.CauseUnknown {
+		if a.State == Stuck {
+			a.Detail += ": its deadline has passed"
+		}
 		return
 	}
 	a.Cause = outcome.Cause
 	a.Detail += ": " + oneLine(report.Because(w, outcome))
+}
+
+// exceeds reports whether a rollout in progress has exceeded its deadline. The status of a Deployment and of a Rollout shows that.
+// Otherwise the Pods show it: one of them was started by the rollout, and since then the deadline has passed without another. A
+// Rollout that pauses at a step waits on purpose.
+func (e *Evaluation) exceeds(a *Answer, o rollout.Outcome) bool {
+	w := &a.Workload
+	switch {
+	case w.Progress.Pausing, w.Progress.Aborted:
+		return false
+	case w.Progress.Overdue && w.Progress.Observed: // it is about the present template
+		return true
+	case o.All == 0 || o.Old == o.All:
+		return false
+	}
+	var newest time.Time
+	for _, pod := range a.Pods.of(w) {
+		if pod.Created.After(newest) {
+			newest = pod.Created
+		}
+	}
+	return e.now.Sub(newest) > w.Progress.Patience()
 }
 
 // outcome is what has become of the latest reload, as far as its pods may be read, and whether some of them may be from before.

@@ -127,7 +127,7 @@ func TestTheControllerThatWasNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if status := s.status(t, "shop"); status.Code() != tc.code {
-				t.Errorf("exit code %d, want %d, with\n%s", status.Code(), tc.code, status.Text(Paint{}, false))
+				t.Errorf("exit code %d, want %d, with\n%s", status.Code(), tc.code, status.Text(Paint{}, Layout{}))
 			}
 			plan, err := s.objects.Plan("shop", "configmap/greeting", s.running, noon)
 			if err != nil || plan.Code() != tc.code {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -14,19 +15,29 @@ import (
 
 // Finding is something that was written and does not do what it was meant to.
 type Finding struct {
+	// File and Line are where it is in a manifest; empty for a cluster.
+	File string
+	Line int
 	// Object is what it is about.
 	Object string
 	Text   string
 	// Note reports whether it need not be a mistake.
 	Note bool
+
+	annotation string
+	inTemplate bool
 }
 
 // String returns the finding in a line.
 func (f Finding) String() string {
-	if f.Note {
-		return f.Object + ": note: " + oneLine(f.Text)
+	text := f.Object + ": "
+	if f.File != "" {
+		text = fmt.Sprintf("%s:%d: %s", f.File, f.Line, text)
 	}
-	return f.Object + ": " + oneLine(f.Text)
+	if f.Note {
+		text += "note: "
+	}
+	return text + oneLine(f.Text)
 }
 
 // Folded is the same for a terminal, in lines that fit.
@@ -38,9 +49,7 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 	e := o.Evaluate(func(string) ([]Pod, error) { return nil, nil }, now)
 	var all []Finding
 	for key, src := range o.sources {
-		for _, problem := range src.Problems {
-			all = append(all, Finding{Object: named(key.Kind.String(), key.Namespace, key.Name), Text: problem.String()})
-		}
+		all = append(all, o.mistakes(named(key.Kind.String(), key.Namespace, key.Name), src.Problems)...)
 	}
 	used := map[source.Key]bool{}
 	for key, w := range o.workloads {
@@ -52,7 +61,26 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 			all = append(all, o.unsought(key, manifests))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Text, b.Text)) })
+	for i := range all {
+		if at, ok := o.places[all[i].Object]; ok {
+			all[i].File, all[i].Line = at.file, at.of(all[i].annotation, all[i].inTemplate)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Text, b.Text))
+	})
+	return all
+}
+
+// mistakes are the findings about the annotations of an object.
+func (o *Objects) mistakes(object string, problems []annotations.Problem) []Finding {
+	var all []Finding
+	for _, m := range o.mistyped[object] {
+		all = append(all, Finding{Object: object, Text: m.text, annotation: m.key, inTemplate: m.inTemplate})
+	}
+	for _, p := range problems {
+		all = append(all, Finding{Object: object, Text: p.String(), annotation: p.Annotation, inTemplate: p.InTemplate})
+	}
 	return all
 }
 
@@ -82,7 +110,8 @@ func (o *Objects) unsought(key source.Key, manifests bool) Finding {
 	}
 	return Finding{
 		Object: named(key.Kind.String(), key.Namespace, key.Name), Note: manifests || len(o.Unread()) > 0,
-		Text: fmt.Sprintf("annotation %s does nothing: no workload %s that uses it has %s: \"true\"", o.settings.Names.Match, where, o.settings.Names.Search),
+		annotation: o.settings.Names.Match,
+		Text:       fmt.Sprintf("annotation %s does nothing: no workload %s that uses it has %s: \"true\"", o.settings.Names.Match, where, o.settings.Names.Search),
 	}
 }
 
@@ -99,9 +128,7 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 	say := func(note bool, format string, args ...any) {
 		all = append(all, Finding{Object: named(key.Kind, key.Namespace, key.Name), Text: fmt.Sprintf(format, args...), Note: note})
 	}
-	for _, problem := range w.Problems {
-		say(false, "%s", problem)
-	}
+	all = append(all, e.objects.mistakes(named(key.Kind, key.Namespace, key.Name), w.Problems)...)
 	s := e.objects.settings
 	facts, ok := e.state.Facts(key)
 	if !ok || !facts.Workload.Policy.OptedIn(s.AutoReloadAll) {

@@ -2,14 +2,15 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,10 +18,41 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
+// Manifest is an object of a file.
+type Manifest struct {
+	Object runtime.Object
+	// mistyped are its annotations with a value that is not a string. The API server rejects such an object; here, they have the
+	// string that was meant.
+	mistyped []mistyped
+}
+
+// ReadManifests adds the objects of a file.
+func (o *Objects) ReadManifests(file string, from io.Reader) error {
+	text, err := io.ReadAll(from)
+	if err != nil {
+		return cmp.Or(errors.Unwrap(err), err)
+	}
+	all, err := Decode(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	o.locateAll(file, text)
+	for _, m := range all {
+		o.Put(m.Object)
+		head, err := meta.Accessor(m.Object)
+		if err != nil || len(m.mistyped) == 0 {
+			continue
+		}
+		gvk := m.Object.GetObjectKind().GroupVersionKind()
+		o.mistyped[o.named(gvk.Group, gvk.Kind, head.GetNamespace(), head.GetName())] = m.mistyped
+	}
+	return nil
+}
+
 // Decode reads manifests, in YAML or JSON, some of them in lists. What is no Kubernetes object is an error; objects that
 // do not matter here are among what is returned.
-func Decode(from io.Reader) ([]runtime.Object, error) {
-	var all []runtime.Object
+func Decode(from io.Reader) ([]Manifest, error) {
+	var all []Manifest
 	documents := yaml.NewYAMLOrJSONDecoder(from, 4096)
 	for n := 1; ; n++ {
 		var raw runtime.RawExtension
@@ -43,9 +75,6 @@ func Decode(from io.Reader) ([]runtime.Object, error) {
 // unparsed is what of an error of the parser can be shown: where it is. The rest quotes what stands there, and that may be the
 // value of a Secret.
 func unparsed(err error) error {
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return failed.Err
-	}
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	text, ok := strings.CutPrefix(text, "yaml: line ")
 	line, _, ended := strings.Cut(text, ":")
@@ -69,7 +98,7 @@ type unusable string
 // Error returns the message.
 func (e unusable) Error() string { return string(e) }
 
-func decodeOne(text []byte) ([]runtime.Object, error) {
+func decodeOne(text []byte) ([]Manifest, error) {
 	var head metav1.TypeMeta
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, errNoObject
@@ -82,20 +111,26 @@ func decodeOne(text []byte) ([]runtime.Object, error) {
 		return nil, errNoObject
 	}
 	if plain.IsList() {
-		var all []runtime.Object
+		var all []Manifest
 		err := plain.EachListItem(func(item runtime.Object) error {
 			one, ok := item.(*unstructured.Unstructured)
 			if !ok {
 				return fmt.Errorf("a list with a %T in it", item)
 			}
-			obj, err := typed(one)
-			all = append(all, obj)
+			m, err := manifestOf(one)
+			all = append(all, m)
 			return err
 		})
 		return all, err
 	}
+	m, err := manifestOf(plain)
+	return []Manifest{m}, err
+}
+
+func manifestOf(plain *unstructured.Unstructured) (Manifest, error) {
+	found := quote(plain)
 	obj, err := typed(plain)
-	return []runtime.Object{obj}, err
+	return Manifest{obj, found}, err
 }
 
 // typed gives an object its Go type, if there is one.

@@ -36,6 +36,9 @@ type Objects struct {
 	runs map[types.NamespacedName]kinds.OwnRun
 	// skipped are those that could not be understood.
 	skipped map[workload.Key]error
+	// places and mistyped are for objects of manifests, by what findings call them.
+	places   map[string]*place
+	mistyped map[string][]mistyped
 }
 
 // NewObjects returns none, to be read under the settings of a controller.
@@ -44,6 +47,7 @@ func NewObjects(s *Settings) *Objects {
 		settings:  s,
 		workloads: map[workload.Key]workload.Workload{}, sources: map[source.Key]source.Source{},
 		namespaces: map[string]*rules.Namespace{}, unread: map[string]error{}, runs: map[types.NamespacedName]kinds.OwnRun{}, skipped: map[workload.Key]error{},
+		places: map[string]*place{}, mistyped: map[string][]mistyped{},
 	}
 }
 
@@ -249,6 +253,17 @@ func podsOf(w *workload.Workload, in Pods) ([]Pod, error) {
 
 // Settings are those that it was read by.
 func (o *Objects) Settings() *Settings { return o.settings }
+
+// listed is how many kinds of workloads the controller reads and the user may list.
+func (o *Objects) listed() int {
+	n := 0
+	for _, kind := range o.settings.Kinds {
+		if o.unread[kind.Label()] == nil && o.settings.reads(kind.Name) && !kind.Custom {
+			n++
+		}
+	}
+	return n
+}
 
 // Unread are the resources that may not be listed, but for what the controller does not read either.
 func (o *Objects) Unread() []string {

@@ -79,7 +79,7 @@ func TestManifests(t *testing.T) {
 			all, err := Decode(strings.NewReader(tc.text))
 			var types []string
 			for _, obj := range all {
-				types = append(types, fmt.Sprintf("%T", obj))
+				types = append(types, fmt.Sprintf("%T", obj.Object))
 			}
 			if got := strings.Join(types, " "); err == nil && got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
@@ -95,8 +95,9 @@ func TestNamesThatUsersWrite(t *testing.T) {
 	o := read(t, "plan-rolls").objects
 	for text, want := range map[string]string{
 		"deployment/web": "Deployment shop/web", "deploy/web": "Deployment shop/web", "Deployments.apps/web": "Deployment shop/web", "web": "Deployment shop/web",
-		"sts/agent": "StatefulSet shop/agent", "pod/web": "pod/web: write KIND/NAME", "deployment/": "deployment/: write KIND/NAME",
-		"plan": "namespace shop has no workload plan; did you mean deployment/plain?", "ds/web": "namespace shop has no DaemonSet web; did you mean deployment/web?",
+		"sts/agent": "StatefulSet shop/agent", "pod/web": "pod/web: write KIND/NAME", "cm/web": "cm/web is a ConfigMap, not a workload. To list the workloads that its changes roll: reroll plan configmap/web",
+		"deployment/": "deployment/: write KIND/NAME",
+		"plan":        "namespace shop has no workload plan; did you mean deployment/plain?", "ds/web": "namespace shop has no DaemonSet web; did you mean deployment/web?",
 		"deployment": "Deployment is a kind: write deployment/NAME", "nothing-like-it": "namespace shop has no workload nothing-like-it",
 	} {
 		key, err := o.Workload("shop", text)

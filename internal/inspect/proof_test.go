@@ -161,7 +161,7 @@ status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, 
 	} {
 		t.Run(about, func(t *testing.T) {
 			status := tell(t, tc.text).status(t, "shop")
-			text := strings.Join(strings.Fields(status.Text(Paint{}, false)), " ")
+			text := strings.Join(strings.Fields(status.Text(Paint{}, Layout{})), " ")
 			if status.Code() != tc.code || !strings.Contains(text, strings.Join(strings.Fields(tc.says), " ")) {
 				t.Errorf("exit code %d instead of %d, and it says\n%s\nnot %q", status.Code(), tc.code, text, tc.says)
 			}

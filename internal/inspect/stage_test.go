@@ -116,13 +116,13 @@ func (s *story) put(t *testing.T, text string) {
 	for key, w := range s.objects.workloads {
 		ledgers[key] = w.LedgerText
 	}
-	for _, obj := range objects {
-		if pod, ok := obj.(*corev1.Pod); ok {
+	for _, m := range objects {
+		if pod, ok := m.Object.(*corev1.Pod); ok {
 			if kept, runs := readPod(pod, s.objects.settings.Names); runs {
 				s.pods = append(s.pods, kept)
 			}
 		}
-		s.objects.Put(obj)
+		s.objects.Put(m.Object)
 	}
 	for key, w := range s.objects.workloads {
 		if w.LedgerText == "" {

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,9 +15,12 @@ type Status struct {
 	Settings *Settings
 	// Namespace is empty for all.
 	Namespace string
-	Answers   []Answer
-	// Unread are the resources that may not be listed.
+	// Require reports whether it is an error that no workload is opted in.
+	Require bool
+	Answers []Answer
+	// Unread are the resources that may not be listed, and Listed is how many kinds of workloads may be.
 	Unread []string
+	Listed int
 	// Skipped explains objects that could not be decoded.
 	Skipped []string
 	Now     time.Time
@@ -27,7 +29,7 @@ type Status struct {
 // Status answers about the workloads that are opted in, or about one of them.
 func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, error) {
 	settings := *o.settings // what is known of the controller then: its lease is read again and again
-	s := &Status{Settings: &settings, Namespace: ns, Unread: o.Unread(), Skipped: o.Skipped(), Now: now}
+	s := &Status{Settings: &settings, Namespace: ns, Unread: o.Unread(), Listed: o.listed(), Skipped: o.Skipped(), Now: now}
 	e := o.Evaluate(pods, now)
 	keys := e.OptedIn()
 	if name != "" {
@@ -82,7 +84,7 @@ const (
 // Code is the exit code: 0 if all are up to date, 1 if one is not, 2 if that is unknown.
 func (s *Status) Code() int {
 	code := CodeUpToDate
-	if len(s.unreadWorkloads()) > 0 || len(s.Skipped) > 0 || s.Settings.Unmet {
+	if len(s.unreadWorkloads()) > 0 || len(s.Skipped) > 0 || s.Settings.Unmet || s.misses() {
 		code = CodeUnknown
 	}
 	for i := range s.Answers {
@@ -97,6 +99,12 @@ func (s *Status) Code() int {
 	return code
 }
 
+// misses reports whether a workload is required, and none is opted in.
+func (s *Status) misses() bool { return s.Require && len(s.Answers) == 0 }
+
+// Final reports whether waiting longer is pointless: everything is up to date, or no workload that could become so is opted in.
+func (s *Status) Final() bool { return s.Code() == CodeUpToDate || s.misses() }
+
 // Differs reports whether the table differs from before. A renewal of the lease of the controller is not a difference.
 func (s *Status) Differs(before *Status) bool {
 	return before == nil || s.Settings.alive(s.Now) != before.Settings.alive(before.Now) || s.lasting() != before.lasting()
@@ -106,7 +114,7 @@ func (s *Status) Differs(before *Status) bool {
 func (s *Status) lasting() string {
 	without, settings := *s, *s.Settings
 	settings.Heard, without.Settings = time.Time{}, &settings
-	return without.Text(Paint{}, true)
+	return without.Text(Paint{}, Layout{Wide: true})
 }
 
 // unreadWorkloads are the kinds of which nobody knows whether there are any.
@@ -123,11 +131,19 @@ func (s *Status) unreadWorkloads() []string {
 // mostOfName is how wide the column of the names is at most.
 const mostOfName = 38
 
-// Text is the table, and what applies to all of it. Wide adds columns and cuts nothing off.
-func (s *Status) Text(paint Paint, wide bool) string {
+// Layout is the form of the table.
+type Layout struct {
+	// Wide adds columns.
+	Wide bool
+	// Cut shortens lines to the width of a terminal.
+	Cut bool
+}
+
+// Text is the table, and what applies to all of it.
+func (s *Status) Text(paint Paint, form Layout) string {
 	p := &pageText{paint: paint}
 	if len(s.Answers) > 0 {
-		s.table(p, wide)
+		s.table(p, form)
 	}
 	p.paragraph(s.summary())
 	told := s.Settings.Assumed != "" || s.Settings.Silent || len(s.Settings.Beside) > 0
@@ -146,10 +162,10 @@ func (s *Status) Text(paint Paint, wide bool) string {
 	return p.b.String()
 }
 
-func (s *Status) table(p *pageText, wide bool) {
-	rows := [][]string{s.titles(wide)}
+func (s *Status) table(p *pageText, form Layout) {
+	rows := [][]string{s.titles(form.Wide)}
 	for i := range s.Answers {
-		rows = append(rows, s.row(&s.Answers[i], wide))
+		rows = append(rows, s.row(&s.Answers[i], form.Wide))
 	}
 	widths := make([]int, len(rows[0])-1)
 	for _, row := range rows {
@@ -157,7 +173,7 @@ func (s *Status) table(p *pageText, wide bool) {
 			widths[i] = max(widths[i], columns(row[i]))
 		}
 	}
-	if !wide {
+	if !form.Wide {
 		widths[0] = min(widths[0], mostOfName)
 	}
 	for i, row := range rows {
@@ -166,7 +182,7 @@ func (s *Status) table(p *pageText, wide bool) {
 			line.WriteString(row[j] + strings.Repeat(" ", max(0, width-columns(row[j]))+2))
 		}
 		last := row[len(row)-1]
-		if !wide {
+		if form.Cut {
 			last = cut(last, max(Width-columns(line.String()), Width/4))
 		}
 		if i == 0 {
@@ -224,14 +240,26 @@ func cut(text string, width int) string {
 	return string(letters[:width-1]) + "…"
 }
 
+// none is for a table without workloads. Without the permission to list all kinds, that proves nothing.
+func (s *Status) none() string {
+	where := "namespace " + s.Namespace
+	if s.Namespace == "" {
+		where = "any namespace"
+	}
+	switch unread := s.unreadWorkloads(); {
+	case len(unread) == 0:
+		return "No workload of " + where + " is opted in. The annotation " + s.Settings.Names.Auto + ": \"true\" opts one in."
+	case s.Listed == 0:
+		return "Unknown whether a workload of " + where + " is opted in: you may list no kind of workload there."
+	default:
+		return "No workload that you may list in " + where + " is opted in."
+	}
+}
+
 // summary counts.
 func (s *Status) summary() string {
 	if len(s.Answers) == 0 {
-		where := "namespace " + s.Namespace
-		if s.Namespace == "" {
-			where = "any namespace"
-		}
-		return "No workload of " + where + " is opted in. The annotation " + s.Settings.Names.Auto + ": \"true\" opts one in."
+		return s.none()
 	}
 	count := map[State]int{}
 	for i := range s.Answers {
@@ -252,50 +280,4 @@ func (s *Status) summary() string {
 		text += "KIND/NAME"
 	}
 	return text
-}
-
-// statusJSON is one workload for a program.
-type statusJSON struct {
-	Kind      string     `json:"kind"`
-	Namespace string     `json:"namespace"`
-	Name      string     `json:"name"`
-	State     string     `json:"state"`
-	Detail    string     `json:"detail,omitempty"`
-	Cause     string     `json:"cause,omitempty"`
-	Since     *time.Time `json:"since,omitempty"`
-	Reloads   *int64     `json:"reloads,omitempty"`
-	Updated   int32      `json:"updatedPods"`
-	Wanted    int32      `json:"wantedPods"`
-	Unknown   []string   `json:"unknown,omitempty"`
-}
-
-// JSON is the same for programs.
-func (s *Status) JSON() (string, error) {
-	out := struct {
-		UpToDate   bool         `json:"upToDate"`
-		Controller string       `json:"controllerNamespace,omitempty"`
-		Beside     []string     `json:"otherControllerNamespaces,omitempty"`
-		Assumed    string       `json:"assumed,omitempty"`
-		Receiver   string       `json:"receiver,omitempty"`
-		Flags      []string     `json:"flags,omitempty"`
-		Unread     []string     `json:"unread,omitempty"`
-		Skipped    []string     `json:"skipped,omitempty"`
-		Workloads  []statusJSON `json:"workloads"`
-	}{s.Code() == CodeUpToDate, s.Settings.Controller, s.Settings.Beside, s.Settings.Assumed, s.Settings.receiver(), s.Settings.Beyond, s.Unread, s.Skipped, []statusJSON{}}
-	for i := range s.Answers {
-		a := &s.Answers[i]
-		one := statusJSON{
-			Kind: a.Workload.Key.Kind, Namespace: a.Workload.Key.Namespace, Name: a.Workload.Key.Name,
-			State: a.State.String(), Detail: a.Detail, Cause: string(a.Cause), Updated: a.Workload.Progress.Updated, Wanted: a.Workload.Progress.Wanted, Unknown: a.Unknown,
-		}
-		if !a.Since.IsZero() {
-			one.Since = &a.Since
-		}
-		if a.Ledger.There && a.Ledger.Err == nil {
-			one.Reloads = &a.Ledger.Counter
-		}
-		out.Workloads = append(out.Workloads, one)
-	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	return string(text) + "\n", err
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func TestStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, name)
 			status := s.status(t, "shop")
-			golden(t, name, status.Text(Paint{}, false))
+			golden(t, name, status.Text(Paint{}, Layout{Cut: true}))
 			if got := status.Code(); got != code {
 				t.Errorf("exit code %d, want %d", got, code)
 			}
@@ -43,7 +44,7 @@ func TestStatus(t *testing.T) {
 func TestStatusInOtherForms(t *testing.T) {
 	s := read(t, "status-mixed")
 	status := s.status(t, "")
-	unbounded(t, "status-wide", status.Text(Paint{}, true))
+	unbounded(t, "status-wide", status.Text(Paint{}, Layout{Wide: true}))
 	text, err := status.JSON()
 	if err != nil {
 		t.Fatal(err)
@@ -51,11 +52,74 @@ func TestStatusInOtherForms(t *testing.T) {
 	unbounded(t, "status-json", text)
 }
 
+// A pipeline reads lines, and needs the whole cause.
+func TestALineIsCutForATerminalAlone(t *testing.T) {
+	status := read(t, "status-mixed").status(t, "shop")
+	const whole = "unknown: Secret queue cannot be compared: you may not read the digest key of the controller\n"
+	if got := status.Text(Paint{}, Layout{}); !strings.Contains(got, whole) || strings.Contains(got, "…") {
+		t.Errorf("got\n%s\nwithout %q", got, whole)
+	}
+}
+
+// That no workload was found proves nothing if none could be listed.
+func TestWithoutPermissionsNothingIsKnown(t *testing.T) {
+	const alone = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop, creationTimestamp: \"2026-02-01T00:00:00Z\"}\n"
+	const all = "# unread: deployments statefulsets daemonsets jobs cronjobs configmaps secrets\n"
+	for about, tc := range map[string]struct {
+		text, want string
+		require    bool
+		code       int
+	}{
+		"nothing may be listed":         {all + web, "Unknown whether a workload of any namespace is opted in: you may list no kind of workload there. You may not list configmaps.", false, CodeUnknown},
+		"some kinds may be listed":      {"# unread: deployments\n" + web, "No workload that you may list in any namespace is opted in. You may not list deployments.", false, CodeUnknown},
+		"all may be listed":             {alone, "No workload of any namespace is opted in. The annotation reloader.stakater.com/auto:", false, CodeUpToDate},
+		"one is required":               {alone, "No workload of any namespace is opted in. The annotation reloader.stakater.com/auto:", true, CodeUnknown},
+		"one is required, and is there": {web, "1 workload: 1 up-to-date.", true, CodeUpToDate},
+	} {
+		status := tell(t, tc.text).status(t, "")
+		status.Require = tc.require
+		text := strings.Join(strings.Fields(status.Text(Paint{}, Layout{})), " ")
+		if status.Code() != tc.code || !strings.Contains(text, tc.want) {
+			t.Errorf("%s: exit code %d instead of %d, and\n%s\nnot %q", about, status.Code(), tc.code, text, tc.want)
+		}
+		if final := tc.require || tc.code == CodeUpToDate; status.Final() != final {
+			t.Errorf("%s: it is worth waiting: %t", about, final)
+		}
+	}
+}
+
+// A rollout that has exceeded its deadline is not in progress.
+func TestARolloutPastItsDeadlineIsStuck(t *testing.T) {
+	const (
+		early = "status: {observedGeneration: 1, replicas: 4, updatedReplicas: 1, conditions: [{type: Progressing, status: \"True\", reason: ReplicaSetUpdated}]}"
+		late  = "status: {observedGeneration: 1, replicas: 4, updatedReplicas: 1, conditions: [{type: Progressing, status: \"False\", reason: ProgressDeadlineExceeded}]}"
+	)
+	stuck, err := os.ReadFile("testdata/why-crash-loop.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for about, tc := range map[string]struct{ text, want string }{
+		"in time":            {instead(t, web, running, early), "deployment/web in-progress 1 of 3"},
+		"past it":            {instead(t, web, running, late), "deployment/web stuck 1 of 3: its deadline has passed"},
+		"by a new Pod":       {string(stuck), "deployment/web stuck 1 of 3: container app"},
+		"by a newer Pod":     {instead(t, string(stuck), "2026-03-01T11:00:00Z", "2026-03-01T11:51:00Z"), "deployment/web in-progress 1 of 3: container app"},
+		"a longer deadline":  {instead(t, string(stuck), "  replicas: 3\n", "  replicas: 3\n  progressDeadlineSeconds: 7200\n"), "deployment/web in-progress 1 of 3: container app"},
+		"no Pod has started": {instead(t, string(stuck), "reroll.dev/rolled: 1-1772366400000", "", "b5f47cb817675b8bca41a455b703bf5333aec37e", "old"), "deployment/web in-progress 1 of 3"},
+	} {
+		s := tell(t, tc.text)
+		status := s.status(t, "shop")
+		text := strings.Join(strings.Fields(status.Text(Paint{}, Layout{})), " ")
+		if status.Code() != CodeNotUpToDate || !strings.Contains(text, tc.want) {
+			t.Errorf("%s: exit code %d, %s\nwithout %q", about, status.Code(), text, tc.want)
+		}
+	}
+}
+
 // Who has asked about all namespaces has to say which one is meant.
 func TestTheNextCommandNamesTheNamespace(t *testing.T) {
 	s := read(t, "status-reverted")
 	for ns, want := range map[string]string{"": "reroll why -n NAMESPACE KIND/NAME\n", "shop": "reroll why KIND/NAME\n"} {
-		if got := s.status(t, ns).Text(Paint{}, true); !strings.Contains(strings.Join(strings.Fields(got), " ")+"\n", want) {
+		if got := s.status(t, ns).Text(Paint{}, Layout{Wide: true}); !strings.Contains(strings.Join(strings.Fields(got), " ")+"\n", want) {
 			t.Errorf("of %q: got %q, without %q", ns, got, want)
 		}
 	}
@@ -88,7 +152,7 @@ kind: ConfigMap
 metadata: {name: web, namespace: shop-%d, uid: c, resourceVersion: "8", creationTimestamp: "2026-02-01T00:00:00Z"}
 `, ns)
 	}
-	golden(t, "status-500", tell(t, b.String()).status(t, "").Text(Paint{}, false))
+	golden(t, "status-500", tell(t, b.String()).status(t, "").Text(Paint{}, Layout{Cut: true}))
 }
 
 // What stands in a cluster does not break a table, or colour it.
@@ -96,7 +160,7 @@ func TestWhatOthersHaveWrittenStaysInItsLine(t *testing.T) {
 	text := "# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, replicas: 1, conditions: [{type: ReplicaFailure, status: "True", message: "admission says\n\tno: \e[31mred\u009b1m\a"}]}`)
 	s := tell(t, text)
 	want := "in-progress 0 of 3: new Pods are rejected (admission says no: [31mred1m)"
-	if got := s.status(t, "shop").Text(Paint{}, true); !strings.Contains(got, want+"\n1 workload") {
+	if got := s.status(t, "shop").Text(Paint{}, Layout{Wide: true}); !strings.Contains(got, want+"\n1 workload") {
 		t.Errorf("got %q, without %q", got, want)
 	}
 	x, err := s.objects.Explain("shop", "deployment/web", "", s.running, noon)

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -226,11 +227,18 @@ func (x *Explanation) about(s *Source) []string {
 
 func (x *Explanation) mistakes(p *pageText) {
 	title := "mistakes"
-	told := map[string]struct{}{}
+	for _, text := range x.mistaken() {
+		p.entry(title, text)
+		title = ""
+	}
+}
+
+// mistaken are the mistakes in the annotations of the workload and of its sources, each once.
+func (x *Explanation) mistaken() []string {
+	var all []string
 	say := func(text string) {
-		if _, twice := told[text]; !twice {
-			p.entry(title, oneLine(text))
-			told[text], title = struct{}{}, ""
+		if text = oneLine(text); !slices.Contains(all, text) {
+			all = append(all, text)
 		}
 	}
 	for _, problem := range x.Workload.Problems {
@@ -244,4 +252,5 @@ func (x *Explanation) mistakes(p *pageText) {
 			say(x.Sources[i].Key.String() + ": " + problem.String())
 		}
 	}
+	return all
 }

@@ -87,12 +87,12 @@ func (x *Explanation) next() string {
 		return x.resumes()
 	case x.Workload.Progress.Paused && !x.Workload.RolledOut:
 		return "nothing, while it is paused: " + resume(&x.Workload)
-	case x.State == InProgress || x.Cause != "":
-		text := "its rollout continues"
-		if x.Cause != "" {
-			text = "its rollout waits for that; see docs/how-to/stuck-rollouts.md#" + string(x.Cause)
-		}
-		return text
+	case x.Cause != "":
+		return "its rollout waits for that; see docs/how-to/stuck-rollouts.md#" + string(x.Cause)
+	case x.State == Stuck:
+		return "its rollout has exceeded its deadline; see docs/explanation/rollout-tracking.md#the-deadline"
+	case x.State == InProgress:
+		return "its rollout continues"
 	case x.Settings.Webhook != nil:
 		return fmt.Sprintf("waiting for changes; Reroll notifies the receiver %s after the last one", quiet)
 	default:

@@ -23,10 +23,10 @@ import (
 const (
 	// copyAnnotation is on the copy of a Job that is being recreated, with the data that the spec
 	// of the copy does not contain.
-	copyAnnotation = "reroll.dev/replaces"
+	copyAnnotation = annotations.Replaces
 	// deletesAnnotation is set on a copy before its Job is deleted. Without it, another client has
 	// deleted the Job.
-	deletesAnnotation = "reroll.dev/deletes"
+	deletesAnnotation = annotations.Deletes
 )
 
 // Copy is a suspended Job that keeps the spec of a Job while that is recreated.

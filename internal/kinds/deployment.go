@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,6 +24,7 @@ func deployment() Kind {
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Available: o.Status.AvailableReplicas,
 					Deadline: deadline(o.Spec.ProgressDeadlineSeconds), Paused: o.Spec.Paused, Refused: refused(o.Status.Conditions),
+					Overdue: overdue(o.Status.Conditions),
 				},
 			}
 		}},
@@ -35,4 +38,13 @@ func refused(conditions []appsv1.DeploymentCondition) string {
 		}
 	}
 	return ""
+}
+
+// pastDeadline is the reason by which Deployments and Rollouts report that a rollout has exceeded its deadline.
+const pastDeadline = "ProgressDeadlineExceeded"
+
+func overdue(conditions []appsv1.DeploymentCondition) bool {
+	return slices.ContainsFunc(conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == pastDeadline
+	})
 }

@@ -68,9 +68,9 @@ type OwnRun struct {
 
 const (
 	// heldAnnotation is on a Job that waits until Reroll has written the ledger of its workload.
-	heldAnnotation = "reroll.dev/held"
+	heldAnnotation = annotations.Held
 	// suspendedAnnotation is on a Job that the template itself suspends.
-	suspendedAnnotation = "reroll.dev/stays-suspended"
+	suspendedAnnotation = annotations.StaysSuspended
 )
 
 func hold(job *batchv1.Job, counter int64, ledger string) {

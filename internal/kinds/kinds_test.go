@@ -182,6 +182,12 @@ func TestHowFarABuiltInKindHasCome(t *testing.T) {
 				},
 			},
 		}, workload.Progress{Observed: true, Wanted: 3, Total: 4, Updated: 1, Available: 3, Deadline: time.Minute, Paused: true, Refused: "exceeded quota"}},
+		"a Deployment past its deadline": {deployment(), &appsv1.Deployment{
+			ObjectMeta: meta, Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}},
+		}, workload.Progress{Wanted: 1, Overdue: true}},
+		"a Deployment that goes on for another reason": {deployment(), &appsv1.Deployment{
+			ObjectMeta: meta, Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionUnknown, Reason: "DeploymentPaused"}}},
+		}, workload.Progress{Wanted: 1}},
 		"a Deployment whose pods are not refused any more": {deployment(), &appsv1.Deployment{
 			ObjectMeta: meta, Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionFalse, Message: "x"}}},
 		}, workload.Progress{Wanted: 1}},

@@ -88,8 +88,12 @@ func rolloutProgress(obj map[string]any, observed bool) workload.Progress {
 		Paused:   is("spec", "paused"), Pausing: len(list("status", "pauseConditions")) > 0, Aborted: is("status", "abort"),
 	}
 	for _, item := range list("status", "conditions") {
-		if c, ok := item.(map[string]any); ok && c["type"] == "ReplicaFailure" && c["status"] == "True" {
+		c, _ := item.(map[string]any)
+		switch {
+		case c["type"] == "ReplicaFailure" && c["status"] == "True":
 			p.Refused, _ = c["message"].(string)
+		case c["type"] == "Progressing" && c["status"] == "False":
+			p.Overdue = c["reason"] == pastDeadline
 		}
 	}
 	return p

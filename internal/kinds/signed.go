@@ -19,7 +19,7 @@ import (
 // the other annotations of Reroll, too. Without a signature, a forged copy would make the
 // controller delete other Jobs of the namespace, and a forged run would change the ledger of a
 // CronJob.
-const signedAnnotation = "reroll.dev/signed"
+const signedAnnotation = annotations.Signed
 
 // ErrNotSigned means that the key of this installation has not signed a Job.
 var ErrNotSigned = errors.New("its signature is not from this installation")

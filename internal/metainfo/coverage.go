@@ -11,13 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // CoverageAnnotation is on the ConfigMap and holds the time since when the controller covers what it covers. It is an
 // annotation because Reloader, which writes the data of the same ConfigMap, has nothing similar.
-const CoverageAnnotation = "reroll.dev/coverage"
+const CoverageAnnotation = annotations.Coverage
 
 // Scope is which objects the controller covers by its settings.
 type Scope struct {

@@ -22,9 +22,16 @@ func MisusedSource(src *source.Source, problems []annotations.Problem) Notice {
 }
 
 func sentences(problems []annotations.Problem) string {
-	var all []string
-	for _, p := range problems {
-		all = append(all, p.String())
+	var all strings.Builder
+	for i, p := range problems {
+		switch {
+		case i == 0:
+		case strings.HasSuffix(problems[i-1].Message, "?"):
+			all.WriteString(" ")
+		default:
+			all.WriteString(". ")
+		}
+		all.WriteString(p.String())
 	}
-	return strings.Join(all, ". ")
+	return all.String()
 }

@@ -12,15 +12,20 @@ import (
 )
 
 // sources are all of a stream. Of one Secret there can be several: what it is made of, and what is merged into it.
-type sources map[source.Key][]*manifestSource
+type sources struct {
+	by map[source.Key][]*manifestSource
+	// former are those that kustomize has renamed, by their earlier names.
+	former map[source.Key][]*manifestSource
+}
 
 // gather refuses to choose between two that are the same object and not alike.
-func gather(documents []*document, read [][]*manifestSource) (sources, error) {
+func gather(documents []*document, read [][]*manifestSource) (*sources, error) {
 	type definition struct {
 		key          source.Key
 		kind, object string
 	}
-	all, defined := sources{}, map[definition]*manifestSource{}
+	all := &sources{map[source.Key][]*manifestSource{}, map[source.Key][]*manifestSource{}}
+	defined := map[definition]*manifestSource{}
 	var failed []error
 	for i := range documents {
 		for _, src := range read[i] {
@@ -29,7 +34,7 @@ func gather(documents []*document, read [][]*manifestSource) (sources, error) {
 			switch {
 			case !twice || src.object == "":
 				defined[is] = src
-				all[src.key] = append(all[src.key], src)
+				all.add(src)
 			case before.digest != src.digest:
 				failed = append(failed, &Error{File: src.file, Line: src.line, Text: fmt.Sprintf(
 					"%s is here a second time, with other data than in %s:%d", src.object, before.file, before.line)})
@@ -39,12 +44,21 @@ func gather(documents []*document, read [][]*manifestSource) (sources, error) {
 	return all, errors.Join(failed...)
 }
 
+func (all *sources) add(src *manifestSource) {
+	all.by[src.key] = append(all.by[src.key], src)
+	for _, name := range src.renamed.former {
+		key := src.key
+		key.Name = name
+		all.former[key] = append(all.former[key], src)
+	}
+}
+
 func called(kind string, key source.Key) string {
 	return (&object{kind: kind, ns: key.Namespace, name: key.Name}).String()
 }
 
 // settle computes the stamps.
-func (o *Options) settle(documents []*document, all sources) ([]string, error) {
+func (o *Options) settle(documents []*document, all *sources) ([]string, error) {
 	var notes []string
 	var failed []error
 	for _, d := range documents {
@@ -74,11 +88,16 @@ type lack struct {
 }
 
 // cover returns the sources of a stamp: those that would roll the workload if a controller watched it.
-func (o *Options) cover(t *target, all sources) ([]digest.StampedSource, []lack) {
+func (o *Options) cover(t *target, all *sources) ([]digest.StampedSource, []lack) {
 	var covered []digest.StampedSource
 	var lacks []lack
+	added := map[source.Key]bool{}
 	add := func(key source.Key, refers bool) {
-		for _, src := range all[key] {
+		if added[key] {
+			return
+		}
+		added[key] = true
+		for _, src := range all.by[key] {
 			switch {
 			case !t.policy.Judge(key, src.annotations, refers, o.AutoReloadAll).Concerned:
 			case src.kind == source.Secret.String() && !o.secrets():
@@ -89,27 +108,25 @@ func (o *Options) cover(t *target, all sources) ([]digest.StampedSource, []lack)
 		}
 	}
 	for _, ref := range t.references {
-		key := ref.Key.In(t.ns)
 		if ref.Key.Kind.Reported() { // what a CSI driver mounts is in no manifest
 			continue
 		}
+		key := all.resolve(ref.Key.In(t.ns), t.renamed)
 		add(key, true)
-		if !workload.Optional(ref.Uses) && len(all[key]) == 0 && t.policy.Judge(key, source.Annotations{Match: true}, true, o.AutoReloadAll).Concerned {
+		if !workload.Optional(ref.Uses) && len(all.by[key]) == 0 && t.policy.Judge(key, source.Annotations{Match: true}, true, o.AutoReloadAll).Concerned {
 			lacks = append(lacks, lack{text: called(key.Kind.String(), key) + ", which it needs, is not in these manifests, so its data is not in the stamp", missing: true})
 		}
 	}
 	// What it names without referring to it, in a list of the annotations.
 	for key := range t.named(all) {
-		if !t.refers(key.Local()) {
-			add(key, false)
-		}
+		add(key, false)
 	}
 	slices.SortStableFunc(lacks, func(a, b lack) int { return strings.Compare(a.text, b.text) })
 	return covered, lacks
 }
 
 // named looks through all sources for the expressions among the names alone.
-func (t *target) named(all sources) map[source.Key]bool {
+func (t *target) named(all *sources) map[source.Key]bool {
 	found := map[source.Key]bool{}
 	for _, kind := range source.Kinds() {
 		for _, name := range t.policy.ExactNames(kind) {
@@ -118,17 +135,13 @@ func (t *target) named(all sources) map[source.Key]bool {
 		if len(t.policy.Patterns(kind)) == 0 {
 			continue
 		}
-		for key := range all {
+		for key := range all.by {
 			if key.Kind == kind && key.Namespace == t.ns && t.policy.Names(key.Local()) {
 				found[key] = true
 			}
 		}
 	}
 	return found
-}
-
-func (t *target) refers(key source.LocalKey) bool {
-	return slices.ContainsFunc(t.references, func(r workload.Reference) bool { return r.Key == key })
 }
 
 func (o *Options) secrets() bool { return o.PlainSecrets || o.Key.ID() != "" }

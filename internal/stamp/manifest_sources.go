@@ -25,6 +25,7 @@ type manifestSource struct {
 	// empty reports whether there is no data in it.
 	empty       bool
 	annotations source.Annotations
+	renamed     renamed
 	told        []told
 	file        string
 	line        int

@@ -1,6 +1,8 @@
 package stamp
 
 import (
+	"strconv"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
@@ -35,4 +37,22 @@ func toldOf(obj *object, template *yaml.Node, problems []annotations.Problem) []
 		all = append(all, told{line, obj.String() + ": " + p.String()})
 	}
 	return all
+}
+
+// quoted refuses a value of one of our annotations that is not a string: the API server rejects such an object.
+func (o *Options) quoted(obj *object, annotations *yaml.Node) error {
+	var failed error
+	pairs(annotations, 0, func(key, value *yaml.Node) {
+		if failed != nil || value.Kind != yaml.ScalarNode || value.Style != 0 || !o.Names.Known(key.Value) {
+			return
+		}
+		is, isBool := scalar(value).(bool)
+		switch {
+		case isBool:
+			failed = wrong(value, "%s: annotation %s is a boolean; write %q in quotes", obj, key.Value, strconv.FormatBool(is))
+		case notText(value.ShortTag()):
+			failed = wrong(value, "%s: annotation %s is a number; write %q in quotes", obj, key.Value, value.Value)
+		}
+	})
+	return failed
 }

@@ -83,6 +83,8 @@ func (s *Stream) Read(name string, from io.Reader) error {
 // Result is a stream with its stamps.
 type Result struct {
 	Files []*File
+	// Workloads is how many of them are opted in.
+	Workloads int
 	// Notes are for who calls: what is not covered by a stamp, and could be thought to be.
 	Notes []string
 }
@@ -122,7 +124,11 @@ func (s *Stream) Stamp() (*Result, error) {
 			notes = append(notes, "no workload is opted in, so none is stamped; --all also stamps workloads without annotations")
 		}
 	}
-	return &Result{Files: s.files, Notes: notes}, nil
+	result := &Result{Files: s.files, Notes: notes}
+	for _, d := range s.documents {
+		result.Workloads += len(d.found)
+	}
+	return result, nil
 }
 
 // rejoin reads lists as a whole of which a part could not be read by itself.
@@ -176,17 +182,12 @@ func (o *Options) read(d *document) ([]*manifestSource, error) {
 	edit := sync.OnceValue(func() *editor { return newEditor(d.text, t).know(objects) })
 	var sources []*manifestSource
 	for i, obj := range objects {
-		src, err := o.sourceOf(obj)
+		src, err := o.readSource(d, obj)
 		if err != nil {
 			return nil, err
 		}
 		if src != nil && src.key.Name != "" {
-			src.file, src.line = d.file.Name, d.line+src.line-1
 			sources = append(sources, src)
-		}
-		if src != nil {
-			d.told = append(d.told, src.told...)
-			src.told = nil
 		}
 		found, err := o.readTarget(d, edit, t, obj)
 		if errors.Is(err, errNotOptedIn) {
@@ -205,6 +206,24 @@ func (o *Options) read(d *document) ([]*manifestSource, error) {
 		d.before = meaningOf(t, o.stampedIn(t, objects, d.found))
 	}
 	return sources, nil
+}
+
+// readSource returns nil for an object that is not a source.
+func (o *Options) readSource(d *document, obj *object) (*manifestSource, error) {
+	src, err := o.sourceOf(obj)
+	if src == nil || err != nil {
+		return nil, err
+	}
+	if err := o.quoted(obj, get(obj.node, "metadata", "annotations")); err != nil {
+		return nil, err
+	}
+	d.told = append(d.told, src.told...)
+	src.told = nil
+	src.file, src.line = d.file.Name, d.line+src.line-1
+	if src.key.Name == obj.name { // kustomize does not rename what the spec of an object names
+		src.renamed = renamedOf(obj)
+	}
+	return src, nil
 }
 
 // place finds edits that say what is meant and change nothing else.

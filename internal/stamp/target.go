@@ -29,6 +29,7 @@ type target struct {
 
 	policy     policy.Policy
 	references []workload.Reference
+	renamed    renamed
 
 	// order is which of the objects of its document it belongs to.
 	order int
@@ -84,6 +85,11 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 	if !ok {
 		return nil, nil
 	}
+	for _, path := range [][]string{{"metadata"}, append(slices.Clone(kind.Template), "metadata")} {
+		if err := o.quoted(obj, get(obj.node, append(path, "annotations")...)); err != nil {
+			return nil, err
+		}
+	}
 	borrows, problems := o.borrows(obj, kind)
 	d.told = append(d.told, problems...)
 	if borrows != nil {
@@ -110,7 +116,7 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 	if !policy.OptedIn(o.AutoReloadAll) {
 		return nil, errNotOptedIn
 	}
-	found := &target{about: obj.String(), ns: obj.ns, line: obj.node.Line, policy: policy, references: workload.References(spec)}
+	found := &target{about: obj.String(), ns: obj.ns, line: obj.node.Line, policy: policy, references: workload.References(spec), renamed: renamedOf(obj)}
 	if found.key, err = o.choose(obj, written); err != nil {
 		return nil, wrong(pods.node, "%v", err)
 	}

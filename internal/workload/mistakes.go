@@ -25,8 +25,8 @@ func problemsOf(kind Kind, own, template map[string]string, refused []annotation
 			case near:
 				found = append(found, at.Problem(key, "does nothing; there is "+right))
 			default:
-				if meant, strayed := names.Strayed(key); strayed {
-					found = append(found, at.Problem(key, annotations.Instead(meant, names.IsOfSource, "the ConfigMap or Secret")))
+				if why, unread := names.Unread(key, names.IsOfSource, "the ConfigMap or Secret"); unread {
+					found = append(found, at.Problem(key, why))
 				}
 			}
 		}

@@ -38,6 +38,20 @@ func TestMisuseOfWorkloads(t *testing.T) {
 			"Deployment", nil, texts{"reloader.stakater.com/atuo": "true"},
 			[]string{`annotation reloader.stakater.com/atuo` + inTemplate + ` has "true"` + there + names.Auto},
 		},
+		"keys of users in the domain of Reroll": {
+			"Deployment", texts{"reroll.dev/auto": "true", "reroll.dev/ignore": "true"}, texts{"reroll.dev/enabled": "yes"},
+			[]string{
+				`annotation reroll.dev/auto has "true": does nothing. Did you mean reloader.stakater.com/auto?`,
+				`annotation reroll.dev/ignore has "true": does nothing. Did you mean reloader.stakater.com/ignore, which belongs on the ConfigMap or Secret?`,
+				`annotation reroll.dev/enabled` + inTemplate + ` has "yes": does nothing. Did you mean reloader.stakater.com/auto?`,
+			},
+		},
+		"the keys of Reroll": {
+			"Job", texts{
+				annotations.Ledger: "{}", annotations.Held: "true", annotations.StaysSuspended: "true", annotations.Replaces: "{}", annotations.Deletes: "a",
+				annotations.Signed: "a", annotations.Run: "1", annotations.Settle: "1s",
+			}, texts{annotations.Rolled: "1-1", annotations.Ledger: "{}", annotations.Run: "1"}, nil,
+		},
 		"a typo of what belongs elsewhere": {
 			"Deployment", texts{"reloader.stakater.com/mach": "true"}, nil,
 			[]string{`annotation reloader.stakater.com/mach has "true"` + there + names.Match + ", which belongs on the ConfigMap or Secret"},
@@ -132,6 +146,11 @@ func TestMisuseOfSources(t *testing.T) {
 		"a typo of what belongs elsewhere": {texts{"reloader.stakater.com/atuo": "true"}, []string{
 			`annotation reloader.stakater.com/atuo has "true": does nothing; there is reloader.stakater.com/auto, which belongs on the workload that uses this object`,
 		}},
+		"keys of users in the domain of Reroll": {texts{"reroll.dev/match": "true", "reroll.dev/auto": "true"}, []string{
+			`annotation reroll.dev/auto has "true": does nothing. Did you mean reloader.stakater.com/auto, which belongs on the workload that uses this object?`,
+			`annotation reroll.dev/match has "true": does nothing. Did you mean reloader.stakater.com/match?`,
+		}},
+		"the keys of Reroll": {texts{annotations.About: "a", annotations.Coverage: "v1"}, nil},
 		"what belongs on a workload": {texts{names.Auto: "true", names.ConfigMap: strings.Repeat("é", 5000)}, []string{
 			`annotation configmap.reloader.stakater.com/reload has "` + strings.Repeat("é", 50) + `…": does nothing here; it belongs on the workload that uses this object`,
 			`annotation reloader.stakater.com/auto has "true": does nothing here; it belongs on the workload that uses this object`,

@@ -42,6 +42,8 @@ type Progress struct {
 	// Revision is the value by which the Pods of the present template are labeled, if the status
 	// has it.
 	Revision string
+	// Overdue reports whether the status shows that the rollout has exceeded its deadline.
+	Overdue bool
 	// Refused is why Pods cannot be created, empty if nothing shows that.
 	Refused string
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // RunLabel is on every Job that Reroll created, with the counter of the reload.
-const RunLabel = "reroll.dev/run"
+const RunLabel = annotations.Run
 
 // Runs describes a workload whose Pods run to completion. It has no rollout: a reload is one more
 // run.

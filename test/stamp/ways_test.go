@@ -178,6 +178,31 @@ func TestAFunctionOfKustomize(t *testing.T) {
 	}
 }
 
+// An overlay renames what it has from its base, and a generator adds a hash. When the function runs, references have the names from
+// before.
+func TestAFunctionOfKustomizeInAnOverlay(t *testing.T) {
+	u := newStamper(t, kustomize)
+	base := kustomize + "/kustomization.yaml"
+	transformer, err := os.ReadFile(filepath.Join(u.dir, kustomize, "stamp.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.edit(base, "transformers:\n- stamp.yaml\n", "")
+	u.edit(base, "  options: {disableNameSuffixHash: true}\n", "")
+	u.write("middle/kustomization.yaml", "resources: [../"+kustomize+"]\nnamePrefix: eu-\nnamespace: shop\n")
+	u.write("overlay/stamp.yaml", string(transformer))
+	u.write("overlay/kustomization.yaml", "resources: [../middle]\nnamePrefix: dev-\nnameSuffix: -x\ntransformers: [stamp.yaml]\n")
+	build := u.shell(u.Kustomize + " build --enable-alpha-plugins --enable-exec overlay")
+	first := build()
+	if !strings.Contains(first, "name: dev-eu-page-x-") || !digest.IsStamp(u.checksum(first)) || u.checksum(first) == digest.NoConfigData {
+		t.Fatalf("it is not stamped:\n%s", first)
+	}
+	u.edit(base, "Hello", "Goodbye")
+	if then := build(); u.checksum(then) == u.checksum(first) {
+		t.Errorf("other data has the same stamp:\n%s", then)
+	}
+}
+
 // The hook is called by git, and the line for pre-commit as it would call it.
 func TestBeforeACommit(t *testing.T) {
 	u := newStamper(t, plugins)

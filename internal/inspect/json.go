@@ -1,0 +1,210 @@
+package inspect
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// SchemaVersion is the apiVersion of the documents that the commands print for programs. Fields may be added to it; for any other
+// change, it is raised.
+const SchemaVersion = "reroll.dev/v1"
+
+// document begins each of them.
+type document struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+}
+
+func documentOf(kind string) document { return document{SchemaVersion, kind} }
+
+// encode is the text of a document.
+func encode(v any) (string, error) {
+	text, err := json.MarshalIndent(v, "", "  ")
+	return string(text) + "\n", err
+}
+
+// controllerJSON is where the settings come from.
+type controllerJSON struct {
+	Controller string   `json:"controllerNamespace,omitempty"`
+	Beside     []string `json:"otherControllerNamespaces,omitempty"`
+	Assumed    string   `json:"assumed,omitempty"`
+	Receiver   string   `json:"receiver,omitempty"`
+	Flags      []string `json:"flags,omitempty"`
+}
+
+func (s *Settings) json() controllerJSON {
+	return controllerJSON{s.Controller, s.Beside, s.Assumed, s.receiver(), s.Beyond}
+}
+
+// timeOf is nil for no time.
+func timeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// LintJSON is what lint has found, for programs.
+func LintJSON(found []Finding, unread []string) (string, error) {
+	type finding struct {
+		File       string `json:"file,omitempty"`
+		Line       int    `json:"line,omitempty"`
+		Object     string `json:"object"`
+		Annotation string `json:"annotation,omitempty"`
+		Message    string `json:"message"`
+		Note       bool   `json:"note,omitempty"`
+	}
+	out := struct {
+		document
+		Findings []finding `json:"findings"`
+		Unread   []string  `json:"unread,omitempty"`
+	}{documentOf("Lint"), []finding{}, unread}
+	for _, f := range found {
+		out.Findings = append(out.Findings, finding{f.File, f.Line, f.Object, f.annotation, oneLine(f.Text), f.Note})
+	}
+	return encode(out)
+}
+
+// plannedJSON is one workload of a plan for a program.
+type plannedJSON struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Reason    string `json:"reason"`
+	Pods      int64  `json:"pods"`
+}
+
+// JSON is the plan for programs.
+func (p *Plan) JSON() (string, error) {
+	list := func(all []Planned) []plannedJSON {
+		out := []plannedJSON{}
+		for _, one := range all {
+			out = append(out, plannedJSON{one.Key.Kind, one.Key.Namespace, one.Key.Name, one.Why, one.Pods})
+		}
+		return out
+	}
+	var out struct {
+		document
+		Source struct {
+			Kind      string `json:"kind"`
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+			Exists    bool   `json:"exists"`
+		} `json:"source"`
+		Rolled    []plannedJSON `json:"rolled"`
+		NotRolled []plannedJSON `json:"notRolled"`
+		Unread    []string      `json:"unread,omitempty"`
+		controllerJSON
+	}
+	out.document, out.controllerJSON = documentOf("Plan"), p.Settings.json()
+	out.Source.Kind, out.Source.Namespace, out.Source.Name, out.Source.Exists = p.Source.Kind.String(), p.Source.Namespace, p.Source.Name, !p.Absent
+	out.Rolled, out.NotRolled, out.Unread = list(p.Rolled), list(p.Left), p.Unread
+	return encode(out)
+}
+
+// sourceJSON is one source of an explanation for a program.
+type sourceJSON struct {
+	Kind    string     `json:"kind"`
+	Name    string     `json:"name"`
+	Rolls   bool       `json:"rolls"`
+	Reason  string     `json:"reason"`
+	Exists  bool       `json:"exists"`
+	Unread  bool       `json:"unread,omitempty"`
+	Written *time.Time `json:"written,omitempty"`
+	UsedBy  []string   `json:"usedBy,omitempty"`
+}
+
+func (x *Explanation) sourceJSON(s *Source) sourceJSON {
+	one := sourceJSON{
+		Kind: s.Key.Kind.String(), Name: s.Key.Name, Rolls: x.rolls(s), Exists: !s.Absent && !s.Unread, Unread: s.Unread,
+		Written: timeOf(s.Written), Reason: word(s),
+	}
+	if !one.Rolls && (!s.Unread || !s.Verdict.Concerned) {
+		one.Reason = x.whyNot(s)
+	}
+	for _, use := range s.Uses {
+		one.UsedBy = append(one.UsedBy, use.String())
+	}
+	return one
+}
+
+// JSON is the explanation for programs.
+func (x *Explanation) JSON() (string, error) {
+	type event struct {
+		Reason string    `json:"reason"`
+		Note   string    `json:"note"`
+		Time   time.Time `json:"time"`
+	}
+	var out struct {
+		document
+		Answer    string       `json:"answer"`
+		OptedIn   bool         `json:"optedIn"`
+		Workload  statusJSON   `json:"workload"`
+		Mistakes  []string     `json:"mistakes,omitempty"`
+		Sources   []sourceJSON `json:"sources"`
+		Next      string       `json:"next,omitempty"`
+		LastEvent *event       `json:"lastEvent,omitempty"`
+		controllerJSON
+	}
+	out.document, out.controllerJSON = documentOf("Explanation"), x.Settings.json()
+	out.Answer, out.OptedIn, out.Workload = x.head(Paint{}), x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll), x.json()
+	out.Mistakes, out.Sources = x.mistaken(), []sourceJSON{}
+	if x.Asked != nil {
+		out.Sources = append(out.Sources, x.sourceJSON(x.Asked))
+	}
+	for i := range x.Sources {
+		if x.Asked == nil {
+			out.Sources = append(out.Sources, x.sourceJSON(&x.Sources[i]))
+		}
+	}
+	if out.OptedIn || x.Ledger.There {
+		out.Next = x.next()
+	}
+	if x.Last != nil {
+		out.LastEvent = &event{x.Last.Reason, oneLine(x.Last.Note), x.Last.At}
+	}
+	return encode(out)
+}
+
+// statusJSON is one workload for a program.
+type statusJSON struct {
+	Kind      string     `json:"kind"`
+	Namespace string     `json:"namespace"`
+	Name      string     `json:"name"`
+	State     string     `json:"state"`
+	Detail    string     `json:"detail,omitempty"`
+	Cause     string     `json:"cause,omitempty"`
+	Since     *time.Time `json:"since,omitempty"`
+	Reloads   *int64     `json:"reloads,omitempty"`
+	Updated   int32      `json:"updatedPods"`
+	Wanted    int32      `json:"wantedPods"`
+	Unknown   []string   `json:"unknown,omitempty"`
+}
+
+func (a *Answer) json() statusJSON {
+	one := statusJSON{
+		Kind: a.Workload.Key.Kind, Namespace: a.Workload.Key.Namespace, Name: a.Workload.Key.Name,
+		State: a.State.String(), Detail: a.Detail, Cause: string(a.Cause), Since: timeOf(a.Since),
+		Updated: a.Workload.Progress.Updated, Wanted: a.Workload.Progress.Wanted, Unknown: a.Unknown,
+	}
+	if a.Ledger.There && a.Ledger.Err == nil {
+		one.Reloads = &a.Ledger.Counter
+	}
+	return one
+}
+
+// JSON is the status for programs.
+func (s *Status) JSON() (string, error) {
+	out := struct {
+		document
+		UpToDate bool `json:"upToDate"`
+		controllerJSON
+		Unread    []string     `json:"unread,omitempty"`
+		Skipped   []string     `json:"skipped,omitempty"`
+		Workloads []statusJSON `json:"workloads"`
+	}{documentOf("Status"), s.Code() == CodeUpToDate, s.Settings.json(), s.Unread, s.Skipped, []statusJSON{}}
+	for i := range s.Answers {
+		out.Workloads = append(out.Workloads, s.Answers[i].json())
+	}
+	return encode(out)
+}

@@ -1,0 +1,56 @@
+package inspect
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// mistyped is an annotation with a value that is not a string.
+type mistyped struct {
+	key        string
+	inTemplate bool
+	text       string
+}
+
+// quote makes strings of the values of annotations, and returns those that were none.
+func quote(plain *unstructured.Unstructured) []mistyped {
+	var all []mistyped
+	for _, path := range [][]string{
+		{"metadata", "annotations"},
+		{"spec", "template", "metadata", "annotations"},
+		{"spec", "jobTemplate", "spec", "template", "metadata", "annotations"},
+	} {
+		found, _, _ := unstructured.NestedFieldNoCopy(plain.Object, path...)
+		written, _ := found.(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(written)) {
+			one := mistyped{key: key, inTemplate: len(path) > 2}
+			about := "annotation " + key
+			if one.inTemplate {
+				about += " of the pod template"
+			}
+			switch value := written[key].(type) {
+			case nil, string:
+				continue
+			case bool, int64, float64:
+				as := fmt.Sprint(value)
+				one.text = fmt.Sprintf("%s is a %s; write %q in quotes", about, typeOf(value), as)
+				written[key] = as
+			default:
+				one.text = about + " is not a string; write its value in quotes"
+				written[key] = ""
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+func typeOf(value any) string {
+	if _, is := value.(bool); is {
+		return "boolean"
+	}
+	return "number"
+}

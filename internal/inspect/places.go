@@ -1,0 +1,115 @@
+package inspect
+
+import (
+	"bytes"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// place is where an object is written.
+type place struct {
+	file string
+	line int
+	// own and template are the lines of its annotations, and of those of its pod template.
+	own, template map[string]int
+}
+
+// of returns the line of an annotation, or of the object for one without a line of its own.
+func (p *place) of(annotation string, inTemplate bool) int {
+	lines := p.own
+	if inTemplate {
+		lines = p.template
+	}
+	if line, ok := lines[annotation]; ok {
+		return line
+	}
+	return p.line
+}
+
+// locateAll finds the lines of the objects in a file, where its documents are YAML for a parser that keeps lines. Objects for which
+// that fails are reported by their names alone.
+func (o *Objects) locateAll(file string, text []byte) {
+	line, first := 1, 1
+	var document []byte
+	end := func() {
+		var top yaml.Node
+		if yaml.Unmarshal(document, &top) == nil && len(top.Content) == 1 {
+			o.locate(file, first-1, top.Content[0])
+		}
+		document = nil
+	}
+	for one := range bytes.Lines(text) {
+		if bytes.HasPrefix(one, []byte("---")) {
+			end()
+			first = line + 1
+		} else {
+			document = append(document, one...)
+		}
+		line++
+	}
+	end()
+}
+
+// locate notes one object, or those of a list. Above is how many lines are above its document.
+func (o *Objects) locate(file string, above int, n *yaml.Node) {
+	kind := scalarIn(n, "kind")
+	if items := nodeIn(n, "items"); items != nil && strings.HasSuffix(kind, "List") {
+		for _, item := range items.Content {
+			o.locate(file, above, item)
+		}
+		return
+	}
+	group, _, qualified := strings.Cut(scalarIn(n, "apiVersion"), "/")
+	if !qualified {
+		group = ""
+	}
+	template := []string{"spec", "template"}
+	if known, ok := o.settings.Kinds.Of(group, kind); ok {
+		template = known.Template
+	}
+	lines := func(path ...string) map[string]int {
+		all, found := map[string]int{}, nodeIn(n, path...)
+		for i := 0; found != nil && i+1 < len(found.Content); i += 2 {
+			all[found.Content[i].Value] = found.Content[i].Line + above
+		}
+		return all
+	}
+	name := o.named(group, kind, scalarIn(n, "metadata", "namespace"), scalarIn(n, "metadata", "name"))
+	o.places[name] = &place{
+		file: file, line: n.Line + above, own: lines("metadata", "annotations"),
+		template: lines(append(append([]string{}, template...), "metadata", "annotations")...),
+	}
+}
+
+// named is what findings call an object of a manifest.
+func (o *Objects) named(group, kind, ns, name string) string {
+	if known, ok := o.settings.Kinds.Of(group, kind); ok {
+		kind = known.Name
+	}
+	return named(kind, ns, name)
+}
+
+// nodeIn returns what is in mappings at a path, nil for nothing.
+func nodeIn(n *yaml.Node, path ...string) *yaml.Node {
+	for _, name := range path {
+		if n == nil || n.Kind != yaml.MappingNode {
+			return nil
+		}
+		var found *yaml.Node
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == name {
+				found = n.Content[i+1]
+			}
+		}
+		n = found
+	}
+	return n
+}
+
+func scalarIn(n *yaml.Node, path ...string) string {
+	if found := nodeIn(n, path...); found != nil && found.Kind == yaml.ScalarNode {
+		return found.Value
+	}
+	return ""
+}

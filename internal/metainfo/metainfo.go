@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -42,12 +43,10 @@ type Info struct {
 	Instance string
 }
 
-// instanceAnnotation is on the ConfigMap and holds Instance, so that other installations know whose ledgers they meet.
-const instanceAnnotation = "reroll.dev/instance"
-
-// Instance returns the ID of the digest key of the installation that wrote a ConfigMap; false if it is not from Reroll.
+// Instance returns the ID of the digest key of the installation that wrote a ConfigMap; false if it is not from Reroll. By it,
+// other installations know who wrote a ledger.
 func Instance(cm *corev1.ConfigMap) (string, bool) {
-	id, ok := cm.Annotations[instanceAnnotation]
+	id, ok := cm.Annotations[annotations.Instance]
 	return id, ok && id != "" && cm.Name == Name && cm.Labels[labelKey] == labelValue
 }
 
@@ -99,7 +98,7 @@ func complete(present, wanted *corev1.ConfigMap) bool {
 func (i Info) configMap() (*corev1.ConfigMap, error) {
 	cm := i.empty()
 	if i.Instance != "" {
-		cm.Annotations[instanceAnnotation] = i.Instance
+		cm.Annotations[annotations.Instance] = i.Instance
 	}
 	for key, value := range map[string]any{
 		"buildInfo":       build(i.Build),

@@ -28,7 +28,7 @@ func (c *Controller) noteInstallation(cm *corev1.ConfigMap) {
 		return
 	}
 	if !ok {
-		c.others.remove(cm.Namespace)
+		c.others.remove(is(types.NamespacedName{Namespace: cm.Namespace, Name: cm.Name}))
 		return
 	}
 	if c.others.put(cm.Namespace, instance) {
@@ -50,28 +50,17 @@ func (o *otherInstallations) put(namespace, instance string) bool {
 	return !known
 }
 
-func (o *otherInstallations) remove(namespace string) {
+// remove is for ConfigMaps that no longer exist.
+func (o *otherInstallations) remove(gone func(types.NamespacedName) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, known := o.byNamespace[namespace]; known {
-		delete(o.byNamespace, namespace)
+	before := len(o.byNamespace)
+	maps.DeleteFunc(o.byNamespace, func(namespace, _ string) bool {
+		return gone(types.NamespacedName{Namespace: namespace, Name: metainfo.Name})
+	})
+	if len(o.byNamespace) != before {
 		o.index()
 	}
-}
-
-// removeAll is for ConfigMaps that a snapshot does not have.
-func (o *otherInstallations) removeAll(absent func(types.NamespacedName) bool) {
-	for namespace := range o.namespaces() {
-		if absent(types.NamespacedName{Namespace: namespace, Name: metainfo.Name}) {
-			o.remove(namespace)
-		}
-	}
-}
-
-func (o *otherInstallations) namespaces() map[string]string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return maps.Clone(o.byNamespace)
 }
 
 func (o *otherInstallations) index() {

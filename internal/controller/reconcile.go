@@ -146,14 +146,11 @@ const leadAgain = time.Second
 
 func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Decision) error {
 	w := &facts.Workload
-	if d.Action == reload.AwaitRollout {
+	if d.Action == reload.AwaitRollout || d.Behind {
 		return retryAfter(c.awaitRollout(w.Key))
 	}
 	if d.Action == reload.AwaitRun {
 		return errLater // the watch reports the end of the run
-	}
-	if d.Behind {
-		return retryAfter(c.awaitRollout(w.Key))
 	}
 	c.stopAwaitingRollout(w.Key)
 	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {
@@ -161,20 +158,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	}
 	switch {
 	case d.Action == reload.Nothing:
-		c.dryRunNothing(w.Key)
-		c.forgetAdoption(w.Key)
-		if w.LedgerText != "" && !d.Restores {
-			c.state.Remember(w, w.LedgerText)
-		}
-		if d.LeftTo != "" {
-			return nil
-		}
-		c.state.Compared(facts)
-		if d.Reverted != nil {
-			c.report.Reverted(w, d)
-		}
-		c.notifyTooNew(w, d)
-		c.notifyBesideReloader(w, d)
+		c.leaveAsItIs(facts, d)
 		return nil
 	case c.opts.DryRun:
 		c.dryRunReload(w, d)
@@ -217,6 +201,25 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	c.notifyBesideReloader(w, d)
 	c.reportOthersRollout(w, d)
 	return nil
+}
+
+// leaveAsItIs is for a workload with nothing to write.
+func (c *Controller) leaveAsItIs(facts *reload.Facts, d reload.Decision) {
+	w := &facts.Workload
+	c.dryRunNothing(w.Key)
+	c.forgetAdoption(w.Key)
+	if w.LedgerText != "" && !d.Restores {
+		c.state.Remember(w, w.LedgerText)
+	}
+	if d.LeftTo != "" {
+		return // its Secrets were not compared
+	}
+	c.state.Compared(facts)
+	if d.Reverted != nil {
+		c.report.Reverted(w, d)
+	}
+	c.notifyTooNew(w, d)
+	c.notifyBesideReloader(w, d)
 }
 
 func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.Decision) error {

@@ -46,18 +46,11 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 	s := &sink{
 		del: func(name types.NamespacedName, resourceVersion string) {
 			key := source.Key{Kind: k.Kind, Namespace: name.Namespace, Name: name.Name}
-			c.dropSourceNotices(k.Kind, is(name))
-			if key.Kind == source.ConfigMap && key.Name == metainfo.Name {
-				c.others.remove(key.Namespace)
-			}
+			c.forgetSources(k.Kind, is(name))
 			c.enqueueAfterDelete(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
-			absent := absentFrom(namespace, named)
-			c.dropSourceNotices(k.Kind, absent)
-			if k.Kind == source.ConfigMap {
-				c.others.removeAll(absent)
-			}
+			c.forgetSources(k.Kind, absentFrom(namespace, named))
 			c.enqueueAfterDelete(c.state.KeepSources(k.Kind, namespace, named), false)
 		},
 	}
@@ -80,6 +73,14 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 		}
 	}
 	return s
+}
+
+// forgetSources forgets what is kept beside the state of sources that no longer exist.
+func (c *Controller) forgetSources(kind source.Kind, gone func(types.NamespacedName) bool) {
+	c.dropSourceNotices(kind, gone)
+	if kind == source.ConfigMap {
+		c.others.remove(gone)
+	}
 }
 
 // enqueueAfterDelete queues workloads after one of their sources was deleted, if that matters to

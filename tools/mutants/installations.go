@@ -12,6 +12,6 @@ func installations() []mutation {
 		{what: "installations: a newer Secret is not missed", file: decision, from: "src.DataTime.Unix() > standing.DataTime || ", to: "", in: core, tests: left},
 		{what: "installations: one digest for all ConfigMaps is not compared", file: decision, from: "!= all.Digest", to: "== all.Digest", in: core, tests: left},
 		{what: "installations: its own ConfigMap is that of another one", file: noted, from: "cm.Namespace == c.opts.Namespace || ", to: "", in: controller, tests: another},
-		{what: "installations: a deleted ConfigMap is kept", file: noted, from: "		delete(o.byNamespace, namespace)\n", to: "", in: controller, tests: another},
+		{what: "installations: a deleted ConfigMap is kept", file: noted, from: "		return gone(types.NamespacedName{Namespace: namespace,", to: "		return namespace == \"\" && gone(types.NamespacedName{Namespace: namespace,", in: controller, tests: another},
 	}
 }

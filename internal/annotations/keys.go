@@ -132,11 +132,8 @@ func (n *Names) written() [16]string {
 // IsOfSource reports whether users write a key on sources.
 func (n *Names) IsOfSource(key string) bool { return key == n.Match || key == n.Ignore }
 
-// Known reports whether Reroll reads or writes a key.
-func (n *Names) Known(key string) bool { return n.isMeaningful(key) }
-
-// isMeaningful reports whether any program reads a key.
-func (n *Names) isMeaningful(key string) bool {
+// Known reports whether any program reads or writes a key.
+func (n *Names) Known(key string) bool {
 	written := n.written()
 	return slices.Contains(written[:], key) ||
 		key == n.PausedAt || key == n.LastReloadedFrom ||

@@ -1,6 +1,7 @@
 package annotations
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -35,6 +36,15 @@ const maxKeys = 1000
 func (w Written) Compared() []string {
 	keys := slices.Sorted(maps.Keys(w.Values))
 	return keys[:min(len(keys), maxKeys)]
+}
+
+// Unquoted is what is wrong with an annotation whose value is a boolean or a number in its manifest.
+func Unquoted(about, value string, boolean bool) string {
+	kind := "number"
+	if boolean {
+		kind = "boolean"
+	}
+	return fmt.Sprintf("%s is a %s; write %q in quotes", about, kind, value)
 }
 
 // Problem returns a mistake in the value of a key. It keeps no other part of the object in memory.

@@ -7,7 +7,7 @@ import (
 
 // Nearest returns the known key that is most similar to an unknown one.
 func (n *Names) Nearest(key string) (string, bool) {
-	if n.isMeaningful(key) {
+	if n.Known(key) {
 		return "", false
 	}
 	nearest, least := "", maxTypos+1

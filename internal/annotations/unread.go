@@ -23,7 +23,7 @@ func (n *Names) Unread(key string, elsewhere func(key string) bool, where string
 func (n *Names) imitated(key string) (meant []string, own bool) {
 	domain, name, whole := strings.Cut(key, "/")
 	sub, own := strings.CutSuffix(domain, ownDomain)
-	if !whole || !own || sub != "" && !strings.HasSuffix(sub, ".") || n.isMeaningful(key) {
+	if !whole || !own || sub != "" && !strings.HasSuffix(sub, ".") || n.Known(key) {
 		return nil, false
 	}
 	usual, written := DefaultNames(), n.written()
@@ -61,11 +61,11 @@ func (n *Names) question(meant []string, elsewhere func(key string) bool, where 
 // domain. Those that were renamed here mean something to somebody else.
 func (n *Names) strayed(key string) (meant []string, strayed bool) {
 	domain, name, whole := strings.Cut(key, "/")
-	if !whole || !isReloaders(domain) || n.isMeaningful(key) {
+	if !whole || !isReloaders(domain) || n.Known(key) {
 		return nil, false
 	}
 	usual := DefaultNames()
-	if _, near := usual.Nearest(key); near || usual.isMeaningful(key) {
+	if _, near := usual.Nearest(key); near || usual.Known(key) {
 		return nil, false
 	}
 	least, written := 0, n.written()

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
 // mistyped is an annotation with a value that is not a string.
@@ -36,7 +38,8 @@ func quote(plain *unstructured.Unstructured) []mistyped {
 				continue
 			case bool, int64, float64:
 				as := fmt.Sprint(value)
-				one.text = fmt.Sprintf("%s is a %s; write %q in quotes", about, typeOf(value), as)
+				_, boolean := value.(bool)
+				one.text = annotations.Unquoted(about, as, boolean)
 				written[key] = as
 			default:
 				one.text = about + " is not a string; write its value in quotes"
@@ -46,11 +49,4 @@ func quote(plain *unstructured.Unstructured) []mistyped {
 		}
 	}
 	return all
-}
-
-func typeOf(value any) string {
-	if _, is := value.(bool); is {
-		return "boolean"
-	}
-	return "number"
 }

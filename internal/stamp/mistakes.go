@@ -40,18 +40,19 @@ func toldOf(obj *object, template *yaml.Node, problems []annotations.Problem) []
 }
 
 // quoted refuses a value of one of our annotations that is not a string: the API server rejects such an object.
-func (o *Options) quoted(obj *object, annotations *yaml.Node) error {
+func (o *Options) quoted(obj *object, written *yaml.Node) error {
 	var failed error
-	pairs(annotations, 0, func(key, value *yaml.Node) {
+	pairs(written, 0, func(key, value *yaml.Node) {
 		if failed != nil || value.Kind != yaml.ScalarNode || value.Style != 0 || !o.Names.Known(key.Value) {
 			return
 		}
 		is, isBool := scalar(value).(bool)
-		switch {
-		case isBool:
-			failed = wrong(value, "%s: annotation %s is a boolean; write %q in quotes", obj, key.Value, strconv.FormatBool(is))
-		case notText(value.ShortTag()):
-			failed = wrong(value, "%s: annotation %s is a number; write %q in quotes", obj, key.Value, value.Value)
+		meant := value.Value
+		if isBool {
+			meant = strconv.FormatBool(is)
+		}
+		if isBool || notText(value.ShortTag()) {
+			failed = wrong(value, "%s: %s", obj, annotations.Unquoted("annotation "+key.Value, meant, isBool))
 		}
 	})
 	return failed

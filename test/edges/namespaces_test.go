@@ -77,6 +77,12 @@ func (p *place) adopted(ns *harness.Namespace, workload harness.Ref) {
 func (p *place) rolled(ns *harness.Namespace, workload harness.Ref, want int) {
 	p.Helper()
 	p.must(p.ns.Quiet(p.ctx))
+	p.rolledSoFar(ns, workload, want)
+}
+
+// rolledSoFar compares how often a workload has rolled, whatever the controller has not decided on yet.
+func (p *place) rolledSoFar(ns *harness.Namespace, workload harness.Ref, want int) {
+	p.Helper()
 	got, err := ns.Rolls(p.ctx, workload)
 	p.must(err)
 	if got != want {

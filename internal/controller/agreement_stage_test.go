@@ -142,7 +142,7 @@ func (listed) Watch(context.Context, metav1.ListOptions) (watch.Interface, error
 	return nil, errors.New("what happens is brought by the test")
 }
 
-// brings reports whether a watch brings an object.
+// brings reports whether a watch delivers an object.
 func (a *agreement) brings(watched int, obj runtime.Object) bool {
 	w, head, said := a.opened[watched], obj.(metav1.Object), obj.GetObjectKind().GroupVersionKind()
 	var resource schema.GroupResource

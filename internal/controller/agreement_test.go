@@ -206,11 +206,10 @@ func (tc *agreed) play(t *testing.T) {
 	tc.with(t, cfg.Kinds)
 }
 
-// answers has, for each who is asked, what is wrong with the answer; empty if nothing is.
+// answers are, by command, what is wrong with its answer; empty for a correct one.
 type answers map[string]string
 
-// with plays the case where these kinds are all there are. Who is asked has a test of its own, so that it shows who does not
-// follow a rule.
+// with runs the case with these kinds only. Each command has a subtest, so that a failure shows which one does not follow a rule.
 func (tc *agreed) with(t *testing.T, all kinds.Set) {
 	t.Helper()
 	cfg, flags := tc.config(t)

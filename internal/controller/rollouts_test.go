@@ -48,6 +48,20 @@ func TestTheStatusAloneProvesNothing(t *testing.T) {
 	r.want(2, "rolled 3 pods after 1m1s")
 }
 
+// A StatefulSet deletes its last old Pod before it creates the new one, which may never start.
+func TestARolloutIsNotCompleteUntilItsLastPodExists(t *testing.T) {
+	r := newRoad(t)
+	r.change(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
+	r.pods(0, 2)
+	r.status(2, 2, 2)
+	r.play(time.Minute)
+	r.want(0)
+	r.pods(0, 3, unready)
+	r.status(3, 3, 2)
+	r.play(time.Minute)
+	r.want(1, "rolled 3 pods after 1m1s")
+}
+
 // The status counts pods, and the selector finds none. They may be from before the reload.
 func TestARolloutWithoutFoundPodsIsNotComplete(t *testing.T) {
 	r := newRoad(t)

@@ -86,7 +86,7 @@ func (p *Reload) Judge(w *workload.Workload, pods []Pod) Outcome {
 		}
 	}
 	o.NotFound = w.Hides(o.All)
-	if o.Old > 0 || o.NotFound || o.All == 0 && o.Wanted > 0 {
+	if o.Old > 0 || o.NotFound || o.All < o.Wanted {
 		p.explain(w, pods, &o)
 	}
 	return o

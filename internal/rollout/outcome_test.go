@@ -157,7 +157,11 @@ func TestEachCauseIsReported(t *testing.T) {
 			progress: func(p *workload.Progress) { p.Total, p.Updated, p.Available = 0, 0, 0 }, cause: CauseMissing},
 		"none is to be there": {
 			progress: func(p *workload.Progress) { p.Wanted, p.Total, p.Updated, p.Available = 0, 0, 0, 0 }, cause: ""},
-		"all of them are younger": {pods: newPod()[2:], cause: ""},
+		"all of them are younger":                {progress: func(p *workload.Progress) { p.Wanted = 1 }, pods: newPod()[2:], cause: ""},
+		"all are younger, and not all are there": {pods: newPod()[2:], cause: CauseMissing},
+		"all are younger, and a quota leaves no room": {
+			progress: func(p *workload.Progress) { p.Refused = `pods "web-7" is forbidden: exceeded quota: two` }, pods: newPod()[2:],
+			cause: CauseQuota, trouble: Trouble{Cause: CauseQuota, Message: `pods "web-7" is forbidden: exceeded quota: two`}},
 	} {
 		t.Run(about, func(t *testing.T) {
 			w := afterReload(tc.kind)
@@ -262,14 +266,15 @@ func TestAReloadHasConverged(t *testing.T) {
 		"it may have pods, and none is found": {change: func(w *workload.Workload) {
 			w.Progress, w.SelectorGuessed = workload.Progress{Observed: true, NoCounts: true}, true
 		}},
-		"the status says more is to come":                {change: func(w *workload.Workload) { w.RolledOut = false }},
-		"an old one runs, whatever the status":           {old: 1},
-		"all old ones are gone, and no new one is there": {change: func(w *workload.Workload) { w.Progress.Updated, w.Progress.Total = 0, 0 }},
-		"it is to have none":                             {change: func(w *workload.Workload) { w.Progress = workload.Progress{Observed: true} }, want: true},
+		"the status says more is to come":                       {change: func(w *workload.Workload) { w.RolledOut = false }},
+		"an old one runs, whatever the status":                  {old: 1},
+		"all old ones are gone, and no new one is there":        {change: func(w *workload.Workload) { w.Progress.Updated, w.Progress.Total = 0, 0 }},
+		"the last old one is gone, and no new one is there yet": {change: func(w *workload.Workload) { w.Progress.Updated, w.Progress.Total = 2, 2 }},
+		"it is to have none":                                    {change: func(w *workload.Workload) { w.Progress = workload.Progress{Observed: true} }, want: true},
 	} {
 		t.Run(about, func(t *testing.T) {
 			w := afterReload("Deployment")
-			w.RolledOut = true
+			w.RolledOut, w.Progress.Updated = true, 3
 			if tc.change != nil {
 				tc.change(w)
 			}

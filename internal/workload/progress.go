@@ -12,8 +12,8 @@ func (w *Workload) MayHavePods() bool {
 // known of such Pods.
 func (w *Workload) Hides(found int) bool { return found == 0 && w.MayHavePods() }
 
-// HasRolled reports whether the status shows that the rollout has ended, with Pods of the current
-// template unless none are wanted. Only the Pods prove that none of them is older.
+// HasRolled reports whether the status shows that the rollout has ended, with as many Pods of the
+// current template as are wanted. Only the Pods prove that none of them is older.
 func (w *Workload) HasRolled() bool { return w.RolledOut && w.Progress.Populated() }
 
 // Progress is the progress of a rollout in the status, with the fields of the spec that control
@@ -60,9 +60,10 @@ func (p *Progress) Patience() time.Duration {
 	return p.Deadline
 }
 
-// Populated reports whether there are Pods of the current template, or none are wanted. While Pods
-// are replaced, there may be none at all, which is not the end.
-func (p *Progress) Populated() bool { return p.Updated > 0 || p.Wanted == 0 }
+// Populated reports whether all wanted Pods of the current template exist. A StatefulSet deletes
+// each Pod before it creates the next, so that in the meantime no older Pod exists although the
+// last new Pod may never start.
+func (p *Progress) Populated() bool { return p.Updated >= p.Wanted }
 
 // Empty reports whether there are no Pods and none are wanted.
 func (p *Progress) Empty() bool { return !p.NoCounts && p.Observed && p.Wanted == 0 && p.Total == 0 }

@@ -225,6 +225,12 @@ func mutations() []mutation {
 			in: ended, tests: "^TestAReloadHasConverged$",
 		},
 		{
+			what: "a rollout counts as complete while its last Pod does not exist yet",
+			file: "internal/workload/progress.go",
+			from: "return p.Updated >= p.Wanted", to: "return p.Updated > 0 || p.Wanted == 0",
+			in: controller, tests: "^TestARolloutIsNotCompleteUntilItsLastPodExists$",
+		},
+		{
 			what: "a reload is followed whose mark was taken away",
 			file: "internal/controller/rollouts.go",
 			from: "	if !there || !f.MarksInPlace(&w) {", to: "	if !there {",

@@ -40,7 +40,7 @@ func Fixed() []string {
 	return []string{Ledger, Rolled, Settle, About, Coverage, Instance, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
 }
 
-// Names are the keys of the annotations that users may rename.
+// Names are the keys of the annotations that users may rename, a field for each.
 type Names struct {
 	// The lists of sources that a workload names.
 	ConfigMap, Secret, SecretProviderClass string

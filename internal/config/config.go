@@ -14,7 +14,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 )
 
-// Config is the configuration of the controller.
+// Config is the configuration of the controller. It has many fields because it has one for each
+// flag, unless flags of a part of the controller are grouped.
 type Config struct {
 	AutoReloadAll bool
 	Namespaces    []string

@@ -65,7 +65,7 @@ type Controller struct {
 	report Report
 
 	// installation is complete when this replica is the leader.
-	installation rules.Installation
+	installation reload.Installation
 	leadership
 	queues
 

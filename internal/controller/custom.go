@@ -56,7 +56,8 @@ func (a attended) List(ctx context.Context, opts metav1.ListOptions) (runtime.Ob
 	return list, err
 }
 
-// presence is whether a custom kind is served and may be watched. It logs each change once.
+// presence is whether a custom kind is served and may be watched. It logs each change once. It has
+// many fields because half of them are what its messages and requests need, and never change.
 type presence struct {
 	kind      kinds.Kind
 	namespace string

@@ -11,7 +11,6 @@ import (
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
-	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -211,7 +210,7 @@ func (a *Answer) readLedger() {
 // here: the age of the Pods is checked later.
 func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
-	s.Rules.Complete(f, rules.Installation{Key: s.Key, Installed: s.Installed, Coverage: s.Coverage, Others: s.Others}, e.now)
+	s.Rules.Complete(f, reload.Installation{Key: s.Key, Installed: s.Installed, Coverage: s.Coverage, Others: s.Others}, e.now)
 	f.Unread = slices.Clone(f.Unread)
 	if s.Controller == "" && a.Ledger.There {
 		f.Installed = time.Time{} // the controller that wrote the ledger was installed before

@@ -93,7 +93,8 @@ type Total struct {
 	Count  int           `json:"count"`
 }
 
-// ledgerText is the text of the annotation. Entries are by name.
+// ledgerText is the text of the annotation. Entries are by name. It has many fields because each key
+// of the JSON is one.
 type ledgerText struct {
 	Format     int           `json:"v"`
 	UID        types.UID     `json:"uid"`

@@ -31,6 +31,8 @@ type Concern struct {
 
 // Facts are the input of a decision.
 type Facts struct {
+	Settings
+	Installation
 	Workload workload.Workload
 	Seen     WorkloadSeen
 	// Version is the newest version of the workload or of any source at that time.
@@ -47,15 +49,31 @@ type Facts struct {
 	Unselected []source.LocalKey
 	// Gone are the sources whose deletion the watch has shown.
 	Gone map[source.LocalKey]Departure
+	// SelectedAt is the earliest time at which the namespace of the workload was provably selected;
+	// zero if all namespaces are.
+	SelectedAt time.Time
+	// Pods are nil until they were listed.
+	Pods *Pods
+	// Now is the time by the clock of the controller; zero if no time counts as the future.
+	Now time.Time
+	// Waited reports whether Reroll has waited long enough for a rollout in progress, or for another
+	// installation.
+	Waited bool
+
+	lookups *lookups
+}
+
+// Settings are the settings that decide about a workload.
+type Settings struct {
+	// AutoReloadAll reports whether workloads are opted in unless they opt out.
+	AutoReloadAll bool
 	// OnCreate and OnDelete select whether a source that was created, or deleted, is a change.
 	OnCreate, OnDelete bool
-	// SettlePeriod is the settle period of the workload. Sources and workloads that were created within it belong
-	// together.
+	// SettlePeriod is the settle period of the workload. Sources and workloads that were created
+	// within it belong together.
 	SettlePeriod time.Duration
 	// Unread are the kinds of sources that are not watched, so that a deletion is not noticed.
 	Unread []source.Kind
-	// AutoReloadAll reports whether workloads are opted in unless they opt out.
-	AutoReloadAll bool
 	// NotifyOnly means that a receiver is notified of changes and acts on them.
 	NotifyOnly bool
 	// Strategy is how reloads are marked, and where Reloader has marked them.
@@ -64,25 +82,20 @@ type Facts struct {
 	OnRevert OnRevert
 	// SecretMarks is what the marks of Secrets show.
 	SecretMarks digest.SecretMarks
-	// Key is the digest.Key that the sources were read with, and Instance its ID.
+}
+
+// Installation is what an installation keeps in the cluster.
+type Installation struct {
+	// Key is the key for the digests of Secrets, with which the sources were read, and Instance its
+	// ID.
 	Key      digest.Key
 	Instance string
 	// Installed is when that key was created. Earlier changes are not acted upon.
 	Installed time.Time
-	// Coverage is since when this installation covers its objects.
+	// Coverage is since when the present settings apply to the objects.
 	Coverage Coverage
-	// SelectedAt is the earliest time at which the namespace of the workload was provably selected; zero where all are.
-	SelectedAt time.Time
-	// Pods are nil until they were listed.
-	Pods *Pods
-	// Now is the time by the clock of the controller; zero if no time counts as the future.
-	Now time.Time
-	// Waited reports whether Reroll has waited long enough for a rollout in progress, or for another installation.
-	Waited bool
-	// Others are the other installations of Reroll that are known: the namespace of each by the ID of its digest key.
+	// Others are the namespaces of the other installations that are known, by the ID of their keys.
 	Others map[string]string
-
-	lookups *lookups
 }
 
 // Action is the result of a decision.

@@ -38,9 +38,8 @@ func web() *situation {
 				{Key: source.LocalKey{Kind: source.Secret, Name: "sec"}, Uses: []workload.Use{{How: workload.UseEnvFrom, Container: "app"}}},
 			},
 		},
-		Seen:      WorkloadSeen{Since: 100},
-		Instance:  instance,
-		Installed: at(installed),
+		Seen:         WorkloadSeen{Since: 100},
+		Installation: Installation{Instance: instance, Installed: at(installed)},
 	}}
 }
 

@@ -43,7 +43,7 @@ func TestWhichHeldRunBegins(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			tc.runs.Own = []workload.OwnRun{held(3, "job", 1)}
-			f := Facts{Workload: workload.Workload{UID: "u", LedgerText: tc.ledger.String(), Runs: &tc.runs}, AutoReloadAll: !tc.optedOut}
+			f := Facts{Workload: workload.Workload{UID: "u", LedgerText: tc.ledger.String(), Runs: &tc.runs}, Settings: Settings{AutoReloadAll: !tc.optedOut}}
 			if run, ok := f.Release(); ok != tc.want || ok && run.UID != "job" {
 				t.Errorf("%v, %v", run, ok)
 			}
@@ -54,7 +54,7 @@ func TestWhichHeldRunBegins(t *testing.T) {
 	if run, ok := before.Release(); ok {
 		t.Errorf("%v begins once more", run)
 	}
-	f := Facts{Workload: workload.Workload{UID: "u", Runs: &workload.Runs{Own: []workload.OwnRun{held(3, "job", 1)}}}, Remembered: noted.String(), AutoReloadAll: true}
+	f := Facts{Workload: workload.Workload{UID: "u", Runs: &workload.Runs{Own: []workload.OwnRun{held(3, "job", 1)}}}, Remembered: noted.String(), Settings: Settings{AutoReloadAll: true}}
 	if _, ok := f.Release(); !ok {
 		t.Error("the ledger was taken away, and nobody remembered")
 	}
@@ -90,8 +90,8 @@ func TestAHeldRunIsNoted(t *testing.T) {
 			d := Decide(Facts{
 				Workload: workload.Workload{UID: "u", LedgerText: tc.standing, RolledOut: true, OptedInAt: at, Runs: &workload.Runs{Last: at, Own: []workload.OwnRun{tc.run}},
 					References: []workload.Reference{{Key: src.Key.Local()}}},
-				Concerns:  []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
-				Installed: at,
+				Concerns:     []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
+				Installation: Installation{Installed: at},
 			})
 			if d.Action != tc.want || d.Found != tc.found || d.Ledger.Counter != tc.counter || d.Ledger.Entries[src.Key.Local()] != (digest.Digest{tc.entry}) {
 				t.Fatalf("%s with %v (%s), found %v", d.Action, d.Ledger, d.Why, d.Found)
@@ -103,7 +103,7 @@ func TestAHeldRunIsNoted(t *testing.T) {
 	}
 	told := Decide(Facts{
 		Workload: workload.Workload{UID: "u", LedgerText: ledger(2, 1), Runs: &workload.Runs{Last: at, Own: []workload.OwnRun{held(3, "job", 2)}}, References: []workload.Reference{{Key: src.Key.Local()}}},
-		Concerns: []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}}, Installed: at, NotifyOnly: true,
+		Concerns: []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}}, Installation: Installation{Installed: at}, Settings: Settings{NotifyOnly: true},
 	})
 	if told.Action != Record || !told.Found || len(told.Changes) != 0 || told.Ledger.Run != "job" {
 		t.Errorf("somebody else is told of changes: %s with %v (%s)", told.Action, told.Ledger, told.Why)
@@ -154,9 +154,9 @@ func TestAChangeUnderAWorkloadThatRunsAndEnds(t *testing.T) {
 				known.DataTime, seen = src.DataTime.Unix(), SourceSeen{Content: 8, Edited: true, Version: 8}
 			}
 			d := Decide(Facts{
-				Workload:  workload.Workload{UID: "u", LedgerText: known.String(), RolledOut: true, Runs: &tc.runs, References: []workload.Reference{{Key: src.Key.Local()}}},
-				Concerns:  []Concern{{Source: src, Seen: seen, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
-				Installed: at,
+				Workload:     workload.Workload{UID: "u", LedgerText: known.String(), RolledOut: true, Runs: &tc.runs, References: []workload.Reference{{Key: src.Key.Local()}}},
+				Concerns:     []Concern{{Source: src, Seen: seen, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
+				Installation: Installation{Installed: at},
 			})
 			if d.Action != tc.want || d.Ledger.Counter != tc.counter {
 				t.Fatalf("%s with counter %d (%s), want %s with %d", d.Action, d.Ledger.Counter, d.Why, tc.want, tc.counter)
@@ -176,10 +176,10 @@ func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	source := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at}
 	facts := Facts{
-		Workload:  workload.Workload{UID: "u", RolledOut: true, Runs: &workload.Runs{Last: at.Add(time.Hour)}, References: []workload.Reference{{Key: source.Key.Local()}}},
-		Seen:      WorkloadSeen{Since: 2},
-		Concerns:  []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
-		Installed: at,
+		Workload:     workload.Workload{UID: "u", RolledOut: true, Runs: &workload.Runs{Last: at.Add(time.Hour)}, References: []workload.Reference{{Key: source.Key.Local()}}},
+		Seen:         WorkloadSeen{Since: 2},
+		Concerns:     []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
+		Installation: Installation{Installed: at},
 	}
 	if d := Decide(facts); d.Action != Reload {
 		t.Errorf("%s (%s)", d.Action, d.Why)
@@ -236,7 +236,7 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 			Source: src, Seen: SourceSeen{Content: 9, Edited: true, Version: 9}, Away: Away{Version: 8, Time: at.Add(time.Hour), Noted: true},
 			Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto},
 		}},
-		Seen: WorkloadSeen{Template: 5, Since: 5, Compared: true}, Installed: at,
+		Seen: WorkloadSeen{Template: 5, Since: 5, Compared: true}, Installation: Installation{Installed: at},
 	}
 	if d := Decide(f); d.Action != ListPods {
 		t.Fatalf("%s (%s), want its pods to be asked", d.Action, d.Why)

@@ -16,7 +16,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Metrics have the names that dashboards for Reloader expect.
+// Metrics have the names that dashboards for Reloader expect. There are many fields because each
+// metric is one.
 type Metrics struct {
 	registry *prometheus.Registry
 

@@ -18,7 +18,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Settings are the settings of a controller that decisions depend on.
+// Settings are the settings of a controller that decisions depend on. There are many fields because
+// the value is passed around whole: no caller can decide or explain with a part of them.
 type Settings struct {
 	// AutoReloadAll opts in workloads without annotations for it.
 	AutoReloadAll bool
@@ -52,20 +53,9 @@ type Settings struct {
 	NamespaceSelector, SourceSelector labels.Selector
 }
 
-// Installation is the state that an installation keeps in the cluster and that decisions depend on.
-type Installation struct {
-	// Key is the key for the digests of Secrets. The installation began when the key was created.
-	Key       digest.Key
-	Installed time.Time
-	// Coverage is since when the present settings apply.
-	Coverage reload.Coverage
-	// Others are the namespaces of the other installations that are known, by the ID of their keys.
-	Others map[string]string
-}
-
 // Complete adds the settings to the facts about a workload.
-func (s *Settings) Complete(f *reload.Facts, in Installation, now time.Time) {
-	f.Key, f.Instance, f.Installed, f.Coverage, f.Others, f.Now = in.Key, in.Key.ID(), in.Installed, in.Coverage, in.Others, now
+func (s *Settings) Complete(f *reload.Facts, in reload.Installation, now time.Time) {
+	f.Installation, f.Instance, f.Now = in, in.Key.ID(), now
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Strategy, s.OnRevert, s.SecretMarks
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
 	f.SettlePeriod, f.NotifyOnly = s.SettlePeriod(&f.Workload), s.NotifyOnly

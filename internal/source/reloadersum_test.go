@@ -120,10 +120,8 @@ func TestAWorkloadThatReloaderMarkedForASecretIsAdopted(t *testing.T) {
 				References: []workload.Reference{{Key: src.Key.Local(), Uses: uses}},
 				Marks:      workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: workload.EnvVarName(src.Key), Value: tc.mark}}},
 			},
-			Concerns:  []reload.Concern{{Source: src, Uses: uses, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
-			Key:       tc.key,
-			Instance:  tc.key.ID(),
-			Installed: changed.Add(-time.Minute),
+			Concerns:     []reload.Concern{{Source: src, Uses: uses, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
+			Installation: reload.Installation{Key: tc.key, Instance: tc.key.ID(), Installed: changed.Add(-time.Minute)},
 		})
 		if d.Action != tc.want {
 			t.Errorf("%s: decided to %s, want %s: %s", about, d.Action, tc.want, d.Why)

@@ -93,7 +93,7 @@ func (s *State) gather(key workload.Key) (reload.Facts, []gathered, bool) {
 	if !ok {
 		return reload.Facts{}, nil, false
 	}
-	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, AutoReloadAll: s.autoReloadAll}
+	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, Settings: reload.Settings{AutoReloadAll: s.autoReloadAll}}
 	if in, selected := s.selected[key.Namespace]; selected {
 		f.SelectedAt = in.at
 		if in.version > f.Seen.Policy {

@@ -17,7 +17,7 @@ func (w *Workload) Hides(found int) bool { return found == 0 && w.MayHavePods() 
 func (w *Workload) HasRolled() bool { return w.RolledOut && w.Progress.Populated() }
 
 // Progress is the progress of a rollout in the status, with the fields of the spec that control
-// rollouts.
+// rollouts. It has many fields because kinds differ in how they count Pods and hold rollouts.
 type Progress struct {
 	// Observed reports whether the status has observed the current spec.
 	Observed bool

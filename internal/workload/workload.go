@@ -111,7 +111,8 @@ type Kind struct {
 	Pausable bool
 }
 
-// Workload contains the parts of an object with a pod template that decisions need.
+// Workload contains the parts of an object with a pod template that decisions need. It has many
+// fields because the object itself is not kept in memory.
 type Workload struct {
 	Key Key
 	// APIVersion is the apiVersion of the kind, for references to the object.

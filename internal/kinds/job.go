@@ -17,7 +17,10 @@ func job() Kind {
 	k.Adapter = jobAdapter{builtIn[*batchv1.Job]{k.Name, func(o *batchv1.Job) Parts {
 		return Parts{
 			Meta: &o.ObjectMeta, Selector: o.Spec.Selector, Template: &o.Spec.Template, RolledOut: true,
-			Runs:      &workload.Runs{Suspended: suspends(o) && !hasBegun(o), Begun: suspends(o) && hasBegun(o), Once: true, Last: unsuspendedAt(o)},
+			Runs: &workload.Runs{
+				Suspended: suspends(o) && !hasBegun(o), Begun: suspends(o) && hasBegun(o), Once: true,
+				Last: unsuspendedAt(o), LastAtLeast: o.Status.StartTime == nil || succeededEarlier(o),
+			},
 			LeftAlone: leftAlone(o), Ended: Ended(o),
 		}
 	}}}
@@ -36,11 +39,10 @@ func hasBegun(o *batchv1.Job) bool {
 	return o.Status.Active > 0 || o.Status.Succeeded > 0 || Ended(o) || o.Status.Terminating != nil && *o.Status.Terminating > 0
 }
 
-// beginOf is when the Job was created, or resumed later: its Pods are no older. For a suspended Job
-// with succeeded Pods, it is unknown whether they succeeded before.
+// beginOf is when the Job was created, or resumed later: its Pods are no older.
 func beginOf(o *batchv1.Job) time.Time {
 	begin := o.CreationTimestamp.Time
-	if o.Status.Succeeded > 0 && resumed(o) {
+	if succeededEarlier(o) {
 		return begin
 	}
 	if at := o.Status.StartTime; at != nil && at.After(begin) {
@@ -49,8 +51,10 @@ func beginOf(o *batchv1.Job) time.Time {
 	return begin
 }
 
-func resumed(o *batchv1.Job) bool {
-	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
+// succeededEarlier reports whether Pods of a Job may have succeeded before it was suspended and
+// resumed.
+func succeededEarlier(o *batchv1.Job) bool {
+	return o.Status.Succeeded > 0 && slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }
 
 // leftAlone is why another controller recreates a Job, or why it has to run once at a certain time.

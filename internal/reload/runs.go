@@ -2,6 +2,7 @@ package reload
 
 import (
 	"slices"
+	"time"
 
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
@@ -35,7 +36,11 @@ func (f *Facts) podsOf(c *Concern) *Pods {
 // podsOfLatest are the Pods of the latest run. Later runs read the current data anyway.
 func podsOfLatest(r *workload.Runs) *Pods {
 	p := &Pods{}
-	p.Add(StartedPod{Created: r.Last, Started: r.Last})
+	pod := StartedPod{Created: r.Last, Started: r.Last}
+	if r.LastAtLeast {
+		pod.Started = time.Time{}
+	}
+	p.Add(pod)
 	return p
 }
 

@@ -255,6 +255,11 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 			t.Errorf("%s: %s (%s), want %s", about, d.Action, d.Why, tc.want)
 		}
 	}
+	f.Pods = &Pods{}
+	f.Workload.Runs.LastAtLeast = true
+	if d := Decide(f); d.Action != Reload {
+		t.Errorf("its Pods may have begun later than it, and have succeeded: %s (%s)", d.Action, d.Why)
+	}
 }
 
 func TestWhenItMattersWhenTheScheduleHasRun(t *testing.T) {

@@ -31,6 +31,8 @@ type Runs struct {
 	Beside []string
 	// Last is when the latest run began, or when the workload was created if it has never run.
 	Last time.Time
+	// LastAtLeast reports whether the latest run may have begun later than Last.
+	LastAtLeast bool
 	// Since is a resource version after which a run began, 0 if none is known. The run has read all
 	// data from before it.
 	Since uint64

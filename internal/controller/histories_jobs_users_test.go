@@ -154,11 +154,19 @@ func (u *users) labelJob(w drawnWorkload) bool {
 	return u.edit(w, func(obj simapi.Object) { u.label(obj, "touched", u.value()) })
 }
 
+func (u *users) beingDeleted(name string) bool {
+	job, err := u.h.server.Get("jobs", inShop(name))
+	return err == nil && job.GetDeletionTimestamp() != nil
+}
+
 // cleanUp deletes a Job with which only its user can go on, and returns false if there is none.
 func (u *users) cleanUp() bool {
 	for _, job := range u.h.jobs() {
 		if !u.h.oracle.odd[job.UID] || copyOf(job) == "" && !isHeld(job) {
 			continue
+		}
+		if u.beingDeleted(copyOf(job)) {
+			continue // its user checks that the Job exists, and is not being deleted
 		}
 		u.h.oracle.excused(leftToUsers)
 		if c := u.h.oracle.crons[ownerOf(job)]; c != nil {

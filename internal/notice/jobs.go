@@ -9,7 +9,7 @@ import (
 // Unreadable is about the copy of a Job that was to be recreated, if the copy does not say what it is a copy of.
 func Unreadable(w *workload.Workload, why error) Notice {
 	return warning(w, UnreadableCopy, fmt.Sprintf("This Job is a copy, but its annotation reroll.dev/replaces cannot be read: %v. Reroll leaves it alone. "+
-		"Check that the Job exists whose name this one begins with. Create it if it is missing, then delete this one", why))
+		"Check that the Job exists whose name this one begins with, and is not being deleted. Create it if it is missing, then delete this one", why))
 }
 
 // letRun is the command that lets a held Job run.
@@ -18,7 +18,7 @@ const letRun = `kubectl patch job %[1]s --namespace %[2]s --type merge --patch '
 // UnsignedCopy is about a Job that claims to be a copy by Reroll, but that the key of this
 // installation has not signed.
 func UnsignedCopy(w *workload.Workload) Notice {
-	return unsigned(w, "reroll.dev/replaces", "Reroll deletes and creates no Job because of it. Check that the Job exists whose name this one begins with. "+
+	return unsigned(w, "reroll.dev/replaces", "Reroll deletes and creates no Job because of it. Check that the Job exists whose name this one begins with, and is not being deleted. "+
 		"Create it if it is missing, then delete this one: kubectl delete job %[1]s --namespace %[2]s")
 }
 

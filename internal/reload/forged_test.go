@@ -65,6 +65,7 @@ func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 	}{
 		"its key was lost":                      {lost().with(later(forged)), ListPods},
 		"its key was lost, the clocks differ":   {lost().with(later(ahead)), Record},
+		"its key was lost, our clock is behind": {lost().with(later(forged)).with(func(f *Facts) { f.Concerns[0].Source.DataTime = at(1000 + forged) }), Record},
 		"one digest for all":                    {edited(source.ConfigMap).with(later(forged)), ListPods},
 		"one digest for all, the clocks differ": {edited(source.ConfigMap).with(later(ahead)), Record},
 	} {

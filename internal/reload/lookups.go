@@ -1,6 +1,8 @@
 package reload
 
 import (
+	"time"
+
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -12,6 +14,8 @@ type lookups struct {
 	there     map[source.LocalKey]struct{}
 	marks     map[workload.MarkPlace]string
 	variables map[string]variableUse
+	// dataTime is the latest data time of a source that concerns the workload.
+	dataTime time.Time
 }
 
 // variableUse is a source that concerns the workload, by the variable that marks it. Several
@@ -62,4 +66,16 @@ func (f *Facts) shares(src source.Key, variable string) bool {
 	}
 	use, found := l.variables[variable]
 	return found && (use.several || use.source != src)
+}
+
+func (f *Facts) latestDataTime() time.Time {
+	l := f.look()
+	if l.dataTime.IsZero() {
+		for i := range f.Concerns {
+			if at := f.Concerns[i].Source.DataTime; at.After(l.dataTime) {
+				l.dataTime = at
+			}
+		}
+	}
+	return l.dataTime
 }

@@ -215,3 +215,23 @@ func TestHowFarABuiltInKindHasCome(t *testing.T) {
 		})
 	}
 }
+
+// The API server takes a new template at once. Until the controller of the kind has seen it, the
+// status is about the earlier one.
+func TestAStatusOfAnEarlierTemplateEndsNoRollout(t *testing.T) {
+	for observed, want := range map[int64]bool{1: false, 2: true} {
+		meta := metav1.ObjectMeta{Name: "web", Generation: 2}
+		for _, tc := range []struct {
+			kind Kind
+			obj  runtime.Object
+		}{
+			{deployment(), &appsv1.Deployment{ObjectMeta: meta, Status: appsv1.DeploymentStatus{ObservedGeneration: observed, Replicas: 1, UpdatedReplicas: 1}}},
+			{statefulSet(), &appsv1.StatefulSet{ObjectMeta: meta, Status: appsv1.StatefulSetStatus{ObservedGeneration: observed, Replicas: 1, UpdatedReplicas: 1}}},
+			{daemonSet(), &appsv1.DaemonSet{ObjectMeta: meta, Status: appsv1.DaemonSetStatus{ObservedGeneration: observed, CurrentNumberScheduled: 1, UpdatedNumberScheduled: 1}}},
+		} {
+			if w, err := tc.kind.Read(tc.obj, annotations.DefaultNames()); err != nil || w.RolledOut != want {
+				t.Errorf("a %s whose status is about generation %d of 2 has rolled out: %t, %v", tc.kind.Name, observed, w.RolledOut, err)
+			}
+		}
+	}
+}

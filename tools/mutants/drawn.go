@@ -55,7 +55,7 @@ func drawn() []mutation {
 			what: "all ways to ask: who begins to search asks for nothing new",
 			file: "internal/policy/policy.go",
 			from: "now.search && !before.search || ", to: "",
-			in: controller, tests: histories,
+			in: "./internal/policy", tests: "^TestWhichAnnotationsSelectMoreThanBefore$",
 		},
 		{
 			what: "sources selected: one that is not concerns workloads",

@@ -106,7 +106,7 @@ dashboard-picture: linux preflight ## docs/images/dashboard.svg: the panels of t
 	@$(GO_SH) run ./test/dashboard/picture
 
 ##@ Check
-.PHONY: check test lint verify test-image test-release test-edges test-oldest test-gitops histories mutants
+.PHONY: check test lint verify test-image test-release test-edges test-oldest test-gitops histories mutants nightly fresh-histories
 
 check: build cgo lint ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
 	REROLL_BASE=1 REROLL_HISTORIES=150 GOGC=400 $(GO) test -race -timeout 10m $$($(GO) list ./... | grep -v $(patsubst %,-e %$$,$(ON_A_CLUSTER)) $(patsubst %,-e %/,$(ON_A_CLUSTER)))
@@ -157,6 +157,14 @@ histories: cgo ## Faults and kills drawn at random, between the controller and a
 
 mutants: preflight ## Break the engine on purpose, one way at a time: each has to turn a test red
 	$(GO) run ./tools/mutants
+
+nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory, and 500 on a real API server
+	@# Each runs also if one before it failed.
+	@failed=; for each in mutants fresh-histories "histories N=500"; do $(MAKE) $$each || failed="$$failed $$each"; done; \
+		[ -z "$$failed" ] || { echo "Failed:$$failed"; exit 1; }
+
+fresh-histories:
+	REROLL_HISTORIES=100000 GOGC=400 $(GO) test -count=1 -timeout 0 -run Histories ./internal/controller
 
 ##@ Measure
 .PHONY: bench bench-check

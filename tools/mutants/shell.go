@@ -29,6 +29,12 @@ func shell() []mutation {
 			in: core, tests: "^TestAPodOfAJobThatBeganWhileTheContentWasAway$",
 		},
 		{
+			what: "digests of Secrets have no key",
+			file: "internal/source/source.go",
+			from: "key.SecretKey(src.Key.Namespace, src.Key.Name)", to: "digest.Key{}.SecretKey(src.Key.Namespace, src.Key.Name)",
+			in: "./internal/source", tests: "^TestSecretDigestIsWorthNothingWithoutItsKey$",
+		},
+		{
 			what: "intake: a watch that is resumed begins at the version of the snapshot",
 			file: "internal/intake/watch.go",
 			from: "				f.last = version\n", to: "				_ = version\n",

@@ -21,7 +21,7 @@ VERSION = $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' char
 ARCH = $(shell $(GO) env GOARCH 2>/dev/null)
 REPOSITORY = localhost/reroll
 IMAGE = $(REPOSITORY):$(VERSION)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -X github.com/reroll-dev/reroll/internal/buildinfo.version=$(VERSION)
 
 keep := $(filter-out 0 no false,$(KEEP))
 

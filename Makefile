@@ -21,7 +21,7 @@ VERSION = $(shell sed -n 's/^appVersion: *"\{0,1\}\([^"]*\)"\{0,1\}$$/\1/p' char
 ARCH = $(shell $(GO) env GOARCH 2>/dev/null)
 REPOSITORY = localhost/reroll
 IMAGE = $(REPOSITORY):$(VERSION)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -X github.com/reroll-dev/reroll/internal/buildinfo.version=$(VERSION)
 
 keep := $(filter-out 0 no false,$(KEEP))
 
@@ -68,6 +68,8 @@ build: preflight ## The binary, in bin/
 	@$(GO_SH) build -ldflags '$(LDFLAGS)' -o bin/reroll ./cmd/reroll
 
 image: preflight ## One tar for docker load, kind load image-archive and ctr images import (ARCH=arm64)
+	@# Measured on two cores: GOCACHE=$$(mktemp -d) make image takes 291 s of processor time, and again 4 s.
+	@echo "Building the image $(IMAGE) for linux/$(ARCH) from source: about 3 minutes on two cores the first time, seconds afterwards"
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO_SH) build -trimpath -ldflags '$(LDFLAGS)' -o bin/reroll-linux-$(ARCH) ./cmd/reroll
 	@$(GO_SH) run ./tools/image -binary bin/reroll-linux-$(ARCH) -arch $(ARCH) -tag $(IMAGE) -o bin/reroll-image.tar
 

@@ -3,6 +3,8 @@ package annotations
 import (
 	"slices"
 	"strings"
+
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 )
 
 // Unread reports whether a key is in the domain of Reroll or of Reloader although nothing reads it there, with what would be
@@ -87,7 +89,7 @@ func (n *Names) strayed(key string) (meant []string, strayed bool) {
 // not here.
 func instead(meant []string, elsewhere func(key string) bool, where string) string {
 	if len(meant) == 0 {
-		return "does nothing; docs/reference/annotations.md has the keys that are read"
+		return "does nothing; for the keys that are read, see " + buildinfo.Doc("reference/annotations.md")
 	}
 	text := "does nothing; there is " + enumerated(meant)
 	switch {

@@ -105,23 +105,24 @@ func TestAPodFindsItsNamespace(t *testing.T) {
 	for about, tc := range map[string]struct {
 		pod, meta, kubeconfig string
 		account               fstest.MapFS
-		want                  string
+		want, chosenBy        string
 	}{
-		"as the chart says":                           {pod: "ops", meta: "meta", account: mounted("account"), want: "ops"},
-		"as an installation of Reloader without HA":   {meta: "meta", account: mounted("account"), want: "account"},
-		"by the ServiceAccount alone":                 {account: mounted("account\n"), want: "account"},
-		"a token that was mounted without the rest":   {meta: "meta", want: "meta"},
-		"a file that is empty":                        {meta: "meta", account: mounted("\n"), want: "meta"},
-		"a kubeconfig that was given to the pod":      {meta: "meta", kubeconfig: "far", account: mounted("account"), want: "far"},
-		"a kubeconfig, and where to keep the objects": {pod: "ops", kubeconfig: "far", want: "ops"},
+		"as the chart says":                           {pod: "ops", meta: "meta", account: mounted("account"), want: "ops", chosenBy: "POD_NAMESPACE"},
+		"as an installation of Reloader without HA":   {meta: "meta", account: mounted("account"), want: "account", chosenBy: "the ServiceAccount of the Pod"},
+		"by the ServiceAccount alone":                 {account: mounted("account\n"), want: "account", chosenBy: "the ServiceAccount of the Pod"},
+		"a token that was mounted without the rest":   {meta: "meta", want: "meta", chosenBy: "RELOADER_NAMESPACE"},
+		"a file that is empty":                        {meta: "meta", account: mounted("\n"), want: "meta", chosenBy: "RELOADER_NAMESPACE"},
+		"a kubeconfig that was given to the pod":      {meta: "meta", kubeconfig: "far", account: mounted("account"), want: "far", chosenBy: "the kubeconfig"},
+		"a kubeconfig, and where to keep the objects": {pod: "ops", kubeconfig: "far", want: "ops", chosenBy: "POD_NAMESPACE"},
 		"nothing":                           {},
 		"nothing, and a file that is empty": {account: mounted("")},
 	} {
 		t.Run(about, func(t *testing.T) {
 			cfg := config.Config{PodNamespace: tc.pod, MetaNamespace: tc.meta}
-			got, err := ownNamespace(&cfg, tc.kubeconfig, tc.account)
-			if got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
+			p := place{namespace: tc.kubeconfig, chosenBy: "the kubeconfig"}
+			err := p.choose(&cfg, tc.account)
+			if p.namespace != tc.want || tc.want != "" && p.chosenBy != tc.chosenBy {
+				t.Errorf("got %q by %s, want %q by %s", p.namespace, p.chosenBy, tc.want, tc.chosenBy)
 			}
 			if tc.want != "" && err != nil || tc.want == "" && (err == nil || !strings.Contains(err.Error(), "set POD_NAMESPACE from metadata.namespace")) {
 				t.Errorf("error: %v", err)
@@ -131,5 +132,20 @@ func TestAPodFindsItsNamespace(t *testing.T) {
 				t.Errorf("it holds a lease: %v", holdsLease(&cfg))
 			}
 		})
+	}
+}
+
+func TestTheKubeconfigSaysWhyItIsThisNamespace(t *testing.T) {
+	without := strings.Replace(kubeconfig, ", namespace: ops", "", 1)
+	for about, tc := range map[string]struct{ kubeconfig, namespace, chosenBy string }{
+		"a context with a namespace":    {kubeconfig, "ops", `the context "shop" of the kubeconfig`},
+		"a context without a namespace": {without, "default", `default, because the context "shop" of the kubeconfig has no namespace`},
+		"the default by its name":       {strings.Replace(kubeconfig, "namespace: ops", "namespace: default", 1), "default", `the context "shop" of the kubeconfig`},
+	} {
+		useKubeconfig(t, tc.kubeconfig)
+		p, err := connect(&config.Config{}, fstest.MapFS{})
+		if err != nil || p.namespace != tc.namespace || p.chosenBy != tc.chosenBy {
+			t.Errorf("%s: got %q by %q, error %v", about, p.namespace, p.chosenBy, err)
+		}
 	}
 }

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,10 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/buildinfo"
@@ -42,7 +37,7 @@ func newRun(build buildinfo.Info, getenv func(string) string, stderr io.Writer) 
 		Long: `Run the controller.
 
 In a Pod, it uses the ServiceAccount of the Pod, elsewhere the kubeconfig (KUBECONFIG, ~/.kube/config). Before it writes
-anything, it logs the cluster, the user, and how many workloads are opted in.`,
+anything, it logs where it keeps its own objects, the cluster, the user, and how many workloads are opted in.`,
 		Args: noArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			cfg.ReadEnvironment(getenv)
@@ -73,6 +68,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	if err != nil {
 		return err
 	}
+	where.logState(cfg, log)
 	where.config.UserAgent = "reroll/" + build.Version
 	guard := rights.NewGuard(needed(cfg, where.namespace), clock.RealClock{}, log)
 	where.config.Wrap(guard.Over)
@@ -143,6 +139,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		})
 	}
 	running.Go(func() { guard.Run(ctx, client) })
+	running.Go(func() { warnOfMissingNamespaces(ctx, client, cfg.Namespaces, log) })
 	running.Go(func() { events.Run(worked) })
 	running.Go(func() { writeMetaInfo(ctx, covered, client, cfg, options, build, ctl.Instance, log) })
 	running.Go(func() { alerts.Run(worked) })
@@ -204,76 +201,6 @@ func newReceiver(cfg *config.Config, log *slog.Logger, events *report.Events, me
 	webhook := report.NewWebhook(cfg.Webhook, log, events, metrics)
 	log.Info("reloading nothing: a webhook receiver is notified of changes instead", "receiver", webhook.Receiver())
 	return webhook
-}
-
-// place is a cluster and how it is reached.
-type place struct {
-	config    *rest.Config
-	context   string // of the kubeconfig; empty in a pod
-	namespace string // where our own objects are
-}
-
-// serviceAccount is where a pod finds what it is given of its ServiceAccount.
-const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
-
-func connect(cfg *config.Config, account fs.FS) (place, error) {
-	var p place
-	var err error
-	if cfg.InPod && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
-		p.config, err = rest.InClusterConfig()
-		if err != nil {
-			return p, fmt.Errorf("use the pod's ServiceAccount: %w", err)
-		}
-	} else {
-		kubeconfig := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-			clientcmd.NewDefaultClientConfigLoadingRules(), nil)
-		if p.config, err = kubeconfig.ClientConfig(); err != nil {
-			return p, fmt.Errorf("no cluster configured: %w\nSet KUBECONFIG, or run it in a pod", err)
-		}
-		raw, err := kubeconfig.RawConfig()
-		if err != nil {
-			return p, fmt.Errorf("read the kubeconfig: %w", err)
-		}
-		p.context = raw.CurrentContext
-		if p.namespace, _, err = kubeconfig.Namespace(); err != nil {
-			return p, fmt.Errorf("read the namespace of the kubeconfig: %w", err)
-		}
-	}
-	if p.namespace, err = ownNamespace(cfg, p.namespace, account); err != nil {
-		return p, err
-	}
-	limit(p.config, cfg.Requests)
-	p.config.ContentType = runtime.ContentTypeProtobuf
-	p.config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	return p, nil
-}
-
-// ownNamespace is that of the kubeconfig unless the environment has another, and there is no kubeconfig in a Pod. Manifests
-// written for Reloader set POD_NAMESPACE with --enable-ha only, and RELOADER_NAMESPACE always.
-func ownNamespace(cfg *config.Config, kubeconfig string, account fs.FS) (string, error) {
-	told, _ := fs.ReadFile(account, "namespace") // outside a pod there is none, and a token may be mounted by itself
-	namespace := cmp.Or(cfg.PodNamespace, kubeconfig, strings.TrimSpace(string(told)), cfg.MetaNamespace)
-	if namespace == "" {
-		return "", errors.New("the namespace for the controller's own Secret is unknown: set POD_NAMESPACE from metadata.namespace, as the chart does")
-	}
-	return namespace, nil
-}
-
-// limit bounds the requests of all that is made from this configuration together. Without it client-go sends five a
-// second.
-func limit(c *rest.Config, requests config.Requests) {
-	c.QPS, c.Burst = -1, 0
-	if requests.QPS > 0 {
-		c.QPS, c.Burst = requests.QPS, requests.Burst
-	}
-}
-
-// unlimited returns a client for what must not wait behind anything else, such as the renewal of the lease: it would be
-// lost while a thousand writes wait for their turn.
-func unlimited(c *rest.Config) (kubernetes.Interface, error) {
-	c = rest.CopyConfig(c)
-	limit(c, config.Requests{})
-	return kubernetes.NewForConfig(c)
 }
 
 // introduce logs, before anything is written, what the controller is about to manage. A user who runs this by

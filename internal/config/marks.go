@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
@@ -18,7 +19,7 @@ type Marks struct {
 
 func (m *Marks) bindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&m.strategy, "reload-strategy", "", "how a reload changes the pod template: env-vars, annotations, or auto, which is env-vars on Deployments, StatefulSets and DaemonSets and annotations on custom kinds (default: auto)")
-	flags.StringVar(&m.onRevert, "on-revert", "stop", "what to do when another tool has reverted every mark and old Pods still run: stop, until the data changes again, or restart, which sets spec.restartAt of an Argo Rollout; see docs/how-to/gitops.md#reverted")
+	flags.StringVar(&m.onRevert, "on-revert", "stop", "what to do when another tool has reverted every mark and old Pods still run: stop, until the data changes again, or restart, which sets spec.restartAt of an Argo Rollout; see "+buildinfo.Doc("how-to/gitops.md#reverted"))
 	flags.StringVar(&m.secrets, "secret-marks", "keyed", "digest in the mark of a Secret: keyed, from which values cannot be guessed, or sha1, as Reloader writes it")
 }
 

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// digestKeyName is the Secret that holds the key. The controller creates it at run time. A
+	// DigestKeyName is the Secret that holds the key. The controller creates it at run time. A
 	// manifest must not: if it rendered a new key at each sync, every Secret would look changed.
-	digestKeyName = "reroll-digest-key"
+	DigestKeyName = "reroll-digest-key"
 	digestKeyItem = "key"
 )
 
 // KeyRights are the permissions for the key. RBAC cannot restrict create to a name.
 func KeyRights(namespace string, dryRun bool) []rights.Right {
-	all := []rights.Right{{Namespace: namespace, Resource: "secrets", Verb: "get", Name: digestKeyName}}
+	all := []rights.Right{{Namespace: namespace, Resource: "secrets", Verb: "get", Name: DigestKeyName}}
 	if !dryRun {
 		all = append(all, rights.Right{
 			Namespace: namespace, Resource: "secrets", Verb: "create",
@@ -41,7 +41,7 @@ func KeyRights(namespace string, dryRun bool) []rights.Right {
 // installation began. A dry run that finds no key gets no time.
 func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool) (digest.Key, time.Time, error) {
 	secrets := client.CoreV1().Secrets(namespace)
-	secret, err := secrets.Get(ctx, digestKeyName, metav1.GetOptions{})
+	secret, err := secrets.Get(ctx, DigestKeyName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		random := make([]byte, 32)
 		_, _ = rand.Read(random) // never fails
@@ -51,7 +51,7 @@ func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace s
 		}
 		secret, err = secrets.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: digestKeyName,
+				Name: DigestKeyName,
 				Annotations: map[string]string{
 					annotations.About: "Reroll uses this key for its digests of Secrets. Without it, the next start cannot detect which Secrets changed while the controller was down.",
 				},
@@ -59,16 +59,16 @@ func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace s
 			Data: map[string][]byte{digestKeyItem: random},
 		}, metav1.CreateOptions{FieldManager: workload.FieldManager})
 		if apierrors.IsAlreadyExists(err) { // another replica has just created it
-			secret, err = secrets.Get(ctx, digestKeyName, metav1.GetOptions{})
+			secret, err = secrets.Get(ctx, DigestKeyName, metav1.GetOptions{})
 		}
 	}
 	if err != nil {
-		return digest.Key{}, time.Time{}, fmt.Errorf("read or create the digest key, Secret %s/%s: %w", namespace, digestKeyName, err)
+		return digest.Key{}, time.Time{}, fmt.Errorf("read or create the digest key, Secret %s/%s: %w", namespace, DigestKeyName, err)
 	}
 	key, err := digest.NewKey(secret.Data[digestKeyItem])
 	if err != nil {
 		return digest.Key{}, time.Time{}, fmt.Errorf("the digest key, Secret %s/%s, item %q: %w; to create a new key, delete the Secret",
-			namespace, digestKeyName, digestKeyItem, err)
+			namespace, DigestKeyName, digestKeyItem, err)
 	}
 	return key, secret.CreationTimestamp.Time, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -64,7 +65,7 @@ func (x *Explanation) next() string {
 	case d.LeftTo != "":
 		return d.Why
 	case d.Reverted != nil && d.Reverted.Final:
-		return "Reroll writes no further mark until the data changes again; for remedies, see docs/how-to/gitops.md#reverted"
+		return "Reroll writes no further mark until the data changes again; for remedies, see " + buildinfo.Doc("how-to/gitops.md#reverted")
 	case d.Reverted != nil && d.Action == reload.Reload:
 		return "Reroll rolls it once more, with another mark"
 	case x.State == OutOfDate && d.Action == reload.Reload:
@@ -80,7 +81,7 @@ func (x *Explanation) next() string {
 	case !x.any():
 		return "nothing, until one of its sources exists"
 	case !x.Ledger.There && x.Settings.Controller == "":
-		return "nothing, until a controller runs: see the README for how to install it"
+		return "nothing, until a controller runs: to install one, see " + buildinfo.Doc("how-to/install.md")
 	case !x.Ledger.There:
 		return "nothing, until the controller has recorded which data its Pods started with"
 	case x.Workload.Progress.Held && !x.Workload.RolledOut:
@@ -88,9 +89,9 @@ func (x *Explanation) next() string {
 	case x.Workload.Progress.Paused && !x.Workload.RolledOut:
 		return "nothing, while it is paused: " + resume(&x.Workload)
 	case x.Cause != "":
-		return "its rollout waits for that; see docs/how-to/stuck-rollouts.md#" + string(x.Cause)
+		return "its rollout waits for that; see " + buildinfo.Doc("how-to/stuck-rollouts.md#"+string(x.Cause))
 	case x.State == Stuck:
-		return "its rollout has exceeded its deadline; see docs/explanation/rollout-tracking.md#the-deadline"
+		return "its rollout has exceeded its deadline; see " + buildinfo.Doc("explanation/rollout-tracking.md#the-deadline")
 	case x.State == InProgress:
 		return "its rollout continues"
 	case x.Settings.Webhook != nil:

@@ -3,12 +3,13 @@ package notice
 import (
 	"fmt"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // MayNotStay is about a reload whose mark another tool will probably remove.
 func MayNotStay(w *workload.Workload, doubt string) Notice {
-	return warning(w, MarkMayNotStay, fmt.Sprintf("Another tool may revert the mark of this reload: %s. If that happens, Reroll checks the age of the Pods, see docs/how-to/gitops.md#before-the-first-write", doubt))
+	return warning(w, MarkMayNotStay, fmt.Sprintf("Another tool may revert the mark of this reload: %s. If that happens, Reroll checks the age of the Pods, see %s", doubt, buildinfo.Doc("how-to/gitops.md#before-the-first-write")))
 }
 
 // Dropped is about a reload of which the API server stored only the ledger.

@@ -3,6 +3,7 @@ package notice
 import (
 	"fmt"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -87,8 +88,12 @@ func LeftTo(w *workload.Workload, owner workload.Key) Notice {
 		w.Key.Kind, owner.Kind, owner.Name))
 }
 
-// TwoControllers is the text about a workload that Reloader rolls, too.
-const TwoControllers = "Reloader also writes marks on this workload, and Reroll keeps them. Run only one of the two controllers, see docs/how-to/gitops.md#two-controllers"
+// TwoControllers returns the text about a workload that Reloader rolls, too.
+func TwoControllers() string {
+	return "Reloader also writes marks on this workload, and Reroll keeps them. Run only one of the two controllers, see " + buildinfo.Doc("how-to/gitops.md#two-controllers")
+}
 
 // BesideReloader is about a workload that Reloader rolls, too.
-func BesideReloader(w *workload.Workload) Notice { return warning(w, OtherController, TwoControllers) }
+func BesideReloader(w *workload.Workload) Notice {
+	return warning(w, OtherController, TwoControllers())
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -27,9 +28,10 @@ func TooOften(w *workload.Workload, often Often) Notice {
 	}
 	return warning(w, ReloadedOften, fmt.Sprintf("Reloaded %d times within %s: %s '%s' changed in %d of these reloads. Most likely this %s, or another program, writes the %s that it uses. "+
 		"To stop: exclude it by the annotation %s: %s on this %s. To reload less often: set %s, such as 10m. "+
-		"See docs/how-to/troubleshoot.md#a-workload-is-reloaded-again-and-again",
+		"See %s",
 		often.Reloads, within, src.Kind, src.Name, often.Changes, w.Key.Kind, src.Kind,
-		excludeAnnotation(src.Kind), src.Name, w.Key.Kind, annotations.Settle))
+		excludeAnnotation(src.Kind), src.Name, w.Key.Kind, annotations.Settle,
+		buildinfo.Doc("how-to/troubleshoot.md#a-workload-is-reloaded-again-and-again")))
 }
 
 func excludeAnnotation(kind source.Kind) string {

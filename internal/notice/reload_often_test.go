@@ -21,7 +21,7 @@ func TestAWorkloadThatIsReloadedAgainAndAgainHasAnEvent(t *testing.T) {
 		})
 		want := "Reloaded 10 times within 50s: " + kind.String() + " 'state' changed in 9 of these reloads. Most likely this Deployment, or another program, writes the " + kind.String() +
 			" that it uses. To stop: exclude it by the annotation " + exclude + ": state on this Deployment. To reload less often: set reroll.dev/settle, such as 10m. " +
-			"See docs/how-to/troubleshoot.md#a-workload-is-reloaded-again-and-again"
+			"See https://github.com/reroll-dev/reroll/blob/main/docs/how-to/troubleshoot.md#a-workload-is-reloaded-again-and-again"
 		if !n.Warning || n.Reason != "ReloadedOften" || n.Text != want {
 			t.Errorf("got %+v\nwant %s", n, want)
 		}

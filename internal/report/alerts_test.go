@@ -166,7 +166,7 @@ func TestWhichAlertsAreFailures(t *testing.T) {
 
 	s.NotRolled(web(), rollout.Outcome{Cause: rollout.CauseReadiness, Changed: cfg(), Old: 2, All: 3, Pod: "web-7d", New: true})
 	s.told(3)
-	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: 2 of 3 Pods still use the previous ConfigMap 'cfg': the new Pod web-7d is running but not ready. See docs/how-to/stuck-rollouts.md#readiness"}]}`
+	want = `{"attachments":[{"author_name":"Reloader","color":"warning","text":"Reloader did not roll *web* of type *Deployment* in namespace *shop*: 2 of 3 Pods still use the previous ConfigMap 'cfg': the new Pod web-7d is running but not ready. See https://github.com/reroll-dev/reroll/blob/main/docs/how-to/stuck-rollouts.md#readiness"}]}`
 	if letters := s.far.got(); len(letters) != 3 || letters[2].text != want {
 		t.Errorf("got %v", letters)
 	}

@@ -51,10 +51,12 @@ func (p phrase) escaped(escape func(string) string) string {
 	return b.String()
 }
 
-// cut shortens a phrase to the length of an event. An escaped text must not be cut, because that
-// could end within an escape sequence.
-func (p phrase) cut() phrase {
-	room := maxNote
+// cut shortens a phrase to the length of an event.
+func (p phrase) cut() phrase { return p.cutTo(maxNote) }
+
+// cutTo shortens a phrase. An escaped text must not be cut, because that could end within an escape
+// sequence.
+func (p phrase) cutTo(room int) phrase {
 	for i, s := range p {
 		if len(s.text) > room {
 			short := append(phrase{}, p[:i]...)

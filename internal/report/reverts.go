@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -72,17 +73,17 @@ func revertText(w *workload.Workload, d reload.Decision) string {
 	v := d.Reverted
 	switch {
 	case d.Action == reload.Record && !v.Final:
-		return notice.TwoControllers
+		return notice.TwoControllers()
 	case d.Action == reload.Reload && d.Ledger.Step == ledger.StepRestart:
-		return fmt.Sprintf("Rolled again: %s removed the mark, and %s still used the previous %s '%s'. This time, spec.restartAt restarts its Pods without a change of the pod template, see docs/how-to/gitops.md#reverted",
-			v.By(), v.OldPods(), v.Source.Kind, v.Source.Name)
+		return fmt.Sprintf("Rolled again: %s removed the mark, and %s still used the previous %s '%s'. This time, spec.restartAt restarts its Pods without a change of the pod template, see %s",
+			v.By(), v.OldPods(), v.Source.Kind, v.Source.Name, buildinfo.Doc("how-to/gitops.md#reverted"))
 	case d.Action == reload.Reload:
 		text := fmt.Sprintf("Rolled again: %s removed the mark, and %s still used the previous %s '%s'. This time, the mark is an annotation of the pod template, which most tools do not remove",
 			v.By(), v.OldPods(), v.Source.Kind, v.Source.Name)
 		if _, tool := suspects(v); tool == workload.ArgoCD && !w.Custom {
 			text += ". If the Application uses Replace=true, " + pasteRule(w)
 		}
-		return text + ", see docs/how-to/gitops.md#reverted"
+		return text + ", see " + buildinfo.Doc("how-to/gitops.md#reverted")
 	default:
 		return fmt.Sprintf("Not rolled: %s removed every mark; %s still use the previous %s '%s'. %s",
 			v.By(), v.OldPods(), v.Source.Kind, v.Source.Name, remedy(w, v))
@@ -94,16 +95,16 @@ func remedy(w *workload.Workload, v *reload.Revert) string {
 	owner, tool := suspects(v)
 	switch {
 	case owner != "":
-		return fmt.Sprintf("The operator keeps only what %s declares: set an annotation for its Pods there, see docs/how-to/gitops.md#operators", owner)
+		return fmt.Sprintf("The operator keeps only what %s declares: set an annotation for its Pods there, see %s", owner, buildinfo.Doc("how-to/gitops.md#operators"))
 	case tool == workload.ArgoCD && w.Custom:
-		return "Remove Replace=true, or the annotation of Reroll's mark, from what Argo CD applies, or start the controller with --on-revert=restart, see docs/how-to/gitops.md#argo-cd"
+		return "Remove Replace=true, or the annotation of Reroll's mark, from what Argo CD applies, or start the controller with --on-revert=restart, see " + buildinfo.Doc("how-to/gitops.md#argo-cd")
 	case tool == workload.ArgoCD:
 		rule := pasteRule(w)
-		return capitalized(rule) + ", see docs/how-to/gitops.md#reverted"
+		return capitalized(rule) + ", see " + buildinfo.Doc("how-to/gitops.md#reverted")
 	case tool == workload.Flux:
-		return "Remove the annotations of Reroll's mark from what Flux applies, see docs/how-to/gitops.md#flux"
+		return "Remove the annotations of Reroll's mark from what Flux applies, see " + buildinfo.Doc("how-to/gitops.md#flux")
 	default:
-		return "Configure the client that writes this workload to keep the annotations of its pod template, see docs/how-to/gitops.md#reverted"
+		return "Configure the client that writes this workload to keep the annotations of its pod template, see " + buildinfo.Doc("how-to/gitops.md#reverted")
 	}
 }
 

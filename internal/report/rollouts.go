@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -58,7 +59,10 @@ func notRolledText(w *workload.Workload, o rollout.Outcome) phrase {
 	case o.Old == 0:
 		state = say("%s of %s Pods use %s", o.All, o.Wanted, content("the current", o.Changed))
 	}
-	return say("%s: %s. See docs/how-to/stuck-rollouts.md#%s", state, because(w, o), o.Cause)
+	end := ours(". See " + buildinfo.Doc("how-to/stuck-rollouts.md#"+string(o.Cause)))
+	// An address that is cut leads nowhere, so the cause is shortened instead.
+	room := maxNote - len(state.String()) - len(": …") - len(end.String())
+	return say("%s: %s%s", state, because(w, o).cutTo(room), end)
 }
 
 // content names the sources of a reload, the one that changed last first.

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -63,7 +64,7 @@ func TestNotRolledIsReportedWithItsCause(t *testing.T) {
 			o := tc.outcome
 			o.Changed, o.Old, o.All, o.Wanted, o.Pod = cfg(), 2, 3, 3, "web-7d"
 			d.NotRolled(w, o)
-			want := "2 of 3 Pods still use the previous ConfigMap 'cfg': " + tc.want + ". See docs/how-to/stuck-rollouts.md#" + string(o.Cause)
+			want := "2 of 3 Pods still use the previous ConfigMap 'cfg': " + tc.want + ". See https://github.com/reroll-dev/reroll/blob/main/docs/how-to/stuck-rollouts.md#" + string(o.Cause)
 			events := d.published()
 			if len(events) != 1 || events[0].Type != "Warning" || events[0].Reason != "NotRolled" || events[0].Note != want {
 				t.Errorf("got %+v\nwant %s", events, want)
@@ -82,15 +83,33 @@ func TestWhatOthersHaveWrittenLeavesRoomForTheEnd(t *testing.T) {
 	text := notRolledText(web(), rollout.Outcome{
 		Cause: rollout.CauseQuota, Changed: cfg("a", "b"), All: 0, Wanted: 3, Trouble: rollout.Trouble{Message: strings.Repeat("é", 5000)},
 	}).String()
-	if !strings.HasPrefix(text, "0 of 3 Pods use the current ConfigMap 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See docs/how-to/stuck-rollouts.md#quota") {
+	if !strings.HasPrefix(text, "0 of 3 Pods use the current ConfigMap 'cfg' (and 2 more): a quota") || len(text) > maxNote-100 || !strings.HasSuffix(text, "é…). See https://github.com/reroll-dev/reroll/blob/main/docs/how-to/stuck-rollouts.md#quota") {
 		t.Errorf("got %s", text)
+	}
+}
+
+// An image may have a name of any length.
+func TestTheAddressOfACauseIsNeverCut(t *testing.T) {
+	name := strings.Repeat("n", 253)
+	for about, o := range map[string]rollout.Outcome{
+		"a container": {Cause: rollout.CauseCannotStart, Pod: name, Trouble: rollout.Trouble{Container: "app", Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 5000)}},
+		"an image":    {Cause: rollout.CauseImagePull, Pod: name, Trouble: rollout.Trouble{Image: strings.Repeat("é", 5000), Reason: "ErrImagePull"}},
+		"a quota":     {Cause: rollout.CauseQuota, Trouble: rollout.Trouble{Message: strings.Repeat("é", 5000)}},
+	} {
+		d := newDesk(t, false)
+		o.Changed, o.Old, o.All, o.Wanted = cfg(name), 1000, 1000, 1000
+		d.NotRolled(web(), o)
+		events := d.published()
+		if want := ". See " + buildinfo.Doc("how-to/stuck-rollouts.md#"+string(o.Cause)); len(events) != 1 || !strings.HasSuffix(events[0].Note, want) || len(events[0].Note) > maxNote {
+			t.Errorf("%s: got %+v", about, events)
+		}
 	}
 }
 
 func TestNothingIsClaimedAboutMissingPods(t *testing.T) {
 	text := notRolledText(web(), rollout.Outcome{Cause: rollout.CauseNotFound, Changed: cfg(), NotFound: true, Wanted: 3}).String()
 	want := "it is unknown whether its Pods use the current ConfigMap 'cfg': neither its selector nor its pod template has the labels of its Pods. " +
-		"See docs/how-to/stuck-rollouts.md#pods-not-found"
+		"See https://github.com/reroll-dev/reroll/blob/main/docs/how-to/stuck-rollouts.md#pods-not-found"
 	if text != want {
 		t.Errorf("got %s", text)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -94,7 +95,7 @@ func TestGoogleChatShowsTextsOfTenantsAsTheyAre(t *testing.T) {
 }
 
 func TestTeamsShowsTextsOfTenantsAsTheyAre(t *testing.T) {
-	text := hostileAlert(t, "teams")
+	text := strings.ReplaceAll(hostileAlert(t, "teams"), buildinfo.Doc(""), "") // our own addresses are links
 	if strings.ContainsAny(text, "<>[]!_~`") || strings.Contains(text, "://") || regexp.MustCompile(`&[^#]`).MatchString(text) {
 		t.Errorf("there is a mention, a link or an image in %s", text)
 	}

@@ -90,6 +90,16 @@ func (p *place) rolledSoFar(ns *harness.Namespace, workload harness.Ref, want in
 	}
 }
 
+// rollsAShop makes a workload in an empty namespace, and returns when an edit has rolled it once.
+func (p *place) rollsAShop(ns *harness.Namespace) {
+	p.Helper()
+	p.must(ns.Apply(p.ctx, shopManifest))
+	p.adopted(ns, web)
+	p.must(ns.Edit(p.ctx, webConfig, "colour=red"))
+	p.must(ns.AwaitRolls(p.ctx, web, 1))
+	p.must(ns.AwaitFresh(p.ctx, web, webConfig))
+}
+
 func TestNamespacesThatAppearAndVanish(t *testing.T) {
 	p := installGlobally(t, asShipped)
 	p.start(everywhere)
@@ -97,11 +107,7 @@ func TestNamespacesThatAppearAndVanish(t *testing.T) {
 	// It appears while the controller runs.
 	ns, err := p.Harness.EmptyNamespace(p.ctx, "shop")
 	p.must(err)
-	p.must(ns.Apply(p.ctx, shopManifest))
-	p.adopted(ns, web)
-	p.must(ns.Edit(p.ctx, webConfig, "colour=red"))
-	p.must(ns.AwaitRolls(p.ctx, web, 1))
-	p.must(ns.AwaitFresh(p.ctx, web, webConfig))
+	p.rollsAShop(ns)
 	p.rolled(ns, web, 1)
 
 	// Other labels are nothing to it.
@@ -126,6 +132,23 @@ func TestNamespacesThatAppearAndVanish(t *testing.T) {
 	p.must(again.Edit(p.ctx, webConfig, "colour=red"))
 	p.must(again.AwaitRolls(p.ctx, web, 1))
 	p.rolled(again, web, 1)
+}
+
+func TestANamespaceToWatchThatIsCreatedLater(t *testing.T) {
+	p := installGlobally(t, func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+		return append(rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}})
+	})
+	c := p.start("--namespaces=" + p.ns.Name + ",later")
+	const missing = "a namespace to watch does not exist"
+	_, err := c.Says(p.ctx, missing, `"namespace":"later"`)
+	p.must(err)
+
+	ns, err := p.Harness.NamedNamespace(p.ctx, "later")
+	p.must(err)
+	p.rollsAShop(ns)
+	if got := len(c.Log.Holding(missing)); got != 1 {
+		t.Errorf("it was reported %d times", got)
+	}
 }
 
 // hold keeps a namespace from vanishing while all else stays in it: pods are deleted before anything else is.

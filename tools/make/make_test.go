@@ -62,6 +62,19 @@ func TestAFaultOfTheCodeGetsNoAdvice(t *testing.T) {
 	}
 }
 
+// The first time, nothing else is said for minutes.
+func TestTheImageSaysWhatItBuildsAndHowLongThatTakes(t *testing.T) {
+	idle := filepath.Join(t.TempDir(), "go")
+	if err := os.WriteFile(idle, []byte("#!/bin/sh\n[ \"$1\" != build ] || echo compiling\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, code := run(t, nil, "make", "--silent", "image", "GO="+idle, "ARCH=arm64", "VERSION=1.2.3")
+	want := "Building the image localhost/reroll:1.2.3 for linux/arm64 from source: about 3 minutes on two cores the first time, seconds afterwards\ncompiling\n"
+	if code != 0 || out != want {
+		t.Errorf("exit code %d, got:\n%swant:\n%s", code, out, want)
+	}
+}
+
 func TestATargetThatCannotBeMadeSaysWhy(t *testing.T) {
 	for name, test := range map[string]struct {
 		env  []string

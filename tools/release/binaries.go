@@ -67,7 +67,7 @@ func (r *release) binaries(ctx context.Context) error {
 
 func (r *release) build(ctx context.Context, p platform) error {
 	env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOFLAGS=", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0"}
-	_, err := output(ctx, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -buildid= -X main.version="+r.version,
+	_, err := output(ctx, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -buildid= -X github.com/reroll-dev/reroll/internal/buildinfo.version="+r.version,
 		"-o", r.binary(p), "./cmd/reroll")
 	return err
 }

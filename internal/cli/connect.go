@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/controller"
+	"github.com/reroll-dev/reroll/internal/lease"
+	"github.com/reroll-dev/reroll/internal/metainfo"
+)
+
+// place is a cluster and how it is reached.
+type place struct {
+	config    *rest.Config
+	context   string // of the kubeconfig; empty in a pod
+	namespace string // where our own objects are
+	chosenBy  string // what chose it
+}
+
+// serviceAccount is where a pod finds what it is given of its ServiceAccount.
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+func connect(cfg *config.Config, account fs.FS) (place, error) {
+	var p place
+	var err error
+	if cfg.InPod && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		p.config, err = rest.InClusterConfig()
+		if err != nil {
+			return p, fmt.Errorf("use the pod's ServiceAccount: %w", err)
+		}
+	} else {
+		kubeconfig := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+			clientcmd.NewDefaultClientConfigLoadingRules(), nil)
+		if p.config, err = kubeconfig.ClientConfig(); err != nil {
+			return p, fmt.Errorf("no cluster configured: %w\nSet KUBECONFIG, or run it in a pod", err)
+		}
+		raw, err := kubeconfig.RawConfig()
+		if err != nil {
+			return p, fmt.Errorf("read the kubeconfig: %w", err)
+		}
+		p.context = raw.CurrentContext
+		if p.namespace, _, err = kubeconfig.Namespace(); err != nil {
+			return p, fmt.Errorf("read the namespace of the kubeconfig: %w", err)
+		}
+		p.chosenBy = chosenByKubeconfig(raw, p.namespace)
+	}
+	if err = p.choose(cfg, account); err != nil {
+		return p, err
+	}
+	limit(p.config, cfg.Requests)
+	p.config.ContentType = runtime.ContentTypeProtobuf
+	p.config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return p, nil
+}
+
+// chosenByKubeconfig describes what chose the namespace that client-go derives from a kubeconfig. If
+// its context has none, client-go takes that of the Pod, if it runs in one, or the default.
+func chosenByKubeconfig(raw clientcmdapi.Config, namespace string) string {
+	of := fmt.Sprintf("the context %q of the kubeconfig", raw.CurrentContext)
+	switch context := raw.Contexts[raw.CurrentContext]; {
+	case context != nil && context.Namespace != "":
+		return of
+	case namespace == metav1.NamespaceDefault:
+		return "default, because " + of + " has no namespace"
+	default:
+		return "the ServiceAccount of the Pod, because " + of + " has no namespace"
+	}
+}
+
+// choose sets the namespace of our own objects. It is that of the kubeconfig unless the environment
+// has another, and there is no kubeconfig in a Pod. Manifests written for Reloader set POD_NAMESPACE
+// with --enable-ha only, and RELOADER_NAMESPACE always.
+func (p *place) choose(cfg *config.Config, account fs.FS) error {
+	told, _ := fs.ReadFile(account, "namespace") // outside a pod there is none, and a token may be mounted by itself
+	for _, option := range []struct{ namespace, chosenBy string }{
+		{cfg.PodNamespace, "POD_NAMESPACE"},
+		{p.namespace, p.chosenBy},
+		{strings.TrimSpace(string(told)), "the ServiceAccount of the Pod"},
+		{cfg.MetaNamespace, "RELOADER_NAMESPACE"},
+	} {
+		if option.namespace != "" {
+			p.namespace, p.chosenBy = option.namespace, option.chosenBy
+			return nil
+		}
+	}
+	return errors.New("the namespace for the controller's own Secret is unknown: set POD_NAMESPACE from metadata.namespace, as the chart does")
+}
+
+// logState logs, before any request, where the controller keeps its own objects and why there. A
+// user who runs it by hand may not have chosen that namespace.
+func (p *place) logState(cfg *config.Config, log *slog.Logger) {
+	args := []any{"namespace", p.namespace, "chosenBy", p.chosenBy}
+	if cfg.DryRun {
+		log.Info("dry run: reading the digest key if it exists, and keeping no state in the cluster", args...)
+		return
+	}
+	args = append(args, "secret", p.namespace+"/"+controller.DigestKeyName)
+	if holdsLease(cfg) {
+		args = append(args, "lease", cfg.PodNamespace+"/"+lease.Name)
+	}
+	if writesMetaInfo(cfg) {
+		args = append(args, "configMap", cfg.MetaNamespace+"/"+metainfo.Name)
+	}
+	log.Info("keeping state in the cluster", args...)
+}
+
+// limit bounds the requests of all that is made from this configuration together. Without it client-go sends five a
+// second.
+func limit(c *rest.Config, requests config.Requests) {
+	c.QPS, c.Burst = -1, 0
+	if requests.QPS > 0 {
+		c.QPS, c.Burst = requests.QPS, requests.Burst
+	}
+}
+
+// unlimited returns a client for what must not wait behind anything else, such as the renewal of the lease: it would be
+// lost while a thousand writes wait for their turn.
+func unlimited(c *rest.Config) (kubernetes.Interface, error) {
+	c = rest.CopyConfig(c)
+	limit(c, config.Requests{})
+	return kubernetes.NewForConfig(c)
+}

@@ -38,7 +38,7 @@ func tracked(ctx context.Context, s *stage) ([]section, error) {
 			return nil, err
 		}
 	}
-	sec := section{Title: fmt.Sprintf("followed: %d workloads with a pod each, their ConfigMaps edited at once, until all are told to have rolled", s.opts.followed)}
+	sec := section{Title: fmt.Sprintf("followed: %d workloads with a pod each, their ConfigMaps edited at once, until the event Rolled of each", s.opts.followed)}
 	sec.Rows = append(sh.figures(), sh.kindRows()...)
 	return []section{sec}, nil
 }

@@ -1,4 +1,4 @@
-// Package buildinfo tells which build of the program this is.
+// Package buildinfo describes the build of the running program.
 package buildinfo
 
 import (
@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Info is what is known of a build. There is no time of building in it: the same commit gives the same bytes.
+// Info describes a build. It has no build time, so that the same commit gives the same bytes.
 type Info struct {
 	Version string
-	// Commit and Date are those of the commit it was built from, if that was a git repository.
+	// Commit and Date describe the commit of the build, if it was built from a git repository.
 	Commit string
 	Date   time.Time
-	// Modified reports whether there was more in the working tree than was committed.
+	// Modified reports whether the working tree had uncommitted changes.
 	Modified bool
-	// Go is the compiler's version, Platform the system and processor that it was built for.
+	// Go is the version of the compiler. Platform is the target system and processor.
 	Go, Platform string
 }
 
-// Read returns that of the running program, whose version the linker has set.
+// Read returns the Info of the running program, whose version the linker has set.
 func Read(version string) Info {
 	i := Info{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	from, ok := debug.ReadBuildInfo()
@@ -39,7 +39,7 @@ func Read(version string) Info {
 	return i
 }
 
-// String is one line for a person.
+// String returns the Info in one line.
 func (i Info) String() string {
 	const short = 12
 	from := "commit unknown"

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// Alerts configures the receiver of alerts outside of the cluster. It comes from the environment alone, as with
-// Reloader.
+// Alerts configures the receiver of alerts outside of the cluster. Like in Reloader, it comes only
+// from the environment.
 type Alerts struct {
-	// On reports that alerts are enabled, and that their receiver is known.
+	// On reports whether alerts are enabled and their receiver is known.
 	On bool
 	// Sink is the form of a message: slack, teams, gchat or raw.
 	Sink string
-	// URL and Proxy may hold tokens, so they are never shown whole. Proxy is nil if there is none.
+	// URL and Proxy may contain tokens, so they are never shown completely. A nil Proxy means no
+	// proxy.
 	URL, Proxy *url.URL
-	// Info is put before every message.
+	// Info is a prefix of every message.
 	Info string
 
 	warnings []string
@@ -25,8 +26,8 @@ type Alerts struct {
 
 const rawSink = "raw"
 
-// readEnvironment keeps what is valid and warns about the rest. No mistake in it prevents the start: Reloader started
-// with all of them, and reloads matter more than alerts about them.
+// readEnvironment keeps valid values and warns about the others. Invalid values do not prevent the
+// start: Reloader also starts with them, and reloads are more important than alerts.
 func (a *Alerts) readEnvironment(getenv func(string) string) {
 	on := getenv("ALERT_ON_RELOAD")
 	if on != "true" {
@@ -54,7 +55,7 @@ func (a *Alerts) readEnvironment(getenv func(string) string) {
 	}
 	if proxy := strings.TrimSpace(getenv("ALERT_WEBHOOK_PROXY")); proxy != "" {
 		if a.Proxy, ok = address(proxy, "http", "https", "socks5", "socks5h"); !ok {
-			// Who wants a proxy does not want to see it passed by.
+			// A user who sets a proxy does not want messages to bypass it.
 			a.warn("no alerts are sent: ALERT_WEBHOOK_PROXY is not a URL such as http://host:3128")
 			return
 		}
@@ -62,19 +63,19 @@ func (a *Alerts) readEnvironment(getenv func(string) string) {
 	a.On = true
 }
 
-// sinkNamed returns the sink that is meant, or nothing if it is not known.
+// sinkNamed returns the sink with this name, or nothing if it is unknown.
 func sinkNamed(name string) string {
 	switch name = strings.ToLower(strings.TrimSpace(name)); name {
 	case "slack", "teams", "gchat":
 		return name
-	case "", "webhook", rawSink: // webhook is how Reloader's documentation names it
+	case "", "webhook", rawSink: // the name in the documentation of Reloader
 		return rawSink
 	default:
 		return ""
 	}
 }
 
-// address does not return the error of the parser, which holds all that it could not read.
+// address drops the error of the parser, because that contains the invalid text.
 func address(text string, schemes ...string) (*url.URL, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || !slices.Contains(schemes, u.Scheme) {
@@ -83,10 +84,10 @@ func address(text string, schemes ...string) (*url.URL, bool) {
 	return u, true
 }
 
-// warn takes no value to put into the text: an address may have got into the wrong variable.
+// warn takes no value for the text, because the wrong variable may contain an address with a token.
 func (a *Alerts) warn(text string) { a.warnings = append(a.warnings, text) }
 
-// Warn logs what was wrong in the environment.
+// Warn logs the mistakes in the environment.
 func (a *Alerts) Warn(log *slog.Logger) {
 	for _, text := range a.warnings {
 		log.Warn(text)

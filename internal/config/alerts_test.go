@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// alertsOf returns what an environment comes to, as text, and what is warned about.
+// alertsOf returns the result of an environment as text, and its warnings.
 func alertsOf(t *testing.T, env map[string]string) (*Alerts, string) {
 	t.Helper()
 	cfg, err := parse(t, env)
@@ -55,7 +55,7 @@ func TestInvalidAlertSettingsOnlyWarn(t *testing.T) {
 	for about, tc := range map[string]struct {
 		env  map[string]string
 		on   bool
-		warn string // in the only line; empty: there is none
+		warn string // text in the only warning, or empty for no warning
 	}{
 		"nothing is set":         {nil, false, ""},
 		"switched off":           {map[string]string{"ALERT_ON_RELOAD": "false", "ALERT_WEBHOOK_URL": "hunter2"}, false, ""},

@@ -51,7 +51,7 @@ func validateNames(n *annotations.Names, refuse func(format string, args ...any)
 			refuse("--%s is empty: set an annotation key, such as %s, or omit the flag", f.name, defaultOf(f.name))
 			continue
 		}
-		// Annotations are as the API server takes them: upper case is fine in front of the slash too.
+		// The API server also allows upper case before the slash.
 		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
 			refuse("--%s=%s is not an annotation key: write a key such as reload or example.org/reload, of letters, digits and -_. in between", f.name, key)
 			continue
@@ -64,7 +64,7 @@ func validateNames(n *annotations.Names, refuse func(format string, args ...any)
 	}
 }
 
-// fixedNames are the keys that no flag may take.
+// fixedNames are the keys that no flag may use.
 func fixedNames(n *annotations.Names) []string {
 	return append(annotations.Fixed(), n.LastReloadedFrom, n.RolloutStrategy, n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.SecretProviderClass, n.SPCAuto)
 }

@@ -57,7 +57,7 @@ func TestEveryMistakeAboutAnnotationsIsNamed(t *testing.T) {
 		"--auto-annotation=reloader.stakater.com/search":                  {"--auto-search-annotation=reloader.stakater.com/search: --auto-annotation " + twice},
 		"--auto-annotation=reroll.dev/ledger":                             {"--auto-annotation=reroll.dev/ledger: the controller uses this key for another purpose"},
 		"--auto-annotation=reloader.stakater.com/last-reloaded-from":      {"--auto-annotation=reloader.stakater.com/last-reloaded-from: the controller uses this key for another purpose"},
-		// Two that change places are all different in the end.
+		// Two flags that swap their names are still different.
 		"--auto-annotation=reloader.stakater.com/search --auto-search-annotation=reloader.stakater.com/auto": nil,
 	} {
 		t.Run(args, func(t *testing.T) {

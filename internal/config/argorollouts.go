@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// argoRolloutsFlag is spelled as in Reloader; flags are case-sensitive, and nobody remembers this one.
+// argoRolloutsFlag has the spelling of Reloader. Flags are case-sensitive, and users misspell this
+// one.
 const argoRolloutsFlag = "is-Argo-Rollouts"
 
 func bindArgoRollouts(to **bool, flags *pflag.FlagSet) {
@@ -20,10 +21,10 @@ func bindArgoRollouts(to **bool, flags *pflag.FlagSet) {
 	}
 }
 
-// Auto is the value of a flag without a value.
+// Auto is the value of an unset flag.
 const Auto = "auto"
 
-// TakesAuto reports whether a flag takes that beside true and false.
+// TakesAuto reports whether a flag accepts Auto in addition to true and false.
 func TakesAuto(flag *pflag.Flag) bool {
 	_, ok := flag.Value.(optionalBool)
 	return ok
@@ -54,5 +55,5 @@ func (b optionalBool) Set(text string) error {
 	return nil
 }
 
-// Type is what stands for the value in the help.
+// Type is the placeholder for the value in the help.
 func (b optionalBool) Type() string { return "bool" }

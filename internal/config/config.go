@@ -22,15 +22,15 @@ type Config struct {
 	Settle        time.Duration
 	SettleMax     time.Duration
 	SettleGitOps  time.Duration
-	// settleMaxSet reports whether somebody has set SettleMax.
+	// settleMaxSet reports whether SettleMax was set by a flag.
 	settleMaxSet  bool
 	AdoptRate     float64
 	DryRun        bool
 	ListenAddress string
-	// PProfAddress is where profiles are served, if PProf is set.
+	// PProfAddress is the address of profiles, if PProf is set.
 	PProf        bool
 	PProfAddress string
-	// SyncAfterRestart was set, which has no effect.
+	// SyncAfterRestart reports whether the flag was set. It has no effect.
 	SyncAfterRestart bool
 	LogFormat        string
 	LogLevel         string
@@ -38,35 +38,37 @@ type Config struct {
 	Requests         Requests
 	Alerts           Alerts
 	Marks            Marks
-	// ReloadOnCreate and ReloadOnDelete select whether a ConfigMap or Secret that is created or deleted counts as
-	// changed.
+	// ReloadOnCreate and ReloadOnDelete select whether the creation or deletion of a ConfigMap or
+	// Secret counts as a change.
 	ReloadOnCreate, ReloadOnDelete bool
-	// Names are the keys of the annotations, some of them renamed.
+	// Names are the annotation keys, including renamed ones.
 	Names     annotations.Names
 	Ignored   Ignored
 	Selectors Selectors
-	// CSI reports whether what a CSI driver mounts is watched.
+	// CSI reports whether the controller watches the objects of a CSI driver.
 	CSI bool
-	// Webhook is notified of changes instead of a reload for them, nil if there is none. It may hold a token, so it
-	// is never shown whole.
+	// Webhook is the receiver that is notified of changes instead of a reload, or nil. It may
+	// contain a token, so it is never shown completely.
 	Webhook    *url.URL
 	webhookURL string
-	// ArgoRollouts selects whether Rollouts are watched; nil means if they are served and may be listed.
+	// ArgoRollouts selects whether Rollouts are watched. If it is nil, they are watched if the API
+	// server serves them and they may be listed.
 	ArgoRollouts *bool
-	// WorkloadKinds are the custom kinds that were given, and Kinds all kinds of workload with them. Validate sets that.
+	// WorkloadKinds are the custom kinds from flags. Kinds are all kinds of workloads, including
+	// these. Validate sets Kinds.
 	WorkloadKinds []string
 	Kinds         kinds.Set
 	// CountByNamespace adds a metric of reloads by namespace.
 	CountByNamespace bool
-	// Warnings are what Validate found that is no reason to refuse to start.
+	// Warnings are findings of Validate that do not prevent the start.
 	Warnings []string
 
-	// PodName and PodNamespace are where the controller runs; empty outside a pod.
+	// PodName and PodNamespace identify the Pod of the controller. They are empty outside of a Pod.
 	PodName, PodNamespace string
-	// MetaNamespace is the namespace of the ConfigMap with the settings of the controller, and DeploymentName the
-	// Deployment that it names.
+	// MetaNamespace is the namespace of the ConfigMap with the settings of the controller.
+	// DeploymentName is the Deployment that this ConfigMap names.
 	MetaNamespace, DeploymentName string
-	// InPod reports whether it runs in one.
+	// InPod reports whether the process runs in a Pod.
 	InPod bool
 }
 
@@ -101,7 +103,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.LogLevel, "log-level", "info", "trace, debug, info, warn, error, fatal or panic")
 }
 
-// noting is a value of a flag that notes that somebody has set it, to its default too.
+// noting is a flag value that records whether it was set, even if it was set to its default.
 type noting struct {
 	pflag.Value
 	given *bool
@@ -113,7 +115,7 @@ func (n noting) Set(text string) error {
 	return n.Value.Set(text)
 }
 
-// ReadEnvironment reads environment variables. A flag that is set wins.
+// ReadEnvironment reads environment variables. Flags override them.
 func (c *Config) ReadEnvironment(getenv func(string) string) {
 	c.PodName = getenv("POD_NAME")
 	c.PodNamespace = getenv("POD_NAMESPACE")
@@ -127,7 +129,7 @@ func (c *Config) ReadEnvironment(getenv func(string) string) {
 	c.Alerts.readEnvironment(getenv)
 }
 
-// Validate returns every mistake, not only the first.
+// Validate returns all mistakes, not only the first one.
 func (c *Config) Validate() error {
 	var errs []error
 	refuse := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -139,7 +141,7 @@ func (c *Config) Validate() error {
 		refuse("--settle=%s: must be 0 or more, such as 1s", c.Settle)
 	}
 	if !c.settleMaxSet {
-		// A user who sets a longer settle period alone must not be refused.
+		// A longer settle period without a maximum must be valid.
 		c.SettleMax = max(c.SettleMax, c.Settle)
 	}
 	if c.SettleMax < c.Settle {

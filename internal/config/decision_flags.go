@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// DecisionFlags are the flags on which decisions depend, the most important first.
+// DecisionFlags are the flags that affect decisions, the most important first.
 func DecisionFlags() []string {
 	all := []string{
 		"auto-reload-all", "namespaces", namespacesToIgnoreFlag, namespaceSelectorFlag, resourceSelectorFlag, ignoredResourcesFlag, ignoredWorkloadsFlag, webhookFlag,
@@ -21,8 +21,7 @@ func DecisionFlags() []string {
 	return all
 }
 
-// BindDecisionFlags adds the flags of a controller to a command that explains what a controller
-// decides.
+// BindDecisionFlags adds the flags of a controller to a command that explains its decisions.
 func (c *Config) BindDecisionFlags(flags *pflag.FlagSet) {
 	own := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	c.BindFlags(own)
@@ -31,7 +30,8 @@ func (c *Config) BindDecisionFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// Take sets the flags to what a controller recorded about its own, see Options. A flag that is set stays.
+// Take sets the flags to the values that a controller recorded, see Options. It keeps flags that
+// are already set.
 func Take(flags *pflag.FlagSet, options map[string]any) error {
 	for option, name := range recordedFlags() {
 		f, recorded := flags.Lookup(name), options[option]
@@ -43,7 +43,7 @@ func Take(flags *pflag.FlagSet, options map[string]any) error {
 		}
 		value := f.Value
 		if n, ok := value.(noting); ok && flags.Changed("settle") {
-			value = n.Value // it was set beside another settle period
+			value = n.Value // recorded with another settle period
 		}
 		if err := take(value, recorded); err != nil {
 			return fmt.Errorf("%s is %v, which --%s does not take: %w", option, recorded, name, err)
@@ -52,7 +52,8 @@ func Take(flags *pflag.FlagSet, options map[string]any) error {
 	return nil
 }
 
-// takenAddress leaves out what may be a token, and what is no address: Reloader takes that too, and reaches nobody by it.
+// takenAddress drops parts that may be a token, and values that are not an address. Reloader
+// accepts such a value, and sends nothing.
 func takenAddress(text string) string {
 	text = WithoutToken(text)
 	if _, ok := address(text, "http", "https"); !ok {
@@ -72,13 +73,14 @@ func take(value pflag.Value, recorded any) error {
 		}
 		return list.Replace(texts)
 	case recorded == "":
-		return nil // unset, or set by an older controller, which has no such flag
+		return nil // unset, or recorded by an older controller without this flag
 	default:
 		return value.Set(fmt.Sprint(recorded))
 	}
 }
 
-// Beyond are the flags that decide and differ from their defaults, as one would give them.
+// Beyond returns the decision flags that differ from their defaults, in the form of the command
+// line.
 func Beyond(flags *pflag.FlagSet) []string {
 	var all []string
 	known := DecisionFlags()

@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// writtenDown is the record of the options as another program reads it.
+// writtenDown returns the recorded options as another program reads them.
 func writtenDown(t *testing.T, told map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(told)
@@ -26,7 +26,7 @@ func writtenDown(t *testing.T, told map[string]any) map[string]any {
 	return options
 }
 
-// What a controller writes down about itself is what a command takes it for.
+// A command reads the same settings that a controller records.
 func TestRecordedOptionsSetTheFlags(t *testing.T) {
 	told, flags := parsed(t, "--auto-reload-all", "--auto-annotation=example.org/roll", "--namespaces-to-ignore=a,b", "--reload-strategy=annotations",
 		"--namespace-selector=team in (a,b)", "--is-Argo-Rollouts=false", "--log-level=debug", "--reload-on-delete",
@@ -64,7 +64,7 @@ func TestRecordedOptionsSetTheFlags(t *testing.T) {
 	}
 }
 
-// The chart names the one namespace that is watched by a variable.
+// The chart sets the only watched namespace in a variable.
 func TestTheNamespaceOfTheEnvironmentIsWrittenDown(t *testing.T) {
 	told, flags := parsed(t)
 	told.ReadEnvironment(func(name string) string { return map[string]string{"KUBERNETES_NAMESPACE": "shop"}[name] })
@@ -109,7 +109,7 @@ func TestDefaultsAreTaken(t *testing.T) {
 	}
 }
 
-// Reloader takes any text for an address, and writes it down whole.
+// Reloader accepts any text as an address, and records it completely.
 func TestTheAddressOfAReceiverIsTakenWithoutItsToken(t *testing.T) {
 	for told, want := range map[string]string{
 		"":                          "",

@@ -15,13 +15,13 @@ const (
 	ignoredWorkloadsFlag = "ignored-workload-types"
 )
 
-// Ignored are the kinds that the controller has nothing to do with.
+// Ignored are the kinds that the controller ignores.
 type Ignored struct {
-	// Resources and Workloads are as they were given.
+	// Resources and Workloads are the values of the flags.
 	Resources, Workloads []string
-	// Sources are the kinds of source that are not even read. Validate sets it.
+	// Sources are the ignored kinds of sources, which are never read. Validate sets it.
 	Sources []source.Kind
-	// Kinds are the kinds of workload that are left alone. Validate sets it.
+	// Kinds are the ignored kinds of workloads. Validate sets it.
 	Kinds []string
 }
 
@@ -30,11 +30,11 @@ func (i *Ignored) bindFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&i.Workloads, ignoredWorkloadsFlag, nil, "kinds of workloads to ignore: jobs, cronjobs or both")
 }
 
-// validate calls refuse for every mistake, and warn for what is no reason to refuse to start.
+// validate calls refuse for every mistake, and warn for findings that do not prevent the start.
 func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
 	known := map[string]source.Kind{}
 	for _, kind := range source.Kinds() {
-		if !kind.Reported() { // those have a switch of their own
+		if !kind.Reported() { // these have their own flag
 			known[kind.Resource()] = kind
 		}
 	}
@@ -68,5 +68,5 @@ func (i *Ignored) validate(refuse, warn func(format string, args ...any)) {
 	}
 }
 
-// ignorable are the kinds of workload that Reloader can leave alone.
+// ignorable are the kinds of workloads that Reloader can ignore.
 func ignorable() []string { return []string{"jobs", "cronjobs"} }

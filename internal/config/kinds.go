@@ -14,7 +14,7 @@ func bindKinds(to *[]string, flags *pflag.FlagSet) {
 	flags.StringSliceVar(to, workloadKindFlag, nil, "GROUP/VERSION/KIND[:path.to.template] of a custom kind with a pod template to roll by the annotation, such as example.org/v1/Sandbox (default path: spec.template); may be repeated")
 }
 
-// validateKinds calls refuse for every mistake, and settles which kinds there are.
+// validateKinds calls refuse for every mistake, and sets the kinds of workloads.
 func (c *Config) validateKinds(refuse func(format string, args ...any)) {
 	var added []kinds.Added
 	given := map[string]string{}

@@ -32,7 +32,7 @@ func TestAKindIsAddedByAFlag(t *testing.T) {
 	for group, want := range map[string]struct{ kind, name, version, label string }{
 		"example.org": {"Sandbox", "Sandbox.example.org", "v1", "sandbox.example.org"},
 		"a.example":   {"Pool", "Pool.a.example", "v2beta1", "pool.a.example"},
-		// One that is built in keeps its name, and has the version that was given.
+		// A predefined kind keeps its name, and gets the version of the flag.
 		"apps.kruise.io": {"CloneSet", "CloneSet", "v1beta1", "clonesets"},
 	} {
 		k, ok := c.Kinds.Of(group, want.kind)

@@ -6,9 +6,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Lease is how the lease is held by which one instance acts at a time.
+// Lease configures leader election.
 type Lease struct {
-	// HA reports that other replicas are expected, so that acting without the lease is not an option.
+	// HA reports whether other replicas are expected. Then the controller must not act without the
+	// lease.
 	HA                                   bool
 	Duration, RenewDeadline, RetryPeriod time.Duration
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// parse returns what a command line and an environment come to.
+// parse returns the result of a command line and an environment.
 func parse(t *testing.T, env map[string]string, args ...string) (*Config, error) {
 	t.Helper()
 	var cfg Config

@@ -29,7 +29,7 @@ func (c *Config) Logger(w io.Writer) *slog.Logger {
 	return log
 }
 
-// levelOf knows every level that Reloader did; what slog has no level for becomes the nearest.
+// levelOf knows all levels of Reloader. A level that slog lacks becomes the nearest one.
 func levelOf(name string) (slog.Level, bool) {
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "trace", "debug":
@@ -45,7 +45,8 @@ func levelOf(name string) (slog.Level, bool) {
 	}
 }
 
-// likeReloader writes the level as Reloader does: alerts on lines of the log go by level=warning and "level":"error".
+// likeReloader writes the level as Reloader does, because alert rules for logs search for
+// level=warning and "level":"error".
 func likeReloader(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 || a.Key != slog.LevelKey {
 		return a

@@ -48,7 +48,7 @@ func TestLogFormats(t *testing.T) {
 	}
 }
 
-// Alerts on Reloader's log depend on these levels.
+// Alert rules for the log of Reloader depend on these levels.
 func TestLevelsAreWrittenAsReloaderDoes(t *testing.T) {
 	for level, want := range map[slog.Level]string{
 		slog.LevelDebug: "debug", slog.LevelInfo: "info", slog.LevelWarn: "warning", slog.LevelError: "error",
@@ -60,7 +60,7 @@ func TestLevelsAreWrittenAsReloaderDoes(t *testing.T) {
 			if !strings.Contains(out.String(), field) {
 				t.Errorf("%s writes %s", format, out.String())
 			}
-			// What else is called like that stays as it was given.
+			// Other attributes with this name are unchanged.
 			if !strings.Contains(out.String(), "of the sea") || !strings.Contains(out.String(), "WARN") {
 				t.Errorf("%s writes %s", format, out.String())
 			}

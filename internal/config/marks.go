@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// Marks is how reloads are marked.
+// Marks configures the change markers.
 type Marks struct {
 	Strategy reload.StrategyChoice
 	OnRevert reload.OnRevert

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// optionFlags are the flags that Reloader has too, by the names under which it records them.
+// optionFlags are the flags that Reloader also has, by the names in its records.
 func optionFlags() map[string]string {
 	return map[string]string{
 		"autoReloadAll":                     "auto-reload-all",
@@ -43,8 +43,8 @@ func optionFlags() map[string]string {
 	}
 }
 
-// ownOptionFlags are the flags that Reloader does not have and on which decisions or their time depend, by the names under
-// which they are recorded beside the others.
+// ownOptionFlags are flags that Reloader does not have, by the names in our records. Decisions or
+// their time depend on them.
 func ownOptionFlags() map[string]string {
 	return map[string]string{
 		"namespaces":    "namespaces",
@@ -66,8 +66,9 @@ func recordedFlags() map[string]string {
 
 const webhookFlag = "webhook-url"
 
-// Options are the flags of the controller, under the names that Reloader gives them, and similar names for those that
-// Reloader does not know. What may be a token is left out. A value that came from the environment is in its flag too.
+// Options returns the flags of the controller under the names of Reloader, and under similar names
+// if Reloader does not have them. Parts that may be a token are left out. Values from the
+// environment are included in their flags.
 func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 	all := map[string]any{
 		"configmapExcludeReloaderAnnotation":           c.Names.ConfigMapExclude,
@@ -80,7 +81,7 @@ func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 	for name, flag := range recordedFlags() {
 		f := flags.Lookup(flag)
 		if f == nil {
-			continue // one that is to come
+			continue // no such flag yet
 		}
 		text := f.Value.String()
 		switch list, isList := f.Value.(pflag.SliceValue); {
@@ -97,7 +98,7 @@ func (c *Config) Options(flags *pflag.FlagSet) map[string]any {
 	return all
 }
 
-// WithoutToken returns the part of an address that may be shown: scheme and host.
+// WithoutToken returns the parts of an address that may be shown: scheme and host.
 func WithoutToken(address string) string {
 	if strings.TrimSpace(address) == "" {
 		return ""

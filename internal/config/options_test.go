@@ -21,7 +21,7 @@ func parsed(t *testing.T, args ...string) (*Config, *pflag.FlagSet) {
 	return &c, flags
 }
 
-// A flag is either recorded, or Reloader has none of the kind and no command depends on it.
+// A flag is either recorded, or Reloader does not have it and no command depends on it.
 func TestEveryFlagThatAffectsDecisionsIsRecorded(t *testing.T) {
 	own := []string{
 		"adopt-rate", "dry-run", "listen-address", "kube-api-qps", "kube-api-burst",

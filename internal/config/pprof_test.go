@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A profile shows command lines, function names and allocations to everybody who can reach the port.
+// Anybody who can reach the port can read command lines, function names and allocations in a
+// profile.
 func TestProfilesAreServedOnLoopbackByDefault(t *testing.T) {
 	c, _ := parsed(t, "--enable-pprof")
 	host, port, err := net.SplitHostPort(c.PProfAddress)

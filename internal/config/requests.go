@@ -7,19 +7,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Requests is how many requests are sent to the API server, at most. It has priority and fairness of its own, so there
-// is no limit by default.
+// Requests limits the requests to the API server. The default is no limit, because the API server
+// has priority and fairness.
 type Requests struct {
-	// QPS is how many a second, 0 for no limit.
+	// QPS is the limit per second. 0 means no limit.
 	QPS float32
-	// Burst is how many at once after a pause. Validate sets it if only QPS was given.
+	// Burst is the number of requests at once after a pause. If only QPS was given, Validate sets
+	// it.
 	Burst int
 }
 
 const (
 	qpsFlag   = "kube-api-qps"
 	burstFlag = "kube-api-burst"
-	// leastQPS lets every worker have its turn well before its request times out.
+	// leastQPS ensures that every worker can send a request well before it times out.
 	leastQPS = 5
 )
 

@@ -8,7 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/metainfo"
 )
 
-// Scope is which objects the settings cover. A different Scope covers no change from before.
+// Scope describes which objects the settings cover. If the Scope differs from the recorded one, it
+// covers no earlier change.
 func (c *Config) Scope() metainfo.Scope {
 	selector := func(s interface{ String() string }) string {
 		if s == nil {
@@ -16,7 +17,7 @@ func (c *Config) Scope() metainfo.Scope {
 		}
 		return s.String()
 	}
-	text, _ := json.Marshal([]any{ // strings, lists and maps of them always can be
+	text, _ := json.Marshal([]any{ // strings, and lists and maps of strings, can always be encoded
 		c.Namespaces, c.Selectors.NamespacesToIgnore, selector(c.Selectors.Namespaces), selector(c.Selectors.Resources),
 		c.Ignored.Sources, c.Ignored.Kinds, c.Names, c.CSI, c.ArgoRollouts, c.WorkloadKinds, c.ReloadOnCreate,
 	})

@@ -15,11 +15,11 @@ const (
 	resourceSelectorFlag   = "resource-label-selector"
 )
 
-// Selectors narrow what the controller watches.
+// Selectors limit the objects that the controller watches.
 type Selectors struct {
-	// NamespacesToIgnore are left out where all are watched.
+	// NamespacesToIgnore are ignored if all namespaces are watched.
 	NamespacesToIgnore []string
-	// Namespaces and Resources select by label; nil selects all. Validate sets them.
+	// Namespaces and Resources select by label. Nil selects all. Validate sets them.
 	Namespaces, Resources labels.Selector
 
 	namespaces, resources []string
@@ -31,7 +31,7 @@ func (s *Selectors) bindFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&s.resources, resourceSelectorFlag, nil, "label selector for the ConfigMaps and Secrets to watch")
 }
 
-// validate calls refuse for every mistake, and warn for what has no effect.
+// validate calls refuse for every mistake, and warn for settings without effect.
 func (s *Selectors) validate(global bool, refuse, warn func(format string, args ...any)) {
 	s.NamespacesToIgnore = trimmed(s.NamespacesToIgnore)
 	s.Namespaces = selector(namespaceSelectorFlag, s.namespaces, refuse)
@@ -47,7 +47,7 @@ func (s *Selectors) validate(global bool, refuse, warn func(format string, args 
 	}
 }
 
-// trimmed returns names without blanks around them, each once.
+// trimmed returns names without surrounding blanks and without duplicates.
 func trimmed(names []string) []string {
 	var clean []string
 	for _, name := range names {
@@ -58,7 +58,7 @@ func trimmed(names []string) []string {
 	return clean
 }
 
-// selector puts together again what the command line has split at commas, also within parentheses.
+// selector joins the parts that the command line has split at commas, also within parentheses.
 func selector(flag string, given []string, refuse func(format string, args ...any)) labels.Selector {
 	text := strings.Join(given, ",")
 	var terms []string
@@ -95,7 +95,8 @@ func splitTerms(text string) []string {
 	return append(terms, text[begin:])
 }
 
-// modernTerm understands what Reloader did before it took label selectors: key:value, key:* and key=*.
+// modernTerm converts the forms that Reloader used before label selectors: key:value, key:* and
+// key=*.
 func modernTerm(term string) string {
 	m := regexp.MustCompile(`^([^\s!=:()]+)\s*(:|==?)\s*([^\s!=:()]*)$`).FindStringSubmatch(term)
 	switch {

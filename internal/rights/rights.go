@@ -13,17 +13,17 @@ import (
 
 // Right is one verb on one resource.
 type Right struct {
-	// Namespace is where it is to be had; empty for everywhere.
+	// Namespace is the namespace of the permission. Empty means all namespaces.
 	Namespace             string
 	Group, Resource, Verb string
-	// Name is the only object it is about; empty for all.
+	// Name limits the permission to one object. Empty means all objects.
 	Name string
-	// Without is what is not done for lack of the permission. If it is empty, the controller cannot do
-	// its work.
+	// Without describes the feature that fails without the permission. If it is empty, the
+	// controller cannot work without the permission.
 	Without string
 }
 
-// In returns rights of the same kind in each of these namespaces; none means everywhere.
+// In returns the same permissions for each of these namespaces. No namespace means all.
 func In(namespaces []string, rights ...Right) []Right {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
@@ -38,7 +38,7 @@ func In(namespaces []string, rights ...Right) []Right {
 	return all
 }
 
-// To returns the permission to each of these verbs.
+// To returns a permission for each of these verbs.
 func To(group, resource string, verbs ...string) []Right {
 	var all []Right
 	for _, verb := range verbs {
@@ -47,14 +47,16 @@ func To(group, resource string, verbs ...string) []Right {
 	return all
 }
 
-// askTakes bounds one question.
+// askTakes is the timeout of one request.
 const askTakes = 10 * time.Second
 
-// Missing returns those that the client does not have. What cannot be asked is not missing, and an error tells of it.
+// Missing returns the permissions that the client does not have. A permission that cannot be
+// checked is not missing, and is reported as an error.
 //
-// In a namespace one question brings all the rules that count there. They may not be all: a cluster may have other ways
-// to allow something than rules, and rules that hold everywhere cannot be told from those of the namespace. So what they
-// do not have is asked for by itself, and so is what has to be allowed everywhere.
+// In a namespace, one request returns all rules. The list may be incomplete, because a cluster may
+// have authorizers other than RBAC. It also does not distinguish cluster-wide rules from those of
+// the namespace. Therefore a permission that is not in the list is checked separately, and so is a
+// cluster-wide permission.
 func Missing(ctx context.Context, client kubernetes.Interface, all []Right) ([]Right, error) {
 	var missing []Right
 	var failed error

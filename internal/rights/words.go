@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Rules are what would give some rights, as YAML on one line, so that it can be pasted from a log whatever its format.
+// Rules returns the RBAC rules that grant these permissions, as YAML on one line. Users can copy it
+// from a log in any format.
 func Rules(all []Right) string {
 	var texts []string
 	for _, r := range gather(all) {
 		group := r.group
 		if group == "" {
-			group = "''" // a double quote would be escaped in a log
+			group = "''" // a log would escape a double quote
 		}
 		names := ""
 		if r.name != "" {
@@ -24,15 +25,15 @@ func Rules(all []Right) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// rule is what rights have in common that stand in one rule.
+// rule combines permissions that fit into one RBAC rule.
 type rule struct {
 	group, name      string
 	resources, verbs []string
 }
 
-// gather makes as few rules as there can be, in the order of the rights.
+// gather returns as few rules as possible, in the order of the permissions.
 func gather(all []Right) []rule {
-	var each []rule // of one resource
+	var each []rule // permissions for one resource
 	for _, r := range all {
 		at := slices.IndexFunc(each, func(e rule) bool { return e.group == r.Group && e.name == r.Name && e.resources[0] == r.Resource })
 		if at < 0 {
@@ -57,7 +58,8 @@ func gather(all []Right) []rule {
 	return merged
 }
 
-// sentences name what is missing and what to add, one for all namespaces where that is the same.
+// sentences describe the missing permissions and the rules to add, in one sentence for all
+// namespaces with the same rules.
 func sentences(missing []Right) []string {
 	type said struct {
 		words      string
@@ -72,7 +74,7 @@ func sentences(missing []Right) []string {
 	}
 	for _, ns := range places {
 		here := slices.DeleteFunc(slices.Clone(missing), func(r Right) bool { return r.Namespace != ns })
-		// What is missing everywhere is missing there by another kind of role.
+		// A cluster-wide permission needs a ClusterRole instead of a Role.
 		words := fmt.Sprintf("may not %s. Add to the rules of %%s that is bound to its ServiceAccount: %s", verbs(here), Rules(here))
 		at := slices.IndexFunc(all, func(s said) bool { return s.words == words && ns != "" && s.namespaces[0] != "" })
 		if at < 0 {
@@ -95,7 +97,7 @@ func sentences(missing []Right) []string {
 	return texts
 }
 
-// verbs names rights the way kubectl auth can-i takes them.
+// verbs formats permissions as the arguments of kubectl auth can-i.
 func verbs(all []Right) string {
 	var texts []string
 	for _, r := range gather(all) {

@@ -5,14 +5,14 @@ import (
 	"net/http/pprof"
 )
 
-// ListenProfiles takes the address for profiles of the process, and for nothing else: what is in them is not for everybody
-// who may read metrics.
+// ListenProfiles opens an address that serves only profiles of the process. Users who may read
+// metrics must not see profiles.
 func ListenProfiles(address string) (*Server, error) {
 	listener, err := listenOn(address, "pprof-addr")
 	if err != nil {
 		return nil, err
 	}
-	// The package puts itself into http.DefaultServeMux too, which is served nowhere.
+	// The package also registers itself in http.DefaultServeMux, which nothing serves.
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

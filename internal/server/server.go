@@ -21,8 +21,8 @@ type Server struct {
 	what     string
 }
 
-// Listen takes the address, so that one that cannot be had is known before anything else starts. Ready returns nil, or what
-// is told to who asks why it is not.
+// Listen opens the address, so that the start fails early if it is not available. Ready returns
+// nil, or the reason why the controller is not ready, which is shown to clients.
 func Listen(address string, registry *prometheus.Registry, ready func() error) (*Server, error) {
 	listener, err := listenOn(address, "listen-address")
 	if err != nil {
@@ -51,7 +51,7 @@ func newServer(listener net.Listener, handler http.Handler, what string) *Server
 	}
 }
 
-// listenOn names the flag that gives another address.
+// listenOn adds the flag for another address to the error.
 func listenOn(address, flag string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	switch {
@@ -63,7 +63,7 @@ func listenOn(address, flag string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Address is where it listens.
+// Address returns the address of the listener.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
 // Run serves until the context ends.

@@ -11,8 +11,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// borrower is a Rollout without a pod template of its own: it names the Deployment that has it, and that one gets the stamp.
-// What the Rollout asks for counts before what the Deployment does, as the controller has it.
+// borrower is a Rollout with spec.workloadRef: it uses the pod template of a Deployment, which gets
+// the stamp. As in the controller, the annotations of the Rollout override those of the Deployment.
 type borrower struct {
 	about  string
 	line   int
@@ -21,7 +21,7 @@ type borrower struct {
 	policy policy.Policy
 }
 
-// borrows returns nil for whatever has a pod template of its own.
+// borrows returns nil for a workload with its own pod template.
 func (o *Options) borrows(obj *object, kind *kinds.Kind) (*borrower, []told) {
 	ref := get(obj.node, "spec", "workloadRef")
 	named := kinds.WorkloadRef{APIVersion: text(get(ref, "apiVersion")), Kind: text(get(ref, "kind")), Name: text(get(ref, "name"))}
@@ -43,8 +43,8 @@ func (o *Options) borrows(obj *object, kind *kinds.Kind) (*borrower, []told) {
 	return &borrower{about: obj.String(), line: obj.node.Line, lender: *lender, name: obj.name, policy: w.Policy}, problems
 }
 
-// lend reads workloads again where a Rollout asks for a stamp on one of them, or for none. Which ones that are is not known
-// before everything is read.
+// lend reads workloads again if a Rollout that uses their pod template opts in or out. These
+// Rollouts are known only after everything has been read.
 func (s *Stream) lend(failed []error) {
 	s.options.lent = map[workload.Key][]*borrower{}
 	for _, d := range s.documents {
@@ -80,7 +80,7 @@ func (s *Stream) lend(failed []error) {
 	}
 }
 
-// lentPolicy is what a workload and its borrowers ask for.
+// lentPolicy returns the policy of a workload, combined with the policies of its borrowers.
 func (o *Options) lentPolicy(d *document, obj *object, kind *kinds.Kind, own policy.Policy) policy.Policy {
 	is := workload.Key{Kind: kind.Name, Namespace: obj.ns, Name: obj.name}
 	if !kinds.IsTemplateOwner(is) {

@@ -2,11 +2,11 @@ package stamp
 
 import "bytes"
 
-// What is written in braces can be on one line, or on as many as there are commas: where it ends is found by its brackets.
-// Comments, tags and plain texts are not known here, so what is found may be wrong. It is never taken for right without being
-// read.
+// A value in braces can be on one line, or on many: its end is found by its brackets. Comments,
+// tags and plain texts are unknown here, so the result may be wrong. The parser always checks it
+// before it is used.
 
-// quoted returns what is behind a text in quotes.
+// quoted returns the text after a quoted string.
 func quoted(text []byte, at int) int {
 	quote := text[at]
 	for at++; at < len(text); at++ {
@@ -20,7 +20,8 @@ func quoted(text []byte, at int) int {
 	return len(text)
 }
 
-// closed returns what is behind the bracket that closes the first one, and the end of all for none.
+// closed returns the text after the bracket that closes the first one, and the end of the text if
+// none does.
 func closed(text []byte, at int) int {
 	for depth := 0; at < len(text); {
 		switch text[at] {
@@ -46,7 +47,7 @@ func unblank(text []byte, at int) int {
 	return at
 }
 
-// opened returns where the bracket of a list is of which the key ends here, and -1 if none follows.
+// opened returns the position of the bracket that opens the list of a key, or -1 if none follows.
 func opened(text []byte, at int) int {
 	if at = unblank(text, at); at == len(text) || text[at] != ':' {
 		return -1
@@ -59,8 +60,8 @@ func opened(text []byte, at int) int {
 
 const itemsKey = "items"
 
-// itemsBracket returns where the items of a list begin, whether it is in braces itself or its items alone are, and -1 for
-// everything else.
+// itemsBracket returns the position where the items of a list begin, whether the whole list or only
+// its items are in braces. It returns -1 for anything else.
 func itemsBracket(doc []byte) int {
 	start := unblank(doc, 0)
 	if bytes.HasPrefix(doc[start:], []byte(byteOrderMark)) {
@@ -100,7 +101,7 @@ func itemsBracket(doc []byte) int {
 	return -1
 }
 
-// itemsInBraces returns the items that are between two brackets, each in braces.
+// itemsInBraces returns the items between two brackets, each of them in braces.
 func itemsInBraces(doc []byte, bracket int) []extent {
 	var items []extent
 	for at := bracket + 1; ; at++ {

@@ -11,14 +11,15 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// sources are all of a stream. Of one Secret there can be several: what it is made of, and what is merged into it.
+// sources are all sources of a stream. One Secret can have several, for example an object that
+// creates it and objects that are merged into it.
 type sources struct {
 	by map[source.Key][]*manifestSource
-	// former are those that kustomize has renamed, by their earlier names.
+	// former has the sources that kustomize has renamed, by their earlier names.
 	former map[source.Key][]*manifestSource
 }
 
-// gather refuses to choose between two that are the same object and not alike.
+// gather returns an error if the same object occurs twice with different data.
 func gather(documents []*document, read [][]*manifestSource) (*sources, error) {
 	type definition struct {
 		key          source.Key
@@ -81,13 +82,14 @@ func (o *Options) settle(documents []*document, all *sources) ([]string, error) 
 	return notes, errors.Join(failed...)
 }
 
-// lack is something that a stamp does not cover.
+// lack is a source that a stamp does not cover.
 type lack struct {
 	text    string
 	missing bool
 }
 
-// cover returns the sources of a stamp: those that would roll the workload if a controller watched it.
+// cover returns the sources of a stamp: those that would roll the workload if a controller watched
+// it.
 func (o *Options) cover(t *target, all *sources) ([]digest.StampedSource, []lack) {
 	var covered []digest.StampedSource
 	var lacks []lack
@@ -108,7 +110,7 @@ func (o *Options) cover(t *target, all *sources) ([]digest.StampedSource, []lack
 		}
 	}
 	for _, ref := range t.references {
-		if ref.Key.Kind.Reported() { // what a CSI driver mounts is in no manifest
+		if ref.Key.Kind.Reported() { // the data of a CSI volume is in no manifest
 			continue
 		}
 		key := all.resolve(ref.Key.In(t.ns), t.renamed)
@@ -117,7 +119,7 @@ func (o *Options) cover(t *target, all *sources) ([]digest.StampedSource, []lack
 			lacks = append(lacks, lack{text: called(key.Kind.String(), key) + ", which it needs, is not in these manifests, so its data is not in the stamp", missing: true})
 		}
 	}
-	// What it names without referring to it, in a list of the annotations.
+	// Annotations may name sources that the workload does not reference.
 	for key := range t.named(all) {
 		add(key, false)
 	}
@@ -125,7 +127,7 @@ func (o *Options) cover(t *target, all *sources) ([]digest.StampedSource, []lack
 	return covered, lacks
 }
 
-// named looks through all sources for the expressions among the names alone.
+// named searches all sources only if some names are expressions.
 func (t *target) named(all *sources) map[source.Key]bool {
 	found := map[source.Key]bool{}
 	for _, kind := range source.Kinds() {

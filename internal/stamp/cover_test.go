@@ -32,7 +32,8 @@ metadata: {name: web}
 spec: {template: {spec: {containers: [{name: app, envFrom: [{secretRef: {name: db}}, {configMapRef: {name: web}}]}]}}}
 `
 
-// What the API server makes of the manifests has the same stamp, if the key and the namespace are those of the manifests.
+// The manifests as the API server returns them have the same stamp, with the same key and
+// namespace.
 func TestAStampCanBeMadeAgainFromTheCluster(t *testing.T) {
 	key, err := digest.NewKey([]byte(strings.Repeat("k", 32)))
 	if err != nil {
@@ -71,7 +72,8 @@ func TestAStampCanBeMadeAgainFromTheCluster(t *testing.T) {
 	}
 }
 
-// An ExternalSecret may make a ConfigMap, or an object of any other kind, which no pod refers to.
+// An ExternalSecret may create a ConfigMap or an object of another kind, which no pod template
+// references.
 func TestWhatAnExternalSecretMakes(t *testing.T) {
 	const refers = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: app, envFrom: [{%s: {name: web, optional: true}}]}]}}}\n"
 	makes := func(target, by string) bool {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Diff shows what stamping changes in a file, in the form of diff -U0. Of a long line only what is around the change is shown,
-// and nothing of another object that is on it, which may be a Secret.
+// Diff shows the changes of a file in the form of diff -U0. Of a long line, it shows only the text
+// around the change, and nothing of other objects on that line, which may be Secrets.
 func (f *File) Diff() string {
 	var b strings.Builder
 	var at *cursor
@@ -32,16 +32,16 @@ func (f *File) Diff() string {
 	return b.String()
 }
 
-// cursor goes through a text, line by line.
+// cursor moves through a text line by line.
 type cursor struct {
 	list *list
 	text []byte
-	// extent is that of the line on which it is.
+	// extent is the extent of the current line.
 	extent
 	line int
 }
 
-// cursorIn goes through all parts of a list as one text: several may be on one line.
+// cursorIn treats all parts of a list as one text, because several of them may be on one line.
 func cursorIn(d *document) *cursor {
 	c := &cursor{text: d.text, line: d.line, list: d.list}
 	if d.list != nil {
@@ -65,11 +65,11 @@ func (c *cursor) move(at int) {
 	}
 }
 
-// wide is how much of a line is shown.
+// wide is the maximum length of the shown part of a line.
 const wide = 100
 
-// hunk writes one, and returns by how many lines the file grows. What it looks at is never longer than what it shows by much:
-// the line may be all of the file.
+// hunk writes one hunk, and returns the number of lines that the file grows. It reads hardly more
+// text than it shows, because one line may be the whole file.
 func (c *cursor) hunk(b *strings.Builder, e edit, object extent, grown int) int {
 	c.move(e.at)
 	whole := c.extent
@@ -83,7 +83,8 @@ func (c *cursor) hunk(b *strings.Builder, e edit, object extent, grown int) int 
 	if object.to < shown.to && !separates(c.text[object.to:shown.to]) {
 		shown.to = object.to
 	}
-	// A bracket in a comment can make the object look shorter than it is: the change itself is shown in any case.
+	// Because of a bracket in a comment, the object can seem shorter than it is. The change itself
+	// is always shown.
 	shown.from, shown.to = min(max(shown.from, e.at-2*wide), e.at), max(min(shown.to, e.end+2*wide), e.end)
 	for shown.from > whole.from && !utf8.RuneStart(c.text[shown.from]) {
 		shown.from--
@@ -93,13 +94,13 @@ func (c *cursor) hunk(b *strings.Builder, e edit, object extent, grown int) int 
 	}
 	was := string(c.text[shown.from:shown.to])
 	is := string(c.text[shown.from:e.at]) + e.text + string(c.text[e.end:shown.to])
-	if whole.from == e.at && e.at == e.end && strings.HasSuffix(e.text, "\n") { // lines of their own
+	if whole.from == e.at && e.at == e.end && strings.HasSuffix(e.text, "\n") { // whole lines are added
 		was, is, shown = "", e.text, whole
 	}
 	removed, added := linesOf(was), linesOf(is)
 	from, to := c.line, c.line+grown
 	if len(removed) == 0 {
-		from-- // as diff counts: behind this line
+		from-- // as in diff: after this line
 	}
 	if len(added) == 0 {
 		to--
@@ -125,7 +126,7 @@ func (c *cursor) hunk(b *strings.Builder, e edit, object extent, grown int) int 
 	return len(added) - len(removed)
 }
 
-// separates reports whether there is nothing between objects but what keeps them apart.
+// separates reports whether a text has only separators of objects.
 func separates(text []byte) bool { return len(bytes.TrimLeft(text, "-,[]{} \t\r\n")) == 0 }
 
 func linesOf(text string) []string {
@@ -135,7 +136,7 @@ func linesOf(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// cut shows what is around a place, and that there is more before it or behind it.
+// cut returns the text around a position, and marks omitted text before and after it.
 func cut(line string, at int, before, behind bool) string {
 	from, to := min(max(0, at-wide/4), len(line)), min(len(line), at+wide)
 	for from > 0 && !utf8.RuneStart(line[from]) {

@@ -7,8 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Brackets and quotes in comments and in plain texts are none. Whatever they make an object look like, its change is shown, and
-// nothing of the Secret that stands beside it.
+// Brackets and quotes in comments and in plain texts have no meaning in YAML. Diff must always show
+// the change, and nothing of the Secret on the same line.
 func TestADiffShowsNothingOfTheObjectsBeside(t *testing.T) {
 	const (
 		secret = "{stringData: {a: hunter2}, apiVersion: v1, kind: Secret, metadata: {name: db}}"

@@ -10,14 +10,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// edit puts something in the place of text[at:end].
+// edit replaces text[at:end].
 type edit struct {
 	at, end int
 	text    string
 	target  *target
 }
 
-// slot is a place for a value: text[at:end] becomes before, the value, and after.
+// slot is a position for a value: it replaces text[at:end] with before, the value, and after.
 type slot struct {
 	at, end       int
 	before, after string
@@ -27,7 +27,7 @@ func (s slot) with(t *target) edit {
 	return edit{at: s.at, end: s.end, text: s.before + t.value + s.after, target: t}
 }
 
-// apply makes the edits, which are sorted and apart from each other.
+// apply applies the edits, which are sorted and do not overlap.
 func apply(text []byte, edits []edit) []byte {
 	var out []byte
 	last := 0
@@ -38,7 +38,7 @@ func apply(text []byte, edits []edit) []byte {
 	return append(out, text[last:]...)
 }
 
-// sortEdits puts what is added somewhere before what is removed there.
+// sortEdits sorts an insertion before a removal at the same position.
 func sortEdits(all []edit) {
 	slices.SortFunc(all, func(a, b edit) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.end, b.end)) })
 }
@@ -52,7 +52,7 @@ func apart(sorted []edit) bool {
 	return true
 }
 
-// dropping are the edits that take away what another call has left.
+// dropping returns the edits that remove the stamps of an earlier call.
 func (t *target) dropping() (all []edit) {
 	for _, d := range t.drops {
 		all = append(all, edit{at: d.from, end: d.to, target: t})
@@ -60,10 +60,11 @@ func (t *target) dropping() (all []edit) {
 	return all
 }
 
-// step is how much deeper something stands than what it is in, where nothing else shows it.
+// step is the indentation of a nested block if the text does not show it.
 const step = 2
 
-// slots are the places for an annotation of a pod template. Whether one is right shows when it is tried.
+// slots returns the positions for an annotation of a pod template. Whether one is right shows only
+// when it is tried.
 func (e *editor) slots(obj *object, pods *template, key string) ([]slot, error) {
 	if pods.shared != "" {
 		return nil, wrong(pods.node, "%s is written once for several places, by an anchor, and a stamp there would change all of them: write it out", pods.shared)
@@ -100,9 +101,9 @@ func (e *editor) slots(obj *object, pods *template, key string) ([]slot, error) 
 	return e.adding(atKey, at, names[len(names)-1:]), nil
 }
 
-// replacing puts another value where a stamp is.
+// replacing replaces a stamp with another value.
 func (e *editor) replacing(obj *object, value *yaml.Node) ([]slot, error) {
-	at := e.offset(value) // in front of its tag and quotes, if it has any
+	at := e.offset(value) // before its tag and quotes, if it has any
 	behind := bytes.Index(e.text[at:], []byte(value.Value))
 	if behind < 0 || bytes.IndexByte(e.text[at:at+behind], '\n') >= 0 {
 		return nil, wrong(value, "the stamp of %s is written in a way that is not understood: put it on one line", obj)
@@ -111,7 +112,7 @@ func (e *editor) replacing(obj *object, value *yaml.Node) ([]slot, error) {
 	return []slot{{at: at, end: at + len(value.Value)}}, nil
 }
 
-// adding puts keys, each in the one before it, into a mapping.
+// adding adds nested keys to a mapping.
 func (e *editor) adding(key, mapping *yaml.Node, names []string) []slot {
 	if mapping.Style&yaml.FlowStyle != 0 {
 		return e.addingInline(mapping, names)
@@ -131,7 +132,7 @@ func (e *editor) adding(key, mapping *yaml.Node, names []string) []slot {
 	}
 }
 
-// below is the line behind that of a key: above the comments about what stands there.
+// below returns the slot in the line after a key, above the comments about its value.
 func (e *editor) below(key *yaml.Node, before, after string) slot {
 	if key.Line < len(e.lines) {
 		at := e.lines[key.Line]
@@ -153,7 +154,7 @@ func block(names []string, indent, deeper int, eol string) (before, after string
 	return b.String(), ""
 }
 
-// spelt puts a key in quotes that could be taken for something else than a text.
+// spelt quotes a key that YAML could read as something other than a string.
 func spelt(key string) string {
 	if strings.Contains(key, "/") || key == "metadata" || key == "annotations" {
 		return key
@@ -171,7 +172,7 @@ func (e *editor) addingInline(mapping *yaml.Node, names []string) []slot {
 	before, after = strings.TrimPrefix(before, "{"), strings.TrimSuffix(after, "}")
 	if len(mapping.Content) == 0 {
 		at := e.offset(mapping)
-		open := bytes.IndexByte(e.text[at:], '{') // behind its tag or anchor
+		open := bytes.IndexByte(e.text[at:], '{') // after its tag or anchor
 		if open < 0 {
 			return nil
 		}
@@ -189,7 +190,7 @@ func (e *editor) addingInline(mapping *yaml.Node, names []string) []slot {
 	return []slot{{at: at, end: at, before: before, after: after}}
 }
 
-// filling gives a key without a value one.
+// filling adds a value to a key without one.
 func (e *editor) filling(key, null *yaml.Node, names []string) []slot {
 	if null.Value == "" {
 		before, after := block(names, key.Column-1+step, step, e.eol)

@@ -9,24 +9,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Setting is one of the spec of a functionConfig.
+// Setting is one setting in the spec of a functionConfig.
 type Setting struct {
 	Name string
-	// Values are one, or those of a list.
+	// Values has one value, or the values of a list.
 	Values []string
 	List   bool
 	line   int
 }
 
-// At puts the place of the setting in front of what is wrong with it.
+// At adds the position of the setting to an error message.
 func (s Setting) At(file string, err error) error {
 	return fmt.Errorf("%s:%d: functionConfig: spec.%s: %w", file, s.line, s.Name, err)
 }
 
-// ReadFunction reads what a KRM function is given, one list. Its options are those that configure returns for the settings in it.
+// ReadFunction reads the ResourceList that a KRM function gets. configure returns the options for
+// its settings.
 func ReadFunction(name string, from io.Reader, configure func([]Setting) (Options, error)) (*Stream, error) {
 	s := New(Options{})
-	s.long = 0 // also of a short one each item is told by its number
+	s.long = 0 // so that errors about items of a short list have their index, too
 	if err := s.Read(name, from); err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func ReadFunction(name string, from io.Reader, configure func([]Setting) (Option
 	return s, err
 }
 
-// settings reads what the first list says beside its items, and gives those names of their own.
+// settings reads the settings of the first list, and names its items.
 func (s *Stream) settings() ([]Setting, error) {
 	for _, d := range s.documents {
 		text := d.text
@@ -61,7 +62,8 @@ func (s *Stream) settings() ([]Setting, error) {
 	return nil, &Error{File: s.files[0].Name, Line: 1, Text: "it is empty; --function needs a ResourceList"}
 }
 
-// settingsIn quotes nothing but names: by an alias, a value could be one of a Secret among the items.
+// settingsIn quotes only names in errors, because an alias can make a value out of a Secret in the
+// items.
 func settingsIn(list *yaml.Node) ([]Setting, error) {
 	if kind := text(get(list, "kind")); kind != "ResourceList" {
 		return nil, wrong(list, "it is not a ResourceList, which --function needs%s", but(kind))
@@ -104,7 +106,8 @@ func but(kind string) string {
 	return fmt.Sprintf(", but %q", kind)
 }
 
-// nameItems returns what is in front of the first item and behind the last one. Between the two are as many lines as there were.
+// nameItems returns the text before the first item and after the last one, with an unchanged number
+// of lines between them.
 func (l *list) nameItems() []byte {
 	l.function = true
 	var around []byte
@@ -125,7 +128,7 @@ func (l *list) nameItems() []byte {
 	return around
 }
 
-// nameOrigin puts the file that an item was read from in front of its name, if whoever runs the function has noted that.
+// nameOrigin adds the file that an item was read from to its name, if the caller has recorded it.
 func (d *document) nameOrigin(objects []*object) {
 	if d.list == nil || !d.list.function || len(objects) == 0 {
 		return
@@ -138,7 +141,8 @@ func (d *document) nameOrigin(objects []*object) {
 	}
 }
 
-// atItem is for a mistake in a list that was read as a whole: it is told with the name of its item, if that has lines of its own.
+// atItem handles an error in a list that was read as a whole: it adds the name of the item, if the
+// item has its own lines.
 func (l *list) atItem(err error) error {
 	at, ok := errors.AsType[*Error](err)
 	if !ok || !l.function {

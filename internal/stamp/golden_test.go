@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write what comes out into testdata")
 
-// optionsOf reads the first lines of a case: "all", "jobs", "namespace shop" and so on, a line each; # is a comment.
+// optionsOf reads the first lines of a case, one option each: "all", "jobs", "namespace shop" and
+// so on. A line that begins with # is a comment.
 func optionsOf(t *testing.T, comment []byte) Options {
 	t.Helper()
 	o := Options{Annotation: "checksum/config", Settings: rules.Settings{Names: annotations.DefaultNames()}, Missing: MissingWarn}
@@ -60,7 +61,7 @@ func optionsOf(t *testing.T, comment []byte) Options {
 	return o
 }
 
-// stamped returns all that there is to compare.
+// stamped returns all results to compare.
 func stamped(o Options, files []txtar.File) map[string]string {
 	return stampedFrom(New(o), files)
 }
@@ -139,7 +140,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// everyWay tries what must make no difference but the obvious one.
+// everyWay tries variants that must not change the result.
 func everyWay(t *testing.T, o Options, in []txtar.File, want string) {
 	t.Helper()
 	changed := func(change func(string) string) []txtar.File {

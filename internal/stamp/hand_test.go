@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// hand writes the same manifests in ever other ways.
+// hand writes the same manifests in ever different styles.
 type hand struct {
 	*rand.Rand
 	b   strings.Builder
@@ -40,7 +40,7 @@ func (h *hand) scalar(s string, flow bool) string {
 	return s
 }
 
-// filler is what may stand between lines.
+// filler returns text that may be between lines.
 func (h *hand) filler() {
 	for h.IntN(4) == 0 {
 		h.b.WriteString(h.one("", "   ", "# a comment", "    # annotations: {a: b}", "# ---") + h.eol)
@@ -129,7 +129,7 @@ func (h *hand) shuffled(fields ...field) []field {
 	return fields
 }
 
-// stream writes a ConfigMap and a Deployment. Data and label are what the tests change.
+// stream writes a ConfigMap and a Deployment. The tests change data and label.
 func (h *hand) stream(data, label string) string {
 	h.eol = h.one("\n", "\n", "\r\n")
 	if h.IntN(8) == 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// deployments are written one behind the other. Each has a stamp with another value, so that all of them are changed.
+// deployments writes many Deployments. Each has another stamp, so that all of them are changed.
 func deployments(n int, before, between, behind string) []byte {
 	var b bytes.Buffer
 	b.WriteString(before)
@@ -23,7 +23,7 @@ func deployments(n int, before, between, behind string) []byte {
 	return b.Bytes()
 }
 
-// spent is how much time of processors this process has taken, whoever else uses them.
+// spent returns the processor time of this process, which other processes do not affect.
 func spent(t *testing.T) time.Duration {
 	t.Helper()
 	var used syscall.Rusage
@@ -33,7 +33,8 @@ func spent(t *testing.T) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// Twelve times the objects may take twelve times as long, and some more by accident, but not a hundred times.
+// Twelve times the objects may take twelve times as long, with some variance, but not a hundred
+// times.
 func TestTimeGrowsWithTheObjects(t *testing.T) {
 	const few, times, most = 200, 12, 36
 	for about, write := range map[string]func(n int) []byte{
@@ -43,7 +44,7 @@ func TestTimeGrowsWithTheObjects(t *testing.T) {
 		"JSON in lines": func(n int) []byte {
 			return deployments(n, `{"apiVersion": "v1", "kind": "List", "items": [`+"\n", ",\n", "]}\n")
 		},
-		// Nothing of it can be read by itself: the first comment keeps it together.
+		// No item can be read separately, because of the first comment.
 		"a whole on one line": func(n int) []byte {
 			return deployments(n, "{apiVersion: v1, kind: List, items: [ # [\n", ", ", "]}")
 		},
@@ -71,7 +72,7 @@ func TestTimeGrowsWithTheObjects(t *testing.T) {
 			}
 			return spent(t) - before
 		}
-		took(few) // what is done once is done
+		took(few) // does the work that is done only once
 		small, large := max(took(few), took(few), took(few)), took(few*times)
 		t.Logf("%s: %v, and %v for %d times the objects", about, small, large, times)
 		if large > most*small {

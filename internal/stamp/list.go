@@ -8,30 +8,33 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// long is from which size on the items of a list are read one at a time. As a tree, they would take ten times their size.
+// long is the minimum size of a list whose items are read one at a time. As a tree, they would take
+// ten times their size.
 const long = 64 << 10
 
-// list is one of which each item is a document of its own here.
+// list is a list whose items are separate documents.
 type list struct {
-	// kind and apiVersion are what the list says of its items, empty where it says nothing.
+	// kind and apiVersion are the values that the list declares for its items, or empty.
 	kind, apiVersion string
 	text             []byte
-	// inBraces reports whether each of the items is, and not behind a dash.
+	// inBraces reports whether each item is in braces, instead of after a dash.
 	inBraces bool
-	// parts are the documents: the items, and as shells what is in front of them, between them and behind them.
+	// parts are the documents: the items, and, as shells, the text before, between and after them.
 	parts []*document
-	// function reports whether it was given to a function, so that nobody has a file with its lines.
+	// function reports whether the list is the input of a function, so that its lines are in no
+	// file.
 	function bool
-	// failed reports whether a part could not be read by itself.
+	// failed reports whether a part could not be read separately.
 	failed atomic.Bool
 }
 
 // extent is a piece of a text: text[from:to].
 type extent struct{ from, to int }
 
-// parted returns the parts of a list, and nil for everything else. Whether they are right shows when they are read: none can
-// be that has only one end of a text in it, or the alias of an anchor of another one. What then is true of the first item, and
-// of what is behind it without it, is true of all: the parser comes to each as it does here.
+// parted returns the parts of a list, or nil for anything else. Whether they are right shows only
+// when they are read: a part must not have only one end of a text, or the alias of an anchor in
+// another part. If that is true for the first item, and for the text after it without it, it is
+// true for all, because the parser reaches each item in the same state.
 func parted(d *document) []*document {
 	bracket := itemsBracket(d.text)
 	var items []extent
@@ -76,7 +79,7 @@ func parted(d *document) []*document {
 	return l.parts
 }
 
-// itemLines returns the items that begin with a dash, each on a line of its own.
+// itemLines returns the items that begin with a dash on a line of their own.
 func itemLines(doc []byte) (items []extent) {
 	margin, in, at := -1, false, 0
 	end := func() {
@@ -116,7 +119,7 @@ func isItem(line []byte) bool {
 	return line[0] == '-' && (len(line) == 1 || line[1] == ' ')
 }
 
-// ofItems is what a list says of its items, where they do not say it themselves.
+// ofItems returns the values that a list declares for items without their own.
 func ofItems(kind, apiVersion string) (itemKind, itemVersion string) {
 	itemKind = strings.TrimSuffix(kind, "List")
 	if itemKind == "" || itemKind == "Resource" {
@@ -125,7 +128,7 @@ func ofItems(kind, apiVersion string) (itemKind, itemVersion string) {
 	return itemKind, apiVersion
 }
 
-// join makes one document of the parts again.
+// join combines the parts to one document again.
 func (l *list) join() *document {
 	for _, part := range l.parts {
 		*part = document{file: part.file, line: part.line}

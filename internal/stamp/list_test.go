@@ -10,12 +10,15 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// A list that is read as a whole gives the same, and takes more memory, so what comes out does not tell.
+// If a list is read as a whole, the result is the same and only the memory differs. Therefore the
+// test counts the parts.
 func TestTheItemsOfAListAreReadByThemselves(t *testing.T) {
 	for name, want := range map[string]map[string]int{
-		// As a whole: the one with an anchor that the next item uses, of which four parts are left, and what is no list.
+		// Read as a whole: the list with an anchor that the next item uses, of which four parts
+		// remain, and the document that is not a list.
 		"lists": {" ": 7, "apps/v1 Deployment": 2, "whole": 5},
-		// As a whole: those with a comment, with a quote in a text, and the one that is no list.
+		// Read as a whole: the lists with a comment or with a quote in a text, and the document
+		// that is not a list.
 		"braces": {" ": 9, "apps/v1 Deployment": 2, "whole": 3},
 	} {
 		archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
@@ -50,7 +53,7 @@ func TestTheItemsOfAListAreReadByThemselves(t *testing.T) {
 	}
 }
 
-// What a Secret is made of counts in whatever order it is written, and each of it.
+// All parts of a Secret count, in any order.
 func TestAllThatASecretIsMadeOfCounts(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/merged-secrets.txtar")
 	if err != nil {

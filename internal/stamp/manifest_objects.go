@@ -14,14 +14,14 @@ import (
 type object struct {
 	node        *yaml.Node
 	group, kind string
-	// name is what one is made of in the cluster, if that is where it gets it.
+	// name is the prefix of the name if the cluster generates the name.
 	ns, name  string
 	generated bool
-	// shared reports whether it, or a list around it, is written once for several places.
+	// shared reports whether the object, or a list around it, is used in several places.
 	shared bool
 }
 
-// String is what people call it.
+// String returns the usual name of the object.
 func (o *object) String() string {
 	if o.ns != "" {
 		return o.kind + " " + o.ns + "/" + o.name
@@ -29,7 +29,7 @@ func (o *object) String() string {
 	return o.kind + " " + o.name
 }
 
-// objects are those of a document, also those that are in lists.
+// objects returns the objects of a document, including those in lists.
 func (d *document) objects(t *tree, namespace string) ([]*object, error) {
 	if t.root == nil || isNull(t.root) || d.shell {
 		return nil, nil
@@ -56,7 +56,7 @@ type walk struct {
 	found     []*object
 }
 
-// visit takes what a list says of its items for what they do not say themselves: kind and group.
+// visit uses the kind and group of a list for items that do not declare their own.
 func (w *walk) visit(n *yaml.Node, kind, apiVersion string, shared bool, depth int) error {
 	shared = shared || n.Kind == yaml.AliasNode || w.shared[n]
 	at := n
@@ -97,8 +97,8 @@ func (w *walk) visit(n *yaml.Node, kind, apiVersion string, shared bool, depth i
 	return nil
 }
 
-// isList tells lists from objects of a kind that is called so, such as PriceList: those have names, or items that are none.
-// What is a list without any doubt has to have objects in it.
+// isList distinguishes lists from objects of kinds such as PriceList, which have names, or items
+// that are not objects. A definite list must contain objects.
 func isList(n *yaml.Node, kind, apiVersion string, items *yaml.Node) bool {
 	switch {
 	case !strings.HasSuffix(kind, "List") || items == nil || items.Kind != yaml.SequenceNode && !isNull(items):
@@ -111,8 +111,9 @@ func isList(n *yaml.Node, kind, apiVersion string, items *yaml.Node) bool {
 	return !slices.ContainsFunc(items.Content, func(item *yaml.Node) bool { return resolved(item).Kind != yaml.MappingNode })
 }
 
-// kindOf returns the kind of workload that an object is, of whatever version it is. A change of the pod template of a ReplicaSet
-// or of a ReplicationController rolls nothing, so the controller does not know them either.
+// kindOf returns the kind of workload of an object, in any version. A change of the pod template of
+// a ReplicaSet or a ReplicationController rolls nothing, so the controller does not know these
+// kinds either.
 func (o *Options) kindOf(obj *object) (*kinds.Kind, bool) {
 	kind, ok := o.Kinds.Of(obj.group, obj.kind)
 	if !ok || kind.Name == kinds.Jobs().Name && !o.Jobs {

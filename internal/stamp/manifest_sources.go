@@ -14,15 +14,15 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// manifestSource is an object that carries configuration, or from which one is made in the cluster.
+// manifestSource is an object with configuration, or an object that creates one in the cluster.
 type manifestSource struct {
-	// key is that of the ConfigMap or Secret, and kind that of the object here.
+	// key identifies the ConfigMap or Secret. kind is the kind of the object in the manifest.
 	key  source.Key
 	kind string
-	// object is what people call that, and empty if it gets its name in the cluster.
+	// object is the usual name of the object, or empty if it gets its name in the cluster.
 	object string
 	digest digest.Digest
-	// empty reports whether there is no data in it.
+	// empty reports whether the object has no data.
 	empty       bool
 	annotations source.Annotations
 	renamed     renamed
@@ -31,17 +31,17 @@ type manifestSource struct {
 	line        int
 }
 
-// The kinds of which a Secret is made in the cluster.
+// The kinds that create a Secret in the cluster.
 const (
 	sealedSecret   = "SealedSecret"
 	externalSecret = "ExternalSecret"
 )
 
-// sourceOf returns nil for an object that is none.
+// sourceOf returns nil for an object that is not a source.
 func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 	meta := metav1.ObjectMeta{Namespace: obj.ns, Name: obj.name, Annotations: texts(get(obj.node, "metadata", "annotations"))}
 	named := obj.String()
-	if obj.generated { // nothing can refer to it by what it will be called
+	if obj.generated { // its name in the cluster is unknown, so nothing can reference it
 		named, meta.Name = "", ""
 	}
 	var read source.Source
@@ -66,7 +66,7 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 		if err != nil {
 			return nil, err
 		}
-		for key, value := range plain { // as the API server does
+		for key, value := range plain { // like the API server
 			s.Data[key] = []byte(value)
 		}
 		read = source.FromSecret(&s, o.Key, o.Names)
@@ -84,7 +84,7 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 		case source.ConfigMap.String():
 			return standIn(obj, named, source.FromConfigMap(&corev1.ConfigMap{ObjectMeta: meta}, o.Names))
 		default:
-			return nil, nil // no pod template refers to what it makes
+			return nil, nil // no pod template references the created object
 		}
 	default:
 		return nil, nil
@@ -96,8 +96,8 @@ func (o *Options) secretOf(meta metav1.ObjectMeta) source.Source {
 	return source.FromSecret(&corev1.Secret{ObjectMeta: meta}, digest.Key{}, o.Names)
 }
 
-// standIn stands for the Secret or ConfigMap that will be made. Its spec tells all that can be told of the content: the order and the
-// style in which it is written do not count.
+// standIn represents the Secret or ConfigMap that will be created. Its digest covers the spec,
+// without the order and the style of the text.
 func standIn(obj *object, named string, made source.Source) (*manifestSource, error) {
 	spec := get(obj.node, "spec")
 	if spec == nil {
@@ -115,7 +115,8 @@ func standIn(obj *object, named string, made source.Source) (*manifestSource, er
 	return &manifestSource{key: made.Key, kind: obj.kind, object: named, digest: digest.Digest(sum[:len(digest.Digest{})]), annotations: made.Annotations, line: obj.node.Line}, nil
 }
 
-// stringsIn reads what the API server takes as texts. Numbers and booleans are refused there, and so is what is no mapping.
+// stringsIn reads values that the API server accepts as strings. Like the API server, it rejects
+// numbers, booleans, and anything that is not a mapping.
 func stringsIn(n *yaml.Node) (map[string]string, error) {
 	all := map[string]string{}
 	err := each(n, func(key string, value *yaml.Node) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Nine merges of nine merges, and so on, would be looked through for hours.
+// Nine merges of nine merges, and so on, would take hours.
 func TestMergesOfMergesAreRefused(t *testing.T) {
 	bomb := "a0: &a0 {a: b}\n"
 	for i := range 11 {

@@ -11,18 +11,18 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// told is something about a line of a document that keeps nothing from being stamped.
+// told is a message about a line of a document that does not prevent the stamp.
 type told struct {
 	line int
 	text string
 }
 
-// annotated reads the annotations of a workload and of its pod template as the controller does.
+// annotated reads the annotations of a workload and of its pod template like the controller.
 func (o *Options) annotated(obj *object, kind *kinds.Kind, template *yaml.Node) (policy.Policy, []annotations.Problem) {
 	return workload.ReadAnnotations(kind.Kind, texts(get(obj.node, "metadata", "annotations")), texts(template), o.AutoReloadAll, o.Names)
 }
 
-// toldOf says what is wrong with annotations, each at its line.
+// toldOf returns the mistakes in annotations, each with its line.
 func toldOf(obj *object, template *yaml.Node, problems []annotations.Problem) []told {
 	var all []told
 	for _, p := range problems {
@@ -39,7 +39,8 @@ func toldOf(obj *object, template *yaml.Node, problems []annotations.Problem) []
 	return all
 }
 
-// quoted refuses a value of one of our annotations that is not a string: the API server rejects such an object.
+// quoted returns an error if a value of our annotations is not a string, because the API server
+// rejects such an object.
 func (o *Options) quoted(obj *object, written *yaml.Node) error {
 	var failed error
 	pairs(written, 0, func(key, value *yaml.Node) {

@@ -11,17 +11,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Error is something that keeps a stream from being stamped.
+// Error is a mistake that prevents the stamps of a stream.
 type Error struct {
 	File string
 	Line int
 	Text string
 }
 
-// Error returns it in the form of compilers.
+// Error returns the message in the form of compilers.
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text) }
 
-// fault is an error about a node of a document, whose lines are counted from its own beginning.
+// fault is an error about a node. Its lines count from the beginning of the document.
 type fault struct {
 	line int
 	text string
@@ -33,7 +33,7 @@ func wrong(at *yaml.Node, format string, args ...any) error {
 	return &fault{line: max(at.Line, 1), text: fmt.Sprintf(format, args...)}
 }
 
-// in says where in a file an error is.
+// in adds the position in a file to an error.
 func (d *document) in(err error) error {
 	if err == nil {
 		return nil
@@ -45,22 +45,23 @@ func (d *document) in(err error) error {
 	return &Error{File: d.file.Name, Line: line, Text: err.Error()}
 }
 
-// tree is a document that was read.
+// tree is a parsed document.
 type tree struct {
-	// root is nil for a document with nothing in it.
+	// root is nil for an empty document.
 	root *yaml.Node
 	// shared are the nodes that an alias references.
 	shared map[*yaml.Node]bool
 }
 
-// parse reads one document. What it says of a mistake quotes nothing that may be the value of a Secret.
+// parse parses one document. Its errors quote no text that may be the value of a Secret.
 func parse(text []byte) (*tree, error) {
 	if at := firstInvalid(text); at >= 0 {
 		return nil, &fault{1 + bytes.Count(text[:at], []byte("\n")), "it is not UTF-8"}
 	}
 	var from io.Reader = bytes.NewReader(text)
 	if !bytes.HasSuffix(text, []byte("\n")) {
-		// As kubectl reads it. Otherwise a block of text at the end of a file had other data than in a stream with another file behind it.
+		// Like kubectl. Otherwise a block of text at the end of a file would have other data than
+		// in a stream that continues with another file.
 		from = io.MultiReader(from, strings.NewReader("\n"))
 	}
 	var top, next yaml.Node
@@ -87,10 +88,12 @@ func parse(text []byte) (*tree, error) {
 	return t, t.merges()
 }
 
-// mostMerges is how many mappings one may take keys from, all in all. Whatever looks for a key goes through each of them.
+// mostMerges is the maximum number of mappings that one mapping may merge in total, because each
+// search for a key visits all of them.
 const mostMerges = 10_000
 
-// merges refuses what would be looked through without end: a mapping that merges itself, or one of merges of merges.
+// merges rejects mappings whose search would not end: a mapping that merges itself, or merges of
+// merges.
 func (t *tree) merges() error {
 	weights := map[*yaml.Node]int{}
 	var weigh func(n *yaml.Node) int
@@ -98,7 +101,7 @@ func (t *tree) merges() error {
 		if known, ok := weights[n]; ok {
 			return known
 		}
-		weights[n] = mostMerges + 1 // for itself, while it is looked at
+		weights[n] = mostMerges + 1 // if the mapping merges itself
 		weight := 1
 		for _, from := range merged(n) {
 			weight = min(weight+weigh(from), mostMerges+1)
@@ -130,7 +133,7 @@ func firstInvalid(text []byte) int {
 	return -1
 }
 
-// look finds keys that are there twice, and what aliases refer to.
+// look finds duplicate keys, and the targets of aliases.
 func (t *tree) look(n *yaml.Node) error {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -148,14 +151,14 @@ func (t *tree) look(n *yaml.Node) error {
 	return nil
 }
 
-// few is how many keys are compared each with each, which is cheaper than a map.
+// few is the number of keys up to which pairwise comparison is cheaper than a map.
 const few = 16
 
 func once(mapping *yaml.Node) error {
 	twice := func(i, j int) error {
 		key, first := mapping.Content[i], mapping.Content[j]
 		name := "a key"
-		// What has no value may be one that has lost its key.
+		// An entry without a value may have lost its key.
 		if value := mapping.Content[i+1]; isKey(key.Value) && (value.Kind != yaml.ScalarNode || value.Value != "") {
 			name = fmt.Sprintf("key %q", key.Value)
 		}

@@ -8,15 +8,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// editor finds places in the text of a document.
+// editor finds positions in the text of a document.
 type editor struct {
 	text []byte
 	tree *tree
-	// lines are where the lines begin.
+	// lines has the offset of each line.
 	lines []int
-	// strides are, by line, where each so many-th character of a long one is.
+	// strides has, for each long line, the offset of every stride-th character.
 	strides map[int][]int
-	// starts are where the objects begin, in this order.
+	// starts has the offsets of the objects, in order.
 	starts []int
 	eol    string
 }
@@ -43,7 +43,8 @@ func newEditor(text []byte, t *tree) *editor {
 	return e
 }
 
-// breakAt returns how many bytes a line break takes. The parser counts those of YAML 1.1.
+// breakAt returns the length of a line break in bytes. The parser counts the line breaks of YAML
+// 1.1.
 func breakAt(text []byte) int {
 	switch {
 	case text[0] == '\r' && len(text) > 1 && text[1] == '\n':
@@ -59,11 +60,12 @@ func breakAt(text []byte) int {
 	}
 }
 
-// stride is how many characters are counted at most to find one. A line may hold a whole cluster, and all its objects be
-// looked for: to count from its beginning each time would take hours.
+// stride limits how many characters are counted to find a position. A line may hold a whole
+// cluster, and all its objects are searched for: to count from its beginning each time would take
+// hours.
 const stride = 1 << 10
 
-// offset is where a node begins: its tag or anchor, if it has one.
+// offset returns the offset of a node, including its tag or anchor.
 func (e *editor) offset(n *yaml.Node) int {
 	if n.Line < 1 || n.Line > len(e.lines) {
 		return len(e.text)
@@ -77,7 +79,7 @@ func (e *editor) offset(n *yaml.Node) int {
 	return at + width(e.text[at:], left)
 }
 
-// width is how many bytes some characters take.
+// width returns the length of some characters in bytes.
 func width(text []byte, characters int) int {
 	at := 0
 	for range characters {
@@ -102,7 +104,7 @@ func (e *editor) stridesOf(line int) []int {
 	return known
 }
 
-// know notes where the objects of the document begin.
+// know records the offsets of the objects of the document.
 func (e *editor) know(objects []*object) *editor {
 	for _, obj := range objects {
 		e.starts = append(e.starts, e.offset(obj.node))
@@ -111,8 +113,9 @@ func (e *editor) know(objects []*object) *editor {
 	return e
 }
 
-// extentOf is what of the text an object takes, and all of it for one that has lines of its own. Comments and plain texts can hide
-// the bracket that closes it, so it ends at the latest where the next object begins.
+// extentOf returns the extent of an object, or the whole text if the object has its own lines.
+// Comments and plain texts can hide the closing bracket, so the extent ends at the latest where the
+// next object begins.
 func (e *editor) extentOf(n *yaml.Node) extent {
 	if n.Style&yaml.FlowStyle == 0 {
 		return extent{0, len(e.text)}

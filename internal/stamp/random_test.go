@@ -23,11 +23,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// objects reads a stream as kubectl does, with another parser.
+// objects reads a stream like kubectl, with another parser.
 func objects(t *testing.T, text string) []map[string]any {
 	t.Helper()
 	var all []map[string]any
-	// What splits for kubectl knows no byte order mark, no directive and no line break of two characters.
+	// The splitter of kubectl does not support a byte order mark, directives, or line breaks of two
+	// characters.
 	text = strings.ReplaceAll(strings.TrimPrefix(text, byteOrderMark), "\r\n", "\n")
 	text = strings.TrimPrefix(text, "%YAML 1.1\n")
 	documents := k8syaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
@@ -49,7 +50,7 @@ func objects(t *testing.T, text string) []map[string]any {
 	}
 }
 
-// take removes the stamp, and what is then empty, and returns it.
+// take removes and returns the stamp, and removes mappings that are empty then.
 func take(obj map[string]any, keys ...string) (value string) {
 	spec, _ := obj["spec"].(map[string]any)
 	template, _ := spec["template"].(map[string]any)
@@ -70,7 +71,7 @@ func take(obj map[string]any, keys ...string) (value string) {
 	return value
 }
 
-// betweenEnds returns what of two texts is not at the beginning or at the end of both.
+// betweenEnds returns the part in which two texts differ, without their common beginning and end.
 func betweenEnds(a, b string) (string, string) {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -97,7 +98,7 @@ func stampOf(data string) string {
 
 const variants = 300
 
-// In whatever way manifests are written: the stamp is there, and nothing else differs, not by a byte.
+// In any style of manifests, the stamp is written, and no other byte differs.
 func TestHoweverItIsWritten(t *testing.T) {
 	o := optionsOf(t, []byte("all"))
 	for seed := range uint64(variants) {
@@ -127,7 +128,7 @@ func TestHoweverItIsWritten(t *testing.T) {
 		if again := stampText(t, o, out); again != out {
 			t.Fatalf("seed %d: a second time\n%s", seed, cmp.Diff(out, again))
 		}
-		// Data alone counts.
+		// Only data counts.
 		if other := stampText(t, o, write("x", "other")); !strings.Contains(other, value) {
 			t.Fatalf("seed %d: another label changes the stamp", seed)
 		}
@@ -137,7 +138,7 @@ func TestHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-// FuzzText stamps whatever text there is: it is refused, or it differs by nothing but stamps.
+// FuzzText stamps arbitrary text. The text is rejected, or only stamps differ.
 func FuzzText(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -176,7 +177,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// withoutLines leaves out what stamps can be made of.
+// withoutLines removes the lines that may belong to stamps.
 func withoutLines(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

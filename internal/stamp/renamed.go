@@ -7,13 +7,14 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// renamed is what kustomize records in annotations of an object while its functions run. The object has its new name by then, and
-// the references to it in pod templates still have an earlier one: kustomize updates them last, when it also adds the hashes of
-// generators.
+// renamed is the record that kustomize keeps in annotations of an object while its functions run.
+// The object already has its new name. References in pod templates still have an earlier name:
+// kustomize updates them last, when it also adds the hashes of generators.
 type renamed struct {
 	// former are the earlier names.
 	former []string
-	// affixes are the prefixes and suffixes that were added. Kustomize goes by them if several objects had a name.
+	// affixes are the added prefixes and suffixes. Kustomize uses them if several objects had the
+	// same name.
 	affixes string
 }
 
@@ -33,8 +34,9 @@ func renamedOf(obj *object) renamed {
 	return r
 }
 
-// resolve returns the present key of what a workload references: that of an object with the affixes of the workload, else with the
-// name as it is, else of the only one that had the name. Kustomize rejects everything else as ambiguous.
+// resolve returns the current key of a referenced source: the object with the affixes of the
+// workload, else the object with exactly this name, else the only object that had this name.
+// Kustomize rejects everything else as ambiguous.
 func (all *sources) resolve(key source.Key, by renamed) source.Key {
 	alike := func(src *manifestSource) bool { return src.renamed.affixes == by.affixes }
 	former := all.former[key]

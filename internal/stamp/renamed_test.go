@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 )
 
-// item is one of a ResourceList as kustomize hands it to functions.
+// item is an item of a ResourceList in the form that kustomize passes to functions.
 func item(kind, name, affixes, former, rest string) string {
 	prefixes, suffixes, _ := strings.Cut(affixes, " ")
 	return fmt.Sprintf("- apiVersion: %s\n  kind: %s\n  metadata:\n    name: %s\n    annotations: {%sprefixes: %q, %ssuffixes: %q, %spreviousNames: %q}\n%s",
@@ -16,7 +16,7 @@ func item(kind, name, affixes, former, rest string) string {
 		kind, name, kustomizeNotes, prefixes, kustomizeNotes, suffixes, kustomizeNotes, former, rest)
 }
 
-// A reference has an earlier name of what it means, so that a stamp has to go by the notes of kustomize.
+// A reference has an earlier name of its target, so stamp needs the records of kustomize.
 func TestReferencesBeforeKustomizeUpdatesThem(t *testing.T) {
 	workload := func(affixes, ref string) string {
 		return item("Deployment", "w", affixes, "web", "  spec: {template: {spec: {containers: [{name: app, envFrom: [{"+ref+"}]}]}}}\n")
@@ -63,7 +63,7 @@ func TestReferencesBeforeKustomizeUpdatesThem(t *testing.T) {
 			}
 			var out strings.Builder
 			_, _ = result.WriteTo(&out)
-			// The workload that references the present name has the same stamp.
+			// A workload that references the current name has the same stamp.
 			now := strings.NewReplacer("{name: page}", "{name: "+tc.name+"}", "{name: a-page}", "{name: "+tc.name+"}").Replace(text)
 			if got, want := stampIn(out.String()), stampIn(stampText(t, o, now)); got != want || !digest.IsStamp(got) || got == digest.NoConfigData {
 				t.Errorf("%q, and by its present name %q", got, want)

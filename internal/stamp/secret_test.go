@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// However a manifest is broken: what is said about it goes to logs of CI, and must not have a password in it.
+// Messages about broken manifests go to logs of CI, and must never contain a password.
 func TestNoMistakeShowsAPassword(t *testing.T) {
 	const password = "hunter2"
 	secret := func(body string) string {
@@ -92,7 +92,7 @@ func TestNoMistakeShowsAPassword(t *testing.T) {
 			}
 		}
 	}
-	// Where it stands is told all the same.
+	// The message still has the position.
 	for text, want := range map[string]string{
 		secret("stringData:\n  note: \"*hunter2\"\n  password: *hunter2"):        "db.yaml:7: an alias has no anchor",
 		secret("stringData:\n  password: {hunter2, hunter2}"):                    "db.yaml:6: a key is twice in this line",

@@ -10,43 +10,46 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// document is one of a stream, with all that stands between it and the next.
+// document is a document of a stream, with all text up to the next one.
 type document struct {
 	file *File
-	// line is that of the file on which it begins.
+	// line is the line of the file on which it begins.
 	line int
 	text []byte
-	// list is the one that it is an item of, or, if it is a shell, something around the items, and at where in its text.
+	// list is the list that contains this item or, for a shell, the text around the items. at is
+	// the offset in its text.
 	list  *list
 	at    int
 	shell bool
-	// found are the pod templates in it that get a stamp.
+	// found has the pod templates that get a stamp.
 	found []*target
-	// passed reports whether there is a workload that gets none, because it is not opted in.
+	// passed reports whether a workload gets no stamp because it is not opted in.
 	passed bool
-	// told is what is no mistake, and could be one.
+	// told has messages about possible mistakes.
 	told []told
-	// borrowers are workloads in it that have the pod template of another one, and lends those that others may have it of.
+	// borrowers has workloads that use the pod template of another one. lends has the workloads
+	// whose pod template others may use.
 	borrowers []*borrower
 	lends     []workload.Key
-	// before stands for the document without the stamps.
+	// before is the meaning of the document without the stamps.
 	before meaning
 	edits  []edit
 }
 
 const byteOrderMark = "\ufeff"
 
-// piece is how much of a document is held together while it is read. One that grew to tens of megabytes would leave as many
-// behind each time that it is moved to where there is more room, and memory be gone before they are collected.
+// piece is the size of one buffer while a document is read. A buffer that grows to tens of
+// megabytes is copied each time, and the copies would exhaust memory before they are collected.
 const piece = 1 << 20
 
-// split calls each with every document. All of the text is in one of them, and none is empty.
+// split calls each with every document. Together they contain all of the text, and none is empty.
 //
-// A marker counts wherever it stands at the beginning of a line: YAML allows it nowhere else, not even in a block of text.
+// A marker counts at the beginning of any line, because YAML allows it nowhere else, not even in a
+// block of text.
 func split(from io.Reader, each func(line int, text []byte)) error {
 	lines := bufio.NewReaderSize(from, 64<<10)
 	var text []byte
-	var pieces [][]byte // in front of text
+	var pieces [][]byte // before text
 	first, line := 1, 1
 	open, begun := false, true // a line may come in parts
 	flush := func() {
@@ -54,7 +57,7 @@ func split(from io.Reader, each func(line int, text []byte)) error {
 		case len(pieces) > 0:
 			each(first, slices.Concat(append(pieces, text)...))
 			text, pieces = nil, nil
-		case len(text) >= long: // not copied: there may be no room for another one
+		case len(text) >= long: // not copied, because memory may not suffice for a copy
 			each(first, text)
 			text = nil
 		case len(text) > 0:

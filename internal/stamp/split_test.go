@@ -29,7 +29,7 @@ func TestAStreamIsSplitAtItsMarkers(t *testing.T) {
 		"a long document":            {"a: b\n", "---\n" + strings.Repeat("a: b\n", 30<<10), "---\nc: d\n"},
 	} {
 		text := strings.Join(want, "")
-		var kept [][]byte // until the end, as a stream does
+		var kept [][]byte // until the end, like a stream
 		line := 1
 		err := split(iotest.OneByteReader(strings.NewReader(text)), func(at int, doc []byte) {
 			if at != line {

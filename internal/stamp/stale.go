@@ -9,11 +9,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 )
 
-// Usual is the annotation for a stamp unless another one is asked for.
+// Usual is the default annotation of a stamp.
 const Usual = "checksum/config"
 
-// stale are stamps from another call, under a key that is not the one of this call: nothing would keep them up to date any more.
-// What says that there is no data is ours for sure under the key that nobody else uses; charts write it too.
+// stale returns stamps of an earlier call under another key, which nothing would update any more.
+// The value for no data is ours only under the key that no other tool uses, because charts write
+// that value, too.
 func stale(annotations *yaml.Node, chosen string) (keys []string) {
 	for _, name := range []string{Usual, Fallback} {
 		_, value := own(annotations, name)
@@ -27,7 +28,8 @@ func stale(annotations *yaml.Node, chosen string) (keys []string) {
 	return keys
 }
 
-// drop takes stale stamps away, as far as nothing else goes with them: a comment, say. The others are told.
+// drop removes stale stamps if that removes nothing else, such as a comment. The others are
+// reported.
 func (e *editor) drop(found *target, obj *object, annotations *yaml.Node) (left []told) {
 	for _, name := range stale(annotations, found.key) {
 		key, value := own(annotations, name)
@@ -37,7 +39,7 @@ func (e *editor) drop(found *target, obj *object, annotations *yaml.Node) (left 
 		case all.to == 0 || !apart:
 			left = append(left, told{key.Line, obj.String() + ": the stamp in " + name + " is no longer updated: remove it"})
 			continue
-		case after.to > 0 && found.present == "" && len(annotations.Content) == 2: // the only one between braces makes room for the new one
+		case after.to > 0 && found.present == "" && len(annotations.Content) == 2: // if it is the only key in braces, the new one replaces it
 			found.slots = []slot{{at: after.from, end: after.to, before: `"` + found.key + `": "`, after: `"`}}
 		default:
 			found.drops = append(found.drops, all)
@@ -47,7 +49,8 @@ func (e *editor) drop(found *target, obj *object, annotations *yaml.Node) (left 
 	return left
 }
 
-// pair is what has to go with a key and its value, and for one between braces also where they themselves are.
+// pair returns the text to remove for a key and its value and, in braces, also the extent of the
+// two.
 func (e *editor) pair(mapping, key, value *yaml.Node) (all, itself extent) {
 	from, to := e.offset(key), e.offset(value)
 	behind := bytes.Index(e.text[to:], []byte(value.Value))
@@ -71,7 +74,7 @@ func (e *editor) pair(mapping, key, value *yaml.Node) (all, itself extent) {
 	return extent{start, end}, extent{}
 }
 
-// pairInline takes the comma behind it too, or the one in front of the last.
+// pairInline also removes the comma after the pair, or the comma before the last pair.
 func (e *editor) pairInline(mapping, key *yaml.Node, itself extent) extent {
 	next := slices.Index(mapping.Content, key) + 2
 	if next < len(mapping.Content) {

@@ -1,5 +1,6 @@
-// Package stamp puts a digest of the configuration that a workload references on its pod template, in manifests: whatever sends
-// them to a cluster then rolls the workload when the configuration changes. All other bytes of the manifests stay as they are.
+// Package stamp adds a digest of the configuration that a workload references to its pod template,
+// in manifests. A tool that applies the manifests then rolls the workload when the configuration
+// changes. All other bytes of the manifests stay unchanged.
 package stamp
 
 import (
@@ -15,46 +16,46 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Options say what is stamped, and how.
+// Options configure what is stamped, and how.
 type Options struct {
-	// Annotation is the key. Where somebody else's value stands there, Fallback is taken.
+	// Annotation is the key. If it has a value of another tool, Fallback is used.
 	Annotation string
-	// Settings are those of the controller, as far as there is something to decide without a cluster.
+	// Settings are the settings of the controller that apply without a cluster.
 	rules.Settings
-	// Jobs are stamped too.
+	// Jobs reports whether Jobs are stamped, too.
 	Jobs bool
-	// Namespace is that of objects that have none.
+	// Namespace is the namespace of objects that do not declare one.
 	Namespace string
 	Missing   Missing
 
-	// Key is for Secrets. Without it they count only if PlainSecrets is set.
+	// Key makes digests of Secrets. Without it, Secrets count only if PlainSecrets is set.
 	Key          digest.Key
 	PlainSecrets bool
 
-	// lent are the pod templates that others have.
+	// lent has the workloads that use a pod template, by the owner of the template.
 	lent map[workload.Key][]*borrower
 }
 
-// Missing is what follows from a source that pods need and that is not in the stream.
+// Missing is the action if a source that Pods need is not in the stream.
 type Missing string
 
-// What can follow.
+// The actions.
 const (
 	MissingIgnore Missing = "ignore"
 	MissingWarn   Missing = "warn"
 	MissingError  Missing = "error"
 )
 
-// Stream is all that is looked at together.
+// Stream is a set of files that are processed together.
 type Stream struct {
 	options   Options
 	files     []*File
 	documents []*document
-	// long is the constant, but for tests.
+	// long is a constant, except in tests.
 	long int
 }
 
-// File is one of a stream.
+// File is a file of a stream.
 type File struct {
 	Name      string
 	documents []*document
@@ -63,7 +64,7 @@ type File struct {
 // New returns an empty stream.
 func New(o Options) *Stream { return &Stream{options: o, long: long} }
 
-// Read adds a file. It fails only if that cannot be read: what is in it is looked at by Stamp.
+// Read adds a file. It fails only if the file cannot be read. Stamp parses the text.
 func (s *Stream) Read(name string, from io.Reader) error {
 	f := &File{Name: name}
 	err := split(from, func(line int, text []byte) {
@@ -83,13 +84,14 @@ func (s *Stream) Read(name string, from io.Reader) error {
 // Result is a stream with its stamps.
 type Result struct {
 	Files []*File
-	// Workloads is how many of them are opted in.
+	// Workloads is the number of opted-in workloads.
 	Workloads int
-	// Notes are for who calls: what is not covered by a stamp, and could be thought to be.
+	// Notes are messages for the caller: sources that a stamp does not cover although a user may
+	// expect it.
 	Notes []string
 }
 
-// Stamp stamps everything, or fails with all mistakes that there are. A second call is not possible.
+// Stamp stamps everything, or returns all mistakes. It can be called only once.
 func (s *Stream) Stamp() (*Result, error) {
 	read := make([][]*manifestSource, len(s.documents))
 	failed := s.each(func(i int, d *document) (err error) {
@@ -131,7 +133,7 @@ func (s *Stream) Stamp() (*Result, error) {
 	return result, nil
 }
 
-// rejoin reads lists as a whole of which a part could not be read by itself.
+// rejoin reads a list as a whole if a part of it could not be read separately.
 func (s *Stream) rejoin(read [][]*manifestSource, failed []error) {
 	for i, d := range s.documents {
 		if d.list == nil || !d.list.failed.Load() {
@@ -149,7 +151,7 @@ func (s *Stream) rejoin(read [][]*manifestSource, failed []error) {
 	}
 }
 
-// each works on several documents at a time. The mistakes come in the order of the stream.
+// each processes several documents at a time. The errors have the order of the stream.
 func (s *Stream) each(work func(i int, d *document) error) []error {
 	failed := make([]error, len(s.documents))
 	var next atomic.Int64
@@ -165,10 +167,10 @@ func (s *Stream) each(work func(i int, d *document) error) []error {
 	return failed
 }
 
-// read notes what matters of a document, and keeps nothing else of it but its text.
+// read records what is needed of a document, and keeps only its text.
 func (o *Options) read(d *document) ([]*manifestSource, error) {
 	if d.shell {
-		return nil, nil // it was read before its list was parted
+		return nil, nil // read before its list was parted
 	}
 	t, err := parse(d.text)
 	if err != nil {
@@ -220,13 +222,13 @@ func (o *Options) readSource(d *document, obj *object) (*manifestSource, error) 
 	d.told = append(d.told, src.told...)
 	src.told = nil
 	src.file, src.line = d.file.Name, d.line+src.line-1
-	if src.key.Name == obj.name { // kustomize does not rename what the spec of an object names
+	if src.key.Name == obj.name { // kustomize does not rename names in a spec
 		src.renamed = renamedOf(obj)
 	}
 	return src, nil
 }
 
-// place finds edits that say what is meant and change nothing else.
+// place finds edits with the intended result and without other effects.
 func (o *Options) place(d *document) error {
 	chosen := func(choose func(*target) slot) []edit {
 		var all []edit
@@ -266,7 +268,7 @@ func (o *Options) place(d *document) error {
 	return nil
 }
 
-// alone reports whether a slot is right for one target, the others as they are.
+// alone reports whether a slot is right for one target while the others are unchanged.
 func (o *Options) alone(d *document, t *target, s slot) bool {
 	others := &document{file: d.file, text: d.text, list: d.list, before: d.before}
 	edits := []edit{s.with(t)}

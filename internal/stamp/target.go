@@ -18,7 +18,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Fallback is the annotation for a stamp where somebody else's value stands.
+// Fallback is the annotation of a stamp if another tool uses the default one.
 const Fallback = "checksum/reroll"
 
 // target is a pod template that gets a stamp.
@@ -31,31 +31,31 @@ type target struct {
 	references []workload.Reference
 	renamed    renamed
 
-	// order is which of the objects of its document it belongs to.
+	// order is the index of the object in its document.
 	order int
-	// key is the annotation, and value what is to be its value.
+	// key is the annotation, and value its new value.
 	key, value string
-	// present is the stamp that is there, empty without one.
+	// present is the current stamp, or empty.
 	present string
-	// slots are places for it, the best one first.
+	// slots are the possible positions, the best one first.
 	slots []slot
-	// drops are stamps that another call has left there, and dropped their keys.
+	// drops are stamps of an earlier call, and dropped are their keys.
 	drops   []extent
 	dropped []string
-	// extent is that of the object, if other ones may be on its lines.
+	// extent is the extent of the object, if other objects may be on its lines.
 	extent extent
 }
 
-// template is where a pod template stands.
+// template is the position of a pod template.
 type template struct {
 	path []string
-	// key is nil for a template that comes by a merge.
+	// key is nil if the template comes from a merge.
 	key, node *yaml.Node
-	// shared names what is written once for several places, if something on the way is.
+	// shared names the part of the path that is used in several places, if any.
 	shared string
 }
 
-// find goes down to the pod template, and notes whether a change of it would change anything else.
+// find descends to the pod template, and records whether a change of it would change anything else.
 func (t *tree) find(obj *object, kind *kinds.Kind) *template {
 	if get(obj.node, kind.Template...) == nil {
 		return nil
@@ -98,7 +98,7 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 	}
 	pods := t.find(obj, kind)
 	if pods == nil {
-		return nil, nil // such as that of a Rollout whose workloadRef names something else
+		return nil, nil // for example a Rollout whose workloadRef names another kind
 	}
 	specNode := get(pods.node, "spec")
 	if err := wellFormed(obj, specNode); err != nil {
@@ -134,7 +134,8 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 	return found, nil
 }
 
-// wellFormed refuses what is no list where one must be: what is in it would be left out without notice.
+// wellFormed returns an error if a required list is not a list. Otherwise its content would be
+// ignored without a message.
 func wellFormed(obj *object, spec *yaml.Node) error {
 	if spec == nil || isNull(spec) {
 		return nil
@@ -163,7 +164,8 @@ func wellFormed(obj *object, spec *yaml.Node) error {
 	return nil
 }
 
-// podSpec reads the little of a pod template that says what it references, so that the rest may be as it is.
+// podSpec decodes only the fields of a pod template with references, so that invalid values
+// elsewhere do not matter.
 func podSpec(n *yaml.Node) (*corev1.PodSpec, error) {
 	all, err := plain(orNull(n))
 	if err != nil {
@@ -197,8 +199,8 @@ func podSpec(n *yaml.Node) (*corev1.PodSpec, error) {
 	return &read, nil
 }
 
-// asWritten leaves the structs of Go out of the path of a field: those that are embedded are none in a manifest. Of a list, the
-// path is the same as of what is in it.
+// asWritten removes embedded Go structs from the path of a field, because manifests do not have
+// them. A list and its items have the same path.
 func asWritten(path string, kind reflect.Kind) string {
 	names := slices.DeleteFunc(strings.Split(path, "."), func(name string) bool { return name != "" && unicode.IsUpper(rune(name[0])) })
 	path = strings.Join(names, ".")
@@ -257,7 +259,7 @@ func only(list any, names ...string) any {
 	return few
 }
 
-// withoutModes drops the numbers, which are left as they are spelt and are none of JSON: 0400.
+// withoutModes drops numbers such as 0400, which keep their spelling and are not valid JSON.
 func withoutModes(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -275,7 +277,8 @@ func withoutModes(value any) any {
 	return value
 }
 
-// choose returns the annotation for the stamp. It stays where it is, even if the other place has become free.
+// choose returns the annotation for the stamp. The annotation does not change, even if the other
+// one becomes free.
 func (o *Options) choose(obj *object, annotations *yaml.Node) (string, error) {
 	const (
 		free = iota

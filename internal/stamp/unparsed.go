@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// unparsed takes the line out of an error of the parser, as far as it is there and right. The name of an alias is not told: a
-// password that begins with * and has no quotes is one.
+// unparsed removes the line from an error of the parser, if it is present and right. It never shows
+// the name of an alias: a password that begins with * and has no quotes is one.
 func unparsed(source []byte, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, rest, ok := strings.Cut(text, "unknown anchor '"); ok {
@@ -32,8 +32,8 @@ func unparsed(source []byte, err error) error {
 	return &fault{refusedAt(source, err, 1), notYAML(text)}
 }
 
-// notYAML passes on what the parser says where that is known to be the same for every document. Anything else could have a
-// piece of this one in it.
+// notYAML returns messages of the parser that are the same for every document. Any other message
+// could contain text of this one.
 func notYAML(what string) string {
 	const plainly = "it is not YAML"
 	switch what {
@@ -56,7 +56,7 @@ func notYAML(what string) string {
 	}
 }
 
-// isKey tells what may be a key of a Kubernetes object, or a ConfigMap's.
+// isKey reports whether a text may be a key of a Kubernetes object or of a ConfigMap.
 func isKey(text string) bool {
 	const marks = "-._/"
 	return len(text) <= 253 && !strings.ContainsFunc(text, func(r rune) bool {
@@ -64,17 +64,17 @@ func isKey(text string) bool {
 	})
 }
 
-// searched is how long a document may be that is read several times for the line of a mistake: longer than any that an API
-// server takes.
+// searched is the maximum length of a document that is parsed repeatedly to find the line of a
+// mistake. It is longer than any object that an API server accepts.
 const searched = 4 << 20
 
-// refusedAt is the first line with which the parser says the same of what comes before. It tells a line itself, which is often
-// that of the mapping around the mistake, or the one above.
+// refusedAt returns the first line up to which the text gives the same error. The line in the
+// message of the parser is often that of the mapping around the mistake, or the line above.
 func refusedAt(source []byte, err error, told int) int {
 	if len(source) > searched {
 		return told
 	}
-	var ends []int // of the lines but the last one
+	var ends []int // of all lines except the last one
 	for at, b := range source[:max(0, len(source)-1)] {
 		if b == '\n' {
 			ends = append(ends, at+1)

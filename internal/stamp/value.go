@@ -16,7 +16,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// own returns a key of a mapping and its value, if they stand in it and do not come by a merge.
+// own returns a key of a mapping and its value, unless they come from a merge.
 func own(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return nil, nil
@@ -29,7 +29,7 @@ func own(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// get returns the value of a key, also one that comes by a merge, and nil for none. Further names lead deeper.
+// get returns the value of a key, including values from a merge, or nil. Further names descend.
 func get(n *yaml.Node, names ...string) *yaml.Node {
 	for _, name := range names {
 		if n = getOne(n, name, 0); n == nil {
@@ -39,7 +39,7 @@ func get(n *yaml.Node, names ...string) *yaml.Node {
 	return n
 }
 
-// deep bounds merges in merges, which may go round.
+// deep limits nested merges, which may be circular.
 const deep = 20
 
 func getOne(n *yaml.Node, name string, depth int) *yaml.Node {
@@ -57,7 +57,7 @@ func getOne(n *yaml.Node, name string, depth int) *yaml.Node {
 	return nil
 }
 
-// merged are the mappings that a mapping takes keys from, the one that counts most first.
+// merged returns the mappings that a mapping merges, in the order of their precedence.
 func merged(mapping *yaml.Node) []*yaml.Node {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return nil
@@ -79,7 +79,7 @@ func merged(mapping *yaml.Node) []*yaml.Node {
 	return all
 }
 
-// text is a scalar as it is spelt, and empty for everything else.
+// text returns a scalar as it is spelled, or empty for anything else.
 func text(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || isNull(n) {
 		return ""
@@ -87,7 +87,7 @@ func text(n *yaml.Node) string {
 	return n.Value
 }
 
-// texts are the scalars of a mapping.
+// texts returns the scalars of a mapping.
 func texts(n *yaml.Node) map[string]string {
 	all := map[string]string{}
 	pairs(n, 0, func(key, value *yaml.Node) {
@@ -98,7 +98,8 @@ func texts(n *yaml.Node) map[string]string {
 	return all
 }
 
-// pairs calls each with all keys of a mapping, those that come by a merge before those that they are overridden by.
+// pairs calls each with all keys of a mapping. Keys from a merge come before those that override
+// them.
 func pairs(n *yaml.Node, depth int, each func(key, value *yaml.Node)) {
 	mapping := resolved(n)
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
@@ -115,7 +116,8 @@ func pairs(n *yaml.Node, depth int, each func(key, value *yaml.Node)) {
 	}
 }
 
-// values makes plain values of nodes. It gives up where aliases of aliases would make a document grow without bound.
+// values converts nodes to plain values. It fails if nested aliases would make a document grow
+// without limit.
 type values struct{ left, deeper int }
 
 const (
@@ -161,8 +163,8 @@ func (v *values) of(n *yaml.Node) (any, error) {
 	}
 }
 
-// scalar takes the booleans of YAML 1.1 too, as what sends manifests to a cluster does. Numbers are left as they are spelt:
-// nothing that is read here is one.
+// scalar also accepts the booleans of YAML 1.1, like tools that apply manifests. Numbers keep their
+// spelling, because no value that is read here is a number.
 func scalar(n *yaml.Node) any {
 	switch n.ShortTag() {
 	case "!!null":

@@ -9,11 +9,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// meaning stands for what a document says, without the stamps that are or will be in it.
+// meaning represents the content of a document, without its current or future stamps.
 type meaning [sha256.Size]byte
 
-// meaningOf leaves out the annotation of each pod template. Where it is the only one, annotations count like none at all, and
-// so does metadata that has nothing else.
+// meaningOf leaves out the annotation of each pod template. If it is the only annotation,
+// annotations count as absent, and so does metadata without other fields.
 func meaningOf(t *tree, stamped map[*yaml.Node][]string) meaning {
 	p := printer{Hash: sha256.New(), stamped: stamped}
 	if t.root != nil {
@@ -55,7 +55,7 @@ func (p *printer) begin(n *yaml.Node) {
 	p.text(n.Anchor)
 }
 
-// without walks a mapping, of which the values of some keys are left out, or walked another way.
+// without visits a mapping. It leaves out the values of some keys, or visits them in another way.
 func (p *printer) without(mapping *yaml.Node, names []string, left func(*yaml.Node) bool, other func(*yaml.Node)) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
@@ -98,7 +98,7 @@ func bare(annotations *yaml.Node, keys []string) bool {
 	return true
 }
 
-// stampedIn are the pod templates of a document that have a stamp or get one, with the annotation.
+// stampedIn returns the pod templates of a document that have or get a stamp, with the annotation.
 func (o *Options) stampedIn(t *tree, objects []*object, found []*target) map[*yaml.Node][]string {
 	all := map[*yaml.Node][]string{}
 	for _, target := range found {
@@ -112,7 +112,7 @@ func (o *Options) stampedIn(t *tree, objects []*object, found []*target) map[*ya
 	return all
 }
 
-// holds reports whether a document with edits is what it was, and the stamps.
+// holds reports whether a document with edits has its previous meaning, and the stamps.
 func (o *Options) holds(d *document, edits []edit) bool {
 	return apart(edits) && o.reads(d, apply(d.text, edits))
 }
@@ -143,7 +143,7 @@ func (o *Options) reads(d *document, text []byte) bool {
 	return true
 }
 
-// stands reports whether the value is there.
+// stands reports whether the value is present.
 func (o *Options) stands(t *tree, obj *object, want *target) bool {
 	kind, ok := o.kindOf(obj)
 	if !ok {

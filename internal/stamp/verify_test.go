@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// An edit that does anything else than it should is never written. None is known, so what one could do is done by hand.
+// An edit with another effect than intended must never be written. No such edit is known, so the
+// test makes one.
 func TestAnEditIsReadBack(t *testing.T) {
 	const text = `apiVersion: apps/v1
 kind: Deployment

@@ -19,7 +19,7 @@ func (f *File) Changed() bool {
 // WriteTo writes the file with its stamps.
 func (f *File) WriteTo(w io.Writer) (int64, error) { return f.writeFrom(w, 0) }
 
-// writeFrom leaves out the first bytes, which are those of a byte order mark or none.
+// writeFrom skips the first bytes, which are a byte order mark or nothing.
 func (f *File) writeFrom(w io.Writer, first int) (int64, error) {
 	var written int64
 	for _, d := range f.documents {
@@ -46,8 +46,9 @@ func (f *File) writeFrom(w io.Writer, first int) (int64, error) {
 	return written, nil
 }
 
-// WriteTo writes all files as one stream. Between two of them there is a separator, if they have none themselves, and no byte
-// order mark: what reads streams by their separators would take it, and the document behind it, for a part of the one before.
+// WriteTo writes all files as one stream. It adds a separator between two files if they have none,
+// and removes byte order marks. Otherwise, tools that split streams by their separators would treat
+// the mark and the next document as a part of the previous one.
 func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	var written int64
 	for i, f := range r.Files {
@@ -69,14 +70,14 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// between is what has to stand in front of a file, behind the others.
+// between returns the text before a file that follows others.
 func (r *Result) between(i int) string {
 	last := r.lastBefore(i)
 	if last == nil || len(r.Files[i].documents) == 0 {
 		return ""
 	}
 	was, next := last.text, bytes.TrimPrefix(r.Files[i].documents[0].text, []byte(byteOrderMark))
-	if n := len(last.edits); n > 0 { // whatever else is on its line, no end is
+	if n := len(last.edits); n > 0 { // a line with an edit is never an end marker
 		was = append([]byte(last.edits[n-1].text), was[last.edits[n-1].end:]...)
 	}
 	separator := ""
@@ -86,7 +87,7 @@ func (r *Result) between(i int) string {
 	was = bytes.TrimSuffix(was, []byte("\n"))
 	ended := kindOfLine(was[bytes.LastIndexByte(was, '\n')+1:]) == endLine
 	switch {
-	case bytes.HasPrefix(next, []byte("%")): // it may not stand inside of a document
+	case bytes.HasPrefix(next, []byte("%")): // a directive is not allowed inside a document
 		if !ended {
 			separator += "...\n"
 		}

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// asApplied are the names and the data in a stream, as kubectl reads it: it looks for the separators by itself, and takes the first
-// document of what is between two of them.
+// asApplied returns the names and the data of a stream as kubectl reads them: it searches for the
+// separators itself, and uses the first document between two of them.
 func asApplied(t *testing.T, stream string) (all []string) {
 	t.Helper()
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(stream)))
@@ -37,7 +37,7 @@ func asApplied(t *testing.T, stream string) (all []string) {
 	}
 }
 
-// However files begin and end, the stream of them has what they have.
+// Whatever begins and ends files, their stream has all their objects.
 func TestAStreamOfFilesHasWhatTheyHave(t *testing.T) {
 	const (
 		page  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page}\n"
@@ -82,7 +82,7 @@ func TestAStreamOfFilesHasWhatTheyHave(t *testing.T) {
 			if diff := cmp.Diff(tc.want, asApplied(t, out.String())); diff != "" {
 				t.Errorf("-want +got\n%s%q", diff, out.String())
 			}
-			for i, f := range result.Files { // each by itself has its mark and its end
+			for i, f := range result.Files { // each file has its own mark and end
 				var alone bytes.Buffer
 				if _, err := f.WriteTo(&alone); err != nil || !f.Changed() && alone.String() != tc.files[i] {
 					t.Errorf("%v, %q", err, alone.String())

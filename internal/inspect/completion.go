@@ -16,7 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
-// WorkloadResources are the plurals of the kinds of workload, and SourceResources those of the kinds of source.
+// WorkloadResources are the plurals of the kinds of workloads.
 func WorkloadResources() []string {
 	var all []string
 	for _, kind := range kinds.All() {
@@ -34,8 +34,8 @@ func SourceResources() []string {
 	return all
 }
 
-// Names returns the existing objects of some resources, as kind/name, or as the name alone for namespaces. No data is
-// requested.
+// Names returns the existing objects of some resources as kind/name, or only the name for
+// namespaces. It requests no data.
 func Names(ctx context.Context, config *rest.Config, ns string, resources []string) ([]string, error) {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/config"
 )
 
-// writtenBy is what a controller writes that was told so.
+// writtenBy returns the ConfigMap of a controller with these settings.
 func writtenBy(t *testing.T, args ...string) *corev1.ConfigMap {
 	t.Helper()
 	var cfg config.Config
@@ -62,7 +62,7 @@ func TestWhatAControllerWatches(t *testing.T) {
 	}
 }
 
-// An older controller has not written which namespaces it watches, and Reloader writes nothing of that.
+// An older controller does not record which namespaces it watches, and neither does Reloader.
 func TestWhoHasWrittenIt(t *testing.T) {
 	by := func(manager string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{
@@ -96,7 +96,7 @@ func TestControllersBeside(t *testing.T) {
 	}
 }
 
-// Who says where the controller is wants its settings, and no others.
+// A user who names the namespace of the controller wants the settings of that controller only.
 func TestTheControllerThatWasNamed(t *testing.T) {
 	for about, tc := range map[string]struct {
 		at     string

@@ -13,7 +13,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Explain answers about one workload, by what a user has written, and about one source of it, if any is named.
+// Explain returns the explanation for one workload, and for one of its sources if the user named
+// one.
 func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*Explanation, error) {
 	key, err := o.Workload(ns, name)
 	if err != nil {
@@ -47,14 +48,14 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 	return x, nil
 }
 
-// LastEvent returns the newest event of the controller about a workload; nil without one, or without permission to read
-// events.
+// LastEvent returns the newest event of the controller about a workload. It returns nil if there is
+// none or the user may not read events.
 func (c *Cluster) LastEvent(ctx context.Context, w *workload.Workload) *LastEvent {
 	list, err := c.CoreV1().Events(w.Key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
 		"involvedObject.kind": w.Key.Object(), "involvedObject.name": w.Key.Name, "involvedObject.uid": string(w.UID),
 	}.String()})
 	if err != nil {
-		return nil // it is one line less
+		return nil // without an event, the output has one line less
 	}
 	var last *corev1.Event
 	for i := range list.Items {

@@ -2,11 +2,12 @@ package inspect
 
 import "time"
 
-// keepsPrevious reports whether Pods of the workload are older than the data of one of its sources, and counts them for each. No
-// mark distinguishes them from the others if a rollout of another client brought the data.
+// keepsPrevious reports whether Pods of the workload are older than the data of one of its sources,
+// and counts them for each source. If a rollout of another client brought the data, no mark
+// distinguishes these Pods from the others.
 func (e *Evaluation) keepsPrevious(a *Answer) bool {
 	if a.Pods == nil {
-		_, _ = e.list(a) // without permission to list Pods, nothing is known of their age
+		_, _ = e.list(a) // without permission to list Pods, their age is unknown
 	}
 	if a.Pods == nil || a.unlisted() {
 		return false
@@ -30,7 +31,8 @@ func (e *Evaluation) keepsPrevious(a *Answer) bool {
 	return keeps
 }
 
-// dataSince is when a source got its data. A later write of its object has not changed the data if the ledger names it.
+// dataSince returns the time when a source got its data. If the ledger has the same data, a later
+// write of the object has not changed it.
 func (a *Answer) dataSince(src *Source) time.Time {
 	if known := time.Unix(a.Ledger.DataTime, 0); src.Content == AsInLedger && a.Ledger.DataTime > 0 && known.Before(src.Written) {
 		return known

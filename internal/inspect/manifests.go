@@ -18,11 +18,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// Manifest is an object of a file.
+// Manifest is an object in a file.
 type Manifest struct {
 	Object runtime.Object
-	// mistyped are its annotations with a value that is not a string. The API server rejects such an object; here, they have the
-	// string that was meant.
+	// mistyped are the annotations with a value that is not a string. The API server rejects such
+	// an object. Here, these annotations have the intended string.
 	mistyped []mistyped
 }
 
@@ -49,8 +49,8 @@ func (o *Objects) ReadManifests(file string, from io.Reader) error {
 	return nil
 }
 
-// Decode reads manifests, in YAML or JSON, some of them in lists. What is no Kubernetes object is an error; objects that
-// do not matter here are among what is returned.
+// Decode reads manifests in YAML or JSON, including lists. A document that is not a Kubernetes
+// object is an error. The result includes objects that do not matter here.
 func Decode(from io.Reader) ([]Manifest, error) {
 	var all []Manifest
 	documents := yaml.NewYAMLOrJSONDecoder(from, 4096)
@@ -72,8 +72,8 @@ func Decode(from io.Reader) ([]Manifest, error) {
 	}
 }
 
-// unparsed is what of an error of the parser can be shown: where it is. The rest quotes what stands there, and that may be the
-// value of a Secret.
+// unparsed keeps only the position from an error of the parser. The rest quotes text that may be
+// the value of a Secret.
 func unparsed(err error) error {
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	text, ok := strings.CutPrefix(text, "yaml: line ")
@@ -84,7 +84,7 @@ func unparsed(err error) error {
 	return errNoYAML
 }
 
-// errNoKind and the others do not show what stands there: it may be a Secret.
+// errNoKind and the following errors do not quote the text, because it may be a Secret.
 const (
 	errNoKind   = unusable("it is not a Kubernetes object: it has no apiVersion or no kind")
 	errNoObject = unusable("it is not a Kubernetes object")
@@ -92,7 +92,7 @@ const (
 	errNoSecret = unusable("it is not a valid Secret")
 )
 
-// unusable is what cannot be worked with.
+// unusable is an error about input that cannot be used.
 type unusable string
 
 // Error returns the message.
@@ -133,7 +133,7 @@ func manifestOf(plain *unstructured.Unstructured) (Manifest, error) {
 	return Manifest{obj, found}, err
 }
 
-// typed gives an object its Go type, if there is one.
+// typed converts an object to its Go type, if it has one.
 func typed(plain *unstructured.Unstructured) (runtime.Object, error) {
 	obj, err := scheme.Scheme.New(plain.GroupVersionKind())
 	if err != nil {

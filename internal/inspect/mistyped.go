@@ -17,7 +17,7 @@ type mistyped struct {
 	text       string
 }
 
-// quote makes strings of the values of annotations, and returns those that were none.
+// quote converts the values of annotations to strings, and returns those that were not strings.
 func quote(plain *unstructured.Unstructured) []mistyped {
 	var all []mistyped
 	for _, path := range [][]string{

@@ -9,7 +9,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The controller does nothing in a namespace that is being deleted, also where it watches all of them.
+// The controller reconciles nothing in a namespace that is being deleted, even if it watches all
+// namespaces.
 func TestANamespaceThatIsBeingDeletedIsLeftOut(t *testing.T) {
 	const gone = `{"metadata": {"name": "shop", "deletionTimestamp": "2026-03-01T12:00:00Z"}}`
 	for about, tc := range map[string]struct {

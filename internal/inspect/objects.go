@@ -1,5 +1,5 @@
-// Package inspect answers what the controller would decide, and why, from what a user may read: one read of the
-// cluster, as the controller does at its start. It writes nothing.
+// Package inspect explains what the controller would decide, and why, from the objects that a user
+// may read. It reads the cluster once, as the controller does at its start. It writes nothing.
 package inspect
 
 import (
@@ -24,24 +24,25 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Objects are what was read, and as little of it as is needed: the data of a Secret is digested as it comes.
+// Objects are the objects that were read, reduced to what is needed. The data of a Secret is hashed
+// on arrival.
 type Objects struct {
 	settings   *Settings
 	workloads  map[workload.Key]workload.Workload
 	sources    map[source.Key]source.Source
 	namespaces map[string]*rules.Namespace
-	// unread are the resources, by their plural, that could not be listed.
+	// unread has the resources, by their plural, that could not be listed.
 	unread map[string]error
-	// runs are the Jobs that the controller has made of workloads.
+	// runs are the Jobs that the controller created for workloads.
 	runs map[types.NamespacedName]kinds.OwnRun
-	// skipped are those that could not be understood.
+	// skipped are objects that could not be decoded.
 	skipped map[workload.Key]error
-	// places and mistyped are for objects of manifests, by what findings call them.
+	// places and mistyped are for objects in manifests, by their names in findings.
 	places   map[string]*place
 	mistyped map[string][]mistyped
 }
 
-// NewObjects returns none, to be read under the settings of a controller.
+// NewObjects returns an empty set, to be filled with the settings of a controller.
 func NewObjects(s *Settings) *Objects {
 	return &Objects{
 		settings:  s,
@@ -51,7 +52,7 @@ func NewObjects(s *Settings) *Objects {
 	}
 }
 
-// Put takes an object of whatever kind matters here, and leaves the others alone.
+// Put adds an object of any kind that matters here, and ignores others.
 func (o *Objects) Put(obj runtime.Object) {
 	switch typed := obj.(type) {
 	case *corev1.Namespace:
@@ -71,7 +72,7 @@ func (o *Objects) Put(obj runtime.Object) {
 	}
 }
 
-// putSource returns false for what is no source.
+// putSource returns false for an object that is not a source.
 func (o *Objects) putSource(obj runtime.Object) bool {
 	for _, k := range kubeapi.SourceKinds() {
 		src, ok := k.Read(obj, o.settings.Key, o.settings.Names)
@@ -111,7 +112,7 @@ func (o *Objects) addRuns(w *workload.Workload) {
 	}
 	w.Runs = kinds.WithOwn(w.Runs, w.UID, func(yield func(kinds.OwnRun) bool) {
 		for _, run := range o.runs {
-			// Without the key it cannot be known.
+			// Without the key, the signature cannot be checked.
 			if run = run.SignedBy(o.settings.Key); o.settings.Key.ID() == "" {
 				run.Signed = true
 			}
@@ -134,8 +135,8 @@ func (o *Objects) Skipped() []string {
 	return all
 }
 
-// kindOf goes by the kind field of the object, or by its type: the items of a list have no kind
-// field.
+// kindOf returns the kind from the kind field of the object, or from its type, because the items of
+// a list have no kind field.
 func (o *Objects) kindOf(obj runtime.Object) (kinds.Kind, bool) {
 	said := obj.GetObjectKind().GroupVersionKind()
 	if kind, ok := o.settings.Kinds.Of(said.Group, said.Kind); ok {
@@ -149,7 +150,7 @@ func (o *Objects) kindOf(obj runtime.Object) (kinds.Kind, bool) {
 	return kinds.Kind{}, false
 }
 
-// parentOf returns the workload that makes this one, if that is there.
+// parentOf returns the workload that created this one, if it exists.
 func (o *Objects) parentOf(key workload.Key) (workload.Key, bool) {
 	w := o.workloads[key]
 	return w.RolledOwner(func(parent workload.Key) (types.UID, bool) {
@@ -158,7 +159,7 @@ func (o *Objects) parentOf(key workload.Key) (workload.Key, bool) {
 	})
 }
 
-// Delete forgets an object.
+// Delete removes an object.
 func (o *Objects) Delete(resource string, name types.NamespacedName) {
 	for _, kind := range o.settings.Kinds {
 		if kind.Label() == resource {
@@ -177,7 +178,7 @@ func (o *Objects) Delete(resource string, name types.NamespacedName) {
 	}
 }
 
-// Keep forgets the objects of a resource that are not named.
+// Keep removes the objects of a resource that are not in the list.
 func (o *Objects) Keep(resource string, named map[types.NamespacedName]struct{}) {
 	for key := range o.workloads {
 		o.keep(resource, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, named)
@@ -199,7 +200,7 @@ func (o *Objects) keep(resource string, name types.NamespacedName, named map[typ
 	}
 }
 
-// sourceKinds are those whose objects are read.
+// sourceKinds returns the kinds of sources whose objects are read.
 func sourceKinds() []source.Kind {
 	var all []source.Kind
 	for _, k := range kubeapi.SourceKinds() {
@@ -208,20 +209,21 @@ func sourceKinds() []source.Kind {
 	return all
 }
 
-// isSource reports whether sources are the objects of a resource.
+// isSource reports whether the objects of a resource are sources.
 func isSource(resource string) bool { return slices.Contains(SourceResources(), resource) }
 
-// Pod is one that runs.
+// Pod is a running Pod.
 type Pod struct {
 	reload.StartedPod
 	Labels labels.Set
 
 	running rollout.Pod
-	// owners are all that is kept of the object.
+	// owners is the only part of the object that is kept.
 	owners corev1.Pod
 }
 
-// readPod returns what is kept of a pod; false for one that has ended or is about to.
+// readPod returns the needed fields of a Pod. It returns false if the Pod has ended or is being
+// deleted.
 func readPod(pod *corev1.Pod, names annotations.Names) (Pod, bool) {
 	return Pod{
 		StartedPod: reload.ReadStart(pod), Labels: pod.Labels,
@@ -229,10 +231,10 @@ func readPod(pod *corev1.Pod, names annotations.Names) (Pod, bool) {
 	}, workload.PodRuns(pod)
 }
 
-// Pods returns those of a namespace that have not ended and are not about to.
+// Pods returns the Pods of a namespace that have not ended and are not being deleted.
 type Pods func(namespace string) ([]Pod, error)
 
-// podsOf are those that the selector of a workload finds.
+// podsOf returns the Pods that match the selector of a workload.
 func podsOf(w *workload.Workload, in Pods) ([]Pod, error) {
 	if !w.Selects() {
 		return nil, nil
@@ -251,10 +253,10 @@ func podsOf(w *workload.Workload, in Pods) ([]Pod, error) {
 	return found, err
 }
 
-// Settings are those that it was read by.
+// Settings returns the settings that the objects were read with.
 func (o *Objects) Settings() *Settings { return o.settings }
 
-// listed is how many kinds of workloads the controller reads and the user may list.
+// listed returns the number of kinds of workloads that the controller reads and the user may list.
 func (o *Objects) listed() int {
 	n := 0
 	for _, kind := range o.settings.Kinds {
@@ -265,7 +267,8 @@ func (o *Objects) listed() int {
 	return n
 }
 
-// Unread are the resources that may not be listed, but for what the controller does not read either.
+// Unread returns the resources that may not be listed, except those that the controller does not
+// read either.
 func (o *Objects) Unread() []string {
 	var all []string
 	for _, resource := range slices.Sorted(maps.Keys(o.unread)) {

@@ -7,15 +7,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// place is where an object is written.
+// place is the position of an object in a file.
 type place struct {
 	file string
 	line int
-	// own and template are the lines of its annotations, and of those of its pod template.
+	// own and template have the lines of its annotations, and of those in its pod template.
 	own, template map[string]int
 }
 
-// of returns the line of an annotation, or of the object for one without a line of its own.
+// of returns the line of an annotation, or the line of the object if the annotation has none.
 func (p *place) of(annotation string, inTemplate bool) int {
 	lines := p.own
 	if inTemplate {
@@ -27,8 +27,8 @@ func (p *place) of(annotation string, inTemplate bool) int {
 	return p.line
 }
 
-// locateAll finds the lines of the objects in a file, where its documents are YAML for a parser that keeps lines. Objects for which
-// that fails are reported by their names alone.
+// locateAll finds the lines of the objects in a file, if its documents are YAML for a parser that
+// keeps lines. Other objects are reported only by their names.
 func (o *Objects) locateAll(file string, text []byte) {
 	line, first := 1, 1
 	var document []byte
@@ -51,7 +51,8 @@ func (o *Objects) locateAll(file string, text []byte) {
 	end()
 }
 
-// locate notes one object, or those of a list. Above is how many lines are above its document.
+// locate records the lines of one object, or of those in a list. above is the number of lines
+// before its document.
 func (o *Objects) locate(file string, above int, n *yaml.Node) {
 	kind := scalarIn(n, "kind")
 	if items := nodeIn(n, "items"); items != nil && strings.HasSuffix(kind, "List") {
@@ -82,7 +83,7 @@ func (o *Objects) locate(file string, above int, n *yaml.Node) {
 	}
 }
 
-// named is what findings call an object of a manifest.
+// named returns the name of an object in findings.
 func (o *Objects) named(group, kind, ns, name string) string {
 	if known, ok := o.settings.Kinds.Of(group, kind); ok {
 		kind = known.Name
@@ -90,7 +91,7 @@ func (o *Objects) named(group, kind, ns, name string) string {
 	return named(kind, ns, name)
 }
 
-// nodeIn returns what is in mappings at a path, nil for nothing.
+// nodeIn returns the node at a path of nested mappings, or nil.
 func nodeIn(n *yaml.Node, path ...string) *yaml.Node {
 	for _, name := range path {
 		if n == nil || n.Kind != yaml.MappingNode {

@@ -35,7 +35,7 @@ items:
     reloader.stakater.com/atuo: "true"}}}}}}
 `
 
-// A finding in a manifest has its line, and a value that is not a string is one.
+// A finding in a manifest has its line. A value that is not a string is a finding.
 func TestFindingsHaveTheirLines(t *testing.T) {
 	s := tell(t, "")
 	if err := s.objects.ReadManifests("a.yaml", strings.NewReader(manifests)); err != nil {

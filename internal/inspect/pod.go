@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// PodOf returns the name of a pod, if a text names one: whose pod did not restart knows the pod first.
+// PodOf returns the name of a Pod if a text names one. A user whose Pod did not restart knows the
+// name of the Pod first.
 func PodOf(text string) (name string, ok bool) {
 	kind, name, _ := strings.Cut(text, "/")
 	switch strings.ToLower(kind) {
@@ -19,7 +20,7 @@ func PodOf(text string) (name string, ok bool) {
 	}
 }
 
-// OwnerOf returns the workload that a pod is of, as KIND/NAME.
+// OwnerOf returns the workload that owns a Pod, as KIND/NAME.
 func (c *Cluster) OwnerOf(ctx context.Context, s *Settings, ns, pod string) (string, error) {
 	p, err := c.CoreV1().Pods(ns).Get(ctx, pod, metav1.GetOptions{})
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
-// Cluster is what is asked, with the rights of the caller.
+// Cluster reads a cluster with the permissions of the user.
 type Cluster struct {
 	kubeapi.Client
 }
 
-// NewCluster returns one.
+// NewCluster returns a Cluster.
 func NewCluster(config *rest.Config) (*Cluster, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -32,7 +32,7 @@ func NewCluster(config *rest.Config) (*Cluster, error) {
 	return &Cluster{kubeapi.Client{Interface: client, Custom: kubeapi.NewCustomClients(config, client, clock.RealClock{})}}, nil
 }
 
-// Resources are all resources that are read in a namespace, or in all.
+// Resources returns all resources that are read in a namespace, or in all namespaces.
 func (s *Settings) Resources(ns string) []kubeapi.Watched {
 	var all []kubeapi.Watched
 	for _, k := range kubeapi.SourceKinds() {
@@ -40,16 +40,17 @@ func (s *Settings) Resources(ns string) []kubeapi.Watched {
 	}
 	for _, kind := range s.Kinds {
 		watched := kubeapi.WatchedKind(kind, ns)
-		watched.Required = true // one request, whatever comes of it
+		watched.Required = true // one request, even if the kind is not served
 		all = append(all, watched)
 	}
 	return all
 }
 
-// page bounds what is in memory of one resource before it is digested.
+// page limits how many objects of one resource are in memory before they are digested.
 const page = 500
 
-// Read lists everything once. What may not be read is noted, and no reason to end.
+// Read lists all resources once. A resource that the user may not list is recorded, and does not
+// end the read.
 func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, error) {
 	o := NewObjects(s)
 	for _, watched := range c.served(ctx, s.Resources(ns)) {
@@ -65,7 +66,8 @@ func (c *Cluster) Read(ctx context.Context, s *Settings, ns string) (*Objects, e
 	return o, nil
 }
 
-// served leaves out custom kinds that are not served: they cost no request. If discovery fails, each is requested.
+// served removes custom kinds that the API server does not serve, so that they cost no request. If
+// discovery fails, each kind is requested.
 func (c *Cluster) served(ctx context.Context, all []kubeapi.Watched) []kubeapi.Watched {
 	var there []kubeapi.Watched
 	for _, watched := range all {
@@ -83,7 +85,7 @@ func (c *Cluster) served(ctx context.Context, all []kubeapi.Watched) []kubeapi.W
 	return there
 }
 
-// exists returns why nothing follows from an empty namespace: the lists of a namespace that does not exist are empty, too. If
+// exists returns an error if the namespace does not exist, because its lists are empty, too. If
 // workloads may not be listed, the answer is reported as incomplete anyway.
 func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
 	if ns == "" || len(o.workloads)+len(o.sources)+len(o.skipped) > 0 {
@@ -105,13 +107,13 @@ func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
 	}
 }
 
-// noted keeps what may not be read apart from what failed.
+// noted records a resource that the user may not list, and returns other errors.
 func (o *Objects) noted(watched kubeapi.Watched, err error) error {
 	switch {
 	case err == nil, watched.Custom && apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsForbidden(err) && o.settings.unasked(watched):
-		return nil // the controller may not either, or the user may not read all that it does
+		return nil // the controller may not list it either, or the user has fewer permissions than the controller
 	case apierrors.IsForbidden(err):
 		o.unread[watched.String()] = err
 		return nil
@@ -120,8 +122,9 @@ func (o *Objects) noted(watched kubeapi.Watched, err error) error {
 	}
 }
 
-// readNamespaces asks only where an answer depends on it. Without the permission to, no selector is taken to leave anything out; and
-// where there is no selector, hardly any namespace is being deleted, so that nobody needs the permission for that alone.
+// readNamespaces reads namespaces only if an answer depends on them. Without permission, no
+// selector excludes a namespace. Without a selector, only namespaces that are being deleted matter,
+// which is rare, so no user needs the permission for them alone.
 func (c *Cluster) readNamespaces(ctx context.Context, s *Settings, o *Objects, ns string) {
 	if !s.Rules.WatchesNamespaces() {
 		return
@@ -159,7 +162,7 @@ func (c *Cluster) list(ctx context.Context, watched kubeapi.Watched, each func(r
 	}
 }
 
-// Running returns the Pods, each namespace listed once, when it is first needed.
+// Running returns the Pods. It lists each namespace once, on first use.
 func (c *Cluster) Running(ctx context.Context, names annotations.Names) Pods {
 	var mu sync.Mutex
 	known := map[string]func() ([]Pod, error){}

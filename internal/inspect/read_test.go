@@ -14,10 +14,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// An API server lists what a namespace holds that does not exist, and it is nothing. That is no answer about any workload.
+// For a namespace that does not exist, the API server returns empty lists. That proves nothing
+// about any workload.
 func TestANamespaceThatIsNotThere(t *testing.T) {
 	for about, tc := range map[string]struct {
-		// namespace is what comes of a request for it, and holds is what is listed of ConfigMaps.
+		// namespace is the response to a request for it. holds is the list of ConfigMaps in it.
 		namespace int
 		holds     string
 		ns        string

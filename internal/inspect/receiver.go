@@ -8,11 +8,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 )
 
-// rollsNothing is printed if a receiver is notified of changes instead.
+// rollsNothing is the message if a receiver is notified of changes instead of rollouts.
 const rollsNothing = "rolls nothing, and notifies a receiver of changes instead (--webhook-url)"
 
-// receiver is the address that the controller notifies of changes instead of rolling anything, without what may be a token;
-// empty if it rolls.
+// receiver returns the address that the controller notifies of changes instead of rolling
+// workloads, without parts that may be a token. It is empty if the controller rolls workloads.
 func (s *Settings) receiver() string {
 	if s.Webhook == nil {
 		return ""
@@ -20,7 +20,7 @@ func (s *Settings) receiver() string {
 	return config.WithoutToken(s.Webhook.String())
 }
 
-// does is what a source does whose changes are acted upon.
+// does describes the effect of a change of a source.
 func (s *Settings) does() string {
 	if s.Webhook != nil {
 		return "is sent to the receiver when it changes"
@@ -28,9 +28,9 @@ func (s *Settings) does() string {
 	return "rolls it"
 }
 
-// beforeTold returns what shows that Pods may lack the data of which a receiver was notified, empty if nothing does: the
-// ledger has the new data as soon as the receiver accepted the message, whatever it does then. It does not matter whether
-// there still is a receiver.
+// beforeTold returns the reason why Pods may lack the data in a notification, or empty. The ledger
+// has the new data as soon as the receiver accepts the message, whatever the receiver does then.
+// The result does not depend on whether a receiver is still configured.
 func (e *Evaluation) beforeTold(a *Answer) string {
 	if !a.Ledger.There || a.Ledger.Err != nil || a.Ledger.NotifiedAt == 0 {
 		return ""
@@ -43,7 +43,7 @@ func (e *Evaluation) beforeTold(a *Answer) string {
 		return "its latest run began before the receiver was notified"
 	}
 	if a.Pods == nil && e.ask(a) == nil {
-		return "" // it is unknown then
+		return "" // the state is unknown then
 	}
 	n := 0
 	for i := range a.Pods.all {
@@ -57,8 +57,8 @@ func (e *Evaluation) beforeTold(a *Answer) string {
 	return fmt.Sprintf("%d of %d Pods are older than the notification of the receiver", n, a.Pods.Count)
 }
 
-// nextTold is what happens next if a receiver is notified, as far as that differs from where workloads are
-// rolled.
+// nextTold returns the next step if a receiver is notified, if that differs from the next step with
+// rollouts.
 func (x *Explanation) nextTold(quiet time.Duration) string {
 	d := &x.Decision
 	if x.LeftOut != "" || x.State == NotOptedIn {
@@ -87,7 +87,7 @@ func (x *Explanation) toldBefore() bool {
 	return x.State == OutOfDate && x.Ledger.NotifiedAt != 0 && x.Since.Equal(time.Unix(x.Ledger.NotifiedAt, 0))
 }
 
-// told is the text of a plan if a receiver is notified.
+// told returns the text of a plan if a receiver is notified.
 func (p *Plan) told(verb string) string {
 	if len(p.Rolled) == 0 {
 		return fmt.Sprintf("%s %s rolls nothing, and notifies the receiver about no workload (--webhook-url).", verb, p.Source)

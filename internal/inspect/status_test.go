@@ -40,7 +40,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// What is wide is for those who have the room for it.
+// The wide table has more columns than a narrow terminal.
 func TestStatusInOtherForms(t *testing.T) {
 	s := read(t, "status-mixed")
 	status := s.status(t, "")
@@ -52,7 +52,7 @@ func TestStatusInOtherForms(t *testing.T) {
 	unbounded(t, "status-json", text)
 }
 
-// A pipeline reads lines, and needs the whole cause.
+// A pipeline reads lines, and needs the complete cause.
 func TestALineIsCutForATerminalAlone(t *testing.T) {
 	status := read(t, "status-mixed").status(t, "shop")
 	const whole = "unknown: Secret queue cannot be compared: you may not read the digest key of the controller\n"
@@ -61,7 +61,7 @@ func TestALineIsCutForATerminalAlone(t *testing.T) {
 	}
 }
 
-// That no workload was found proves nothing if none could be listed.
+// If no kind of workload could be listed, an empty result proves nothing.
 func TestWithoutPermissionsNothingIsKnown(t *testing.T) {
 	const alone = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop, creationTimestamp: \"2026-02-01T00:00:00Z\"}\n"
 	const all = "# unread: deployments statefulsets daemonsets jobs cronjobs configmaps secrets\n"
@@ -115,7 +115,7 @@ func TestARolloutPastItsDeadlineIsStuck(t *testing.T) {
 	}
 }
 
-// Who has asked about all namespaces has to say which one is meant.
+// If the user asked for all namespaces, the next command must contain a namespace.
 func TestTheNextCommandNamesTheNamespace(t *testing.T) {
 	s := read(t, "status-reverted")
 	for ns, want := range map[string]string{"": "reroll why -n NAMESPACE KIND/NAME\n", "shop": "reroll why KIND/NAME\n"} {
@@ -155,7 +155,7 @@ metadata: {name: web, namespace: shop-%d, uid: c, resourceVersion: "8", creation
 	golden(t, "status-500", tell(t, b.String()).status(t, "").Text(Paint{}, Layout{Cut: true}))
 }
 
-// What stands in a cluster does not break a table, or colour it.
+// Text from the cluster must not break or color a table.
 func TestWhatOthersHaveWrittenStaysInItsLine(t *testing.T) {
 	text := "# marks: standing\n" + instead(t, web, running, `status: {observedGeneration: 1, replicas: 1, conditions: [{type: ReplicaFailure, status: "True", message: "admission says\n\tno: \e[31mred\u009b1m\a"}]}`)
 	s := tell(t, text)
@@ -177,7 +177,7 @@ func TestWhatOthersHaveWrittenStaysInItsLine(t *testing.T) {
 	}
 }
 
-// The time that passes is no news, and that a controller has ended is.
+// The passing of time is not a difference. The end of a controller is one.
 func TestWhatIsWorthAnotherTable(t *testing.T) {
 	s := tell(t, "# beside: also\n# heard: 2026-03-01T11:59:58Z\n"+web)
 	at := func(later time.Duration, heard time.Time, silent bool) *Status {

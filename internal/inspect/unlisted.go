@@ -1,12 +1,12 @@
 package inspect
 
-// unlisted reports whether the workload has pods although its selector finds none. Nothing is known of such pods: they are neither
-// up to date nor out of date.
+// unlisted reports whether the workload has Pods although its selector matches none. The data of
+// such Pods is unknown: they are neither up to date nor out of date.
 func (a *Answer) unlisted() bool {
 	return a.Pods != nil && a.Workload.Hides(a.Pods.Count)
 }
 
-// doubtUnlisted records that Pods were needed for an answer and not found.
+// doubtUnlisted records that an answer needed Pods and none were found.
 func (a *Answer) doubtUnlisted() {
 	if !a.unlisted() {
 		return

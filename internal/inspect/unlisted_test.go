@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The status of a Deployment counts three pods, and none has the labels that its selector asks for.
+// The status of a Deployment counts three Pods, and none matches its selector.
 func TestPodsThatAreNotFoundAreNotUpToDate(t *testing.T) {
 	_, config, _ := strings.Cut(web, "---\n")
 	edited := "# then\n" + instead(t, config, "data: {text: hello}", "data: {text: moin}", `"80", creationTimestamp: "2026-02-01T00:00:00Z"`, `"120", creationTimestamp: "2026-03-01T10:00:00Z"`)
@@ -31,7 +31,7 @@ func TestPodsThatAreNotFoundAreNotUpToDate(t *testing.T) {
 		})
 	}
 
-	// Whatever is decided for other data, it is not what pods have that nobody finds.
+	// A decision about other data is not the data of Pods that cannot be found.
 	if a := tell(t, web+edited).status(t, "shop").Answers[0]; a.State == UpToDate || len(a.Unknown) != 1 {
 		t.Errorf("%s: %q, %q", a.State, a.Detail, a.Unknown)
 	}

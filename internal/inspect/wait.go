@@ -16,24 +16,26 @@ import (
 	"github.com/reroll-dev/reroll/internal/intake"
 )
 
-// together is how long is waited after a change for more of them: a rollout is dozens.
+// together is the time to wait after a change for further ones, because a rollout makes dozens of
+// changes.
 const together = 300 * time.Millisecond
 
-// again is how soon the cluster is read again although nothing has changed: what is up to date now may
-// be late later.
+// again is the time after which the cluster is read again without a change, because a workload that
+// is waiting now may be out of date later.
 const again = 15 * time.Second
 
 const errHalf = unusable("not everything could be read in that time")
 
-// follower keeps objects up to date by watches.
+// follower updates objects from watches.
 type follower struct {
 	mu      sync.Mutex
 	objects *Objects
 	changed chan struct{}
 }
 
-// Follow calls look with what there is, and again whenever that has changed, until look is done or the context ends. Pods
-// are not watched: the progress of a rollout shows on the workload.
+// Follow calls look with the current objects, and again after each change, until look is done or
+// the context ends. It does not watch Pods, because the status of the workload shows the progress
+// of a rollout.
 func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.Clock, look func(*Objects) (done bool, err error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -55,7 +57,7 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 				switch {
 				case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 					f.mu.Lock()
-					_ = f.objects.noted(watched, err) // one of these it takes
+					_ = f.objects.noted(watched, err) // noted returns no error for these two
 					f.mu.Unlock()
 					seen()
 					end()
@@ -72,7 +74,7 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 	}
 	whole.Wait()
 	if left.Load() > 0 {
-		// What was read of all there is would look like all there is.
+		// A part of the objects would look like all of them.
 		if err := ended(ctx); err != nil {
 			return err
 		}
@@ -114,7 +116,7 @@ func (f *follower) attend(ctx context.Context, clk clock.Clock, look func(*Objec
 	}
 }
 
-// ended is nil for who has no more time, or was interrupted.
+// ended returns nil if the time is over or the user interrupted the command.
 func ended(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
@@ -122,19 +124,19 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// sink takes what one watch brings.
+// sink receives the objects of one watch.
 type sink struct {
 	*follower
 	resource string
 	seen     func()
 }
 
-// Put takes an object that is new or differs.
+// Put adds an object that is new or has changed.
 func (s *sink) Put(_ watch.EventType, obj runtime.Object, _ bool) {
 	s.note(func() { s.objects.Put(obj) })
 }
 
-// Delete takes an object that is gone.
+// Delete removes a deleted object.
 func (s *sink) Delete(obj runtime.Object) {
 	named, ok := obj.(interface {
 		GetNamespace() string
@@ -147,7 +149,7 @@ func (s *sink) Delete(obj runtime.Object) {
 	}
 }
 
-// SnapshotComplete takes the names of all that exists.
+// SnapshotComplete removes objects that no longer exist.
 func (s *sink) SnapshotComplete(named map[types.NamespacedName]struct{}) {
 	s.note(func() { s.objects.Keep(s.resource, named) })
 	s.seen()

@@ -16,7 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 )
 
-// Without its workloads a cluster would look as if nobody was opted in, and that is exit code 0.
+// Without its workloads, a cluster would look as if no workload was opted in, which is exit code 0.
 func TestHalfOfAClusterIsNoAnswer(t *testing.T) {
 	for about, tc := range map[string]struct{ discovery, status int }{
 		"not even what is served": {0, 0},

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Each file of testdata that begins with why is a question and, beside it, the answer.
+// Each file in testdata whose name begins with why has a question and its answer.
 func TestWhy(t *testing.T) {
 	files, err := filepath.Glob("testdata/why-*.yaml")
 	if err != nil || len(files) < 10 {
@@ -20,7 +20,7 @@ func TestWhy(t *testing.T) {
 			asked, source, _ := strings.Cut(s.heads["why"], " ")
 			x, err := s.objects.Explain("shop", asked, source, s.running, noon)
 			if err != nil {
-				unbounded(t, name, err.Error()+"\n") // it is printed as it is
+				unbounded(t, name, err.Error()+"\n") // printed without changes
 				return
 			}
 			if event := s.heads["event"]; event != "" {
@@ -50,7 +50,7 @@ func TestColourIsAddedAndTakesNoRoom(t *testing.T) {
 	}
 }
 
-// What is next where a receiver is told: nothing is rolled, whatever was decided.
+// The next step if a receiver is notified: nothing is rolled, whatever the decision is.
 func TestNextWithAReceiver(t *testing.T) {
 	_, config, _ := strings.Cut(web, "---\n")
 	edited := "# then\n" + instead(t, config, "data: {text: hello}", "data: {text: moin}", `"80", creationTimestamp: "2026-02-01T00:00:00Z"`, `"120", creationTimestamp: "2026-03-01T10:00:00Z"`, "u-greeting", "u-other")

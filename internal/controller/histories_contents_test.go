@@ -55,7 +55,7 @@ func (o *oracle) source(src simapi.Source, e simapi.Event) {
 	o.sourceSays(s, e)
 }
 
-// running are the workloads that have pods, all of which have started.
+// running returns the workloads that have Pods, all of which have started.
 func (o *oracle) running() map[types.UID]bool {
 	running := map[types.UID]bool{}
 	for _, obj := range o.h.workloads() {
@@ -68,7 +68,7 @@ func (o *oracle) running() map[types.UID]bool {
 	return running
 }
 
-// sourceSays notes what a source says about whom it concerns.
+// sourceSays records the annotations of a source.
 func (o *oracle) sourceSays(s *sourceTruth, e simapi.Event) {
 	names, annotations := annotations.DefaultNames(), e.Object.GetAnnotations()
 	matches, ignored := annotations[names.Match] == "true", annotations[names.Ignore] == "true"
@@ -80,19 +80,20 @@ func (o *oracle) sourceSays(s *sourceTruth, e simapi.Event) {
 	o.coverAll(turn{e.Version, bySource}, e.Version)
 }
 
-// isShown reports whether the API shows that data was written when it was.
+// isShown reports whether the API shows the true time of the data.
 func isShown(e simapi.Event) bool {
 	return slices.ContainsFunc(e.Object.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
 		return m.Time != nil && m.Time.Time.Equal(e.Time) && strings.Contains(m.FieldsV1.GetRawString(), `"f:data"`)
 	})
 }
 
-// writtenIn reports whether the content was really changed in a second.
+// writtenIn reports whether the data really changed in a second.
 func (s *sourceTruth) writtenIn(date time.Time) bool {
 	return slices.ContainsFunc(s.written, date.Equal)
 }
 
-// adds reports whether a key is new or has another value: only then does the API server note the time.
+// adds reports whether a key is new or has another value: only then does the API server record the
+// time.
 func adds(before, after map[string]string) bool {
 	for key, value := range after {
 		if was, ok := before[key]; !ok || was != value {
@@ -102,8 +103,9 @@ func adds(before, after map[string]string) bool {
 	return false
 }
 
-// shownTime is that of the last manager who wrote content and still owns some. It goes back when what was written last is
-// taken away. It proves that data was written then if that manager owns nothing else.
+// shownTime returns the time of the last manager that wrote data and still owns some. It decreases
+// if the last written data is removed. It proves that the data was written then if that manager
+// owns nothing else.
 func shownTime(obj simapi.Object) (shown time.Time, proven bool) {
 	shown, proven = obj.GetCreationTimestamp().Time, true
 	for _, m := range obj.GetManagedFields() {
@@ -118,7 +120,7 @@ func shownTime(obj simapi.Object) (shown time.Time, proven bool) {
 	return shown, proven
 }
 
-// dateAt is the time that the API shows for the content in a version of the object.
+// dateAt returns the time that the API shows for the data in a version of the object.
 func (s *sourceTruth) dateAt(version uint64) time.Time { return s.datedAt(version).date }
 
 func (s *sourceTruth) datedAt(version uint64) dated {
@@ -130,7 +132,8 @@ func (s *sourceTruth) datedAt(version uint64) dated {
 	return dated{}
 }
 
-// cameAfter is the content that the source was first made with after a version; empty if it was not made since.
+// cameAfter returns the data with which the source was first created after a version, or empty if
+// it was not created since.
 func (s *sourceTruth) cameAfter(version uint64) string {
 	coming := slices.IndexFunc(s.comings, func(v uint64) bool { return v > version })
 	if coming < 0 {
@@ -145,7 +148,7 @@ func (s *sourceTruth) cameAfter(version uint64) string {
 	return content
 }
 
-// noteShown notes what the API shows when the controller writes.
+// noteShown records what the API shows when the controller writes.
 func (o *oracle) noteShown(w *workloadTruth, l *look, obj simapi.Object) {
 	for src := range w.covered {
 		if w.wrote[src] == 0 || w.forgotten[src] {
@@ -157,7 +160,8 @@ func (o *oracle) noteShown(w *workloadTruth, l *look, obj simapi.Object) {
 	}
 }
 
-// coverShown is since when a workload is covered as the API shows it: a manager has one time for all that it owns.
+// coverShown returns since when a workload is covered according to the API: a manager has one time
+// for all fields that it owns.
 func (o *oracle) coverShown(obj simapi.Object) (since time.Time) {
 	for _, m := range obj.GetManagedFields() {
 		for _, way := range slices.Concat(asks(), asksForClasses()) {
@@ -179,11 +183,11 @@ func (o *oracle) coverShown(obj simapi.Object) (since time.Time) {
 	return since
 }
 
-// shown notes what the running controller is shown of a source.
+// shown records the version of a source that the running controller is shown.
 func (o *oracle) shown(src simapi.Source, version uint64) {
 	s := o.sources[src]
 	if s == nil {
-		return // it is a workload
+		return // a workload
 	}
 	if o.firstShown[src] == 0 {
 		o.firstShown[src] = version

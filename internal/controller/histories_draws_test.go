@@ -8,34 +8,37 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// draws are what a history is about: how its controllers are set up, what its users own and write with, and what its
-// cluster is like. They are drawn apart from the steps. A new one is drawn at the end.
+// draws are the properties of a history: the settings of its controllers, the objects and tools of
+// its users, and its cluster. They are drawn separately from the steps. Add a new one at the end.
 type draws struct {
-	// onCreate and onDelete are what every controller of the history is told.
+	// onCreate and onDelete are flags of every controller of the history.
 	onCreate, onDelete bool
-	// pauses reports whether reloads of Deployments are to pause them, from the beginning.
+	// pauses reports whether reloads of Deployments pause them, from the beginning.
 	pauses bool
-	// all is whether controllers opt everything in: none, each, or each as it is drawn when it starts.
+	// all selects the controllers with --auto-reload-all: none, each, or a drawn selection at each
+	// start.
 	all optInAll
-	// optInLate reports whether workloads are there for a while before they ask for anything.
+	// optInLate reports whether workloads exist for a while before they are opted in.
 	optInLate bool
-	// policies reports whether users ask in all ways there are: by name, by expression, by searching, and what they leave out.
+	// policies reports whether users use all forms of annotations: names, expressions, search and
+	// exclusions.
 	policies bool
-	// selector reports whether controllers look at the sources alone that have a label.
+	// selector reports whether controllers watch only sources with a label.
 	selector bool
-	// optional reports whether pods can do without some of their sources.
+	// optional reports whether Pods can start without some of their sources.
 	optional bool
 	// forgotten reports whether sources lose their managed fields.
 	forgotten bool
-	// skewed reports whether there are two API servers, whose clocks are clockSkew apart.
+	// skewed reports whether there are two API servers, whose clocks differ by clockSkew.
 	skewed bool
-	// below reports whether workloads ask on their pod templates, too.
+	// below reports whether pod templates have opt-in annotations, too.
 	below bool
-	// inNamespace reports whether controllers look at the namespaces alone that have the label.
+	// inNamespace reports whether controllers watch only namespaces with the label.
 	inNamespace bool
-	// blind is a workload of which no pod is found, as where a selector had to be guessed.
+	// blind is a workload whose Pods are not found, as with a guessed selector.
 	blind string
-	// kind is what the history is about instead of Deployments, StatefulSets and DaemonSets. Those are histories of their own.
+	// kind is the kind of the history instead of Deployments, StatefulSets and DaemonSets. Such
+	// histories are separate.
 	kind string
 }
 
@@ -47,7 +50,7 @@ const (
 	allAtTimes
 )
 
-// clockSkew is less than what the engine allows pods for.
+// clockSkew is less than the tolerance of the engine for Pods.
 const clockSkew = 3 * time.Second
 
 func drawAll(r *rand.Rand) draws {
@@ -69,7 +72,7 @@ func drawAll(r *rand.Rand) draws {
 	return d
 }
 
-// names are those that apply.
+// names returns the names of the draws that apply.
 func (d draws) names() []string {
 	var names []string
 	for name, drawn := range d.table() {
@@ -81,7 +84,7 @@ func (d draws) names() []string {
 	return names
 }
 
-// drawPrefix is what they are counted under.
+// drawPrefix is the prefix of their counters.
 const drawPrefix = "draw: "
 
 func drawNames() []string {
@@ -112,7 +115,7 @@ func (d draws) table() map[string]bool {
 	}
 }
 
-// Sources, and the namespace, have this label where controllers select them.
+// Sources and the namespace have this label if controllers select by it.
 const (
 	selectLabel = "reload"
 	selectValue = "yes"
@@ -125,7 +128,7 @@ func selector(drawn bool) labels.Selector {
 	return labels.SelectorFromSet(labels.Set{selectLabel: selectValue})
 }
 
-// optsInAll draws whether the next controller opts everything in.
+// optsInAll draws whether the next controller has --auto-reload-all.
 func (h *history) optsInAll() bool {
 	switch h.all {
 	case allAlways:

@@ -22,9 +22,9 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// history is one run of users, a cluster and controllers, drawn from a seed. Nothing in it is concurrent: what happens
-// at the same time in a cluster happens here one after the other, in an order that is drawn. Requests that take a while
-// have other things happen within them.
+// history is one run of users, a cluster and controllers, drawn from a seed. Nothing in it is
+// concurrent: events that are simultaneous in a cluster happen here one after the other, in a drawn
+// order. Slow requests have other events in between.
 type history struct {
 	draws
 	seed   uint64
@@ -36,27 +36,27 @@ type history struct {
 
 	server *simapi.Server
 	pods   *simapi.Pods
-	driver *simapi.Driver // where the history is about classes
+	driver *simapi.Driver // if the history is about classes
 	oracle *oracle
 	users  users
 
-	// c is the controller that runs, nil while there is none, and life counts how many there have been.
+	// c is the running controller, or nil. life counts the controllers so far.
 	c     *Controller
 	life  int
 	clock *clocktesting.FakeClock
 	feeds []*simFeed
 	looks []*look
-	// late are the requests that their senders have given up and that take effect one day.
+	// late are requests whose senders have given up. They take effect later.
 	late    []*write
 	landing *write
-	// reloaded is the version in which a reload took effect, by the ledger that it has left, and resumed tells that the controller has
-	// asked for what the one before it has followed.
+	// reloaded is the version in which a reload took effect, by its ledger. resumed reports whether
+	// the controller has continued to track the reload of its predecessor.
 	reloaded map[string]uint64
 	resumed  bool
-	// calm is a time without faults, so that what can come to rest does.
+	// calm is a time without faults, so that all rollouts can complete.
 	calm bool
 
-	// annotations reports whether one of them has marked by annotations.
+	// annotations reports whether a controller has used the annotation as its mark.
 	annotations bool
 
 	key      digest.Key
@@ -97,7 +97,7 @@ func newHistoryOf(d draws, seed uint64, steps int) *history {
 	return h
 }
 
-// allSteps is how many steps the users of a history take.
+// allSteps is the number of steps of the users in a history.
 const allSteps = 22
 
 func (h *history) run() error {
@@ -119,7 +119,7 @@ func (h *history) run() error {
 	return h.oracle.err
 }
 
-// alive does something in which the controller may die.
+// alive runs code in which the controller may be killed.
 func (h *history) alive(do func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -140,7 +140,7 @@ func (h *history) die() {
 	}
 }
 
-// loadKey returns what is in the cluster, and stays there when a controller ends. A key that is not there is made.
+// loadKey returns the key in the cluster, which survives the controller. It creates a missing key.
 func (h *history) loadKey(context.Context) (digest.Key, time.Time, error) {
 	if h.keyMade.IsZero() {
 		h.newKey()
@@ -153,7 +153,7 @@ func (h *history) loadKey(context.Context) (digest.Key, time.Time, error) {
 	return h.key, h.keyMade, nil
 }
 
-// covered returns since when the settings hold, which stays in the cluster as the key does.
+// covered returns the time since which the settings apply. It stays in the cluster like the key.
 func (h *history) covered(all bool) reload.Coverage {
 	now := h.server.Now().Truncate(time.Second)
 	if h.coverage.Since.IsZero() {
@@ -170,15 +170,15 @@ func (h *history) covered(all bool) reload.Coverage {
 
 func (h *history) newKey() {
 	h.keys++
-	h.key, _ = digest.NewKey([]byte(fmt.Sprintf("%032d", h.keys))) // it is long enough
+	h.key, _ = digest.NewKey([]byte(fmt.Sprintf("%032d", h.keys))) // the key is long enough
 	h.keyMade = h.server.Now().Truncate(time.Second)
 	h.say("a new digest key")
 }
 
-// start runs a new controller, which knows nothing.
+// start runs a new controller without any state.
 func (h *history) start() {
 	h.life++
-	// Its clock need not agree with that of the API server.
+	// Its clock may differ from the clock of the API server.
 	skew := []time.Duration{0, -90 * time.Minute, 90 * time.Minute}[h.rand.IntN(3)]
 	h.clock.SetTime(h.server.Now().Add(skew))
 	opts := Options{
@@ -195,7 +195,7 @@ func (h *history) start() {
 		LoadKey: h.loadKey,
 	}
 	opts.LoadCoverage = func(context.Context) (reload.Coverage, error) { return h.covered(opts.AutoReloadAll), nil }
-	// Each controller may mark in another way than the one before, which is no change.
+	// Each controller may use another form of mark than its predecessor, which is not a change.
 	marks := rand.New(rand.NewPCG(h.seed, uint64(h.life)))
 	opts.Strategy = []reload.StrategyChoice{reload.StrategyAuto, reload.StrategyEnvVars, reload.StrategyAnnotations}[marks.IntN(3)]
 	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
@@ -206,7 +206,7 @@ func (h *history) start() {
 		log = slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog}))
 	}
 	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h})
-	h.c.acting.Store(true) // one acts at a time
+	h.c.acting.Store(true) // only one controller acts at a time
 	h.feeds, h.resumed = nil, false
 	h.oracle.started(opts.AutoReloadAll)
 	feeds := h.c.workloadFeeds()
@@ -216,7 +216,7 @@ func (h *history) start() {
 	h.watch(feeds)
 }
 
-// something lets one thing happen that is nobody's intention.
+// something makes one unintended event happen.
 func (h *history) something() {
 	switch n := h.rand.IntN(100); {
 	case h.c == nil && n < 20:
@@ -251,7 +251,7 @@ func (h *history) stepPods() {
 	}
 }
 
-// elapse moves all clocks on.
+// elapse advances all clocks.
 func (h *history) elapse(d time.Duration) {
 	h.server.Advance(d)
 	h.clock.Step(d)
@@ -270,13 +270,13 @@ const never = math.MaxUint64
 
 func clockTime(t time.Time) string { return t.Format("15:04:05.000") }
 
-// historyReport holds what is told against what happened.
+// historyReport compares the reports with the events.
 type historyReport struct {
 	noReport
 	h *history
 }
 
-// Rolled checks that no pod runs that was made before the reload.
+// Rolled checks that no Pod from before the reload runs.
 func (r historyReport) Rolled(w *workload.Workload, _ rollout.Outcome, _ time.Duration) {
 	r.h.count(toldRolled)
 	r.h.say("%s is told to have rolled", w.Key)
@@ -291,12 +291,12 @@ func (r historyReport) Rolled(w *workload.Workload, _ rollout.Outcome, _ time.Du
 	}
 }
 
-// lives reports whether a Pod has neither ended nor is about to.
+// lives reports whether a Pod has neither ended nor is being deleted.
 func lives(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// noReport is told what happens and keeps nothing.
+// noReport ignores all reports.
 type noReport struct{}
 
 func (noReport) Seen(string, string) {}
@@ -327,7 +327,7 @@ func (noReport) Failed(*workload.Workload, reload.Decision, error, time.Duration
 
 func (noReport) Notify(notice.Notice) {}
 
-// plainLog drops what differs from one replay to the next.
+// plainLog drops attributes that differ between replays.
 func plainLog(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == slog.TimeKey {
 		return slog.Attr{}

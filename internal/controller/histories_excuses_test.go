@@ -8,130 +8,161 @@ import (
 	"time"
 )
 
-// excuse is a reason for which the oracle takes something that its rules forbid. Each use is counted, and more uses than its
-// bound are a failure: a rule with an excuse that always applies holds nothing.
+// excuse is a reason why the oracle accepts something that its rules forbid. Each use is counted,
+// and more uses than its bound are a failure: a rule with an excuse that always applies proves
+// nothing.
 type excuse string
 
-// Why a rollout of ours may be without a change that is later than the last rollout and than the beginning of the cover.
+// Reasons for a rollout of ours without a change that is later than the last rollout and than the
+// beginning of the cover.
 const (
-	// unreadable: the digest key is lost, so that only the age of the pods tells whether they have a Secret.
+	// unreadable: the digest key is lost, so that only the age of the Pods shows whether they have
+	// a Secret.
 	unreadable excuse = "key lost, pods older"
-	// madeAgain: a source that was made again as it was shows no earlier time, so that pods of a template that came back
-	// seem to be older than its content.
+	// madeAgain: a source that was recreated with the same data shows no earlier time, so that Pods
+	// of a restored template seem to be older than its data.
 	madeAgain excuse = "made again as it was"
-	// ledgerGone: somebody took the ledger away or set it back, or the cover lapsed, and pods seem to be older.
+	// ledgerGone: a user removed or restored the ledger, or the cover lapsed, and Pods seem to be
+	// older.
 	ledgerGone excuse = "ledger gone, pods older"
-	// rolloutUndone: somebody took back the rollout that carried the change.
+	// rolloutUndone: a user reverted the rollout that brought the change.
 	rolloutUndone excuse = "rollout undone"
-	// templateReturned: somebody brought a template back of which there may be pods from before the change.
+	// templateReturned: a user restored a template that may have Pods from before the change.
 	templateReturned excuse = "template came back"
-	// changedInLapse: the change was made after the workload first asked for the source and while it did not ask. The ledger is
-	// what it was before, and nothing tells when it stopped asking and began again.
+	// changedInLapse: the change was made after the workload first covered the source, and while it
+	// did not cover it. The ledger is unchanged, and nothing shows when the cover ended and began
+	// again.
 	changedInLapse excuse = "changed in a lapse"
-	// sentBefore: the reload was on its way when the source said that it concerns nobody, or when all were no longer opted in.
+	// sentBefore: the reload was already sent when the source excluded itself, or when
+	// --auto-reload-all ended.
 	sentBefore excuse = "sent before the cover ended"
-	// saysNoMore: a source was deleted while nobody watched, and what its annotations said by then is gone with it. It may have
-	// concerned a workload that searches.
+	// saysNoMore: a source was deleted while no controller watched, and its last annotations are
+	// unknown. It may have concerned a workload with the search annotation.
 	saysNoMore excuse = "deleted unseen, may have matched"
-	// cameBackUnseen: a source was deleted and made again, and nobody saw what it was before.
+	// cameBackUnseen: a source was deleted and recreated, and no controller saw its earlier data.
 	cameBackUnseen excuse = "came back unseen"
-	// showsNoTime: the API shows no time for a content that the ledger does not have, so that it may be later than any rollout.
+	// showsNoTime: the API shows no time for data that the ledger does not have, so that the data
+	// may be later than any rollout.
 	showsNoTime excuse = "shows no time"
-	// podsOlder: across a gap, a pod was created no more than startLag after the time that the API shows.
+	// podsOlder: across a gap, a Pod was created no more than startLag after the time that the API
+	// shows.
 	podsOlder excuse = "pods older, order unseen"
-	// podsNotFound: no pod was found where the status counts some.
+	// podsNotFound: no Pod was found although the status counts some.
 	podsNotFound excuse = "pods not found"
 	// installedThen: the change was made in the second of the installation, just before it.
 	installedThen excuse = "in the second of the installation"
-	// allThen: the change was made in the second since which all workloads are opted in, just before that. Both times are whole seconds.
+	// allThen: the change was made in the second in which all workloads were opted in, just before
+	// that. Both times are whole seconds.
 	allThen excuse = "in the second of opting all in"
-	// clocksApart: two API servers have noted when the source was changed and since when the workload was covered.
+	// clocksApart: two API servers recorded the time of the change and the time since which the
+	// workload is covered.
 	clocksApart excuse = "two clocks, about the same time"
-	// inOneWrite: one write changed the data and had the source concern the workload, which may have used it for another reason.
+	// inOneWrite: one write changed the data and made the source concern the workload, which may
+	// have used it for another reason.
 	inOneWrite excuse = "data and cover in one write"
-	// seemsEdited: the time of a label is left with who owns data alone, and there is no ledger to compare with.
+	// seemsEdited: a manager that owns only data still has the time of a label, and no ledger
+	// exists to compare with.
 	seemsEdited excuse = "metadata seems to be data"
-	// onlyNamed: the workload names a class without mounting it, so that its pods report nothing, and other pods have started with
-	// another turn than the ledger has.
+	// onlyNamed: the workload names a class without mounting it, so that its Pods report nothing,
+	// and other Pods have started with another turn than the one in the ledger.
 	onlyNamed excuse = "only named, pods start with another turn"
-	// writtenLate: the driver wrote the status of one pod after that of another one to which it had given a later turn. Nothing tells
-	// that from going back.
+	// writtenLate: the driver wrote the status of one Pod after the status of another Pod with a
+	// later turn. Nothing distinguishes that from a return to the earlier turn.
 	writtenLate excuse = "status written late"
-	// startedBack: a pod has started with a version that an object had before. Nothing tells whether it has again, or the pod was given
-	// it late, as long as no pod is given that while it runs.
+	// startedBack: a Pod has started with an earlier version of an object. Either the object has
+	// that version again, or the driver was late. Nothing distinguishes the two until a running Pod
+	// gets the version.
 	startedBack excuse = "started with what there was before"
-	// shownAgain: the only status that told of a rotation went with its pod while no controller ran, and those that stand there say what
-	// was before, so that the next one that is written again looks like a rotation.
+	// shownAgain: the only status that reported a rotation was deleted with its Pod while no
+	// controller ran. The remaining ones report the earlier turn, so that the next rewritten one
+	// looks like a rotation.
 	shownAgain excuse = "rotation shown again"
-	// overEarlier: the status of a pod was written over that of an earlier pod of its name while nobody watched. Its times are those
-	// of the earlier one, so that nothing tells it from one that was given something else while its pod ran.
+	// overEarlier: the status of a Pod replaced the status of an earlier Pod of the same name while
+	// no controller watched. Its times are those of the earlier one, so that it looks like a change
+	// for a running Pod.
 	overEarlier excuse = "status of an earlier pod"
-	// notReported: a pod was found of which no status had arrived, so that only its age told, and it may be older than a rotation.
+	// notReported: a Pod had no status yet, so that only its age decided, and the Pod may be older
+	// than a rotation.
 	notReported excuse = "pods not reported yet"
-	// optedInUnseen: the workload began to ask while nobody watched, and the data was provably edited after the installation.
+	// optedInUnseen: the workload was opted in while no controller watched, and the data was
+	// provably edited after the installation.
 	optedInUnseen excuse = "opted in unseen"
 )
 
-// Why a pod may have another content than there is.
+// Reasons for a Pod with other data than the current one.
 const (
-	// podWaits: without all of its sources no new pod can start.
+	// podWaits: a new Pod cannot start without all of its sources.
 	podWaits excuse = "waits for a source"
-	// sourceGone: the source was deleted, which is no change but with --reload-on-delete.
+	// sourceGone: the source was deleted, which is a change only with --reload-on-delete.
 	sourceGone excuse = "source gone"
-	// startedWithout: the pod does without the source, which was made later. That is no change but with --reload-on-create.
+	// startedWithout: the Pod runs without the source, which was created later. That is a change
+	// only with --reload-on-create.
 	startedWithout excuse = "started without an optional source"
-	// broughtAlready: the source was made, and all pods have it: they waited for it, or have had it from before it was deleted.
+	// broughtAlready: the source was created, and all Pods have it: they waited for it, or have it
+	// from before its deletion.
 	broughtAlready excuse = "made, and all pods have it"
-	// beforeInstalled: nobody asked to act upon changes from before the installation.
+	// beforeInstalled: the controller need not act on changes from before the installation.
 	beforeInstalled excuse = "before the installation"
-	// beforeCover: nobody asked to act upon changes from before the workload asked for the source.
+	// beforeCover: the controller need not act on changes from before the workload covered the
+	// source.
 	beforeCover excuse = "before the cover"
-	// nothingToTry: somebody takes back what we write, and there is no other mark to try.
+	// nothingToTry: a tool reverts our marks, and no other form of mark is left.
 	nothingToTry excuse = "no other mark to try"
-	// backBeforeSeen: the content was away and back before anybody compared it.
+	// backBeforeSeen: the data changed and changed back before the controller compared it.
 	backBeforeSeen excuse = "away and back unseen"
-	// deletedUnseen: what the source was before it was deleted was never seen.
+	// deletedUnseen: the controller never saw the data of the source before its deletion.
 	deletedUnseen excuse = "what it was is not known"
-	// overwrittenUnseen: keys were written and then only taken away, so that the time shown is that of the writing.
+	// overwrittenUnseen: keys were written and then only removed, so that the API shows the time of
+	// the first write.
 	overwrittenUnseen excuse = "only keys lost, unseen"
-	// keyLostUnseen: a Secret changed without a later time than the ledger has, and the digest key is lost.
+	// keyLostUnseen: a Secret changed without a later time than the one in the ledger, and the
+	// digest key is lost.
 	keyLostUnseen excuse = "key lost, no later time"
-	// notAdopted: there was no ledger yet when it changed unseen, and the API shows nothing of it.
+	// notAdopted: the data changed unseen before the first ledger, and the API shows nothing of it.
 	notAdopted excuse = "not adopted, shows nothing"
-	// shownBefore: there was no ledger yet when it changed unseen, and the API shows a later time for the request, or for the
-	// settings: whoever writes the annotations that ask has one time for all of its annotations, and two servers have two clocks.
+	// shownBefore: the data changed unseen before the first ledger, and the API shows a later time
+	// for the opt-in, or for the settings. A manager has one time for all annotations that it owns,
+	// and two servers have two clocks.
 	shownBefore excuse = "not adopted, shown before the cover"
-	// labeledUnseen: only keys were lost, unseen, after a label had moved the time past what the ledger knows, and pods are younger
-	// than that. A value that was written before the pods were made looks the same.
+	// labeledUnseen: keys were removed, unseen, after a label had moved the time beyond the time in
+	// the ledger, and Pods are younger than that. A value that was written before the Pods were
+	// created looks the same.
 	labeledUnseen excuse = "only keys lost, label seen"
-	// deletedUnasked: when the workload began to ask, the source was not there, so that what it was is nobody's to compare with.
+	// deletedUnasked: the source did not exist when the workload was opted in, so that no earlier
+	// data exists to compare with.
 	deletedUnasked excuse = "deleted before the cover"
-	// notProven: there was no ledger yet when it changed unseen, and who owns the data owns labels or annotations, too: the
-	// time may be that of a label.
+	// notProven: the data changed unseen before the first ledger, and the manager of the data also
+	// owns labels or annotations: the time may be that of a label.
 	notProven excuse = "not adopted, proves nothing"
 )
 
-// Why Jobs may be otherwise than they are to be.
+// Reasons for Jobs in another state than expected.
 const (
-	// leftToUsers: a copy, or a Job that is held, can only be gone on with by its user, who was told of it: a request to make it came late,
-	// or the digest key that has signed it is lost.
+	// leftToUsers: only the user can continue with a copy or a suspended Job, and was notified: a
+	// request to create it came late, or the digest key of its signature is lost.
 	leftToUsers excuse = "left to users"
-	// deletedByBoth: the user deleted a Job that the controller was about to delete, too. Nobody can tell who did.
+	// deletedByBoth: the user deleted a Job that the controller was about to delete, too. Nothing
+	// shows which of them did.
 	deletedByBoth excuse = "deleted by both"
-	// madeSince: a source that the pods wait for was made again, with another content than there was, after the Job began.
+	// madeSince: a source that the Pods wait for was recreated with other data after the Job began.
 	madeSince excuse = "made again since"
-	// askedLater: a Job without a ledger seems to ask since its user wrote it last, which was after the change.
+	// askedLater: a Job without a ledger seems to be opted in since its user last wrote it, which
+	// was after the change.
 	askedLater excuse = "seems to ask since later"
-	// beganSoon: a run of the schedule has begun so soon after the change that its pods may have what there was before.
+	// beganSoon: a run of the schedule began so soon after the change that its Pods may have the
+	// earlier data.
 	beganSoon excuse = "a run began soon after"
-	// backMeanwhile: the content was away for a moment after a run had begun, and a pod of it has started then. A CronJob and its Jobs
-	// tell when a run began. When its pods have started only they tell, which may be gone by then, and the next run reads what there is.
+	// backMeanwhile: the data changed for a moment after a run had begun, and a Pod of it started
+	// then. A CronJob and its Jobs show when a run began. Only the Pods show when they started,
+	// which may be deleted by then, and the next run uses the current data.
 	backMeanwhile excuse = "started while it was away"
-	// statusBehind: the Job was resumed when its status still counted pods that were gone. One of those could have stayed.
+	// statusBehind: the Job was resumed while its status still counted deleted Pods. One of those
+	// could have stayed.
 	statusBehind excuse = "status behind the pods"
 )
 
-// bounds are how often each may be used in a thousand histories: what was measured, and half as much again.
+// bounds limit the uses of each excuse in a thousand histories: the measured number, and half as
+// much again.
 func bounds() []struct {
 	excuse excuse
 	most   float64
@@ -177,7 +208,7 @@ func bounds() []struct {
 	}
 }
 
-// excuses are all there are.
+// excuses lists all excuses.
 func excuses() []excuse {
 	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, overEarlier, shownAgain, startedBack, writtenLate}
 	for _, b := range bounds() {
@@ -186,20 +217,20 @@ func excuses() []excuse {
 	return all
 }
 
-// excused counts the use of one, and is true.
+// excused counts the use of an excuse, and returns true.
 func (o *oracle) excused(e excuse) bool {
 	o.h.count("excuse: " + string(e))
 	o.h.say("excused: %s", e)
 	return true
 }
 
-// mostOf is the bound for a number of histories. Few of them differ from each other by chance.
+// mostOf returns the bound for a number of histories. A small number varies more by chance.
 func mostOf(perThousand float64, histories uint64) int {
 	expected := perThousand * float64(histories) / 1000
 	return int(math.Ceil(expected + 5*math.Sqrt(expected) + 5))
 }
 
-// checkExcuses fails where one was used too often.
+// checkExcuses fails if an excuse was used too often.
 func checkExcuses(t *testing.T, histories uint64, counts map[string]int) {
 	t.Helper()
 	for _, b := range bounds() {
@@ -217,8 +248,9 @@ func excuseLine(histories uint64, counts map[string]int) string {
 	return strings.Join(cells, ", ")
 }
 
-// aboutThen reports whether the data of a source seem to be edited at about the time of the installation, or at that from which all
-// workloads are opted in: each of the two may be noted by the other clock.
+// aboutThen reports whether the data of a source seems to be edited at about the time of the
+// installation, or at the time since which all workloads are opted in. Each of the two may be
+// recorded by the other clock.
 func (o *oracle) aboutThen(edited time.Time) bool {
 	about := func(t time.Time) bool { return edited.Sub(t).Abs() <= clockSkew+time.Second }
 	return about(o.installedIn) || about(o.h.coverage.AllSince)

@@ -21,7 +21,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// The faults between the controller and the API server.
+// Faults between the controller and the API server.
 const (
 	refused        = "refused with 500"
 	lostAnswer     = "answer lost"
@@ -48,7 +48,7 @@ func faultNames() []string {
 	}
 }
 
-// The points at which the controller is killed.
+// Points at which the controller is killed.
 const (
 	killedIdle         = "idle"
 	killedInSnapshot   = "during a snapshot"
@@ -68,13 +68,15 @@ func killNames() []string {
 	}
 }
 
-// killed ends a controller in the middle of what it does: as a panic, it leaves everything as it stands.
+// killed ends a controller in the middle of its work. It is a panic, so that everything stays as it
+// is.
 type killed struct{}
 
-// proxy is the API of one controller.
+// proxy is the API server of one controller.
 type proxy struct{ h *history }
 
-// opener only tells which resource a feed is about: the history brings the events itself. Jobs are listed, too.
+// opener only returns the resource of a feed, because the history delivers the events itself. Jobs
+// are listed, too.
 type opener struct {
 	intake.Opener
 	resource string
@@ -140,7 +142,7 @@ func (p proxy) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch
 	}})
 }
 
-// send has a request meet what may happen to one on its way.
+// send applies the faults of a request.
 func (h *history) send(w *write) (runtime.Object, error) {
 	w.look = h.look()
 	h.killHere(killedAfterDecide, 40)
@@ -168,7 +170,7 @@ func (h *history) send(w *write) (runtime.Object, error) {
 	return obj, err
 }
 
-// write is a request on its way.
+// write is a request that was sent and has not arrived.
 type write struct {
 	look     *look
 	verb     string
@@ -193,7 +195,7 @@ func (h *history) land(w *write) (runtime.Object, error) {
 	return obj, nil
 }
 
-// landLate lets the oldest of the requests take effect that their senders have given up.
+// landLate lets the oldest request take effect whose sender has given up.
 func (h *history) landLate() {
 	if len(h.late) == 0 {
 		return
@@ -207,7 +209,7 @@ func (h *history) landLate() {
 	_, _ = h.land(w)
 }
 
-// fault draws whether something goes wrong now, once in a number of times.
+// fault draws whether a fault happens now, once in a number of times.
 func (h *history) fault(name string, oneIn int) bool {
 	if h.calm || h.rand.IntN(oneIn) != 0 {
 		return false
@@ -217,7 +219,7 @@ func (h *history) fault(name string, oneIn int) bool {
 	return true
 }
 
-// killHere draws whether the controller dies now.
+// killHere draws whether the controller is killed now.
 func (h *history) killHere(point string, oneIn int) {
 	if h.calm || h.rand.IntN(oneIn) != 0 {
 		return
@@ -227,7 +229,8 @@ func (h *history) killHere(point string, oneIn int) {
 	panic(killed{})
 }
 
-// delay lets other things happen while a request is on its way: events arrive, others write, time goes by.
+// delay lets other events happen while a request is on its way: deliveries, other writes, passing
+// time.
 func (h *history) delay() {
 	if h.calm || h.rand.IntN(4) != 0 || len(h.looks) > 2 {
 		return

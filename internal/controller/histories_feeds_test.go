@@ -11,24 +11,26 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// simFeed stands in for intake.Feed: it calls the same sink in the same order, when the history says so.
+// simFeed replaces intake.Feed. It calls the same sink in the same order, when the history decides
+// so.
 type simFeed struct {
 	feed
 	resource string
-	// snapshot is what is still to be put of one, and version what it is a snapshot of.
+	// snapshot has the objects that are still to be delivered, and version is the version of the
+	// snapshot.
 	snapshot []simapi.Object
 	taking   bool
 	names    map[types.NamespacedName]struct{}
 	version  uint64
 	watcher  *simapi.Watcher
-	// last is the newest version that was handed over; a later snapshot of the same feed is not older.
+	// last is the newest delivered version. A later snapshot of the same feed is not older.
 	last uint64
-	// paused is how many times nothing comes, because the watch is being opened again.
+	// paused is the number of times without a delivery while the watch is reopened.
 	paused int
 	whole  bool
 }
 
-// watch opens feeds in the order of their resources, whatever the controller's own order is.
+// watch opens feeds in the order of their resources, independent of the order of the controller.
 func (h *history) watch(feeds []feed) {
 	for _, f := range feeds {
 		h.feeds = append(h.feeds, &simFeed{feed: f, resource: resourceOf(f)})
@@ -41,8 +43,9 @@ func (h *history) watch(feeds []feed) {
 	}
 }
 
-// takeSnapshot asks for one. The first of a feed is as new as the request; a later one may be as old as what the feed
-// has handed over already. Its objects arrive one by one while the world goes on.
+// takeSnapshot requests a snapshot. The first one of a feed is as new as the request. A later one
+// may be as old as the last delivery of the feed. Its objects arrive one by one while other events
+// happen.
 func (h *history) takeSnapshot(f *simFeed) {
 	f.version = h.server.Version()
 	if f.last > 0 && h.rand.IntN(2) == 0 {
@@ -59,7 +62,7 @@ func (h *history) takeSnapshot(f *simFeed) {
 	h.oracle.classes.cut(f.resource, h.life)
 }
 
-// deliver hands the next thing of a feed over, and returns false if there is none.
+// deliver delivers the next event of a feed, and returns false if there is none.
 func (h *history) deliver(f *simFeed) bool {
 	switch {
 	case f.paused > 0:
@@ -109,14 +112,14 @@ func (h *history) deliverSnapshot(f *simFeed) {
 	f.last = max(f.last, f.version)
 	watcher, err := h.server.Watch(f.resource, f.version)
 	if err != nil {
-		h.takeSnapshot(f) // its version has been compacted in the meantime
+		h.takeSnapshot(f) // its version has been compacted meanwhile
 		return
 	}
 	f.watcher = watcher
 	h.proceed()
 }
 
-// proceed does what Run does between the snapshots.
+// proceed does the work of Run between the snapshots.
 func (h *history) proceed() {
 	for _, f := range h.feeds {
 		if !f.whole {
@@ -125,8 +128,8 @@ func (h *history) proceed() {
 	}
 	switch {
 	case h.c.installation.Installed.IsZero():
-		h.c.installation.Key, h.c.installation.Installed, _ = h.c.opts.LoadKey(context.Background()) // it never fails here
-		h.c.installation.Coverage, _ = h.c.opts.LoadCoverage(context.Background())                   // nor does that
+		h.c.installation.Key, h.c.installation.Installed, _ = h.c.opts.LoadKey(context.Background()) // never fails here
+		h.c.installation.Coverage, _ = h.c.opts.LoadCoverage(context.Background())                   // never fails here either
 		h.watch(append(h.c.sourceFeeds(), h.c.classFeeds()...))
 	case !h.resumed:
 		h.resumed = true
@@ -135,7 +138,8 @@ func (h *history) proceed() {
 	}
 }
 
-// synced reports whether every feed has been whole once. Before that nothing is decided.
+// synced reports whether every feed had a complete snapshot once. Before that, the controller
+// decides nothing.
 func (h *history) synced() bool {
 	if h.c == nil || h.c.installation.Installed.IsZero() {
 		return false

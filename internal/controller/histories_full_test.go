@@ -2,5 +2,5 @@
 
 package controller
 
-// full is how many histories are drawn by default.
+// full is the default number of histories.
 const full = 10_000

@@ -16,7 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// jobLister lists Jobs as they are.
+// jobLister lists the current Jobs.
 type jobLister struct {
 	h      *history
 	fields string
@@ -66,7 +66,7 @@ func (p proxy) Delete(_ context.Context, kind kinds.Kind, key workload.Key, opts
 	return err
 }
 
-// jobs are all Jobs there are.
+// jobs returns all Jobs.
 func (h *history) jobs() []*batchv1.Job {
 	list := h.server.List("jobs")
 	jobs := make([]*batchv1.Job, len(list))
@@ -83,7 +83,7 @@ func (r historyReport) Notify(n notice.Notice) {
 	}
 }
 
-// toldOf notes that somebody was told of a Job with which only its user can go on.
+// toldOf records that a user was notified of a Job with which only the user can continue.
 func (h *history) toldOf(n notice.Notice) {
 	h.say("it is told that only its user can go on with %s", n.Subject)
 	h.oracle.odd[n.About.UID] = true

@@ -8,7 +8,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// atRest judges the pods.
+// atRest judges the Pods.
 func (o *oracle) atRest() {
 	switch o.h.kind {
 	case "", classKind:
@@ -46,7 +46,7 @@ func (o *oracle) atRest() {
 	for _, obj := range o.h.workloads() {
 		w := o.workloads[obj.GetUID()]
 		for src := range w.covered {
-			// A ledger that is taken away twice is kept in memory for a while, and lost with it.
+			// A ledger that is removed twice stays in memory for a while, and is lost with it.
 			if w.adopted[src] == 0 && o.sources[src].exists && w.tampered < 2 {
 				w.adopted[src] = o.h.server.Version() + 1
 			}
@@ -69,9 +69,9 @@ func (o *oracle) judgePods(w *workloadTruth, obj simapi.Object, src simapi.Sourc
 		case had == simapi.Absent && (len(s.changes) == 0 || s.changes[len(s.changes)-1].version <= s.made):
 			o.excused(startedWithout) // see judgeComings
 		case had == simapi.Absent && s.cameAfter(o.podMade[pod.UID]) == s.content:
-			o.excused(startedWithout) // it is again what it was when it came, which was no change then
+			o.excused(startedWithout) // it has again the data that it had when it was created, which was not a change then
 		case o.pardoned[pod.UID][src] == s.content:
-			o.excused(backBeforeSeen) // as before: it was away and back once more, and the pod ran all the while
+			o.excused(backBeforeSeen) // as before: it changed and changed back once more while the Pod ran
 		case !o.undetectable(w, src, pod.UID):
 			o.fail("at rest, pod %s of %s, created %s, has %s of %s, which is %s now", pod.Name, w.name,
 				clockTime(pod.CreationTimestamp.Time), had, src, s.content)
@@ -79,12 +79,12 @@ func (o *oracle) judgePods(w *workloadTruth, obj simapi.Object, src simapi.Sourc
 	}
 }
 
-// undetectable is true for a content that nobody asked to act upon when it came to be, that left nothing to find, or for
-// which nothing more is to be tried.
+// undetectable reports whether the data has an excuse: no workload was opted in for it at that
+// time, the change left no trace, or no form of mark is left.
 func (o *oracle) undetectable(w *workloadTruth, src simapi.Source, pod types.UID) bool {
 	s := o.sources[src]
 	if w.undone() && (o.h.annotations || w.again) {
-		return o.excused(nothingToTry) // after the annotation there is none, which somebody may have taken back
+		return o.excused(nothingToTry) // no form of mark follows the annotation, and a tool may have reverted that
 	}
 	away, back := s.away()
 	rolledWithout := away <= w.carried[src] && w.carried[src] < back
@@ -93,7 +93,7 @@ func (o *oracle) undetectable(w *workloadTruth, src simapi.Source, pod types.UID
 			o.pardoned[pod] = map[simapi.Source]string{}
 		}
 		o.pardoned[pod][src] = s.content
-		return o.excused(backBeforeSeen) // it came back before anybody who saw it go had compared it, or was told
+		return o.excused(backBeforeSeen) // it changed back before a controller that saw the change had compared it, or was notified
 	}
 	return slices.ContainsFunc(s.changes, func(c change) bool {
 		switch {
@@ -109,15 +109,15 @@ func (o *oracle) undetectable(w *workloadTruth, src simapi.Source, pod types.UID
 	})
 }
 
-// hidden is true for a change that happened while no controller watched, before one had ever noted the content that the
-// workload had, and of which the API shows nothing: keys that were only taken away, a source that was made again,
-// everything within one second, or a time that may be that of a label. What is older than the digest key counts as older
-// than the installation then.
+// hidden reports whether a change happened while no controller watched, before any controller had
+// recorded the data of the workload, and the API shows nothing of it. Examples are removed keys, a
+// recreated source, several writes within one second, or a time that may be that of a label. A
+// change that is older than the digest key then counts as older than the installation.
 func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 	s := o.sources[src]
 	adopted := w.adopted[src] > 0 && w.adopted[src] <= c.version
 	shows := !c.date.IsZero() && s.made < c.version && !c.instant && !c.date.After(o.newestShown[src])
-	lost := o.keyLostAt >= c.version || o.keyless // until the next rest, ledgers may still be those under the lost key
+	lost := o.keyLostAt >= c.version || o.keyless // until the next rest, ledgers may still have digests of the lost key
 	switch {
 	case c.deleted > 0 && c.deleted <= w.covered[src]:
 		return o.excused(deletedUnasked)
@@ -147,7 +147,8 @@ func (o *oracle) hidden(w *workloadTruth, src simapi.Source, c change) bool {
 	}
 }
 
-// judgeSingle holds where users did one thing only since the last rest, and it was one change of content. A source that is swapped for a moment changes twice.
+// judgeSingle applies if users did one thing only since the last rest, and it was one change of
+// data. A source that is swapped for a moment changes twice.
 func (o *oracle) judgeSingle(w *workloadTruth, obj simapi.Object) {
 	if o.steps != 1 || o.keyless {
 		return

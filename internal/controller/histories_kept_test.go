@@ -9,27 +9,27 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// script is a history that is written down, and that the same oracle judges. A seed would be another history as soon as
-// anything else is drawn.
+// script is a history that is written down, and judged by the same oracle. A seed would give
+// another history as soon as the generator changes.
 type script struct{ *history }
 
-// rest lets everything come to an end. There are no faults in a script.
+// rest waits until nothing is left to do. A script has no faults.
 func (s script) rest() {
 	s.history.rest()
 	s.calm = true
 }
 
-// stop ends the controller where it stands, and loses nothing but what it knew.
+// stop ends the controller at this point. It loses only its state in memory.
 func (s script) stop() { s.c, s.feeds, s.looks = nil, nil, nil }
 
-// shown brings everything to the controller, which then waits for its sources to be quiet.
+// shown delivers everything to the controller, which then waits for the settle period.
 func (s script) shown() {
 	for slices.ContainsFunc(s.feeds, s.deliver) {
 		continue
 	}
 }
 
-// shownAll brings all of one resource to the controller.
+// shownAll delivers all objects of one resource to the controller.
 func (s script) shownAll(resource string) {
 	f := s.feeds[slices.IndexFunc(s.feeds, func(f *simFeed) bool { return f.resource == resource })]
 	for s.deliver(f) {
@@ -37,7 +37,7 @@ func (s script) shownAll(resource string) {
 	}
 }
 
-// evictAll replaces all pods of a workload.
+// evictAll replaces all Pods of a workload.
 func (s script) evictAll(name string) {
 	s.elapse(2 * longestSettle)
 	for _, obj := range s.workloads() {
@@ -67,7 +67,7 @@ func (s script) touch(src simapi.Source, manager string) {
 	s.users.save(src, keeper{manager: manager}, func(obj simapi.Object) { s.users.label(obj, "touched", s.users.value()) })
 }
 
-// again makes a workload anew, which asks for no more than this.
+// again recreates a workload with only these annotations.
 func (s script) again(name string, annotations map[string]string) {
 	w := workloads()[slices.IndexFunc(workloads(), func(w drawnWorkload) bool { return w.name == name })]
 	_ = s.server.Delete(w.resource, inShop(name))
@@ -78,7 +78,7 @@ func (s script) again(name string, annotations map[string]string) {
 	}
 }
 
-// ask replaces all annotations that a workload asks with.
+// ask replaces all opt-in annotations of a workload.
 func (s script) ask(name string, ann map[string]string) {
 	w := workloads()[slices.IndexFunc(workloads(), func(w drawnWorkload) bool { return w.name == name })]
 	s.users.edit(w, func(obj simapi.Object) {
@@ -91,7 +91,7 @@ func (s script) ask(name string, ann map[string]string) {
 	})
 }
 
-// keptHistories are those that have failed once, as short as they still did.
+// keptHistories are those that have failed once, in their shortest failing form.
 func keptHistories() map[string]struct {
 	draws draws
 	play  func(s script)
@@ -299,7 +299,7 @@ func keptHistories() map[string]struct {
 	}
 }
 
-// TestKeptHistories plays what has failed once.
+// TestKeptHistories plays the histories that have failed once.
 func TestKeptHistories(t *testing.T) {
 	for name, kept := range keptHistories() {
 		t.Run(name, func(t *testing.T) {

@@ -14,38 +14,38 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// look is one look of a controller at a workload: what it knew when it began.
+// look is one reconciliation of a workload: the knowledge of the controller when it began.
 type look struct {
 	life int
 	key  workload.Key
 	// at is the version of the server when it began.
 	at uint64
-	// known is, by source, the version of the object that had been delivered.
+	// known has, by source, the version of the object that was delivered.
 	known map[simapi.Source]uint64
-	// live is, by resource, from which version on nothing has been missed.
+	// live has, by resource, the version since which no event was missed.
 	live map[string]uint64
-	// gone is, by source, up to which version it is known not to be there.
+	// gone has, by source, the version up to which it is known not to exist.
 	gone map[simapi.Source]uint64
-	// departed is, by source, the version in which it was seen to be deleted.
+	// departed has, by source, the version in which its deletion was seen.
 	departed map[simapi.Source]uint64
 	onDelete bool
 
 	asked bool
 	pods  reload.Pods
 	classLook
-	// blind reports whether no pods were found where the status counts some.
+	// blind reports whether no Pods were found although the status counts some.
 	blind bool
 	wrote bool
 }
 
-// older reports whether the controller was shown a pod that may have been started before a content was there, or could not
-// be shown any of those that there are.
+// older reports whether the controller was shown a Pod that may have started before the data was
+// written, or could not be shown any of the Pods.
 func (l *look) older(date time.Time) bool {
 	return l.blind || l.asked && l.pods.Count > 0 && !l.pods.Oldest.After(date.Add(startLag))
 }
 
-// lookAtAll takes the workloads that are due, as many workers do at once, in an order that does not depend on that of
-// a map.
+// lookAtAll reconciles the workloads that are due, like many workers at once, in an order that does
+// not depend on the order of a map.
 func (h *history) lookAtAll() bool {
 	if !h.synced() {
 		return false
@@ -69,7 +69,7 @@ func (h *history) lookAtAll() bool {
 	return after || resumed || len(due) > 0
 }
 
-// resumeAll lets go on what was held still, where that is due.
+// resumeAll resumes paused workloads that are due.
 func (h *history) resumeAll() bool {
 	c, some := h.c, false
 	for {
@@ -86,7 +86,7 @@ func (h *history) resumeAll() bool {
 	}
 }
 
-// lookAfterAll asks and tells what has become of reloads, where that is due.
+// lookAfterAll checks and reports tracked reloads that are due.
 func (h *history) lookAfterAll() bool {
 	c, some := h.c, false
 	for {
@@ -113,10 +113,10 @@ func (h *history) lookAt(key workload.Key) workqueue.Result {
 	return r
 }
 
-// look is the one that makes the present request.
+// look returns the reconciliation that makes the current request.
 func (h *history) look() *look { return h.looks[len(h.looks)-1] }
 
-// rest lets everything come to an end without further faults, and then asks the oracle.
+// rest lets all rollouts complete without further faults, and then asks the oracle.
 func (h *history) rest() {
 	h.say("— coming to rest")
 	h.calm = true
@@ -132,7 +132,8 @@ func (h *history) rest() {
 	h.oracle.fail("it never comes to rest")
 }
 
-// nothingFollowedInVain checks that no rollout counts as under way that has ended. One that waits for a source has not.
+// nothingFollowedInVain checks that no completed rollout counts as in progress. A rollout that
+// waits for a source is not complete.
 func (h *history) nothingFollowedInVain() {
 	for key, f := range h.c.underWay() {
 		if now, ok := h.c.state.Workload(key); !ok || now.RolledOut && !h.hides(&now) || !f.MarksInPlace(&now) {
@@ -141,7 +142,7 @@ func (h *history) nothingFollowedInVain() {
 	}
 }
 
-// restless does one thing, and returns false when nothing is left to do.
+// restless does one thing, and returns false if nothing is left to do.
 func (h *history) restless() bool {
 	if h.c == nil {
 		h.start()
@@ -170,13 +171,14 @@ func (h *history) restless() bool {
 		wait = later
 	}
 	if wait == 0 && h.followsWhatRests() {
-		_, wait, _ = h.c.ends.Pop() // it was refused the pods, and asks again
+		_, wait, _ = h.c.ends.Pop() // its list of Pods was rejected, and it tries again
 	}
 	h.elapse(wait)
 	return wait > 0
 }
 
-// followsWhatRests reports whether a rollout is followed which has ended by its status.
+// followsWhatRests reports whether the controller still tracks a rollout that is complete by its
+// status.
 func (h *history) followsWhatRests() bool {
 	for key := range h.c.underWay() {
 		if now, ok := h.c.state.Workload(key); ok && now.RolledOut && !h.hides(&now) {
@@ -186,8 +188,9 @@ func (h *history) followsWhatRests() bool {
 	return false
 }
 
-// hides reports whether the status of a workload counts pods, and that no list of pods has them. Whether one is left from before
-// a reload shows nowhere in the API then, so the reload is followed until they are found.
+// hides reports whether the status of a workload counts Pods that no list returns. Then nothing in
+// the API shows whether an older Pod is left, so the controller tracks the reload until the Pods
+// are found.
 func (h *history) hides(w *workload.Workload) bool {
 	return h.blind == w.Key.Name && w.Progress.Total > 0
 }
@@ -206,5 +209,5 @@ func countsReplicas(obj simapi.Object) bool {
 	}
 }
 
-// startLag is the age by which a pod must be younger than a content to have it for sure.
+// startLag is the minimum age difference between data and a Pod that certainly has it.
 const startLag = 5 * time.Second

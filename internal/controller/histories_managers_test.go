@@ -9,15 +9,17 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// keeper is a tool that a source is kept with. What it writes beside the data decides what the API server shows: an entry of
-// managedFields has one time for all fields of a manager.
+// keeper is a tool that manages a source. What it writes in addition to the data decides what the
+// API server shows: an entry of managedFields has one time for all fields of a manager.
 type keeper struct {
 	manager string
-	// applies reports whether it uses server-side apply, where all that it says belongs to it.
+	// applies reports whether it uses server-side apply, so that it owns all fields that it
+	// declares.
 	applies bool
-	// remembers is an annotation that holds all of what it has written, and so changes with everything.
+	// remembers is an annotation with everything that it wrote, which changes with every write.
 	remembers string
-	// label and annotation are what it writes without a change of data, as for another version of a chart.
+	// label and annotation are what it writes without a change of data, for example for another
+	// version of a chart.
 	label, annotation string
 }
 
@@ -32,7 +34,7 @@ func keepers() []keeper {
 	}
 }
 
-// drawKeepers gives each source a tool.
+// drawKeepers draws a tool for each source.
 func drawKeepers(seed uint64) map[simapi.Source]keeper {
 	r := rand.New(rand.NewPCG(seed, 4))
 	kept := map[simapi.Source]keeper{}
@@ -42,7 +44,7 @@ func drawKeepers(seed uint64) map[simapi.Source]keeper {
 	return kept
 }
 
-// hand is who writes to a source now: mostly the tool that keeps it.
+// hand returns the client of the next write to a source, which is mostly the tool that manages it.
 func (u *users) hand(src simapi.Source) keeper {
 	if u.h.rand.IntN(4) > 0 {
 		return u.keepers[src]
@@ -50,7 +52,7 @@ func (u *users) hand(src simapi.Source) keeper {
 	return keepers()[u.h.rand.IntN(len(keepers()))]
 }
 
-// save writes to a source as a tool does.
+// save writes to a source like a tool.
 func (u *users) save(src simapi.Source, by keeper, edit func(obj simapi.Object)) bool {
 	old, err := u.h.server.Get(src.Resource, inShop(src.Name))
 	if err != nil {
@@ -65,7 +67,8 @@ func (u *users) save(src simapi.Source, by keeper, edit func(obj simapi.Object))
 		_, err = u.h.server.Edit(src.Resource, inShop(src.Name), by.manager, change)
 		return err == nil
 	}
-	// What it applies is the whole of what it wants, in which labels and annotations of others are not.
+	// It applies everything that it declares, which excludes labels and annotations of other
+	// clients.
 	config := old.DeepCopyObject().(simapi.Object)
 	change(config)
 	config.SetLabels(only(config.GetLabels(), by.label, selectLabel))
@@ -84,7 +87,7 @@ func only(values map[string]string, keys ...string) map[string]string {
 	return kept
 }
 
-// make creates a source by the tool that keeps it.
+// make creates a source with its tool.
 func (u *users) make(src simapi.Source, obj simapi.Object) bool {
 	by := u.keepers[src]
 	u.remember(obj, by)
@@ -132,7 +135,7 @@ func (u *users) touchAs(obj simapi.Object, by keeper) {
 	}
 }
 
-// touch writes metadata and no data, mostly as the manager that owns data, too.
+// touch writes metadata and no data, mostly as the manager of the data.
 func (u *users) touch(src simapi.Source) bool {
 	by := u.hand(src)
 	if u.h.rand.IntN(4) == 0 {
@@ -152,7 +155,8 @@ func (u *users) editAndTouch(src simapi.Source) bool {
 	})
 }
 
-// swap deletes a source, makes it with other content and puts back what it was, all within moments.
+// swap deletes a source, recreates it with other data and restores the earlier data, all within
+// moments.
 func (u *users) swap(src simapi.Source) bool {
 	old, err := u.h.server.Get(src.Resource, inShop(src.Name))
 	if err != nil {
@@ -174,7 +178,7 @@ func (u *users) swap(src simapi.Source) bool {
 	return u.save(src, u.hand(src), func(obj simapi.Object) { setData(obj, content) })
 }
 
-// dress gives a new source what it says about whom it concerns.
+// dress gives a new source its annotations.
 func (u *users) dress(obj simapi.Object) {
 	if u.h.policies && u.h.rand.IntN(4) > 0 {
 		u.annotate(obj, annotations.DefaultNames().Match, "true")
@@ -184,7 +188,7 @@ func (u *users) dress(obj simapi.Object) {
 	}
 }
 
-// annotateSource changes what a source says about whom it concerns.
+// annotateSource changes the annotations of a source.
 func (u *users) annotateSource(src simapi.Source) bool {
 	key := []string{annotations.DefaultNames().Match, annotations.DefaultNames().Ignore}[u.h.rand.IntN(2)]
 	value := []string{"true", "", "false"}[u.h.rand.IntN(3)]
@@ -201,7 +205,7 @@ func (u *users) selectOrNot(src simapi.Source) bool {
 	})
 }
 
-// forgetManagers is what a client does that wants smaller objects.
+// forgetManagers removes the managed fields, like a client that wants smaller objects.
 func (u *users) forgetManagers(src simapi.Source) bool {
 	return u.h.server.ForgetManagers(src.Resource, inShop(src.Name), "kubectl-patch") == nil
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// In these histories controllers look at the namespace only as long as it has a label. Nothing in it concerns anybody otherwise.
+// In these histories, controllers watch the namespace only while it has a label. At other times,
+// changes in it do not count.
 
 // shop is the namespace, as the oracle knows what the controller was shown of it.
 var shop = simapi.Source{Resource: "namespaces", Name: namespace}
@@ -18,10 +19,10 @@ func (u *users) createNamespace() {
 	if u.h.rand.IntN(4) > 0 {
 		u.label(ns, selectLabel, selectValue)
 	}
-	_, _ = u.h.server.Create(ns, u.manager()) // there is none of the name
+	_, _ = u.h.server.Create(ns, u.manager()) // no such namespace
 }
 
-// selectNamespace gives it the label, or takes it away.
+// selectNamespace adds or removes the label.
 func (u *users) selectNamespace() bool {
 	_, err := u.h.server.Edit(shop.Resource, types.NamespacedName{Name: namespace}, u.manager(), func(obj simapi.Object) {
 		value := selectValue

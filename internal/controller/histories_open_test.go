@@ -6,11 +6,13 @@ import (
 	"testing"
 )
 
-// openBase is the base of the histories that make test draws. Other bases show more of what is open here.
+// openBase is the base of the histories that make test draws. Other bases show more of the open
+// failures.
 const openBase = 1
 
-// openHistories are those of that base that fail, and of which nobody has found out yet whether the controller or the oracle is wrong.
-// They run like all others. One that passes has to be taken out, and no other one may fail.
+// openHistories are the histories of that base that fail although it is unknown whether the
+// controller or the oracle is wrong. They run like all others. One that passes must be removed from
+// the list, and no other one may fail.
 func openHistories() map[uint64]string {
 	return map[uint64]string{}
 }
@@ -25,7 +27,7 @@ func openCronJobHistories() map[uint64]string {
 	return map[uint64]string{}
 }
 
-// withoutOpen takes the known failures out of those of a run.
+// withoutOpen removes the known failures from the failures of a run.
 func withoutOpen(t *testing.T, open map[uint64]string, base, count uint64, failed []failure) []failure {
 	t.Helper()
 	if base != openBase || len(failed) >= mostFailures {

@@ -13,28 +13,26 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// oracle judges a history by what the API server was told and by what pods were started with. It calls nothing of
-// package reload and reads no ledger.
+// oracle judges a history by the writes to the API server and by the data that Pods started with. It
+// calls nothing of package reload and reads no ledger.
 //
-// Words: a change is a write after which the content of a source differs, also across a deletion. A source is covered by
-// a workload from when the workload exists, refers to it and asks for it. A rollout is a write that changes a pod
-// template: ours or somebody else's. A gap is the start of a controller or a new snapshot: what came before it was not
-// seen in order.
+// Terms: a change is a write after which the data of a source differs, also across a deletion. A
+// workload covers a source while it exists, references it and is opted in for it. A rollout is a
+// write that changes a pod template, by any client. A gap is the start of a controller or a new
+// snapshot: the order of earlier events is unknown then.
 //
-//  1. No change is lost. At rest, every pod of a workload has the present content of every source that it covers.
-//     Excepted are changes that nobody asked to act upon: from before the installation, or from before the cover began.
-//     And there are changes that leave nothing to find: see undetectable.
-//  2. Nothing rolls without a change. Each rollout of ours has a change that the controller had been shown, that no
-//     earlier rollout of ours was made with, and that is later than the last rollout by somebody else and than the
-//     beginning of the cover. Only across a gap, when no order was seen, may the change be earlier than those: if a pod
-//     that ran then was created no more than startLag after the time that the API shows for the content, or if it
-//     shows none. The age of the pods is also all there is for Secrets whose digest key was lost, and for a ledger that
-//     somebody took away while no controller ran. That is "in doubt, reload". Two rollouts of ours never have the same change, so this is also "at most
-//     once each"; "at least once" follows from 1.
-//     A source that is made, or deleted, is a change in the histories with these flags: see histories_comings_test.go.
-//  3. A single change is one rollout. Where users did nothing from one rest to the next but change one content, each
-//     workload that covers it was rolled exactly once, through every fault and kill.
-//  4. Nothing is left paused: see histories_pauses_test.go.
+//  1. No change is lost. At rest, every Pod of a workload has the current data of every source that
+//     it covers, except for changes from before the installation or the cover, see undetectable.
+//  2. Nothing rolls without a change. Each rollout of ours has a change that the controller had been
+//     shown, that no earlier rollout of ours had, and that is later than the last rollout by another
+//     client and the beginning of the cover. Across a gap, the change may be earlier if a Pod at that
+//     time was created no more than startLag after the time that the API shows for the data, or if it
+//     shows none. Only the age of Pods decides for Secrets with a lost digest key, and for a ledger
+//     that a user removed while no controller ran. That is "in doubt, reload". With the flags, the
+//     creation or deletion of a source is a change: see histories_comings_test.go.
+//  3. A single change is one rollout. If users did nothing from one rest to the next except one
+//     change of data, each workload that covers it rolled exactly once, through all faults and kills.
+//  4. Nothing stays paused: see histories_pauses_test.go.
 type oracle struct {
 	h         *history
 	err       error
@@ -42,37 +40,36 @@ type oracle struct {
 	workloads map[types.UID]*workloadTruth
 	runsTruth
 
-	// known and live go into each look: what the running controller has been shown.
+	// known and live go into each look: the versions that the running controller has been shown.
 	known map[simapi.Source]uint64
 	live  map[string]uint64
 	gone  map[simapi.Source]uint64
-	// goneAt is when the running controller was shown a deletion.
+	// goneAt has the times when the running controller was shown a deletion.
 	goneAt map[simapi.Source]time.Time
-	// firstShown is the first version of a source that it was shown, and newestShown the newest time for its content.
+	// firstShown is the first version of a source that it was shown. newestShown is its newest time.
 	firstShown  map[simapi.Source]uint64
 	newestShown map[simapi.Source]time.Time
 
-	// installedAt is when the digest key was first made, and installedIn the second in which.
+	// installedAt is the version of the first digest key, and installedIn the second.
 	installedAt uint64
 	installedIn time.Time
 	lastGap     uint64
 	startedAt   uint64
-	// keyLostAt is when the digest key was last lost, 0 for never, and keyless is true until the next rest.
+	// keyLostAt is when the digest key was last lost, or 0. keyless is true until the next rest.
 	keyLostAt uint64
 	keyless   bool
 
-	// unselected reports whether controllers do not look at the namespace.
+	// unselected reports whether controllers ignore the namespace.
 	unselected bool
-	// all reports whether everything is opted in, and allFrom since which version controllers start that are to opt everything in; 0 if the
-	// last one was not.
+	// all reports --auto-reload-all. allFrom is since when controllers start with it, or 0.
 	all     bool
 	allFrom uint64
-	// podMade is the version in which a pod was made.
+	// podMade is the version in which a Pod was created.
 	podMade map[types.UID]uint64
-	// pardoned are, by pod and source, the contents that it does not have for want of anybody who could know.
+	// pardoned has, by Pod and source, data that the Pod lacks because no controller could know it.
 	pardoned map[types.UID]map[simapi.Source]string
 
-	// since is the version of the last rest, and steps are what users have done since then.
+	// since is the version of the last rest, and steps counts the steps of users since then.
 	since uint64
 	steps int
 }
@@ -101,10 +98,10 @@ func (o *oracle) fail(format string, args ...any) {
 
 func (o *oracle) stepped() { o.steps++ }
 
-// installed is when the first controller makes the digest key.
+// installed records that the first controller creates the digest key.
 func (o *oracle) installed() { o.installedAt, o.installedIn = o.h.server.Version(), o.h.keyMade }
 
-// keyLost makes what was noted of Secrets unreadable.
+// keyLost makes the recorded digests of Secrets unreadable.
 func (o *oracle) keyLost() {
 	o.keyLostAt, o.keyless = o.h.server.Version(), true
 	for _, w := range o.truths() {
@@ -117,11 +114,12 @@ func (o *oracle) keyLost() {
 	}
 }
 
-// gap forgets that anything was seen in order.
+// gap records that the order of earlier events is unknown.
 func (o *oracle) gap() { o.lastGap = o.h.server.Version() }
 
-// started forgets what the controller before was shown. A controller that opts less in ends covers, and one that opts
-// everything in begins them: it must act upon what changes from when it has seen everything, and may from its start.
+// started forgets what the previous controller was shown. A controller without --auto-reload-all
+// ends covers, and one with it begins them: it must act on changes from when it has seen
+// everything, and may act on changes since its start.
 func (o *oracle) started(all bool) {
 	clear(o.known)
 	clear(o.live)
@@ -139,7 +137,7 @@ func (o *oracle) started(all bool) {
 	o.coverAll(turn{o.startedAt, byStart}, o.startedAt)
 }
 
-// sees notes that the controller that runs has seen everything once.
+// sees records that the running controller has seen everything once.
 func (o *oracle) sees() {
 	if o.allFrom > 0 && !o.all {
 		o.all = true
@@ -147,7 +145,7 @@ func (o *oracle) sees() {
 	}
 }
 
-// delivered notes what the controller is shown: that an object is in a version, or that it is gone.
+// delivered records an event that the controller is shown: a version of an object, or its deletion.
 func (o *oracle) delivered(resource, name string, version uint64, gone bool) {
 	src := simapi.Source{Resource: resource, Name: name}
 	if gone {
@@ -159,11 +157,11 @@ func (o *oracle) delivered(resource, name string, version uint64, gone bool) {
 	}
 }
 
-// whole notes that a snapshot is complete, and so what is gone.
+// whole records that a snapshot is complete, so that missing objects are deleted.
 func (o *oracle) whole(resource string, version uint64, names map[types.NamespacedName]struct{}) {
 	o.live[resource] = version
 	if resource == shop.Resource {
-		return // it is never deleted
+		return // never deleted
 	}
 	for _, src := range sources() {
 		if _, ok := names[inShop(src.Name)]; src.Resource == resource && !ok {
@@ -191,7 +189,7 @@ func (o *oracle) look(key workload.Key) *look {
 	return l
 }
 
-// reason finds a change that a rollout of ours may be for.
+// reason finds a change that explains a rollout of ours.
 func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 	var why []string
 	for _, src := range sources() {
@@ -232,7 +230,7 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 		case o.seemsEdited(src, l):
 			return "", o.excused(seemsEdited)
 		case o.mayHaveReturned(w) && !shown.proven && l.older(shown.date):
-			return "", o.excused(templateReturned) // a label has moved the time, and nothing tells when the data were edited
+			return "", o.excused(templateReturned) // a label has moved the time, and nothing shows when the data was edited
 		case shown.proven && l.older(shown.date) && shown.date.Equal(o.installedIn):
 			return "", o.excused(installedThen)
 		case w.began[src].by == byStart && shown.proven && l.older(shown.date) && shown.date.Equal(o.h.coverage.AllSince):
@@ -244,14 +242,14 @@ func (o *oracle) reason(w *workloadTruth, l *look) (string, bool) {
 	return strings.Join(why, "; "), false
 }
 
-// seemsEdited reports whether the API shows an edit of the data which there never was, where there is nothing but the age of pods.
+// seemsEdited reports whether the API shows a false edit, while only the age of Pods decides.
 func (o *oracle) seemsEdited(src simapi.Source, l *look) bool {
 	_, known := l.known[src]
 	shown := o.sources[src].datedAt(l.known[src])
 	return known && shown.misleads && !shown.date.Before(o.installedIn) && l.older(shown.date)
 }
 
-// mayBeFor reports whether a rollout of ours may be for the latest change of a source that the controller had been shown.
+// mayBeFor reports whether a rollout of ours may be for the latest change that it had been shown.
 func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change) (string, bool) {
 	horizon := max(w.foreign, w.first[src])
 	if o.beforeUs(c) {
@@ -264,7 +262,7 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 			return "", o.excused(ledgerGone)
 		}
 		if w.undone() && o.mayHaveReturned(w) && (c.date.IsZero() || l.older(shown)) {
-			return "", o.excused(rolloutUndone) // the rollout that carried it was taken back, and not all pods came from it
+			return "", o.excused(rolloutUndone) // the rollout with the change was reverted, and not all Pods came from it
 		}
 		return fmt.Sprintf("the change of %s at %d was rolled before", src, c.version), false
 	case c.version > horizon && c.version > w.covered[src]:
@@ -273,7 +271,7 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 		if _, lapsed := w.ended[src]; lapsed {
 			return "", o.excused(changedInLapse)
 		}
-		return "", true // between the start of a controller that opts everything in and when it had seen everything
+		return "", true // after a start with --auto-reload-all, before it had seen everything
 	case o.doubtful(w, l, src, c, horizon):
 		return "", true
 	case !o.beforeUs(c) && o.mayHaveReturned(w) && (c.version > w.first[src] || !o.widened(w, l, src, c) && (c.date.IsZero() || l.older(shown))):
@@ -285,18 +283,18 @@ func (o *oracle) mayBeFor(w *workloadTruth, l *look, src simapi.Source, c change
 	}
 }
 
-// beforeUs reports whether a change was made before the installation, and that the API shows that.
+// beforeUs reports whether a change was made before the installation, and the API shows that.
 func (o *oracle) beforeUs(c change) bool {
 	return c.version <= o.installedAt && c.date.Before(o.installedIn)
 }
 
-// widened reports whether a change was made before the workload first asked for the source, and that who looks can know that: it saw
-// it happen, or it began by itself to ask for everything, or nothing proves that the data was edited since the installation, and
-// it did not see the edit.
+// widened reports whether a change was made before the workload first covered the source, and a
+// controller can know that: it saw the opt-in, or --auto-reload-all began, or nothing proves an
+// edit since the installation and it did not see the edit.
 func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change) bool {
 	began := w.began[src]
 	if c.version > began.version || c.version == began.version && began.by == bySource {
-		return false // also where one write changes the data and says whom it concerns
+		return false // also if one write changes the data and the annotations
 	}
 	switch began.by {
 	case byStart:
@@ -317,32 +315,31 @@ func (o *oracle) widened(w *workloadTruth, l *look, src simapi.Source, c change)
 	return !o.sources[src].datedAt(l.known[src]).proven && c.version <= l.live[src.Resource]
 }
 
-// mayHaveReturned reports whether the last rollout by somebody else brought a template back of which there are pods from
-// before, or whether nobody can know because the rollouts before it were not all seen.
+// mayHaveReturned reports whether the last rollout by another client restored a template with Pods
+// from before, or whether that is unknown because not all earlier rollouts were seen.
 func (o *oracle) mayHaveReturned(w *workloadTruth) bool { return w.returned || o.lastGap > w.before }
 
-// doubtful reports whether a change that is earlier than what pods were started after, or than the cover, can rightly be taken
-// for a later one.
+// doubtful reports whether a change from before the Pods or the cover can seem to be later.
 func (o *oracle) doubtful(w *workloadTruth, l *look, src simapi.Source, c change, horizon uint64) bool {
 	if o.beforeUs(c) || o.widened(w, l, src, c) {
 		return false
 	}
 	s := o.sources[src]
 	if s.made > c.version && s.deleted <= l.live[src.Resource] {
-		return o.excused(cameBackUnseen) // it came back, and what it was before was not seen
+		return o.excused(cameBackUnseen) // recreated, and the earlier data was not seen
 	}
 	inOrder := horizon > l.live[plural(l.key.Kind)] && (c.version > l.live[src.Resource] || l.known[src] < horizon)
 	if inOrder {
 		return false
 	}
 	if c.date.IsZero() || (c.version > w.created || w.wrote[src] > 0 && c.version > w.wrote[src]) && !c.date.After(w.noted) {
-		return o.excused(showsNoTime) // a content that the ledger does not have, and that claims to be older
+		return o.excused(showsNoTime) // data that the ledger does not have, with an older time
 	}
 	switch {
 	case !l.older(s.dateAt(l.known[src])):
 		return false
 	case !s.datedAt(l.known[src]).proven && (w.wrote[src] == 0 || w.forgotten[src]) && c.version <= l.live[src.Resource]:
-		return false // without a ledger, of what nobody saw there is only the time, which may be that of a label
+		return false // without a ledger, unseen changes have only a time, which may be that of a label
 	case l.pods.Count == 0:
 		return o.excused(podsNotFound)
 	case c.version <= w.first[src]:

@@ -10,13 +10,14 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// In these histories nobody but the controller pauses anything. So at rest nothing is paused, whatever users
-// have done to the annotations meanwhile and whatever died when. A reload pauses what asks for it, in the same
-// write; and as long as nobody touched the pause, no controller ends it before its time.
+// In these histories, only the controller pauses Deployments. So at rest none is paused, whatever
+// users have done to the annotations and whenever a controller was killed. A reload pauses its
+// Deployment in the same write if it has a pause period. If no user changed the pause, no
+// controller ends it before its time.
 
 func (u *users) deployment() drawnWorkload { return workloads()[u.h.rand.IntN(2)] }
 
-// askForPauses writes a period that counts, one that is none, or takes it away.
+// askForPauses writes a valid or an invalid period, or removes it.
 func (u *users) askForPauses(w drawnWorkload) bool {
 	period := []string{"2s", "20s", "20s", "3m", "soon", "-1s", ""}[u.h.rand.IntN(7)]
 	return u.edit(w, func(obj simapi.Object) {
@@ -29,7 +30,7 @@ func (u *users) askForPauses(w drawnWorkload) bool {
 	})
 }
 
-// spoilPause writes something else for since when it is.
+// spoilPause writes another value for the beginning of the pause.
 func (u *users) spoilPause(w drawnWorkload) bool {
 	since := []string{"yesterday", "", "2199-01-01T00:00:00Z", "2001-01-01T00:00:00Z"}[u.h.rand.IntN(4)]
 	return u.edit(w, func(obj simapi.Object) {
@@ -41,7 +42,7 @@ func (u *users) spoilPause(w drawnWorkload) bool {
 	})
 }
 
-// endPause is what a tool does that knows of no pause.
+// endPause acts like a tool that knows of no pause.
 func (u *users) endPause(w drawnWorkload) bool {
 	return u.edit(w, func(obj simapi.Object) { obj.(*appsv1.Deployment).Spec.Paused = false })
 }
@@ -50,7 +51,7 @@ func changesLedger(e simapi.Event) bool {
 	return e.Old != nil && e.Old.GetAnnotations()[annotations.Ledger] != e.Object.GetAnnotations()[annotations.Ledger]
 }
 
-// pauseOf is whether something is paused, and what it says about it.
+// pauseOf returns whether an object is paused, and its recorded beginning.
 func pauseOf(obj simapi.Object) (paused bool, since, period string) {
 	names, annotations := annotations.DefaultNames(), obj.GetAnnotations()
 	if d, ok := obj.(*appsv1.Deployment); ok {
@@ -79,8 +80,8 @@ func (o *oracle) heldStill(w *workloadTruth, e simapi.Event, rolled bool) {
 	}
 }
 
-// resumed judges a write of the controller that changes a pause alone. The clocks of two controllers do not agree in these
-// histories, and then a pause is as long as the second one thinks.
+// resumed judges a write of the controller that changes only a pause. The clocks of two controllers
+// differ in these histories, so the length of a pause is by the clock of the second one.
 func (o *oracle) resumed(w *workloadTruth, e simapi.Event) {
 	before, since, text := pauseOf(e.Old)
 	after, left, _ := pauseOf(e.Object)
@@ -89,7 +90,7 @@ func (o *oracle) resumed(w *workloadTruth, e simapi.Event) {
 		o.fail("a write to %s at %d ends its pause, and leaves paused %t, %q", w.name, e.Version, after, left)
 	}
 	if !before || o.h.landing.look.life != o.h.life {
-		return // it was sent by a controller before this one, by its clock
+		return // a previous controller sent it, by its own clock
 	}
 	o.h.count("resumes")
 	period, err := time.ParseDuration(text)
@@ -99,13 +100,13 @@ func (o *oracle) resumed(w *workloadTruth, e simapi.Event) {
 	}
 }
 
-// sinceTold is what a pause of this controller says of since when it is.
+// sinceTold returns the recorded beginning of a pause of this controller.
 func (w *workloadTruth) sinceTold(h *history) time.Time {
 	return w.pausedAt.Add(h.clock.Now().Sub(h.server.Now())).Truncate(time.Second)
 }
 
-// judgePause is for the rest. What was noted about a pause that has ended may come back once more, with the annotations
-// of an earlier revision, and does nothing there.
+// judgePause runs at rest. The annotation of an ended pause may return with the annotations of an
+// earlier revision, and has no effect.
 func (o *oracle) judgePause(w *workloadTruth, obj simapi.Object) {
 	if paused, since, period := pauseOf(obj); paused {
 		o.fail("at rest, %s is left paused since %q, with the period %q", w.name, since, period)

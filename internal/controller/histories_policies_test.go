@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// asks are the ways in which a workload can say what it wants to be rolled for.
+// asks are the opt-in annotations of a workload.
 func asks() []map[string]string {
 	names := annotations.DefaultNames()
 	return []map[string]string{
@@ -34,7 +34,7 @@ func asks() []map[string]string {
 	}
 }
 
-// askOtherwise replaces all that a workload asks for.
+// askOtherwise replaces all opt-in annotations of a workload.
 func (u *users) askOtherwise(w drawnWorkload) bool {
 	asked := asks()[u.h.rand.IntN(len(asks()))]
 	return u.edit(w, func(obj simapi.Object) {
@@ -50,10 +50,11 @@ func (u *users) askOtherwise(w drawnWorkload) bool {
 	})
 }
 
-// below draws whether a workload asks on its pod template.
+// below draws whether the opt-in annotations of a workload are on its pod template.
 func (u *users) below() bool { return u.h.below && u.h.rand.IntN(2) == 0 }
 
-// where draws what a user annotates who wants a workload to be rolled. Who annotates its pod template has rolled it already.
+// where draws the object for new opt-in annotations. A user who annotates the pod template has
+// rolled the workload already.
 func (u *users) where(obj simapi.Object) metav1.Object {
 	if u.below() {
 		return templateOf(obj)
@@ -61,8 +62,8 @@ func (u *users) where(obj simapi.Object) metav1.Object {
 	return obj
 }
 
-// asksFor reads the annotations of a workload and of a source as their documentation says. A source that is named counts
-// whether it is referred to or not. All tells whether everything is opted in.
+// asksFor reads the annotations of a workload and of a source as their documentation says. A named
+// source counts even if it is not referenced. all reports --auto-reload-all.
 func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, all bool) bool {
 	names, s := annotations.DefaultNames(), o.sources[src]
 	list, auto, without := names.ConfigMap, names.ConfigMapAuto, names.ConfigMapExclude
@@ -74,7 +75,7 @@ func (o *oracle) asksFor(obj simapi.Object, src simapi.Source, all bool) bool {
 	}
 	annotations, excluded := obj.GetAnnotations(), obj.GetAnnotations()
 	if !hasOne(annotations, list, names.Search, names.Auto, auto) {
-		annotations = templateOf(obj).Annotations // they count where the workload says nothing
+		annotations = templateOf(obj).Annotations // they count if the workload has none
 	}
 	if !hasOne(excluded, without) {
 		excluded = templateOf(obj).Annotations
@@ -107,7 +108,7 @@ func entries(list string) []string {
 	return strings.Split(strings.ReplaceAll(list, " ", ""), ",")
 }
 
-// fits reports whether an expression is about the whole of a name.
+// fits reports whether an expression matches the whole name.
 func fits(entry, name string) bool {
 	if entry == name {
 		return true

@@ -2,6 +2,7 @@
 
 package controller
 
-// full is how many histories are drawn by default. Nothing in a history is concurrent, so the race detector finds
-// nothing in it and makes it ten times slower: here it only proves that the test does what it does elsewhere.
+// full is the default number of histories. Nothing in a history is concurrent, so the race detector
+// finds nothing in it and makes it ten times slower. Here the test only proves that it works with
+// the race detector, too.
 const full = 500

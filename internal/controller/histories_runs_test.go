@@ -12,8 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 )
 
-// TestJobHistories draws histories of Jobs, as TestHistories draws those of workloads whose pods are there all the time. A seed is
-// another history here than there.
+// TestJobHistories draws histories of Jobs, like TestHistories for workloads whose Pods always run.
+// The same seed gives another history here.
 func TestJobHistories(t *testing.T) {
 	testKind(t, "TestJobHistories", kinds.Jobs().Name, jobBounds(), openJobHistories())
 }
@@ -23,7 +23,7 @@ func TestCronJobHistories(t *testing.T) {
 	testKind(t, "TestCronJobHistories", cronJobKind, cronJobBounds(), openCronJobHistories())
 }
 
-// cronJobBounds are how often each excuse may be used in a thousand histories of CronJobs.
+// cronJobBounds limit the uses of each excuse in a thousand histories of CronJobs.
 func cronJobBounds() map[excuse]float64 {
 	return map[excuse]float64{
 		leftToUsers:       97,
@@ -48,7 +48,8 @@ func cronJobBounds() map[excuse]float64 {
 	}
 }
 
-// jobBounds are how often each excuse may be used in a thousand histories of Jobs: what was measured, and half as much again.
+// jobBounds limit the uses of each excuse in a thousand histories of Jobs: the measured number, and
+// half as much again.
 func jobBounds() map[excuse]float64 {
 	return map[excuse]float64{
 		leftToUsers:       64,
@@ -73,17 +74,18 @@ func jobBounds() map[excuse]float64 {
 	}
 }
 
-// runsTruth is what the oracle knows of what runs and ends.
+// runsTruth is the knowledge of the oracle about Jobs and CronJobs.
 type runsTruth struct {
 	// jobs are by name, and runs by the uid of the Job: see histories_jobs_truth_test.go.
 	jobs map[string]*jobTruth
 	runs map[types.UID]*runTruth
-	// crons, their own runs, when runs began, and the pods of runs that have started are by uid: see histories_cronjobs_test.go.
+	// crons, their own runs, the beginnings of runs, and the started Pods of runs are by uid: see
+	// histories_cronjobs_test.go.
 	crons     map[types.UID]*cronTruth
 	own       map[types.UID]ownRun
 	began     map[types.UID]uint64
 	podsBegun map[types.UID]bool
-	// odd are the Jobs that users were told of.
+	// odd are the Jobs that were reported to users.
 	odd map[types.UID]bool
 	// classes are in histories_classes_truth_test.go.
 	classes *classesTruth
@@ -97,7 +99,7 @@ func newRunsTruth() runsTruth {
 	}
 }
 
-// ofKind returns what makes the histories of a kind.
+// ofKind returns the histories of a kind.
 func ofKind(kind string) func(seed uint64, steps int) *history {
 	return func(seed uint64, steps int) *history {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -109,7 +111,7 @@ func ofKind(kind string) func(seed uint64, steps int) *history {
 	}
 }
 
-// watched are the kinds that the controllers watch. The simulated server has no custom ones.
+// watched are the kinds that the controllers watch. The simulated server has no custom kinds.
 func (h *history) watched() []kinds.Kind {
 	return slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool {
 		runs := k.Name == "CronJob" || k.Name == "Job"
@@ -118,7 +120,7 @@ func (h *history) watched() []kinds.Kind {
 	})
 }
 
-// stepRuns does the next thing there is to do for a Job or a CronJob that is drawn.
+// stepRuns does the next action for a drawn Job or CronJob.
 func (h *history) stepRuns() bool {
 	if jobs := h.jobs(); len(jobs) > 0 && h.pods.StepJob(jobs[h.rand.IntN(len(jobs))]) {
 		return true
@@ -127,7 +129,8 @@ func (h *history) stepRuns() bool {
 	return len(crons) > 0 && h.pods.StepCronJob(crons[h.rand.IntN(len(crons))].(*batchv1.CronJob))
 }
 
-// stepCronJobs does one thing for a CronJob, or ends one of its runs, and returns false when nothing is left to do.
+// stepCronJobs does one action for a CronJob, or ends one of its runs. It returns false if nothing
+// is left to do.
 func (h *history) stepCronJobs() bool {
 	for _, obj := range h.server.List("cronjobs") {
 		if h.pods.StepCronJob(obj.(*batchv1.CronJob)) {
@@ -150,7 +153,7 @@ func testKind(t *testing.T, name, kind string, bounds map[excuse]float64, open m
 	case kind == classKind && given:
 		count = max(n/5, 1) // each takes five times as long as one of another kind
 	case kind == classKind:
-		count = full / 125 // the bounds and what is open are of no more than these
+		count = full / 125 // the bounds and the open failures are for no more than these
 	case given:
 		count = n
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// sources are shared: each has at least two workloads that refer to it when a history begins.
+// sources are shared: at least two workloads reference each of them when a history begins.
 func sources() []simapi.Source {
 	return []simapi.Source{
 		{Resource: "configmaps", Name: "settings"}, {Resource: "configmaps", Name: "routes"},
@@ -26,7 +26,7 @@ func (u *users) value() string {
 	return fmt.Sprintf("value %d", u.values)
 }
 
-// data is the content of a source that is to be changed. Text and bytes are alike here.
+// data returns the data of a source for an edit. Text and bytes are alike here.
 func data(obj simapi.Object) map[string]string {
 	content := map[string]string{}
 	switch o := obj.(type) {
@@ -116,7 +116,7 @@ func (u *users) deleteSource(src simapi.Source) bool {
 	return u.h.server.Delete(src.Resource, inShop(src.Name)) == nil
 }
 
-// createAgain brings a source back that was deleted, half of the time with the content it had.
+// createAgain recreates a deleted source, half of the time with its earlier data.
 func (u *users) createAgain() bool {
 	for _, src := range sources() {
 		if _, err := u.h.server.Get(src.Resource, inShop(src.Name)); err == nil {
@@ -130,7 +130,7 @@ func (u *users) createAgain() bool {
 	return false
 }
 
-// makeAgain brings a source back as it was.
+// makeAgain recreates a source with its earlier data.
 func (u *users) makeAgain(src simapi.Source) bool {
 	earlier := u.before[src]
 	obj := earlier[len(earlier)-1].DeepCopyObject().(simapi.Object)

@@ -8,8 +8,9 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// Nothing is owed to a CronJob that has only been made, that is suspended, or of which a user has just deleted a run. A content
-// from such a time that comes back before a pod has started with another one was read by no pod that would have to be replaced.
+// The controller owes nothing to a CronJob that was only created, that is suspended, or from which
+// a user has just deleted a run. If data from such a time returns before a Pod has started with
+// other data, no Pod has read the other data.
 
 // span is from one version to another, both included.
 type span struct{ from, to uint64 }
@@ -21,10 +22,11 @@ func newCronTruth(obj *batchv1.CronJob, version uint64) *cronTruth {
 	}
 }
 
-// spare notes that nothing is owed from a version to another one.
+// spare records that nothing is owed from one version to another.
 func (c *cronTruth) spare(from, to uint64) { c.spared = append(c.spared, span{from, to}) }
 
-// suspended takes that the CronJob was suspended before a version, and that it is by it.
+// suspended receives whether the CronJob was suspended before a version, and whether it is
+// suspended since.
 func (c *cronTruth) suspended(before, now bool, version uint64) {
 	switch {
 	case now && !before:
@@ -36,14 +38,15 @@ func (c *cronTruth) suspended(before, now bool, version uint64) {
 	}
 }
 
-// owesNothing reports whether there was the present content of a source when nothing was owed, and since a pod has last started.
+// owesNothing reports whether a source had its current data at a time when nothing was owed, and
+// since a Pod last started.
 func (c *cronTruth) owesNothing(s *sourceTruth, started uint64) bool {
 	return slices.ContainsFunc(c.spared, func(t span) bool {
 		return t.to > started && s.had(max(t.from, started), t.to)
 	})
 }
 
-// had reports whether a source had its present content at a version, or came to have it until another one.
+// had reports whether a source had its current data at a version, or got it before another one.
 func (s *sourceTruth) had(from, to uint64) bool {
 	at := s.first
 	for _, c := range s.changes {

@@ -1,6 +1,6 @@
 package controller
 
-// step is one thing that somebody does on purpose, and does as often as its weight is.
+// step is an intentional action of a user. Its weight is its frequency.
 type step struct {
 	name   string
 	weight int
@@ -47,7 +47,7 @@ func (u *users) steps() []step {
 	}
 }
 
-// userStep draws one.
+// userStep draws a step.
 func (h *history) userStep() {
 	steps := h.users.steps()
 	switch h.kind {
@@ -78,7 +78,7 @@ func (h *history) userStep() {
 	}
 }
 
-// weight is that of steps which some histories have.
+// weight returns the weight of steps that only some histories have.
 func weight(drawn bool) int {
 	if drawn {
 		return 1

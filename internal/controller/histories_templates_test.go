@@ -10,7 +10,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// optional is what a new reference says of whether pods wait for the source.
+// optional is the optional field of a new reference.
 func (u *users) optional() *bool {
 	if !u.h.optional {
 		return nil
@@ -18,7 +18,7 @@ func (u *users) optional() *bool {
 	return new(u.h.rand.IntN(2) == 0)
 }
 
-// refer adds a reference, the ConfigMaps by volumes and the Secrets by the environment.
+// refer adds a reference: to ConfigMaps by volumes, to Secrets by the environment.
 func refer(t *corev1.PodTemplateSpec, src simapi.Source, optional *bool) {
 	if src.Resource == "secrets" {
 		t.Spec.Containers[0].EnvFrom = append(t.Spec.Containers[0].EnvFrom, corev1.EnvFromSource{
@@ -32,7 +32,7 @@ func refer(t *corev1.PodTemplateSpec, src simapi.Source, optional *bool) {
 	t.Spec.Containers[1].VolumeMounts = append(t.Spec.Containers[1].VolumeMounts, corev1.VolumeMount{Name: src.Name, MountPath: "/" + src.Name})
 }
 
-// leave takes a reference away.
+// leave removes a reference.
 func leave(t *corev1.PodTemplateSpec, src simapi.Source) {
 	app, side := &t.Spec.Containers[0], &t.Spec.Containers[1]
 	if src.Resource == "secrets" {

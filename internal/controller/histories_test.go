@@ -14,10 +14,11 @@ import (
 	"testing"
 )
 
-// TestHistories draws histories at random: users, faults and kills, on an API in memory. What must hold is in the
-// oracle. A run begins at a seed that was never tried, and prints it. REROLL_HISTORIES=n draws n of them, REROLL_BASE=n draws
-// those that a run drew, and REROLL_SEED=n replays one with a trace. A seed stands for the same history as long as nothing
-// else is drawn; what has failed once is kept in TestKeptHistories.
+// TestHistories draws histories at random: users, faults and kills, on an API server in memory. The
+// oracle has the rules that must hold. A run begins at a seed that was never tried, and prints it.
+// REROLL_HISTORIES=n draws n histories, REROLL_BASE=n repeats a run, and REROLL_SEED=n replays one
+// history with a trace. A seed gives the same history only until the generator changes.
+// TestKeptHistories keeps those that have failed once.
 func TestHistories(t *testing.T) {
 	if seed, ok := numberOf(t, "REROLL_SEED"); ok {
 		replay(t, newHistory(seed, allSteps))
@@ -77,7 +78,7 @@ func numberOf(t *testing.T, variable string) (uint64, bool) {
 	return n, true
 }
 
-// checkDraws fails where something came so rarely that nothing is proven about it.
+// checkDraws fails if an event was so rare that the run proves nothing about it.
 func checkDraws(t *testing.T, counts map[string]int) {
 	t.Helper()
 	for _, name := range slices.Concat(faultNames(), killNames(), drawNames(), []string{askedAfter, toldRolled}) {
@@ -92,21 +93,22 @@ func checkDraws(t *testing.T, counts map[string]int) {
 }
 
 const (
-	// mostShown is how many failures are worth reading.
+	// mostShown is the maximum number of failures to print.
 	mostShown = 3
-	// enoughToProve is from how many histories on every fault and every kill must have come often.
+	// enoughToProve is the number of histories from which on every fault and every kill must occur
+	// often.
 	enoughToProve = 10_000
-	// mostFailures is how many are enough to stop.
+	// mostFailures is the number of failures at which the run stops.
 	mostFailures = 50
 )
 
-// failure is a history in which something did not hold.
+// failure is a history in which a rule did not hold.
 type failure struct {
 	seed uint64
 	err  error
 }
 
-// drawn says what the history is about.
+// drawn describes the draws of the history.
 func (f failure) drawn() string {
 	return strings.ReplaceAll(strings.Join(newHistory(f.seed, 0).names(), ", "), drawPrefix, "")
 }

@@ -22,38 +22,39 @@ type sourceTruth struct {
 	created time.Time
 	// deleted is when it was last deleted, and made when it was last created.
 	deleted, made uint64
-	// dates are, by version, the time that the API shows for the content after each write.
+	// dates has, by version, the time that the API shows for the data after each write.
 	dates []dated
-	// comings are when it was made, and goings when it was deleted.
+	// comings are its creations, and goings its deletions.
 	comings, goings []uint64
-	first           string // content
+	first           string // data
 	changes         []change
-	// withoutIt are the workloads of which all pods ran when it was last made.
+	// withoutIt are the workloads whose Pods were all running when it was last created.
 	withoutIt map[types.UID]bool
-	// written are the seconds in which it was written, as far as the API noted them.
+	// written are the seconds in which it was written, as far as the API recorded them.
 	written []time.Time
-	// What it says about whom it concerns.
+	// The annotations about which workloads it concerns.
 	matches, ignored, selected bool
 }
 
 type dated struct {
 	version uint64
 	date    time.Time
-	// proven reports whether who owns the data in that time owns nothing else, so that the data seems to have been written then. It
-	// misleads where it was not: who applies gets another time by taking a label away, and who loses a label to somebody else
-	// keeps the time of that.
+	// proven reports whether the manager of the data at that time owns nothing else, so that the
+	// time seems to be that of the data. misleads reports that it is not: an apply that removes a
+	// label gets a new time, and a manager that loses a label to another one keeps the time of the
+	// label.
 	proven, misleads bool
 }
 
 type change struct {
 	version uint64
-	// date is when the content changed, in seconds as the API has it; zero if the API shows nothing of it.
+	// date is when the data changed, in seconds as the API shows it, or zero if it shows nothing.
 	date time.Time
-	// content is what it was changed to.
+	// content is the new data.
 	content string
-	// deleted is when the source was deleted before it came back with other content, 0 for every other change.
+	// deleted is when the source was deleted, if the change is a recreation with other data.
 	deleted uint64
-	// instant is true for one within the second in which the source was made.
+	// instant reports whether the change was in the second in which the source was created.
 	instant bool
 	// proven reports whether its date is that of data.
 	proven bool
@@ -62,64 +63,64 @@ type change struct {
 type workloadTruth struct {
 	uid  types.UID
 	name string
-	// covered is since when a source is, and first since when it has been apart from lapses: what changed in a lapse
-	// may be acted upon, and need not.
+	// covered is since when a source is covered, and first since when it has been covered apart
+	// from lapses: the controller may act on changes in a lapse, but need not.
 	covered, first map[simapi.Source]uint64
-	// may is since when a source is covered, or would be if the controller that is to opt everything in had seen everything.
+	// may is since when a controller may act: with --auto-reload-all, since its start.
 	may map[simapi.Source]turn
-	// adopted is from when on the controller has had time to note the content of a source since the cover began.
+	// adopted is from when on the controller has had time to record the data of a covered source.
 	adopted map[simapi.Source]uint64
-	// began is how first began, and ended is how the cover of what is not covered any more ended.
+	// began is how first began, and ended is how a former cover ended.
 	began   map[simapi.Source]turn
 	ended   map[simapi.Source]turn
 	created uint64
-	// foreign is the last rollout by somebody else; the creation is the first.
+	// foreign is the last rollout by another client. The creation is the first one.
 	foreign uint64
-	// calm is when its status last told that no rollout was under way, and before is what that was at the last rollout
-	// by somebody else. Recent are the templates since then, and returned tells that this rollout brought one of
-	// them back, so that there could be pods of it still.
+	// calm is when its status last showed a complete rollout, and before is the value of calm at
+	// the last rollout by another client. recent has the templates since then. returned reports
+	// whether this rollout restored one of them, so that Pods of it may exist.
 	calm, before uint64
 	recent       []*corev1.PodTemplateSpec
 	returned     bool
-	// carried is, by source, up to which version our rollouts were made with its content.
+	// carried has, by source, the version up to which our rollouts were made with its data.
 	carried map[simapi.Source]uint64
-	// noted is the newest date of what the controller had been shown when it wrote last.
+	// noted is the newest date of the data that the controller had been shown when it wrote last.
 	noted time.Time
-	// wrote is, by source, which version the controller had been shown of it when it wrote last.
+	// wrote has, by source, the version that the controller had been shown when it wrote last.
 	wrote map[simapi.Source]uint64
-	// overwritten are changes that left no time, and before which there was one that nobody had acted upon.
+	// overwritten are changes that left no time, after a change that no controller had acted on.
 	overwritten map[simapi.Source]uint64
 	reloads     []uint64
-	// named are the sources that were there when the controller wrote last, and missed up to when they were known not to
-	// be when it rolled last.
+	// named are the sources that existed when the controller wrote last. missed has the versions up
+	// to which they were known not to exist when it rolled last.
 	named  map[simapi.Source]bool
 	missed map[simapi.Source]uint64
-	// unnamed are, for sources that were not there before, the versions with which the controller wrote first.
+	// unnamed has the versions of new sources with which the controller wrote first.
 	unnamed map[simapi.Source]uint64
-	// made is when it was created, and written the version in which a user wrote it last, where that matters.
+	// made is when it was created, and written the version of the last relevant write of a user.
 	made    time.Time
 	written uint64
-	// askedShown is, by source, since when it was covered as the API showed it when the controller wrote without a ledger.
+	// askedShown has the beginnings of covers that the API showed at a write without a ledger.
 	askedShown map[simapi.Source]time.Time
-	// labeled is, by source, the version of it that the controller was shown when it wrote, if the time of that was later than all it
-	// had noted before, and earlier than that of the pods.
+	// labeled has, by source, the version that the controller was shown when it wrote, if the time
+	// of that version was later than all recorded times, and earlier than the time of the Pods.
 	labeled map[simapi.Source]uint64
-	// forgotten are the sources of which the ledger may not tell any more what was carried. Who saw it happen must know;
-	// who starts later cannot.
+	// forgotten are the sources whose carried data the ledger may have lost. A controller that saw
+	// the loss must know the data. One that starts later cannot know it.
 	forgotten map[simapi.Source]bool
-	// unreadable are the Secrets whose digest in the ledger was made with a key that is lost.
+	// unreadable are the Secrets whose digest in the ledger was made with a lost key.
 	unreadable map[simapi.Source]bool
-	// tampered counts how often somebody else changed the ledger.
+	// tampered counts the changes of the ledger by other clients.
 	tampered int
-	// again reports whether our last rollout came with nothing that the one before had not come with.
+	// again reports whether our last rollout brought nothing new after the one before.
 	again bool
 	// pausedAt is when our last reload that paused it took effect.
 	pausedAt time.Time
-	// waited reports whether pods of it waited for a source at the last rest. They start with what there is when that comes.
+	// waited reports whether its Pods waited for a source at the last rest, and start with its data.
 	waited bool
 }
 
-// turn is what began or ended a cover.
+// turn is the event that began or ended a cover.
 type turn struct {
 	version uint64
 	by      turnBy
@@ -134,7 +135,7 @@ const (
 	byNamespace
 )
 
-// undone reports whether somebody else rolled it after we did.
+// undone reports whether another client rolled it after our rollout.
 func (w *workloadTruth) undone() bool {
 	return len(w.reloads) > 0 && w.foreign > w.reloads[len(w.reloads)-1]
 }
@@ -145,7 +146,7 @@ func (w *workloadTruth) forget(list ...simapi.Source) {
 	}
 }
 
-// observe takes every write.
+// observe receives every write.
 func (o *oracle) observe(e simapi.Event) {
 	switch resource := simapi.ResourceOf(e.Object); resource {
 	case "configmaps", "secrets":
@@ -173,7 +174,7 @@ func (o *oracle) observe(e simapi.Event) {
 	}
 }
 
-// newTruth is what is known of a workload that was just created.
+// newTruth returns the truth about a new workload.
 func newTruth(obj simapi.Object, version uint64) *workloadTruth {
 	return &workloadTruth{
 		uid: obj.GetUID(), name: obj.GetName(), created: version, foreign: version,
@@ -227,7 +228,7 @@ func (o *oracle) workload(e simapi.Event) {
 	o.cover(w, e.Object, turn{e.Version, byWorkload}, e.Version)
 }
 
-// coverAll works out anew what is covered, from a version on. Whether a rollout is for a change is asked from the turn on.
+// coverAll computes the covers from a version on, and records the turn of each new one.
 func (o *oracle) coverAll(at turn, from uint64) {
 	for _, obj := range o.h.workloads() {
 		o.cover(o.workloads[obj.GetUID()], obj, at, from)
@@ -260,7 +261,7 @@ func (o *oracle) cover(w *workloadTruth, obj simapi.Object, at turn, from uint64
 	o.coverClasses(w, obj, at, from)
 }
 
-// tellsRest reads a status as its documentation says.
+// tellsRest reads a status as the documentation of its kind says.
 func tellsRest(obj simapi.Object) bool {
 	switch o := obj.(type) {
 	case *appsv1.Deployment:
@@ -274,8 +275,8 @@ func tellsRest(obj simapi.Object) bool {
 	}
 }
 
-// away is the version in which the content that is there again had left, and back the one in which it came back; 0 if it
-// was never there before.
+// away is the version in which the current data was replaced, and back the version in which it
+// returned. Both are 0 if it was never there before.
 func (s *sourceTruth) away() (away, back uint64) {
 	before := s.first
 	for _, c := range s.changes {
@@ -290,7 +291,7 @@ func (s *sourceTruth) away() (away, back uint64) {
 	return away, back
 }
 
-// bringsNews reports whether a rollout of ours comes with a content that none had come with.
+// bringsNews reports whether a rollout of ours brings data that no earlier one brought.
 func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
 	for src := range w.covered {
 		for _, c := range o.sources[src].changes {
@@ -302,7 +303,7 @@ func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
 	return false
 }
 
-// ours takes a write of the controller.
+// ours receives a write of the controller.
 func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	l := o.h.landing.look
 	l.wrote = true
@@ -337,7 +338,7 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	}
 }
 
-// words are annotations or labels as a trace shows them.
+// words formats annotations or labels for a trace.
 func words(values map[string]string) []string {
 	var words []string
 	for _, key := range slices.Sorted(maps.Keys(values)) {

@@ -16,18 +16,18 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// users are all who change the cluster and know nothing of the controller.
+// users are all clients that change the cluster and know nothing of the controller.
 type users struct {
 	h *history
-	// values counts what was written into sources, so that nothing comes twice by accident.
+	// values counts the values in sources, so that no value is repeated by accident.
 	values int
-	// before is what sources were earlier, for who puts them back.
+	// before has the earlier data of sources, for users who restore it.
 	before map[simapi.Source][]simapi.Object
-	// saved are the annotations that workloads had when they were deleted, for who brings them back from a backup.
+	// saved has the annotations of deleted workloads, for users who restore a backup.
 	saved map[string]map[string]string
-	// keepers are the tools that sources are kept with.
+	// keepers are the tools that manage sources.
 	keepers map[simapi.Source]keeper
-	// stored are what the provider of a class had before.
+	// stored has the earlier objects of the provider of a class.
 	stored map[string]map[string]string
 }
 
@@ -51,7 +51,7 @@ func versionOf(obj metav1.Object) uint64 {
 	return v
 }
 
-// workload says where one begins.
+// workload is the initial state of a workload.
 type drawnWorkload struct {
 	resource, name string
 	sources        []int
@@ -69,8 +69,8 @@ func workloads() []drawnWorkload {
 	}
 }
 
-// settleIn makes the cluster as it is before the controller is installed: pods run, and some content has changed that
-// nobody acted upon.
+// settleIn creates the cluster before the controller is installed: Pods run, and some data has
+// changed without a rollout.
 func (u *users) settleIn() {
 	h := u.h
 	if h.inNamespace {
@@ -162,7 +162,7 @@ func (u *users) edit(w drawnWorkload, edit func(obj simapi.Object)) bool {
 func (u *users) editTemplate(w drawnWorkload) bool {
 	image := "app:" + u.value()
 	if u.h.rand.IntN(4) == 0 {
-		image = "app:stable" // a template that may have been there before
+		image = "app:stable" // a template that may have existed before
 	}
 	return u.edit(w, func(obj simapi.Object) { templateOf(obj).Spec.Containers[0].Image = image })
 }
@@ -180,7 +180,7 @@ func (u *users) changeReferences(w drawnWorkload) bool {
 	})
 }
 
-// unrefer takes the reference of a workload to a source away.
+// unrefer removes the reference of a workload to a source.
 func (u *users) unrefer(name string, src simapi.Source) bool {
 	w := workloads()[slices.IndexFunc(workloads(), func(w drawnWorkload) bool { return w.name == name })]
 	return u.edit(w, func(obj simapi.Object) { leave(templateOf(obj), src) })
@@ -190,7 +190,7 @@ func (u *users) undo(name string) bool {
 	return u.h.pods.Undo(inShop(name), "kubectl-rollout")
 }
 
-// editBoth is what a release does: source and workload come together, in either order.
+// editBoth is a release: source and workload change together, in either order.
 func (u *users) editBoth(w drawnWorkload) bool {
 	obj, err := u.h.server.Get(w.resource, inShop(w.name))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// why finds what a rollout of ours may be for.
+// why finds a reason for a rollout of ours.
 func (o *oracle) why(w *workloadTruth, l *look) (string, bool) {
 	if o.h.driver != nil && o.forClass(w, l) {
 		return "", true
@@ -24,7 +24,7 @@ func (o *oracle) why(w *workloadTruth, l *look) (string, bool) {
 	return strings.TrimPrefix(why+o.whyNotForClass(w, l), "; "), false
 }
 
-// whyNotForClass says what is known of the classes that the workload covers.
+// whyNotForClass describes the knowledge about the classes that the workload covers.
 func (o *oracle) whyNotForClass(w *workloadTruth, l *look) string {
 	var b strings.Builder
 	for _, name := range classNames() {
@@ -37,7 +37,7 @@ func (o *oracle) whyNotForClass(w *workloadTruth, l *look) string {
 	return b.String()
 }
 
-// forClass reports whether it is for a rotation.
+// forClass reports whether the rollout is for a rotation.
 func (o *oracle) forClass(w *workloadTruth, l *look) bool {
 	for name, c := range o.classes.covers[w.uid] {
 		r := latestRotation(l.shown[name])
@@ -48,7 +48,7 @@ func (o *oracle) forClass(w *workloadTruth, l *look) bool {
 	return false
 }
 
-// mayBeForClass reports whether it can rightly be taken to be for one.
+// mayBeForClass reports whether the rollout may be for a rotation of one class.
 func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 	return slices.ContainsFunc(classNames(), func(name string) bool {
 		c := o.classes.covers[w.uid][name]
@@ -73,7 +73,8 @@ func (o *oracle) mayBeForClass(w *workloadTruth, l *look) bool {
 	})
 }
 
-// mayBeForNamed reports whether of a class that the workload names without mounting it. There is nothing but the age of its pods.
+// mayBeForNamed reports whether it may be for a class that the workload names without mounting it.
+// Then only the age of its Pods decides.
 func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classCover, r rotation) bool {
 	switch {
 	case l.newest[name] > c.brought:
@@ -85,12 +86,12 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 	}
 }
 
-// standsOver reports whether any status of the class was written over that of an earlier pod, unseen.
+// standsOver reports whether any status of the class replaced that of an earlier Pod, unseen.
 func (l *classLook) standsOver(name string) bool {
 	return slices.Contains(slices.Collect(maps.Values(l.over)), name)
 }
 
-// endedUnseen reports whether a cover had ended, and that the controller was not shown that yet when it looked.
+// endedUnseen reports whether a cover had ended and the controller had not been shown that yet.
 func (o *oracle) endedUnseen(c *classCover, l *look, name string) bool {
 	src := simapi.Source{Resource: simapi.ClassResource, Name: name}
 	switch {
@@ -105,7 +106,7 @@ func (o *oracle) endedUnseen(c *classCover, l *look, name string) bool {
 	}
 }
 
-// mayBeForRotation reports whether of the latest rotation that the controller was shown.
+// mayBeForRotation reports whether it may be for the latest rotation that the controller was shown.
 func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *classCover, r rotation) bool {
 	stale := l.stale[name]
 	switch {
@@ -135,12 +136,12 @@ func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *cla
 	}
 }
 
-// waitsForClass reports whether pods of a workload may wait for a class that does not exist.
+// waitsForClass reports whether Pods of a workload may wait for a class that does not exist.
 func (o *oracle) waitsForClass(obj simapi.Object) bool {
 	return slices.ContainsFunc(mounted(obj), func(src simapi.Source) bool { return !o.sources[src].exists })
 }
 
-// judgeClasses judges the pods of a workload at rest.
+// judgeClasses judges the Pods of a workload at rest.
 func (o *oracle) judgeClasses(w *workloadTruth, obj simapi.Object) {
 	for _, name := range classNames() {
 		c, last := o.classes.covers[w.uid][name], latestRotation(o.classes.rotations[name])
@@ -157,7 +158,7 @@ func (o *oracle) judgeClasses(w *workloadTruth, obj simapi.Object) {
 	}
 }
 
-// hasTurn reports whether a pod has started with what a rotation has brought.
+// hasTurn reports whether a Pod has started with the turn of a rotation.
 func (o *oracle) hasTurn(pod *corev1.Pod, name string, r rotation) bool {
 	given, mounted := o.h.driver.Given(pod.UID, name)
 	if !mounted {
@@ -166,7 +167,8 @@ func (o *oracle) hasTurn(pod *corev1.Pod, name string, r rotation) bool {
 	return given.Started >= r.turn || maps.Equal(o.h.driver.Turn(name, given.Started), o.h.driver.Turn(name, r.turn))
 }
 
-// neverAsked is true for a pod with another turn than there is for want of anybody who asked to act upon that, or could know.
+// neverAsked reports whether a Pod has another turn than the current one because no controller had
+// to act on it, or could know of it.
 func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, name string) bool {
 	all := o.classes.rotations[name]
 	last := latestRotation(all)
@@ -198,7 +200,8 @@ func (o *oracle) pardonedOf(pod types.UID) map[simapi.Source]string {
 	return o.pardoned[pod]
 }
 
-// judgeSingleRotation holds where users did one thing only since the last rest, and a class was rotated once.
+// judgeSingleRotation applies if users did one thing only since the last rest, and a class was
+// rotated once.
 func (o *oracle) judgeSingleRotation(w *workloadTruth, obj simapi.Object, name string) {
 	all, c := o.classes.rotations[name], o.classes.covers[w.uid][name]
 	since := slices.IndexFunc(all, func(r rotation) bool { return r.version > o.since })
@@ -211,7 +214,7 @@ func (o *oracle) judgeSingleRotation(w *workloadTruth, obj simapi.Object, name s
 	}
 }
 
-// reloadsSince is how often we have rolled it after a version.
+// reloadsSince returns the number of our reloads after a version.
 func (w *workloadTruth) reloadsSince(version uint64) int {
 	first := slices.IndexFunc(w.reloads, func(v uint64) bool { return v > version })
 	if first < 0 {
@@ -220,7 +223,7 @@ func (w *workloadTruth) reloadsSince(version uint64) int {
 	return len(w.reloads) - first
 }
 
-// adoptClasses notes at rest that the controller has had time to note what it was shown.
+// adoptClasses records, at rest, that the controller has had time to record what it was shown.
 func (o *oracle) adoptClasses() {
 	reported := map[string]bool{}
 	for _, t := range o.h.server.List(simapi.StatusResource) {

@@ -14,18 +14,20 @@ import (
 
 const classKind = "SecretProviderClass"
 
-// TestClassHistories draws histories of workloads that mount SecretProviderClasses, some of them beside ConfigMaps and Secrets.
+// TestClassHistories draws histories of workloads that mount SecretProviderClasses, some of them
+// together with ConfigMaps and Secrets.
 func TestClassHistories(t *testing.T) {
 	testKind(t, "TestClassHistories", classKind, classBounds(), openClassHistories())
 }
 
-// openClassHistories are those of the base that make test draws that fail, and of which nobody has found out yet whether the controller
-// or the oracle is wrong.
+// openClassHistories are the histories of the default base that fail although it is unknown whether
+// the controller or the oracle is wrong.
 func openClassHistories() map[uint64]string {
 	return map[uint64]string{}
 }
 
-// classBounds are how often each excuse may be used in a thousand histories of classes: what was measured, and half as much again.
+// classBounds limit the uses of each excuse in a thousand histories of classes: the measured
+// number, and half as much again.
 func classBounds() map[excuse]float64 {
 	return map[excuse]float64{
 		podWaits:         4520,
@@ -59,10 +61,10 @@ func classBounds() map[excuse]float64 {
 
 func classNames() []string { return []string{"vault", "tls"} }
 
-// classObjects are what a class may mount.
+// classObjects are the objects that a class may mount.
 func classObjects() []string { return []string{"user", "password", "key"} }
 
-// classWorkloads are the workloads that there are in the beginning.
+// classWorkloads are the workloads at the beginning.
 func classWorkloads() []drawnWorkload {
 	names := annotations.DefaultNames()
 	return []drawnWorkload{
@@ -73,7 +75,8 @@ func classWorkloads() []drawnWorkload {
 	}
 }
 
-// classesOf are what the pods of a workload mount. The one named guard names another one, too.
+// classesOf are the classes that the Pods of a workload mount. The workload guard also names
+// another one.
 func classesOf(name string) []string {
 	return map[string][]string{"till": {"vault"}, "bank": {"vault", "tls"}, "safe": {"vault", "tls"}, "guard": {"vault"}}[name]
 }
@@ -85,7 +88,7 @@ func mountClasses(t *corev1.PodTemplateSpec, name string) {
 	}
 }
 
-// mounted are the classes that a workload mounts.
+// mounted returns the classes that a workload mounts.
 func mounted(obj simapi.Object) []simapi.Source {
 	var found []simapi.Source
 	for _, name := range simapi.Mounts(&templateOf(obj).Spec) {
@@ -106,7 +109,7 @@ func newDriver(h *history) *simapi.Driver {
 	return simapi.NewDriver(h.pods)
 }
 
-// resourceOf is what a feed is about.
+// resourceOf returns the resource of a feed.
 func resourceOf(f feed) string {
 	if about, ok := f.Open.(attended); ok {
 		return about.Opener.(opener).resource
@@ -114,7 +117,7 @@ func resourceOf(f feed) string {
 	return f.Open.(opener).resource
 }
 
-// stepDriver draws whether the driver does something now, for any pod, or what collects garbage does.
+// stepDriver draws whether the driver acts on a Pod now, or the garbage collector runs.
 func (h *history) stepDriver() bool {
 	if h.rand.IntN(2) == 0 {
 		return false
@@ -126,7 +129,7 @@ func (h *history) stepDriver() bool {
 	return len(pods) > 0 && h.driver.Step(pods[h.rand.IntN(len(pods))].(*corev1.Pod))
 }
 
-// stepAllDriver does one thing, and returns false when nothing is left to do.
+// stepAllDriver does one action, and returns false if nothing is left to do.
 func (h *history) stepAllDriver() bool {
 	return slices.ContainsFunc(h.server.List("pods"), func(pod simapi.Object) bool { return h.driver.Step(pod.(*corev1.Pod)) }) || h.driver.Clean()
 }
@@ -137,7 +140,7 @@ func (u *users) classWorkload() drawnWorkload {
 	return classWorkloads()[u.h.rand.IntN(len(classWorkloads()))]
 }
 
-// settleClasses makes what there is before the pods.
+// settleClasses creates the objects that must exist before the Pods.
 func (u *users) settleClasses() {
 	for _, name := range classNames() {
 		for _, id := range classObjects() {
@@ -156,7 +159,7 @@ func (u *users) settleClasses() {
 	}
 }
 
-// classSteps are what users do who have classes.
+// classSteps are the actions of users with classes.
 func (u *users) classSteps() []step {
 	return []step{
 		{"rotate a class", 30, func() bool { return u.rotate(u.className()) }},
@@ -183,7 +186,7 @@ func (u *users) classSteps() []step {
 	}
 }
 
-// rotate has the provider hand out another version of an object. The driver comes to it in its own time.
+// rotate makes the provider serve another version of an object. The driver delivers it later.
 func (u *users) rotate(name string) bool {
 	ids := slices.Sorted(maps.Keys(u.h.driver.Stored(name)))
 	id := ids[u.h.rand.IntN(len(ids))]
@@ -193,7 +196,7 @@ func (u *users) rotate(name string) bool {
 	return true
 }
 
-// rotateBack has it hand out what it had before.
+// rotateBack makes the provider serve the previous version.
 func (u *users) rotateBack(name string) bool {
 	before := u.stored[name]
 	u.stored[name] = u.h.driver.Stored(name)
@@ -204,7 +207,7 @@ func (u *users) rotateBack(name string) bool {
 	return len(before) > 0
 }
 
-// rotateForAMoment has it hand out something else while some pods are given that.
+// rotateForAMoment makes the provider serve another version while some Pods get it.
 func (u *users) rotateForAMoment(name string) bool {
 	u.rotate(name)
 	for range u.h.rand.IntN(30) {
@@ -214,7 +217,7 @@ func (u *users) rotateForAMoment(name string) bool {
 }
 
 func (u *users) rotateAndEditSource() bool {
-	u.h.oracle.stepped() // these are two
+	u.h.oracle.stepped() // counts as two
 	return u.editSource(u.source()) && u.rotate(u.className())
 }
 
@@ -250,7 +253,7 @@ func (u *users) editClass(name string, edit func(obj simapi.Object)) bool {
 	return err == nil && u.h.server.Version() > before
 }
 
-// changeClass has a class mount another object, or one less.
+// changeClass adds an object to a class, or removes one.
 func (u *users) changeClass(name string) bool {
 	ids := [][]string{{"user", "password"}, {"password"}, {"user", "password", "key"}}[u.h.rand.IntN(3)]
 	return u.editClass(name, func(obj simapi.Object) { simapi.SetIDs(obj, ids) })
@@ -267,7 +270,7 @@ func (u *users) annotateClass(name string) bool {
 	})
 }
 
-// asksForClasses are the ways of a workload to ask for classes.
+// asksForClasses are the opt-in annotations for classes.
 func asksForClasses() []map[string]string {
 	names := annotations.DefaultNames()
 	return []map[string]string{
@@ -276,7 +279,7 @@ func asksForClasses() []map[string]string {
 	}
 }
 
-// askForClasses replaces what a workload says about classes.
+// askForClasses replaces the annotations of a workload about classes.
 func (u *users) askForClasses(w drawnWorkload) bool {
 	ways := asksForClasses()
 	asked := ways[u.h.rand.IntN(len(ways))]

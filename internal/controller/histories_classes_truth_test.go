@@ -13,44 +13,51 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// What the oracle knows of SecretProviderClasses.
+// The knowledge of the oracle about SecretProviderClasses.
 //
-// Words: a turn is what pods can be given of a class from then on, and the driver knows with which turn each pod has started. A
-// rotation is the first write in which the status of a pod that runs says a later turn than any such write before. What a pod starts
-// with is none: only from then on it is known that there are pods which run with something else. A pod is stale if it has started
-// with an earlier turn than the latest rotation.
+// Terms: a turn is what Pods can get of a class from then on. The driver knows the turn with which
+// each Pod has started. A rotation is the first write in which the status of a running Pod has a
+// later turn than any such write before. The first turn of a Pod is not a rotation: a rotation
+// proves that Pods run with another turn. A Pod is stale if it has started with an earlier turn
+// than the latest rotation.
 //
-//  1. No change is lost. At rest, every pod of a workload that covers a class has started with what the latest rotation has brought,
-//     or has started later. One of a workload that only names the class was made after it. Excepted is what nobody asked to act upon.
-//  2. Nothing rolls without a rotation. Each rollout of ours that has no other source for its reason has a rotation that the
-//     controller had been shown, that no earlier rollout of ours was made with, that is later than the last rollout by anybody and
-//     than the beginning of the cover, and for which the list of its pods had a stale one. Only across a gap, when no order was
-//     seen, may the rotation be earlier than the last rollout.
+//  1. No change is lost. At rest, every Pod of a workload that mounts a covered class has started
+//     with the turn of the latest rotation, or later. Every Pod of a workload that only names the
+//     class was created after the rotation. Rotations that no controller had to act on are
+//     excepted.
+//  2. Nothing rolls without a rotation. Each rollout of ours without another source has a rotation
+//     that the controller had been shown, and that no earlier rollout of ours had. The rotation is
+//     later than the last rollout by any client and than the beginning of the cover, and the list
+//     of Pods had a stale one. Only across a gap, the rotation may be earlier than the last
+//     rollout.
 //  3. A single rotation is one rollout: see judgeSingleRotation.
 
-// classesTruth is what is known of all classes.
+// classesTruth is the knowledge about all classes.
 type classesTruth struct {
-	// rotations are, by class, what pods were given while they ran.
+	// rotations has, by class, the turns that running Pods got.
 	rotations map[string][]rotation
 	covers    map[types.UID]map[string]*classCover
-	// told is what each write of a status says, by its version.
+	// told has the content of each write of a status, by its version.
 	told map[uint64]toldOfPod
-	// shown are the rotations as the controller of this life was shown them: it may not have seen the first write of one. Reports are
-	// the pods of which it has a status, by the name of that, and live is since when it has missed none.
+	// shown has the rotations as the running controller was shown them: it may not have seen their
+	// first write. reports has the Pods of the statuses that it knows, by the name of the status.
+	// live is since when it has missed none.
 	life    int
 	shown   map[string][]rotation
 	reports map[string]types.UID
 	live    uint64
-	// taken came with a snapshot that is not whole.
+	// taken came with an incomplete snapshot.
 	taken []toldOfPod
-	// newest is the latest turn of a class that anything told, and late the version in which a status that says an earlier turn than
-	// one before was last written, or came with a snapshot.
+	// newest is the latest reported turn of a class. late is the version of the last status with an
+	// earlier turn than a previous one, also in a snapshot.
 	newest map[string]int
 	late   map[string]uint64
-	// makers are the pods for which statuses were made, and owners those that they are of, by the name of the status.
+	// makers has the Pods that statuses were created for, and owners their current Pods, by the
+	// name of the status.
 	makers, owners map[string]types.UID
-	// over are the classes of statuses that stand over those of earlier pods, as far as the controller of this life was not shown the
-	// first write for the pod, and begun those of which it was. Both are by the name of the status.
+	// over has the classes of statuses that replaced those of earlier Pods, if the running
+	// controller was not shown the first write for the Pod. begun has those of which it was shown.
+	// Both are by the name of the status.
 	over  map[string]string
 	begun map[string]types.UID
 }
@@ -61,32 +68,35 @@ type rotation struct {
 	date    time.Time
 }
 
-// toldOfPod is what a write of a status says.
+// toldOfPod is the content of a write of a status.
 type toldOfPod struct {
 	rotation
 	status, class string
 	pod           types.UID
 	rotated, gone bool
-	// over reports whether the status was made for an earlier pod of the name, and first that it is the first write for this one.
+	// over reports whether the status was created for an earlier Pod of this name, and first
+	// whether this is the first write for this Pod.
 	over, first bool
 }
 
-// classCover is what is known of a workload and a class that it covers or has covered.
+// classCover is the knowledge about a workload and a class that it covers or has covered.
 type classCover struct {
 	covered bool
-	// since is when the cover began, and first when it began first. In a lapse it ended.
+	// since is when the cover began, and first when it began for the first time. In a lapse it
+	// ended.
 	since, first uint64
 	lapsed       bool
 	ended        turn
-	// adopted is from when on the controller has had time to note what the class is.
+	// adopted is from when on the controller has had time to record the class.
 	adopted uint64
-	// carried is the turn with which our last rollout was made, brought the latest that anything had told then, and tampered how often
-	// somebody had changed the ledger when we wrote last.
+	// carried is the turn of our last rollout. brought is the latest reported turn at that time.
+	// tampered counts the changes of the ledger by other clients before our last write.
 	carried, brought int
 	tampered         int
 }
 
-// classLook is what a controller knew of classes when it began to look at a workload, and of pods when it asked for them.
+// classLook is what a controller knew of classes when it began to reconcile a workload, and of Pods
+// when it listed them.
 type classLook struct {
 	shown   map[string][]rotation
 	reports map[string]types.UID
@@ -94,8 +104,9 @@ type classLook struct {
 	newest  map[string]int
 	late    map[string]uint64
 	over    map[string]string
-	// stale tells, by class, that a stale pod was found, untold that one was found of which no status was known, and over that the
-	// status of one was written over that of an earlier pod, unseen. Back tells that one has started with what there was before.
+	// stale reports, by class, whether a stale Pod was found, untold whether a Pod without a known
+	// status was found, and over whether its status replaced that of an earlier Pod, unseen. back
+	// reports whether a Pod has started with an earlier turn.
 	stale, untold, overEarlier, back map[string]bool
 }
 
@@ -114,7 +125,7 @@ func latestRotation(all []rotation) rotation {
 	return all[len(all)-1]
 }
 
-// class takes every write of a class, or of a status.
+// class receives every write of a class, or of a status.
 func (o *oracle) class(resource string, e simapi.Event) {
 	if resource == simapi.ClassResource {
 		o.classObject(e)
@@ -135,7 +146,7 @@ func (o *oracle) class(resource string, e simapi.Event) {
 	}
 }
 
-// own notes whose status it is, and whose it was.
+// own records the current and the first Pod of a status.
 func (t *classesTruth) own(told *toldOfPod, what watch.EventType) {
 	if what == watch.Added {
 		t.makers[told.status] = told.pod
@@ -147,7 +158,7 @@ func (t *classesTruth) own(told *toldOfPod, what watch.EventType) {
 	}
 }
 
-// classObject takes every write of a class itself.
+// classObject receives every write of a class itself.
 func (o *oracle) classObject(e simapi.Event) {
 	src := simapi.Source{Resource: simapi.ClassResource, Name: e.Object.GetName()}
 	if o.sources[src] == nil {
@@ -164,7 +175,7 @@ func (o *oracle) classObject(e simapi.Event) {
 	}
 }
 
-// coverClasses works out anew which classes a workload covers.
+// coverClasses computes which classes a workload covers.
 func (o *oracle) coverClasses(w *workloadTruth, obj simapi.Object, at turn, from uint64) {
 	if o.h.driver == nil {
 		return
@@ -188,7 +199,7 @@ func (o *oracle) coverClasses(w *workloadTruth, obj simapi.Object, at turn, from
 	}
 }
 
-// newLife forgets what the controller before was shown.
+// newLife forgets what the previous controller was shown.
 func (t *classesTruth) newLife(life int) {
 	if t.life != life {
 		t.life, t.taken = life, nil
@@ -201,7 +212,7 @@ func (t *classesTruth) newLife(life int) {
 	}
 }
 
-// cut forgets what came with a snapshot before it was whole.
+// cut drops the objects of an incomplete snapshot.
 func (t *classesTruth) cut(resource string, life int) {
 	t.newLife(life)
 	if resource == simapi.StatusResource {
@@ -209,7 +220,8 @@ func (t *classesTruth) cut(resource string, life int) {
 	}
 }
 
-// delivered notes what the controller is shown. What comes with a snapshot counts when that is whole.
+// delivered records an event that the controller is shown. The objects of a snapshot count when it
+// is complete.
 func (t *classesTruth) delivered(version uint64, live bool) {
 	told, ok := t.told[version]
 	switch {
@@ -224,7 +236,7 @@ func (t *classesTruth) delivered(version uint64, live bool) {
 	}
 }
 
-// whole notes that a snapshot is.
+// whole records that a snapshot is complete.
 func (t *classesTruth) whole(resource string, version uint64) {
 	if resource != simapi.StatusResource {
 		return
@@ -238,7 +250,7 @@ func (t *classesTruth) whole(resource string, version uint64) {
 	}
 	for class, written := range t.late {
 		if written != before[class] {
-			t.late[class] = version // who has not seen what came before is misled now
+			t.late[class] = version // without the earlier writes, this one is misleading
 		}
 	}
 	t.taken, t.live = nil, version
@@ -263,7 +275,7 @@ func (t *classesTruth) take(told toldOfPod) {
 	}
 }
 
-// look is what the running controller knows.
+// look returns the knowledge of the running controller.
 func (t *classesTruth) look(life int) classLook {
 	t.newLife(life)
 	return classLook{
@@ -272,7 +284,8 @@ func (t *classesTruth) look(life int) classLook {
 	}
 }
 
-// classesAsked notes what the pods that a controller was shown have of the classes that it knows.
+// classesAsked records which turns the Pods in a list have of the classes that the controller
+// knows.
 func (o *oracle) classesAsked(l *look) {
 	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
 	if err != nil || o.h.driver == nil {
@@ -301,7 +314,7 @@ func (o *oracle) classesAsked(l *look) {
 	}
 }
 
-// wentBack reports whether an object came with a turn to be what it was before another turn.
+// wentBack reports whether an object returned, with a turn, to its version before another turn.
 func (o *oracle) wentBack(name string, last int) bool {
 	for _, id := range classObjects() {
 		had, left := map[string]bool{}, map[string]bool{}
@@ -319,7 +332,7 @@ func (o *oracle) wentBack(name string, last int) bool {
 	return false
 }
 
-// carryClasses takes a write of ours.
+// carryClasses receives a write of ours.
 func (o *oracle) carryClasses(w *workloadTruth, l *look, rolled bool) {
 	for name, c := range o.classes.covers[w.uid] {
 		if c.covered {

@@ -7,13 +7,15 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// What the oracle knows of sources that are made and deleted, where the controller is told to reload for that.
+// The knowledge of the oracle about created and deleted sources, if the controller has
+// --reload-on-create or --reload-on-delete.
 //
-// A deletion is a change once, for a workload that was covered and written to while the source was there. The creation of
-// a source is one for a workload that is older, or whose pods all ran before, unless the controller wrote to it while the source was there before and
-// has not rolled it since for want of it.
+// A deletion is a change once, for a workload that covered the source and was written while the
+// source existed. A creation is a change for a workload that is older, or whose Pods all ran
+// before. An exception is a workload that the controller wrote to while the source existed before,
+// and that it has not rolled since for the missing source.
 
-// latestOf is the last of these versions that is not later than another; 0 if there is none.
+// latestOf returns the last of these versions that is not later than another one, or 0.
 func latestOf(versions []uint64, most uint64) uint64 {
 	for _, v := range slices.Backward(versions) {
 		if v <= most {
@@ -33,13 +35,13 @@ func (o *oracle) wentAway(w *workloadTruth, src simapi.Source, l *look) bool {
 		return false
 	}
 	if o.h.server.Now().Before(o.goneAt[src].Add(shortestSettle)) {
-		return false // it may be about to come back
+		return false // the source may be recreated soon
 	}
 	return o.later(w, src, l, deleted)
 }
 
-// mayHaveMatched reports whether a source that concerns a workload no more would have done so if it had matched searches when it was
-// deleted, which nobody saw who runs now.
+// mayHaveMatched reports whether a source without effect on a workload would have had one if it had
+// the match annotation when it was deleted, which the running controller did not see.
 func (o *oracle) mayHaveMatched(src simapi.Source, l *look) bool {
 	s := o.sources[src]
 	obj, err := o.h.server.Get(plural(l.key.Kind), inShop(l.key.Name))
@@ -65,20 +67,22 @@ func (o *oracle) cameUp(w *workloadTruth, src simapi.Source, l *look) bool {
 	return o.later(w, src, l, made)
 }
 
-// madeAgain reports whether the age of the pods may be misleading: a source that was made again as it was shows no earlier
-// time than that, so that pods of a template that came back seem to be older than its content.
+// madeAgain reports whether the age of the Pods may mislead: a source that was recreated with the
+// same data shows no earlier time, so that Pods of a restored template seem to be older than its
+// data.
 func (o *oracle) madeAgain(w *workloadTruth, src simapi.Source, l *look) bool {
 	_, known := l.known[src]
 	return known && len(o.sources[src].comings) > 1 && o.mayHaveReturned(w) && l.older(o.sources[src].created)
 }
 
-// later reports whether a version may be taken for later than what somebody else did to a workload.
+// later reports whether a version may be taken for later than an action of another client on a
+// workload.
 func (o *oracle) later(w *workloadTruth, src simapi.Source, l *look, version uint64) bool {
 	horizon := max(w.foreign, w.first[src])
 	return version > horizon || version <= l.live[src.Resource] || horizon <= l.live[plural(l.key.Kind)] || o.mayHaveReturned(w)
 }
 
-// miss notes, when we have rolled a workload, which sources its new pods do without.
+// miss records, at our rollout of a workload, which sources its new Pods lack.
 func (w *workloadTruth) miss(l *look) {
 	for src, since := range w.covered {
 		if _, known := l.known[src]; known {
@@ -92,12 +96,12 @@ func (w *workloadTruth) miss(l *look) {
 	}
 }
 
-// note notes which sources were there when we wrote to a workload.
+// note records which sources existed when we wrote to a workload.
 func (w *workloadTruth) note(l *look) {
 	for src, since := range w.covered {
 		version, known := l.known[src]
 		if w.began[src].by == byStart {
-			since = min(since, w.began[src].version) // it may act from its start
+			since = min(since, w.began[src].version) // the controller may act from its start
 		}
 		switch {
 		case known:
@@ -106,15 +110,15 @@ func (w *workloadTruth) note(l *look) {
 			}
 			w.named[src] = true
 		case w.lastRolled() >= l.gone[src] && l.onDelete:
-			w.named[src] = false // it was rolled since, by somebody else or for another source
+			w.named[src] = false // rolled since, by another client or for another source
 			delete(w.adopted, src)
 		case l.departed[src] > since && w.lastRolled() < l.departed[src]:
-			w.named[src] = true // its pods may have it, so that only what it comes back with counts
+			w.named[src] = true // its Pods may have it, so that only other data counts
 		}
 	}
 }
 
-// lastRolled is the version in which the workload was last rolled, by whomever.
+// lastRolled returns the version in which any client last rolled the workload.
 func (w *workloadTruth) lastRolled() uint64 {
 	rolled := w.foreign
 	if len(w.reloads) > 0 {
@@ -123,7 +127,7 @@ func (w *workloadTruth) lastRolled() uint64 {
 	return rolled
 }
 
-// judgeComings holds at rest: no deletion was lost, and no creation that was seen.
+// judgeComings checks, at rest, that no deletion was lost, and no creation that the controller saw.
 func (o *oracle) judgeComings(w *workloadTruth) {
 	rolled := w.lastRolled()
 	for src, covered := range w.covered {
@@ -138,7 +142,7 @@ func (o *oracle) judgeComings(w *workloadTruth) {
 	}
 }
 
-// allHave reports whether there is nothing that a rollout for a creation could bring to any pod.
+// allHave reports whether a rollout for a creation could bring nothing to any Pod.
 func (o *oracle) allHave(w *workloadTruth, src simapi.Source) bool {
 	for _, obj := range o.h.workloads() {
 		if obj.GetUID() != w.uid {
@@ -153,7 +157,7 @@ func (o *oracle) allHave(w *workloadTruth, src simapi.Source) bool {
 	return o.excused(broughtAlready)
 }
 
-// shortestSettle is the quiet period, and longestSettle that of workloads that a tool manages.
+// shortestSettle is the settle period, and longestSettle that of workloads that a tool manages.
 const (
 	shortestSettle = time.Second
 	longestSettle  = 5 * time.Second

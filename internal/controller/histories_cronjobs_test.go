@@ -16,39 +16,43 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// What the oracle knows of CronJobs.
+// The knowledge of the oracle about CronJobs.
 //
-// Words: a run is a Job that a CronJob owns. Those of the schedule begin when they are made, and ours when they are let go.
+// Terms: a run is a Job that a CronJob owns. Runs of the schedule begin when they are created, and
+// ours when they are unsuspended.
 //
-//  1. No change is lost. At rest, a pod of a run has started after each change, or with the content that there is again. Excepted is a
-//     content that there was, since the last pod started, when nothing was owed: see histories_spared_test.go.
-//  2. Nothing runs without a change. Each run of ours has a change that the controller had been shown, that no earlier one of ours
-//     was made for, and that is later than the latest run of the schedule that there was when it was decided on. Only across a gap,
-//     or where the two are no more than startLag apart, may that run be later.
-//  3. At rest no run is held, but while its CronJob is suspended or asks for nothing.
+//  1. No change is lost. At rest, a Pod of a run has started after each change, or with the data
+//     that has returned. Data from a time when nothing was owed, since the last Pod started, is
+//     excepted: see histories_spared_test.go.
+//  2. Nothing runs without a change. Each run of ours has a change that the controller had been
+//     shown, that no earlier run of ours had, and that is later than the latest run of the schedule
+//     at the time of the decision. That run may be later across a gap, or if the two are no more
+//     than startLag apart.
+//  3. At rest, no run of ours is suspended, unless its CronJob is suspended or not opted in.
 
 const cronJobKind = "CronJob"
 
-// cronTruth is what is known of a CronJob.
+// cronTruth is the knowledge about a CronJob.
 type cronTruth struct {
 	*workloadTruth
-	// scheduled are the versions in which runs of the schedule began, and at when.
+	// scheduled has the versions and times in which runs of the schedule began.
 	scheduled []dated
-	// started is, by source, the version in which a pod last started, had the content that it started with, and begun the version in
-	// which the run of that pod began.
+	// started has, by source, the version in which a Pod last started. had is the data of that Pod,
+	// and begun the version in which its run began.
 	started, begun map[simapi.Source]uint64
 	had            map[simapi.Source]string
 	spared         []span
 }
 
-// ownRun is a run of ours: the look in which it was decided on, and what its CronJob covered, and had noted, when it was made.
+// ownRun is a run of ours: the reconciliation that decided on it, and what its CronJob covered and
+// had recorded at that time.
 type ownRun struct {
 	look    *look
 	covered map[simapi.Source]uint64
 	noted   time.Time
 }
 
-// cronJobs are the CronJobs that there are in the beginning.
+// cronJobs are the CronJobs at the beginning.
 func cronJobs() []drawnWorkload {
 	names := annotations.DefaultNames()
 	return []drawnWorkload{
@@ -59,7 +63,7 @@ func cronJobs() []drawnWorkload {
 
 func (u *users) cronJob() drawnWorkload { return cronJobs()[u.h.rand.IntN(len(cronJobs()))] }
 
-// cronJobSteps are what users do who have CronJobs.
+// cronJobSteps are the actions of users with CronJobs.
 func (u *users) cronJobSteps() []step {
 	return append(u.sourceSteps(), []step{
 		{"let a while go by", 12, func() bool { u.h.elapse(time.Duration(1+u.h.rand.IntN(40)) * time.Second); return true }},
@@ -107,7 +111,7 @@ func (u *users) forbid(w drawnWorkload) bool {
 	})
 }
 
-// endRun has a pod of a run do what it was made for.
+// endRun completes a Pod of a run.
 func (u *users) endRun() bool {
 	for _, obj := range u.h.server.List("pods") {
 		if u.h.pods.Finish(obj.(*corev1.Pod)) {
@@ -129,7 +133,7 @@ func (u *users) deleteRun() bool {
 	return u.h.server.Delete("jobs", inShop(job.Name)) == nil
 }
 
-// ownerOf is the uid of what owns an object.
+// ownerOf returns the uid of the owner of an object.
 func ownerOf(obj simapi.Object) types.UID {
 	if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
 		return owner.UID
@@ -137,7 +141,7 @@ func ownerOf(obj simapi.Object) types.UID {
 	return ""
 }
 
-// cronJob takes every write of a CronJob.
+// cronJob receives every write of a CronJob.
 func (o *oracle) cronJob(e simapi.Event) {
 	obj := e.Object.(*batchv1.CronJob)
 	o.h.say("%s: %s CronJob %s at %d, suspended %t, %s, %d active", e.Manager, e.Type, obj.Name, e.Version, *obj.Spec.Suspend, obj.Spec.ConcurrencyPolicy, len(obj.Status.Active))
@@ -166,7 +170,7 @@ func (o *oracle) cronJob(e simapi.Event) {
 	o.cover(c.workloadTruth, obj, turn{e.Version, byWorkload}, e.Version)
 }
 
-// cronRun takes every write of a run.
+// cronRun receives every write of a run.
 func (o *oracle) cronRun(e simapi.Event) {
 	job := e.Object.(*batchv1.Job)
 	o.h.say("%s: %s run %s at %d, suspended %t, held %t, ended %t", e.Manager, e.Type, job.Name, e.Version, *job.Spec.Suspend, isHeld(job), simapi.Over(job))
@@ -188,7 +192,7 @@ func (o *oracle) cronRun(e simapi.Event) {
 	}
 }
 
-// judgeOwnRun holds when a run of ours begins.
+// judgeOwnRun judges the beginning of a run of ours.
 func (o *oracle) judgeOwnRun(c *cronTruth, job *batchv1.Job, version uint64) {
 	o.h.count("reloads")
 	run := o.own[job.UID]
@@ -237,7 +241,7 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 		case ch.version <= run.covered[src] && o.lastGap >= c.first[src]:
 			return o.excused(changedInLapse)
 		case ch.version > run.covered[src] && !shown.After(run.noted):
-			return o.excused(showsNoTime) // and so it may be later than any run
+			return o.excused(showsNoTime) // so it may be later than any run
 		case ch.version > run.covered[src] && soon:
 			return o.excused(beganSoon)
 		}
@@ -245,7 +249,7 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 	return false
 }
 
-// podOfRun notes with what a pod has started.
+// podOfRun records the data that a Pod has started with.
 func (o *oracle) podOfRun(pod *corev1.Pod, version uint64) {
 	content, started := o.h.pods.Content(pod)
 	job, err := o.h.server.Get("jobs", inShop(pod.OwnerReferences[0].Name))
@@ -260,13 +264,13 @@ func (o *oracle) podOfRun(pod *corev1.Pod, version uint64) {
 	}
 }
 
-// cronJobsAtRest judges what there is when everything has come to its end.
+// cronJobsAtRest judges the state after all runs have ended.
 func (o *oracle) cronJobsAtRest() {
 	for _, job := range o.h.jobs() {
 		if slices.ContainsFunc(o.h.jobs(), func(other *batchv1.Job) bool {
 			return other.UID != job.UID && ownerOf(other) == ownerOf(job) && !isHeld(other) && !simapi.Over(other)
 		}) {
-			continue // it waits for that one, which waits for a source
+			continue // it waits for that run, which waits for a source
 		}
 		if owner, err := o.h.server.Get("cronjobs", inShop(job.OwnerReferences[0].Name)); err == nil && isHeld(job) && !*owner.(*batchv1.CronJob).Spec.Suspend && len(o.crons[owner.GetUID()].covered) > 0 {
 			o.fail("at rest, run %s is held, and nobody was told of it", job.Name)

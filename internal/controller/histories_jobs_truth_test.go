@@ -13,40 +13,43 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// What the oracle knows of Jobs.
+// The knowledge of the oracle about Jobs.
 //
-// Words: a Job of a user is wanted from when the user makes it until the user deletes it. A run is one Job object of that name, and
-// begins when its pods may be made: with it, or when it is resumed and no pod of it is left. A copy is what the controller keeps of
-// a Job that it makes again.
+// Terms: a Job of a user is wanted from its creation by the user until its deletion by the user. A
+// run is one Job object of that name. It begins when its Pods may be created: with the Job, or when
+// the Job is resumed without Pods. A copy is the record of a Job that the controller recreates.
 //
-//  1. No change is lost. At rest, every pod of a run that is not suspended has the present content of every source that it covers,
-//     also if it has ended.
-//  2. Nothing runs again without a change: the controller deletes a run only if a source that it covers was changed since it began.
-//     Only across a gap, when no order was seen, the run may also have begun no more than startLag after the time that the API
-//     shows for the content.
-//  3. No Job is lost. At every moment there is a Job of the name of one that is wanted, or a copy of it; and none that its user has
-//     deleted comes back, unless it was about to be deleted by the controller, too.
-//  4. At rest there are neither copies nor Jobs that are held, but for those that users were told of.
+//  1. No change is lost. At rest, every Pod of a run that is not suspended has the current data of
+//     every source that it covers, even if it has ended.
+//  2. Nothing runs again without a change: the controller deletes a run only if a source that it
+//     covers has changed since it began. Only across a gap, the run may also have begun no more
+//     than startLag after the time that the API shows for the data.
+//  3. No Job is lost. At every moment, a wanted Job or a copy of it exists. No Job that its user
+//     has deleted returns, unless the controller was about to delete it, too.
+//  4. At rest, no copy and no suspended Job of ours exists, except for those that were reported to
+//     users.
 
-// jobTruth is what is known of all Jobs of a name.
+// jobTruth is the knowledge about all Jobs of a name.
 type jobTruth struct {
 	wanted bool
-	// mayReturn reports whether its user has deleted it when nobody could tell any more who did.
+	// mayReturn reports whether its user deleted it when nothing could show any more which client
+	// did.
 	mayReturn bool
 }
 
-// runTruth is what is known of one of them.
+// runTruth is the knowledge about one of these Jobs.
 type runTruth struct {
 	*workloadTruth
-	// begun is the version in which it began, 0 if it has not, and began is when.
+	// begun is the version in which it began, or 0, and began is the time.
 	begun uint64
 	began time.Time
-	// before is when it had begun before it was suspended, and unclear tells that its status still counted pods when it was resumed.
+	// before is when it had begun before it was suspended. unclear reports whether its status still
+	// counted Pods when it was resumed.
 	before  uint64
 	unclear bool
 }
 
-// copyOf is the name of the Job of which one is a copy; empty if it is none.
+// copyOf is the name of the Job of a copy, or empty.
 func copyOf(job *batchv1.Job) string {
 	var of struct{ Name string }
 	_ = json.Unmarshal([]byte(job.Annotations["reroll.dev/replaces"]), &of)
@@ -58,7 +61,7 @@ func isHeld(job *batchv1.Job) bool {
 	return held
 }
 
-// copies are those that there are of a Job.
+// copies returns the existing copies of a Job.
 func (o *oracle) copies(name string) []*batchv1.Job {
 	var found []*batchv1.Job
 	for _, job := range o.h.jobs() {
@@ -69,7 +72,7 @@ func (o *oracle) copies(name string) []*batchv1.Job {
 	return found
 }
 
-// deletesJob is told before a user deletes a Job.
+// deletesJob is called before a user deletes a Job.
 func (o *oracle) deletesJob(name string) {
 	j := o.jobs[name]
 	if j == nil {
@@ -82,7 +85,7 @@ func (o *oracle) deletesJob(name string) {
 	}
 }
 
-// job takes every write of a Job.
+// job receives every write of a Job.
 func (o *oracle) job(e simapi.Event) {
 	job := e.Object.(*batchv1.Job)
 	o.h.say("%s: %s Job %s at %d, suspended %t, held %t, copy of %q, deleting %t, active %d", e.Manager, e.Type, job.Name, e.Version, *job.Spec.Suspend, isHeld(job), copyOf(job), job.DeletionTimestamp != nil, job.Status.Active)
@@ -100,7 +103,7 @@ func (o *oracle) job(e simapi.Event) {
 	}
 }
 
-// run takes a write of a Job that is no copy.
+// run receives a write of a Job that is not a copy.
 func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 	r := o.runs[job.UID]
 	ours := e.Manager == workload.FieldManager
@@ -141,7 +144,7 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 	o.cover(r.workloadTruth, job, turn{e.Version, byWorkload}, e.Version)
 	if e.Type == watch.Added && ours {
 		for src := range r.covered {
-			r.adopted[src] = e.Version // it has its ledger from the beginning
+			r.adopted[src] = e.Version // it has a ledger from the beginning
 		}
 	}
 }
@@ -151,12 +154,12 @@ func (r *runTruth) begins(h *history, e simapi.Event) {
 	h.say("%s begins at %d", r.name, e.Version)
 }
 
-// hasPods reports whether a Job has pods by its status, which may be behind.
+// hasPods reports whether a Job has Pods by its status, which may be stale.
 func hasPods(job *batchv1.Job) bool {
 	return job.Status.Active > 0 || job.Status.Terminating != nil && *job.Status.Terminating > 0
 }
 
-// judgeDeletion holds when the controller deletes a Job, to make it again.
+// judgeDeletion judges the deletion of a Job by the controller, which recreates it.
 func (o *oracle) judgeDeletion(r *runTruth, job *batchv1.Job, version uint64) {
 	switch {
 	case *job.Spec.Suspend:
@@ -197,10 +200,10 @@ func (o *oracle) mayRunAgain(r *runTruth) bool {
 	return false
 }
 
-// jobsAtRest judges what there is when everything has come to its end.
+// jobsAtRest judges the state after all runs have ended.
 func (o *oracle) jobsAtRest() {
 	for _, job := range o.h.jobs() {
-		if copyOf(job) != "" || isHeld(job) && (*job.Spec.Suspend || o.keyLostAt == 0) { // a user may have resumed one that nothing lets go
+		if copyOf(job) != "" || isHeld(job) && (*job.Spec.Suspend || o.keyLostAt == 0) { // a user may have resumed a Job that the controller leaves suspended
 			o.fail("at rest, Job %s is left (a copy of %q), and nobody was told of it", job.Name, copyOf(job))
 			continue
 		}
@@ -209,9 +212,10 @@ func (o *oracle) jobsAtRest() {
 	o.since, o.steps, o.keyless = o.h.server.Version(), 0, false
 }
 
-// askedLater is true for what is without a ledger that was written after the last change, if nobody watched both: since when it asks, the
-// API shows by the time of whoever owns its annotations, who may have written something else,
-// or may have written it to a server with another clock. Or the source has lost the time of the change.
+// askedLater reports whether a Job without a ledger was written after the last change while no
+// controller watched. The API shows the beginning of its cover by the time of the manager of its
+// annotations. That manager may have written something else, or to a server with another clock. Or
+// the source has lost the time of the change.
 func (o *oracle) askedLater(r *workloadTruth, src simapi.Source) bool {
 	all := o.sources[src].changes
 	last := all[len(all)-1].version
@@ -257,7 +261,7 @@ func (o *oracle) judgeRun(r *runTruth, job *batchv1.Job) {
 	}
 }
 
-// truths are those of all workloads.
+// truths returns the truths of all workloads.
 func (o *oracle) truths() []*workloadTruth {
 	all := slices.Collect(maps.Values(o.workloads))
 	for _, r := range o.runs {

@@ -12,7 +12,7 @@ import (
 	"github.com/reroll-dev/reroll/test/simapi"
 )
 
-// jobs are the Jobs of users that there are in the beginning.
+// jobs are the Jobs of users at the beginning.
 func jobs() []drawnWorkload {
 	names := annotations.DefaultNames()
 	return []drawnWorkload{
@@ -23,7 +23,7 @@ func jobs() []drawnWorkload {
 
 func (u *users) job() drawnWorkload { return jobs()[u.h.rand.IntN(len(jobs()))] }
 
-// sourceSteps are what users do to sources that runs read.
+// sourceSteps are the actions of users on sources that runs read.
 func (u *users) sourceSteps() []step {
 	return []step{
 		{"edit a source", 24, func() bool { return u.editSource(u.source()) }},
@@ -39,7 +39,7 @@ func (u *users) sourceSteps() []step {
 	}
 }
 
-// jobSteps are what users do who have Jobs.
+// jobSteps are the actions of users with Jobs.
 func (u *users) jobSteps() []step {
 	return append(u.sourceSteps(), []step{
 		{"create a Job again", 14, func() bool { return u.createJobAgain() }},
@@ -58,7 +58,7 @@ func (u *users) jobSteps() []step {
 
 func (u *users) createJobAgain() bool { return u.createMissing(jobs(), u.createJob) }
 
-// createMissing makes the first workload that is not there.
+// createMissing creates the first workload that does not exist.
 func (u *users) createMissing(all []drawnWorkload, create func(drawnWorkload) bool) bool {
 	for _, w := range all {
 		if _, err := u.h.server.Get(w.resource, inShop(w.name)); err != nil {
@@ -68,7 +68,7 @@ func (u *users) createMissing(all []drawnWorkload, create func(drawnWorkload) bo
 	return false
 }
 
-// runTemplate is the pod template of what runs and ends.
+// runTemplate returns the pod template of Jobs.
 func (u *users) runTemplate(w drawnWorkload) corev1.PodTemplateSpec {
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": w.name}},
@@ -92,13 +92,13 @@ func (u *users) createJob(w drawnWorkload) bool {
 	return err == nil
 }
 
-// editSourceOf edits what a Job refers to, within moments.
+// editSourceOf edits the sources of a Job, within moments.
 func (u *users) editSourceOf(w drawnWorkload) bool {
 	u.moments()
 	return u.editSource(sources()[w.sources[u.h.rand.IntN(len(w.sources))]])
 }
 
-// moments let little time go by, in which not much happens.
+// moments lets little time pass, with few other events.
 func (u *users) moments() {
 	u.h.elapse(time.Duration(u.h.rand.IntN(900)) * time.Millisecond)
 	for range u.h.rand.IntN(4) {
@@ -110,7 +110,8 @@ func (u *users) suspendJob(w drawnWorkload, suspend bool) bool {
 	return u.edit(w, func(obj simapi.Object) { obj.(*batchv1.Job).Spec.Suspend = &suspend })
 }
 
-// suspendForAMoment edits a source of a Job while that is suspended, which may be too short for its pods to end.
+// suspendForAMoment edits a source of a Job while the Job is suspended, which may be too short for
+// its Pods to end.
 func (u *users) suspendForAMoment(w drawnWorkload) bool {
 	if !u.suspendJob(w, true) {
 		return false
@@ -122,7 +123,7 @@ func (u *users) suspendForAMoment(w drawnWorkload) bool {
 	return u.suspendJob(w, false) || did
 }
 
-// endJob has the pods of a Job do what they were made for.
+// endJob completes the Pods of a Job.
 func (u *users) endJob(w drawnWorkload) bool {
 	obj, err := u.h.server.Get(w.resource, inShop(w.name))
 	if err != nil {
@@ -144,7 +145,8 @@ func (u *users) deleteJob(w drawnWorkload) bool {
 	return u.h.server.Remove(w.resource, inShop(w.name), opts) == nil
 }
 
-// wipeJob leaves a Job alone that is held: who takes its ledger away takes it over.
+// wipeJob does not touch a Job that Reroll suspended, because a user who removes its ledger takes
+// it over.
 func (u *users) wipeJob(w drawnWorkload) bool {
 	obj, err := u.h.server.Get(w.resource, inShop(w.name))
 	return err == nil && !isHeld(obj.(*batchv1.Job)) && u.wipe(w)
@@ -159,7 +161,7 @@ func (u *users) beingDeleted(name string) bool {
 	return err == nil && job.GetDeletionTimestamp() != nil
 }
 
-// cleanUp deletes a Job with which only its user can go on, and returns false if there is none.
+// cleanUp deletes a Job with which only its user can continue, and returns false if there is none.
 func (u *users) cleanUp() bool {
 	for _, job := range u.h.jobs() {
 		if !u.h.oracle.odd[job.UID] || copyOf(job) == "" && !isHeld(job) {

@@ -14,7 +14,7 @@ import (
 )
 
 // oracle judges a history by the writes to the API server and by the data that Pods started with.
-// It calls nothing of package reload and reads no ledger.
+// It does not use package reload or ledgers.
 //
 // Terms: a change is a write after which the data of a source differs, also across a deletion. A
 // workload covers a source while it exists, references it and is opted in for it. A rollout is a
@@ -23,17 +23,15 @@ import (
 //
 //  1. No change is lost. At rest, every Pod of a workload has the current data of every source that
 //     it covers, except for changes from before the installation or the cover, see undetectable.
-//  2. Nothing rolls without a change. Each rollout of ours has a change that the controller had
-//     been shown, that no earlier rollout of ours had, and that is later than the last rollout by
-//     another client and the beginning of the cover. Across a gap, the change may be earlier if a
-//     Pod at that time was created no more than startLag after the time that the API shows for the
-//     data, or if it shows none. Only the age of Pods decides for Secrets with a lost digest key,
-//     and for a ledger that a user removed while no controller ran. That is "in doubt, reload".
-//     With the flags, the creation or deletion of a source is a change: see
-//     histories_comings_test.go.
-//  3. A single change is one rollout. If users did nothing from one rest to the next except one
-//     change of data, each workload that covers it rolled exactly once, through all faults and
-//     kills.
+//  2. Nothing rolls without a change. Each of our rollouts has a change that the controller had been
+//     shown, that none of our earlier ones had, and that is later than the last rollout by another
+//     client and the beginning of the cover. Across a gap, the change may be earlier if a Pod at
+//     that time was created no more than startLag after the time of the data in the API, or if the
+//     API shows none. Only the age of Pods decides for Secrets with a lost digest key, and for a
+//     ledger that a user removed while no controller ran. That is "in doubt, reload". With flags,
+//     the creation or deletion of a source is a change: see histories_comings_test.go.
+//  3. A single change is one rollout. If one change of data was the only step between two rests,
+//     each workload that covers it rolled exactly once, through all faults and kills.
 //  4. Nothing stays paused: see histories_pauses_test.go.
 type oracle struct {
 	h         *history

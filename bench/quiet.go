@@ -64,7 +64,7 @@ func burst(ctx context.Context, s *stage) ([]section, error) {
 		sh.beside(rolloutsRow, "one", 1)
 		sh.addSpent(used, reloads(2))
 	}
-	sec := section{Title: fmt.Sprintf("burst: %d sources of one workload changed at once, and later one of another; quiet period %s", sources, settle)}
+	sec := section{Title: fmt.Sprintf("burst: %d sources of one workload changed at once, and later one of another; settle period %s", sources, settle)}
 	sec.Rows = sh.rows()
 	return []section{sec}, nil
 }

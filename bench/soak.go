@@ -35,7 +35,7 @@ func soak(ctx context.Context, s *stage) ([]section, error) {
 	}
 	sampling.add(sh, s.opts.runs)
 	sec := section{
-		Title: fmt.Sprintf("soak: %d workloads with a ConfigMap each, %d edits in %d parts, quiet period %s", s.opts.stormy, s.opts.soaks, s.opts.runs, settle),
+		Title: fmt.Sprintf("soak: %d workloads with a ConfigMap each, %d edits in %d parts, settle period %s", s.opts.stormy, s.opts.soaks, s.opts.runs, settle),
 		Rows:  sh.rows(), Samples: sampling.taken,
 	}
 	return []section{sec}, nil

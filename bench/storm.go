@@ -34,7 +34,7 @@ func storm(ctx context.Context, s *stage) ([]section, error) {
 			return nil, err
 		}
 	}
-	sec := section{Title: fmt.Sprintf("storm: %d workloads with a ConfigMap each, %d edits, quiet period %s", s.opts.stormy, s.opts.stormEdits, settle)}
+	sec := section{Title: fmt.Sprintf("storm: %d workloads with a ConfigMap each, %d edits, settle period %s", s.opts.stormy, s.opts.stormEdits, settle)}
 	sec.Rows = sh.rows()
 	return []section{sec}, nil
 }
@@ -76,7 +76,7 @@ const (
 	// periods are as many quiet periods as the rollouts of one workload are counted in: a PATCH that takes its time comes into
 	// the next one.
 	periods      = 3
-	perPeriodRow = "most in 3 quiet periods"
+	perPeriodRow = "most in 3 settle periods"
 	// notedRow counts ledgers that changed alone. That is right for a content that came before the last rollout, and was told to
 	// the controller after it: its pods have it.
 	notedRow = "noted without a rollout"

@@ -16,7 +16,7 @@ func newWhy(getenv func(string) string, c clock.Clock) *cobra.Command {
 		Short: "Explain why a workload was or was not rolled",
 		Long: `Explain which sources roll a workload and which do not, whether its Pods use their current data, and what happens next.
 
-With a SOURCE, such as configmap/web, only that source is explained. A Pod (pod/web-5f7d8) stands for its workload. The
+With a SOURCE, such as configmap/web, only that source is explained. A Pod (pod/web-5f7d8) selects its workload. The
 answer follows the rules of the controller, with your own permissions. The command writes nothing.` + asTheController,
 		Example: `  %[1]s why deployment/web
   %[1]s why pod/web-5f7d8c9b6-x2x9k

@@ -97,13 +97,7 @@ func choose(ctx context.Context, client kubernetes.Interface, all []self, ns str
 	if len(all) == 1 {
 		return all[0], nil
 	}
-	var known *corev1.Namespace
-	if ns != "" {
-		// Without the permission to read it no selector is taken to leave it out.
-		if found, err := client.CoreV1().Namespaces().Get(ctx, ns, metav1.GetOptions{}); err == nil {
-			known = found
-		}
-	}
+	known := knownNamespace(ctx, client, ns)
 	most := watchesOthers
 	for i := range all {
 		all[i].watches = all[i].look(ns, known)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/reroll-dev/reroll/internal/lease"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // life is whether a controller runs. Its ConfigMap does not show that, because it outlives the controller.
@@ -49,8 +50,9 @@ type sign struct {
 	lasts time.Duration
 	// ready reports whether it has ready Pods, which is asked only if the Lease shows nothing.
 	ready bool
-	// unsure is why it is unknown whether it runs.
+	// unsure is why it is unknown whether it runs, and absent reports whether there is no Lease.
 	unsure string
+	absent bool
 }
 
 func (s *sign) life(now time.Time) life {
@@ -77,7 +79,7 @@ func (s *Settings) gone(now time.Time) bool { return s.Controller != "" && s.lif
 func (s *sign) ending(now time.Time) string {
 	switch {
 	case s.Heard.IsZero():
-		return "has no Pods"
+		return "has ended"
 	case s.Silent:
 		return "ended " + ago(s.Heard, now)
 	default:
@@ -90,10 +92,16 @@ func listen(ctx context.Context, client kubernetes.Interface, namespace, deploym
 	held, err := client.CoordinationV1().Leases(namespace).Get(ctx, lease.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
+		if workload.WrittenByOthers(held.ManagedFields, "f:renewTime") {
+			// Reloader uses the same Lease, for example after a migration back.
+			return sign{Silent: true}
+		}
 		return signOf(&held.Spec)
 	case apierrors.IsNotFound(err):
 		// Without POD_NAMESPACE or without the permission, a controller runs without a Lease.
-		return signOfPods(ctx, client, namespace, deployment, "there is no Lease of it")
+		s := signOfPods(ctx, client, namespace, deployment, "there is no Lease of it")
+		s.absent = true
+		return s
 	case apierrors.IsForbidden(err):
 		return signOfPods(ctx, client, namespace, deployment, "you may not read its Lease")
 	default:

@@ -9,11 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/lease"
@@ -36,6 +33,15 @@ func leaseOf(ns, holder string, renewed time.Duration) *coordinationv1.Lease {
 	return l
 }
 
+// byManager has a field manager own the time of the renewal.
+func byManager(l *coordinationv1.Lease, manager string) *coordinationv1.Lease {
+	l.ManagedFields = []metav1.ManagedFieldsEntry{
+		{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{}}}`)},
+		{Manager: manager, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:renewTime":{}}}`)},
+	}
+	return l
+}
+
 func deploymentOf(ns string, replicas, ready int32) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "reroll-reroll", Namespace: ns},
@@ -49,20 +55,10 @@ const everywhere = "everywhere"
 // asked returns the settings that a command about a namespace uses. Forbidden are resources that the user may not read.
 func asked(t *testing.T, at, near, forbidden string, objects ...runtime.Object) *Settings {
 	t.Helper()
-	client := fake.NewClientset(objects...)
-	for resource := range strings.FieldsSeq(forbidden) {
-		verb := "*"
-		if resource == everywhere {
-			verb, resource = "list", "configmaps"
-		}
-		client.PrependReactor(verb, resource, func(action clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, apierrors.NewForbidden(action.GetResource().GroupResource(), "", nil)
-		})
-	}
 	var cfg config.Config
 	flags := pflag.NewFlagSet("why", pflag.ContinueOnError)
 	cfg.BindDecisionFlags(flags)
-	settings, err := Ask(t.Context(), client, &cfg, flags, at, near, noon)
+	settings, err := Ask(t.Context(), forbidding(forbidden, objects...), &cfg, flags, at, near, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +87,14 @@ func TestOnlyTheLeaseOrPodsShowThatAControllerRuns(t *testing.T) {
 			left: []runtime.Object{leaseOf("reroll", "", days), deploymentOf("reroll", 1, 1)},
 			life: lifeEnded, text: none + "ended 3d ago" + defaults,
 		},
+		"Reloader holds the lease now": {
+			left: []runtime.Object{byManager(leaseOf("reroll", "reloader", 0), "Reloader")},
+			life: lifeEnded, text: none + "has ended" + defaults,
+		},
+		"its lease shows who renews it": {
+			left: []runtime.Object{byManager(leaseOf("reroll", "pod", 0), "reroll")},
+			life: lifeRunning, text: "in namespace reroll, last active 0s ago; its settings are the defaults",
+		},
 		"it was killed": {
 			left: []runtime.Object{leaseOf("reroll", "pod", days)},
 			life: lifeEnded, text: none + "was last active 3d ago" + defaults,
@@ -105,9 +109,9 @@ func TestOnlyTheLeaseOrPodsShowThatAControllerRuns(t *testing.T) {
 		},
 		"it holds no lease, and is scaled to zero": {
 			left: []runtime.Object{deploymentOf("reroll", 0, 0)},
-			life: lifeEnded, text: none + "has no Pods" + defaults,
+			life: lifeEnded, text: none + "has ended" + defaults,
 		},
-		"neither its lease nor its Deployment is left": {life: lifeEnded, text: none + "has no Pods" + defaults},
+		"neither its lease nor its Deployment is left": {life: lifeEnded, text: none + "has ended" + defaults},
 		"its lease is not readable, and its Deployment shows it": {
 			forbidden: "leases", left: []runtime.Object{leaseOf("reroll", "", days), deploymentOf("reroll", 2, 2)},
 			life: lifeRunning, text: "in namespace reroll; its settings are the defaults",

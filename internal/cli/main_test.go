@@ -65,6 +65,7 @@ func TestWhatTheCommandLineAnswers(t *testing.T) {
 		"a plan of what":               {[]string{"plan"}, nil, 2, "", "reroll plan needs a source, such as configmap/web"},
 		"lint of what":                 {[]string{"lint"}, nil, 2, "", "reroll lint needs files, or --namespace"},
 		"lint of both":                 {[]string{"lint", "-n", "shop", "web.yaml"}, nil, 2, "", "set either files or a namespace"},
+		"an argument of uninstall":     {[]string{"uninstall", "web"}, nil, 2, "", `reroll uninstall takes no argument, and got "web"`},
 		"a flag that lacks something in the environment": {[]string{"--enable-ha"}, nil, 2, "", "--enable-ha: POD_NAME is not set"},
 	} {
 		t.Run(about, func(t *testing.T) {

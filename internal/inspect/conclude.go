@@ -241,19 +241,12 @@ func (e *Evaluation) longAgo(t time.Time, w *workload.Workload) bool {
 	return e.now.Sub(t) > e.objects.settings.Rules.Longest(w)+grace
 }
 
-// silence is after how long without a sign of life the controller counts as ended.
-const silence = time.Minute
-
-func (s *Settings) alive(now time.Time) bool {
-	return !s.Heard.IsZero() && now.Sub(s.Heard) < silence
-}
-
 // inaction is why the controller may not have acted.
 func (s *Settings) inaction(now time.Time) string {
 	switch {
 	case s.Silent:
 		return "no controller runs"
-	case !s.Heard.IsZero() && !s.alive(now):
+	case s.life(now) == lifeEnded:
 		return "the controller was last active " + ago(s.Heard, now)
 	case s.Controller == "":
 		return "no controller has acted"

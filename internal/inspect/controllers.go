@@ -31,8 +31,9 @@ type self struct {
 	// instance is the ID of its digest key, empty if it does not say.
 	instance string
 	watches  watching
-	// alive is above 0 if it holds its lease, and below if nobody does.
-	alive int
+	// deployment is the name of its Deployment, empty if it does not say.
+	deployment string
+	life       life
 }
 
 // watching reports whether a controller watches a namespace, as far as its ConfigMap shows.
@@ -49,6 +50,12 @@ func readSelf(info *corev1.ConfigMap) (self, error) {
 	s.instance, _ = metainfo.Instance(info)
 	if err := json.Unmarshal([]byte(info.Data["reloaderOptions"]), &s.options); err != nil {
 		return s, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", info.Namespace, info.Name, err)
+	}
+	var installed struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal([]byte(info.Data["deploymentInfo"]), &installed) == nil {
+		s.deployment = installed.Name
 	}
 	_, told := s.options["settle"] // Reloader has nothing of the kind
 	s.foreign = !told && !slices.ContainsFunc(info.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == workload.FieldManager })
@@ -79,8 +86,9 @@ func (s *self) look(ns string, known *corev1.Namespace) watching {
 	}
 }
 
-// choose returns the controller that counts for a namespace: one that watches it, runs, or is in it, in this order. Beside
-// are the namespaces of others that may watch it too; for all namespaces, of all others.
+// choose returns the controller that counts for a namespace: one that may watch it, has not ended, or is in it, in this order.
+// For all namespaces, one that has not ended comes first. Beside are the namespaces of others that have not ended and may watch
+// it too; for all namespaces, of all others.
 func choose(ctx context.Context, client kubernetes.Interface, all []self, ns string, now time.Time) (chosen self, beside []string) {
 	own := slices.DeleteFunc(slices.Clone(all), func(s self) bool { return s.foreign })
 	if len(own) > 0 {
@@ -89,30 +97,27 @@ func choose(ctx context.Context, client kubernetes.Interface, all []self, ns str
 	if len(all) == 1 {
 		return all[0], nil
 	}
-	var known *corev1.Namespace
-	if ns != "" {
-		// Without the permission to read it no selector is taken to leave it out.
-		if found, err := client.CoreV1().Namespaces().Get(ctx, ns, metav1.GetOptions{}); err == nil {
-			known = found
-		}
-	}
+	known := knownNamespace(ctx, client, ns)
 	most := watchesOthers
 	for i := range all {
 		all[i].watches = all[i].look(ns, known)
 		most = max(most, all[i].watches)
 	}
 	for i := range all {
-		if s := &all[i]; s.watches == most {
-			lease := Settings{Controller: s.namespace}
-			lease.hear(ctx, client)
-			s.alive = yes(lease.alive(now)) - yes(lease.Silent)
+		if s := &all[i]; ns == "" || s.watches > watchesOthers || most == watchesOthers {
+			evidence := listen(ctx, client, s.namespace, s.deployment)
+			s.life = evidence.life(now)
 		}
 	}
 	slices.SortFunc(all, func(a, b self) int {
-		return cmp.Or(-cmp.Compare(a.watches, b.watches), -cmp.Compare(a.alive, b.alive),
+		return cmp.Or(-cmp.Compare(yes(ns != "" && a.watches > watchesOthers), yes(ns != "" && b.watches > watchesOthers)),
+			-cmp.Compare(yes(a.life != lifeEnded), yes(b.life != lifeEnded)), -cmp.Compare(a.watches, b.watches), -cmp.Compare(a.life, b.life),
 			-cmp.Compare(yes(a.namespace == ns), yes(b.namespace == ns)), cmp.Compare(a.namespace, b.namespace))
 	})
 	for _, other := range all[1:] {
+		if other.life == lifeEnded {
+			continue // its ConfigMap is all that is left of it
+		}
 		if ns == "" || most > watchesOthers && other.watches > watchesOthers {
 			beside = append(beside, other.namespace)
 		}
@@ -127,6 +132,9 @@ func yes(b bool) int {
 	}
 	return 0
 }
+
+// partly is why a controller may have been missed.
+const partly = "you may not look for the controller in all namespaces"
 
 // written returns what controllers have written down, or why there is nothing.
 func written(ctx context.Context, client kubernetes.Interface, at, near string) ([]corev1.ConfigMap, string, error) {
@@ -152,7 +160,7 @@ func written(ctx context.Context, client kubernetes.Interface, at, near string) 
 				all = append(all, *found)
 			}
 		}
-		return all, "you may not look for the controller in all namespaces", nil
+		return all, partly, nil
 	}
 	if err != nil {
 		return nil, "", err

@@ -25,15 +25,23 @@ func encode(v any) (string, error) {
 
 // controllerJSON is where the settings come from.
 type controllerJSON struct {
-	Controller string   `json:"controllerNamespace,omitempty"`
-	Beside     []string `json:"otherControllerNamespaces,omitempty"`
-	Assumed    string   `json:"assumed,omitempty"`
-	Receiver   string   `json:"receiver,omitempty"`
-	Flags      []string `json:"flags,omitempty"`
+	Controller string     `json:"controllerNamespace,omitempty"`
+	Beside     []string   `json:"otherControllerNamespaces,omitempty"`
+	Assumed    string     `json:"assumed,omitempty"`
+	Receiver   string     `json:"receiver,omitempty"`
+	Flags      []string   `json:"flags,omitempty"`
+	State      string     `json:"controllerState,omitempty"`
+	LastActive *time.Time `json:"controllerLastActive,omitempty"`
 }
 
-func (s *Settings) json() controllerJSON {
-	return controllerJSON{s.Controller, s.Beside, s.Assumed, s.receiver(), s.Beyond}
+func (s *Settings) json(now time.Time) controllerJSON {
+	out := controllerJSON{
+		Controller: s.Controller, Beside: s.Beside, Assumed: s.Assumed, Receiver: s.receiver(), Flags: s.Beyond, LastActive: timeOf(s.Heard),
+	}
+	if s.Controller != "" {
+		out.State = s.life(now).String()
+	}
+	return out
 }
 
 // timeOf is nil for no time.
@@ -96,7 +104,7 @@ func (p *Plan) JSON() (string, error) {
 		Unread    []string      `json:"unread,omitempty"`
 		controllerJSON
 	}
-	out.document, out.controllerJSON = documentOf("Plan"), p.Settings.json()
+	out.document, out.controllerJSON = documentOf("Plan"), p.Settings.json(p.Now)
 	out.Source.Kind, out.Source.Namespace, out.Source.Name, out.Source.Exists = p.Source.Kind.String(), p.Source.Namespace, p.Source.Name, !p.Absent
 	out.Rolled, out.NotRolled, out.Unread = list(p.Rolled), list(p.Left), p.Unread
 	return encode(out)
@@ -146,7 +154,7 @@ func (x *Explanation) JSON() (string, error) {
 		LastEvent *event       `json:"lastEvent,omitempty"`
 		controllerJSON
 	}
-	out.document, out.controllerJSON = documentOf("Explanation"), x.Settings.json()
+	out.document, out.controllerJSON = documentOf("Explanation"), x.Settings.json(x.Now)
 	out.Answer, out.OptedIn, out.Workload = x.head(Paint{}), x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll), x.json()
 	out.Mistakes, out.Sources = x.mistaken(), []sourceJSON{}
 	if x.Asked != nil {
@@ -202,7 +210,7 @@ func (s *Status) JSON() (string, error) {
 		Unread    []string     `json:"unread,omitempty"`
 		Skipped   []string     `json:"skipped,omitempty"`
 		Workloads []statusJSON `json:"workloads"`
-	}{documentOf("Status"), s.Code() == CodeUpToDate, s.Settings.json(), s.Unread, s.Skipped, []statusJSON{}}
+	}{documentOf("Status"), s.Code() == CodeUpToDate, s.Settings.json(s.Now), s.Unread, s.Skipped, []statusJSON{}}
 	for i := range s.Answers {
 		out.Workloads = append(out.Workloads, s.Answers[i].json())
 	}

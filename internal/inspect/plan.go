@@ -116,7 +116,7 @@ func (p *Plan) Text(paint Paint) string {
 	for _, unread := range p.Unread {
 		page.paragraph(unread)
 	}
-	if p.Settings.Assumed != "" || len(p.Settings.Beside) > 0 {
+	if p.Settings.Assumed != "" || p.Settings.gone(p.Now) || len(p.Settings.Beside) > 0 {
 		page.gap()
 		p.Settings.tell(page, p.Now)
 	}

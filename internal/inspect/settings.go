@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/internal/config"
@@ -17,7 +16,6 @@ import (
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
-	"github.com/reroll-dev/reroll/internal/lease"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rules"
@@ -50,10 +48,22 @@ type Settings struct {
 	Installed time.Time
 	// Coverage is since when it covers what it covers, as far as that shows.
 	Coverage reload.Coverage
-	// Heard is when the controller last gave a sign of life, zero if that may not be read.
-	Heard time.Time
-	// Silent reports whether there is no lease, or that nobody holds it.
-	Silent bool
+	// The sign shows whether the controller runs.
+	sign
+	// deployment is its name in the namespace of the controller, if it is known.
+	deployment string
+	// wanted says which controller was looked for.
+	wanted wanted
+}
+
+// wanted is which controller was looked for.
+type wanted struct {
+	// watches is the namespace that it has to watch, empty if there was no choice.
+	watches string
+	// named reports whether the user named its namespace.
+	named bool
+	// partly reports whether the user may not look in all namespaces.
+	partly bool
 }
 
 // Assume returns the settings of the command line and the defaults.
@@ -104,6 +114,11 @@ func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, f
 		return nil, err
 	}
 	s.Controller, s.Installed, s.Coverage, s.Beside = chosen.namespace, chosen.made, chosen.coverage, beside
+	s.deployment = chosen.deployment
+	s.wanted = wanted{named: at != "", partly: why == partly}
+	if len(all) > 1 {
+		s.wanted.watches = near
+	}
 	s.Others = othersOf(all, &chosen)
 	s.meet(ctx, client)
 	return s, nil
@@ -137,20 +152,10 @@ func (s *Settings) meet(ctx context.Context, client kubernetes.Interface) {
 	s.hear(ctx, client)
 }
 
-// hear reads the lease, if one may.
+// hear reads the evidence of whether the controller runs.
 func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
-	if s.Controller == "" {
-		return
-	}
-	s.Silent, s.Heard = false, time.Time{}
-	held, err := client.CoordinationV1().Leases(s.Controller).Get(ctx, lease.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		s.Silent = true
-	case err == nil && (held.Spec.HolderIdentity == nil || *held.Spec.HolderIdentity == ""):
-		s.Silent = true
-	case err == nil && held.Spec.RenewTime != nil:
-		s.Heard = held.Spec.RenewTime.Time
+	if s.Controller != "" {
+		s.sign = listen(ctx, client, s.Controller, s.deployment)
 	}
 }
 

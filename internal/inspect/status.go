@@ -146,7 +146,7 @@ func (s *Status) Text(paint Paint, form Layout) string {
 		s.table(p, form)
 	}
 	p.paragraph(s.summary())
-	told := s.Settings.Assumed != "" || s.Settings.Silent || len(s.Settings.Beside) > 0
+	told := s.Settings.Assumed != "" || s.Settings.gone(s.Now) || len(s.Settings.Beside) > 0
 	if s.Settings.Webhook != nil && !told {
 		p.paragraph("The controller " + rollsNothing + ".")
 	}

@@ -131,14 +131,7 @@ func (s *Settings) tell(p *pageText, now time.Time) {
 		text += " and " + strings.Join(s.Beyond, " ")
 	}
 	if s.Assumed == "" {
-		text = "in namespace " + s.Controller
-		switch {
-		case s.Silent:
-			text += ", which is not running"
-		case !s.Heard.IsZero():
-			text += ", last active " + ago(s.Heard, now)
-		}
-		text += "; " + cmp.Or(strings.Join(s.Beyond, " "), "its settings are the defaults")
+		text = s.presence(now)
 	}
 	p.entry("controller", text)
 	if s.Webhook != nil {
@@ -147,6 +140,35 @@ func (s *Settings) tell(p *pageText, now time.Time) {
 	if len(s.Beside) > 0 {
 		p.entry("", s.beside())
 	}
+}
+
+// presence names the controller of the settings, and reports whether it runs.
+func (s *Settings) presence(now time.Time) string {
+	options, text := strings.Join(s.Beyond, " "), "in namespace "+s.Controller
+	if s.life(now) == lifeEnded {
+		return s.absence(now) + "; this answer uses its settings, " + cmp.Or(options, "the defaults")
+	}
+	switch {
+	case !s.Heard.IsZero():
+		text += ", last active " + ago(s.Heard, now)
+	case s.unsure != "":
+		text += "; unknown whether it runs: " + s.unsure
+	}
+	return text + "; " + cmp.Or(options, "its settings are the defaults")
+}
+
+// absence reports that no controller runs, as far as one was looked for.
+func (s *Settings) absence(now time.Time) string {
+	none, last := "none is running", "the last one, in namespace "+s.Controller+","
+	switch {
+	case s.wanted.named:
+		none, last = "none is running in namespace "+s.Controller, "the last one there"
+	case s.wanted.partly:
+		none = "none is running where you may look"
+	case s.wanted.watches != "":
+		none = "none that watches namespace " + s.wanted.watches + " is running"
+	}
+	return none + ": " + last + " " + s.ending(now)
 }
 
 // mostBeside bounds how many are named.

@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,6 +53,21 @@ type Marking struct {
 // FieldManager owns our fields. Some tools remove fields of managers whose name has the same prefix
 // as theirs.
 const FieldManager = "reroll"
+
+// WrittenByOthers reports whether other field managers own a field, such as f:renewTime, and Reroll does not.
+func WrittenByOthers(managed []metav1.ManagedFieldsEntry, field string) bool {
+	others := false
+	for i := range managed {
+		if fields := managed[i].FieldsV1; fields == nil || !strings.Contains(fields.GetRawString(), strconv.Quote(field)) {
+			continue
+		}
+		if managed[i].Manager == FieldManager {
+			return false
+		}
+		others = true
+	}
+	return others
+}
 
 // CurrentAnnotation returns the hash in the annotation, if that names the source. The annotation
 // names only the source of the latest reload.

@@ -142,7 +142,7 @@ func TestASyncIsTriedAgainUntilThePodsFollow(t *testing.T) {
 	if code != 1 {
 		t.Fatalf("the hook has ended with %d, and no sync is tried again after that:\n%s", code, c.Log.Tail(40))
 	}
-	a.says(c.Log.Tail(40), "ConfigMap "+p.ns.Name+"/settings changed", "which is not running")
+	a.says(c.Log.Tail(40), "ConfigMap "+p.ns.Name+"/settings changed", "none is running in namespace")
 	p.start()
 	p.must(p.ns.AwaitReady(p.ctx, harness.Ref{Kind: "deployment", Name: "web"}))
 	a.answered(revision, 0)

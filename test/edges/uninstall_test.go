@@ -1,0 +1,94 @@
+package edges
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// mayUninstall lets the account of the test delete the objects of the controller, too.
+const mayUninstall = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: uninstall}
+rules:
+  - {apiGroups: [""], resources: [secrets, configmaps], verbs: [get, delete]}
+  - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, delete]}
+  - {apiGroups: [argoproj.io], resources: [rollouts], verbs: [list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: uninstall}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: uninstall}
+subjects: [{kind: ServiceAccount, name: reroll-reroll}]
+`
+
+func TestAnUninstallationRollsNothing(t *testing.T) {
+	p := install(t)
+	p.must(p.ns.Apply(p.ctx, strings.ReplaceAll(mayUninstall, "name: reroll-reroll}", "name: "+account+", namespace: "+p.ns.Name+"}")))
+	p.must(p.ns.Apply(p.ctx, shopManifest))
+	c := p.start()
+	p.adopted(p.ns, web)
+	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
+	p.must(p.ns.AwaitFresh(p.ctx, web, webConfig))
+	p.must(p.ns.AwaitReady(p.ctx, web))
+	p.rolledSoFar(p.ns, web, 1)
+
+	// It acts, and would write again what is removed.
+	said, code := p.uninstall()
+	if code != 1 || !strings.Contains(said, "the controller in namespace "+p.ns.Name+" runs; uninstall the controller first") {
+		t.Fatalf("while it runs, exit code %d:\n%s", code, said)
+	}
+	p.must(c.Stop(p.ctx))
+
+	const stays = "Deployment NS/web: stays in the pod template: STAKATER_WEB_CONFIGMAP\n"
+	const markers = "Change markers stay in 1 pod template. They have no effect, and to remove one rolls the workload.\n"
+	list := "Deployment NS/web: would remove annotation reroll.dev/ledger\n" + stays +
+		"Lease NS/stakater-reloader-lock: would delete\nSecret NS/reroll-digest-key: would delete\nConfigMap NS/reloader-meta-info: would delete\n" + markers
+	before, err := p.Admin.AppsV1().Deployments(p.ns.Name).Get(p.ctx, "web", metav1.GetOptions{})
+	p.must(err)
+	for _, step := range []struct{ prints, flag string }{
+		{list, "--dry-run"},
+		{strings.NewReplacer("would remove", "removed", "would delete", "deleted").Replace(list), "--dry-run=false"},
+		{stays + markers, "--dry-run"},
+	} {
+		if said, code := p.uninstall(step.flag, "--controller-namespace="+p.ns.Name); code != 0 || said != strings.ReplaceAll(step.prints, "NS/", p.ns.Name+"/") {
+			t.Fatalf("%s: exit code %d, and it prints\n%s\nwant\n%s", step.flag, code, said, step.prints)
+		}
+	}
+	p.rolledSoFar(p.ns, web, 1)
+	after, err := p.Admin.AppsV1().Deployments(p.ns.Name).Get(p.ctx, "web", metav1.GetOptions{})
+	p.must(err)
+	if after.Annotations["reroll.dev/ledger"] != "" || after.Annotations["reloader.stakater.com/auto"] != "true" || after.UID != before.UID {
+		t.Errorf("it has %v", after.Annotations)
+	}
+	sets, err := p.Admin.AppsV1().ReplicaSets(p.ns.Name).List(p.ctx, metav1.ListOptions{LabelSelector: "app=web"})
+	p.must(err)
+	if len(sets.Items) != 2 {
+		t.Errorf("%d ReplicaSets, want those before and after the reload", len(sets.Items))
+	}
+}
+
+// uninstall returns what the command prints about the workloads of the test, and its exit code.
+func (p *place) uninstall(flags ...string) (string, int) {
+	p.Helper()
+	out, err := p.command(append([]string{"uninstall"}, flags...)...).CombinedOutput()
+	ended, failed := errors.AsType[*exec.ExitError](err)
+	switch {
+	case failed:
+		return string(out), ended.ExitCode()
+	case err != nil:
+		p.Fatal(err)
+	}
+	// The harness has workloads of its own, which are cleaned, too.
+	var own strings.Builder
+	for line := range strings.Lines(string(out)) {
+		if !strings.Contains(line, "/marker-") && !strings.Contains(strings.ToLower(line), "clean") {
+			own.WriteString(line)
+		}
+	}
+	return own.String(), 0
+}

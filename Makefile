@@ -28,7 +28,7 @@ keep := $(filter-out 0 no false,$(KEEP))
 # What is built from source is pinned by modules of their own. Those that only a release needs are left out here: to see that they
 # are tidy takes what all of their tests are made of, and the release builds them from their sums anyway. So is the old Kubernetes.
 OLDEST = 1.25
-MODULES = tools/golangci-lint tools/helm test/promql $(patsubst %/go.mod,%,$(filter-out %/kubernetes-$(OLDEST)/go.mod,$(wildcard test/cluster/tools/*/go.mod)))
+MODULES = tools/golangci-lint tools/helm tools/kube-score test/promql $(patsubst %/go.mod,%,$(filter-out %/kubernetes-$(OLDEST)/go.mod,$(wildcard test/cluster/tools/*/go.mod)))
 
 # Everything but what needs a program that Go cannot build (containerd, for the image), and what takes minutes by itself.
 # What takes longest begins first.
@@ -140,10 +140,10 @@ test-image: image cgo ## Load the image into containerd (Debian: apt-get install
 test-release: preflight bin/helm ## Two clones, without anything from before, make the same release
 	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release
 
-test-edges: linux build cgo suite bin/helm ## Sizes, numbers and odd moments, the lease between processes, rights taken away, the chart value by value, the pages block by block (minutes)
+test-edges: linux build cgo suite bin/helm bin/kube-score ## Sizes, numbers and odd moments, the lease between processes, rights taken away, the chart value by value, the pages block by block (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
 	@cd test/promql && GOWORK=off $(GO_SH) build -o /dev/null .
-	HELM=$(CURDIR)/bin/helm $(TEST) -race -count=1 -timeout 30m $(APART)
+	HELM=$(CURDIR)/bin/helm KUBE_SCORE=$(CURDIR)/bin/kube-score $(TEST) -race -count=1 -timeout 30m $(APART)
 
 test-oldest: linux build cgo suite ## The scenarios on the oldest Kubernetes that Reroll supports
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts
@@ -216,6 +216,9 @@ bin/golangci-lint: tools/golangci-lint/go.mod tools/golangci-lint/go.sum | prefl
 	$(build-tool)
 
 bin/helm: tools/helm/go.mod tools/helm/go.sum | preflight
+	$(build-tool)
+
+bin/kube-score: tools/kube-score/go.mod tools/kube-score/go.sum | preflight
 	$(build-tool)
 
 # What publishes a release.

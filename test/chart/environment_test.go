@@ -39,6 +39,7 @@ func usual() map[string]string {
 		"POD_NAMESPACE":            "from metadata.namespace",
 		"RELOADER_NAMESPACE":       "from metadata.namespace",
 		"RELOADER_DEPLOYMENT_NAME": "prod-reroll",
+		"GOMEMLIMIT":               "from limits.memory",
 	}
 }
 
@@ -64,7 +65,8 @@ func TestEnvironment(t *testing.T) {
 		"limits of Go":             {"reloader: {deployment: {gomaxprocsOverride: 2, gomemlimitOverride: 200MiB, resources: {limits: {memory: 64Mi}}}}", map[string]string{"GOMAXPROCS": "2", "GOMEMLIMIT": "200MiB"}},
 		"a limit of Go in bytes":   {"reloader: {deployment: {gomemlimitOverride: 536870912}}", map[string]string{"GOMEMLIMIT": "536870912"}},
 		"the memory limit":         {"reloader: {deployment: {resources: {limits: {memory: 64Mi, cpu: 1}}}}", map[string]string{"GOMEMLIMIT": "from limits.memory"}},
-		"no limits of Go":          {`reloader: {deployment: {gomaxprocsOverride: 0, gomemlimitOverride: "0", resources: {limits: {memory: 64Mi}}}}`, nil},
+		"no limits of Go":          {`reloader: {deployment: {gomaxprocsOverride: 0, gomemlimitOverride: "0", resources: {limits: {memory: 64Mi}}}}`, map[string]string{"GOMEMLIMIT": ""}},
+		"no memory limit":          {"reloader: {deployment: {resources: {limits: {memory: null}}}}", map[string]string{"GOMEMLIMIT": ""}},
 		"limits of Go given twice": {"reloader: {deployment: {gomemlimitOverride: 1GiB, env: {open: {GOMEMLIMIT: 2GiB}}}}", map[string]string{"GOMEMLIMIT": "2GiB"}},
 		"what the chart sets by itself can be given": {"reloader: {enableMetricsByNamespace: true, watchGlobally: false, deployment: {env: {open: {POD_NAME: mine, KUBERNETES_NAMESPACE: a, METRICS_COUNT_BY_NAMESPACE: disabled}, field: {RELOADER_DEPLOYMENT_NAME: 'metadata.labels[''app'']'}}}}",
 			map[string]string{"POD_NAME": "mine", "KUBERNETES_NAMESPACE": "a", "METRICS_COUNT_BY_NAMESPACE": "disabled", "RELOADER_DEPLOYMENT_NAME": "from metadata.labels['app']"}},
@@ -74,6 +76,7 @@ func TestEnvironment(t *testing.T) {
 			t.Parallel()
 			want := usual()
 			maps.Copy(want, tc.more)
+			maps.DeleteFunc(want, func(_, value string) bool { return value == "" })
 			if diff := cmp.Diff(want, environment(t, render(t, tc.values))); diff != "" {
 				t.Error(diff)
 			}

@@ -30,17 +30,23 @@ const (
 	oldestCluster = "1.25.0"
 )
 
+// program is the path in an environment variable.
+func program(t *testing.T, variable, name string) string {
+	t.Helper()
+	path := os.Getenv(variable)
+	if path == "" {
+		t.Fatalf("%s is not set: run make bin/%s and set %s to the path of a %s program", variable, name, variable, name)
+	}
+	if strings.ContainsRune(path, filepath.Separator) && !filepath.IsAbs(path) {
+		path = filepath.Join(root, path)
+	}
+	return path
+}
+
 // helm gives the values on standard input: it would split the name of a file at a comma.
 func helm(t *testing.T, values string, args ...string) (string, error) {
 	t.Helper()
-	program := os.Getenv("HELM")
-	if program == "" {
-		t.Fatal("HELM is not set: run make bin/helm and set HELM to the path of a helm program")
-	}
-	if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
-		program = filepath.Join(root, program)
-	}
-	cmd := exec.CommandContext(t.Context(), program, append(args, "--values", "-")...)
+	cmd := exec.CommandContext(t.Context(), program(t, "HELM", "helm"), append(args, "--values", "-")...)
 	cmd.Stdin = strings.NewReader(values)
 	// Nobody's own plugins, repositories or cluster may change what is rendered.
 	home := t.TempDir()

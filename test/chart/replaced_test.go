@@ -130,6 +130,7 @@ const oldValues = `
 kubernetes: {host: "https://kubernetes.default"}
 image: {name: stakater/reloader, repository: ghcr.io/stakater/reloader, tag: v1.4.20, pullPolicy: IfNotPresent}
 reloader:
+  isArgoRollouts: false
   legacy: {rbac: false}
   service: {}
   serviceMonitor: {enabled: false, honorLabels: true}
@@ -184,7 +185,7 @@ func TestDefaultValuesOfReloaderAreTaken(t *testing.T) {
 			if diff := cmp.Diff(env, environment(t, o)); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff([]string{"run"}, o.container(t).Args); diff != "" {
+			if diff := cmp.Diff([]string{"run", "--is-Argo-Rollouts=false"}, o.container(t).Args); diff != "" {
 				t.Error(diff)
 			}
 			if len(o.services)+len(o.policies)+len(o.budgets)+len(o.custom) != 0 {

@@ -93,7 +93,7 @@ the time, so 0 stands for no variable.
 {{- define "reroll.goLimits" -}}
 {{- $deployment := .Values.reloader.deployment -}}
 {{- $given := include "reroll.givenNames" . | fromYamlArray -}}
-{{- $limits := default dict (get (default dict $deployment.resources) "limits") -}}
+{{- $limits := default dict (get (include "reroll.resources" . | fromYaml) "limits") -}}
 {{- $list := list -}}
 {{- range $name, $given := dict "GOMAXPROCS" $deployment.gomaxprocsOverride "GOMEMLIMIT" $deployment.gomemlimitOverride -}}
 {{- $value := ternary (printf "%.0f" (float64 (default 0 $given))) (toString $given) (kindIs "float64" $given) -}}

@@ -200,6 +200,7 @@ func TestArguments(t *testing.T) {
 			"reloader: {adoptRate: 1000000, kubeApiQps: 12.5, kubeApiBurst: 2000000}",
 			[]string{"--adopt-rate=1000000", "--kube-api-qps=12.5", "--kube-api-burst=2000000"},
 		},
+		"more flags come last":               {"reloader: {settle: 5s, kubeApiQps: 50, deployment: {extraArgs: [--settle=7s, '--log-format=json', --namespaces, 'a,b']}}", []string{"--settle=5s", "--kube-api-qps=50", "--settle=7s", "--log-format=json", "--namespaces", "a,b"}},
 		"no limit to requests":               {"reloader: {adoptRate: '', kubeApiQps: 0, kubeApiBurst: 0}", nil},
 		"own namespace is not an argument":   {"reloader: {watchGlobally: false}", nil},
 		"namespaces as a list":               {"reloader: {namespaces: [team-b, team-a]}", []string{"--namespaces=ops,team-a,team-b"}},

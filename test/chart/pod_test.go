@@ -11,7 +11,8 @@ func TestThePodHasWhatTheValuesSay(t *testing.T) {
 	o := render(t, `global: {imagePullSecrets: [mine, {name: all}]}
 reloader: {deployment: {
   revisionHistoryLimit: 0,
-  dnsConfig: {options: [{name: ndots, value: "1"}]},
+  dnsConfig: {options: [{name: ndots, value: "1"}]}, dnsPolicy: None,
+  hostAliases: [{ip: 10.0.0.1, hostnames: [hooks.example.com, alerts.example.com]}],
   hostUsers: false,
   topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}],
   runtimeClassName: gvisor, schedulerName: mine,
@@ -28,6 +29,8 @@ reloader: {deployment: {
 	ndots, yes, no, gvisor := "1", true, false, "gvisor"
 	want := corev1.PodSpec{
 		DNSConfig:                    &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: &ndots}}},
+		DNSPolicy:                    corev1.DNSNone,
+		HostAliases:                  []corev1.HostAlias{{IP: "10.0.0.1", Hostnames: []string{"hooks.example.com", "alerts.example.com"}}},
 		HostUsers:                    &no,
 		TopologySpreadConstraints:    []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}},
 		RuntimeClassName:             &gvisor,
@@ -48,6 +51,16 @@ reloader: {deployment: {
 	}
 	if p := c.ReadinessProbe; p.PeriodSeconds != 4 || p.TimeoutSeconds != 5 || p.HTTPGet.Path != "/readyz" {
 		t.Errorf("readiness: %+v", p)
+	}
+}
+
+func TestAStartupProbeIsSetIfOneOfItsNumbersIs(t *testing.T) {
+	if p := render(t, "").container(t).StartupProbe; p != nil {
+		t.Errorf("by default: %+v", p)
+	}
+	p := render(t, "reloader: {deployment: {startupProbe: {failureThreshold: 90}}}").container(t).StartupProbe
+	if p == nil || p.HTTPGet.Path != "/live" || p.HTTPGet.Port.StrVal != "http" || p.FailureThreshold != 90 || p.PeriodSeconds != 2 || p.TimeoutSeconds != 5 {
+		t.Errorf("with a number: %+v", p)
 	}
 }
 

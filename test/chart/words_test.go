@@ -14,7 +14,7 @@ func TestRefusals(t *testing.T) {
 		"an unknown key of the pod":         {"reloader: {deployment: {pod: {labels: {a: b}}}}", "at '/reloader/deployment/pod': additional properties 'labels' not allowed"},
 		"an unknown key of the rights":      {"reloader: {rbac: {create: true}}", "at '/reloader/rbac': additional properties 'create' not allowed"},
 		"an unknown key of the account":     {"reloader: {serviceAccount: {enabled: true}}", "at '/reloader/serviceAccount': additional properties 'enabled' not allowed"},
-		"an alert that cannot be one":       {"reloader: {prometheusRule: {disabled: [Absent]}}", "at '/reloader/prometheusRule/disabled/0': 'Absent' does not match pattern"},
+		"an alert that cannot be one":       {"reloader: {prometheusRule: {disabled: [Absent]}}", "at '/reloader/prometheusRule/disabled/0': value must be one of 'RerollAbsent', 'RerollAlertsDropped', "},
 		"an unknown key of the dashboard":   {"reloader: {dashboard: {folder: x}}", "at '/reloader/dashboard': additional properties 'folder' not allowed"},
 		"a word for the admission policy":   {"reloader: {admissionPolicy: {enabled: 'on'}}", "at '/reloader/admissionPolicy/enabled': value must be one of 'auto', true, false"},
 		"a word for a boolean":              {"reloader: {autoReloadAll: 'yes'}", "at '/reloader/autoReloadAll': got string, want boolean"},
@@ -63,6 +63,12 @@ func TestRefusals(t *testing.T) {
 		"a mode that does not exist":        {"reloader: {verticalPodAutoscaler: {updatePolicy: {updateMode: Never}}}", "at '/reloader/verticalPodAutoscaler/updatePolicy/updateMode': value must be one of"},
 		"no ports of the API server":        {"reloader: {netpol: {apiServerPorts: []}}", "at '/reloader/netpol/apiServerPorts': minItems: got 0, want 1"},
 		"a memory limit without a unit":     {"reloader: {deployment: {gomemlimitOverride: 200M}}", "at '/reloader/deployment/gomemlimitOverride': '200M' does not match pattern"},
+		"a rate in quotes":                  {"reloader: {adoptRate: '20'}", "at '/reloader/adoptRate': got string, want number"},
+		"a policy of DNS in lower case":     {"reloader: {deployment: {dnsPolicy: default}}", "at '/reloader/deployment/dnsPolicy': value must be one of <nil>, '', 'ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'"},
+		"an alias without a name":           {"reloader: {deployment: {hostAliases: [{ip: 10.0.0.1}]}}", "at '/reloader/deployment/hostAliases/0': missing property 'hostnames'"},
+		"flags that are not a list":         {"reloader: {deployment: {extraArgs: --kube-api-qps=20}}", "at '/reloader/deployment/extraArgs': got string, want null or array"},
+		"a flag that the probes depend on":  {"reloader: {deployment: {extraArgs: ['--listen-address=:8080']}}", "reloader.deployment.extraArgs has --listen-address=:8080: the probes, the Service and the NetworkPolicy use port 9090; leave that flag out"},
+		"an action of the startup probe":    {"reloader: {deployment: {startupProbe: {exec: {command: [x]}}}}", "at '/reloader/deployment/startupProbe': additional properties 'exec' not allowed"},
 		"an unknown key of the election":    {"reloader: {leaderElection: {retry: 2s}}", "at '/reloader/leaderElection': additional properties 'retry' not allowed"},
 	} {
 		t.Run(about, func(t *testing.T) {

@@ -112,4 +112,7 @@
 {{- with $reloader.kubeApiBurst }}
 - --kube-api-burst={{ include "reroll.text" . }}
 {{- end }}
+{{- range $reloader.deployment.extraArgs }}
+- {{ . | quote }}
+{{- end }}
 {{- end -}}

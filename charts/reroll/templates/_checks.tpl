@@ -32,6 +32,11 @@ What cannot work is refused here, with what would.
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- range $deployment.extraArgs -}}
+{{- if hasPrefix "--listen-address" . -}}
+{{- fail (printf "reloader.deployment.extraArgs has %s: the probes, the Service and the NetworkPolicy use port 9090; leave that flag out" .) -}}
+{{- end -}}
+{{- end -}}
 {{- include "reroll.checkToken" . -}}
 {{- include "reroll.checkImage" . -}}
 {{- include "reroll.checkInstallation" . -}}

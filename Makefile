@@ -89,16 +89,16 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 		"prometheus-rule --set reloader.prometheusRule.enabled=true --show-only templates/prometheusrule.yaml"; do \
 		set -- $$mode; file=deploy/$$1.yaml; shift; \
 		{ echo "# Generated from charts/reroll by make generate."; \
-		  bin/helm template reroll charts/reroll --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \
+		  bin/helm template reroll charts/reroll --skip-tests --namespace reroll "$$@"; } > $$file.new && mv $$file.new $$file || exit 1; \
 	done
 	@{ echo "# Generated from charts/reroll by make generate."; \
-	  bin/helm template reroll charts/reroll --namespace reroll -f test/scenarios/testdata/custom-kinds-values.yaml; } > test/scenarios/testdata/custom-kinds.yaml
+	  bin/helm template reroll charts/reroll --skip-tests --namespace reroll -f test/scenarios/testdata/custom-kinds-values.yaml; } > test/scenarios/testdata/custom-kinds.yaml
 	@# Of the kustomize base there is a copy, because a kustomization takes nothing from outside of its folder.
 	@mkdir -p deploy/kustomize/base && cp deploy/reroll.yaml deploy/kustomize/base/reroll.yaml
 	@for overlay in "namespaced|One_namespace_alone,_without_any_right_to_the_cluster --set reloader.isArgoRollouts=false --set reloader.watchGlobally=false" \
 		"ha|Two_replicas,_of_which_one_acts --set reloader.isArgoRollouts=false --set reloader.enableHA=true --set reloader.deployment.replicas=2 --set reloader.podDisruptionBudget.enabled=true"; do \
 		set -- $$overlay; name=$${1%%|*}; title=$${1#*|}; shift; \
-		bin/helm template reroll charts/reroll --namespace reroll "$$@" > bin/overlay.yaml && \
+		bin/helm template reroll charts/reroll --skip-tests --namespace reroll "$$@" > bin/overlay.yaml && \
 		$(GO_SH) run ./tools/overlays -base deploy/reroll.yaml -variant bin/overlay.yaml -title "$${title//_/ }" -o deploy/kustomize/overlays/$$name || exit 1; \
 	done
 	@$(GO_SH) run ./tools/flags > docs/reference/flags.md.new && mv docs/reference/flags.md.new docs/reference/flags.md

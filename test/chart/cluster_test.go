@@ -289,13 +289,15 @@ func TestThePodsAreAllowedWhereOnlyRestrictedOnesAre(t *testing.T) {
 		"reloader: {isOpenshift: true, readOnlyRootFileSystem: true}":                          "",
 		"reloader: {deployment: {containerSecurityContext: {allowPrivilegeEscalation: true}}}": "allowPrivilegeEscalation != false",
 	} {
-		template := render(t, values).pod()
-		template.Spec.ServiceAccountName = ""
-		template.Spec.AutomountServiceAccountToken = new(bool)
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "tried", Labels: template.Labels}, Spec: template.Spec}
-		_, err := i.on.Admin.CoreV1().Pods("strict").Create(i.ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: error: %v", values, err)
+		o := render(t, values)
+		for name, spec := range map[string]corev1.PodSpec{"the controller": o.pod().Spec, "the test of the release": o.tests[0].Spec} {
+			spec.ServiceAccountName = ""
+			spec.AutomountServiceAccountToken = new(bool)
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "tried"}, Spec: spec}
+			_, err := i.on.Admin.CoreV1().Pods("strict").Create(i.ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s, %s: error: %v", name, values, err)
+			}
 		}
 	}
 }

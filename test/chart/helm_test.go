@@ -93,6 +93,8 @@ type objects struct {
 	policies            []networkingv1.NetworkPolicy
 	budgets             []policyv1.PodDisruptionBudget
 	configMaps          []corev1.ConfigMap
+	// tests are the Pods that helm test creates.
+	tests []corev1.Pod
 	// admission are the policy and its binding, as they are written.
 	admission []string
 	// custom are those of kinds that Kubernetes does not have by itself.
@@ -149,6 +151,8 @@ func parsed(t *testing.T, text string) objects {
 				o.custom = map[string]map[string]any{}
 			}
 			o.custom[kind.Kind] = parse[map[string]any](t, doc)
+		case "v1 Pod":
+			o.tests = append(o.tests, parse[corev1.Pod](t, doc))
 		case "v1 ConfigMap":
 			o.configMaps = append(o.configMaps, parse[corev1.ConfigMap](t, doc))
 		case "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding":

@@ -26,7 +26,7 @@ func TestTheOverlaysAreWhatTheChartRenders(t *testing.T) {
 		"overlays/ha":         "reloader: {isArgoRollouts: false, enableHA: true, deployment: {replicas: 2}, podDisruptionBudget: {enabled: true}}",
 	} {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			want, err := helm(t, values, "template", "reroll", chart, "--namespace", "reroll")
+			want, err := helm(t, values, "template", "reroll", chart, "--skip-tests", "--namespace", "reroll")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -112,6 +113,7 @@ func TestTheControllerRunsAsInstalledInEachMode(t *testing.T) {
 			if out, err := i.helm(clients.Helm4, m.values, "install", release, "charts/reroll", "--namespace", namespace, "--values", "-"); err != nil {
 				t.Fatal(err, out)
 			}
+			i.tested(binary, false)
 			pods, err := i.own.RunPods(i.ctx, "app=prod-reroll", binary)
 			i.must(err)
 			i.pods = pods
@@ -124,6 +126,7 @@ func TestTheControllerRunsAsInstalledInEachMode(t *testing.T) {
 			i.must(err)
 			acting := i.acting(running)
 			i.rollsOnce(1)
+			i.tested(binary, true)
 			if m.replicas == 1 {
 				i.nothingRefused(running)
 				return
@@ -209,6 +212,19 @@ func (i *installedMode) rolled(times int) {
 	i.must(err)
 	if got != times {
 		i.Errorf("%d rollouts, want %d", got, times)
+	}
+}
+
+// tested runs the command of helm test with a token of its ServiceAccount.
+func (i *installedMode) tested(binary string, passes bool) {
+	i.Helper()
+	pod := render(i.T, i.values).tests[0]
+	kubeconfig, err := i.on.Cluster.ServiceAccountKubeconfig(i.ctx, pod.Namespace, pod.Spec.ServiceAccountName)
+	i.must(err)
+	cmd := exec.CommandContext(i.ctx, binary, pod.Spec.Containers[0].Args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	if out, err := cmd.CombinedOutput(); (err == nil) != passes {
+		i.Errorf("the command of helm test is to pass: %v; it ends with %v:\n%s", passes, err, out)
 	}
 }
 

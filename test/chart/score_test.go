@@ -83,7 +83,9 @@ reloader:
     replicas: 2
     resources: {limits: {cpu: 1}, requests: {cpu: 100m}}
     securityContext: {runAsUser: 65532, runAsGroup: 65532}
-`, nil},
+`, map[string]string{
+			"The pod does not have a matching NetworkPolicy": "The Pod of helm test listens at no port, and ends within two minutes.",
+		}},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()

@@ -135,7 +135,7 @@ func (p *place) rendered() string {
 	p.must(err)
 	chart, err := filepath.Abs("../../charts/reroll")
 	p.must(err)
-	text, err := (&program{place: p, home: p.TempDir()}).output(clients.Helm3, "template", "reroll", chart, "--validate", "--set=reloader.watchGlobally=false")
+	text, err := (&program{place: p, home: p.TempDir()}).output(clients.Helm3, "template", "reroll", chart, "--skip-tests", "--validate", "--set=reloader.watchGlobally=false")
 	p.must(err)
 	return text
 }

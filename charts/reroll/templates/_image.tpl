@@ -65,3 +65,16 @@ The path of a value for --set.
 {{- define "reroll.path" -}}
 {{- if not (index . 0).Chart.IsRoot -}}{{- (index . 0).Chart.Name -}}.{{- end -}}{{- index . 1 -}}
 {{- end -}}
+
+{{- /*
+Secrets to pull the image with. A server-side apply rejects a name that is listed twice.
+*/ -}}
+{{- define "reroll.pullSecrets" -}}
+{{- $names := list -}}
+{{- range concat (default list (default dict .Values.global).imagePullSecrets) (default list .Values.reloader.deployment.imagePullSecrets) -}}
+{{- $names = append $names (dict "name" (ternary . (get (ternary dict . (kindIs "string" .)) "name") (kindIs "string" .))) -}}
+{{- end -}}
+{{- if $names -}}
+{{- uniq $names | toYaml -}}
+{{- end -}}
+{{- end -}}

@@ -81,7 +81,7 @@ func TestAnImageOfRerollMayBeNamedLikeReloaders(t *testing.T) {
 			if got := render(t, tc.values).container(t).Image; got != tc.want {
 				t.Errorf("image %s, want %s", got, tc.want)
 			}
-			if text, want := notes(t, tc.values), "WARNING: the image "+tc.want+" is named like Reloader's: see that Reroll is in it."; !strings.Contains(text, want) {
+			if text, want := notes(t, tc.values), "WARNING: the image "+tc.want+" is named like Reloader's: check that it contains Reroll."; !strings.Contains(text, want) {
 				t.Errorf("the notes lack %q:\n%s", want, text)
 			}
 		})

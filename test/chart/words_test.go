@@ -112,14 +112,15 @@ func TestNotes(t *testing.T) {
 		ready      = "kubectl -n ops rollout status deployment/prod-reroll\n"
 		annotate   = "annotate deployment NAME reloader.stakater.com/auto=true\n"
 		leaveOut   = "annotate deployment NAME reloader.stakater.com/auto=false\n"
-		load       = "comes from no registry"
+		load       = "is in no registry"
 		unbound    = "reloader.rbac.enabled is false"
 		everywhere = "It watches all namespaces.\n"
-		held       = "A ValidatingAdmissionPolicy holds its ServiceAccount"
-		free       = "No admission policy was made"
-		replaced   = "Its pods are replaced\nwithin seconds"
+		held       = "A ValidatingAdmissionPolicy limits the ServiceAccount of the controller"
+		free       = "There is no admission policy"
+		replaced   = "Kubernetes replaces its Pods within seconds"
 		reloaded   = "--field-selector reason=Reloaded\n"
-		told       = "No pod is replaced\n(reloader.webhookUrl is set)"
+		told       = "Because reloader.webhookUrl is set, Reroll\nreplaces no Pod"
+		docs       = "Documentation: https://github.com/reroll-dev/reroll/blob/main/docs/README.md\n"
 		sent       = "--field-selector reason=WebhookSent\n"
 	)
 	for about, tc := range map[string]struct {
@@ -128,22 +129,22 @@ func TestNotes(t *testing.T) {
 	}{
 		"defaults": {
 			values: "",
-			says:   []string{"Deployment prod-reroll in namespace ops.\n", everywhere, ready, annotate, load, free, replaced, reloaded},
+			says:   []string{"Deployment prod-reroll in namespace ops.\n", everywhere, ready, annotate, load, free, replaced, reloaded, docs},
 			omit:   []string{leaveOut, unbound, "WARNING", held, told, sent},
 		},
 		"all workloads": {
 			values: "reloader: {autoReloadAll: true, isArgoRollouts: true, isOpenshift: true, workloadKinds: [{kind: example.org/v1/Pool, resource: pools}]}",
-			says:   []string{"Every Deployment, StatefulSet, DaemonSet, CronJob, Job, Rollout, DeploymentConfig and Pool there is now rolled\n", leaveOut, replaced, reloaded},
+			says:   []string{"Reroll rolls each\nDeployment, StatefulSet, DaemonSet, CronJob, Job, Rollout, DeploymentConfig and Pool that uses it.", docs, leaveOut, replaced, reloaded},
 			omit:   []string{annotate},
 		},
 		"a receiver is told": {
 			values: "reloader: {webhookUrl: 'https://example.com/T0KEN'}",
-			says:   []string{"No workload is told of until", annotate, told, sent},
-			omit:   []string{replaced, reloaded, "touched", "T0KEN"},
+			says:   []string{"No workload is reported to your receiver until it is opted in", annotate, told, sent},
+			omit:   []string{replaced, reloaded, "is rolled", "T0KEN"},
 		},
 		"a receiver is told of all workloads but Jobs": {
 			values: "reloader: {webhookUrl: 'https://example.com/T0KEN', autoReloadAll: true, ignoreJobs: true}",
-			says:   []string{"for all that use it: every Deployment, StatefulSet, DaemonSet and CronJob\nthere", leaveOut, told, sent},
+			says:   []string{"Reroll notifies your receiver of each\nDeployment, StatefulSet, DaemonSet and CronJob that uses it.", leaveOut, told, sent},
 			omit:   []string{replaced, reloaded, "rolled", "T0KEN"},
 		},
 		"with the admission policy": {
@@ -174,7 +175,7 @@ reloader:
 				"WARNING: kubernetes has no effect", "WARNING: reloader.legacy has no effect", "WARNING: reloader.syncAfterRestart has no effect",
 				"WARNING: reloader.ignoreNamespaces has no effect", "WARNING: reloader.namespaceSelector has no effect", "WARNING: reloader.pprofAddr has no effect",
 			},
-			omit: []string{"opted in"},
+			omit: []string{"nothing is opted in"},
 		},
 		"values that have one": {
 			values: "reloader: {enableCSIIntegration: true, webhookUrl: 'https://example.com/x', ignoreNamespaces: kube-system, namespaceSelector: team=a, enablePProf: true, pprofAddr: ':7000', podDisruptionBudget: {enabled: true, minAvailable: 50%}}",
@@ -182,7 +183,7 @@ reloader:
 		},
 		"two images": {
 			values: "image: {tag: '2'}\nreloader: {deployment: {image: {name: ghcr.io/stakater/reloader}}}",
-			says:   []string{"WARNING: reloader.deployment.image has no effect: image says which one is used."},
+			says:   []string{"WARNING: reloader.deployment.image has no effect: image sets the image."},
 		},
 		"the image of old values": {
 			values: "reloader: {deployment: {image: {name: r.example.com/reroll}}}",
@@ -190,7 +191,7 @@ reloader:
 		},
 		"a budget that leaves no room": {
 			values: "reloader: {podDisruptionBudget: {enabled: true, minAvailable: 1}}",
-			says:   []string{"WARNING: reloader.podDisruptionBudget.minAvailable is 1 with 1 replicas: the nodes they run on cannot be drained."},
+			says:   []string{"WARNING: reloader.podDisruptionBudget.minAvailable is 1 with 1 replicas: their nodes cannot be drained."},
 		},
 		"a budget with room": {
 			values: "reloader: {enableHA: true, deployment: {replicas: 2}, podDisruptionBudget: {enabled: true, minAvailable: 1}}",
@@ -198,7 +199,7 @@ reloader:
 		},
 		"an annotation of one's own": {
 			values: "reloader: {custom_annotations: {auto: ' example.org/roll '}}",
-			says:   []string{"with the annotation example.org/roll: \"true\"", "annotate deployment NAME example.org/roll=true\n"},
+			says:   []string{"set the annotation\nexample.org/roll: \"true\"", "annotate deployment NAME example.org/roll=true\n"},
 			omit:   []string{annotate},
 		},
 	} {

@@ -8,22 +8,22 @@ What NOTES warns of: values that have no effect here, and some that may have one
 {{- $list = append $list "kubernetes has no effect: the API server is that of the cluster." -}}
 {{- end -}}
 {{- if $reloader.legacy -}}
-{{- $list = append $list "reloader.legacy has no effect: the rights are those of every supported cluster." -}}
+{{- $list = append $list "reloader.legacy has no effect: the permissions are the same on every supported cluster." -}}
 {{- end -}}
 {{- if $reloader.syncAfterRestart -}}
-{{- $list = append $list "reloader.syncAfterRestart has no effect: changes made while the controller was away are always caught." -}}
+{{- $list = append $list "reloader.syncAfterRestart has no effect: Reroll always detects changes that were made while the controller was down." -}}
 {{- end -}}
 {{- $image := include "reroll.imageParts" . | fromYaml -}}
 {{- if and $reloader.deployment.image (eq $image.at "image") -}}
-{{- $list = append $list "reloader.deployment.image has no effect: image says which one is used." -}}
+{{- $list = append $list "reloader.deployment.image has no effect: image sets the image." -}}
 {{- end -}}
 {{- if include "reroll.namedReloader" $image -}}
-{{- $list = append $list (printf "the image %s is named like Reloader's: see that Reroll is in it." (include "reroll.image" .)) -}}
+{{- $list = append $list (printf "the image %s is named like Reloader's: check that it contains Reroll." (include "reroll.image" .)) -}}
 {{- end -}}
 {{- if include "reroll.scope" . -}}
 {{- range $key := list "ignoreNamespaces" "namespaceSelector" -}}
 {{- if get $reloader $key -}}
-{{- $list = append $list (printf "reloader.%s has no effect: it counts only where all namespaces are watched." $key) -}}
+{{- $list = append $list (printf "reloader.%s has no effect: it applies only if all namespaces are watched." $key) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -32,7 +32,7 @@ What NOTES warns of: values that have no effect here, and some that may have one
 {{- end -}}
 {{- $budget := $reloader.podDisruptionBudget -}}
 {{- if and $budget.enabled (not (include "reroll.given" $budget.maxUnavailable)) (ge (int $budget.minAvailable) (int $reloader.deployment.replicas)) (not (hasSuffix "%" (toString $budget.minAvailable))) (include "reroll.given" $budget.minAvailable) -}}
-{{- $list = append $list (printf "reloader.podDisruptionBudget.minAvailable is %v with %v replicas: the nodes they run on cannot be drained." $budget.minAvailable $reloader.deployment.replicas) -}}
+{{- $list = append $list (printf "reloader.podDisruptionBudget.minAvailable is %v with %v replicas: their nodes cannot be drained." $budget.minAvailable $reloader.deployment.replicas) -}}
 {{- end -}}
 {{- toYaml $list -}}
 {{- end -}}

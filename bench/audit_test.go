@@ -9,21 +9,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const controllerUser = "system:serviceaccount:bench:reroll-reroll"
+const controllerUser = "system:serviceaccount:bench:reroll"
 
 // logged has the lines of a real audit log, without the fields that do not matter.
-const logged = `{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/bench/deployments/a?fieldManager=reroll","verb":"patch","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"deployments","namespace":"bench","name":"a","apiGroup":"apps"},"responseStatus":{"code":200}}
-{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/bench/deployments/b","verb":"patch","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"deployments","namespace":"bench","name":"b","apiGroup":"apps"},"responseStatus":{"code":409}}
-{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/bare/deployments/a","verb":"patch","user":{"username":"system:serviceaccount:bare:reroll-reroll"},"objectRef":{"resource":"deployments","namespace":"bare","name":"a","apiGroup":"apps"}}
+const logged = `{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/bench/deployments/a?fieldManager=reroll","verb":"patch","user":{"username":"system:serviceaccount:bench:reroll"},"objectRef":{"resource":"deployments","namespace":"bench","name":"a","apiGroup":"apps"},"responseStatus":{"code":200}}
+{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/bench/deployments/b","verb":"patch","user":{"username":"system:serviceaccount:bench:reroll"},"objectRef":{"resource":"deployments","namespace":"bench","name":"b","apiGroup":"apps"},"responseStatus":{"code":409}}
+{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/bare/deployments/a","verb":"patch","user":{"username":"system:serviceaccount:bare:reroll"},"objectRef":{"resource":"deployments","namespace":"bare","name":"a","apiGroup":"apps"}}
 {"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/bench/deployments/a/status","verb":"update","user":{"username":"system:serviceaccount:kube-system:deployment-controller"},"objectRef":{"resource":"deployments","namespace":"bench","name":"a","subresource":"status"}}
-{"kind":"Event","level":"Metadata","stage":"ResponseStarted","requestURI":"/api/v1/namespaces/bench/secrets?watch=true","verb":"watch","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"secrets","namespace":"bench"}}
-{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/bench/secrets?watch=true","verb":"watch","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"secrets","namespace":"bench"}}
-{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/apis/events.k8s.io/v1/namespaces/bench/events","verb":"create","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"events","namespace":"bench"}}
-{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/bench/pods/a/eviction","verb":"create","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"pods","namespace":"bench","subresource":"eviction"}}
-{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/secrets?limit=1&resourceVersion=","verb":"list","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"secrets"}}
-{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/secrets?limit=100","verb":"list","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"secrets"}}
-{"kind":"Event","level":"Metadata","stage":"ResponseStarted","requestURI":"/api/v1/secrets?allowWatchBookmarks=true&sendInitialEvents=true&watch=true","verb":"watch","user":{"username":"system:serviceaccount:bench:reroll-reroll"},"objectRef":{"resource":"secrets"}}
-{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/readyz?verbose","verb":"get","user":{"username":"system:serviceaccount:bench:reroll-reroll"}}
+{"kind":"Event","level":"Metadata","stage":"ResponseStarted","requestURI":"/api/v1/namespaces/bench/secrets?watch=true","verb":"watch","user":{"username":"system:serviceaccount:bench:reroll"},"objectRef":{"resource":"secrets","namespace":"bench"}}
+{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/bench/secrets?watch=true","verb":"watch","user":{"username":"system:serviceaccount:bench:reroll"},"objectRef":{"resource":"secrets","namespace":"bench"}}
+{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/apis/events.k8s.io/v1/namespaces/bench/events","verb":"create","user":{"username":"system:serviceaccount:bench:reroll"},"objectRef":{"resource":"events","namespace":"bench"}}
+{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/bench/pods/a/eviction","verb":"create","user":{"username":"system:serviceaccount:bench:reroll"},"objectRef":{"resource":"pods","namespace":"bench","subresource":"eviction"}}
+{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/secrets?limit=1&resourceVersion=","verb":"list","user":{"username":"system:serviceaccount:bench:reroll"},"objectRef":{"resource":"secrets"}}
+{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/api/v1/secrets?limit=100","verb":"list","user":{"username":"system:serviceaccount:bench:reroll"},"objectRef":{"resource":"secrets"}}
+{"kind":"Event","level":"Metadata","stage":"ResponseStarted","requestURI":"/api/v1/secrets?allowWatchBookmarks=true&sendInitialEvents=true&watch=true","verb":"watch","user":{"username":"system:serviceaccount:bench:reroll"},"objectRef":{"resource":"secrets"}}
+{"kind":"Event","level":"Metadata","stage":"ResponseComplete","requestURI":"/readyz?verbose","verb":"get","user":{"username":"system:serviceaccount:bench:reroll"}}
 `
 
 func TestCountRequests(t *testing.T) {

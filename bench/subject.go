@@ -18,7 +18,7 @@ import (
 )
 
 // account is the ServiceAccount of the manifest that is shipped, and of a peer.
-const account = "reroll-reroll"
+const account = "reroll"
 
 // subject is which controller plays: that of this repository, or a peer by its command line.
 type subject struct{ peer string }

@@ -18,7 +18,10 @@ func TestNames(t *testing.T) {
 		release, values, want string
 	}{
 		"release and chart":                            {"prod", "", "prod-reroll"},
-		"a release that is called like the chart":      {"reroll", "", "reroll-reroll"},
+		"a release that is called like the chart":      {"reroll", "", "reroll"},
+		"the same name given":                          {"reroll", "nameOverride: reroll", "reroll"},
+		"a release whose name begins like the chart":   {"reroll-prod", "", "reroll-prod-reroll"},
+		"the names of Reloader in a release reroll":    {"reroll", "nameOverride: reloader", "reroll-reloader"},
 		"the names of an existing installation":        {"reloader", "nameOverride: reloader", "reloader-reloader"},
 		"the whole name given":                         {"prod", "fullnameOverride: restarter", "restarter"},
 		"a name that YAML could read as a number":      {"prod", "fullnameOverride: '12e3'", "12e3"},

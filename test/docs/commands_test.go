@@ -76,7 +76,7 @@ func (r *reader) runController() {
 	if r.own == nil {
 		n, err := r.on.Harness.ComingNamespace(r.ctx, "reroll")
 		r.must(err)
-		r.own, err = n.RunPods(r.ctx, "app=reroll-reroll", r.binary)
+		r.own, err = n.RunPods(r.ctx, "app=reroll", r.binary)
 		r.must(err)
 		r.Cleanup(func() {
 			if err := r.own.End(); err != nil {

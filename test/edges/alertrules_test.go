@@ -109,7 +109,7 @@ func (p *place) getIntoTrouble() served {
 	p.reads(c, "reloader_ledgers_taken_total", nil, 1)
 	s.troubled = p.reads(c, "reloader_alerts_total", map[string]string{"result": "dropped"}, 1)
 
-	p.must(p.Admin.RbacV1().RoleBindings(p.ns.Name).DeleteCollection(p.ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=reroll-reroll-role-binding"}))
+	p.must(p.Admin.RbacV1().RoleBindings(p.ns.Name).DeleteCollection(p.ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=reroll-role-binding"}))
 	p.must(p.ns.Edit(p.ctx, secret, "colour=red"))
 	p.reads(c, "reloader_reload_executed_total", map[string]string{"success": "false"}, 1)
 	s.forbidden = p.reads(c, "reloader_errors_total", map[string]string{"type": "event"}, 1)
@@ -179,7 +179,7 @@ const interval = 30
 func (h *past) hold(minutes int, texts ...string) *past {
 	for range minutes * 60 / interval {
 		for i, text := range texts {
-			h.scrapes = append(h.scrapes, dashboard.Scrape{At: h.now, Labels: map[string]string{"namespace": "reroll", "pod": fmt.Sprintf("reroll-%d", i), "job": "reroll-reroll"}, Text: text})
+			h.scrapes = append(h.scrapes, dashboard.Scrape{At: h.now, Labels: map[string]string{"namespace": "reroll", "pod": fmt.Sprintf("reroll-%d", i), "job": "reroll"}, Text: text})
 		}
 		h.now += interval
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // account is a user's, with the rights that the controller has.
-const account = "reroll-reroll"
+const account = "reroll"
 
 // command is the binary as a user calls it, in the namespace of the test.
 func (p *place) command(words ...string) *exec.Cmd {
@@ -151,8 +151,8 @@ const watchesFor = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: from-outside}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reroll-reroll-role}
-subjects: [{kind: ServiceAccount, name: reroll-reroll, namespace: NAMESPACE}]
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reroll-role}
+subjects: [{kind: ServiceAccount, name: reroll, namespace: NAMESPACE}]
 `
 
 // Each test has its controller on this cluster, so who looks for one finds many. What counts is which one watches the

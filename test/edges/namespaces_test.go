@@ -33,7 +33,7 @@ func installGlobally(t *testing.T, rules func([]rbacv1.PolicyRule) []rbacv1.Poli
 	_, err = p.Admin.RbacV1().ClusterRoleBindings().Create(p.ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: p.ns.Name, Name: "reroll-reroll"}},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: p.ns.Name, Name: "reroll"}},
 	}, metav1.CreateOptions{})
 	p.must(err)
 	return p

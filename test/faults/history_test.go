@@ -48,7 +48,7 @@ const (
 	// leastSteps is how many steps users and faults take in a history, beside the starts that follow from them.
 	leastSteps = 20
 	// account is the ServiceAccount of the shipped manifest.
-	account = "reroll-reroll"
+	account = "reroll"
 	// patience bounds what would hang, and nothing else.
 	patience = 10 * time.Minute
 )

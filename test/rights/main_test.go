@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 const patience = 4 * time.Minute
 
 // account is the ServiceAccount of what is shipped.
-const account = "reroll-reroll"
+const account = "reroll"
 
 // place is a namespace with the controller's account in it, and no right.
 type place struct {

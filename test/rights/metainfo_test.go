@@ -60,7 +60,7 @@ func TestWhatRunsIsWrittenDown(t *testing.T) {
 	if options["autoReloadAll"] != true || options["logFormat"] != "json" || options["reloaderAutoAnnotation"] != "reloader.stakater.com/auto" || options["enableHA"] != false {
 		t.Errorf("reloaderOptions: %s", first.Data["reloaderOptions"])
 	}
-	if want := `{"name":"reroll-reroll","namespace":"` + p.ns.Name + `"}`; first.Data["deploymentInfo"] != want {
+	if want := `{"name":"reroll","namespace":"` + p.ns.Name + `"}`; first.Data["deploymentInfo"] != want {
 		t.Errorf("deploymentInfo: %s, want %s", first.Data["deploymentInfo"], want)
 	}
 

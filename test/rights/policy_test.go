@@ -145,7 +145,7 @@ func (p *place) tryAll(tried map[string]attempt) {
 				}
 			case err == nil:
 				t.Error("it was let pass")
-			case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'reroll-reroll-marks-only."+p.ns.Name+"'") || !strings.Contains(err.Error(), a.refused):
+			case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'reroll-marks-only."+p.ns.Name+"'") || !strings.Contains(err.Error(), a.refused):
 				t.Errorf("it was refused by %v; want the policy to say: %s", err, a.refused)
 			}
 		})

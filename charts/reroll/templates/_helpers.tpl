@@ -3,11 +3,14 @@
 {{- end -}}
 
 {{- /*
-The release name is always in front, even when it equals the chart name: the selector is made of this name and cannot
-be changed on an existing Deployment. A release may have dots in its name, and a container and a Service may not.
+The release reroll is called reroll, not reroll-reroll. Any other release name stays in front, even if it equals the
+name: Reloader's chart has it there, and the selector, which contains it, cannot change on an existing Deployment. A
+release may have dots in its name, and a container and a Service may not.
 */ -}}
 {{- define "reroll.fullname" -}}
-{{- default (printf "%s-%s" .Release.Name (include "reroll.name" .)) .Values.fullnameOverride | replace "." "-" | trunc 63 | trimSuffix "-" -}}
+{{- $name := include "reroll.name" . -}}
+{{- $both := ternary $name (printf "%s-%s" .Release.Name $name) (and (eq $name "reroll") (eq .Release.Name $name)) -}}
+{{- default $both .Values.fullnameOverride | replace "." "-" | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
 {{- define "reroll.namespace" -}}

@@ -44,7 +44,7 @@ func (i *instances) scrape(ctx context.Context, at int64) ([]dashboard.Scrape, e
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, dashboard.Scrape{At: at, Labels: map[string]string{"namespace": namespace, "pod": pod, "job": "reroll-reroll"}, Text: text})
+		all = append(all, dashboard.Scrape{At: at, Labels: map[string]string{"namespace": namespace, "pod": pod, "job": "reroll"}, Text: text})
 	}
 	return all, nil
 }

@@ -201,7 +201,7 @@ func (p *play) events() []event {
 			return nil
 		}},
 		{330 * time.Second, "the rights are gone", func(ctx context.Context) error {
-			return p.admin.RbacV1().RoleBindings(p.ns.Name).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=reroll-reroll-role-binding"})
+			return p.admin.RbacV1().RoleBindings(p.ns.Name).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=reroll-role-binding"})
 		}},
 		{370 * time.Second, "the rights are back", p.install},
 		{435 * time.Second, "the instance that acts is stopped, and started again when the other one acts", func(ctx context.Context) error {

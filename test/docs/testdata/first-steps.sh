@@ -1,4 +1,4 @@
-kubectl -n reroll rollout status deployment/reroll-reroll
+kubectl -n reroll rollout status deployment/reroll
 kubectl apply -f - <<'YAML'
 apiVersion: v1
 kind: ConfigMap

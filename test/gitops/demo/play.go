@@ -151,7 +151,7 @@ func (d *demo) install(ctx context.Context, giveUp context.CancelCauseFunc) erro
 
 func (d *demo) start(ctx context.Context, giveUp context.CancelCauseFunc) error {
 	d.story.Expect("Reroll to be ready")
-	installed, err := d.own.Get(ctx, deployment("reroll-reroll"))
+	installed, err := d.own.Get(ctx, deployment("reroll"))
 	if err != nil {
 		return err
 	}

@@ -23,12 +23,12 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: uninstall}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: uninstall}
-subjects: [{kind: ServiceAccount, name: reroll-reroll}]
+subjects: [{kind: ServiceAccount, name: reroll}]
 `
 
 func TestAnUninstallationRollsNothing(t *testing.T) {
 	p := install(t)
-	p.must(p.ns.Apply(p.ctx, strings.ReplaceAll(mayUninstall, "name: reroll-reroll}", "name: "+account+", namespace: "+p.ns.Name+"}")))
+	p.must(p.ns.Apply(p.ctx, strings.ReplaceAll(mayUninstall, "name: reroll}", "name: "+account+", namespace: "+p.ns.Name+"}")))
 	p.must(p.ns.Apply(p.ctx, shopManifest))
 	c := p.start()
 	p.adopted(p.ns, web)

@@ -56,7 +56,8 @@ func (x *Explanation) head(paint Paint) string {
 	optedIn := x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll)
 	switch {
 	case x.Asked != nil && !x.rolls(x.Asked):
-		return fmt.Sprintf("A change of %s does not roll %s: %s.", x.Asked.Key, name, paint.in(yellow, x.whyNot(x.Asked)))
+		why := x.whyNot(x.Asked)
+		return fmt.Sprintf("A change of %s does not roll %s: %s", x.Asked.Key, name, paint.in(yellow, why)+period(why))
 	case x.Asked != nil && x.Settings.Webhook != nil:
 		return fmt.Sprintf("A change of %s is sent to the receiver for %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
 	case x.Asked != nil:
@@ -72,6 +73,14 @@ func (x *Explanation) head(paint Paint) string {
 	default:
 		return fmt.Sprintf("%s is opted in, and %s.", name, paint.state(x.State, x.standing()))
 	}
+}
+
+// period ends a sentence, unless that is a question.
+func period(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return ""
+	}
+	return "."
 }
 
 // standing is the state with its explanation.

@@ -17,6 +17,9 @@ type missing struct {
 	due map[policy.NamedSource]time.Time
 }
 
+// mostLacking bounds what is kept of one workload, whose annotations may name thousands of sources.
+const mostLacking = 100
+
 // noteMissing records what the workload lacks, and emits what stayed missing.
 //
 // Many tools create a workload some seconds before its sources, or replace a source by deleting and
@@ -30,10 +33,12 @@ func (c *Controller) noteMissing(facts *reload.Facts, d reload.Decision, n *newc
 	if d.LeftTo != "" {
 		lacks, unmatched = nil, nil // the other installation reports them
 	}
-	all := slices.Clone(unmatched)
+	all := make([]policy.NamedSource, 0, len(lacks)+len(unmatched))
 	for _, m := range lacks {
 		all = append(all, entryOf(&m))
 	}
+	all = append(all, unmatched...)
+	all = all[:min(len(all), mostLacking)]
 	before := c.recordOf(w.Key).missing
 	if len(all) == 0 && before == nil {
 		return

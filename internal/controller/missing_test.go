@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,5 +149,23 @@ func TestWhenAMissingSourceIsReported(t *testing.T) {
 			s.heard(about, tc.want...)
 			s.lacks(about, tc.lacks)
 		})
+	}
+}
+
+func TestWhatIsKeptOfMissingSourcesIsBounded(t *testing.T) {
+	s := newStage(t)
+	s.acting.Store(true)
+	s.add("web", false, "")
+	s.play(3 * time.Second)
+	var names []string
+	for i := range 10 * mostLacking {
+		names = append(names, fmt.Sprintf("missing-%d", i))
+	}
+	s.annotate(map[string]string{annotations.DefaultNames().ConfigMap: strings.Join(names, ",")})
+	s.heard("the first ones are reported", "web SourceMissing: ConfigMap shop/missing-0 & 97 more do not exist")
+	s.annotate(map[string]string{annotations.Settle: "2s"})
+	s.heard("once")
+	if kept := len(s.recordOf(named("web")).missing.due); kept != mostLacking {
+		t.Errorf("%d are kept, want %d", kept, mostLacking)
 	}
 }

@@ -87,9 +87,9 @@ func ProblemsOfSource(own map[string]string, names Names) []Problem {
 		case slices.Contains(written[:], key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))
 		case near && names.IsOfSource(right):
-			found = append(found, at.Problem(key, "does nothing; there is "+right))
+			found = append(found, at.Problem(key, "does nothing"+DidYouMean([]string{right}, "")))
 		case near:
-			found = append(found, at.Problem(key, "does nothing; there is "+right+", which belongs on the workload that uses this object"))
+			found = append(found, at.Problem(key, "does nothing"+DidYouMean([]string{right}, "the workload that uses this object")))
 		default:
 			ofWorkload := func(key string) bool { return !names.IsOfSource(key) }
 			if why, unread := names.Unread(key, ofWorkload, "the workload that uses this object"); unread {

@@ -14,10 +14,14 @@ func (n *Names) Unread(key string, elsewhere func(key string) bool, where string
 		return n.question(meant, elsewhere, where), true
 	}
 	meant, strayed := n.strayed(key)
-	if !strayed {
+	switch {
+	case !strayed:
 		return "", false
+	case len(meant) == 0:
+		return "does nothing; for the keys that are read, see " + buildinfo.Doc("reference/annotations.md"), true
+	default:
+		return n.question(meant, elsewhere, where), true
 	}
-	return instead(meant, elsewhere, where), true
 }
 
 // imitated reports whether a key is in the domain of Reroll and is not one of its keys, and returns the keys that may have been
@@ -40,19 +44,31 @@ func (n *Names) imitated(key string) (meant []string, own bool) {
 		return []string{n.Auto}, true
 	}
 	meant, _ = n.strayed(twin)
-	return meant[:min(len(meant), maxMeant)], true
+	return meant, true
 }
-
-// maxMeant is how many keys a question suggests.
-const maxMeant = 2
 
 // question asks for the keys that may have been meant.
 func (n *Names) question(meant []string, elsewhere func(key string) bool, where string) string {
 	if len(meant) == 0 {
 		return "does nothing. Reroll reads " + Settle + " and the annotations of Reloader, such as " + n.Auto
 	}
-	text := "does nothing. Did you mean " + strings.Join(meant, " or ")
-	if elsewhere(meant[0]) {
+	if !elsewhere(meant[0]) {
+		where = ""
+	}
+	return "does nothing" + DidYouMean(meant, where)
+}
+
+// maxMeant is how many names a question suggests.
+const maxMeant = 2
+
+// DidYouMean asks, after a statement, for the names that may have been meant; empty if there are
+// none. Where is the object that they belong on, if that is not the object of the statement.
+func DidYouMean(meant []string, where string) string {
+	if len(meant) == 0 {
+		return ""
+	}
+	text := ". Did you mean " + strings.Join(meant[:min(len(meant), maxMeant)], " or ")
+	if where != "" {
 		text += ", which belongs on " + where
 	}
 	return text + "?"
@@ -83,30 +99,4 @@ func (n *Names) strayed(key string) (meant []string, strayed bool) {
 		meant, least = append(meant, written[i]), labels
 	}
 	return meant, true
-}
-
-// instead names the keys that may have been meant, and where they belong if that is
-// not here.
-func instead(meant []string, elsewhere func(key string) bool, where string) string {
-	if len(meant) == 0 {
-		return "does nothing; for the keys that are read, see " + buildinfo.Doc("reference/annotations.md")
-	}
-	text := "does nothing; there is " + enumerated(meant)
-	switch {
-	case !elsewhere(meant[0]):
-	case len(meant) == 1:
-		text += ", which belongs on " + where
-	default:
-		text += ", which belong on " + where
-	}
-	return text
-}
-
-// enumerated is a list as a sentence has it.
-func enumerated(words []string) string {
-	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

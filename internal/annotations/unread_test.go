@@ -33,6 +33,10 @@ func TestKeysInTheDomainOfReroll(t *testing.T) {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}
+	const two = "does nothing. Did you mean configmap.reloader.stakater.com/reload or secret.reloader.stakater.com/reload?"
+	if got, unread := names.Unread("reloader.stakater.com/reload", ofNothing, ""); got != two || !unread {
+		t.Errorf("of three keys: %q, want %q", got, two)
+	}
 	for key, want := range map[string]string{
 		"reroll.dev/auto":    "does nothing. Did you mean our.company/reload?",
 		"reroll.dev/unknown": noGuess + "our.company/reload",

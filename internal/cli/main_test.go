@@ -232,13 +232,13 @@ func TestLintOfManifests(t *testing.T) {
 		stdout, stderr string
 	}{
 		"fine":           {[]string{write(`{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}`)}, 0, "", ""},
-		"a typo":         {[]string{write(typo)}, 1, "manifest.yaml:1: Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing; there is reloader.stakater.com/auto\n", ""},
-		"by another key": {[]string{"--auto-annotation=example.org/auto", write(typo)}, 1, "manifest.yaml:1: Deployment web: annotation example.org/atuo has \"true\": does nothing; there is example.org/auto\n", ""},
+		"a typo":         {[]string{write(typo)}, 1, "manifest.yaml:1: Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing. Did you mean reloader.stakater.com/auto?\n", ""},
+		"by another key": {[]string{"--auto-annotation=example.org/auto", write(typo)}, 1, "manifest.yaml:1: Deployment web: annotation example.org/atuo has \"true\": does nothing. Did you mean example.org/auto?\n", ""},
 		"no manifest":    {[]string{write("password: hunter2")}, 2, "", "document 1: it is not a Kubernetes object: it has no apiVersion or no kind\n"},
 		"no file":        {[]string{"/nowhere/web.yaml"}, 2, "", "reroll: /nowhere/web.yaml: no such file or directory\n"},
 		"no manifest before a typo": {
 			[]string{write("password: hunter2"), write(typo)}, 2,
-			"manifest.yaml:1: Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing; there is reloader.stakater.com/auto\n",
+			"manifest.yaml:1: Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing. Did you mean reloader.stakater.com/auto?\n",
 			"document 1: it is not a Kubernetes object: it has no apiVersion or no kind\n",
 		},
 		"a boolean": {
@@ -250,7 +250,7 @@ func TestLintOfManifests(t *testing.T) {
 			`"line": 1,
       "object": "Deployment web",
       "annotation": "reloader.stakater.com/atuo",
-      "message": "annotation reloader.stakater.com/atuo has \"true\": does nothing; there is reloader.stakater.com/auto"
+      "message": "annotation reloader.stakater.com/atuo has \"true\": does nothing. Did you mean reloader.stakater.com/auto?"
     }
   ]
 }

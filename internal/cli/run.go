@@ -107,6 +107,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	events.GiveWayTo(ctl.Writing)
 	metrics.WatchDepth(ctl.Depth)
 	metrics.WatchRollouts(ctl.RolloutsInProgress)
+	metrics.WatchMissing(ctl.LackingSource)
 	metrics.WatchState(func() bool { return ready(guard, ctl) == nil }, func() bool {
 		leads := acting.Load()
 		return leads != nil && !cfg.DryRun && (*leads)()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/rules"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -43,10 +45,12 @@ type Played struct {
 	Objects []runtime.Object
 	Deeds   []Deed
 	Now     time.Time
+	// Lacking is how many workloads require a ConfigMap that does not exist then.
+	Lacking int
 }
 
 // Play has a controller with some settings adopt objects, and then see one of them change. It is for the tests that compare it with
-// the commands that explain it.
+// the commands that explain it. If the object is marked as deleted, the controller sees that.
 func Play(t *testing.T, settings rules.Settings, objects []runtime.Object, changed runtime.Object, installed, now time.Time) Played {
 	t.Helper()
 	a := &agreement{T: t, settings: settings, objects: objects, version: 50}
@@ -70,14 +74,21 @@ func Play(t *testing.T, settings rules.Settings, objects []runtime.Object, chang
 	clock.SetTime(now)
 	a.began, a.deeds = now, nil
 	for i, f := range feeds {
-		if a.brings(i, changed) {
+		switch {
+		case !a.brings(i, changed):
+		case deleted(changed):
+			f.Sink.Delete(changed)
+		default:
 			f.Sink.Put(watch.Modified, changed, true)
 		}
 	}
 	a.replace(changed)
 	a.play(c, clock)
-	return Played{Objects: a.objects, Deeds: a.deeds, Now: now.Add(time.Second)}
+	a.objects = slices.DeleteFunc(a.objects, func(obj runtime.Object) bool { return obj == changed && deleted(changed) })
+	return Played{Objects: a.objects, Deeds: a.deeds, Now: now.Add(time.Second), Lacking: c.LackingSource(source.ConfigMap)}
 }
+
+func deleted(obj runtime.Object) bool { return obj.(metav1.Object).GetDeletionTimestamp() != nil }
 
 // agreement is an API server that has what it is given, and does not change it but by patches.
 type agreement struct {

@@ -41,6 +41,8 @@ type agreed struct {
 	namespace string
 	about     string
 	rolls     bool
+	// lacks reports whether the workload lacks a ConfigMap if that one is deleted, although it does not roll the workload.
+	lacks bool
 	// idle reports whether lint has to say that nothing rolls a workload that is opted in.
 	idle bool
 	// wait is how long the controller waits before it rolls the workload, if not the usual time.
@@ -107,13 +109,13 @@ func table() map[string]agreed {
 		"a value that is no boolean":             {objects: web(`reloader.stakater.com/auto: "ja"`)},
 		"named":                                  {objects: web(`configmap.reloader.stakater.com/reload: "a,cfg"`), rolls: true},
 		"named by an expression":                 {objects: web(`configmap.reloader.stakater.com/reload: "c.*"`), rolls: true},
-		"another one is named":                   {objects: web(`configmap.reloader.stakater.com/reload: "config"`)},
+		"another one is named":                   {objects: web(`configmap.reloader.stakater.com/reload: "config"`), lacks: true},
 		"excluded":                               {objects: web(auto + `, configmaps.exclude.reloader.stakater.com/reload: " cfg"`), idle: true},
 		"another one is excluded":                {objects: web(auto + `, configmaps.exclude.reloader.stakater.com/reload: "config"`), rolls: true},
 		"searched for and found":                 {objects: web(search), cfg: match, rolls: true},
 		"searched for":                           {objects: web(search), idle: true},
 		"found by nobody":                        {objects: web(""), cfg: match},
-		"the source is ignored":                  {objects: web(auto), cfg: `annotations: {reloader.stakater.com/ignore: "true"}`, idle: true},
+		"the source is ignored":                  {objects: web(auto), cfg: `annotations: {reloader.stakater.com/ignore: "true"}`, idle: true, lacks: true},
 		"the annotation has another name":        {flags: "--auto-annotation=example.org/roll", objects: web(`example.org/roll: "true"`), rolls: true},
 		"the annotation had this name":           {flags: "--auto-annotation=example.org/roll", objects: web(auto)},
 		"labels that are not selected":           {flags: "--resource-label-selector=team=a", objects: web(auto), clusterOnly: true, idle: true},
@@ -319,6 +321,45 @@ func (tc *agreed) stamped(t *testing.T, settings rules.Settings, value string) s
 	}
 	_, workloads, _ := strings.Cut(out.String(), "kind: Namespace")
 	return workloads
+}
+
+// If the ConfigMap is deleted instead, the controller and status agree about which workloads require it.
+func TestTheControllerAndStatusAgreeAboutMissingSources(t *testing.T) {
+	for about, tc := range table() {
+		t.Run(about, func(t *testing.T) { tc.playDeletion(t) })
+	}
+}
+
+func (tc *agreed) playDeletion(t *testing.T) {
+	cfg, flags := tc.config(t)
+	settings := cfg.Rules()
+	settings.Kinds = cfg.Kinds
+	gone := decoded(t, tc.manifests("one"))[0]
+	gone.(metav1.Object).SetDeletionTimestamp(&metav1.Time{Time: edited})
+	played := controller.Play(t, settings, decoded(t, tc.manifests("one")), gone, installed, edited)
+	s, err := inspect.Assume(cfg, flags, edited, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Rules, s.Kinds, s.Controller, s.NoKey, s.Installed = settings, cfg.Kinds, "reroll", "", installed
+	objects := inspect.NewObjects(s)
+	for _, obj := range played.Objects {
+		objects.Put(obj)
+	}
+	status, err := objects.Status("shop", "", oldPod, played.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for i := range status.Answers {
+		if status.Answers[i].State == inspect.Missing {
+			shown++
+		}
+	}
+	want := map[bool]int{true: 1}[tc.rolls || tc.lacks]
+	if played.Lacking != want || shown != want {
+		t.Errorf("the controller counts %d and status shows %d, want %d\n%s", played.Lacking, shown, want, status.Text(inspect.Paint{}, inspect.Layout{}))
+	}
 }
 
 // A kind that is taken out of the one list is known to nobody, and each that is in it is known to all.

@@ -100,34 +100,25 @@ type newcomer struct {
 }
 
 // notifyOptedIn emits which sources are watched for a workload that was opted in, once that is
-// known. If the annotations name sources that do not exist, it emits those, too.
-func (c *Controller) notifyOptedIn(facts *reload.Facts) {
+// known, and then which of the sources that it requires do not exist.
+func (c *Controller) notifyOptedIn(facts *reload.Facts, d reload.Decision) {
 	now, ok := c.state.Workload(facts.Workload.Key)
 	if !ok || !now.Policy.Equal(facts.Workload.Policy) {
 		return // its annotations changed again, and it is queued for that
 	}
 	var n *newcomer
 	c.with(facts.Workload.Key, func(r *record) { n, r.newcomer = r.newcomer, nil })
-	if n == nil {
-		return
-	}
-	about := c.state.OptedInBy(&facts.Workload)
-	if !n.wasIn {
+	if n != nil && !n.wasIn {
 		awaited := slices.DeleteFunc(facts.Awaited(), func(a reload.Concern) bool {
 			kind := a.Source.Key.Kind
 			return !c.opts.ReadsSource(kind) && (!kind.Reported() || !c.opts.Classes)
 		})
 		all := slices.Concat(facts.Concerns, awaited)
 		slices.SortFunc(all, reload.CompareConcerns) // independent of the order of their changes
+		about := c.state.OptedInBy(&facts.Workload)
 		c.report.Notify(notice.OptedIn(&about, all))
 	}
-	missing := slices.DeleteFunc(facts.Missing(), func(named policy.NamedSource) bool {
-		_, told := n.named[named]
-		return told || !c.opts.ReadsSource(named.Kind) // it exists, or is of a kind that is not watched
-	})
-	if len(missing) > 0 {
-		c.report.Notify(notice.Missing(&about, missing))
-	}
+	c.noteMissing(facts, d, n)
 }
 
 // notifyLeftToOwner emits, for a workload that was opted in, that its owner has to be opted in

@@ -44,10 +44,13 @@ func says(want, got string) bool {
 	return true
 }
 
+// untilReported is after how long a missing source was reported.
+const untilReported = 13 * time.Second
+
 func (s *stage) annotate(annotations map[string]string) {
 	s.Helper()
 	s.change(func(d *appsv1.Deployment) { maps.Copy(d.Annotations, annotations) })
-	s.play(3 * time.Second)
+	s.play(untilReported)
 }
 
 func TestNamedSourcesThatDoNotExistAreReportedOnce(t *testing.T) {
@@ -59,9 +62,9 @@ func TestNamedSourcesThatDoNotExistAreReportedOnce(t *testing.T) {
 
 	list := annotations.DefaultNames().ConfigMap
 	s.annotate(map[string]string{list: "web, my.config, app-.*"})
-	s.heard("a name and an expression that nothing fits", "web SourceMissing: ConfigMap 'my.config' & 'app-.*' matches no ConfigMap")
+	s.heard("a name and an expression that nothing fits", "web SourceMissing: ConfigMap shop/my.config does not exist & 'app-.*' matches no ConfigMap")
 	s.annotate(map[string]string{list: "we., my.config, app-.*, other"})
-	s.heard("one more", "web SourceMissing: ConfigMap 'other'")
+	s.heard("one more", "web SourceMissing: ConfigMap shop/other does not exist")
 	s.annotate(map[string]string{annotations.Settle: "2s"})
 	s.heard("something else")
 
@@ -154,7 +157,7 @@ func TestMistakesWrittenDuringAWatchGapAreReportedOnce(t *testing.T) {
 	gap := func() {
 		snapshot(configMaps, s.server.List("configmaps")...)
 		snapshot(deployments, s.server.List("deployments")...)
-		s.play(3 * time.Second)
+		s.play(untilReported)
 	}
 	s.acting.Store(true)
 	s.play(3 * time.Second)
@@ -165,7 +168,7 @@ func TestMistakesWrittenDuringAWatchGapAreReportedOnce(t *testing.T) {
 	write("deployments", "web", map[string]string{typo: "true", annotations.DefaultNames().ConfigMap: "nothing"})
 	write("configmaps", "web", map[string]string{slip: "true"})
 	gap()
-	s.heard("after the gap", "web AnnotationIgnored: "+slip, "web AnnotationIgnored: "+typo, "web SourceMissing: ConfigMap 'nothing'")
+	s.heard("after the gap", "web AnnotationIgnored: "+slip, "web AnnotationIgnored: "+typo, "web SourceMissing: ConfigMap shop/nothing does not exist")
 	gap()
 	s.heard("after another gap")
 	write("deployments", "web", map[string]string{annotations.Settle: "soon"})

@@ -78,7 +78,7 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 		c.forget(w.Key) // records that were made after it was deleted
 		return workqueue.Finished()
 	case err == nil:
-		c.notifyOptedIn(facts)
+		c.notifyOptedIn(facts, d)
 		return workqueue.Finished()
 	case early:
 		return workqueue.WaitFor(time.Duration(after))

@@ -39,6 +39,8 @@ type record struct {
 	// newcomer reports that the annotations of the workload changed while the controller ran, and
 	// that no event shows yet which sources are watched for it.
 	newcomer *newcomer
+	// missing are the sources that the workload lacks; nil if it lacks none.
+	missing *missing
 	// given are the notices that are emitted only once.
 	given *given
 }

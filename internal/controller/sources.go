@@ -47,11 +47,11 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 		del: func(name types.NamespacedName, resourceVersion string) {
 			key := source.Key{Kind: k.Kind, Namespace: name.Namespace, Name: name.Name}
 			c.forgetSources(k.Kind, is(name))
-			c.enqueueAfterDelete(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
+			c.enqueueAll(c.state.DeleteSource(key, reload.Departure{Version: state.VersionOf(resourceVersion), Time: c.clock.Now()}), true)
 		},
 		keep: func(named map[types.NamespacedName]struct{}) {
 			c.forgetSources(k.Kind, absentFrom(namespace, named))
-			c.enqueueAfterDelete(c.state.KeepSources(k.Kind, namespace, named), false)
+			c.enqueueAll(c.state.KeepSources(k.Kind, namespace, named), false)
 		},
 	}
 	s.put = func(obj runtime.Object, live bool) {
@@ -68,9 +68,7 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 		if s.isChange(live) {
 			c.notifyOfSource(&src)
 		}
-		for _, key := range c.state.PutSource(src, live) {
-			c.enqueue(key, live)
-		}
+		c.enqueueAll(c.state.PutSource(src, live), live)
 	}
 	return s
 }
@@ -83,12 +81,8 @@ func (c *Controller) forgetSources(kind source.Kind, gone func(types.NamespacedN
 	}
 }
 
-// enqueueAfterDelete queues workloads after one of their sources was deleted, if that matters to
-// them.
-func (c *Controller) enqueueAfterDelete(concerned []workload.Key, live bool) {
-	if !c.opts.ReloadOnDelete {
-		return
-	}
+// enqueueAll queues workloads after one of their sources changed or was deleted.
+func (c *Controller) enqueueAll(concerned []workload.Key, live bool) {
 	for _, key := range concerned {
 		c.enqueue(key, live)
 	}

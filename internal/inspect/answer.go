@@ -33,6 +33,8 @@ const (
 	OutOfDate
 	// Reverted means that somebody took the mark of a reload away.
 	Reverted
+	// Missing means that a source that it requires does not exist.
+	Missing
 	// Unknown means that the permissions of the user do not show the state.
 	Unknown
 	// NotOptedIn means that nothing rolls it.
@@ -41,7 +43,7 @@ const (
 
 // String returns the state as a word or two.
 func (s State) String() string {
-	words := [...]string{"up-to-date", "waiting", "in-progress", "stuck", "out-of-date", "reverted", "unknown", "not-opted-in"}
+	words := [...]string{"up-to-date", "waiting", "in-progress", "stuck", "out-of-date", "reverted", "missing", "unknown", "not-opted-in"}
 	if int(s) < len(words) {
 		return words[s]
 	}
@@ -62,8 +64,10 @@ type Answer struct {
 	Decision reload.Decision
 	Ledger   Ledger
 	Sources  []Source
-	// Missing are the entries of its lists that no source fits.
-	Missing []policy.NamedSource
+	// Missing are the sources that it requires and that do not exist, and Unmatched the expressions
+	// in its lists that match none.
+	Missing   []reload.MissingSource
+	Unmatched []policy.NamedSource
 	// Unknown are the reasons why something is unknown.
 	Unknown []string
 	// LeftOut is why the controller does not reconcile it.
@@ -95,6 +99,8 @@ type Source struct {
 	Verdict policy.Verdict
 	// Unread reports whether its kind may not be read, and Absent that there is none of that name.
 	Unread, Absent bool
+	// Deleted reports whether the ledger shows that it existed.
+	Deleted bool
 	// Near are names that it may be a misspelling of.
 	Near []string
 	// Ignored reports whether the settings of the controller leave its kind out.
@@ -181,8 +187,6 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 	a.LeftOut = s.passesOver(e.objects, key)
 	a.readLedger()
 	e.complete(&facts, &a)
-	a.Missing = facts.Missing()
-	a.Missing = slices.DeleteFunc(a.Missing, func(n policy.NamedSource) bool { return e.unread(n.Kind) })
 	a.Sources = e.sources(&facts, &a)
 
 	a.Decision = reload.Decide(facts)
@@ -220,6 +224,7 @@ func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 			f.Unread = append(f.Unread, kind)
 		}
 	}
+	a.Missing, a.Unmatched = f.Missing(), f.Unmatched()
 	if s.NoKey == "" {
 		return
 	}

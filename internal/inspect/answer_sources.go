@@ -46,7 +46,8 @@ func (e *Evaluation) source(f *reload.Facts, a *Answer, key source.LocalKey) Sou
 	s.Verdict = w.Judge(key.In(w.Key.Namespace), src.Annotations, f.AutoReloadAll)
 	if !there {
 		s.Absent = !s.Unread && !s.Ignored
-		if s.Absent {
+		_, s.Deleted = a.Ledger.Entries[key]
+		if s.Absent && !s.Deleted {
 			s.Near = e.near(key, w.Key.Namespace)
 		}
 		return s

@@ -211,15 +211,8 @@ func (e *Evaluation) near(key source.LocalKey, ns string) []string {
 	return names
 }
 
-// mostNear is how many are offered.
-const mostNear = 5
-
-func didYouMean(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return "; did you mean " + listed(names[:min(len(names), mostNear)], "or") + "?"
-}
+// didYouMean asks for the objects that may have been meant.
+func didYouMean(names []string) string { return annotations.DidYouMean(names, "") }
 
 // listed puts names into a sentence.
 func listed(names []string, and string) string {

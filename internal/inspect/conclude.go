@@ -29,9 +29,6 @@ func (e *Evaluation) evidence(a *Answer) {
 			a.doubt(fmt.Sprintf("%s: you may not read %ss", src.Key, src.Key.Kind))
 			continue
 		}
-		if src.Absent && src.Verdict.Concerned && len(src.Uses) > 0 && !workload.Optional(src.Uses) && a.Workload.Progress.Wanted > 0 {
-			a.doubt(fmt.Sprintf("%s, which its Pods need, was not found", src.Key))
-		}
 		if src.Unread || !src.counts() {
 			continue
 		}
@@ -119,13 +116,18 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		a.State, a.Detail = Waiting, "for it to be resumed: "+d.Why
 	case d.Action == reload.AwaitRun:
 		a.State, a.Detail = Waiting, "for its Job to end: "+d.Why
-	case d.Action == reload.ListPods:
+	case d.Action == reload.ListPods && len(a.Missing) == 0:
 		a.State, a.Detail = Unknown, "the age of its Pods decides, and you may not list them"
 	case !w.HasRolled():
 		e.inProgress(a)
+		if a.awaitsSource() {
+			a.State, a.Detail = Missing, a.missing()
+		}
 	case before != "":
 		a.State, a.Since = OutOfDate, time.Unix(a.Ledger.NotifiedAt, 0)
 		a.Detail = fmt.Sprintf("since %s: %s", ago(a.Since, e.now), before)
+	case len(a.Missing) > 0:
+		a.State, a.Detail = Missing, a.missing()
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]
 	case !a.Ledger.There && len(f.Concerns) > 0:

@@ -117,6 +117,7 @@ type sourceJSON struct {
 	Rolls   bool       `json:"rolls"`
 	Reason  string     `json:"reason"`
 	Exists  bool       `json:"exists"`
+	Deleted bool       `json:"deleted,omitempty"`
 	Unread  bool       `json:"unread,omitempty"`
 	Written *time.Time `json:"written,omitempty"`
 	UsedBy  []string   `json:"usedBy,omitempty"`
@@ -124,7 +125,7 @@ type sourceJSON struct {
 
 func (x *Explanation) sourceJSON(s *Source) sourceJSON {
 	one := sourceJSON{
-		Kind: s.Key.Kind.String(), Name: s.Key.Name, Rolls: x.rolls(s), Exists: !s.Absent && !s.Unread, Unread: s.Unread,
+		Kind: s.Key.Kind.String(), Name: s.Key.Name, Rolls: x.rolls(s), Exists: !s.Absent && !s.Unread, Deleted: s.Deleted, Unread: s.Unread,
 		Written: timeOf(s.Written), Reason: word(s),
 	}
 	if !one.Rolls && (!s.Unread || !s.Verdict.Concerned) {

@@ -135,6 +135,7 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 		return all
 	}
 	x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: s}
+	x.readLedger()
 	rolled := false
 	x.Sources = e.sources(&facts, &x.Answer)
 	for i := range x.Sources {
@@ -144,14 +145,17 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 			continue
 		}
 		where := "does not exist"
-		if manifests {
+		switch {
+		case manifests:
 			where = "is not in these manifests"
+		case src.Deleted:
+			where = "was deleted"
 		}
 		// One that is nearly there is a slip wherever the rest may be.
 		say(manifests && len(src.Near) == 0, "%s, which it %s, %s%s", src.Key, uses(src), where, didYouMean(src.Near))
 	}
-	for _, n := range facts.Missing() {
-		if n.Expression && !e.unread(n.Kind) {
+	for _, n := range facts.Unmatched() {
+		if !e.unread(n.Kind) {
 			say(manifests, "%q, an expression in its list, matches no %s", n.Text, n.Kind)
 			rolled = true
 		}

@@ -50,7 +50,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: o.settings}
 		x.LeftOut = o.settings.passesOver(o, workload)
 		s := e.source(&facts, &x.Answer, key.Local())
-		s.Absent, s.Near = false, nil // it is asked what follows when it is there
+		s.Absent, s.Deleted, s.Near = false, false, nil // it is asked what follows when it is there
 		one := Planned{Key: workload, Why: x.whyNot(&s), Pods: int64(w.Progress.Wanted)}
 		switch {
 		case x.rolls(&s):

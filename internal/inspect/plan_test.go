@@ -97,7 +97,7 @@ func TestNamesThatUsersWrite(t *testing.T) {
 		"deployment/web": "Deployment shop/web", "deploy/web": "Deployment shop/web", "Deployments.apps/web": "Deployment shop/web", "web": "Deployment shop/web",
 		"sts/agent": "StatefulSet shop/agent", "pod/web": "pod/web: write KIND/NAME", "cm/web": "cm/web is a ConfigMap, not a workload. To list the workloads that its changes roll: reroll plan configmap/web",
 		"deployment/": "deployment/: write KIND/NAME",
-		"plan":        "namespace shop has no workload plan; did you mean deployment/plain?", "ds/web": "namespace shop has no DaemonSet web; did you mean deployment/web?",
+		"plan":        "namespace shop has no workload plan. Did you mean deployment/plain?", "ds/web": "namespace shop has no DaemonSet web. Did you mean deployment/web?",
 		"deployment": "Deployment is a kind: write deployment/NAME", "nothing-like-it": "namespace shop has no workload nothing-like-it",
 	} {
 		key, err := o.Workload("shop", text)

@@ -105,6 +105,7 @@ status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, 
 	edited := "# then\n" + instead(t, config, "data: {text: hello}", `data: {text: moin}`, `"80", creationTimestamp: "2026-02-01T00:00:00Z"`, `"120", creationTimestamp: "2026-03-01T10:00:00Z"`, "u-greeting", "u-other")
 	unasked := instead(t, nightly, `annotations: {reloader.stakater.com/auto: "true"}`, "annotations: {}")
 	_, keyed, _ := strings.Cut(secretive, "\n")
+	const deleted = "# deleted: configmaps\n"
 	const one = "status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1}"
 	anew := "# then\n" + instead(t, db, "2026-02-01T", "2026-03-01T", "u-db", "u-other", "b25l", "c2l4")
 	lost := "# then\n" + instead(t, db, ", b: dHdv", "", `"81"`, `"120"`)
@@ -150,7 +151,20 @@ status: {observedGeneration: "1", workloadObservedGeneration: "1", replicas: 3, 
 		"it was told of a CronJob, which is suspended":                     {hooked + told + instead(t, nightly, "  schedule", "  suspend: true\n  schedule") + config, CodeUpToDate, "cronjob/nightly up-to-date"},
 		"it does not take the message":                                     {hooked + web + pod + edited, CodeNotUpToDate, "deployment/web out-of-date since 2h ago: ConfigMap shop/greeting changed, and "},
 		"a Rollout that cannot be understood":                              {"# skipped: one\n" + web + instead(t, canary, `"1", replicas: 3`, `"1", replicas: many`), CodeUnknown, "1 up-to-date. Could not read Rollout shop/canary: "},
-		"a ConfigMap that pods need and that is gone":                      {"# ledger: none\n" + gone, CodeUnknown, "deployment/web unknown: ConfigMap greeting, which its Pods need, was not found"},
+		"a ConfigMap that the template requires and that never existed":    {"# ledger: none\n" + gone, CodeNotUpToDate, "deployment/web missing: ConfigMap shop/greeting does not exist; new Pods cannot start"},
+		"a ConfigMap that was deleted":                                     {deleted + web + pod, CodeNotUpToDate, "deployment/web missing: ConfigMap shop/greeting was deleted; new Pods cannot start 1 workload: 1 missing."},
+		"a ConfigMap that was deleted, and Pods may not be listed":         {"# unread: pods\n" + deleted + web, CodeNotUpToDate, "deployment/web missing: ConfigMap shop/greeting was deleted"},
+		"a ConfigMap that was deleted, and is optional":                    {deleted + instead(t, web, "{name: greeting}}]", "{name: greeting, optional: true}}]"), CodeUpToDate, "up-to-date"},
+		"a ConfigMap of a kind that nobody may list":                       {"# unread: configmaps\n" + web, CodeUnknown, "unknown: ConfigMap greeting: you may not read ConfigMaps"},
+		"a ConfigMap of a kind that the controller does not read":          {deleted + "# flags: --resources-to-ignore=configmaps\n" + web, CodeUpToDate, "up-to-date"},
+		"a ConfigMap of a namespace that is left out":                      {deleted + "# flags: --namespaces-to-ignore=shop\n" + web, CodeNotUpToDate, "out-of-date because the controller ignores namespace shop"},
+		"a ConfigMap that only the annotations name":                       {instead(t, web, `auto: "true"`, `auto: "true", configmap.reloader.stakater.com/reload: greting`), CodeNotUpToDate, "missing: ConfigMap shop/greting does not exist; the annotations name it"},
+		"an expression that matches nothing":                               {instead(t, web, `auto: "true"`, `auto: "true", configmap.reloader.stakater.com/reload: gret.*g`), CodeUpToDate, "up-to-date"},
+		"a ConfigMap that was deleted, during a rollout":                   {deleted + instead(t, web, running, "status: {observedGeneration: 1, replicas: 4, updatedReplicas: 1}") + pod, CodeNotUpToDate, "missing: ConfigMap shop/greeting was deleted; new Pods cannot start"},
+		"a ConfigMap that was deleted, of a paused rollout":                {deleted + "# marks: standing\n" + instead(t, web, running, "status: {observedGeneration: 1, replicas: 4, updatedReplicas: 1}", "  replicas: 3", "  paused: true\n  replicas: 3") + pod, CodeNotUpToDate, "out-of-date with 1 of 3 Pods updated: this Deployment is paused"},
+		"a name in a list that never existed, during a rollout":            {instead(t, web, `auto: "true"`, `auto: "true", configmap.reloader.stakater.com/reload: greting`, running, "status: {observedGeneration: 1, replicas: 4, updatedReplicas: 1}") + pod, CodeNotUpToDate, "in-progress 1 of 3"},
+		"a ConfigMap that was deleted, and no Pod is wanted":               {deleted + instead(t, web, "replicas: 3\n", "replicas: 0\n", running, "status: {observedGeneration: 1}"), CodeNotUpToDate, "missing: ConfigMap shop/greeting was deleted"},
+		"a ConfigMap of a CronJob that was deleted":                        {deleted + nightly + config, CodeNotUpToDate, "cronjob/nightly missing: ConfigMap shop/greeting was deleted; new Pods cannot start"},
 		"a ConfigMap that pods may do without":                             {"# ledger: none\n" + instead(t, gone, "{name: greeting}", "{name: greeting, optional: true}"), CodeUpToDate, "up-to-date"},
 		"a Secret, without the key":                                        {secretive, CodeUnknown, "unknown: Secret db cannot be compared: you may not read"},
 		"a Secret, with the key":                                           {keyed, CodeUpToDate, "up-to-date"},

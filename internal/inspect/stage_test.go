@@ -62,6 +62,9 @@ func tell(t *testing.T, text string) *story {
 	if s.heads["ledger"] != "none" {
 		s.adopt(t)
 	}
+	for resource := range strings.FieldsSeq(s.heads["deleted"]) {
+		s.objects.Keep(resource, map[types.NamespacedName]struct{}{})
+	}
 	if changed {
 		s.put(t, after)
 	}

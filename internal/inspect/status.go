@@ -225,7 +225,7 @@ func (a *Answer) short() string {
 	switch {
 	case a.State == UpToDate || a.Detail == "":
 		return a.State.String()
-	case a.State == Unknown || a.State == NotOptedIn:
+	case a.State == Missing || a.State == Unknown || a.State == NotOptedIn:
 		return a.State.String() + ": " + oneLine(a.Detail)
 	default:
 		return a.State.String() + " " + oneLine(a.Detail)

@@ -34,7 +34,7 @@ func (p Paint) state(s State, text string) string {
 	switch s {
 	case UpToDate:
 		return p.in(green, text)
-	case Stuck, OutOfDate, Reverted:
+	case Stuck, OutOfDate, Reverted, Missing:
 		return p.in(red, text)
 	default:
 		return p.in(yellow, text)

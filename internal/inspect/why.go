@@ -56,7 +56,8 @@ func (x *Explanation) head(paint Paint) string {
 	optedIn := x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll)
 	switch {
 	case x.Asked != nil && !x.rolls(x.Asked):
-		return fmt.Sprintf("A change of %s does not roll %s: %s.", x.Asked.Key, name, paint.in(yellow, x.whyNot(x.Asked)))
+		why := x.whyNot(x.Asked)
+		return fmt.Sprintf("A change of %s does not roll %s: %s", x.Asked.Key, name, paint.in(yellow, why)+period(why))
 	case x.Asked != nil && x.Settings.Webhook != nil:
 		return fmt.Sprintf("A change of %s is sent to the receiver for %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
 	case x.Asked != nil:
@@ -67,11 +68,19 @@ func (x *Explanation) head(paint Paint) string {
 		return fmt.Sprintf("%s is %s: no change of a ConfigMap or Secret rolls it.", name, paint.in(yellow, "not opted in"))
 	case x.LeftOut != "":
 		return fmt.Sprintf("%s is opted in, and %s: %s.", name, paint.in(red, "not reconciled"), x.LeftOut)
-	case !x.any():
+	case !x.any() && x.State != Missing:
 		return fmt.Sprintf("%s is opted in, and %s.", name, paint.in(yellow, "none of its sources exists"))
 	default:
 		return fmt.Sprintf("%s is opted in, and %s.", name, paint.state(x.State, x.standing()))
 	}
+}
+
+// period ends a sentence, unless that is a question.
+func period(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return ""
+	}
+	return "."
 }
 
 // standing is the state with its explanation.
@@ -81,6 +90,8 @@ func (a *Answer) standing() string {
 		return "up-to-date: its Pods use the current data of its sources"
 	case a.State == Unknown:
 		return "unknown: your permissions do not show enough"
+	case a.State == Missing:
+		return "missing a source: " + a.Detail
 	case a.Detail == "":
 		return a.State.String()
 	default:
@@ -107,6 +118,10 @@ func (x *Explanation) whyNot(s *Source) string {
 	switch {
 	case x.LeftOut != "":
 		return x.LeftOut
+	case s.Deleted && len(s.Uses) == 0:
+		return "it was deleted; Reroll watches for it"
+	case s.Deleted:
+		return "it was deleted; " + consequence(s) + "; Reroll watches for it"
 	case s.Absent && len(s.Near) > 0:
 		return "it does not exist" + didYouMean(s.Near)
 	case s.Absent && s.Verdict.Concerned:
@@ -177,10 +192,8 @@ func (x *Explanation) sources(p *pageText) {
 			}
 		}
 	}
-	for _, n := range x.Missing {
-		if n.Expression {
-			p.entry("", fmt.Sprintf("%q, an expression in its list, matches no %s", n.Text, n.Kind))
-		}
+	for _, n := range x.Unmatched {
+		p.entry("", fmt.Sprintf("%q, an expression in its list, matches no %s", n.Text, n.Kind))
 	}
 }
 

@@ -78,6 +78,8 @@ func (x *Explanation) next() string {
 		return "when that Job has ended, Reroll creates another one"
 	case d.Action == reload.AwaitRollout:
 		return "when its rollout has ended, Reroll checks the age of its Pods"
+	case x.State == Missing:
+		return x.whenCreated()
 	case !x.any():
 		return "nothing, until one of its sources exists"
 	case !x.Ledger.There && x.Settings.Controller == "":

@@ -58,29 +58,6 @@ func ruleWord(c reload.Concern) string {
 	}
 }
 
-// mostMissing is how many of the missing sources are named.
-const mostMissing = 10
-
-// Missing is about a workload that names missing sources, or has an expression without a match.
-func Missing(w *workload.Workload, named []policy.NamedSource) Notice {
-	var names, expressions []string
-	for _, n := range named {
-		if n.Expression {
-			expressions = append(expressions, fmt.Sprintf("'%s' matches no %s", short(n.Text), n.Kind))
-		} else {
-			names = append(names, fmt.Sprintf("%s '%s'", n.Kind, n.Text))
-		}
-	}
-	text := ""
-	if len(names) > 0 {
-		text = fmt.Sprintf("Its annotations name %s, not found in namespace %s. ", listed(names, mostMissing), w.Key.Namespace)
-	}
-	if len(expressions) > 0 {
-		text += fmt.Sprintf("In namespace %s, %s. ", w.Key.Namespace, listed(expressions, mostMissing))
-	}
-	return warning(w, SourceMissing, text+"Check the spelling, or create it: Reroll watches for it")
-}
-
 // LeftTo is about a workload that was opted in although Reroll rolls its owner instead, which is
 // not opted in.
 func LeftTo(w *workload.Workload, owner workload.Key) Notice {

@@ -63,31 +63,3 @@ func TestTheSentenceAboutManySourcesEnds(t *testing.T) {
 		}
 	}
 }
-
-func TestNamedSourcesThatDoNotExist(t *testing.T) {
-	name := func(kind source.Kind, text string) policy.NamedSource {
-		return policy.NamedSource{Kind: kind, Text: text}
-	}
-	expression := func(kind source.Kind, text string) policy.NamedSource {
-		return policy.NamedSource{Kind: kind, Text: text, Expression: true}
-	}
-	for want, missing := range map[string][]policy.NamedSource{
-		"Its annotations name ConfigMap 'my.config', not found in namespace shop. Check the spelling, or create it: Reroll watches for it": {
-			name(source.ConfigMap, "my.config"),
-		},
-		"In namespace shop, 'app-.*' matches no ConfigMap. Check the spelling, or create it: Reroll watches for it": {
-			expression(source.ConfigMap, "app-.*"),
-		},
-		"Its annotations name ConfigMap 'a' and Secret 'b', not found in namespace shop. " +
-			"In namespace shop, 'c.*' matches no ConfigMap and 'd|e' matches no Secret. Check the spelling, or create it: Reroll watches for it": {
-			name(source.ConfigMap, "a"), expression(source.ConfigMap, "c.*"), name(source.Secret, "b"), expression(source.Secret, "d|e"),
-		},
-		"In namespace shop, '" + strings.Repeat("x", 100) + "…' matches no Secret. Check the spelling, or create it: Reroll watches for it": {
-			expression(source.Secret, strings.Repeat("x", 4000)+".*"),
-		},
-	} {
-		if n := Missing(web(), missing); n.Text != want || n.Reason != "SourceMissing" || n.Warning != true {
-			t.Errorf("got %+v, want %q", n, want)
-		}
-	}
-}

@@ -74,6 +74,8 @@ type Settings struct {
 	SettlePeriod time.Duration
 	// Unread are the kinds of sources that are not watched, so that a deletion is not noticed.
 	Unread []source.Kind
+	// Selective reports whether sources concern workloads only if their labels match a selector.
+	Selective bool
 	// NotifyOnly means that a receiver is notified of changes and acts on them.
 	NotifyOnly bool
 	// Strategy is how reloads are marked, and where Reloader has marked them.

@@ -2,26 +2,117 @@ package reload
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Missing are the entries of the workload's lists that match no source.
-func (f *Facts) Missing() []policy.NamedSource {
-	there := f.existing()
-	byKind := map[source.Kind][]string{}
-	for key := range there {
-		byKind[key.Kind] = append(byKind[key.Kind], key.Name)
-	}
-	return f.Workload.Policy.NamedWhere(func(kind source.Kind, entry annotations.NamedEntry) bool {
-		if entry.Pattern == nil {
-			_, exists := there[source.LocalKey{Kind: kind, Name: entry.Text}]
-			return !exists
+// MissingSource is a source that a workload requires and that does not exist.
+type MissingSource struct {
+	Key source.Key
+	// Referenced reports whether the pod template references it, so that no Pod can start.
+	// Otherwise only the annotations name it.
+	Referenced bool
+	// Deleted reports whether it is known to have existed, so that its name is not a typo.
+	Deleted bool
+	// Reloads reports whether creating it again with other data reloads the workload.
+	Reloads bool
+}
+
+// Missing are the sources that the workload requires and that do not exist, those that its pod
+// template references first. It is unknown which sources exist of a kind that is not watched, so
+// they are never missing.
+//
+// A source is not required if the template references it as optional, or if the workload is a Job,
+// which may not start Pods any more.
+func (f *Facts) Missing() []MissingSource {
+	there, former := f.existing(), sync.OnceValue(f.former)
+	var missing []MissingSource
+	for _, ref := range f.Workload.References {
+		if _, exists := there[ref.Key]; !exists && f.isRequired(&ref) {
+			missing = append(missing, MissingSource{Key: ref.Key.In(f.Workload.Key.Namespace), Referenced: true})
 		}
-		return !slices.ContainsFunc(byKind[kind], entry.Pattern.Matches)
+	}
+	for _, n := range f.withoutSource(there, former) {
+		key := source.LocalKey{Kind: n.Kind, Name: n.Text}
+		if _, refers := f.Workload.Reference(key); !refers && !n.Expression {
+			missing = append(missing, MissingSource{Key: key.In(f.Workload.Key.Namespace)})
+		}
+	}
+	concerns := missing[:0]
+	for _, m := range missing {
+		inLedger, was := former()[m.Key.Local()]
+		m.Deleted, m.Reloads = was, inLedger && !f.OnDelete && !f.NotifyOnly
+		// The labels and annotations of a source that does not exist are unknown. If it is in the
+		// ledger, they selected it.
+		unknown := m.Referenced && f.Selective && !inLedger
+		if !unknown && f.Workload.Judge(m.Key, source.Annotations{Match: inLedger}, f.AutoReloadAll).Concerned {
+			concerns = append(concerns, m)
+		}
+	}
+	return concerns
+}
+
+// Unmatched are the expressions in the lists of the workload that match no source. An expression
+// whose sources were deleted may match none on purpose.
+func (f *Facts) Unmatched() []policy.NamedSource {
+	unmatched := f.withoutSource(f.existing(), sync.OnceValue(f.former))
+	return slices.DeleteFunc(unmatched, func(n policy.NamedSource) bool { return !n.Expression })
+}
+
+func (f *Facts) isRequired(ref *workload.Reference) bool {
+	once := f.Workload.Runs != nil && f.Workload.Runs.Once
+	return f.isWatched(ref.Key.Kind) && !once && !workload.Optional(ref.Uses)
+}
+
+// withoutSource are the entries of the lists that match no source, except for expressions that
+// matched a former one.
+func (f *Facts) withoutSource(there map[source.LocalKey]struct{}, former func() map[source.LocalKey]bool) []policy.NamedSource {
+	names := namesByKind(there)
+	formerNames := sync.OnceValue(func() map[source.Kind][]string { return namesByKind(former()) })
+	return f.Workload.Policy.NamedWhere(func(kind source.Kind, entry annotations.NamedEntry) bool {
+		key := source.LocalKey{Kind: kind, Name: entry.Text}
+		_, exists := there[key]
+		switch {
+		case exists || !f.isWatched(kind):
+			return false
+		case entry.Pattern == nil:
+			return true
+		case slices.ContainsFunc(names[kind], entry.Pattern.Matches):
+			return false
+		}
+		_, was := former()[key]
+		return was || !slices.ContainsFunc(formerNames()[kind], entry.Pattern.Matches)
 	})
+}
+
+func namesByKind[V any](sources map[source.LocalKey]V) map[source.Kind][]string {
+	names := map[source.Kind][]string{}
+	for key := range sources {
+		names[key.Kind] = append(names[key.Kind], key.Name)
+	}
+	return names
+}
+
+// former are the sources that existed while the workload used them, each with whether the ledger
+// has the data that its Pods started with.
+func (f *Facts) former() map[source.LocalKey]bool {
+	former := map[source.LocalKey]bool{}
+	for key := range f.Gone {
+		former[key] = false
+	}
+	for key := range f.known().ledger.Entries {
+		former[key] = true
+	}
+	return former
+}
+
+// isWatched reports whether it is known which sources of a kind exist.
+func (f *Facts) isWatched(kind source.Kind) bool {
+	return kind.Known() && !kind.Reported() && !slices.Contains(f.Unread, kind)
 }
 
 // Awaited are the sources that do not exist, that the workload references, and that will concern it

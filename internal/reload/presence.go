@@ -174,7 +174,7 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 
 // isAbsent reports whether a watched source does not exist.
 func (f *Facts) isAbsent(key source.LocalKey) bool {
-	return !key.Kind.Reported() && !slices.Contains(f.Unread, key.Kind) && !f.exists(key)
+	return f.isWatched(key.Kind) && !f.exists(key)
 }
 
 // absent are the sources with an entry in a ledger that do not exist.

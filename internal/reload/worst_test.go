@@ -39,7 +39,7 @@ func TestWhatTakesTimeTakesItInProportion(t *testing.T) {
 				f.Workload.References = append(f.Workload.References, workload.Reference{Key: key})
 				f.Spared = append(f.Spared, source.LocalKey{Kind: source.ConfigMap, Name: fmt.Sprintf("there-%05d", i)})
 			}
-			return func() { f.Missing(); f.Awaited() }
+			return func() { f.Missing(); f.Unmatched(); f.Awaited() }
 		},
 		"marks of Reloader, without a ledger": func(n int) func() {
 			f := manyMarked(n).f

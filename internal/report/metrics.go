@@ -13,6 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -158,6 +159,19 @@ func (m *Metrics) WatchRollouts(following func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "rollouts_under_way", Help: "Rollouts in progress: reloads with older Pods left.",
 	}, func() float64 { return float64(following()) }))
+}
+
+// WatchMissing adds how many workloads require a source that does not exist, by kind of source.
+func (m *Metrics) WatchMissing(lacking func(source.Kind) int) {
+	for _, kind := range source.Kinds() {
+		if kind.Reported() {
+			continue // its sources exist only if a Pod has mounted them
+		}
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "workloads_missing_source", Help: "Workloads that require a source that does not exist, by kind of source.",
+			ConstLabels: prometheus.Labels{"source_kind": kind.String()},
+		}, func() float64 { return float64(lacking(kind)) }))
+	}
 }
 
 // WatchState adds whether the controller is ready, and whether it is the leader.

@@ -265,6 +265,7 @@ func TestAnEventThatIsRefusedIsAWarning(t *testing.T) {
 func TestTheCountersOfReloadsAreThereFromTheStart(t *testing.T) {
 	m := NewMetrics(MetricOptions{Kinds: []string{"Deployment"}, ByNamespace: true})
 	m.WatchDepth(func() int { return 7 })
+	m.WatchMissing(func(kind source.Kind) int { return map[source.Kind]int{source.Secret: 3}[kind] })
 	families, err := m.Registry().Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -280,6 +281,9 @@ func TestTheCountersOfReloadsAreThereFromTheStart(t *testing.T) {
 		"reloader_reload_executed_total": {`[name:"success" value:"false"] 0`, `[name:"success" value:"true"] 0`},
 		"reloader_retries_total":         {"[] 0"},
 		"reloader_workqueue_depth":       {"[] 7"},
+		"reloader_workloads_missing_source": {
+			`[name:"source_kind" value:"ConfigMap"] 0`, `[name:"source_kind" value:"Secret"] 3`,
+		},
 	} {
 		// The text of a label has a space more or less from one build to the next.
 		if fmt.Sprint(strings.Join(strings.Fields(strings.Join(got[name], ", ")), " ")) != strings.Join(want, ", ") {

@@ -58,6 +58,7 @@ func (s *Settings) Complete(f *reload.Facts, in reload.Installation, now time.Ti
 	f.Installation, f.Instance, f.Now = in, in.Key.ID(), now
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Strategy, s.OnRevert, s.SecretMarks
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
+	f.Selective = s.SourceSelector != nil
 	f.SettlePeriod, f.NotifyOnly = s.SettlePeriod(&f.Workload), s.NotifyOnly
 }
 

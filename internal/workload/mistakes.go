@@ -21,9 +21,9 @@ func problemsOf(kind Kind, own, template map[string]string, refused []annotation
 			case unused != "":
 				found = append(found, at.Problem(key, unused))
 			case near && names.IsOfSource(right):
-				found = append(found, at.Problem(key, "does nothing; there is "+right+", which belongs on the ConfigMap or Secret"))
+				found = append(found, at.Problem(key, "does nothing"+annotations.DidYouMean([]string{right}, "the ConfigMap or Secret")))
 			case near:
-				found = append(found, at.Problem(key, "does nothing; there is "+right))
+				found = append(found, at.Problem(key, "does nothing"+annotations.DidYouMean([]string{right}, "")))
 			default:
 				if why, unread := names.Unread(key, names.IsOfSource, "the ConfigMap or Secret"); unread {
 					found = append(found, at.Problem(key, why))

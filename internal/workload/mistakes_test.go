@@ -20,7 +20,7 @@ func TestMisuseOfWorkloads(t *testing.T) {
 	names := annotations.DefaultNames()
 	const (
 		inTemplate = " of the pod template"
-		there      = `: does nothing; there is `
+		meant      = `: does nothing. Did you mean `
 		onSource   = "does nothing here; it belongs on the ConfigMap or Secret"
 		beside     = "has no effect with reloader.stakater.com/auto, which covers all sources that the workload references"
 	)
@@ -32,11 +32,11 @@ func TestMisuseOfWorkloads(t *testing.T) {
 		"all is well": {"Deployment", texts{names.Auto: "true", names.PausePeriod: "5m"}, texts{names.Search: "true"}, nil},
 		"a typo": {
 			"Deployment", texts{"reloader.stakater.com/atuo": "true"}, nil,
-			[]string{`annotation reloader.stakater.com/atuo has "true"` + there + names.Auto},
+			[]string{`annotation reloader.stakater.com/atuo has "true"` + meant + names.Auto + "?"},
 		},
 		"a typo in the pod template": {
 			"Deployment", nil, texts{"reloader.stakater.com/atuo": "true"},
-			[]string{`annotation reloader.stakater.com/atuo` + inTemplate + ` has "true"` + there + names.Auto},
+			[]string{`annotation reloader.stakater.com/atuo` + inTemplate + ` has "true"` + meant + names.Auto + "?"},
 		},
 		"keys of users in the domain of Reroll": {
 			"Deployment", texts{"reroll.dev/auto": "true", "reroll.dev/ignore": "true"}, texts{"reroll.dev/enabled": "yes"},
@@ -54,7 +54,7 @@ func TestMisuseOfWorkloads(t *testing.T) {
 		},
 		"a typo of what belongs elsewhere": {
 			"Deployment", texts{"reloader.stakater.com/mach": "true"}, nil,
-			[]string{`annotation reloader.stakater.com/mach has "true"` + there + names.Match + ", which belongs on the ConfigMap or Secret"},
+			[]string{`annotation reloader.stakater.com/mach has "true"` + meant + names.Match + ", which belongs on the ConfigMap or Secret?"},
 		},
 		"what belongs on a source": {
 			"DaemonSet", texts{names.Match: "true"}, texts{names.Ignore: "yes"},
@@ -140,11 +140,11 @@ func TestMisuseOfSources(t *testing.T) {
 		"match with yes":       {texts{names.Match: "yes"}, []string{`annotation reloader.stakater.com/match has "yes"` + onlyTrue}},
 		"nothing to ignore":    {texts{names.Ignore: ""}, []string{`annotation reloader.stakater.com/ignore has ""` + onlyTrue}},
 		"typos": {texts{"reloader.stakater.com/mach": "true", "reloader.stakater.com/ingore": "true"}, []string{
-			`annotation reloader.stakater.com/ingore has "true": does nothing; there is reloader.stakater.com/ignore`,
-			`annotation reloader.stakater.com/mach has "true": does nothing; there is reloader.stakater.com/match`,
+			`annotation reloader.stakater.com/ingore has "true": does nothing. Did you mean reloader.stakater.com/ignore?`,
+			`annotation reloader.stakater.com/mach has "true": does nothing. Did you mean reloader.stakater.com/match?`,
 		}},
 		"a typo of what belongs elsewhere": {texts{"reloader.stakater.com/atuo": "true"}, []string{
-			`annotation reloader.stakater.com/atuo has "true": does nothing; there is reloader.stakater.com/auto, which belongs on the workload that uses this object`,
+			`annotation reloader.stakater.com/atuo has "true": does nothing. Did you mean reloader.stakater.com/auto, which belongs on the workload that uses this object?`,
 		}},
 		"keys of users in the domain of Reroll": {texts{"reroll.dev/match": "true", "reroll.dev/auto": "true"}, []string{
 			`annotation reroll.dev/auto has "true": does nothing. Did you mean reloader.stakater.com/auto, which belongs on the workload that uses this object?`,

@@ -25,7 +25,7 @@ const (
 )
 
 func mutations() []mutation {
-	return append(slices.Concat(drawn(), classes(), agreement(), installations(), shell()), []mutation{
+	return append(slices.Concat(drawn(), classes(), agreement(), installations(), shell(), missing()), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",

@@ -85,7 +85,7 @@ func shell() []mutation {
 		{
 			what: "inspect: up to date, although the Pods may not be listed",
 			file: "internal/inspect/conclude.go",
-			from: "	case d.Action == reload.ListPods:\n		a.State,", to: "	case d.Action == reload.ListPods:\n		a.State = UpToDate\n		_,",
+			from: "	case d.Action == reload.ListPods && len(a.Missing) == 0:\n		a.State,", to: "	case d.Action == reload.ListPods && len(a.Missing) == 0:\n		a.State = UpToDate\n		_,",
 			in: explained, tests: "^TestFineIsOnlyWhatIsKnownToBe$",
 		},
 		{

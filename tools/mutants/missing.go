@@ -1,0 +1,32 @@
+package main
+
+// missing are mutations of which sources are reported as missing, and when.
+func missing() []mutation {
+	const predicate, reports = "internal/reload/missing.go", "internal/controller/missing.go"
+	return []mutation{
+		{
+			what: "missing: a deleted source counts as a typo",
+			file: predicate,
+			from: "m.Deleted, m.Reloads = was, ", to: "m.Deleted, m.Reloads = was && inLedger && false, ",
+			in: core, tests: "^TestWhichSourcesAreMissing$",
+		},
+		{
+			what: "missing: an optional source is required",
+			file: predicate,
+			from: " && !once && !workload.Optional(ref.Uses)", to: " && !once && (true || workload.Optional(ref.Uses))",
+			in: core, tests: "^TestWhichSourcesAreMissing$",
+		},
+		{
+			what: "missing: what was missing at the start is reported at each start",
+			file: reports,
+			from: "return facts.Seen.Compared || n.asksFor(entry)", to: "return true || n.asksFor(entry)",
+			in: controller, tests: "^TestWhenAMissingSourceIsReported$",
+		},
+		{
+			what: "missing: a source is reported at once",
+			file: reports,
+			from: "		case !known && appeared(entry):\n			due = now.Add(stays)", to: "		case !known && appeared(entry):\n			report = append(report, entry)",
+			in: controller, tests: "^TestWhenAMissingSourceIsReported$",
+		},
+	}
+}

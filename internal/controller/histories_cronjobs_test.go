@@ -161,6 +161,7 @@ func (o *oracle) cronJob(e simapi.Event) {
 	}
 	switch {
 	case e.Manager == workload.FieldManager && changesLedger(e):
+		o.noteRunShown(c)
 		o.ours(c.workloadTruth, e, false)
 	case changesLedger(e):
 		c.tampered++
@@ -168,6 +169,23 @@ func (o *oracle) cronJob(e simapi.Event) {
 		c.forget(sources()...)
 	}
 	o.cover(c.workloadTruth, obj, turn{e.Version, byWorkload}, e.Version)
+}
+
+// noteRunShown records for which sources the latest run is younger than the time that the API shows,
+// which may be that of a label.
+func (o *oracle) noteRunShown(c *cronTruth) {
+	l := o.h.landing.look
+	var last dated
+	for _, begun := range c.scheduled {
+		if begun.version <= l.at {
+			last = begun
+		}
+	}
+	for src := range c.covered {
+		if date := o.sources[src].dateAt(l.known[src]); date.After(c.noted) && last.date.After(date.Add(startLag)) {
+			c.labeled[src] = l.known[src]
+		}
+	}
 }
 
 // cronRun receives every write of a run.

@@ -41,6 +41,7 @@ func cronJobBounds() map[excuse]float64 {
 		deletedUnseen:     4,
 		overwrittenUnseen: 11,
 		keyLostUnseen:     6,
+		labeledUnseen:     5,
 		notAdopted:        16,
 		shownBefore:       1,
 		notProven:         33,

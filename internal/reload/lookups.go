@@ -34,11 +34,7 @@ func (f *Facts) look() *lookups {
 
 // exists reports whether a source exists, even if it does not concern the workload.
 func (f *Facts) exists(key source.LocalKey) bool {
-	l := f.look()
-	if l.there == nil {
-		l.there = f.existing()
-	}
-	_, found := l.there[key]
+	_, found := f.existing()[key]
 	return found
 }
 

@@ -137,7 +137,16 @@ func CompareConcerns(a, b Concern) int {
 	return source.CompareLocalKeys(a.Source.Key.Local(), b.Source.Key.Local())
 }
 
+// existing are the sources that exist, even if they do not concern the workload.
 func (f *Facts) existing() map[source.LocalKey]struct{} {
+	l := f.look()
+	if l.there == nil {
+		l.there = f.allExisting()
+	}
+	return l.there
+}
+
+func (f *Facts) allExisting() map[source.LocalKey]struct{} {
 	there := make(map[source.LocalKey]struct{}, len(f.Spared)+len(f.Unselected)+len(f.Concerns))
 	for _, keys := range [][]source.LocalKey{f.Spared, f.Unselected} {
 		for _, key := range keys {

@@ -305,7 +305,7 @@ func (c *Controller) mayAdopt(key workload.Key) bool {
 
 // forget drops the record of a deleted workload.
 func (c *Controller) forget(key workload.Key) {
-	c.queue.Succeeded(key)
+	c.queue.ResetRetries(key)
 	c.dropQueued(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -36,7 +36,7 @@ const (
 // resultIn is the result in the metrics.
 func resultIn(r workqueue.Result) Result {
 	switch {
-	case r.Succeeded():
+	case r.IsFinished():
 		return Succeeded
 	case r.HasFailed():
 		return Erred

@@ -18,9 +18,9 @@ type tracked struct {
 	// forward is when the rollout last made progress, or when a client last resumed it.
 	forward time.Time
 	best    rollout.Best
-	// settled reports whether all remaining older Pods were kept on purpose, and revision is the
+	// allKept reports whether all remaining older Pods were kept on purpose, and revision is the
 	// template at that time.
-	settled  bool
+	allKept  bool
 	revision digest.Digest
 	// listedRolledOut reports whether the Pods were listed since the status showed the end of the
 	// rollout.
@@ -89,7 +89,7 @@ func (c *Controller) trackStatus(key workload.Key) {
 	if !there || !f.MarksInPlace(&w) {
 		c.withLocked(key, func(r *record) { r.tracking = nil })
 		c.mu.Unlock()
-		c.ends.Succeeded(key)
+		c.ends.ResetRetries(key)
 		return
 	}
 	now := c.clock.Now()
@@ -109,9 +109,9 @@ func (c *Controller) trackStatus(key workload.Key) {
 // progresses reports whether the deadline starts again: the rollout made progress, or was resumed,
 // or the template changed, so that its Pods may become ready now.
 func (f *tracked) progresses(w *workload.Workload) bool {
-	settled, revision := rollout.Settled(&w.Progress), w.Revision()
-	released, another := f.settled && !settled, f.revision != revision
-	f.settled, f.revision = settled, revision
+	allKept, revision := rollout.AllKeptOnPurpose(&w.Progress), w.Revision()
+	released, another := f.allKept && !allKept, f.revision != revision
+	f.allKept, f.revision = allKept, revision
 	return f.best.Reach(&w.Progress) || released || another
 }
 
@@ -122,7 +122,7 @@ func (f *tracked) due(w *workload.Workload, now time.Time) time.Duration {
 	switch {
 	case f.resumed, f.needsPodsRolledOut(w), f.needsPodsLate(w, now), cause != "" && !f.reported[cause]:
 		return 0
-	case rollout.Settled(&w.Progress):
+	case rollout.AllKeptOnPurpose(&w.Progress):
 		return -1
 	default:
 		return max(f.remaining(w, now), 0)
@@ -142,7 +142,7 @@ func (f *tracked) needsPodsRolledOut(w *workload.Workload) bool {
 // needsPodsLate reports whether the Pods have to be listed because the deadline has passed, or
 // because the status shows a new cause after it.
 func (f *tracked) needsPodsLate(w *workload.Workload, now time.Time) bool {
-	if rollout.Settled(&w.Progress) {
+	if rollout.AllKeptOnPurpose(&w.Progress) {
 		return false
 	}
 	shows := rollout.Shows(&w.Progress)

@@ -192,7 +192,7 @@ type message struct {
 func (c *Controller) messageOf(ctx context.Context, key workload.Key) (message, bool) {
 	facts, ok := c.state.Facts(key)
 	if !ok || c.leavesOut(&facts.Workload) {
-		c.notifications.Succeeded(key)
+		c.notifications.ResetRetries(key)
 		return message{}, false
 	}
 	if !c.leads() {
@@ -261,5 +261,5 @@ func (c *Controller) recordAccepted(ctx context.Context, t message) {
 		return
 	}
 	c.with(w.Key, func(r *record) { r.accepted = accepted{} })
-	c.notifications.Succeeded(w.Key)
+	c.notifications.ResetRetries(w.Key)
 }

@@ -1,5 +1,6 @@
 // Package kinds defines the kinds of workload: the path of their pod template, how they are marked,
-// and how their Pods restart. Each kind is a file.
+// and how their Pods restart. A kind of Kubernetes or of Argo Rollouts is a file. Kinds of other
+// projects are in third_party.go, kinds that a user adds in user_added.go.
 package kinds
 
 import (
@@ -105,7 +106,7 @@ type Parts struct {
 // Set is a list of all kinds.
 type Set []Kind
 
-// All returns the built-in kinds, and the kinds that a user has added.
+// All returns the kinds that Reroll knows, and the kinds that a user has added.
 func All(added ...Added) Set {
 	all := Set{deployment(), statefulSet(), daemonSet(), cronJob(), job(), rollout(), deploymentConfig(), knativeService(), cloneSet(), advancedStatefulSet(), advancedDaemonSet()}
 	for _, a := range added {

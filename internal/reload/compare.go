@@ -16,16 +16,16 @@ type base struct {
 	err error
 	// restore reports whether the ledger on the object was reverted or removed.
 	restore bool
-	// doubted reports whether Pods may run that the rollout of the ledger did not start.
-	doubted bool
+	// mayBeReverted reports whether Pods may run that the rollout of the ledger did not start.
+	mayBeReverted bool
 	// toReloader reports whether Reloader started these Pods.
 	toReloader bool
 }
 
 func (f *Facts) base() base {
 	known := f.known()
-	known.doubted = f.doubted(known)
-	known.toReloader = known.doubted && f.leftToReloader()
+	known.mayBeReverted = f.mayBeReverted(known)
+	known.toReloader = known.mayBeReverted && f.leftToReloader()
 	return known
 }
 
@@ -55,7 +55,7 @@ const (
 	changed                  // Pods use other data
 	needsPods                // the age of the Pods decides
 	waiting                  // the age of the Pods decides, after the rollout
-	outlived                 // older Pods are back, because their template was reverted
+	reverted                 // older Pods are back, because their template was reverted
 )
 
 func (f *Facts) find(c *Concern, base base) finding {
@@ -77,16 +77,16 @@ func (f *Facts) find(c *Concern, base base) finding {
 func (f *Facts) kept(c *Concern, base base) finding {
 	pods := f.podsOf(c)
 	switch {
-	case !base.doubted && (!c.wasAway() || order(c, f.rollouts()) == fresh):
+	case !base.mayBeReverted && (!c.wasAway() || order(c, f.rollouts()) == fresh):
 		return same
 	case base.toReloader && !f.Workload.Marks.ByReloader.Before(c.Source.DataTime):
 		return same // all Pods are from after that data
-	case base.doubted && f.mustWait():
+	case base.mayBeReverted && f.mustWait():
 		return waiting
 	case pods == nil:
 		return needsPods
-	case base.doubted && f.mayBeOlder(c, pods, base) && !f.beforeUs(c) && !f.beforeAll(c, base):
-		return outlived
+	case base.mayBeReverted && f.mayBeOlder(c, pods, base) && !f.beforeUs(c) && !f.beforeAll(c, base):
+		return reverted
 	case c.wasAway() && (pods.missed(c, f.Seen) || f.unlisted(pods)):
 		return changed
 	case c.wasAway() && c.Source.DataTime.Unix() > f.dataTime(base.ledger):
@@ -104,8 +104,8 @@ func (f *Facts) mayBeOlder(c *Concern, pods *Pods, base base) bool {
 	return pods.older(c.writtenBy(base.ledger.DataTime), f.rollouts()) > 0 && (edited(c) || pods.olderThanSource(c))
 }
 
-// doubted reports whether the Pods may be others than the ledger describes.
-func (f *Facts) doubted(base base) bool {
+// mayBeReverted reports whether the Pods may be others than the ledger describes.
+func (f *Facts) mayBeReverted(base base) bool {
 	step := base.ledger.Step
 	switch {
 	case f.Workload.Runs != nil:

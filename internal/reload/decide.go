@@ -215,7 +215,7 @@ func (f *Facts) decide() Decision {
 	f.findGone(base, &tally)
 	f.disown(base, &tally)
 	slices.SortStableFunc(tally.changes, laterLast)
-	slices.SortStableFunc(tally.outlived, laterLast)
+	slices.SortStableFunc(tally.reverted, laterLast)
 
 	next := f.ledger(tally.completed(base.ledger, f.Instance), tally.gone)
 	made, noted, found := f.unnoted(base)
@@ -231,8 +231,8 @@ func (f *Facts) decide() Decision {
 		return Decision{Action: Reload, Why: changedSentence(tally.changes), Changes: tally.changes, Ledger: next, Restores: base.restore, Doubt: doubt}
 	case tally.needsPods > 0:
 		return Decision{Action: ListPods, Why: fmt.Sprintf("the age of its Pods must show whether they use the current data of %d of its sources", tally.needsPods)}
-	case len(tally.outlived) > 0:
-		return f.outlived(&tally, base, next)
+	case len(tally.reverted) > 0:
+		return f.reverted(&tally, base, next)
 	case tally.waiting > 0:
 		return Decision{Action: AwaitRollout, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
 	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || base.restore:
@@ -244,7 +244,7 @@ func (f *Facts) decide() Decision {
 
 // tally counts the findings about the sources of one workload.
 type tally struct {
-	changes, outlived                     []Concern
+	changes, reverted                     []Concern
 	needsPods, waiting, recorded, dropped int
 	undecided                             int
 	unproven                              []source.Key
@@ -268,8 +268,8 @@ func (t *tally) add(c Concern, found finding) {
 		t.needsPods++
 	case waiting:
 		t.waiting++
-	case outlived:
-		t.outlived = append(t.outlived, c)
+	case reverted:
+		t.reverted = append(t.reverted, c)
 	case recorded:
 		t.recorded++
 	case undecided:

@@ -81,23 +81,23 @@ func (r *Revert) Name() string {
 	return cmp.Or(string(tool), unknownWriter)
 }
 
-// outlived decides on Pods that are older than the data although the workload was rolled with this
+// reverted decides on Pods that are older than the data although the workload was rolled with this
 // data: their template was reverted.
-func (f *Facts) outlived(t *tally, base base, next ledger.Ledger) Decision {
-	last := &t.outlived[len(t.outlived)-1]
+func (f *Facts) reverted(t *tally, base base, next ledger.Ledger) Decision {
+	last := &t.reverted[len(t.reverted)-1]
 	d := Decision{
-		Action: Reload, Changes: t.outlived, Ledger: next, Restores: base.restore,
+		Action: Reload, Changes: t.reverted, Ledger: next, Restores: base.restore,
 		Why: fmt.Sprintf("its pod template was reverted during a rollout, and %s are older than %s",
 			oldPods(f.Pods.older(last, f.Seen), f.Pods.Count), last.Source.Key),
 	}
 	d.Ledger.Counter++
 	if base.ledger.Marks.IsZero() {
-		d.Ledger.Step, d.Doubt = f.step(base.ledger.Step, t.outlived)
+		d.Ledger.Step, d.Doubt = f.step(base.ledger.Step, t.reverted)
 		return d // another client rolled it, and then reverted that: no mark of ours was removed
 	}
 	d.Reverted = &Revert{Source: last.Source.Key, Owner: f.Workload.Owner, Tool: f.Workload.Tool, Old: f.Pods.older(last, f.Seen), All: f.Pods.Count}
 	d.Reverted.Writer = f.writer(last.Source.Key, base.ledger.Step)
-	step, again := f.down(base.ledger.Step, t.outlived)
+	step, again := f.down(base.ledger.Step, t.reverted)
 	switch {
 	case d.Reverted.Writer == workload.ReloaderManager || f.showsReloaders(last):
 		// If both controllers wrote their marks again, they would never stop.

@@ -11,8 +11,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// reverted is web after a reload for "one" whose mark somebody has taken away in the middle of the rollout.
-func reverted(step ledger.Step) *situation {
+// webReverted is web after a reload for "one" whose mark somebody has taken away in the middle of the rollout.
+func webReverted(step ledger.Step) *situation {
 	return web().ledger(func(l *ledger.Ledger) {
 		l.Marks, l.Step = workload.Marks{Env: []workload.EnvMark{{Container: "app", Variable: "STAKATER_CM_CONFIGMAP", Value: "x"}}}.Digest(), step
 	}).cm("one", 60).with(func(f *Facts) {
@@ -23,7 +23,7 @@ func reverted(step ledger.Step) *situation {
 
 // optedInSince is a workload that we have never rolled, and that is opted in with all others since a second.
 func optedInSince(second int64) *situation {
-	return reverted(0).ledgerOf(func(l *ledger.Ledger) { l.Counter = 0 }).with(func(f *Facts) {
+	return webReverted(0).ledgerOf(func(l *ledger.Ledger) { l.Counter = 0 }).with(func(f *Facts) {
 		f.AutoReloadAll, f.Coverage.AllSince, f.Concerns[0].Verdict.Rule = true, at(second), policy.RuleAutoAll
 	})
 }
@@ -36,34 +36,34 @@ func TestATemplateThatCameBack(t *testing.T) {
 		when *situation
 		want Action
 	}{
-		"the end of the rollout is awaited":                             {reverted(0).with(underWay), AwaitRollout},
-		"but not for ever":                                              {reverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), ListPods},
-		"then the pods are asked":                                       {reverted(0), ListPods},
-		"its status may be about the template before":                   {reverted(0).with(unobserved), AwaitRollout},
-		"that is not waited for without an end either":                  {reverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), ListPods},
-		"nobody saw the template change, so it may be long ago":         {reverted(0).with(unobserved).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), ListPods},
-		"all are younger: somebody rolled it":                           {reverted(0).pods(2, 61), Nothing},
-		"one is older":                                                  {reverted(0).pods(2, 60), Reload},
-		"there are none":                                                {reverted(0).pods(0, 0), Nothing},
-		"every mark was taken away":                                     {reverted(ledger.StepAnnotation).pods(2, 60), Nothing},
+		"the end of the rollout is awaited":                             {webReverted(0).with(underWay), AwaitRollout},
+		"but not for ever":                                              {webReverted(0).with(underWay).with(func(f *Facts) { f.Waited = true }), ListPods},
+		"then the pods are asked":                                       {webReverted(0), ListPods},
+		"its status may be about the template before":                   {webReverted(0).with(unobserved), AwaitRollout},
+		"that is not waited for without an end either":                  {webReverted(0).with(unobserved).with(func(f *Facts) { f.Waited = true }), ListPods},
+		"nobody saw the template change, so it may be long ago":         {webReverted(0).with(unobserved).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), ListPods},
+		"all are younger: somebody rolled it":                           {webReverted(0).pods(2, 61), Nothing},
+		"one is older":                                                  {webReverted(0).pods(2, 60), Reload},
+		"there are none":                                                {webReverted(0).pods(0, 0), Nothing},
+		"every mark was taken away":                                     {webReverted(ledger.StepAnnotation).pods(2, 60), Nothing},
 		"all are opted in since after the edit, and we never rolled it": {optedInSince(61).pods(2, 60), Nothing},
 		"all were opted in by then":                                     {optedInSince(60).pods(2, 60), Reload},
 		"it may have been rolled for the edit, opted in by itself":      {optedInSince(61).ledgerOf(func(l *ledger.Ledger) { l.Counter = 1 }).pods(2, 60), Reload},
-		"the marks of the latest reload stand: it did roll":             {reverted(0).mark("x"), Nothing},
-		"there are some, and none of them was found":                    {reverted(0).with(counted).pods(0, 0), Reload},
-		"nothing came back, and none of them was found":                 {reverted(0).with(counted).mark("x").pods(0, 0), Nothing},
-		"every mark was taken away, and the ledger with them":           {reverted(ledger.StepAnnotation).forgotten().pods(2, 60), Record},
-		"the time of the restart was taken away, which no template shows": {reverted(ledger.StepRestartFirst).with(func(f *Facts) {
+		"the marks of the latest reload stand: it did roll":             {webReverted(0).mark("x"), Nothing},
+		"there are some, and none of them was found":                    {webReverted(0).with(counted).pods(0, 0), Reload},
+		"nothing came back, and none of them was found":                 {webReverted(0).with(counted).mark("x").pods(0, 0), Nothing},
+		"every mark was taken away, and the ledger with them":           {webReverted(ledger.StepAnnotation).forgotten().pods(2, 60), Record},
+		"the time of the restart was taken away, which no template shows": {webReverted(ledger.StepRestartFirst).with(func(f *Facts) {
 			f.Seen.Returned, f.Workload.Restartable, f.Workload.Policy = false, true, restarted()
 		}), ListPods},
-		"the time of the restart stands": {reverted(ledger.StepRestartFirst).with(func(f *Facts) {
+		"the time of the restart stands": {webReverted(ledger.StepRestartFirst).with(func(f *Facts) {
 			f.Workload.Marks.RestartAt = "2026-03-01T12:00:00Z"
 		}).ledgerOf(func(l *ledger.Ledger) {
 			l.Marks = workload.Marks{RestartAt: "2026-03-01T12:00:00Z"}.DigestAfter(ledger.StepRestartFirst)
 		}), Nothing},
-		"nothing came back":               {reverted(0).with(func(f *Facts) { f.Seen.Returned = false }), Nothing},
-		"nobody saw whether it came back": {reverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), ListPods},
-		"nobody saw it, and the pods were asked before": {reverted(0).with(func(f *Facts) {
+		"nothing came back":               {webReverted(0).with(func(f *Facts) { f.Seen.Returned = false }), Nothing},
+		"nobody saw whether it came back": {webReverted(0).with(func(f *Facts) { f.Seen = WorkloadSeen{Since: 100} }), ListPods},
+		"nobody saw it, and the pods were asked before": {webReverted(0).with(func(f *Facts) {
 			f.Seen = WorkloadSeen{Since: 100, Trusted: f.Workload.MarksDigest()}
 		}), Nothing},
 		"a change that is certain does not wait": {
@@ -73,7 +73,7 @@ func TestATemplateThatCameBack(t *testing.T) {
 		"a source without an entry": {
 			web().cmSeen("two", 110).with(func(f *Facts) { f.Seen.Template, f.Seen.Returned = 120, true }), AwaitRollout},
 		"a thousand sources under one digest": {
-			reverted(0).ledgerOf(func(l *ledger.Ledger) {
+			webReverted(0).ledgerOf(func(l *ledger.Ledger) {
 				l.Aggregates = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: ledger.Aggregate(source.ConfigMap, l.Entries), Count: len(l.Entries)}}
 				l.Entries = nil
 			}).pods(2, 60), Reload},
@@ -101,7 +101,7 @@ func (s *situation) ledgerOf(change func(*ledger.Ledger)) *situation {
 }
 
 func TestARevertIsOneStepDownTheLadder(t *testing.T) {
-	s := reverted(ledger.StepVariables).pods(2, 60)
+	s := webReverted(ledger.StepVariables).pods(2, 60)
 	d := Decide(s.f)
 	if d.Action != Reload || d.Reverted == nil || d.Reverted.Final || d.Ledger.Step != ledger.StepAnnotation || d.Ledger.Counter != 4 {
 		t.Fatalf("got %+v", d)
@@ -115,18 +115,18 @@ func TestARevertIsOneStepDownTheLadder(t *testing.T) {
 		t.Error("the ledger does not know the marks as they are left")
 	}
 
-	final := Decide(reverted(ledger.StepAnnotation).pods(2, 60).f)
+	final := Decide(webReverted(ledger.StepAnnotation).pods(2, 60).f)
 	if final.Reverted == nil || !final.Reverted.Final {
 		t.Fatalf("got %+v", final)
 	}
-	next := Decide(reverted(ledger.StepAnnotation).with(func(f *Facts) { f.Concerns = nil }).cmSeen("two", 130).f)
+	next := Decide(webReverted(ledger.StepAnnotation).with(func(f *Facts) { f.Concerns = nil }).cmSeen("two", 130).f)
 	if next.Action != Reload || next.Ledger.Step != ledger.StepAnnotation {
 		t.Errorf("the next change: got %+v", next)
 	}
 }
 
 func TestARevertedRolloutOfAnotherClientIsNoRevert(t *testing.T) {
-	d := Decide(reverted(0).ledgerOf(func(l *ledger.Ledger) { l.Marks = digest.Digest{} }).pods(2, 60).f)
+	d := Decide(webReverted(0).ledgerOf(func(l *ledger.Ledger) { l.Marks = digest.Digest{} }).pods(2, 60).f)
 	if d.Action != Reload || d.Reverted != nil || d.Ledger.Step != ledger.StepVariables {
 		t.Errorf("got %+v", d)
 	}
@@ -144,7 +144,7 @@ func TestWhoTookAMarkBackIsNamedNoMoreSurelyThanItIsKnown(t *testing.T) {
 		"it owns another mark":        {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_OTHER_CONFIGMAP": "terraform"} }, "somebody", "unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Decide(reverted(0).pods(2, 60).with(tc.change).f).Reverted
+			r := Decide(webReverted(0).pods(2, 60).with(tc.change).f).Reverted
 			if r.By() != tc.by || r.Name() != tc.word || r.Old != 2 || r.All != 2 {
 				t.Errorf("got %q, %q, %d of %d", r.By(), r.Name(), r.Old, r.All)
 			}
@@ -153,7 +153,7 @@ func TestWhoTookAMarkBackIsNamedNoMoreSurelyThanItIsKnown(t *testing.T) {
 }
 
 func TestReloaderBesideUsIsNotMarkedAgainst(t *testing.T) {
-	d := Decide(reverted(0).mark("y").pods(2, 60).with(func(f *Facts) {
+	d := Decide(webReverted(0).mark("y").pods(2, 60).with(func(f *Facts) {
 		f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": "Reloader"}
 	}).f)
 	if d.Action != Record || d.Reverted == nil || d.Ledger.Counter != 3 {

@@ -74,21 +74,21 @@ func TestTheLadderGoesOnFromTheStrategy(t *testing.T) {
 		final bool
 		step  ledger.Step
 	}{
-		"a variable was taken away":                       {reverted(ledger.StepVariables), false, ledger.StepAnnotation},
-		"then the annotation":                             {reverted(ledger.StepAnnotation), true, 0},
-		"the annotation of the strategy":                  {reverted(ledger.StepAnnotationFirst).with(annotations), true, 0},
-		"a variable, from before it was annotations":      {reverted(ledger.StepVariables).with(annotations), false, ledger.StepAnnotation},
-		"an annotation, from before it was variables":     {reverted(ledger.StepAnnotationFirst), true, 0},
-		"the annotation of a custom kind":                 {reverted(ledger.StepAnnotationFirst).with(func(f *Facts) { f.Workload.Custom = true }), true, 0},
-		"a variable of a custom kind that is to have one": {reverted(ledger.StepVariables).with(func(f *Facts) { f.Workload.Custom, f.Strategy = true, StrategyEnvVars }), false, ledger.StepAnnotation},
-		"a variable, with a restart to come":              {reverted(ledger.StepVariables).with(restarting), false, ledger.StepAnnotation},
-		"the annotation, with a restart to come":          {reverted(ledger.StepAnnotation).with(restarting), false, ledger.StepRestart},
-		"the annotation, of a kind without restarts":      {reverted(ledger.StepAnnotation).with(restarting).with(func(f *Facts) { f.Workload.Restartable = false }), true, 0},
-		"the restart":          {reverted(ledger.StepRestart).with(restarting), true, 0},
-		"a restart of its own": {reverted(ledger.StepRestartFirst).with(restarting).with(func(f *Facts) { f.Workload.Policy = restarted() }), true, 0},
-		"a variable, where the annotation will not stay": {reverted(ledger.StepVariables).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), true, 0},
-		"the same, with a restart to come":               {reverted(ledger.StepVariables).with(restarting).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), false, ledger.StepRestart},
-		"an operator took it":                            {reverted(ledger.StepVariables).with(func(f *Facts) { f.Workload.Owner = `Shop "a"` }), true, 0},
+		"a variable was taken away":                       {webReverted(ledger.StepVariables), false, ledger.StepAnnotation},
+		"then the annotation":                             {webReverted(ledger.StepAnnotation), true, 0},
+		"the annotation of the strategy":                  {webReverted(ledger.StepAnnotationFirst).with(annotations), true, 0},
+		"a variable, from before it was annotations":      {webReverted(ledger.StepVariables).with(annotations), false, ledger.StepAnnotation},
+		"an annotation, from before it was variables":     {webReverted(ledger.StepAnnotationFirst), true, 0},
+		"the annotation of a custom kind":                 {webReverted(ledger.StepAnnotationFirst).with(func(f *Facts) { f.Workload.Custom = true }), true, 0},
+		"a variable of a custom kind that is to have one": {webReverted(ledger.StepVariables).with(func(f *Facts) { f.Workload.Custom, f.Strategy = true, StrategyEnvVars }), false, ledger.StepAnnotation},
+		"a variable, with a restart to come":              {webReverted(ledger.StepVariables).with(restarting), false, ledger.StepAnnotation},
+		"the annotation, with a restart to come":          {webReverted(ledger.StepAnnotation).with(restarting), false, ledger.StepRestart},
+		"the annotation, of a kind without restarts":      {webReverted(ledger.StepAnnotation).with(restarting).with(func(f *Facts) { f.Workload.Restartable = false }), true, 0},
+		"the restart":          {webReverted(ledger.StepRestart).with(restarting), true, 0},
+		"a restart of its own": {webReverted(ledger.StepRestartFirst).with(restarting).with(func(f *Facts) { f.Workload.Policy = restarted() }), true, 0},
+		"a variable, where the annotation will not stay": {webReverted(ledger.StepVariables).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), true, 0},
+		"the same, with a restart to come":               {webReverted(ledger.StepVariables).with(restarting).with(func(f *Facts) { f.Workload.Declared.NoAnnotations = true }), false, ledger.StepRestart},
+		"an operator took it":                            {webReverted(ledger.StepVariables).with(func(f *Facts) { f.Workload.Owner = `Shop "a"` }), true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tc.when.pods(2, 60).f)
@@ -193,7 +193,7 @@ func TestOfTwoMarksTheLaterOneCounts(t *testing.T) {
 
 func TestWhoTookTheAnnotationBack(t *testing.T) {
 	by := func(step ledger.Step, strategy StrategyChoice, writers map[string]string) string {
-		return Decide(reverted(step).pods(2, 60).with(func(f *Facts) {
+		return Decide(webReverted(step).pods(2, 60).with(func(f *Facts) {
 			f.Strategy, f.Workload.Marks.Writers = strategy, writers
 		}).f).Reverted.Name()
 	}

@@ -223,7 +223,7 @@ func (m *Metrics) undecided(n int) { m.unknown.Add(float64(n)) }
 
 func (m *Metrics) ledgerTaken() { m.taken.Inc() }
 
-func (m *Metrics) takenBack(by string) { m.reverted.WithLabelValues(by).Inc() }
+func (m *Metrics) countReverted(by string) { m.reverted.WithLabelValues(by).Inc() }
 
 func (m *Metrics) alerted(result string, n int) { m.alerts.WithLabelValues(result).Add(float64(n)) }
 

@@ -19,8 +19,7 @@ import (
 const (
 	// reverted means that a mark was removed, and that the workload was rolled with another mark.
 	reverted = "Reverted"
-	// notRolled means that Pods were not replaced, and that a user has to act. Reroll has stopped
-	// trying.
+	// notRolled means that Pods were not replaced, for a reason that a user can often remove.
 	notRolled = "NotRolled"
 )
 
@@ -28,7 +27,7 @@ const (
 // The text distinguishes proof from probability.
 func (r *Report) Reverted(w *workload.Workload, d reload.Decision) {
 	v := d.Reverted
-	r.metrics.takenBack(v.Name())
+	r.metrics.countReverted(v.Name())
 	text := cut(revertText(w, d)) // an ownerReference may contain a text of any length
 	r.log.Warn(text, "workload", w.Key.String())
 	if r.dryRun {

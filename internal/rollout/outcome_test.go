@@ -185,7 +185,7 @@ func TestACauseInTheObjectIsReportedAtOnce(t *testing.T) {
 		progress workload.Progress
 		cause    Cause
 		old      int
-		settled  bool
+		allKept  bool
 	}{
 		"held for a while":                  {workload.Progress{Observed: true, Total: 3, Updated: 1, Paused: true, Held: true}, CauseHeld, 2, true},
 		"paused":                            {workload.Progress{Observed: true, Total: 3, Updated: 1, Paused: true}, CausePaused, 2, true},
@@ -198,8 +198,8 @@ func TestACauseInTheObjectIsReportedAtOnce(t *testing.T) {
 		"nothing":                           {workload.Progress{Observed: true, Total: 3, Updated: 1, Pausing: true, Refused: "quota"}, "", 0, false},
 	} {
 		t.Run(about, func(t *testing.T) {
-			if cause, old := Purpose(&tc.progress); cause != tc.cause || old != tc.old || Settled(&tc.progress) != tc.settled {
-				t.Errorf("cause %q, %d old, settled %t", cause, old, Settled(&tc.progress))
+			if cause, old := Purpose(&tc.progress); cause != tc.cause || old != tc.old || AllKeptOnPurpose(&tc.progress) != tc.allKept {
+				t.Errorf("cause %q, %d old, allKept %t", cause, old, AllKeptOnPurpose(&tc.progress))
 			}
 		})
 	}

@@ -63,9 +63,9 @@ func Shows(p *workload.Progress) Cause {
 	}
 }
 
-// Settled reports whether all remaining older Pods are kept on purpose, so that listing them would
+// AllKeptOnPurpose reports whether all remaining older Pods are kept on purpose, so that listing them would
 // show nothing.
-func Settled(p *workload.Progress) bool {
+func AllKeptOnPurpose(p *workload.Progress) bool {
 	cause, old := Purpose(p)
 	return cause != "" && int(p.Old()) <= old
 }

@@ -139,7 +139,7 @@ func TestRetriesComeLaterEachTimeUpToFiveMinutesForEver(t *testing.T) {
 	if last != 5*time.Minute {
 		t.Errorf("the last delay is %s", last)
 	}
-	q.Succeeded(keyOf("web"))
+	q.ResetRetries(keyOf("web"))
 	if delay, before := q.Failed(keyOf("web")); delay != FirstRetry || before != 0 {
 		t.Errorf("after a success the first delay is %s", delay)
 	}

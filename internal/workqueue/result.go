@@ -43,8 +43,8 @@ func FailedWith(report func(retryIn time.Duration, again bool)) Result {
 	return Result{outcome: isFailed, report: report}
 }
 
-// Succeeded reports whether nothing is requeued.
-func (r Result) Succeeded() bool { return r.outcome == isFinished }
+// IsFinished reports whether the work on the workload is done.
+func (r Result) IsFinished() bool { return r.outcome == isFinished }
 
 // HasFailed reports whether the key is retried because of a failure.
 func (r Result) HasFailed() bool { return r.outcome == isFailed }
@@ -53,7 +53,7 @@ func (r Result) HasFailed() bool { return r.outcome == isFailed }
 func (q *Queue) Finish(key workload.Key, r Result) {
 	switch r.outcome {
 	case isFinished:
-		q.Succeeded(key)
+		q.ResetRetries(key)
 	case isWaiting:
 		q.Later(key, r.after)
 	case isConflicted:

@@ -54,8 +54,8 @@ const (
 	LastRetry  = 5 * time.Minute
 )
 
-// Succeeded resets the retry delay.
-func (q *Queue) Succeeded(key workload.Key) {
+// ResetRetries resets the retry delay.
+func (q *Queue) ResetRetries(key workload.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.tries, key)

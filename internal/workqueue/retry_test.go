@@ -89,7 +89,7 @@ func TestAChangeDuringAReconciliationCountsByItsResult(t *testing.T) {
 	}{
 		"the first failure":        {0, func(q *Queue, key workload.Key) { q.Add(key, 0, 0); q.Failed(key) }, false},
 		"a conflict":               {0, func(q *Queue, key workload.Key) { q.Add(key, 0, 0); q.Retry(key) }, true},
-		"a success after failures": {3, func(q *Queue, key workload.Key) { q.Add(key, 0, 0); q.Succeeded(key) }, true},
+		"a success after failures": {3, func(q *Queue, key workload.Key) { q.Add(key, 0, 0); q.ResetRetries(key) }, true},
 		"a conflict after those":   {3, func(q *Queue, key workload.Key) { q.Add(key, 0, 0); q.Retry(key) }, false},
 		"it was to be adopted":     {0, func(q *Queue, key workload.Key) { q.AddLow(key, 0); q.Failed(key) }, false},
 	} {
@@ -115,7 +115,7 @@ func TestARecoveredWorkloadDoesNotWaitForFailingOnes(t *testing.T) {
 	if keys, _ := handedOut(q); len(keys) != 0 {
 		t.Fatalf("%v are looked at", keys)
 	}
-	q.Succeeded(keyOf("web"))
+	q.ResetRetries(keyOf("web"))
 	if keys, _ := handedOut(q); len(keys) != 1 {
 		t.Errorf("%v are looked at", keys)
 	}

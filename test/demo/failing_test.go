@@ -73,7 +73,7 @@ func TestTheDemoFailsWhenItsExpectationsAreNotMet(t *testing.T) {
 		"the opted-in one does not roll": {
 			[]string{
 				"reloader.stakater.com/auto: \"true\"", "configmap.reloader.stakater.com/reload: other",
-				"# It comes last", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\ndata:\n  a: b\n---\n# It comes last",
+				"# The ConfigMap is last", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\ndata:\n  a: b\n---\n# The ConfigMap is last",
 				"configMapKeyRef: {name: greeting, key: text}", "configMapKeyRef: {name: greeting, key: text}\n        envFrom: [{configMapRef: {name: other, optional: true}}]",
 			},
 			[]string{"expected was " + optedIn + " to roll once", errDecided.Error(), "the end of Reroll's log:\n{"},

@@ -174,6 +174,7 @@ func TestWithoutRenewalNothingIsWrittenAndNothingIsLost(t *testing.T) {
 	i := install(t)
 	first := i.start("first", "--settle=0s", "--log-level=debug", "--leader-election-lease-duration=3s", "--leader-election-renew-deadline=2s", "--leader-election-retry-period=100ms")
 	i.says(first, "holding the lease")
+	i.must(i.ns.AwaitAdopted(i.ctx, web))
 	// Of all requests only those about the lease fail, which shows that the others are not made.
 	first.proxy.set(func(p *proxy) {
 		p.away = func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/leases") }

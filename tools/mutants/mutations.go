@@ -143,7 +143,7 @@ func mutations() []mutation {
 		{
 			what: "pods are asked while the rollout that replaces them is under way",
 			file: "internal/reload/compare.go",
-			from: "	case base.doubted && f.mustWait():\n		return waiting\n", to: "",
+			from: "	case base.mayBeReverted && f.mustWait():\n		return waiting\n", to: "",
 			in: core, tests: "^Test",
 		},
 		{

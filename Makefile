@@ -95,8 +95,8 @@ generate: bin/helm ## What is made from something else: deploy/ and the README.m
 	  bin/helm template reroll charts/reroll --skip-tests --namespace reroll -f test/scenarios/testdata/custom-kinds-values.yaml; } > test/scenarios/testdata/custom-kinds.yaml
 	@# Of the kustomize base there is a copy, because a kustomization takes nothing from outside of its folder.
 	@mkdir -p deploy/kustomize/base && cp deploy/reroll.yaml deploy/kustomize/base/reroll.yaml
-	@for overlay in "namespaced|One_namespace_alone,_without_any_right_to_the_cluster --set reloader.isArgoRollouts=false --set reloader.watchGlobally=false" \
-		"ha|Two_replicas,_of_which_one_acts --set reloader.isArgoRollouts=false --set reloader.enableHA=true --set reloader.deployment.replicas=2 --set reloader.podDisruptionBudget.enabled=true"; do \
+	@for overlay in "namespaced|One_namespace,_without_cluster-wide_permissions --set reloader.isArgoRollouts=false --set reloader.watchGlobally=false" \
+		"ha|Two_replicas_with_leader_election --set reloader.isArgoRollouts=false --set reloader.enableHA=true --set reloader.deployment.replicas=2 --set reloader.podDisruptionBudget.enabled=true"; do \
 		set -- $$overlay; name=$${1%%|*}; title=$${1#*|}; shift; \
 		bin/helm template reroll charts/reroll --skip-tests --namespace reroll "$$@" > bin/overlay.yaml && \
 		$(GO_SH) run ./tools/overlays -base deploy/reroll.yaml -variant bin/overlay.yaml -title "$${title//_/ }" -o deploy/kustomize/overlays/$$name || exit 1; \

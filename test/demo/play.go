@@ -111,7 +111,7 @@ func (d *demo) startController(ctx context.Context, binary string, giveUp contex
 		return err
 	}
 	d.controller.WhenEnded(ctx, giveUp)
-	d.story.Tell("reroll", "runs with the rights of %s", filepath.Join("deploy", filepath.Base(path)))
+	d.story.Tell("reroll", "runs with the permissions of %s", filepath.Join("deploy", filepath.Base(path)))
 	return nil
 }
 

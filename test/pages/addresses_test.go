@@ -52,6 +52,26 @@ func TestTheProgramRefersToPagesByTheirAddresses(t *testing.T) {
 	})
 }
 
+// A dashboard in Grafana and an installed chart do not have the repository either.
+func TestTheChartRefersToPagesByTheirAddresses(t *testing.T) {
+	mention := regexp.MustCompile(`[^\s"'(]*\bdocs/[^\s"')]+`)
+	addresses := 0
+	for _, file := range files(t, ".json", ".tpl", ".yaml", ".txt") {
+		if !strings.HasPrefix(file, "charts/reroll/") {
+			continue
+		}
+		for _, found := range mention.FindAllString(read(t, file), -1) {
+			if !strings.HasPrefix(found, "https://") {
+				t.Errorf("%s refers to %s: use its address", file, found)
+			}
+			addresses++
+		}
+	}
+	if addresses == 0 {
+		t.Error("nothing refers to a page")
+	}
+}
+
 func TestEachAddressLeadsSomewhere(t *testing.T) {
 	addresses := 0
 	program(t, func(file string, node ast.Node) {

@@ -106,9 +106,9 @@ const (
 	notThePodLabel  = "may not change labels of a pod template"
 	notTheLabel     = "may not change labels of a workload"
 	notOfMetadata   = "may not change owners or finalizers of a workload"
-	notThatJob      = "may make no Job but one of a CronJob or in the place of another one, which is suspended"
-	notWithAJob     = "may do nothing to a Job that stands but write its ledger, and let one go that it has made"
-	notThatOne      = "may delete no Job that belongs to another object or is a hook"
+	notThatJob      = "may create only suspended Jobs, of a CronJob or as a replacement of another Job"
+	notWithAJob     = "may only write its ledger on an existing Job, and annotate or unsuspend a Job that it created"
+	notThatOne      = "may not delete a Job that has an owner or is a hook"
 	notOfSpec       = "may not change fields of a workload beside its pod template"
 )
 

@@ -1,40 +1,40 @@
 {{- /*
-What cannot work is refused here, with what would.
+Rejects values that cannot work. Each message has the values that would.
 */ -}}
 {{- define "reroll.checks" -}}
 {{- $reloader := .Values.reloader -}}
 {{- $deployment := $reloader.deployment -}}
 {{- if and (gt (int $deployment.replicas) 1) (not $reloader.enableHA) -}}
-{{- fail (printf "reloader.deployment.replicas is %v and reloader.enableHA is false: more than one replica is of use as a standby only; set reloader.enableHA to true, or the replicas to 1" $deployment.replicas) -}}
+{{- fail (printf "reloader.deployment.replicas is %v, but reloader.enableHA is false: further replicas are standbys and need leader election. Set reloader.enableHA to true, or reloader.deployment.replicas to 1." $deployment.replicas) -}}
 {{- end -}}
 {{- if and $reloader.ignoreSecrets $reloader.ignoreConfigMaps -}}
-{{- fail "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true: nothing would be left that could roll a workload; set one of them to false" -}}
+{{- fail "reloader.ignoreSecrets and reloader.ignoreConfigMaps are both true, so no change could roll a workload. Set one of them to false." -}}
 {{- end -}}
 {{- include "reroll.checkAnnotations" . -}}
 {{- with $reloader.settleMax -}}
 {{- $settle := default "1s" $reloader.settle -}}
 {{- if lt (include "reroll.after" .) (include "reroll.after" $settle) -}}
-{{- fail (printf "reloader.settleMax is %s and reloader.settle is %s: it is the longest that a change may wait, so it must not be shorter; leave reloader.settleMax out, or set it to %s or more" . $settle $settle) -}}
+{{- fail (printf "reloader.settleMax is %s, but reloader.settle is %s: the maximum wait must not be shorter than the settle period. Leave reloader.settleMax unset, or set it to %s or more." . $settle $settle) -}}
 {{- end -}}
 {{- end -}}
 {{- with $reloader.kubeApiQps -}}
 {{- if lt (float64 .) 5.0 -}}
-{{- fail (printf "reloader.kubeApiQps is %v: with fewer than 5 a write may be given up before its turn comes; set 5 or more, or leave it out for no limit" .) -}}
+{{- fail (printf "reloader.kubeApiQps is %v: with fewer than 5 requests per second, a write may time out before it is sent. Set 5 or more, or leave reloader.kubeApiQps unset for no limit." .) -}}
 {{- end -}}
 {{- end -}}
 {{- if and $reloader.kubeApiBurst (not $reloader.kubeApiQps) -}}
-{{- fail (printf "reloader.kubeApiBurst is %v and reloader.kubeApiQps sets no limit that it could be about: set that too, such as 50" $reloader.kubeApiBurst) -}}
+{{- fail (printf "reloader.kubeApiBurst is %v, but reloader.kubeApiQps is unset, so there is no limit. Set reloader.kubeApiQps, too, for example to 50." $reloader.kubeApiBurst) -}}
 {{- end -}}
 {{- range $reloader.workloadKinds -}}
 {{- if hasPrefix "argoproj.io/" .kind -}}
 {{- if hasSuffix "/Rollout" .kind -}}
-{{- fail (printf "reloader.workloadKinds has %s: set reloader.isArgoRollouts to true in its place" .kind) -}}
+{{- fail (printf "reloader.workloadKinds has %s: Argo Rollouts are a built-in kind. Remove it, and set reloader.isArgoRollouts to true." .kind) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- range $deployment.extraArgs -}}
 {{- if hasPrefix "--listen-address" . -}}
-{{- fail (printf "reloader.deployment.extraArgs has %s: the probes, the Service and the NetworkPolicy use port 9090; leave that flag out" .) -}}
+{{- fail (printf "reloader.deployment.extraArgs has %s: the probes, the Service and the NetworkPolicy use port 9090. Remove the flag." .) -}}
 {{- end -}}
 {{- end -}}
 {{- include "reroll.checkToken" . -}}
@@ -43,13 +43,13 @@ What cannot work is refused here, with what would.
 {{- end -}}
 
 {{- /*
-One annotation cannot say two things: the controller would end at its start.
+Two settings cannot share an annotation: the controller would exit at its start.
 */ -}}
 {{- define "reroll.checkAnnotations" -}}
 {{- $keys := dict -}}
 {{- range $key, $name := include "reroll.annotations" . | fromYaml -}}
 {{- if hasKey $keys $name -}}
-{{- fail (printf "reloader.custom_annotations: %s and %s are both %s, and one annotation cannot say both; give another key" (get $keys $name) $key $name) -}}
+{{- fail (printf "reloader.custom_annotations: %s and %s are both %s. Set a different annotation for each." (get $keys $name) $key $name) -}}
 {{- end -}}
 {{- $_ := set $keys $name $key -}}
 {{- end -}}
@@ -79,7 +79,7 @@ A moment that is a duration after another: templates can compare that, and no du
 {{- $none = false -}}
 {{- end -}}
 {{- if $none -}}
-{{- fail "no token is mounted, so the controller could not speak to the API server: set reloader.deployment.automountServiceAccountToken to true (reloader.serviceAccount.automountServiceAccountToken may stay false), or mount a token at /var/run/secrets/kubernetes.io/serviceaccount with reloader.deployment.volumes and volumeMounts" -}}
+{{- fail "no token is mounted, so the controller could not authenticate to the API server. Set reloader.deployment.automountServiceAccountToken to true (reloader.serviceAccount.automountServiceAccountToken may stay false), or mount a token at /var/run/secrets/kubernetes.io/serviceaccount with reloader.deployment.volumes and volumeMounts" -}}
 {{- end -}}
 {{- end -}}
 

@@ -143,60 +143,60 @@ What the annotations are called here. The controller takes blanks around a key a
 {{- end -}}
 
 {{- define "reroll.watchRules" -}}
-# The sources: what they hold is compared with what the pods were started with. RBAC cannot narrow list and watch to names.
+# Sources: Reroll compares their data with the data that the Pods started with. RBAC cannot restrict list and watch to names.
 - apiGroups: [""]
   resources: [{{ if not .Values.reloader.ignoreConfigMaps }}configmaps{{ end }}{{ if not (or .Values.reloader.ignoreConfigMaps .Values.reloader.ignoreSecrets) }}, {{ end }}{{ if not .Values.reloader.ignoreSecrets }}secrets{{ end }}]
   verbs: [list, watch]
-# The workloads: list and watch to know which source they use, patch to roll them and to note what they were rolled with.
+# Workloads: list and watch to find the sources that they use, patch to write change markers and ledgers.
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]
   verbs: [list, watch, patch]
 {{- if not .Values.reloader.ignoreCronJobs }}
-# CronJobs, for the same. A reload makes a Job: get to read the template that it is made of.
+# CronJobs: also get, to read the template of the Job that a reload creates.
 - apiGroups: [batch]
   resources: [cronjobs]
   verbs: [list, watch, get, patch]
 {{- end }}
 {{- if not .Values.reloader.ignoreJobs }}
-# Jobs, for the same. What a Job runs cannot be changed, so it is copied, deleted, and made again. Those of CronJobs are made too.
+# Jobs: the pod template of a Job is immutable, so Reroll copies, deletes and recreates it. It also creates Jobs of CronJobs.
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [list, watch, create, patch, delete]
 {{- else if not .Values.reloader.ignoreCronJobs }}
-# The Jobs of CronJobs are made suspended, noted, and then let go.
+# Jobs of CronJobs: Reroll creates them suspended, and unsuspends them after it has recorded them.
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [list, watch, create, patch]
 {{- end }}
 {{- if include "reroll.argoRollouts" . }}
-# Argo Rollouts, for the same.
+# Argo Rollouts: as for workloads.
 - apiGroups: [argoproj.io]
   resources: [rollouts]
   verbs: [list, watch, patch]
 {{- end }}
 {{- if include "reroll.deploymentConfigs" . }}
-# OpenShift DeploymentConfigs, for the same.
+# OpenShift DeploymentConfigs: as for workloads.
 - apiGroups: [apps.openshift.io]
   resources: [deploymentconfigs]
   verbs: [list, watch, patch]
 {{- end }}
 {{- range .Values.reloader.workloadKinds }}
-# {{ .kind }}, for the same.
+# {{ .kind }}: as for workloads.
 - apiGroups: [{{ splitList "/" .kind | first }}]
   resources: [{{ .resource }}]
   verbs: [list, watch, patch]
 {{- end }}
 {{- if .Values.reloader.enableCSIIntegration }}
-# What the Secrets Store CSI driver tells of each pod, and the classes, whose annotations say whom they concern.
+# The status that the Secrets Store CSI driver keeps for each Pod, and the classes, whose annotations select workloads.
 - apiGroups: [secrets-store.csi.x-k8s.io]
   resources: [secretproviderclasses, secretproviderclasspodstatuses]
   verbs: [list, watch]
 {{- end }}
-# A workload's pods: when nothing else tells whether they are older than a change, and what has become of them after a reload.
+# Pods of a workload: Reroll checks their age if nothing else shows it, and follows them after a reload.
 - apiGroups: [""]
   resources: [pods]
   verbs: [list]
-# Events on the workload: of each reload, of what has become of it, and of one that failed.
+# Events on the workload: each reload, its outcome, and its failure.
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]

@@ -74,10 +74,10 @@ func (d *demo) pruneSource(ctx context.Context) error {
 	if err := d.serves(ctx, "hello"); err != nil {
 		return err
 	}
-	if err := d.expect(ctx, counts{}, "it has the content that the pods were started with"); err != nil {
+	if err := d.expect(ctx, counts{}, "it has the data that the Pods started with"); err != nil {
 		return err
 	}
-	d.story.Tell("restore", "it by a revert, with the same content: nothing rolled")
+	d.story.Tell("restore", "the ConfigMap, by a revert, with unchanged data: nothing rolled")
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (d *demo) deleteApplication(ctx context.Context) error {
 	if more := d.controller.Log.Holding(d.shop.Name)[len(said):]; len(more) > 0 {
 		return fmt.Errorf("lines of Reroll's log about what was deleted; expected was none:\n%s", strings.Join(more, "\n"))
 	}
-	d.story.Tell("delete", "the Application with its finalizer: all is gone and stays so; Reroll wrote nothing and said nothing")
+	d.story.Tell("delete", "the Application with its finalizer: all objects are deleted and stay deleted; Reroll wrote nothing and logged nothing")
 	return nil
 }
 

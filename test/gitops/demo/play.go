@@ -86,7 +86,7 @@ func (d *demo) openCluster(ctx, living context.Context) error {
 	if err := started.StartArgoCD(ctx, os.Stderr); err != nil {
 		return err
 	}
-	d.story.Tell("argo cd", "the real one, beside it; it is told of each commit, as by a webhook")
+	d.story.Tell("argo cd", "the real one, beside the cluster; it is notified of each commit, as by a webhook")
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (d *demo) install(ctx context.Context, giveUp context.CancelCauseFunc) erro
 			return err
 		}
 	}
-	d.story.Tell("", "started as the Deployment in the cluster says, with the rights of its ServiceAccount")
+	d.story.Tell("", "started as the Deployment in the cluster specifies, with the permissions of its ServiceAccount")
 	return nil
 }
 

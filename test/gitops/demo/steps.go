@@ -32,11 +32,11 @@ func (d *demo) deploy(ctx context.Context) error {
 	if err := d.delivered(ctx); err != nil {
 		return err
 	}
-	if err := d.expect(ctx, counts{writes: 1}, "the first deployment rolls nothing; what the pods were started with is noted on the Deployment"); err != nil {
+	if err := d.expect(ctx, counts{writes: 1}, "the first deployment rolls nothing; Reroll records on the Deployment the data that its Pods started with"); err != nil {
 		return err
 	}
 	d.story.Tell("deploy", "Application web: a Helm chart with a Deployment, 2 pods, and its ConfigMap")
-	d.story.Tell("", "rolled nothing; Reroll noted on web what its pods were started with")
+	d.story.Tell("", "rolled nothing; Reroll recorded on web the data that its Pods started with")
 	return nil
 }
 

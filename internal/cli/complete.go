@@ -72,6 +72,7 @@ func completeValues(cmd *cobra.Command) {
 	for name, values := range map[string][]string{
 		"ignored-workload-types": {"jobs", "cronjobs"},
 		"is-Argo-Rollouts":       {"true", "false", config.Auto},
+		"is-argo-rollouts":       {"true", "false", config.Auto},
 		"log-format":             {"text", "json"},
 		"log-level":              {"trace", "debug", "info", "warn", "error", "fatal", "panic"},
 		"on-revert":              {"stop", "restart"},

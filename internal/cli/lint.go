@@ -31,7 +31,7 @@ that are opted in but that nothing rolls.
 Manifests (- is standard input) are checked together, without a cluster. A source that is not in them may exist in the
 cluster, so it is reported as a note. With --namespace or --all-namespaces, a cluster is checked.
 
-Each mistake in a manifest is reported with its file and line. If a file cannot be read, the command reports that and
+Each mistake in a manifest is reported with its file and line. If a document cannot be read, the command reports that and
 continues with the next one.
 
 The exit code is 0 if there are at most notes, 1 if there are mistakes, and 2 if a file or a namespace could not be read.`,
@@ -67,8 +67,8 @@ The exit code is 0 if there are at most notes, 1 if there are mistakes, and 2 if
 type linted struct {
 	found  []inspect.Finding
 	unread []string
-	// failed are the files that could not be read.
-	failed []string
+	// failed are the files and documents that could not be read.
+	failed []inspect.Unread
 }
 
 func (a *asking) lintFiles(cmd *cobra.Command, files []string) (linted, error) {
@@ -78,21 +78,19 @@ func (a *asking) lintFiles(cmd *cobra.Command, files []string) (linted, error) {
 	}
 	objects, report := inspect.NewObjects(settings), linted{}
 	for _, file := range files {
-		if err := readManifests(objects, file, cmd.InOrStdin()); err != nil {
-			report.failed = append(report.failed, file+": "+err.Error())
-		}
+		report.failed = append(report.failed, readManifests(objects, file, cmd.InOrStdin())...)
 	}
 	report.found, report.unread = objects.Lint(true, a.clock.Now()), objects.Skipped()
 	return report, nil
 }
 
-func readManifests(into *inspect.Objects, file string, in io.Reader) error {
+func readManifests(into *inspect.Objects, file string, in io.Reader) []inspect.Unread {
 	if file == stdin {
 		return into.ReadManifests("stdin", in)
 	}
 	opened, err := os.Open(file)
 	if err != nil {
-		return errors.Unwrap(err)
+		return []inspect.Unread{{File: file, Text: errors.Unwrap(err).Error()}}
 	}
 	defer opened.Close()
 	return into.ReadManifests(file, opened)
@@ -116,7 +114,7 @@ func (a *asking) lintCluster(cmd *cobra.Command, _ []string) (linted, error) {
 // print writes a line for each finding, as programs and grep want it, unless a person reads.
 func (l *linted) print(out, stderr io.Writer, asJSON bool) error {
 	if asJSON {
-		text, err := inspect.LintJSON(l.found, slices.Concat(l.failed, l.unread))
+		text, err := inspect.LintJSON(l.found, l.failed, l.unread)
 		if err != nil {
 			return exitError{err.Error(), codeUnreadable}
 		}
@@ -133,7 +131,7 @@ func (l *linted) print(out, stderr io.Writer, asJSON bool) error {
 			fmt.Fprintln(out, why)
 		}
 		for _, why := range l.failed {
-			fmt.Fprintln(stderr, "reroll: "+why)
+			fmt.Fprintln(stderr, "reroll: "+why.String())
 		}
 	}
 	switch wrong := slices.ContainsFunc(l.found, func(f inspect.Finding) bool { return !f.Note }); {

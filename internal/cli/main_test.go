@@ -53,11 +53,15 @@ func TestWhatTheCommandLineAnswers(t *testing.T) {
 		"a refusal":                    {[]string{"--settle=-1s"}, nil, 2, "", "--settle=-1s: must be 0 or more"},
 		"two refusals":                 {[]string{"--adopt-rate=0", "--kube-api-burst=3"}, nil, 2, "", "--adopt-rate=0: must be more than 0, such as 20\n--kube-api-burst=3"},
 		"all that is wrong at once":    {[]string{"--settle=5", "--setle=1s", "--adopt-rate=0", "--log-formt", "text", "--settle-max=x"}, nil, 2, "", "unknown flag: --setle\nunknown flag: --log-formt\ninvalid argument \"5\" for \"--settle\" flag: time: missing unit in duration \"5\"\ninvalid argument \"x\" for \"--settle-max\" flag: time: invalid duration \"x\"\n--adopt-rate=0: must be more than 0, such as 20\n"},
+		"a rate that is no number":     {[]string{"--adopt-rate=x", "--settle-max=x", "--leader-election-lease-duration=x"}, nil, 2, "", "--leader-election-lease-duration\" flag: time: invalid duration \"x\"\nSee reroll run --help.\n"},
+		"a letter and a value":         {[]string{"run", "-x", "--settle=foo"}, nil, 2, "", "unknown shorthand flag: 'x' in -x\ninvalid argument \"foo\" for \"--settle\" flag"},
+		"letters and a value":          {[]string{"status", "-Ax=1", "--wait=foo"}, nil, 2, "", "in -x=1\ninvalid argument \"foo\" for \"--wait\" flag"},
 		"a value and an argument":      {[]string{"run", "--settle=5", "fast"}, nil, 2, "", "reroll run takes no argument, and got \"fast\"\ninvalid argument \"5\""},
 		"all of status":                {[]string{"status", "--wait=5", "--output=xml", "-A", "web"}, nil, 2, "", "invalid argument \"5\" for \"--wait\" flag: time: missing unit in duration \"5\"\n--output=xml: must be wide or json\nweb is in one namespace"},
 		"all of stamp":                 {[]string{"stamp", "--missing=maybe", "--secrets=all"}, nil, 2, "", "--missing=maybe: must be ignore, warn or error\n--secrets=all: must be keyed or plain\n"},
 		"an output of why":             {[]string{"why", "web", "-o", "wide"}, nil, 2, "", "--output=wide: must be json"},
 		"why of what":                  {[]string{"why"}, nil, 2, "", "reroll why needs a workload, such as deployment/web"},
+		"why of a source":              {[]string{"why", "cm/web"}, nil, 2, "", "cm/web is a ConfigMap, not a workload. To list the workloads that its changes roll: reroll plan configmap/web\n"},
 		"why of too much":              {[]string{"why", "a", "b", "c"}, nil, 2, "", `reroll why takes no more than 2 arguments, and got "c"`},
 		"an output of no kind":         {[]string{"status", "-o", "yaml"}, nil, 2, "", "--output=yaml: must be wide or json"},
 		"two ways to wait":             {[]string{"status", "--wait=1s", "--watch"}, nil, 2, "", "exclude each other: set one of them"},
@@ -204,6 +208,32 @@ func TestWithoutAClusterStatusCannotTell(t *testing.T) {
 	}
 }
 
+func TestThePageHasTheExitCodesWithoutACluster(t *testing.T) {
+	useKubeconfig(t, "apiVersion: v1\nkind: Config\n")
+	page, err := os.ReadFile("../../docs/reference/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, documented := range map[string]struct {
+		args string
+		want int
+		text string
+	}{
+		"why":       {"why deployment/web", 1, "0; 1 on an error, such as no cluster or no such workload |"},
+		"plan":      {"plan configmap/web", 1, "1 on another error, such as no cluster |"},
+		"uninstall": {"uninstall", 1, "0; 1 if something failed, such as no cluster, or a controller runs"},
+		"status":    {"status", 2, "[below](#reroll-status) |"},
+		"lint":      {"lint -n shop", 2, "0, 1, 2: [below](#reroll-lint) |"},
+	} {
+		_, row, _ := strings.Cut(string(page), "\n| `reroll "+command)
+		row, _, _ = strings.Cut(row, "\n")
+		code := Main("reroll", strings.Fields(documented.args), "1.2.3", func(string) string { return "" }, io.Discard, io.Discard)
+		if code != documented.want || !strings.Contains(row, documented.text) {
+			t.Errorf("%s: exit code %d, want %d; the page has %q", command, code, documented.want, row)
+		}
+	}
+}
+
 func TestAsAPluginOfKubectl(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	none := func(string) string { return "" }
@@ -234,12 +264,12 @@ func TestLintOfManifests(t *testing.T) {
 		"fine":           {[]string{write(`{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}`)}, 0, "", ""},
 		"a typo":         {[]string{write(typo)}, 1, "manifest.yaml:1: Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing. Did you mean reloader.stakater.com/auto?\n", ""},
 		"by another key": {[]string{"--auto-annotation=example.org/auto", write(typo)}, 1, "manifest.yaml:1: Deployment web: annotation example.org/atuo has \"true\": does nothing. Did you mean example.org/auto?\n", ""},
-		"no manifest":    {[]string{write("password: hunter2")}, 2, "", "document 1: it is not a Kubernetes object: it has no apiVersion or no kind\n"},
+		"no manifest":    {[]string{write("password: hunter2")}, 2, "", "manifest.yaml:1: it is not a Kubernetes object: it has no apiVersion or no kind\n"},
 		"no file":        {[]string{"/nowhere/web.yaml"}, 2, "", "reroll: /nowhere/web.yaml: no such file or directory\n"},
 		"no manifest before a typo": {
 			[]string{write("password: hunter2"), write(typo)}, 2,
 			"manifest.yaml:1: Deployment web: annotation reloader.stakater.com/atuo has \"true\": does nothing. Did you mean reloader.stakater.com/auto?\n",
-			"document 1: it is not a Kubernetes object: it has no apiVersion or no kind\n",
+			"manifest.yaml:1: it is not a Kubernetes object: it has no apiVersion or no kind\n",
 		},
 		"a boolean": {
 			[]string{write("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  annotations:\n    reloader.stakater.com/auto: yes\n")}, 1,
@@ -305,6 +335,7 @@ func TestWordsComplete(t *testing.T) {
 		"status --secret-marks ":   "keyed\nsha1\n",
 		"stamp --missing ":         "ignore\nwarn\nerror\n",
 		"run --is-Argo-Rollouts= ": "true\nfalse\nauto\n",
+		"run --is-argo-rollouts= ": "true\nfalse\nauto\n",
 	} {
 		words := strings.Split(line, " ")
 		if name, ok := strings.CutSuffix(words[1], "="); ok {

@@ -27,10 +27,15 @@ type collecting struct {
 	to   *parsing
 }
 
-// Set never fails.
+// Set never fails. The parser zeroes a value that it cannot read. Without the value before, a check
+// would report a mistake that nobody has made.
 func (c collecting) Set(text string) error {
+	before := c.String()
 	if err := c.Value.Set(text); err != nil {
 		c.to.rejected = append(c.to.rejected, fmt.Errorf("invalid argument %q for %q flag: %w", text, "--"+c.name, err))
+		if c.String() != before { // a list is not zeroed, and would grow
+			_ = c.Value.Set(before)
+		}
 	}
 	return nil
 }
@@ -83,6 +88,9 @@ func (p *parsing) unknown(err error) error {
 		}
 		at := slices.IndexFunc(args, func(word string) bool {
 			name, _, _ := strings.Cut(word, "=")
+			if letters := missing.GetSpecifiedShortnames(); letters != "" {
+				return strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.HasSuffix(word, letters)
+			}
 			return name == "--"+missing.GetSpecifiedName()
 		})
 		if at < 0 {

@@ -21,7 +21,15 @@ answer follows the rules of the controller, with your own permissions. The comma
 		Example: `  %[1]s why deployment/web
   %[1]s why pod/web-5f7d8c9b6-x2x9k
   %[1]s why -n shop statefulset/db secret/db-password`,
-		Args: between(1, 2, "a workload, such as deployment/web"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := between(1, 2, "a workload, such as deployment/web")(cmd, args); err != nil {
+				return err
+			}
+			if err := inspect.NotSource(args[0]); err != nil {
+				return usageError{err}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cluster, objects, err := a.read(cmd.Context(), cmd)
 			if err != nil {

@@ -71,8 +71,9 @@ func (c *Controller) endPause(ctx context.Context, key workload.Key) workqueue.R
 	switch {
 	case err == nil, apierrors.IsNotFound(err) && !c.exists(&w):
 		return workqueue.Finished()
-	case apierrors.IsConflict(err) && c.pauses.TriesOf(key) < patience:
-		return workqueue.Conflicted() // the watch may have brought the newer version already
+	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.pauses.TriesOf(key) < patience:
+		// The watch may have brought the newer version already, or has yet to bring the deletion.
+		return workqueue.Conflicted()
 	default:
 		return workqueue.FailedWith(func(retryIn time.Duration, again bool) {
 			c.report.Failed(&w, reload.Decision{Action: reload.Resume}, err, retryIn, again)

@@ -139,6 +139,18 @@ func TestARejectedResumeIsRetried(t *testing.T) {
 	}
 }
 
+func TestADeploymentDeletedAsItsPauseEndsIsNoFailure(t *testing.T) {
+	r := held(t)
+	r.refuses = apierrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, "web")
+	wrote := r.patched
+	r.play(10*time.Minute + 2*time.Second) // the watch lags behind
+	r.deployments().del(inShop("web"), "")
+	r.play(time.Hour)
+	if r.failed != 0 || r.patched == wrote {
+		t.Errorf("%d failures and %d patches, want no failure of a patch", r.failed, r.patched-wrote)
+	}
+}
+
 func TestAShortenedPauseEndsDespiteAFailedResume(t *testing.T) {
 	r := held(t)
 	// A reconciliation has failed, and the next one comes later.

@@ -21,10 +21,7 @@ func shortNames() map[string]string {
 func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 	kind, name, err := split(text, o.settings.workloadKinds())
 	if err != nil {
-		if kind, name, wrong := split(text, sourceWords()); wrong == nil {
-			return workload.Key{}, fmt.Errorf("%s is a %s, not a workload. To list the workloads that its changes roll: reroll plan %s/%s", text, kind, strings.ToLower(kind), name)
-		}
-		return workload.Key{}, err
+		return workload.Key{}, cmp.Or(NotSource(text), err)
 	}
 	var found, near []workload.Key
 	for key := range o.workloads {
@@ -58,6 +55,15 @@ func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 		return workload.Key{}, fmt.Errorf("%s is a kind: write %s/NAME", word, name)
 	}
 	return workload.Key{}, fmt.Errorf("namespace %s has no %s%s", ns, cmp.Or(kind, "workload")+" "+name, didYouMean(refs(near)))
+}
+
+// NotSource returns an error for a word such as configmap/web if a workload is expected.
+func NotSource(text string) error {
+	kind, name, err := split(text, sourceWords())
+	if err != nil || kind == "" {
+		return nil //nolint:nilerr // it may be a workload
+	}
+	return fmt.Errorf("%s is a %s, not a workload. To list the workloads that its changes roll: reroll plan %s/%s", text, kind, strings.ToLower(kind), name)
 }
 
 // TemplateOwner is the workload in whose place another one is answered about: the one that it has its pod template from, or itself.

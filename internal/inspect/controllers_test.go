@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,6 +82,36 @@ func TestWhoHasWrittenIt(t *testing.T) {
 	}
 	if _, err := readSelf(&corev1.ConfigMap{}); err == nil {
 		t.Error("nothing was written, and that is no error")
+	}
+}
+
+// A ledger of another installation counts only if the selected controller watches the namespace of
+// its ConfigMap, as the controller does itself.
+func TestTheOtherInstallationsThatTheControllerKnows(t *testing.T) {
+	installed := func(ns, instance string, args ...string) self {
+		info := writtenBy(t, args...)
+		info.Namespace = ns
+		one, err := readSelf(info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one.instance = instance
+		return one
+	}
+	all := []self{installed("platform", "key-1"), installed("platform-copy", "key-0"), installed("older", "")}
+	for about, tc := range map[string]struct {
+		chosen self
+		want   map[string]string
+	}{
+		"it watches all namespaces":   {installed("reroll", "key-0"), map[string]string{"key-1": "platform"}},
+		"it watches that namespace":   {installed("reroll", "key-0", "--namespaces=platform,shop"), map[string]string{"key-1": "platform"}},
+		"it watches other namespaces": {installed("reroll", "key-0", "--namespaces=shop"), map[string]string{}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, othersOf(append(all, tc.chosen), &tc.chosen)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

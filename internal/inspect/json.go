@@ -53,7 +53,12 @@ func timeOf(t time.Time) *time.Time {
 }
 
 // LintJSON is what lint has found, for programs.
-func LintJSON(found []Finding, unread []string) (string, error) {
+func LintJSON(found []Finding, failed []Unread, unread []string) (string, error) {
+	type failure struct {
+		File    string `json:"file"`
+		Line    int    `json:"line,omitempty"`
+		Message string `json:"message"`
+	}
 	type finding struct {
 		File       string `json:"file,omitempty"`
 		Line       int    `json:"line,omitempty"`
@@ -66,7 +71,14 @@ func LintJSON(found []Finding, unread []string) (string, error) {
 		document
 		Findings []finding `json:"findings"`
 		Unread   []string  `json:"unread,omitempty"`
-	}{documentOf("Lint"), []finding{}, unread}
+		// Unread has them, too, as text.
+		UnreadManifests []failure `json:"unreadManifests,omitempty"`
+	}{document: documentOf("Lint"), Findings: []finding{}}
+	for _, f := range failed {
+		out.Unread = append(out.Unread, f.String())
+		out.UnreadManifests = append(out.UnreadManifests, failure{f.File, f.Line, f.Text})
+	}
+	out.Unread = append(out.Unread, unread...)
 	for _, f := range found {
 		out.Findings = append(out.Findings, finding{f.File, f.Line, f.Object, f.annotation, oneLine(f.Text), f.Note})
 	}

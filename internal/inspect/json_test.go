@@ -21,7 +21,9 @@ func TestDocumentsForPrograms(t *testing.T) {
 	}
 	found := read(t, "lint-manifests").objects.Lint(true, noon)
 	for kind, document := range map[string]func() (string, error){
-		"Explanation": x.JSON, "Plan": plan.JSON, "Lint": func() (string, error) { return LintJSON(found, []string{"web.yaml: no such file"}) },
+		"Explanation": x.JSON, "Plan": plan.JSON, "Lint": func() (string, error) {
+			return LintJSON(found, []Unread{{"web.yaml", 6, "it is neither YAML nor JSON"}}, []string{"could not read Deployment web"})
+		},
 		"Status": read(t, "status-mixed").status(t, "shop").JSON,
 	} {
 		text, err := document()

@@ -26,17 +26,42 @@ type Manifest struct {
 	mistyped []mistyped
 }
 
-// ReadManifests adds the objects of a file.
-func (o *Objects) ReadManifests(file string, from io.Reader) error {
+// Unread is a file or a document that could not be read.
+type Unread struct {
+	File string
+	// Line is 0 for a file.
+	Line int
+	Text string
+}
+
+// String returns the message in the form of compilers.
+func (u Unread) String() string {
+	if u.Line == 0 {
+		return u.File + ": " + u.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", u.File, u.Line, u.Text)
+}
+
+// ReadManifests adds the objects of a file, and returns the documents that could not be read.
+func (o *Objects) ReadManifests(file string, from io.Reader) []Unread {
 	text, err := io.ReadAll(from)
 	if err != nil {
-		return cmp.Or(errors.Unwrap(err), err)
+		return []Unread{{File: file, Text: cmp.Or(errors.Unwrap(err), err).Error()}}
 	}
-	all, err := Decode(bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	o.locateAll(file, text)
+	var unread []Unread
+	documents(text, func(first int, document []byte) {
+		all, err := Decode(bytes.NewReader(document))
+		if err != nil {
+			unread = append(unread, Unread{file, first + lineOf(document, err) - 1, err.Error() + hintOf(document, err)})
+		}
+		o.locateDocument(file, first, document)
+		o.putAll(all)
+	})
+	return unread
+}
+
+// putAll adds objects with the mistakes in the values of their annotations.
+func (o *Objects) putAll(all []Manifest) {
 	for _, m := range all {
 		o.Put(m.Object)
 		head, err := meta.Accessor(m.Object)
@@ -46,29 +71,53 @@ func (o *Objects) ReadManifests(file string, from io.Reader) error {
 		gvk := m.Object.GetObjectKind().GroupVersionKind()
 		o.mistyped[o.named(gvk.Group, gvk.Kind, head.GetNamespace(), head.GetName())] = m.mistyped
 	}
-	return nil
+}
+
+// hintOf returns a hint for a document that cannot be read because it is a template of Helm.
+func hintOf(document []byte, err error) string {
+	if _, ok := errors.AsType[unparsable](err); !ok || !bytes.Contains(document, []byte("{{")) {
+		return ""
+	}
+	return "; it looks like a template of Helm: check the output of helm template"
+}
+
+// lineOf returns the line of an error in a document: the one that the parser names, or the first
+// one with content.
+func lineOf(document []byte, err error) int {
+	if at, ok := errors.AsType[unparsable](err); ok && at > 0 {
+		return int(at)
+	}
+	line := 1
+	for text := range bytes.Lines(document) {
+		if text = bytes.TrimSpace(text); len(text) > 0 && text[0] != '#' {
+			return line
+		}
+		line++
+	}
+	return 1
 }
 
 // Decode reads manifests in YAML or JSON, including lists. A document that is not a Kubernetes
-// object is an error. The result includes objects that do not matter here.
+// object is an error, which comes with the objects before it. The result includes objects that do
+// not matter here.
 func Decode(from io.Reader) ([]Manifest, error) {
 	var all []Manifest
 	documents := yaml.NewYAMLOrJSONDecoder(from, 4096)
-	for n := 1; ; n++ {
+	for {
 		var raw runtime.RawExtension
 		if err := documents.Decode(&raw); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, unparsed(err))
+			return all, unparsed(err)
 		}
 		if text := bytes.TrimSpace(raw.Raw); len(text) == 0 || string(text) == "null" {
 			continue
 		}
 		objects, err := decodeOne(raw.Raw)
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
-		}
 		all = append(all, objects...)
+		if err != nil {
+			return all, err
+		}
 	}
 }
 
@@ -79,16 +128,21 @@ func unparsed(err error) error {
 	text, ok := strings.CutPrefix(text, "yaml: line ")
 	line, _, ended := strings.Cut(text, ":")
 	if n, bad := strconv.Atoi(line); ok && ended && bad == nil {
-		return unusable(fmt.Sprintf("%s, as line %d of it shows", errNoYAML, n))
+		return unparsable(n)
 	}
-	return errNoYAML
+	return unparsable(0)
 }
+
+// unparsable is an error of the parser, with its line; 0 if that is unknown.
+type unparsable int
+
+// Error returns the message.
+func (unparsable) Error() string { return "it is neither YAML nor JSON" }
 
 // errNoKind and the following errors do not quote the text, because it may be a Secret.
 const (
 	errNoKind   = unusable("it is not a Kubernetes object: it has no apiVersion or no kind")
 	errNoObject = unusable("it is not a Kubernetes object")
-	errNoYAML   = unusable("it is neither YAML nor JSON")
 	errNoSecret = unusable("it is not a valid Secret")
 )
 
@@ -112,19 +166,26 @@ func decodeOne(text []byte) ([]Manifest, error) {
 	}
 	if plain.IsList() {
 		var all []Manifest
+		var failed error
 		err := plain.EachListItem(func(item runtime.Object) error {
 			one, ok := item.(*unstructured.Unstructured)
 			if !ok {
 				return fmt.Errorf("a list with a %T in it", item)
 			}
 			m, err := manifestOf(one)
-			all = append(all, m)
-			return err
+			if err == nil {
+				all = append(all, m)
+			}
+			failed = cmp.Or(failed, err)
+			return nil // the other items are read
 		})
-		return all, err
+		return all, cmp.Or(err, failed)
 	}
 	m, err := manifestOf(plain)
-	return []Manifest{m}, err
+	if err != nil {
+		return nil, err
+	}
+	return []Manifest{m}, nil
 }
 
 func manifestOf(plain *unstructured.Unstructured) (Manifest, error) {

@@ -27,28 +27,29 @@ func (p *place) of(annotation string, inTemplate bool) int {
 	return p.line
 }
 
-// locateAll finds the lines of the objects in a file, if its documents are YAML for a parser that
+// locateDocument finds the lines of the objects in a document, if it is YAML for a parser that
 // keeps lines. Other objects are reported only by their names.
-func (o *Objects) locateAll(file string, text []byte) {
+func (o *Objects) locateDocument(file string, first int, document []byte) {
+	var top yaml.Node
+	if yaml.Unmarshal(document, &top) == nil && len(top.Content) == 1 {
+		o.locate(file, first-1, top.Content[0])
+	}
+}
+
+// documents calls each with every document of a file and the line on which it begins.
+func documents(text []byte, each func(first int, document []byte)) {
 	line, first := 1, 1
 	var document []byte
-	end := func() {
-		var top yaml.Node
-		if yaml.Unmarshal(document, &top) == nil && len(top.Content) == 1 {
-			o.locate(file, first-1, top.Content[0])
-		}
-		document = nil
-	}
 	for one := range bytes.Lines(text) {
 		if bytes.HasPrefix(one, []byte("---")) {
-			end()
-			first = line + 1
+			each(first, document)
+			document, first = nil, line+1
 		} else {
 			document = append(document, one...)
 		}
 		line++
 	}
-	end()
+	each(first, document)
 }
 
 // locate records the lines of one object, or of those in a list. above is the number of lines

@@ -38,12 +38,12 @@ items:
 // A finding in a manifest has its line. A value that is not a string is a finding.
 func TestFindingsHaveTheirLines(t *testing.T) {
 	s := tell(t, "")
-	if err := s.objects.ReadManifests("a.yaml", strings.NewReader(manifests)); err != nil {
-		t.Fatal(err)
+	if unread := s.objects.ReadManifests("a.yaml", strings.NewReader(manifests)); unread != nil {
+		t.Fatal(unread)
 	}
-	if err := s.objects.ReadManifests("b.json", strings.NewReader(`{"apiVersion": "v1", "kind": "Secret",
-		"metadata": {"name": "web", "annotations": {"reroll.dev/auto": 1.5}}}`)); err != nil {
-		t.Fatal(err)
+	if unread := s.objects.ReadManifests("b.json", strings.NewReader(`{"apiVersion": "v1", "kind": "Secret",
+		"metadata": {"name": "web", "annotations": {"reroll.dev/auto": 1.5}}}`)); unread != nil {
+		t.Fatal(unread)
 	}
 	var got strings.Builder
 	for _, f := range s.objects.Lint(true, noon) {
@@ -61,5 +61,30 @@ func TestFindingsHaveTheirLines(t *testing.T) {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("without %q:\n%s", want, got.String())
 		}
+	}
+}
+
+// A document that cannot be read has its line, and the others of its file count.
+func TestUnreadDocumentsHaveTheirLines(t *testing.T) {
+	const good = "---\n# the next one\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, annotations: {reloader.stakater.com/atuo: \"true\"}}\n"
+	const noYAML, noKind = "it is neither YAML nor JSON", "it is not a Kubernetes object: it has no apiVersion or no kind"
+	for about, tc := range map[string]struct{ text, want, finding string }{
+		"values of Helm":            {"replicas: 1\nimage: web\n" + good, "a.yaml:1: " + noKind, "a.yaml:7: Deployment web:"},
+		"behind comments":           {"---\n\n# values\nreplicas: 1\n" + good, "a.yaml:4: " + noKind, "a.yaml:9: Deployment web:"},
+		"a template of Helm":        {"{{- if .Values.web }}\napiVersion: v1\n{{- end }}\n" + good, "a.yaml:1: " + noYAML + "; it looks like a template of Helm: check the output of helm template", "a.yaml:8: Deployment web:"},
+		"a tab, behind another one": {good + "---\nkind: Secret\nstringData:\n\ta: b\n", "a.yaml:9: " + noYAML, "a.yaml:5: Deployment web:"},
+		"an object of no form":      {good + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: db, creationTimestamp: x}\n", "a.yaml:7: Secret db: it is not a valid Secret", "a.yaml:5: Deployment web:"},
+		"an item of a list":         {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: db, creationTimestamp: x}}\n- {apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {reloader.stakater.com/mach: \"true\"}}}\n", "a.yaml:1: Secret db: it is not a valid Secret", "a.yaml:5: Secret a:"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := tell(t, "")
+			unread := s.objects.ReadManifests("a.yaml", strings.NewReader(tc.text))
+			if len(unread) != 1 || unread[0].String() != tc.want {
+				t.Errorf("unread is %q, want %q", unread, tc.want)
+			}
+			if found := s.objects.Lint(true, noon); len(found) == 0 || !strings.HasPrefix(found[0].String(), tc.finding) {
+				t.Errorf("the findings are %q, want %q", found, tc.finding)
+			}
+		})
 	}
 }

@@ -24,6 +24,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing them")
 
+// otherInstance is the ID of the digest key of another installation.
+const otherInstance = "0badcafe"
+
 // noon is when all of these stories are told.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -93,6 +96,9 @@ func (s *story) settings(t *testing.T) *Settings {
 	}
 	settings.Controller, settings.Installed = "reroll", noon.Add(-90*24*time.Hour)
 	settings.Beside = strings.Fields(s.heads["beside"])
+	if other := s.heads["other"]; other != "" {
+		settings.Others = map[string]string{otherInstance: other}
+	}
 	if heard := s.heads["heard"]; heard != "" {
 		settings.Heard, err = time.Parse(time.RFC3339, heard)
 		if err != nil {
@@ -149,8 +155,8 @@ func (s *story) adopt(t *testing.T) {
 			continue
 		}
 		l := a.Decision.Ledger
-		if s.heads["nokey"] != "" {
-			l.Instance = "0badcafe"
+		if s.heads["nokey"] != "" || s.heads["other"] != "" {
+			l.Instance = otherInstance
 		}
 		if s.heads["marks"] == "gone" {
 			l.Marks, l.Counter, l.Step = digest.Digest{1}, 3, ledger.StepAnnotation

@@ -101,10 +101,14 @@ func (r *Report) Undecided(w *workload.Workload, secrets int) {
 	})
 }
 
-// Failed is called when a write failed that will be retried. Only the first failure in a row is an
+// Failed is called when a write or a LIST of Pods failed that will be retried. Only the first failure in a row is an
 // event, so that a rejection that lasts for days does not fill etcd.
 func (r *Report) Failed(w *workload.Workload, d reload.Decision, err error, retryIn time.Duration, again bool) {
-	r.log.Warn("write failed; retrying", "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
+	text := "write failed; retrying"
+	if d.Action == reload.ListPods {
+		text = "list of Pods failed; retrying"
+	}
+	r.log.Warn(text, "workload", w.Key.String(), "action", d.Action.String(), "error", err.Error(), "retry in", retryIn.String())
 	r.metrics.retried()
 	if d.Action == reload.ListPods {
 		r.metrics.failed(errPods)

@@ -188,6 +188,19 @@ func TestAFailedLedgerWriteIsNoFailedReload(t *testing.T) {
 	}
 }
 
+func TestALogLineOfAFailureNamesTheRequest(t *testing.T) {
+	for action, want := range map[reload.Action]string{
+		reload.ListPods: `msg="list of Pods failed; retrying"`,
+		reload.Record:   `msg="write failed; retrying"`,
+	} {
+		d := newDesk(t, false)
+		d.Failed(web(), reload.Decision{Action: action}, errors.New("no"), time.Second, false)
+		if !strings.Contains(d.log.String(), want) {
+			t.Errorf("%s: the log is %s, want %s", action, d.log.String(), want)
+		}
+	}
+}
+
 func TestSeveralSourcesAreNamedTheLastOneFirst(t *testing.T) {
 	if got := sources(reloadFor("a", "b", "c")).String(); got != "c (and 2 more: b, a)" {
 		t.Errorf("got %s", got)

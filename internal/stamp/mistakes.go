@@ -44,7 +44,14 @@ func toldOf(obj *object, template *yaml.Node, problems []annotations.Problem) []
 func (o *Options) quoted(obj *object, written *yaml.Node) error {
 	var failed error
 	pairs(written, 0, func(key, value *yaml.Node) {
-		if failed != nil || value.Kind != yaml.ScalarNode || value.Style != 0 || !o.Names.Known(key.Value) {
+		if failed != nil || !o.Names.Known(key.Value) {
+			return
+		}
+		if value.Kind != yaml.ScalarNode {
+			failed = wrong(key, "%s: annotation %s is not a string; write its value in quotes", obj, key.Value)
+			return
+		}
+		if value.Style != 0 {
 			return
 		}
 		is, isBool := scalar(value).(bool)

@@ -15,7 +15,12 @@ type workflow struct {
 	Permissions map[string]string `json:"permissions"`
 	Jobs        map[string]struct {
 		Permissions map[string]string `json:"permissions"`
-		Steps       []struct {
+		Strategy    struct {
+			Matrix struct {
+				Target []string `json:"target"`
+			} `json:"matrix"`
+		} `json:"strategy"`
+		Steps []struct {
 			Name string `json:"name"`
 			Uses string `json:"uses"`
 			Run  string `json:"run"`
@@ -51,6 +56,9 @@ func TestWorkflowsAreSoundAsFarAsCanBeSeenHere(t *testing.T) {
 			if len(job.Permissions) == 0 {
 				t.Errorf("%s: job %s names no permissions", file, name)
 			}
+			for _, name := range job.Strategy.Matrix.Target {
+				checkTarget(t, file, name, string(makefile))
+			}
 			for _, step := range job.Steps {
 				if step.Uses != "" && !pinned.MatchString(step.Uses) {
 					t.Errorf("%s: step %q uses %s, which is not pinned by the hash of a commit", file, step.Name, step.Uses)
@@ -79,14 +87,19 @@ func checkScript(t *testing.T, file, step, run, makefile string) {
 	}
 	for _, found := range target.FindAllStringSubmatch(run, -1) {
 		for name := range strings.FieldsSeq(found[1]) {
-			if !strings.Contains(makefile, "\n"+name+":") {
-				t.Errorf("%s: step %q makes %s, which the Makefile does not know", file, step, name)
-			}
+			checkTarget(t, file, name, makefile)
 		}
 	}
 	for _, name := range script.FindAllString(run, -1) {
 		if info, err := os.Stat(name); err != nil || info.Mode()&0o111 == 0 {
 			t.Errorf("%s: step %q runs %s, which cannot be run: %v", file, step, name, err)
 		}
+	}
+}
+
+func checkTarget(t *testing.T, file, name, makefile string) {
+	t.Helper()
+	if !strings.Contains(makefile, "\n"+name+":") {
+		t.Errorf("%s makes %s, which the Makefile does not have", file, name)
 	}
 }

@@ -27,8 +27,8 @@ type collecting struct {
 	to   *parsing
 }
 
-// Set never fails. The parser zeroes a value that it cannot read. Without the value before, a check
-// would report a mistake that nobody has made.
+// Set never fails. The parser zeroes a value that it cannot read. The previous value is restored.
+// Otherwise a later check would also reject the zero, which the user did not write.
 func (c collecting) Set(text string) error {
 	before := c.String()
 	if err := c.Value.Set(text); err != nil {

@@ -71,7 +71,8 @@ func (f *Facts) isRequired(ref *workload.Reference) bool {
 // withoutSource are the entries of the lists that match no source, except for expressions that
 // matched a former one.
 func (f *Facts) withoutSource(there map[source.LocalKey]struct{}, former func() map[source.LocalKey]bool) []policy.NamedSource {
-	names := namesByKind(there)
+	// Only expressions need the names, and few workloads have any.
+	names := sync.OnceValue(func() map[source.Kind][]string { return namesByKind(there) })
 	formerNames := sync.OnceValue(func() map[source.Kind][]string { return namesByKind(former()) })
 	return f.Workload.Policy.NamedWhere(func(kind source.Kind, entry annotations.NamedEntry) bool {
 		key := source.LocalKey{Kind: kind, Name: entry.Text}
@@ -81,7 +82,7 @@ func (f *Facts) withoutSource(there map[source.LocalKey]struct{}, former func() 
 			return false
 		case entry.Pattern == nil:
 			return true
-		case slices.ContainsFunc(names[kind], entry.Pattern.Matches):
+		case slices.ContainsFunc(names()[kind], entry.Pattern.Matches):
 			return false
 		}
 		_, was := former()[key]

@@ -15,6 +15,8 @@ const (
 	Rolled = "reroll.dev/rolled"
 	// Settle is on the workload and sets its settle period.
 	Settle = "reroll.dev/settle"
+	// Churn is on the workload or its namespace and limits how often the workload is reloaded.
+	Churn = "reroll.dev/churn"
 )
 
 // The keys that only Reroll writes, on its own objects and on Jobs.
@@ -37,7 +39,7 @@ const (
 
 // Fixed returns the keys in the domain of Reroll. Users cannot rename them.
 func Fixed() []string {
-	return []string{Ledger, Rolled, Settle, About, Coverage, Instance, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
+	return []string{Ledger, Rolled, Settle, Churn, About, Coverage, Instance, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
 }
 
 // Names are the keys of the annotations that users may rename, a field for each.
@@ -121,10 +123,10 @@ func (n *Names) Asking() [8]string {
 
 // written are the keys that users write: first the keys of workloads, and last the two of sources.
 // It is an array to avoid an allocation for each annotation of each object.
-func (n *Names) written() [16]string {
+func (n *Names) written() [17]string {
 	return [...]string{
 		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,
-		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle,
+		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn,
 		n.Match, n.Ignore,
 	}
 }

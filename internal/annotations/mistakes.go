@@ -38,7 +38,8 @@ func (w Written) Compared() []string {
 	return keys[:min(len(keys), maxKeys)]
 }
 
-// Unquoted is what is wrong with an annotation whose value is a boolean or a number in its manifest.
+// Unquoted is what is wrong with an annotation whose value is a boolean or a number in its
+// manifest.
 func Unquoted(about, value string, boolean bool) string {
 	kind := "number"
 	if boolean {

@@ -43,11 +43,12 @@ func TestTyposSuggestTheKeyThatWasMeant(t *testing.T) {
 	}
 	renamed := renamedNames()
 	for key, want := range map[string]string{
-		"our.company/relaod":                      "our.company/reload",
-		"our.company/reoad":                       "our.company/reload",
-		"our.compnay/reload":                      "our.company/reload",
-		"our.company/mach":                        "our.company/match",
-		"reloader.stakater.com/atuo":              "", // which means nothing here, spelt right or not
+		"our.company/relaod": "our.company/reload",
+		"our.company/reoad":  "our.company/reload",
+		"our.compnay/reload": "our.company/reload",
+		"our.company/mach":   "our.company/match",
+		// Even the correct spelling has no meaning here.
+		"reloader.stakater.com/atuo":              "",
 		"configmaps.reloader.stakater.com/reload": names.ConfigMap,
 	} {
 		if got, near := renamed.Nearest(key); got != want || near != (want != "") {

@@ -7,8 +7,9 @@ import (
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 )
 
-// Unread reports whether a key is in the domain of Reroll or of Reloader although nothing reads it there, with what would be
-// right. Elsewhere reports whether a key belongs on another object, which where describes.
+// Unread reports whether a key is in the domain of Reroll or of Reloader although nothing reads it
+// there, with what would be right. Elsewhere reports whether a key belongs on another object, which
+// where describes.
 func (n *Names) Unread(key string, elsewhere func(key string) bool, where string) (message string, unread bool) {
 	if meant, own := n.imitated(key); own {
 		return n.question(meant, elsewhere, where), true
@@ -24,8 +25,9 @@ func (n *Names) Unread(key string, elsewhere func(key string) bool, where string
 	}
 }
 
-// imitated reports whether a key is in the domain of Reroll and is not one of its keys, and returns the keys that may have been
-// meant. The annotations for users are in the domain of Reloader, so users try them in ours.
+// imitated reports whether a key is in the domain of Reroll and is not one of its keys, and returns
+// the keys that may have been meant. The annotations for users are in the domain of Reloader, so
+// users try them in ours.
 func (n *Names) imitated(key string) (meant []string, own bool) {
 	domain, name, whole := strings.Cut(key, "/")
 	sub, own := strings.CutSuffix(domain, ownDomain)
@@ -50,7 +52,7 @@ func (n *Names) imitated(key string) (meant []string, own bool) {
 // question asks for the keys that may have been meant.
 func (n *Names) question(meant []string, elsewhere func(key string) bool, where string) string {
 	if len(meant) == 0 {
-		return "does nothing. Reroll reads " + Settle + " and the annotations of Reloader, such as " + n.Auto
+		return "does nothing. Reroll reads " + Settle + ", " + Churn + " and the annotations of Reloader, such as " + n.Auto
 	}
 	if !elsewhere(meant[0]) {
 		where = ""

@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// The annotations for users are in the domain of Reloader, so users try them in the domain of Reroll.
+// The annotations for users are in the domain of Reloader, so users try them in the domain of
+// Reroll.
 func TestKeysInTheDomainOfReroll(t *testing.T) {
 	ofNothing := func(string) bool { return false }
 	names, renamed := DefaultNames(), renamedNames()
-	const noGuess = "does nothing. Reroll reads reroll.dev/settle and the annotations of Reloader, such as "
+	const noGuess = "does nothing. Reroll reads reroll.dev/settle, reroll.dev/churn and the annotations of Reloader, such as "
 	for key, want := range map[string]string{
 		"reroll.dev/auto":                      "does nothing. Did you mean reloader.stakater.com/auto?",
 		"reroll.dev/atuo":                      "does nothing. Did you mean reloader.stakater.com/auto?",

@@ -12,12 +12,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/inspect"
 )
 
-// completing bounds how long somebody waits who has pressed the tab key.
+// completing limits how long a user waits after pressing the tab key.
 const completing = 3 * time.Second
 
-// complete adds the completion of names: by the position of an argument, from the selected cluster. A command
-// whose arguments are files completes none.
-func (a *asking) complete(cmd *cobra.Command, arguments ...[]string) {
+// complete adds the completion of names from the selected cluster, by the position of an argument.
+// A command whose arguments are files completes no names.
+func (a *readingCommand) complete(cmd *cobra.Command, arguments ...[]string) {
 	complete := func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(arguments) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -29,7 +29,7 @@ func (a *asking) complete(cmd *cobra.Command, arguments ...[]string) {
 	}
 	_ = cmd.RegisterFlagCompletionFunc("namespace", func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return a.names(cmd.Context(), []string{"namespaces"}, begun)
-	}) // fails where there is no such flag
+	}) // fails if the command has no such flag
 	_ = cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
 		rules.ExplicitPath = a.kubeconfig
@@ -45,9 +45,9 @@ func (a *asking) complete(cmd *cobra.Command, arguments ...[]string) {
 	})
 }
 
-// names lists the names of some resources. If a request fails, nothing is completed: nobody reads an error in the middle
-// of a line.
-func (a *asking) names(ctx context.Context, resources []string, begun string) ([]string, cobra.ShellCompDirective) {
+// names lists the names of some resources. If a request fails, nothing is completed, because an
+// error message would disturb the command line.
+func (a *readingCommand) names(ctx context.Context, resources []string, begun string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, completing)
 	defer cancel()
 	connection, err := a.config()
@@ -67,7 +67,7 @@ func (a *asking) names(ctx context.Context, resources []string, begun string) ([
 	return fitting, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeValues adds the completion of flags that take one of several words.
+// completeValues adds the completion of flags that accept one of several words.
 func completeValues(cmd *cobra.Command) {
 	for name, values := range map[string][]string{
 		"ignored-workload-types": {"jobs", "cronjobs"},

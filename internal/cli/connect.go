@@ -10,26 +10,26 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/lease"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 )
 
-// place is a cluster and how it is reached.
+// place is a cluster, and how to reach it.
 type place struct {
 	config    *rest.Config
-	context   string // of the kubeconfig; empty in a pod
-	namespace string // where our own objects are
-	chosenBy  string // what chose it
+	context   string // of the kubeconfig; empty in a Pod
+	namespace string // the namespace of our own objects
+	chosenBy  string // how the namespace was chosen
 }
 
-// serviceAccount is where a pod finds what it is given of its ServiceAccount.
+// serviceAccount is the directory with the files of the ServiceAccount of a Pod.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 func connect(cfg *config.Config, account fs.FS) (place, error) {
@@ -65,8 +65,8 @@ func connect(cfg *config.Config, account fs.FS) (place, error) {
 	return p, nil
 }
 
-// chosenByKubeconfig describes what chose the namespace that client-go derives from a kubeconfig. If
-// its context has none, client-go takes that of the Pod, if it runs in one, or the default.
+// chosenByKubeconfig describes how client-go chose the namespace. If the context of the kubeconfig
+// has none, client-go uses the namespace of the Pod. Outside a Pod, it uses the default namespace.
 func chosenByKubeconfig(raw clientcmdapi.Config, namespace string) string {
 	of := fmt.Sprintf("the context %q of the kubeconfig", raw.CurrentContext)
 	switch context := raw.Contexts[raw.CurrentContext]; {
@@ -79,15 +79,16 @@ func chosenByKubeconfig(raw clientcmdapi.Config, namespace string) string {
 	}
 }
 
-// choose sets the namespace of our own objects. It is that of the kubeconfig unless the environment
-// has another, and there is no kubeconfig in a Pod. Manifests written for Reloader set POD_NAMESPACE
-// with --enable-ha only, and RELOADER_NAMESPACE always.
+// choose sets the namespace of our own objects. It is the namespace of the kubeconfig, unless the
+// environment has another. A Pod has no kubeconfig. Manifests written for Reloader set
+// POD_NAMESPACE only with --enable-ha, but RELOADER_NAMESPACE always.
 func (p *place) choose(cfg *config.Config, account fs.FS) error {
-	told, _ := fs.ReadFile(account, "namespace") // outside a pod there is none, and a token may be mounted by itself
+	// Outside a Pod, the file does not exist. A token may also be mounted without the file.
+	mounted, _ := fs.ReadFile(account, "namespace")
 	for _, option := range []struct{ namespace, chosenBy string }{
 		{cfg.PodNamespace, "POD_NAMESPACE"},
 		{p.namespace, p.chosenBy},
-		{strings.TrimSpace(string(told)), "the ServiceAccount of the Pod"},
+		{strings.TrimSpace(string(mounted)), "the ServiceAccount of the Pod"},
 		{cfg.MetaNamespace, "RELOADER_NAMESPACE"},
 	} {
 		if option.namespace != "" {
@@ -98,8 +99,8 @@ func (p *place) choose(cfg *config.Config, account fs.FS) error {
 	return errors.New("the namespace for the controller's own Secret is unknown: set POD_NAMESPACE from metadata.namespace, as the chart does")
 }
 
-// logState logs, before any request, where the controller keeps its own objects and why there. A
-// user who runs it by hand may not have chosen that namespace.
+// logState logs, before any request, the namespace of the objects of the controller and the reason
+// for it. A user who runs the controller locally may not have chosen that namespace.
 func (p *place) logState(cfg *config.Config, log *slog.Logger) {
 	args := []any{"namespace", p.namespace, "chosenBy", p.chosenBy}
 	if cfg.DryRun {
@@ -116,8 +117,8 @@ func (p *place) logState(cfg *config.Config, log *slog.Logger) {
 	log.Info("keeping state in the cluster", args...)
 }
 
-// limit bounds the requests of all that is made from this configuration together. Without it client-go sends five a
-// second.
+// limit sets one limit for the requests of all clients of this configuration together. The default
+// of client-go is five requests per second.
 func limit(c *rest.Config, requests config.Requests) {
 	c.QPS, c.Burst = -1, 0
 	if requests.QPS > 0 {
@@ -125,10 +126,10 @@ func limit(c *rest.Config, requests config.Requests) {
 	}
 }
 
-// unlimited returns a client for what must not wait behind anything else, such as the renewal of the lease: it would be
-// lost while a thousand writes wait for their turn.
-func unlimited(c *rest.Config) (kubernetes.Interface, error) {
+// unlimited returns a client for requests that must not wait behind others, such as renewals of the
+// lease. Otherwise the lease would be lost while a thousand writes wait.
+func unlimited(c *rest.Config) (clientset.Interface, error) {
 	c = rest.CopyConfig(c)
 	limit(c, config.Requests{})
-	return kubernetes.NewForConfig(c)
+	return clientset.NewForConfig(c)
 }

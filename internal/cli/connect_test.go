@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+
 	"github.com/reroll-dev/reroll/internal/config"
 )
 
@@ -29,7 +31,7 @@ func useKubeconfig(t *testing.T, text string) {
 	t.Setenv("KUBECONFIG", path)
 }
 
-// What takes no names of a cluster as arguments still has flags that do.
+// Commands whose arguments are no names of a cluster still have flags with such names.
 func TestContextsAreCompletedForAllWhoAsk(t *testing.T) {
 	useKubeconfig(t, kubeconfig)
 	for _, name := range []string{"status", "why", "plan", "lint"} {
@@ -41,7 +43,7 @@ func TestContextsAreCompletedForAllWhoAsk(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	Main("reroll", []string{"__complete", "lint", ""}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
-	if want := ":0\n"; stdout.String() != want { // by which a shell offers files
+	if want := ":0\n"; stdout.String() != want { // 0 makes a shell complete files
 		t.Errorf("lint: got %q, want %q", stdout.String(), want)
 	}
 }
@@ -68,7 +70,7 @@ func TestTheLimitOfRequestsReachesTheClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if limiter := urgent.CoordinationV1().RESTClient().GetRateLimiter(); limiter != nil {
+			if limiter := urgent.Group(coordinationv1.GroupName).GetRateLimiter(); limiter != nil {
 				t.Errorf("the lease waits for %v requests a second", limiter.QPS())
 			}
 			if p.config.QPS != tc.qps {
@@ -84,7 +86,7 @@ func TestWhereItConnectsTo(t *testing.T) {
 	if err != nil || p.context != "shop" || p.namespace != "ops" {
 		t.Errorf("got context %q, namespace %q, error %v", p.context, p.namespace, err)
 	}
-	// What the environment says of the namespace wins over the kubeconfig.
+	// The namespace of the environment takes precedence over the kubeconfig.
 	p, err = connect(&config.Config{PodNamespace: "elsewhere"}, fstest.MapFS{})
 	if err != nil || p.namespace != "elsewhere" {
 		t.Errorf("got namespace %q, error %v", p.namespace, err)
@@ -127,7 +129,8 @@ func TestAPodFindsItsNamespace(t *testing.T) {
 			if tc.want != "" && err != nil || tc.want == "" && (err == nil || !strings.Contains(err.Error(), "set POD_NAMESPACE from metadata.namespace")) {
 				t.Errorf("error: %v", err)
 			}
-			// The Lease is where the variable says, or nowhere.
+			// The Lease is in the namespace of the variable. Without the variable, there is no
+			// Lease.
 			if holdsLease(&cfg) != (tc.pod != "") {
 				t.Errorf("it holds a lease: %v", holdsLease(&cfg))
 			}

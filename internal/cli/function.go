@@ -11,11 +11,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/stamp"
 )
 
-// functionInput is how what a function reads is called.
+// functionInput is the name of the input of a function in messages.
 const functionInput = "stdin"
 
-// readFunction reads a ResourceList. Its functionConfig has the flags, so it is read first, and without the items: they can
-// be long.
+// readFunction reads a ResourceList. The functionConfig has the flags, so it is read first. The
+// items are skipped then, because they can be large.
 func (s *stamping) readFunction(cmd *cobra.Command, files []string) (*stamp.Stream, error) {
 	if len(files) > 0 || s.inPlace || s.check {
 		return nil, usageError{errors.New("--function reads standard input and writes standard output: omit files, --in-place and --check")}
@@ -38,7 +38,7 @@ func (s *stamping) readFunction(cmd *cobra.Command, files []string) (*stamp.Stre
 	return stream, nil
 }
 
-// configure takes flags from the functionConfig.
+// configure sets flags from the functionConfig.
 func configure(cmd *cobra.Command, settings []stamp.Setting) error {
 	for _, setting := range settings {
 		if err := setFlag(cmd, setting); err != nil {
@@ -48,7 +48,7 @@ func configure(cmd *cobra.Command, settings []stamp.Setting) error {
 	return nil
 }
 
-// setFlag takes a list for a flag that may be given several times.
+// setFlag sets a flag. If the flag may be repeated, the value may be a list.
 func setFlag(cmd *cobra.Command, s stamp.Setting) error {
 	flag := cmd.LocalFlags().Lookup(s.Name)
 	switch {

@@ -43,7 +43,7 @@ func runFunction(in string, args ...string) (stdout string, err error) {
 	return out.String(), err
 }
 
-// The options are flags, also those that may be given several times, and nothing else is changed.
+// The options are flags, including those that may be repeated. Everything else stays unchanged.
 func TestAFunctionHasItsFlagsFromItsConfig(t *testing.T) {
 	const spec = "{all: true, annotation: checksum/other, workload-kind: [example.org/v1/Boat, example.org/v1/Ship]}\n"
 	stdout, err := runFunction(functionItems + functionPods + spec)
@@ -90,7 +90,7 @@ func TestWhatAFunctionRefuses(t *testing.T) {
 	}
 }
 
-// By an alias, a value of functionConfig can be one of a Secret among the items.
+// With an alias, a value in the functionConfig can be a value of a Secret among the items.
 func TestAFunctionShowsNoPassword(t *testing.T) {
 	const (
 		secret = "apiVersion: v1\nkind: ResourceList\nitems:\n- apiVersion: v1\n  kind: Secret\n  metadata: {name: db}\n  stringData: {a: &a hunter2}\n"
@@ -121,8 +121,8 @@ func TestAFunctionShowsNoPassword(t *testing.T) {
 	}
 }
 
-// Nobody has a file with the lines that a function reads: what is told of an item has its number in front of it, and the file that it
-// is from, where whoever runs the function says so.
+// The input of a function is not a file, so line numbers do not help a user. A message has the
+// number of the item, and the file of the item if the input names it.
 func TestWhatAFunctionTellsHasTheItem(t *testing.T) {
 	const spec = "{all: true}\n"
 	edit := func(from, to string) string {
@@ -159,7 +159,7 @@ func TestWhatAFunctionTellsHasTheItem(t *testing.T) {
 	}
 }
 
-// In braces there can be two items in a line, and then none of them is named.
+// In flow style, a line can have two items. Then the message names neither.
 func TestAFunctionReadsBraces(t *testing.T) {
 	in := func(key string) string {
 		return `{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [` +

@@ -9,16 +9,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// group are flags of run under one heading in its help.
+// group has the flags of run under one heading of its help.
 type group struct {
 	title string
 	flags []string
 }
 
-// annotationFlags end in this word, and have a group of their own.
+// annotationFlags is the suffix of the flags about annotations, which have a group of their own.
 const annotationFlags = "-annotation"
 
-// groups are those of run, the ones that most users need first.
+// groups returns the groups of run. The flags that most users need come first.
 func groups() []group {
 	return []group{
 		{"Sources and workloads", []string{
@@ -26,7 +26,7 @@ func groups() []group {
 			"enable-csi-integration",
 		}},
 		{"Namespaces and selectors", []string{"namespaces", "namespaces-to-ignore", "namespace-selector", "resource-label-selector"}},
-		{"Timing", []string{"settle", "settle-max", "settle-gitops", "adopt-rate", "sync-after-restart"}},
+		{"Timing", []string{"settle", "settle-max", "settle-gitops", "churn", "adopt-rate", "sync-after-restart"}},
 		{"Reloads", []string{"reload-strategy", "secret-marks", "on-revert", "webhook-url", "dry-run"}},
 		{"High availability", []string{"enable-ha", "leader-election-lease-duration", "leader-election-renew-deadline", "leader-election-retry-period"}},
 		{"API server, endpoints and logs", []string{"kube-api-qps", "kube-api-burst", "listen-address", "enable-pprof", "pprof-addr", "log-format", "log-level"}},
@@ -38,7 +38,7 @@ const (
 	otherTitle      = "Other flags"
 )
 
-// titleOf is the heading of a flag.
+// titleOf returns the heading of a flag.
 func titleOf(name string) string {
 	for _, g := range groups() {
 		if slices.Contains(g.flags, name) {

@@ -7,24 +7,25 @@ import (
 	"os"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/lease"
 )
 
-// leadership is what this replica has to do with the lease.
+// leadership is the part of a replica in the leader election.
 type leadership struct {
-	holder *lease.Holder // nil if there is none to hold
+	holder *lease.Holder // nil if there is no lease to hold
 	cfg    config.Lease
 	log    *slog.Logger
 }
 
-// newLeadership holds a lease wherever there is a place for it, with one replica too: two versions of the controller
-// are not to act at once while one takes the place of the other. A dry run writes nothing, not even that, and keeps
-// nobody from acting.
-func newLeadership(cfg *config.Config, client kubernetes.Interface, log *slog.Logger) leadership {
+// newLeadership returns a leadership with a lease if there is a namespace for the lease. Even a
+// single replica holds a lease, because two versions of the controller must not act at the same
+// time during an upgrade. A dry run writes nothing, not even the lease, and does not prevent
+// another replica from acting.
+func newLeadership(cfg *config.Config, client clientset.Interface, log *slog.Logger) leadership {
 	l := leadership{cfg: cfg.Lease, log: log}
 	if !holdsLease(cfg) {
 		return l
@@ -39,8 +40,9 @@ func newLeadership(cfg *config.Config, client kubernetes.Interface, log *slog.Lo
 
 func holdsLease(cfg *config.Config) bool { return cfg.PodNamespace != "" && !cfg.DryRun }
 
-// identity is the name of the Pod. Without it, the host name shows where the process runs, and a random part makes it
-// unique: Pods on the network of their node share its name, and a replica acquires at once a lease of its own identity.
+// identity returns the name of the Pod. Without that name, the hostname shows where the process
+// runs. Pods on the host network share a hostname, and a replica acquires a lease of its own
+// identity at once. So a random suffix makes the identity unique.
 func identity(podName string) string {
 	if podName != "" {
 		return podName
@@ -52,8 +54,8 @@ func identity(podName string) string {
 	return host + "_" + string(uuid.NewUUID())
 }
 
-// lead returns when this replica may write, with a function that reports whether it still may. Until then, it calls another each
-// time it sees another leader act.
+// lead returns when this replica may write, with a function that reports whether it still may.
+// Before that, lead calls another each time another leader has renewed the lease.
 func (l leadership) lead(ctx context.Context, another func()) (func() bool, error) {
 	always := func() bool { return true }
 	if l.holder == nil {
@@ -61,14 +63,14 @@ func (l leadership) lead(ctx context.Context, another func()) (func() bool, erro
 	}
 	l.holder.OnAnother(another)
 	err := l.holder.Acquire(ctx)
-	if _, missing := errors.AsType[*lease.RightsError](err); missing && !l.cfg.HA {
+	if _, missing := errors.AsType[*lease.PermissionError](err); missing && !l.cfg.HA {
 		l.log.Warn("continuing without the lease: nothing prevents another replica from acting at the same time", "error", err.Error())
 		return always, nil
 	}
 	return l.holder.Held, err
 }
 
-// watch calls end when the lease is lost, and returns when it has or the context ends.
+// watch calls end when the lease is lost. It returns after that, or when the context ends.
 func (l leadership) watch(ctx context.Context, end context.CancelCauseFunc) {
 	if l.holder == nil {
 		return
@@ -80,7 +82,7 @@ func (l leadership) watch(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// release is called when nothing is written any more.
+// release releases the lease. It must be called after the last write.
 func (l leadership) release() {
 	if l.holder == nil {
 		return

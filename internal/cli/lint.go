@@ -21,7 +21,7 @@ const (
 )
 
 func newLint(c clock.Clock) *cobra.Command {
-	a := &asking{clock: c}
+	a := &readingCommand{clock: c}
 	cmd := &cobra.Command{
 		Use:   "lint FILE… | -n NAMESPACE | -A",
 		Short: "Find annotations without effect, and sources that do not exist",
@@ -39,18 +39,18 @@ The exit code is 0 if there are at most notes, 1 if there are mistakes, and 2 if
   kustomize build . | %[1]s lint -
   %[1]s lint -n shop`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			asked := a.all || cmd.Flags().Changed("namespace")
+			onCluster := a.all || cmd.Flags().Changed("namespace")
 			switch {
-			case asked && len(args) > 0:
+			case onCluster && len(args) > 0:
 				return usageError{errors.New("set either files or a namespace: manifests are checked without a cluster")}
-			case !asked && len(args) == 0:
+			case !onCluster && len(args) == 0:
 				return usageError{fmt.Errorf("%s needs files, or --namespace", cmd.CommandPath())}
 			}
-			look := a.lintFiles
-			if asked {
-				look = a.lintCluster
+			run := a.lintFiles
+			if onCluster {
+				run = a.lintCluster
 			}
-			report, err := look(cmd, args)
+			report, err := run(cmd, args)
 			if err != nil {
 				return exitError{err.Error(), codeUnreadable}
 			}
@@ -63,7 +63,7 @@ The exit code is 0 if there are at most notes, 1 if there are mistakes, and 2 if
 	return cmd
 }
 
-// linted is what lint has found, and what it could not read.
+// linted has the findings of lint, and the input that could not be read.
 type linted struct {
 	found  []inspect.Finding
 	unread []string
@@ -71,7 +71,7 @@ type linted struct {
 	failed []inspect.Unread
 }
 
-func (a *asking) lintFiles(cmd *cobra.Command, files []string) (linted, error) {
+func (a *readingCommand) lintFiles(cmd *cobra.Command, files []string) (linted, error) {
 	settings, err := inspect.Assume(&a.cfg, cmd.Flags(), a.clock.Now(), "no cluster was read")
 	if err != nil {
 		return linted{}, err
@@ -96,7 +96,7 @@ func readManifests(into *inspect.Objects, file string, in io.Reader) []inspect.U
 	return into.ReadManifests(file, opened)
 }
 
-func (a *asking) lintCluster(cmd *cobra.Command, _ []string) (linted, error) {
+func (a *readingCommand) lintCluster(cmd *cobra.Command, _ []string) (linted, error) {
 	_, objects, err := a.read(cmd.Context(), cmd)
 	if err != nil {
 		return linted{}, err
@@ -111,7 +111,8 @@ func (a *asking) lintCluster(cmd *cobra.Command, _ []string) (linted, error) {
 	return linted{found: objects.Lint(false, a.clock.Now()), unread: unread}, nil
 }
 
-// print writes a line for each finding, as programs and grep want it, unless a person reads.
+// print writes one line for each finding, as programs and grep need it. For a terminal, it folds
+// long lines.
 func (l *linted) print(out, stderr io.Writer, asJSON bool) error {
 	if asJSON {
 		text, err := inspect.LintJSON(l.found, l.failed, l.unread)

@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/config"
 )
 
-// kubectl asks another name for what may come next, with the words alone.
+// kubectl runs the binary under another name for completion, with only the words.
 func TestKubectlIsAnsweredWhatMayComeNext(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := Main("/usr/local/bin/kubectl_complete-reroll", []string{"stat"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
@@ -29,7 +29,7 @@ func TestWhatTheCommandLineAnswers(t *testing.T) {
 		args           []string
 		env            map[string]string
 		code           int
-		stdout, stderr string // what is in them; empty: nothing is
+		stdout, stderr string // expected words in the output; empty: no output
 	}{
 		"nothing":                      {nil, nil, 2, "", "Usage:"},
 		"help":                         {[]string{"--help"}, nil, 0, "Available Commands:", ""},
@@ -114,7 +114,7 @@ func TestFlagsWithoutACommandAreThoseOfRun(t *testing.T) {
 		"run --log-format=json":     "run --log-format=json",
 		"version":                   "version",
 		"--help":                    "--help",
-		"--version":                 "--version",
+		"--version":                 "version",
 		"--namespaces=a --help":     "run --namespaces=a --help",
 		"completion bash":           "completion bash",
 		"-v":                        "run -v",
@@ -154,7 +154,7 @@ func TestAnyBooleanSpellingIsTaken(t *testing.T) {
 	for _, flag := range []string{"--auto-reload-all", "--dry-run", "--enable-ha", "--enable-pprof", "--sync-after-restart"} {
 		for _, value := range []string{"", "=true", "=TRUE", "=1", "=t", "=false", "=F", "=0", " true", " False"} {
 			var stderr bytes.Buffer
-			// The last word is what is refused, so all before it was taken.
+			// The error is about the last flag, so the parser accepted all flags before it.
 			args := append(strings.Fields(flag+value), "--settle=never")
 			if code := Main("reroll", args, "1.2.3", func(string) string { return "" }, io.Discard, &stderr); code != 2 || !strings.Contains(stderr.String(), "never") {
 				t.Errorf("%s%s: exit code %d, %s", flag, value, code, stderr.String())
@@ -297,7 +297,7 @@ func TestLintOfManifests(t *testing.T) {
 	}
 }
 
-// The help of run has its flags under headings, each of them under one.
+// The help of run lists its flags under headings, each flag once.
 func TestTheFlagsOfRunHaveHeadings(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if code := Main("reroll", []string{"run", "--help"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr); code != 0 {

@@ -13,17 +13,19 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// gcPercent is how much garbage there may be beside what is kept, in percent of that, unless the variable GOGC says otherwise.
-// By default Go lets as much pile up as is kept. What is kept here follows the number of sources and workloads, and is small
-// beside what comes and goes while they are read; so half of it costs little time, and is what the limit of a container is about.
+// gcPercent is the amount of garbage that may accumulate before a collection, in percent of the
+// live heap. The variable GOGC overrides it. The default of Go is 100. Our live heap grows with the
+// number of sources and workloads, and is small compared with the objects that are read and
+// dropped. So half of the default costs little time, and keeps a container within its limit.
 const gcPercent = 50
 
-// leastGarbage is how much there may be however little is kept. In a cluster of a thousand workloads that is a few MiB: to look
-// through them each time that half as much has come and gone would be a quarter of all that an edit of many costs.
+// leastGarbage is the amount of garbage that may always accumulate. In a cluster of a thousand
+// workloads, the live heap is a few MiB. If half of that triggered a collection, collections would
+// be a quarter of the cost of an edit of many sources.
 const leastGarbage = 8 << 20
 
-// keepSmall has garbage collected earlier than Go does by default, and ever more often where the memory that the container may
-// use comes to its end. The variables GOGC and GOMEMLIMIT say otherwise.
+// keepSmall makes the garbage collector run earlier than by default, and more often as memory
+// approaches the limit of the container. The variables GOGC and GOMEMLIMIT override that.
 func keepSmall(ctx context.Context, getenv func(string) string, cgroup fs.FS) {
 	if getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -34,7 +36,7 @@ func keepSmall(ctx context.Context, getenv func(string) string, cgroup fs.FS) {
 	}
 }
 
-// adapt follows with the percentage what a collection of garbage has kept, until the context ends.
+// adapt updates the percentage after each collection, until the context ends.
 func adapt(ctx context.Context) {
 	kept := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	set := gcPercent
@@ -48,17 +50,18 @@ func adapt(ctx context.Context) {
 	})
 }
 
-// percentFor is how much garbage there may be beside what is kept, in percent of that. It grows in steps, since to set it holds
-// everything up for a moment.
+// percentFor returns the amount of garbage that may accumulate, in percent of the live heap. It
+// changes in steps, because a change of the setting stops all goroutines for a moment.
 func percentFor(kept uint64) int {
 	const step = 25
-	// Beyond that Go lets more than 8 MiB pile up by itself.
+	// At a higher percentage, Go itself lets more than 8 MiB accumulate.
 	const most = 200
-	return min(max(gcPercent, int(leastGarbage*100/max(kept, 1))/step*step), most) //nolint:gosec // far below what an int holds
+	return min(max(gcPercent, int(leastGarbage*100/max(kept, 1))/step*step), most) //nolint:gosec // far below the largest int
 }
 
-// afterEachCollection calls a function each time that garbage was collected, as long as it says so. Go gives no other word of that
-// than the end of an object that nobody holds.
+// afterEachCollection calls a function after each garbage collection, as long as the function
+// returns true. Go has no other notification of a collection than the finalizer of an unused
+// object.
 func afterEachCollection(do func() (again bool)) {
 	type object struct{ _ *object }
 	var gone func(*object)
@@ -70,15 +73,17 @@ func afterEachCollection(do func() (again bool)) {
 	runtime.SetFinalizer(&object{}, gone)
 }
 
-// cgroups is where the kernel tells a container about itself.
+// cgroups is the directory in which the kernel describes the limits of a container.
 const cgroups = "/sys/fs/cgroup"
 
-// limitShare is the part of a container's memory that is left to what Go does not count: one in so many.
+// limitShare is the part of the memory of a container that is left for memory that Go does not
+// count: one in limitShare.
 const limitShare = 10
 
-// memoryLimit is how many bytes the container may use, if it is limited. Where nothing tells, it is not.
+// memoryLimit returns the memory limit of the container in bytes. If no file has a limit, the
+// container has none.
 func memoryLimit(cgroup fs.FS) (bytes int64, limited bool) {
-	const boundless = 1 << 60 // cgroups of the first version have a number for that, too
+	const boundless = 1 << 60 // for no limit, cgroups v1 has a huge number
 	for _, file := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
 		text, err := fs.ReadFile(cgroup, file)
 		if err != nil {
@@ -93,8 +98,9 @@ func memoryLimit(cgroup fs.FS) (bytes int64, limited bool) {
 // restEvery is how often Reroll checks whether the start is complete.
 const restEvery = time.Second
 
-// giveBack returns memory to the system that is not used any more, at some moments in a row. At a start all objects have been
-// through it, and next to nothing of them stays. Go would keep it for later, and nothing later needs as much.
+// giveBack returns unused memory to the operating system at some moments, in their order. At the
+// start, the process reads all objects and keeps next to nothing of them. Go would keep that memory
+// for later, but nothing later needs as much.
 func giveBack(ctx context.Context, c clock.WithTicker, moments ...func() bool) {
 	ticker := c.NewTicker(restEvery)
 	defer ticker.Stop()

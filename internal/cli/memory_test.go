@@ -20,7 +20,7 @@ func TestWhoSetsGOGCIsLeftIt(t *testing.T) {
 		want  int
 	}{{"200", 77}, {"off", 77}, {"", gcPercent}} {
 		ended, end := context.WithCancel(t.Context())
-		end() // so that nothing else sets it
+		end() // so that no other code sets it
 		keepSmall(ended, func(name string) string { return map[string]string{"GOGC": tc.given}[name] }, fstest.MapFS{})
 		if got := debug.SetGCPercent(77); got != tc.want {
 			t.Errorf("with GOGC=%q it is %d, must be %d", tc.given, got, tc.want)
@@ -43,7 +43,7 @@ func TestGarbageIsCollectedByWhatIsKept(t *testing.T) {
 		metrics.Read(now)
 		return int(now[0].Value.Uint64())
 	}
-	// Whoever waits in vain is ended by the time-out of the tests.
+	// If the condition never holds, the time-out of the tests ends the loop.
 	collectUntil := func(come func() bool) {
 		for !come() {
 			runtime.GC()
@@ -111,5 +111,5 @@ func TestWhatAStartHasTakenGoesBack(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	giveBack(ended, clock.RealClock{}, func() bool { return false }) // returns
+	giveBack(ended, clock.RealClock{}, func() bool { return false }) // returns at once
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/buildinfo"
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -19,9 +19,10 @@ import (
 
 func writesMetaInfo(cfg *config.Config) bool { return cfg.MetaNamespace != "" && !cfg.DryRun }
 
-// writeMetaInfo waits until this is the instance that acts and has noted since when its settings hold, which stands in the same
-// ConfigMap. Nothing else depends on it.
-func writeMetaInfo(ctx context.Context, covered <-chan struct{}, client kubernetes.Interface, cfg *config.Config, options map[string]any, build buildinfo.Info, instance func() string, log *slog.Logger) {
+// writeMetaInfo waits until this replica is the leader and has recorded since when its settings
+// apply, because that record is in the same ConfigMap. Then it writes the ConfigMap. Nothing else
+// depends on it.
+func writeMetaInfo(ctx context.Context, covered <-chan struct{}, client clientset.Interface, cfg *config.Config, options map[string]any, build buildinfo.Info, instance func() string, log *slog.Logger) {
 	if !writesMetaInfo(cfg) {
 		return
 	}
@@ -42,12 +43,14 @@ func infoOf(cfg *config.Config) metainfo.Info {
 	return metainfo.Info{Namespace: cfg.MetaNamespace, Deployment: cfg.DeploymentName, IgnoreAnnotation: cfg.Names.Ignore}
 }
 
-// coverageAgain is how soon the ConfigMap is written again after the API server did not answer.
+// coverageAgain is the time after which the ConfigMap is written again if the API server did not
+// answer.
 const coverageAgain = time.Second
 
-// loadCoverage returns nil if nothing may be written down. A refusal is no reason to reload nothing: then nothing tells since when
-// the settings hold. It closes covered when it is through.
-func loadCoverage(client kubernetes.Interface, cfg *config.Config, c clock.Clock, log *slog.Logger, covered chan<- struct{}) func(context.Context) (reload.Coverage, error) {
+// loadCoverage returns a function that records since when the settings apply, or nil if nothing may
+// be written. If the API server rejects the record, the controller still reloads workloads, but
+// does not know since when the settings apply. The function closes covered at its end.
+func loadCoverage(client clientset.Interface, cfg *config.Config, c clock.Clock, log *slog.Logger, covered chan<- struct{}) func(context.Context) (reload.Coverage, error) {
 	if !writesMetaInfo(cfg) {
 		return nil
 	}
@@ -74,7 +77,8 @@ func loadCoverage(client kubernetes.Interface, cfg *config.Config, c clock.Clock
 	}
 }
 
-// isRefused reports whether the API server answered that it will not do something, now or later.
+// isRefused reports whether the API server rejected a request in a way that a retry does not
+// change.
 func isRefused(err error) bool {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	return ok && status.ErrStatus.Code >= http.StatusBadRequest && status.ErrStatus.Code < http.StatusInternalServerError &&

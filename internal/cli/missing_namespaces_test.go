@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/reroll-dev/reroll/test/clientsettest"
 )
 
 func TestANamespaceThatDoesNotExistIsReported(t *testing.T) {
@@ -36,7 +38,7 @@ func TestANamespaceThatDoesNotExistIsReported(t *testing.T) {
 				return true, review, nil
 			})
 			var log bytes.Buffer
-			warnOfMissingNamespaces(t.Context(), client, tc.namespaces, slog.New(slog.NewTextHandler(&log, nil)))
+			warnOfMissingNamespaces(t.Context(), clientsettest.Adapt(client), tc.namespaces, slog.New(slog.NewTextHandler(&log, nil)))
 			if got := strings.Count(log.String(), "\n"); got != len(tc.want) {
 				t.Errorf("%d lines, want %d: %s", got, len(tc.want), log.String())
 			}

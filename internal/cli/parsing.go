@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// parsing collects everything that is wrong with a command line. The parser by itself stops at the first mistake, so that a user
-// with three would start the command three times.
+// parsing collects all errors of a command line. The parser stops at the first error, so a user
+// with three errors would have to start the command three times.
 type parsing struct {
 	cmd      *cobra.Command
 	args     []string
@@ -20,15 +20,15 @@ type parsing struct {
 	check    func(cmd *cobra.Command, args []string) error
 }
 
-// collecting is the value of a flag whose mistakes are collected.
+// collecting is the value of a flag whose errors are collected.
 type collecting struct {
 	pflag.Value
 	name string
 	to   *parsing
 }
 
-// Set never fails. The parser zeroes a value that it cannot read. The previous value is restored.
-// Otherwise a later check would also reject the zero, which the user did not write.
+// Set never fails. The parser zeroes a value that it cannot read, so Set restores the previous
+// value. Otherwise a later check would also reject the zero, which the user did not write.
 func (c collecting) Set(text string) error {
 	before := c.String()
 	if err := c.Value.Set(text); err != nil {
@@ -40,7 +40,8 @@ func (c collecting) Set(text string) error {
 	return nil
 }
 
-// collect prepares a command line for that. For help, flags stay as they are: their types show in it.
+// collect makes a command line collect its errors. For help, flags stay as they are, because the
+// help shows their types.
 func collect(root *cobra.Command, line []string) {
 	cmd, args, err := root.Find(line)
 	if err != nil || cmd == root || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
@@ -63,7 +64,7 @@ func collect(root *cobra.Command, line []string) {
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error { return p.all(args) }
 }
 
-// all returns the mistakes, those among them that were found elsewhere first, and ends the collecting.
+// all returns the errors, beginning with those that were found elsewhere, and ends the collecting.
 func (p *parsing) all(args []string, found ...error) error {
 	for f, value := range p.values {
 		f.Value = value
@@ -78,7 +79,7 @@ func (p *parsing) all(args []string, found ...error) error {
 	return nil
 }
 
-// unknown parses the rest of a line behind a flag that does not exist.
+// unknown parses the rest of a line after a flag that does not exist.
 func (p *parsing) unknown(err error) error {
 	found, args := []error{err}, slices.Clone(p.args)
 	for {

@@ -8,7 +8,7 @@ import (
 )
 
 func newPlan(getenv func(string) string, c clock.Clock) *cobra.Command {
-	a := &asking{clock: c}
+	a := &readingCommand{clock: c}
 	cmd := &cobra.Command{
 		Use:   "plan SOURCE",
 		Short: "List the workloads that a change of a ConfigMap or Secret rolls",

@@ -11,13 +11,14 @@ import (
 	"github.com/reroll-dev/reroll/internal/stamp"
 )
 
-// rewrite writes what has changed: first everything beside the files, so that a full disk or a folder that may not be written
-// leaves all of them as they were, and then each into its place at once.
+// rewrite writes the files that have changed. First, it writes all new contents to temporary files.
+// If the disk is full or a directory is read-only, no file is changed. Then it renames each
+// temporary file.
 func rewrite(files []*stamp.File) error {
 	var all []replacement
 	defer func() {
 		for _, r := range all {
-			_ = os.Remove(r.temporary) // it is gone where all went well
+			_ = os.Remove(r.temporary) // fails after a rename, because the file is gone
 		}
 	}()
 	for _, f := range files {
@@ -40,10 +41,10 @@ func rewrite(files []*stamp.File) error {
 	return nil
 }
 
-// replacement is a file that is to take the place of another one.
+// replacement is a temporary file that replaces another one.
 type replacement struct{ temporary, path string }
 
-// prepare goes behind links, which stay links.
+// prepare writes the temporary file. It follows symbolic links, so that links are preserved.
 func prepare(f *stamp.File) (replacement, error) {
 	path, err := filepath.EvalSymlinks(f.Name)
 	if err != nil {
@@ -53,7 +54,7 @@ func prepare(f *stamp.File) (replacement, error) {
 	if err != nil {
 		return replacement{}, err
 	}
-	// A file that may not be written stays as it is, although its folder would allow to replace it.
+	// A read-only file stays as it is, even if its directory would permit a rename.
 	old, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return replacement{}, err

@@ -1,4 +1,4 @@
-// Package cli is the command tree: a file per command.
+// Package cli has the commands of reroll, a file for each one.
 package cli
 
 import (
@@ -28,10 +28,10 @@ Opt a workload in, and a change of any ConfigMap or Secret that its pod template
 The annotations, flags and metrics are those of stakater/Reloader, so that it can be
 replaced without touching a manifest. Reroll is not affiliated with Stakater.`
 
-// usageError is a mistake in the command line: exit code 2, with a hint at the help.
+// usageError is an error in the command line. Its exit code is 2, and a hint names the help.
 type usageError struct{ error }
 
-// Main runs a command line and returns the exit code. Called is the name that the program was started by.
+// Main runs a command line and returns the exit code. called is the name of the executable.
 func Main(called string, args []string, version string, getenv func(string) string, stdout, stderr io.Writer) int {
 	if strings.HasPrefix(filepath.Base(called), completer) {
 		called, args = plugin, append([]string{cobra.ShellCompRequestCmd}, args...)
@@ -65,8 +65,9 @@ func Main(called string, args []string, version string, getenv func(string) stri
 	return exitCode(err)
 }
 
-// withoutTokens hides what an error repeats of the command line and nobody else may see: an address of which somebody has put a
-// blank before is an argument, and such addresses hold tokens.
+// withoutTokens removes tokens from an error that quotes the command line. A user may put a blank
+// before an address by mistake, so the address becomes an argument. Such addresses may contain
+// tokens.
 func withoutTokens(text string, args []string) string {
 	for _, word := range args {
 		if strings.Contains(word, "://") {
@@ -76,27 +77,31 @@ func withoutTokens(text string, args []string) string {
 	return text
 }
 
-// plugin is the name by which kubectl starts what is called as kubectl reroll.
+// plugin is the name of the executable that kubectl runs for kubectl reroll.
 const plugin = "kubectl-reroll"
 
-// completer is the name by which kubectl asks what may stand behind kubectl reroll.
+// completer is the name of the executable that kubectl runs to complete the arguments of kubectl
+// reroll.
 const completer = "kubectl_complete-reroll"
 
-// impliedRun makes flags without a command those of run: the image of Reloader is started like that.
+// impliedRun adds run to a command line that has only flags, because the image of Reloader is
+// started in that way.
 func impliedRun(args []string) []string {
 	if len(args) == 0 {
 		return []string{"run"}
 	}
 	switch first := args[0]; {
-	case first == "-h", first == "--help", first == "--version", !strings.HasPrefix(first, "-"):
+	case first == "--version":
+		return append([]string{"version"}, args[1:]...)
+	case first == "-h", first == "--help", !strings.HasPrefix(first, "-"):
 		return args
 	default:
 		return append([]string{"run"}, args...)
 	}
 }
 
-// withValues joins a flag that takes a value or none with the value behind it: --reload-on-create true. By itself the parser
-// takes that for an argument, and no command has any.
+// withValues joins a flag with an optional value and the value after it, as in --reload-on-create
+// true. The parser would treat that value as an argument.
 func withValues(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
 	if err != nil {
@@ -122,16 +127,17 @@ func newRoot(called, version string, getenv func(string) string, stderr io.Write
 		Use:           "reroll",
 		Short:         "Rolls Kubernetes workloads when their ConfigMaps and Secrets change",
 		Long:          about,
-		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetVersionTemplate("reroll " + buildinfo.Read(version).String() + "\n")
+	// The command prints it: cobra would use text/template, which calls methods by names that the
+	// linker does not know, so that the binary would keep every method of every type.
+	root.Flags().BoolP("version", "v", false, "version for reroll")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	if strings.HasPrefix(filepath.Base(called), plugin) {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl reroll"}
 	}
-	root.AddCommand(newRun(buildinfo.Read(version), getenv, stderr), newVersion())
+	root.AddCommand(newRun(buildinfo.Read(version), getenv, stderr), newVersion(buildinfo.Read(version)))
 	root.AddCommand(
 		newStatus(getenv, clock.RealClock{}), newWhy(getenv, clock.RealClock{}), newPlan(getenv, clock.RealClock{}), newLint(clock.RealClock{}), newStamp(),
 		newUninstall(clock.RealClock{}),
@@ -143,15 +149,14 @@ func newRoot(called, version string, getenv func(string) string, stderr io.Write
 	return root
 }
 
-func newVersion() *cobra.Command {
+func newVersion(build buildinfo.Info) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, and the commit it was built from",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			root := cmd.Root()
-			root.SetArgs([]string{"--version"})
-			return root.ExecuteContext(cmd.Context())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "reroll", build)
+			return err
 		},
 	}
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/buildinfo"
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
+	"github.com/reroll-dev/reroll/internal/permissions"
 	"github.com/reroll-dev/reroll/internal/report"
-	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/server"
 )
 
@@ -70,9 +70,9 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	}
 	where.logState(cfg, log)
 	where.config.UserAgent = "reroll/" + build.Version
-	guard := rights.NewGuard(needed(cfg, where.namespace), clock.RealClock{}, log)
+	guard := permissions.NewGuard(needed(cfg, where.namespace), clock.RealClock{}, log)
 	where.config.Wrap(guard.Over)
-	client, err := kubernetes.NewForConfig(where.config)
+	client, err := clientset.NewForConfig(where.config)
 	if err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
@@ -108,6 +108,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	metrics.WatchDepth(ctl.Depth)
 	metrics.WatchRollouts(ctl.RolloutsInProgress)
 	metrics.WatchMissing(ctl.LackingSource)
+	metrics.WatchHeld(ctl.HeldBy)
 	metrics.WatchState(func() bool { return ready(guard, ctl) == nil }, func() bool {
 		leads := acting.Load()
 		return leads != nil && !cfg.DryRun && (*leads)()
@@ -122,7 +123,8 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 		return err
 	}
 
-	// One that fails ends the others; the events and alerts that are left go out when nothing makes new ones.
+	// One that fails ends the others; the events and alerts that are left go out when nothing makes
+	// new ones.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
@@ -204,9 +206,9 @@ func newReceiver(cfg *config.Config, log *slog.Logger, events *report.Events, me
 	return webhook
 }
 
-// introduce logs, before anything is written, what the controller is about to manage. A user who runs this by
-// hand may have meant another cluster.
-func introduce(ctx context.Context, log *slog.Logger, client kubernetes.Interface, cfg *config.Config, where place, workloads, optedIn int) {
+// introduce logs, before anything is written, what the controller is about to manage. A user who
+// runs this by hand may have meant another cluster.
+func introduce(ctx context.Context, log *slog.Logger, client clientset.Interface, cfg *config.Config, where place, workloads, optedIn int) {
 	args := []any{"workloads", workloads, "optedIn", optedIn}
 	if len(cfg.Namespaces) > 0 {
 		args = append(args, "namespaces", cfg.Namespaces)
@@ -215,7 +217,7 @@ func introduce(ctx context.Context, log *slog.Logger, client kubernetes.Interfac
 	}
 	if !cfg.InPod {
 		user := "unknown"
-		review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		review, err := client.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 		if err == nil {
 			user = review.Status.UserInfo.Username
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/stamp"
 )
 
-// stamping is one call of stamp.
+// stamping is one run of stamp.
 type stamping struct {
 	options        stamp.Options
 	all            bool
@@ -64,12 +64,13 @@ The exit code is 0 on success, 1 if --check found something to stamp, and 2 if s
   %[1]s stamp --check deploy/*.yaml`,
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if s.function {
-				return nil // the rest of its flags is in its input
+				return nil // the input has the other flags
 			}
 			return s.validate(args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			signal.Reset(syscall.SIGINT, syscall.SIGTERM) // nothing here waits for a context: it ends at once
+			// No code here waits for a context, so a signal must end the process.
+			signal.Reset(syscall.SIGINT, syscall.SIGTERM)
 			defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 			read := s.readFiles
 			if s.function {
@@ -112,13 +113,13 @@ func (s *stamping) bind(flags *pflag.FlagSet) {
 	flags.AddFlag(added)
 	controller.VisitAll(func(f *pflag.Flag) {
 		if strings.HasSuffix(f.Name, "-annotation") && !strings.HasPrefix(f.Name, "pause-") {
-			f.Hidden = true // not in the help, but accepted for users who set it for reroll run
+			f.Hidden = true // hidden in the help, but accepted for users who set it for reroll run
 			flags.AddFlag(f)
 		}
 	})
 }
 
-// validate takes what was given for what it means, and returns every mistake.
+// validate applies the flags, and returns all errors.
 func (s *stamping) validate(files []string) error {
 	errs := []error{s.cfg.Validate()}
 	refuse := func(is bool, format string, args ...any) {
@@ -147,13 +148,14 @@ func (s *stamping) validate(files []string) error {
 	return nil
 }
 
-// stdin is how standard input is called.
+// stdin is the argument for standard input.
 const stdin = "-"
 
-// garbage is how much there may be, in percent of what is in use, which is the text of all manifests.
+// garbage is the amount of garbage that may accumulate, in percent of the live heap, which has the
+// text of all manifests.
 const garbage = 40
 
-// readKey reads the key for Secrets, if one is given.
+// readKey reads the key for Secrets, if the user gave one.
 func (s *stamping) readKey() error {
 	if s.keyFile == "" {
 		return nil
@@ -186,9 +188,9 @@ func (s *stamping) readFiles(cmd *cobra.Command, files []string) (*stamp.Stream,
 	return stream, nil
 }
 
-// unreadable names the file, unless the error does.
+// unreadable adds the name of the file to an error, unless the error has it.
 func unreadable(file string, err error) error {
-	if _, told := errors.AsType[*stamp.Error](err); told {
+	if _, located := errors.AsType[*stamp.Error](err); located {
 		return exitError{"nothing was stamped:\n" + err.Error(), codeUnreadable}
 	}
 	return exitError{file + ": " + err.Error(), codeUnreadable}

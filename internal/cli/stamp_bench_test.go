@@ -18,18 +18,20 @@ import (
 const (
 	manyObjects = 10_000
 	manyBytes   = 50 << 20
-	// mostMemory is how many times the input a call may take, all in all, and mostSeconds how much time of processors.
+	// mostMemory is the limit for the memory of a run, as a multiple of the input. mostSeconds is
+	// the limit for the processor time.
 	mostMemory  = 4
 	mostSeconds = 10
 )
 
-// asChild tells the test binary to be reroll stamp, with these flags.
+// asChild makes the test binary run reroll stamp with the flags in this variable.
 const asChild = "REROLL_STAMP_BENCHMARK"
 
-// heapTaken is before how much a child has ever taken from the system for its heap.
+// heapTaken precedes the size of the heap that a child has obtained from the system.
 const heapTaken = "HeapSys:"
 
-// BenchmarkStamp stamps 10,000 objects of 50 MiB in a process of its own, whose memory is its peak by the kernel.
+// BenchmarkStamp stamps 10,000 objects of 50 MiB in a separate process, and measures its peak
+// memory by the kernel.
 //
 //	go test ./internal/cli -run '^$' -bench Stamp -benchtime 3x
 func BenchmarkStamp(b *testing.B) {
@@ -55,7 +57,7 @@ func BenchmarkStamp(b *testing.B) {
 	}
 }
 
-// form is a way to write all objects, and the flags to read them with.
+// form is a way to write all objects, and the flags for reading them.
 type form struct {
 	name, flags string
 	of          func(stream []byte) []byte
@@ -91,15 +93,16 @@ func benchmarkStamp(b *testing.B, form form, in []byte, objects int) {
 	}
 }
 
-// usage is what a call has taken: seconds of processors, and bytes at the peak, by the kernel and of the heap alone.
+// usage is the cost of a run: seconds of processors, and peak bytes by the kernel and of the heap
+// alone.
 type usage struct{ cpu, peak, heap float64 }
 
-// stampInChild stamps so many objects in a process of its own.
+// stampInChild stamps a number of objects in a separate process.
 func stampInChild(tb testing.TB, form form, in []byte, objects int) usage {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkStamp$")
 	cmd.Env = append(os.Environ(), asChild+"="+form.flags)
-	cmd.Stdin = struct{ io.Reader }{bytes.NewReader(in)} // a pipe, as behind a program
+	cmd.Stdin = struct{ io.Reader }{bytes.NewReader(in)} // a pipe, as after another program
 	var out counted
 	var status bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &status
@@ -110,7 +113,7 @@ func stampInChild(tb testing.TB, form form, in []byte, objects int) usage {
 		tb.Fatalf("%d stamps in %d bytes", out.stamps, out.bytes)
 	}
 	used := usage{cpu: (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()}
-	// What the kernel tells of a child that has ended begins with the size of its parent.
+	// For a child that has ended, the other numbers of the kernel include the size of its parent.
 	for name, into := range map[string]*float64{"VmHWM:": &used.peak, heapTaken: &used.heap} {
 		_, told, _ := strings.Cut(status.String(), name)
 		if _, err := fmt.Sscanf(told, "%g kB", into); err != nil {
@@ -121,13 +124,13 @@ func stampInChild(tb testing.TB, form form, in []byte, objects int) usage {
 	return used
 }
 
-// counted is what becomes of the output.
+// counted counts the stamps in the output.
 type counted struct {
 	bytes, stamps int
 	last          []byte
 }
 
-// Write counts stamps that come in two parts too.
+// Write also counts stamps that arrive in two parts.
 func (c *counted) Write(p []byte) (int, error) {
 	c.bytes += len(p)
 	const stamp = "reroll1:"
@@ -137,12 +140,12 @@ func (c *counted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// asFunction is what kustomize gives a function, with the flags of the others.
+// asFunction returns the input that kustomize passes to a function, with the same flags.
 func asFunction(stream []byte) []byte {
 	return append(asList(stream, "ResourceList"), "functionConfig:\n  spec: {all: true, secrets: plain}\n"...)
 }
 
-// asList makes one list of a stream.
+// asList returns the objects of a stream as one list.
 func asList(stream []byte, kind string) []byte {
 	var b bytes.Buffer
 	b.WriteString("apiVersion: v1\nkind: " + kind + "\nitems:\n")
@@ -159,7 +162,8 @@ func asList(stream []byte, kind string) []byte {
 	return b.Bytes()
 }
 
-// asJSON makes one list of a stream, as kubectl get does: indented, or on one line.
+// asJSON returns the objects of a stream as one list in JSON, as kubectl get prints them: indented,
+// or on one line.
 func asJSON(stream []byte, indent string) []byte {
 	list := map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]string{"resourceVersion": ""}}
 	var items []json.RawMessage
@@ -182,7 +186,8 @@ func asJSON(stream []byte, indent string) []byte {
 	return b.Bytes()
 }
 
-// many are objects of a large cluster: of ten, four ConfigMaps, one Secret, three Deployments and two Services.
+// many returns the objects of a large cluster: of ten, four ConfigMaps, one Secret, three
+// Deployments and two Services.
 func many(objects int) []byte {
 	var b bytes.Buffer
 	for i := range objects / 10 {

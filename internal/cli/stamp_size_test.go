@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Whoever calls it without a file has to get out again.
+// A user who runs stamp without a file must be able to interrupt it.
 func TestStampEndsWhenItIsTold(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "all.yaml")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -35,9 +35,10 @@ func TestStampEndsWhenItIsTold(t *testing.T) {
 	}
 }
 
-// What is measured is what more objects take, beside what a call takes anyhow: four times as many may take four times as long,
-// and each byte of theirs four of memory. Both may be twice that by accident. BenchmarkStamp holds the numbers themselves, at
-// full size and without the race detector, whose memory is none of the heap.
+// The test measures the additional cost of more objects. Four times as many objects may cost four
+// times the time, and each of their bytes four bytes of memory. Both limits are doubled against
+// chance. BenchmarkStamp measures the absolute numbers at full size without the race detector,
+// whose memory is outside the heap.
 func TestWhatStampTakesGrowsWithTheInput(t *testing.T) {
 	const objects, times, twice = 200, 4, 2
 	for _, form := range forms() {

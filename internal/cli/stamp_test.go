@@ -34,7 +34,7 @@ const (
 	behind     = "  template:\n"
 )
 
-// stampedWith is the manifest with a stamp, whatever its value.
+// stampedWith returns the manifest with a stamp of this value.
 func stampedWith(value string) string {
 	return strings.Replace(unstamped, behind, behind+addedStamp+value+"\n", 1)
 }
@@ -63,7 +63,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// The values are those of the golden files of the engine; here it is that each flag reaches it.
+// The golden files of the engine test the values. This test shows that each flag reaches the
+// engine.
 func TestTheFlagsOfStamp(t *testing.T) {
 	file := write(t, "web.yaml", unstamped)
 	key := write(t, "key", strings.Repeat("k", 32))
@@ -74,7 +75,7 @@ func TestTheFlagsOfStamp(t *testing.T) {
 	seen := map[string]string{}
 	for about, tc := range map[string]struct {
 		args  []string
-		value string // empty: whatever it is, it is not that of another case
+		value string // empty for any value that differs from those of the other cases
 		notes bool
 	}{
 		"all":               {[]string{"--all"}, configMapAlone, true},
@@ -133,7 +134,8 @@ func TestStampChecks(t *testing.T) {
 	}
 }
 
-// Whoever reads half a diff must not take it for all that there is.
+// If only a part of the diff can be written, the command must fail. Otherwise a reader would take
+// the part for the whole diff.
 func TestACheckThatCannotBeWrittenFails(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -223,7 +225,8 @@ func TestWhatStampRefuses(t *testing.T) {
 	}
 }
 
-// A pipeline that checks the wrong folder, or manifests that nobody opted in, has to know.
+// A pipeline must notice that it checks the wrong directory, or manifests without an opted-in
+// workload.
 func TestAWorkloadCanBeRequired(t *testing.T) {
 	path := write(t, "all.yaml", unstamped)
 	for about, tc := range map[string]struct {

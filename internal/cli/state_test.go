@@ -14,7 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/config"
 )
 
-// record is what a controller logs and requests, in this order.
+// record has the log lines and requests of a controller, in their order.
 type record struct {
 	mu    sync.Mutex
 	lines []string
@@ -29,7 +29,7 @@ func (r *record) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// ServeHTTP allows nothing, so that nothing comes after the first request.
+// ServeHTTP rejects everything, so that nothing follows the first request.
 func (r *record) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_, _ = r.Write([]byte(request.Method + " " + request.URL.Path))
 	r.mu.Lock()

@@ -13,12 +13,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/inspect"
 )
 
-// showing is how the state of workloads is shown, and until when.
+// showing is how to show the state of workloads, and until when.
 type showing struct {
-	asking
+	readingCommand
 	wait  time.Duration
 	watch bool
-	// require reports whether it is an error that no workload is opted in.
+	// require reports whether it is an error if no workload is opted in.
 	require bool
 	name    string
 	paint   inspect.Paint
@@ -26,7 +26,7 @@ type showing struct {
 }
 
 func newStatus(getenv func(string) string, c clock.Clock) *cobra.Command {
-	s := &showing{asking: asking{clock: c}}
+	s := &showing{readingCommand: readingCommand{clock: c}}
 	cmd := &cobra.Command{
 		Use:   "status [KIND/NAME]",
 		Short: "Show whether Pods use the current data of their ConfigMaps and Secrets",
@@ -69,6 +69,7 @@ changes of state.` + asTheController,
 	}
 	flags.DurationVar(&s.wait, "wait", 0, "how long to wait at most until all workloads are up to date")
 	flags.BoolVar(&s.require, "require", false, "exit with 2 if no workload is opted in (default with --wait: true)")
+	flags.BoolVar(&s.requireController, "require-controller", false, "exit with 2 unless the controller runs, which takes some seconds to find out")
 	flags.BoolVarP(&s.watch, "watch", "w", false, "keep running, and report changes of state")
 	s.complete(cmd, inspect.WorkloadResources())
 	return cmd
@@ -99,18 +100,18 @@ func (s *showing) run(ctx context.Context, cmd *cobra.Command) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	status.Require = s.require
+	status.Require, status.RequireController = s.require, s.requireController
 	return status.Code(), s.show(status)
 }
 
 func (s *showing) show(status *inspect.Status) error {
-	return s.asking.show(s.out, func() string {
+	return s.readingCommand.show(s.out, func() string {
 		wide := s.output == outputWide
 		return status.Text(s.paint, inspect.Layout{Wide: wide, Cut: !wide && terminal(s.out)})
 	}, status.JSON)
 }
 
-// follow reads the cluster again whenever something has changed.
+// follow reads the cluster again after each change.
 func (s *showing) follow(ctx context.Context, cmd *cobra.Command) (int, error) {
 	cluster, settings, err := s.settings(ctx, cmd)
 	if err != nil {
@@ -124,12 +125,12 @@ func (s *showing) follow(ctx context.Context, cmd *cobra.Command) (int, error) {
 	}
 	var last *inspect.Status
 	err = cluster.Follow(ctx, settings, s.namespace, s.clock, func(objects *inspect.Objects) (bool, error) {
-		// What is asked at the end of the time is still answered.
+		// Reads that are in flight when the time ends are still answered.
 		status, err := objects.Status(s.namespace, s.name, cluster.Running(whole, s.cfg.Names), s.clock.Now())
 		if err != nil {
 			return false, err
 		}
-		status.Require = s.require
+		status.Require, status.RequireController = s.require, s.requireController
 		if s.watch && !status.Differs(last) {
 			return false, nil
 		}

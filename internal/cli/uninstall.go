@@ -16,14 +16,14 @@ import (
 	"github.com/reroll-dev/reroll/internal/uninstall"
 )
 
-// removing is the command that cleans up behind a controller that has ended.
+// removing is the command that removes what a controller left behind after it ended.
 type removing struct {
-	asking
+	readingCommand
 	dryRun bool
 }
 
 func newUninstall(c clock.Clock) *cobra.Command {
-	r := &removing{asking: asking{clock: c}}
+	r := &removing{readingCommand: readingCommand{clock: c}}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what an uninstalled controller left on the cluster",
@@ -94,14 +94,14 @@ func (r *removing) run(ctx context.Context, cmd *cobra.Command, out io.Writer) e
 	return nil
 }
 
-// workloads are those that the command reads.
+// workloads has the workloads that the command reads.
 type workloads struct {
 	*inspect.Cluster
 	settings  *inspect.Settings
 	namespace string
 }
 
-// EachWorkload reads them once.
+// EachWorkload reads the workloads once.
 func (w workloads) EachWorkload(ctx context.Context, each func(kinds.Kind, runtime.Object)) ([]string, error) {
 	return w.Cluster.EachWorkload(ctx, w.settings, w.namespace, each)
 }

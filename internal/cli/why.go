@@ -10,7 +10,7 @@ import (
 )
 
 func newWhy(getenv func(string) string, c clock.Clock) *cobra.Command {
-	a := &asking{clock: c}
+	a := &readingCommand{clock: c}
 	cmd := &cobra.Command{
 		Use:   "why KIND/NAME [SOURCE]",
 		Short: "Explain why a workload was or was not rolled",
@@ -60,7 +60,7 @@ answer follows the rules of the controller, with your own permissions. The comma
 	return cmd
 }
 
-// between requires some arguments, with a description of the first.
+// between returns a check of the number of arguments, with a description of the first argument.
 func between(least, most int, first string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -37,7 +37,7 @@ func (a *Alerts) readEnvironment(getenv func(string) string) {
 		return
 	}
 	a.Info = strings.TrimSpace(getenv("ALERT_ADDITIONAL_INFO"))
-	a.Sink = sinkNamed(getenv("ALERT_SINK"))
+	a.Sink = parseSink(getenv("ALERT_SINK"))
 	if a.Sink == "" {
 		a.Sink = rawSink
 		a.warn("ALERT_SINK is unknown, so alerts are sent as raw text: set slack, teams, gchat or raw")
@@ -63,8 +63,8 @@ func (a *Alerts) readEnvironment(getenv func(string) string) {
 	a.On = true
 }
 
-// sinkNamed returns the sink with this name, or nothing if it is unknown.
-func sinkNamed(name string) string {
+// parseSink returns the sink that ALERT_SINK names, empty if the name is unknown.
+func parseSink(name string) string {
 	switch name = strings.ToLower(strings.TrimSpace(name)); name {
 	case "slack", "teams", "gchat":
 		return name

@@ -38,6 +38,7 @@ type Config struct {
 	Requests         Requests
 	Alerts           Alerts
 	Marks            Marks
+	Gates            Gates
 	// ReloadOnCreate and ReloadOnDelete select whether the creation or deletion of a ConfigMap or
 	// Secret counts as a change.
 	ReloadOnCreate, ReloadOnDelete bool
@@ -91,6 +92,7 @@ func (c *Config) BindFlags(flags *pflag.FlagSet) {
 	c.Requests.bindFlags(flags)
 	bindNames(&c.Names, flags)
 	c.Marks.bindFlags(flags)
+	c.Gates.bindFlags(flags)
 	flags.BoolVar(&c.ReloadOnCreate, "reload-on-create", false, "roll a workload when a ConfigMap or Secret that it uses is created after it")
 	flags.BoolVar(&c.ReloadOnDelete, "reload-on-delete", false, "roll workloads when a ConfigMap or Secret that they use is deleted")
 	c.Ignored.bindFlags(flags)

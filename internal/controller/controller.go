@@ -107,8 +107,8 @@ type leadership struct {
 type queues struct {
 	// queue is for workloads to reconcile.
 	queue *workqueue.Queue
-	// ends is for rollouts whose Pods are to be listed, or that are to be reported.
-	ends *workqueue.Queue
+	// rollouts is for rollouts whose Pods are to be listed, or that are to be reported.
+	rollouts *workqueue.Queue
 	// notifications is for changes of which the receiver is to be notified.
 	notifications *workqueue.Queue
 	// pauses is for workloads that may have to be resumed.
@@ -126,7 +126,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 	return &Controller{
 		opts: opts, api: api, kinds: byName, clock: c, log: log, report: report,
 		leadership: leadership{synced: make(chan struct{}), leads: func() bool { return true }},
-		queues:     queues{queue: q, ends: workqueue.NewShared(c, rolloutWorkers), pauses: workqueue.NewShared(c, resumeWorkers), notifications: workqueue.New(c)},
+		queues:     queues{queue: q, rollouts: workqueue.NewShared(c, rolloutWorkers), pauses: workqueue.NewShared(c, resumeWorkers), notifications: workqueue.New(c)},
 		state:      state.New(opts.AutoReloadAll),
 		classes:    newClasses(),
 		jobs:       newOwnJobs(),
@@ -199,7 +199,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	for range rolloutWorkers {
 		running.Go(func() {
-			c.ends.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.trackRollout(writing, key) })
+			c.rollouts.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.trackRollout(writing, key) })
 		})
 	}
 	if c.opts.Receiver != nil {

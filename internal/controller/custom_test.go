@@ -151,7 +151,7 @@ func TestARowOfFailuresIsAsLongAsTheServerWantsIt(t *testing.T) {
 	}
 }
 
-// Which rights there are may differ between namespaces; what the API server serves does not.
+// Which permissions there are may differ between namespaces; what the API server serves does not.
 func TestAServedKindIsLoggedOnceForAllNamespaces(t *testing.T) {
 	first, said, _, _, _ := thingsPresence(kinds.Always)
 	second, _, _, _, _ := thingsPresence(kinds.Always)

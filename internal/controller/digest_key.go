@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/digest"
-	"github.com/reroll-dev/reroll/internal/rights"
+	"github.com/reroll-dev/reroll/internal/permissions"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -24,11 +24,11 @@ const (
 	digestKeyItem = "key"
 )
 
-// KeyRights are the permissions for the key. RBAC cannot restrict create to a name.
-func KeyRights(namespace string, dryRun bool) []rights.Right {
-	all := []rights.Right{{Namespace: namespace, Resource: "secrets", Verb: "get", Name: DigestKeyName}}
+// KeyPermissions are the permissions for the key. RBAC cannot restrict create to a name.
+func KeyPermissions(namespace string, dryRun bool) []permissions.Permission {
+	all := []permissions.Permission{{Namespace: namespace, Resource: "secrets", Verb: "get", Name: DigestKeyName}}
 	if !dryRun {
-		all = append(all, rights.Right{
+		all = append(all, permissions.Permission{
 			Namespace: namespace, Resource: "secrets", Verb: "create",
 			Without: "the digest key for Secrets cannot be created if it does not exist",
 		})
@@ -39,8 +39,8 @@ func KeyRights(namespace string, dryRun bool) []rights.Right {
 // LoadDigestKey reads the key for the digests of Secrets, and creates the key if it does not exist.
 // It never changes an existing key. It also returns when the key was created, which is when this
 // installation began. A dry run that finds no key gets no time.
-func LoadDigestKey(ctx context.Context, client kubernetes.Interface, namespace string, dryRun bool) (digest.Key, time.Time, error) {
-	secrets := client.CoreV1().Secrets(namespace)
+func LoadDigestKey(ctx context.Context, client clientset.Interface, namespace string, dryRun bool) (digest.Key, time.Time, error) {
+	secrets := client.Secrets(namespace)
 	secret, err := secrets.Get(ctx, DigestKeyName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		random := make([]byte, 32)

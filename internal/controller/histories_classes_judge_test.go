@@ -30,8 +30,8 @@ func (o *oracle) whyNotForClass(w *workloadTruth, l *look) string {
 	for _, name := range classNames() {
 		if c := o.classes.covers[w.uid][name]; c != nil {
 			r := latestRotation(l.shown[name])
-			fmt.Fprintf(&b, "; the last rotation of %s that was shown is to turn %d at %d, carried %d, covered %t since %d, pods stale %t, not reported %t",
-				name, r.turn, r.version, c.carried, c.covered, c.since, l.stale[name], l.untold[name])
+			fmt.Fprintf(&b, "; the last rotation of %s that was shown is to turn %d at %d, carried %d, covered %t since %d, pods stale %t, not reported %t, newest %d, brought %d, over %t, late %d, live since %d, clocks apart %t",
+				name, r.turn, r.version, c.carried, c.covered, c.since, l.stale[name], l.untold[name], l.newest[name], c.brought, l.standsOver(name), l.late[name], l.liveAt, o.h.skewed)
 		}
 	}
 	return b.String()
@@ -114,6 +114,8 @@ func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *cla
 		return o.excused(podsNotFound)
 	case !stale && !l.untold[name]:
 		return false
+	case o.h.skewed && r.turn <= c.carried && r.version <= l.liveAt:
+		return o.excused(clocksApart) // by their times, its statuses were written in another order
 	case r.turn <= c.carried && (c.lapsed || c.tampered < w.tampered):
 		return o.excused(ledgerGone)
 	case r.turn <= c.carried:
@@ -162,9 +164,36 @@ func (o *oracle) judgeClasses(w *workloadTruth, obj simapi.Object) {
 func (o *oracle) hasTurn(pod *corev1.Pod, name string, r rotation) bool {
 	given, mounted := o.h.driver.Given(pod.UID, name)
 	if !mounted {
+		r = o.broughtIn(name)
 		return o.podMade[pod.UID] > r.version || pod.CreationTimestamp.After(r.date.Add(startLag))
 	}
 	return given.Started >= r.turn || maps.Equal(o.h.driver.Turn(name, given.Started), o.h.driver.Turn(name, r.turn))
+}
+
+// broughtIn returns the rotation that brought the latest version of the objects of a class. An object
+// that the class loses, or has again with the same version, is no other data for Pods that do not
+// mount it.
+func (o *oracle) broughtIn(name string) rotation {
+	all := o.classes.rotations[name]
+	var brought rotation
+	for id, version := range o.h.driver.Turn(name, latestRotation(all).turn) {
+		var first rotation
+		for _, r := range slices.Backward(all) {
+			had := o.h.driver.Turn(name, r.turn)[id]
+			switch {
+			case had == "", had == o.h.driver.Turn(name, r.started)[id]:
+				continue // it gave the Pod nothing of this object
+			case had == version:
+				first = r
+				continue
+			}
+			break
+		}
+		if first.version > brought.version {
+			brought = first
+		}
+	}
+	return brought
 }
 
 // neverAsked reports whether a Pod has another turn than the current one because no controller had
@@ -205,6 +234,9 @@ func (o *oracle) pardonedOf(pod types.UID) map[simapi.Source]string {
 func (o *oracle) judgeSingleRotation(w *workloadTruth, obj simapi.Object, name string) {
 	all, c := o.classes.rotations[name], o.classes.covers[w.uid][name]
 	since := slices.IndexFunc(all, func(r rotation) bool { return r.version > o.since })
+	if !slices.Contains(classesOf(w.name), name) && o.broughtIn(name) != latestRotation(all) {
+		return
+	}
 	if o.steps != 1 || since < 0 || since != len(all)-1 || c.adopted == 0 || c.adopted > all[since].version || o.classes.late[name] > o.since || w.foreign > o.since || len(o.h.pods.Of(obj)) == 0 {
 		return
 	}

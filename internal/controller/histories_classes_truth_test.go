@@ -63,9 +63,9 @@ type classesTruth struct {
 }
 
 type rotation struct {
-	turn    int
-	version uint64
-	date    time.Time
+	turn, started int // the Pod had started with the latter
+	version       uint64
+	date          time.Time
 }
 
 // toldOfPod is the content of a write of a status.
@@ -134,7 +134,7 @@ func (o *oracle) class(resource string, e simapi.Event) {
 	pod := e.Object.GetOwnerReferences()[0].UID
 	t := toldOfPod{status: e.Object.GetName(), pod: pod, gone: e.Type == watch.Deleted, class: classOfStatus(e.Object)}
 	given, _ := o.h.driver.Given(pod, t.class)
-	t.rotation = rotation{given.Present, e.Version, e.Time}
+	t.rotation = rotation{given.Present, given.Started, e.Version, e.Time}
 	t.rotated = given.Present > given.Started
 	o.classes.own(&t, e.Type)
 	o.h.say("driver: %s %s at %d, turn %d %v, started with %d", e.Type, t.status, e.Version, given.Present, o.h.driver.Turn(t.class, given.Present), given.Started)

@@ -27,7 +27,7 @@ import (
 //  2. Nothing runs without a change. Each run of ours has a change that the controller had been
 //     shown, that no earlier run of ours had, and that is later than the latest run of the schedule
 //     at the time of the decision. That run may be later across a gap, or if the two are no more
-//     than startLag apart.
+//     than startLag apart. A run that was deleted before its end does not count.
 //  3. At rest, no run of ours is suspended, unless its CronJob is suspended or not opted in.
 
 const cronJobKind = "CronJob"
@@ -35,8 +35,10 @@ const cronJobKind = "CronJob"
 // cronTruth is the knowledge about a CronJob.
 type cronTruth struct {
 	*workloadTruth
-	// scheduled has the versions and times in which runs of the schedule began.
+	// scheduled has the versions and times in which runs of the schedule began, and undone the
+	// versions in which they were deleted before their end, by the version of their beginning.
 	scheduled []dated
+	undone    map[uint64]uint64
 	// started has, by source, the version in which a Pod last started. had is the data of that Pod,
 	// and begun the version in which its run began.
 	started, begun map[simapi.Source]uint64
@@ -175,12 +177,7 @@ func (o *oracle) cronJob(e simapi.Event) {
 // which may be that of a label.
 func (o *oracle) noteRunShown(c *cronTruth) {
 	l := o.h.landing.look
-	var last dated
-	for _, begun := range c.scheduled {
-		if begun.version <= l.at {
-			last = begun
-		}
-	}
+	last := c.latestScheduled(l.at)
 	for src := range c.covered {
 		if date := o.sources[src].dateAt(l.known[src]); date.After(c.noted) && last.date.After(date.Add(startLag)) {
 			c.labeled[src] = l.known[src]
@@ -193,7 +190,13 @@ func (o *oracle) cronRun(e simapi.Event) {
 	job := e.Object.(*batchv1.Job)
 	o.h.say("%s: %s run %s at %d, suspended %t, held %t, ended %t", e.Manager, e.Type, job.Name, e.Version, *job.Spec.Suspend, isHeld(job), simapi.Over(job))
 	c := o.crons[ownerOf(job)]
-	if c == nil || e.Type == watch.Deleted {
+	if c == nil {
+		return
+	}
+	if e.Type == watch.Deleted {
+		if !simapi.Over(job) {
+			c.undone[o.began[job.UID]] = e.Version
+		}
 		return
 	}
 	_, own := job.Labels[workload.RunLabel]
@@ -208,6 +211,18 @@ func (o *oracle) cronRun(e simapi.Event) {
 		o.began[job.UID] = e.Version
 		o.judgeOwnRun(c, job, e.Version)
 	}
+}
+
+// latestScheduled returns the latest run of the schedule that began before a version, and that was
+// not deleted by then before its end.
+func (c *cronTruth) latestScheduled(at uint64) dated {
+	var last dated
+	for _, begun := range c.scheduled {
+		if gone := c.undone[begun.version]; begun.version <= at && (gone == 0 || gone > at) {
+			last = begun
+		}
+	}
+	return last
 }
 
 // judgeOwnRun judges the beginning of a run of ours.
@@ -225,13 +240,8 @@ func (o *oracle) judgeOwnRun(c *cronTruth, job *batchv1.Job, version uint64) {
 }
 
 func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
-	var last dated
 	l := run.look
-	for _, begun := range c.scheduled {
-		if begun.version <= l.at {
-			last = begun
-		}
-	}
+	last := c.latestScheduled(l.at)
 	for src, ended := range c.ended {
 		if _, covered := run.covered[src]; !covered && ended.version > l.at {
 			return o.excused(sentBefore)

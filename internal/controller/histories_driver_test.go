@@ -15,6 +15,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/notice"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/rules"
@@ -200,6 +201,7 @@ func (h *history) start() {
 	opts.Strategy = []reload.StrategyChoice{reload.StrategyAuto, reload.StrategyEnvVars, reload.StrategyAnnotations}[marks.IntN(3)]
 	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
 	opts.SecretMarks = []digest.SecretMarks{digest.SecretMarksKeyed, digest.SecretMarksSHA1}[marks.IntN(2)]
+	opts.Churn = []policy.Limit{{}, {}, {Reloads: 2, Within: 20 * time.Second}, {Reloads: 1, Within: time.Minute}}[marks.IntN(4)]
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {

@@ -39,6 +39,7 @@ const (
 	keyLost        = "digest key lost"
 	askedAfter     = "asked after a reload"
 	toldRolled     = "told to have rolled"
+	heldByLimit    = "held by the limit of reloads"
 )
 
 func faultNames() []string {

@@ -78,6 +78,9 @@ func (h *history) jobs() []*batchv1.Job {
 
 // Notify implements Report.
 func (r historyReport) Notify(n notice.Notice) {
+	if n.Reason == notice.ReloadHeld {
+		r.h.count(heldByLimit)
+	}
 	if n.Reason == notice.StaysHeld || n.Reason == notice.NotSigned {
 		r.h.toldOf(n)
 	}

@@ -272,6 +272,18 @@ func keptHistories() map[string]struct {
 			s.lookAtAll()
 			s.users.undo("web")
 		}},
+		"the data that another client rolls is recorded, and the template before is back while the controller is away": {draws{}, func(s script) {
+			s.rest()
+			s.elapse(longestSettle)
+			before, _ := s.server.Get("deployments", inShop("web"))
+			s.edit(settings, "kubectl-edit")
+			s.users.editTemplate(workloads()[0])
+			s.shown()
+			s.elapse(longestSettle)
+			s.lookAtAll()
+			s.stop()
+			s.users.edit(workloads()[0], func(obj simapi.Object) { templateOf(obj).Spec = *templateOf(before).Spec.DeepCopy() })
+		}},
 		"a workload is made, its pods run, and a moment later comes a source that it names": {draws{onCreate: true}, func(s script) {
 			s.users.deleteSource(settings)
 			s.rest()

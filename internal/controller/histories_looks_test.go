@@ -90,12 +90,12 @@ func (h *history) resumeAll() bool {
 func (h *history) lookAfterAll() bool {
 	c, some := h.c, false
 	for {
-		key, _, ok := c.ends.Pop()
+		key, _, ok := c.rollouts.Pop()
 		if !ok {
 			return some
 		}
 		some = true
-		c.ends.Finish(key, c.trackRollout(context.Background(), key))
+		c.rollouts.Finish(key, c.trackRollout(context.Background(), key))
 	}
 }
 
@@ -171,7 +171,7 @@ func (h *history) restless() bool {
 		wait = later
 	}
 	if wait == 0 && h.followsWhatRests() {
-		_, wait, _ = h.c.ends.Pop() // its list of Pods was rejected, and it tries again
+		_, wait, _ = h.c.rollouts.Pop() // its list of Pods was rejected, and it tries again
 	}
 	h.elapse(wait)
 	return wait > 0

@@ -76,8 +76,13 @@ func (c *Controller) patchJob(ctx context.Context, key workload.Key, by func() (
 	if err != nil {
 		return err
 	}
-	if _, err := c.api.Patch(ctx, kinds.Jobs(), key, patch); err != nil {
+	obj, err := c.api.Patch(ctx, kinds.Jobs(), key, patch)
+	if err != nil {
 		return fmt.Errorf("patch %s: %w", key, err)
+	}
+	if job, ok := obj.(*batchv1.Job); ok {
+		// A snapshot from before the write may not show yet that the Pods of the Job have started.
+		c.state.Answered(key, job.UID, job.ResourceVersion)
 	}
 	return nil
 }

@@ -81,18 +81,18 @@ func TestWhichAnswersAreRefusals(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"another version":             {apierrors.NewConflict(of, "web", errors.New("changed")), true},
-		"it is invalid":               {apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil), true},
-		"a rule or a missing right":   {apierrors.NewForbidden(of, "web", errors.New("no")), true},
-		"it is gone":                  {apierrors.NewNotFound(of, "web"), true},
-		"too many requests":           {apierrors.NewTooManyRequests("later", 1), true},
-		"within other words":          {fmt.Errorf("patch: %w", apierrors.NewConflict(of, "web", errors.New("changed"))), true},
-		"it took too long":            {apierrors.NewTimeoutError("it may go on", 1), false},
-		"etcd did not answer":         {apierrors.NewServerTimeout(of, "patch", 1), false},
-		"the API server has an error": {apierrors.NewInternalError(errors.New("oh")), false},
-		"the request took too long":   {apierrors.NewGenericServerResponse(http.StatusRequestTimeout, "patch", of, "web", "", 0, true), false},
-		"the connection was closed":   {errors.New("EOF"), false},
-		"we did not wait for it":      {context.DeadlineExceeded, false},
+		"another version":                {apierrors.NewConflict(of, "web", errors.New("changed")), true},
+		"it is invalid":                  {apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", nil), true},
+		"a rule or a missing permission": {apierrors.NewForbidden(of, "web", errors.New("no")), true},
+		"it is gone":                     {apierrors.NewNotFound(of, "web"), true},
+		"too many requests":              {apierrors.NewTooManyRequests("later", 1), true},
+		"within other words":             {fmt.Errorf("patch: %w", apierrors.NewConflict(of, "web", errors.New("changed"))), true},
+		"it took too long":               {apierrors.NewTimeoutError("it may go on", 1), false},
+		"etcd did not answer":            {apierrors.NewServerTimeout(of, "patch", 1), false},
+		"the API server has an error":    {apierrors.NewInternalError(errors.New("oh")), false},
+		"the request took too long":      {apierrors.NewGenericServerResponse(http.StatusRequestTimeout, "patch", of, "web", "", 0, true), false},
+		"the connection was closed":      {errors.New("EOF"), false},
+		"we did not wait for it":         {context.DeadlineExceeded, false},
 	} {
 		t.Run(about, func(t *testing.T) {
 			if got := isRefusal(tc.err); got != tc.want {

@@ -117,7 +117,7 @@ func TestAWorkloadDeletedDuringAWrite(t *testing.T) {
 			if len(api.answers) == 0 || !tc.refused(api.answers[0]) {
 				t.Fatalf("the write was answered %v", api.answers)
 			}
-			if !tc.again && len(api.answers) > patience {
+			if !tc.again && len(api.answers) > toleratedConflicts {
 				t.Errorf("what is not there was written to again and again: %v", api.answers)
 			}
 

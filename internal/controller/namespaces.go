@@ -9,7 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
+	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
@@ -25,12 +27,12 @@ func (c *Controller) namespaceFeeds() []feed {
 	s := &sink{}
 	s.put = func(obj runtime.Object, live bool) {
 		if ns, ok := obj.(*corev1.Namespace); ok {
-			c.state.PutNamespace(ns.Name, rules.ReadNamespace(&ns.ObjectMeta).Terminating)
-			c.selectNamespace(&ns.ObjectMeta, s.isChange(live))
+			c.putNamespace(ns, s.isChange(live))
 		}
 	}
 	s.del = func(name types.NamespacedName, _ string) {
 		c.state.PutNamespace(name.Name, false)
+		c.state.PutDefaults(name.Name, state.Defaults{})
 		c.state.DeselectNamespace(name.Name)
 	}
 	s.keep = func(named map[types.NamespacedName]struct{}) {
@@ -53,6 +55,21 @@ func (c *Controller) namespaceFeeds() []feed {
 		}
 	}
 	return []feed{f}
+}
+
+// putNamespace stores a namespace. If its annotations set something else for its workloads, reloads
+// that wait may start now.
+func (c *Controller) putNamespace(ns *corev1.Namespace, changed bool) {
+	known := rules.ReadNamespace(&ns.ObjectMeta)
+	c.state.PutNamespace(ns.Name, known.Terminating)
+	before, differs := c.state.PutDefaults(ns.Name, state.Defaults{Policy: known.Defaults, Problems: known.Problems})
+	if changed && c.opts.LeavesOut(ns.Name, &known) == rules.NotLeftOut {
+		c.notifyMisused(subject{namespace: ns.Name}, ns.UID, known.Problems, before.Problems, func(problems []annotations.Problem) { c.report.Notify(notice.MisusedNamespace(ns, problems)) })
+	}
+	if differs {
+		c.checkGates(ns.Name)
+	}
+	c.selectNamespace(&ns.ObjectMeta, changed)
 }
 
 // selectNamespace queues the workloads of a namespace that is selected from now on.

@@ -150,6 +150,13 @@ func (c *Controller) notifyBesideReloader(w *workload.Workload, d reload.Decisio
 	}
 }
 
+// notifyBesideInstallation notifies that another installation also rolls the workload.
+func (c *Controller) notifyBesideInstallation(facts *reload.Facts) {
+	if facts.TakenOver() {
+		c.notifyOnce(facts.Workload.Key, notice.BesideInstallation(&facts.Workload))
+	}
+}
+
 // notifyMayNotStay emits that the marks of reloads will probably be removed, and why.
 func (c *Controller) notifyMayNotStay(w *workload.Workload, d reload.Decision) {
 	if d.Doubt != "" {

@@ -118,3 +118,20 @@ func TestTheOtherInstallationReloads(t *testing.T) {
 		t.Errorf("its latest reconciliation counts as %q", got)
 	}
 }
+
+// Neither watches the namespace of the other, so both roll the workload. Each says so once.
+func TestAnUnknownInstallationIsReportedOnTheWorkload(t *testing.T) {
+	s := newStage(t)
+	s.acting.Store(true)
+	s.add("web", true, "")
+	s.play(time.Minute)
+	s.says = nil
+	for range 2 {
+		s.adoptedElsewhere("key-0")
+		s.play(2 * time.Hour)
+	}
+	s.heard("the ledger was taken over twice", "web OtherController: Another installation of Reroll & two-installations")
+	if got := s.marked; got != 0 {
+		t.Errorf("it was marked %d times", got)
+	}
+}

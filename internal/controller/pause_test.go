@@ -37,8 +37,8 @@ func (r pausing) Notify(n notice.Notice) {
 	}
 }
 
-// held is a Deployment of three pods that a reload at 12:01:01 holds still for ten minutes.
-func held(t *testing.T) *road {
+// paused is a Deployment of three pods that a reload at 12:01:01 holds still for ten minutes.
+func paused(t *testing.T) *road {
 	t.Helper()
 	r := &road{stage: newStage(t)}
 	r.report = pausing{told{stageReport{stage: r.stage}, &r.lines}, r.clock}
@@ -68,7 +68,7 @@ func (r *road) wantPause(paused bool, lines ...string) {
 }
 
 func TestAPauseGathersChangesAndEndsOnTime(t *testing.T) {
-	r := held(t)
+	r := paused(t)
 	for i := range 4 {
 		r.play(2 * time.Minute)
 		r.edit("web", fmt.Sprint(10+i))
@@ -86,7 +86,7 @@ func TestAPauseGathersChangesAndEndsOnTime(t *testing.T) {
 }
 
 func TestAPauseOutlivesTheController(t *testing.T) {
-	r := held(t)
+	r := paused(t)
 	next := newStage(t)
 	next.server, next.clock = r.server, r.clock
 	next.Controller = New(r.opts, next, next.clock, r.log, r.report)
@@ -103,7 +103,7 @@ func TestAPauseOutlivesTheController(t *testing.T) {
 }
 
 func TestAStandbyResumesNothing(t *testing.T) {
-	r := held(t)
+	r := paused(t)
 	leads := false
 	r.leads = func() bool { return leads }
 	r.play(time.Hour)
@@ -123,7 +123,7 @@ func TestARejectedResumeIsRetried(t *testing.T) {
 		"as if it's gone": apierrors.NewNotFound(resource, "web"),
 	} {
 		t.Run(about, func(t *testing.T) {
-			r := held(t)
+			r := paused(t)
 			r.refuses = refusal
 			r.play(time.Hour)
 			r.wantPause(true)
@@ -140,7 +140,7 @@ func TestARejectedResumeIsRetried(t *testing.T) {
 }
 
 func TestADeploymentDeletedAsItsPauseEndsIsNoFailure(t *testing.T) {
-	r := held(t)
+	r := paused(t)
 	r.refuses = apierrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, "web")
 	wrote := r.patched
 	r.play(10*time.Minute + 2*time.Second) // the watch lags behind
@@ -152,7 +152,7 @@ func TestADeploymentDeletedAsItsPauseEndsIsNoFailure(t *testing.T) {
 }
 
 func TestAShortenedPauseEndsDespiteAFailedResume(t *testing.T) {
-	r := held(t)
+	r := paused(t)
 	// A reconciliation has failed, and the next one comes later.
 	r.queue.Failed(named("web"))
 	r.change(func(d *appsv1.Deployment) { d.Annotations[r.opts.Names.PausePeriod] = "1s" })
@@ -163,7 +163,7 @@ func TestAShortenedPauseEndsDespiteAFailedResume(t *testing.T) {
 }
 
 func TestAPauseEndedByAnotherClientIsNotEndedAgain(t *testing.T) {
-	r := held(t)
+	r := paused(t)
 	r.change(func(d *appsv1.Deployment) { d.Spec.Paused = false })
 	wrote := r.patched
 	r.play(time.Second)
@@ -178,7 +178,7 @@ func TestAPauseEndedByAnotherClientIsNotEndedAgain(t *testing.T) {
 }
 
 func TestAPauseRestoredByAToolIsLeftAlone(t *testing.T) {
-	r := held(t)
+	r := paused(t)
 	obj, err := r.server.Get("deployments", inShop("web"))
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func TestAPauseRestoredByAToolIsLeftAlone(t *testing.T) {
 }
 
 func TestTwoPausesWithinOneSecond(t *testing.T) {
-	r := held(t)
+	r := paused(t)
 	r.change(func(d *appsv1.Deployment) {
 		d.Annotations[r.opts.Names.PausePeriod], d.Annotations[annotations.Settle] = "1ms", "0s"
 	})
@@ -227,7 +227,7 @@ func TestTwoPausesWithinOneSecond(t *testing.T) {
 }
 
 func TestADryRunEndsNoPause(t *testing.T) {
-	r := held(t)
+	r := paused(t)
 	r.opts.DryRun = true
 	wrote := r.patched
 	r.play(time.Hour)

@@ -24,11 +24,12 @@ type pendingNotices struct {
 	kinds map[string]struct{}
 }
 
-// subject is what a notice is about: a workload, a source or a kind.
+// subject is what a notice is about: a workload, a source, a namespace or a kind.
 type subject struct {
 	workload workload.Key
 	source   source.Key
-	kind     string
+	// namespace and kind are only set for a notice about one.
+	namespace, kind string
 }
 
 type pendingNotice struct {

@@ -54,7 +54,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 	ctx, cancel := context.WithTimeout(ctx, requestsTake)
 	defer cancel()
 	var d reload.Decision
-	err := c.release(ctx, w)
+	err := c.unsuspendRuns(ctx, w)
 	if err == nil {
 		d, err = c.decide(ctx, &facts)
 	}
@@ -62,7 +62,7 @@ func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.
 		err = c.act(ctx, &facts, d)
 	}
 	if err == nil {
-		err = c.release(ctx, w)
+		err = c.unsuspendRuns(ctx, w)
 	}
 	r := c.resultOf(&facts, d, err)
 	c.countReconciliation(key, began, c.reconciliationOf(d, err, r))
@@ -87,7 +87,7 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 	case apierrors.IsNotFound(err) && !c.exists(w):
 		// The workload was deleted in the meantime.
 		return workqueue.Finished()
-	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errOtherVersion)) && c.queue.TriesOf(w.Key) < patience:
+	case (apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errOtherVersion)) && c.queue.TriesOf(w.Key) < toleratedConflicts:
 		c.decideAgain(w)
 		return workqueue.Conflicted() // not every conflict means that a newer version will come
 	default:
@@ -95,9 +95,9 @@ func (c *Controller) resultOf(facts *reload.Facts, d reload.Decision, err error)
 	}
 }
 
-// patience is how many conflicts or NotFound answers in a row are tolerated before they count as a
+// toleratedConflicts is how many conflicts or NotFound answers in a row are tolerated before they count as a
 // failure. Mostly the watch is only slow, but an admission webhook may reject with the same code.
-const patience = 5
+const toleratedConflicts = 5
 
 // exists reports whether a workload still exists, as far as the watch shows.
 func (c *Controller) exists(w *workload.Workload) bool {
@@ -129,9 +129,11 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		facts.Pods = &pods
 		d = reload.Decide(*facts)
 	}
-	d, err := c.withBegin(ctx, facts, d)
-	if err != nil {
-		return d, err
+	if !c.isHeld(facts, &d) { // whether a run began by itself matters only when the gate opens
+		var err error
+		if d, err = c.withBegin(ctx, facts, d); err != nil {
+			return d, err
+		}
 	}
 	if wait := facts.DepartedFor(d, c.clock.Now()); wait > 0 {
 		return d, retryAfter(wait) // it was reconciled early, for another reason
@@ -146,6 +148,9 @@ const leadAgain = time.Second
 
 func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Decision) error {
 	w := &facts.Workload
+	if !starts(&d) {
+		c.passedGates(w.Key)
+	}
 	if d.Action == reload.AwaitRollout || d.Behind {
 		return retryAfter(c.awaitRollout(w.Key))
 	}
@@ -153,6 +158,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		return errLater // the watch reports the end of the run
 	}
 	c.stopAwaitingRollout(w.Key)
+	c.notifyBesideInstallation(facts)
 	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {
 		d.Action = reload.Nothing // reported nevertheless
 	}
@@ -173,6 +179,12 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		return nil
 	case d.Action == reload.Record && !c.mayAdopt(w.Key):
 		return errLater
+	}
+	if starts(&d) {
+		if err := c.passGates(ctx, facts, &d); err != nil {
+			return err
+		}
+		c.passedGates(w.Key)
 	}
 	began := c.clock.Now()
 	if err := c.write(ctx, facts, d); err != nil {

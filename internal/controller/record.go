@@ -41,6 +41,8 @@ type record struct {
 	newcomer *newcomer
 	// missing are the sources that the workload lacks; nil if it lacks none.
 	missing *missing
+	// awaits is the closed gate that a reload of the workload waits for.
+	awaits awaitedGate
 	// given are the notices that are emitted only once.
 	given *given
 }

@@ -190,7 +190,7 @@ func (c *Controller) step(ctx context.Context, step kinds.RecreateStep, of *kind
 	case kinds.NoteJob:
 		err = c.patchJob(ctx, of.Of, func() (kinds.Patch, error) { return kinds.Note(job, c.installation.Key) })
 	case kinds.Unsuspend:
-		err = c.patchJob(ctx, jobKey(job.Namespace, job.Name), func() (kinds.Patch, error) { return kinds.Release(job) })
+		err = c.patchJob(ctx, jobKey(job.Namespace, job.Name), func() (kinds.Patch, error) { return kinds.UnsuspendPatch(job) })
 	case kinds.Finished, kinds.AwaitEnd:
 	}
 	return err

@@ -43,6 +43,26 @@ func TestWhoLosesTheLeaseStopsBetweenTwoSteps(t *testing.T) {
 	}
 }
 
+// Such a snapshot does not show yet when the Pods of the Job started.
+func TestASnapshotOfARecreatedJobFromBeforeItRanIsStale(t *testing.T) {
+	s := newJobStage(t)
+	s.run("load", unchanged)
+	s.writes = nil
+	s.leads = func() bool { return len(s.writes) < 6 }
+	s.edit("load", "2")
+	s.play(time.Minute)
+	before, err := s.server.Get("jobs", inShop("load"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.leads = func() bool { return true }
+	s.play(time.Minute)
+	s.jobSink().put(before, false)
+	if w, known := s.state.Workload(jobKey(namespace, "load")); len(s.writes) != 7 || !known || !s.isStale(&w) {
+		t.Errorf("known %t, and current, after %s", known, s.written())
+	}
+}
+
 func TestACopyWithAForeignFinalizerIsAnError(t *testing.T) {
 	s := newJobStage(t)
 	s.run("load", unchanged)

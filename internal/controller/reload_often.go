@@ -31,8 +31,9 @@ type reloadCounts struct {
 }
 
 type reloadCount struct {
-	reloads  []pastReload // the newest manyReloads at most, in order
-	reported time.Time
+	reloads []pastReload // the newest manyReloads at most, in order
+	// reported is when the reloads were reported, and held when a reload that has to wait was.
+	reported, held time.Time
 }
 
 type pastReload struct {
@@ -66,16 +67,47 @@ func (r *reloadCounts) add(key workload.Key, changes []reload.Concern) (notice.O
 	return often, true
 }
 
+// hold returns the source that changed in most of the latest reloads of a workload whose next one
+// has to wait, or the source that changed now if none is known. First reports whether that was not
+// reported within the last hour.
+func (r *reloadCounts) hold(key workload.Key, changed source.Key) (often notice.Often, first bool) {
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	count := r.of[key]
+	if count == nil {
+		count = &reloadCount{} // the reloads were made before this process started
+		r.of[key] = count
+	}
+	first = count.held.IsZero() || now.Sub(count.held) >= oftenWithin
+	if first {
+		count.held = now
+	}
+	often = notice.Often{Reloads: len(count.reloads), Source: changed}
+	if culprit, changes := count.culprit(); changes > 0 {
+		often.Source, often.Changes = culprit, changes
+	}
+	return often, first
+}
+
 func (r *reloadCounts) sweep(now time.Time) {
 	if now.Sub(r.swept) < oftenWithin {
 		return
 	}
 	r.swept = now
 	for key, count := range r.of {
-		if now.Sub(count.reloads[len(count.reloads)-1].at) >= oftenWithin {
+		if now.Sub(count.last()) >= oftenWithin {
 			delete(r.of, key)
 		}
 	}
+}
+
+// last is when the latest reload was made, or a reload had to wait.
+func (c *reloadCount) last() time.Time {
+	if n := len(c.reloads); n > 0 && c.reloads[n-1].at.After(c.held) {
+		return c.reloads[n-1].at
+	}
+	return c.held
 }
 
 func (c *reloadCount) add(now time.Time, changes []reload.Concern) {

@@ -46,7 +46,7 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 // reportOnPurpose reports Pods that are kept on purpose, which the spec shows at once. A
 // pause-period is not reported.
 func (c *Controller) reportOnPurpose(w *workload.Workload, f *tracked) {
-	if o := f.StatusOutcome(w); o.Cause != "" && c.isNewCause(w.Key, f, o.Cause) && o.Cause != rollout.CauseHeld {
+	if o := f.StatusOutcome(w); o.Cause != "" && c.isNewCause(w.Key, f, o.Cause) && o.Cause != rollout.CausePausePeriod {
 		c.report.NotRolled(w, o)
 	}
 }

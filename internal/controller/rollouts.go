@@ -83,13 +83,13 @@ func (c *Controller) trackStatus(key workload.Key) {
 	w, there := c.state.Workload(key)
 	if there && c.isStaleLocked(&w) {
 		c.mu.Unlock()
-		c.ends.Later(key, watchAgain)
+		c.rollouts.Later(key, watchAgain)
 		return
 	}
 	if !there || !f.MarksInPlace(&w) {
 		c.withLocked(key, func(r *record) { r.tracking = nil })
 		c.mu.Unlock()
-		c.ends.ResetRetries(key)
+		c.rollouts.ResetRetries(key)
 		return
 	}
 	now := c.clock.Now()
@@ -102,7 +102,7 @@ func (c *Controller) trackStatus(key workload.Key) {
 	due := f.due(&w, now)
 	c.mu.Unlock()
 	if due >= 0 {
-		c.ends.Add(key, due, due)
+		c.rollouts.Add(key, due, due)
 	}
 }
 
@@ -132,7 +132,7 @@ func (f *tracked) due(w *workload.Workload, now time.Time) time.Duration {
 // remaining is the time until the deadline. If the Pods show no cause at the deadline, they may
 // show one later. So they are listed again, each time after twice as long: a dozen LISTs in a week.
 func (f *tracked) remaining(w *workload.Workload, now time.Time) time.Duration {
-	return f.forward.Add(max(w.Progress.Patience(), 2*f.late)).Sub(now)
+	return f.forward.Add(max(w.Progress.ProgressDeadline(), 2*f.late)).Sub(now)
 }
 
 func (f *tracked) needsPodsRolledOut(w *workload.Workload) bool {

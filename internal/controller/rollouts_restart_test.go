@@ -14,7 +14,7 @@ func (r *road) next(changes ...func(*Options)) *road {
 	r.Helper()
 	n := &road{stage: newStage(r.T)}
 	n.server, n.clock, n.running = r.server, r.clock, r.running
-	n.Controller.clock, n.queue, n.ends = r.clock, workqueue.NewShared(r.clock, workers), workqueue.NewShared(r.clock, rolloutWorkers)
+	n.Controller.clock, n.queue, n.rollouts = r.clock, workqueue.NewShared(r.clock, workers), workqueue.NewShared(r.clock, rolloutWorkers)
 	n.installation.Installed = r.installation.Installed
 	for _, change := range changes {
 		change(&n.opts)
@@ -50,8 +50,8 @@ func TestAfterARestart(t *testing.T) {
 			r := newRoad(t)
 			tc.before(r)
 			n := r.next()
-			for key, _, ok := n.ends.Pop(); ok; key, _, ok = n.ends.Pop() {
-				n.ends.Finish(key, n.trackRollout(t.Context(), key))
+			for key, _, ok := n.rollouts.Pop(); ok; key, _, ok = n.rollouts.Pop() {
+				n.rollouts.Finish(key, n.trackRollout(t.Context(), key))
 			}
 			n.want(tc.asked)
 			if n.RolloutsInProgress() != tc.follow {

@@ -29,8 +29,8 @@ func TestThePodsOfACompletedRolloutAreListedOnce(t *testing.T) {
 		r.play(time.Hour)
 	}
 	r.want(1, "rolled 3 pods after 1m31s")
-	if r.RolloutsInProgress() != 0 || r.ends.Depth() != 0 {
-		t.Errorf("%d are followed, %d wait", r.RolloutsInProgress(), r.ends.Depth())
+	if r.RolloutsInProgress() != 0 || r.rollouts.Depth() != 0 {
+		t.Errorf("%d are followed, %d wait", r.RolloutsInProgress(), r.rollouts.Depth())
 	}
 }
 
@@ -238,7 +238,7 @@ func TestWhatEndsBeforeItsEnd(t *testing.T) {
 				t.Fatal("it is followed")
 			}
 			before := r.askedAfter
-			r.ends.Add(named("web"), 0, 0)
+			r.rollouts.Add(named("web"), 0, 0)
 			r.play(time.Second)
 			r.want(before)
 		})

@@ -12,8 +12,8 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
+	"github.com/reroll-dev/reroll/internal/permissions"
 	"github.com/reroll-dev/reroll/internal/reload"
-	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 )
@@ -30,10 +30,10 @@ const (
 	reportResource = "secretproviderclasspodstatuses"
 )
 
-// ClassRights are the permissions to watch SecretProviderClasses.
-func ClassRights() []rights.Right {
+// ClassPermissions are the permissions to watch SecretProviderClasses.
+func ClassPermissions() []permissions.Permission {
 	group := classGroup().Group
-	return append(rights.To(group, classResource, "list", "watch"), rights.To(group, reportResource, "list", "watch")...)
+	return append(permissions.To(group, classResource, "list", "watch"), permissions.To(group, reportResource, "list", "watch")...)
 }
 
 // classes are the SecretProviderClasses with an object or a report.

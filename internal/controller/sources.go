@@ -8,20 +8,20 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/metainfo"
+	"github.com/reroll-dev/reroll/internal/permissions"
 	"github.com/reroll-dev/reroll/internal/reload"
-	"github.com/reroll-dev/reroll/internal/rights"
 	"github.com/reroll-dev/reroll/internal/rules"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// SourceRights are the permissions to watch sources, except for ignored kinds.
-func SourceRights(settings *rules.Settings) []rights.Right {
-	var all []rights.Right
+// SourcePermissions are the permissions to watch sources, except for ignored kinds.
+func SourcePermissions(settings *rules.Settings) []permissions.Permission {
+	var all []permissions.Permission
 	for _, k := range kubeapi.SourceKinds() {
 		if settings.ReadsSource(k.Kind) {
-			all = append(all, rights.To(k.Resource.Resource.Group, k.Resource.Resource.Resource, "list", "watch")...)
+			all = append(all, permissions.To(k.Resource.Resource.Group, k.Resource.Resource.Resource, "list", "watch")...)
 		}
 	}
 	return all

@@ -135,13 +135,13 @@ func (s *stage) play(within time.Duration) {
 			s.queue.Finish(key, s.reconcile(s.Context(), key))
 			continue
 		}
-		key, later, ok := s.ends.Pop()
+		key, later, ok := s.rollouts.Pop()
 		if wait == 0 || later > 0 && later < wait {
 			wait = later
 		}
 		switch {
 		case ok:
-			s.ends.Finish(key, s.trackRollout(s.Context(), key))
+			s.rollouts.Finish(key, s.trackRollout(s.Context(), key))
 		case s.letGo(&wait):
 		case wait > 0:
 			s.clock.Step(min(wait, end.Sub(s.clock.Now())))

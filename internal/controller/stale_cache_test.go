@@ -38,7 +38,7 @@ func TestAStorageThatWasSetBackBehindAReloadIsBelieved(t *testing.T) {
 }
 
 func TestASnapshotFromBeforeTheEndOfAPauseIsNoOtherPause(t *testing.T) {
-	r := held(t)
+	r := paused(t)
 	before := r.stands()
 	r.play(10 * time.Minute)
 	after := r.stands()

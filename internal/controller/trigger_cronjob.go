@@ -154,9 +154,9 @@ func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reloa
 	return reload.Decide(*facts), nil
 }
 
-// release unsuspends the held Jobs of a workload that may start now. Few workloads create Jobs, so
+// unsuspendRuns unsuspends the held Jobs of a workload that may start now. Few workloads create Jobs, so
 // facts about sources are collected for those alone.
-func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
+func (c *Controller) unsuspendRuns(ctx context.Context, w *workload.Workload) error {
 	if w.Runs == nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 			return nil
 		}
 		c.addRuns(&facts.Workload)
-		run, ok := facts.Release()
+		run, ok := facts.RunToUnsuspend()
 		if !ok {
 			c.notifyLateRuns(&facts)
 			c.notifyUnsignedRuns(&facts.Workload)
@@ -176,7 +176,7 @@ func (c *Controller) release(ctx context.Context, w *workload.Workload) error {
 		if !c.leads() {
 			return retryAfter(leadAgain)
 		}
-		if err := c.releaseOne(ctx, &facts.Workload, run); err != nil {
+		if err := c.unsuspendRun(ctx, &facts.Workload, run); err != nil {
 			return fmt.Errorf("unsuspend Job %s: %w", run.Name, err)
 		}
 	}
@@ -210,9 +210,9 @@ func runAsWorkload(of workload.Key, name string, uid types.UID) *workload.Worklo
 	return &workload.Workload{Key: jobKey(of.Namespace, name), APIVersion: batchv1.SchemeGroupVersion.String(), UID: uid}
 }
 
-func (c *Controller) releaseOne(ctx context.Context, w *workload.Workload, run workload.OwnRun) error {
+func (c *Controller) unsuspendRun(ctx context.Context, w *workload.Workload, run workload.OwnRun) error {
 	own := c.jobs.run(w.Key, run.Name)
-	patch, err := own.Release()
+	patch, err := own.UnsuspendPatch()
 	if err != nil {
 		return err
 	}

@@ -274,7 +274,7 @@ func TestAHeldJobOfAnOptedOutCronJobDoesNotStart(t *testing.T) {
 // Every look asks twice whether there are Jobs to let go. That must cost nothing where there are none.
 func TestNoFactsAreCollectedForWorkloadsWithoutJobs(t *testing.T) {
 	c := &Controller{} // without a state that facts could come from
-	if err := c.release(t.Context(), &workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}}); err != nil {
+	if err := c.unsuspendRuns(t.Context(), &workload.Workload{Key: workload.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}}); err != nil {
 		t.Error(err)
 	}
 }

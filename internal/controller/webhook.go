@@ -251,7 +251,7 @@ func (c *Controller) recordAccepted(ctx context.Context, t message) {
 	defer cancel()
 	d := t.decision.Notified(w, t.sentAt)
 	err := c.write(ctx, &t.facts, d)
-	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.notifications.TriesOf(w.Key) < patience {
+	if (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) && c.notifications.TriesOf(w.Key) < toleratedConflicts {
 		c.notifications.Retry(w.Key) // the watch reports a newer version, or the deletion
 		return
 	}

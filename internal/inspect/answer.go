@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -16,12 +17,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// State is how a workload stands to its sources.
+// State is the state of a workload, compared with the data of its sources.
 type State uint8
 
-// The states. Only UpToDate is good; Unknown is neither.
+// The states. Only UpToDate is good. Unknown is neither good nor bad.
 const (
-	// UpToDate means that its pods have what its sources hold.
+	// UpToDate means that the Pods of the workload have the data of its sources.
 	UpToDate State = iota
 	// Waiting means that a change was made just now, or that something else has to end first.
 	Waiting
@@ -29,19 +30,19 @@ const (
 	InProgress
 	// Stuck means that a rollout has exceeded its deadline.
 	Stuck
-	// OutOfDate means that pods are behind, and that nothing is known to be on its way.
+	// OutOfDate means that Pods have previous data, and that no rollout to replace them is known.
 	OutOfDate
-	// Reverted means that somebody took the mark of a reload away.
+	// Reverted means that another writer removed the mark of a reload.
 	Reverted
-	// Missing means that a source that it requires does not exist.
+	// Missing means that a source that the workload requires does not exist.
 	Missing
 	// Unknown means that the permissions of the user do not show the state.
 	Unknown
-	// NotOptedIn means that nothing rolls it.
+	// NotOptedIn means that no source rolls the workload.
 	NotOptedIn
 )
 
-// String returns the state as a word or two.
+// String returns the state in one or two words.
 func (s State) String() string {
 	words := [...]string{"up-to-date", "waiting", "in-progress", "stuck", "out-of-date", "reverted", "missing", "unknown", "not-opted-in"}
 	if int(s) < len(words) {
@@ -50,41 +51,44 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
 
-// Answer is what is known about one workload.
+// Answer has everything that is known about one workload.
 type Answer struct {
 	Workload workload.Workload
 	State    State
 	// Detail explains the state, in a phrase.
 	Detail string
-	// Cause is why a rollout has not ended, if that is known.
+	// Cause is the reason why a rollout has not completed, if that is known.
 	Cause rollout.Cause
-	// Since is when the data was written that Pods do not have, or when a receiver was notified of
-	// it.
+	// Since is the time since when Pods lack data: the data was written then, or a receiver was
+	// notified of the data then.
 	Since    time.Time
 	Decision reload.Decision
-	Ledger   Ledger
-	Sources  []Source
-	// Missing are the sources that it requires and that do not exist, and Unmatched the expressions
-	// in its lists that match none.
+	// Gate is whether a reload may start now.
+	Gate    gate.Answer
+	Ledger  Ledger
+	Sources []Source
+	// Missing are the sources that the workload requires and that do not exist. Unmatched are the
+	// expressions in the lists of the workload that match no source.
 	Missing   []reload.MissingSource
 	Unmatched []policy.NamedSource
 	// Unknown are the reasons why something is unknown.
 	Unknown []string
-	// LeftOut is why the controller does not reconcile it.
+	// LeftOut is the reason why the controller does not reconcile the workload, or empty.
 	LeftOut string
-	// Pods are nil as long as they were not listed.
+	// Pods is nil if the Pods were not listed.
 	Pods *Ages
 }
 
-// Ledger is the one on the workload.
+// Ledger is the ledger of the workload.
 type Ledger struct {
 	ledger.Ledger
-	// There reports whether there is one, and Err why it cannot be used.
+	// There reports whether the workload has a ledger, and Err is the reason why the ledger cannot
+	// be used.
 	There bool
 	Err   error
 }
 
-// Ages are how many pods there are and since when.
+// Ages are the number of Pods and the start of the oldest one.
 type Ages struct {
 	Count  int
 	Oldest time.Time
@@ -92,32 +96,34 @@ type Ages struct {
 	all []Pod
 }
 
-// Source is one that the workload references or names.
+// Source is a source that the workload references or names.
 type Source struct {
 	Key     source.LocalKey
 	Uses    []workload.Use
 	Verdict policy.Verdict
-	// Unread reports whether its kind may not be read, and Absent that there is none of that name.
+	// Unread reports whether the user may not read sources of this kind. Absent reports whether the
+	// source does not exist.
 	Unread, Absent bool
-	// Deleted reports whether the ledger shows that it existed.
+	// Deleted reports whether the ledger shows that the source existed.
 	Deleted bool
-	// Near are names that it may be a misspelling of.
+	// Near are existing names, of which the name of the source may be a misspelling.
 	Near []string
-	// Ignored reports whether the settings of the controller leave its kind out.
+	// Ignored reports whether the controller is configured not to read sources of this kind.
 	Ignored bool
-	// Match reports whether its owner has marked it to be found.
+	// Match reports whether the source has the match annotation.
 	Match            bool
 	Content          Content
 	Written, Created time.Time
-	// Older of the Pods were started before the data was written; -1 if the Pods were not listed.
+	// Older is the number of Pods that started before the data was written, or -1 if the Pods were
+	// not listed.
 	Older    int
 	Problems []annotations.Problem
 }
 
-// Content is how the data of a source stands to the ledger.
+// Content is the result of comparing the data of a source with the ledger.
 type Content uint8
 
-// The ways it can.
+// The results of the comparison.
 const (
 	// NotCompared is for a source that does not concern the workload.
 	NotCompared Content = iota
@@ -128,7 +134,7 @@ const (
 	Keyed
 )
 
-// Evaluation answers about all workloads that were read.
+// Evaluation answers questions about all workloads that were read.
 type Evaluation struct {
 	objects *Objects
 	state   *state.State
@@ -136,7 +142,7 @@ type Evaluation struct {
 	now     time.Time
 }
 
-// Evaluate puts what was read where the controller has it after a start, when it has seen nothing happen yet.
+// Evaluate puts the objects into the state that a controller has after a start, before any event.
 func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 	st := state.New(o.settings.AutoReloadAll)
 	for _, w := range o.workloads {
@@ -149,6 +155,9 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 			st.PutWorkload(w, false)
 		}
 	}
+	for name, known := range o.namespaces {
+		st.PutDefaults(name, state.Defaults{Policy: known.Defaults})
+	}
 	for _, src := range o.sources {
 		if o.settings.Rules.ReadsSource(src.Key.Kind) {
 			st.PutSource(src, false)
@@ -157,8 +166,9 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 	return &Evaluation{objects: o, state: st, pods: pods, now: now}
 }
 
-// OptedIn are the workloads that some source could roll, in a fixed order, also if the controller does not reconcile them:
-// nobody rolls them then, and that is not up to date.
+// OptedIn returns the workloads that some source could roll, in a fixed order. The result includes
+// workloads that the controller does not reconcile: no controller rolls them, so they are not up to
+// date.
 func (e *Evaluation) OptedIn() []workload.Key {
 	var keys []workload.Key
 	for key, w := range e.objects.workloads {
@@ -178,7 +188,7 @@ func compareKeys(a, b workload.Key) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
-// Of answers about one workload, which has to be there.
+// Of answers questions about one workload, which must exist.
 func (e *Evaluation) Of(key workload.Key) Answer {
 	facts, _ := e.state.Facts(key)
 	e.objects.addRuns(&facts.Workload)
@@ -196,9 +206,15 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 			a.Decision = reload.Decide(facts)
 		}
 	}
+	if a.Decision.Action == reload.Reload && !a.Decision.Found && s.Webhook == nil {
+		a.Gate = gate.Check(&facts, &a.Decision)
+	}
 	e.unseen(&a)
 	e.evidence(&a)
 	e.conclude(&facts, &a)
+	if a.State != Waiting {
+		a.Gate = gate.Answer{} // nothing waits for the gate alone
+	}
 	return a
 }
 
@@ -210,8 +226,8 @@ func (a *Answer) readLedger() {
 	a.Ledger.Ledger, a.Ledger.Err = workload.ReadLedger(a.Workload.LedgerText, &a.Workload)
 }
 
-// complete adds the settings of the controller to the facts. A Secret that cannot be compared counts as unchanged
-// here: the age of the Pods is checked later.
+// complete adds the settings of the controller to the facts. Here, a Secret that cannot be compared
+// counts as unchanged, because evidence checks the age of the Pods later.
 func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	s.Rules.Complete(f, reload.Installation{Key: s.Key, Installed: s.Installed, Coverage: s.Coverage, Others: s.Others}, e.now)
@@ -241,12 +257,13 @@ func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	}
 }
 
-// unread reports whether sources of a kind may not be read, though the controller reads them.
+// unread reports whether the controller reads a kind of source that the user may not read.
 func (e *Evaluation) unread(kind source.Kind) bool {
 	return e.objects.unread[kind.Resource()] != nil && !kind.Reported() && !e.objects.settings.ignores(kind)
 }
 
-// ask returns the pods of the workload; nil if they may not be listed, which is noted. So is that none of them was found.
+// ask returns the Pods of the workload, or nil if the user may not list Pods. If Pods cannot be
+// listed or none are found, ask records why something is unknown.
 func (e *Evaluation) ask(a *Answer) *reload.Pods {
 	pods, err := e.list(a)
 	if err != nil {

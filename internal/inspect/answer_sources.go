@@ -8,7 +8,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
-// sources are all that the workload references or names, those that are not there too.
+// sources returns all sources that the workload references or names, including those that do not
+// exist.
 func (e *Evaluation) sources(f *reload.Facts, a *Answer) []Source {
 	keys := map[source.LocalKey]struct{}{}
 	for _, ref := range f.Workload.References {

@@ -12,12 +12,12 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// shortNames are what kubectl takes too.
+// shortNames returns the short names that kubectl accepts, too.
 func shortNames() map[string]string {
 	return map[string]string{"deploy": "deployment", "sts": "statefulset", "ds": "daemonset", "cj": "cronjob", "ro": "rollout", "cm": "configmap"}
 }
 
-// Workload finds one by what a user has written: deployment/web, deploy/web, or web alone.
+// Workload finds a workload by the text of a user: deployment/web, deploy/web, or only web.
 func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 	kind, name, err := split(text, o.settings.workloadKinds())
 	if err != nil {
@@ -61,12 +61,14 @@ func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 func NotSource(text string) error {
 	kind, name, err := split(text, sourceWords())
 	if err != nil || kind == "" {
-		return nil //nolint:nilerr // it may be a workload
+		return nil //nolint:nilerr // a workload may have this name
 	}
 	return fmt.Errorf("%s is a %s, not a workload. To list the workloads that its changes roll: reroll plan %s/%s", text, kind, strings.ToLower(kind), name)
 }
 
-// TemplateOwner is the workload in whose place another one is answered about: the one that it has its pod template from, or itself.
+// TemplateOwner returns the workload whose pod template a workload uses, because the answer is
+// about that one. If a workload has its own pod template, TemplateOwner returns the workload
+// itself.
 func (o *Objects) TemplateOwner(key workload.Key) (workload.Key, error) {
 	lender := o.workloads[key].TemplateOwner
 	if lender == nil {
@@ -81,7 +83,7 @@ func (o *Objects) TemplateOwner(key workload.Key) (workload.Key, error) {
 	return *lender, nil
 }
 
-// Source finds one in the same way. It need not exist.
+// Source finds a source by the text of a user, as Workload does. The source need not exist.
 func (o *Objects) Source(ns, text string) (source.Key, error) {
 	kind, name, err := split(text, sourceWords())
 	if err != nil {
@@ -117,10 +119,10 @@ func (o *Objects) Source(ns, text string) (source.Key, error) {
 	}
 }
 
-// words are those by which users name kinds, in the singular and in lower case.
+// words map the words that users write for kinds, singular and in lower case, to the kinds.
 type words map[string]string
 
-// sourceWords has the kinds of sources.
+// sourceWords returns the words for the kinds of sources.
 func sourceWords() words {
 	known := words{}
 	for _, k := range sourceKinds() {
@@ -129,8 +131,9 @@ func sourceWords() words {
 	return known
 }
 
-// workloadKinds has the kinds by their names, and by their names with the group, as kubectl takes both. Where two have the
-// same name it means that of Kubernetes, as it does there.
+// workloadKinds returns the words for the kinds of workloads, with and without the group, because
+// kubectl accepts both. If two kinds have the same name, the word without a group means the kind of
+// Kubernetes, as in kubectl.
 func (s *Settings) workloadKinds() words {
 	known := words{}
 	for _, kind := range s.Kinds {
@@ -143,7 +146,7 @@ func (s *Settings) workloadKinds() words {
 	return known
 }
 
-// find takes the plural as well, and the version that may stand in front of the group.
+// find accepts the plural as well, and the version that may precede the group.
 func (known words) find(word string) (string, bool) {
 	word = strings.ToLower(word)
 	kind, group, qualified := strings.Cut(word, ".")
@@ -167,7 +170,7 @@ func (known words) find(word string) (string, bool) {
 	return "", false
 }
 
-// names are those without a group, for a hint.
+// names returns the words without a group, for a hint.
 func (known words) names() []string {
 	var all []string
 	for _, word := range slices.Sorted(maps.Keys(known)) {
@@ -178,7 +181,7 @@ func (known words) names() []string {
 	return all
 }
 
-// split reads KIND/NAME. The kind is empty where there is none.
+// split reads KIND/NAME. The kind is empty if the text has only a name.
 func split(text string, known words) (kind, name string, err error) {
 	word, name, ok := strings.Cut(text, "/")
 	if !ok {
@@ -199,10 +202,10 @@ func refs(keys []workload.Key) []string {
 	return all
 }
 
-// ref is a workload as a user of kubectl writes it.
+// ref returns a workload as a user of kubectl writes it.
 func ref(key workload.Key) string { return strings.ToLower(key.Kind) + "/" + key.Name }
 
-// near are the sources that a name may be a misspelling of.
+// near returns the sources of a namespace with a name of which the given one may be a misspelling.
 func (e *Evaluation) near(key source.LocalKey, ns string) []string {
 	var names []string
 	for other := range e.objects.sources {
@@ -217,10 +220,10 @@ func (e *Evaluation) near(key source.LocalKey, ns string) []string {
 	return names
 }
 
-// didYouMean asks for the objects that may have been meant.
+// didYouMean suggests the objects that the user may have meant.
 func didYouMean(names []string) string { return annotations.DidYouMean(names, "") }
 
-// listed puts names into a sentence.
+// listed joins names for a sentence.
 func listed(names []string, and string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

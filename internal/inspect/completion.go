@@ -16,7 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
-// WorkloadResources are the plurals of the kinds of workloads.
+// WorkloadResources returns the plurals of the kinds of workloads.
 func WorkloadResources() []string {
 	var all []string
 	for _, kind := range kinds.All() {
@@ -25,7 +25,7 @@ func WorkloadResources() []string {
 	return all
 }
 
-// SourceResources are the plurals of the kinds of source.
+// SourceResources returns the plurals of the kinds of sources.
 func SourceResources() []string {
 	var all []string
 	for _, k := range kubeapi.SourceKinds() {

@@ -12,7 +12,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// unseen notes the kinds of which the workload names some by an expression, and that may not be read.
+// unseen records why something is unknown if the workload selects sources by an expression, and the
+// user may not list sources of that kind.
 func (e *Evaluation) unseen(a *Answer) {
 	for _, kind := range sourceKinds() {
 		if e.unread(kind) && len(a.Workload.Policy.Patterns(kind)) > 0 {
@@ -21,7 +22,8 @@ func (e *Evaluation) unseen(a *Answer) {
 	}
 }
 
-// evidence counts for each source the pods that are older than its data, where anything depends on that.
+// evidence counts, for each source, the Pods that are older than its data, if the answer depends on
+// that.
 func (e *Evaluation) evidence(a *Answer) {
 	for i := range a.Sources {
 		src := &a.Sources[i]
@@ -37,7 +39,8 @@ func (e *Evaluation) evidence(a *Answer) {
 		case src.Content == Keyed:
 			e.ask(a)
 		default:
-			_, _ = e.list(a) // shown if the user may list Pods, and nothing depends on it
+			// The output shows the Pods if the user may list them, but does not depend on them.
+			_, _ = e.list(a)
 		}
 		if a.Pods == nil || a.unlisted() {
 			continue
@@ -45,7 +48,9 @@ func (e *Evaluation) evidence(a *Answer) {
 		src.Older = 0
 		sure := src.Written.Add(source.StartLag)
 		if a.Ledger.There && a.Ledger.Err == nil && src.Written.Unix() <= a.Ledger.DataTime {
-			sure = src.Written // the controller that wrote the ledger has seen it, so what rolled the workload since came later
+			// The controller that wrote the ledger had seen this data, so any later rollout brought
+			// the data.
+			sure = src.Written
 		}
 		for _, pod := range a.Pods.all {
 			if !pod.Created.After(sure) {
@@ -58,8 +63,9 @@ func (e *Evaluation) evidence(a *Answer) {
 	}
 }
 
-// incomparable is why nothing follows from a Secret that cannot be compared. That all pods are younger than its times proves
-// nothing: to take a key out of it moves none of them.
+// incomparable returns why nothing is known about a Secret that cannot be compared. If a client
+// removes a key, no time of the Secret changes. So nothing is proved even if all Pods are younger
+// than these times.
 func (e *Evaluation) incomparable(src *Source, pods *Ages) string {
 	if pods.Oldest.Before(src.Written) {
 		return fmt.Sprintf("%s: %s; %s", src.Key, older(src.Older, pods.Count), e.objects.settings.keyless())
@@ -70,7 +76,7 @@ func (e *Evaluation) incomparable(src *Source, pods *Ages) string {
 // older counts the Pods that may have other data.
 func older(n, all int) string { return fmt.Sprintf("%d of %d Pods are older than its data", n, all) }
 
-// keyless is why Secrets cannot be compared.
+// keyless returns why Secrets cannot be compared.
 func (s *Settings) keyless() string {
 	if s.NoKey == "" {
 		return "its digest was made with another key"
@@ -78,7 +84,8 @@ func (s *Settings) keyless() string {
 	return s.NoKey
 }
 
-// grace is how much longer than the settle period a change may take to be acted upon before it counts as missed.
+// grace is the time that the controller has for a change after the settle period. After that, the
+// change counts as missed.
 const grace = 20 * time.Second
 
 // conclude sets the state of the workload.
@@ -110,6 +117,8 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case d.Reverted != nil:
 		a.State = Reverted
 		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
+	case d.Action == reload.Reload && !a.Gate.Open() && !s.gone(e.now):
+		a.State, a.Detail = Waiting, fmt.Sprintf("until %s: %s, and %s", a.Gate.Until.UTC().Format(time.RFC3339), d.Why, a.Gate.Why)
 	case d.Action == reload.Reload:
 		e.pending(f, a)
 	case d.Action == reload.AwaitRun && w.Runs.Begun:
@@ -135,8 +144,9 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	}
 }
 
-// inProgress is for a rollout in progress: its cause, as far as the object or the Pods show it. A rollout that is stuck is out
-// of date if it is to bring data, and not if another client changed the image alone.
+// inProgress sets the state for a rollout in progress, with the cause if the object or the Pods
+// show it. A stuck rollout is out of date if its purpose is to bring data, and not if another
+// client changed only the image.
 func (e *Evaluation) inProgress(a *Answer) {
 	w := &a.Workload
 	a.State, a.Detail = InProgress, fmt.Sprintf("%d of %d", w.Progress.Updated, w.Progress.Wanted)
@@ -144,9 +154,9 @@ func (e *Evaluation) inProgress(a *Answer) {
 	purpose, _ := rollout.Purpose(&w.Progress)
 	if purpose != "" {
 		outcome.Cause = purpose
-		behind = behind || purpose != rollout.CauseHeld && e.keepsPrevious(a)
+		behind = behind || purpose != rollout.CausePausePeriod && e.keepsPrevious(a)
 	}
-	if purpose == rollout.CauseHeld {
+	if purpose == rollout.CausePausePeriod {
 		a.State, a.Cause, a.Detail = Waiting, purpose, "while "+report.Because(w, outcome)
 		return
 	}
@@ -166,15 +176,15 @@ func (e *Evaluation) inProgress(a *Answer) {
 	a.Detail += ": " + oneLine(report.Because(w, outcome))
 }
 
-// exceeds reports whether a rollout in progress has exceeded its deadline. The status of a Deployment and of a Rollout shows that.
-// Otherwise the Pods show it: one of them was started by the rollout, and since then the deadline has passed without another. A
-// Rollout that pauses at a step waits on purpose.
+// exceeds reports whether a rollout in progress has exceeded its deadline. The status of a
+// Deployment or a Rollout shows that. Otherwise the Pods show it: the rollout has started a Pod,
+// and the deadline has passed since the latest one. A Rollout that pauses at a step is not stuck.
 func (e *Evaluation) exceeds(a *Answer, o rollout.Outcome) bool {
 	w := &a.Workload
 	switch {
 	case w.Progress.Pausing, w.Progress.Aborted:
 		return false
-	case w.Progress.Overdue && w.Progress.Observed: // it is about the present template
+	case w.Progress.Overdue && w.Progress.Observed: // the status is about the current template
 		return true
 	case o.All == 0 || o.Old == o.All:
 		return false
@@ -185,10 +195,11 @@ func (e *Evaluation) exceeds(a *Answer, o rollout.Outcome) bool {
 			newest = pod.Created
 		}
 	}
-	return e.now.Sub(newest) > w.Progress.Patience()
+	return e.now.Sub(newest) > w.Progress.ProgressDeadline()
 }
 
-// outcome is what has become of the latest reload, as far as its pods may be read, and whether some of them may be from before.
+// outcome returns the result of the latest reload, as far as the user may read the Pods. behind
+// reports whether some Pods may be older than the reload.
 func (e *Evaluation) outcome(a *Answer) (o rollout.Outcome, behind bool) {
 	if a.Ledger.There && a.Ledger.Err == nil && a.Ledger.Counter == 0 {
 		return o, false
@@ -196,22 +207,24 @@ func (e *Evaluation) outcome(a *Answer) (o rollout.Outcome, behind bool) {
 	w := &a.Workload
 	pursuit, ok := rollout.LatestReload(w)
 	if a.Pods == nil {
-		_, _ = e.list(a) // without them no cause is known
+		_, _ = e.list(a) // without the Pods, no cause is known
 	}
 	switch {
 	case a.Pods == nil, !ok && (a.unlisted() || !a.Ledger.There || a.Ledger.Err != nil):
 		return o, true
 	case !ok:
-		return o, e.keepsPrevious(a) // a rollout of somebody else has brought the data, or nothing but another image
+		// Another client started this rollout. The rollout has brought the data, or only another
+		// image.
+		return o, e.keepsPrevious(a)
 	}
 	o = pursuit.Judge(w, a.Pods.of(w))
 	if o.Cause == rollout.CauseNotFound {
-		o.Cause = "" // the answer reports it for all that depends on the Pods
+		o.Cause = "" // for all answers that depend on Pods, the answer reports that none were found
 	}
 	return o, o.Old > 0 || o.NotFound
 }
 
-// of are the pods that the workload has made.
+// of returns the Pods that the workload created.
 func (p *Ages) of(w *workload.Workload) []rollout.Pod {
 	var own []rollout.Pod
 	for i := range p.all {
@@ -222,7 +235,7 @@ func (p *Ages) of(w *workload.Workload) []rollout.Pod {
 	return own
 }
 
-// pending is for a change that the controller has not acted upon.
+// pending sets the state for a change that the controller has not acted upon.
 func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	last := a.Decision.Changes[len(a.Decision.Changes)-1]
 	a.Since = last.Source.DataTime
@@ -230,7 +243,8 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 		a.Since = e.now
 	}
 	s := e.objects.settings
-	// With an edit that takes keys away no time is noted: it may have been just now.
+	// If an edit removes keys, the object does not record its time. The edit may have been made
+	// just now.
 	if !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now) {
 		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s", s.Rules.SettlePeriod(&f.Workload), a.Decision.Why)
 		return
@@ -238,12 +252,12 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
 }
 
-// longAgo reports whether the controller must have acted since.
+// longAgo reports whether the change is so old that the controller must have acted upon it.
 func (e *Evaluation) longAgo(t time.Time, w *workload.Workload) bool {
 	return e.now.Sub(t) > e.objects.settings.Rules.Longest(w)+grace
 }
 
-// inaction is why the controller may not have acted.
+// inaction returns the likely reason why the controller has not acted.
 func (s *Settings) inaction(now time.Time) string {
 	switch {
 	case s.Silent:

@@ -12,31 +12,32 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// self is a controller by what it has written down about itself.
+// self is a controller as its own ConfigMap describes it.
 type self struct {
 	namespace string
 	made      time.Time
 	options   map[string]any
 	coverage  reload.Coverage
-	// foreign reports whether it is not one of these: Reloader writes the same ConfigMap.
+	// foreign reports whether the ConfigMap is not from Reroll: Reloader writes a ConfigMap of the
+	// same name.
 	foreign bool
-	// instance is the ID of its digest key, empty if it does not say.
+	// instance is the ID of the digest key, or empty if the ConfigMap does not have it.
 	instance string
 	watches  watching
-	// deployment is the name of its Deployment, empty if it does not say.
+	// deployment is the name of the Deployment, or empty if the ConfigMap does not have it.
 	deployment string
 	life       life
 }
 
-// watching reports whether a controller watches a namespace, as far as its ConfigMap shows.
+// watching is whether a controller watches a namespace, as far as its ConfigMap shows.
 type watching uint8
 
 const (
@@ -57,13 +58,14 @@ func readSelf(info *corev1.ConfigMap) (self, error) {
 	if json.Unmarshal([]byte(info.Data["deploymentInfo"]), &installed) == nil {
 		s.deployment = installed.Name
 	}
-	_, told := s.options["settle"] // Reloader has nothing of the kind
-	s.foreign = !told && !slices.ContainsFunc(info.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == workload.FieldManager })
+	_, recorded := s.options["settle"] // Reloader has no such flag
+	s.foreign = !recorded && !slices.ContainsFunc(info.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == workload.FieldManager })
 	return s, nil
 }
 
-// look reports whether it watches a namespace (nil if that may not be read), or whether it watches any if none is named.
-func (s *self) look(ns string, known *corev1.Namespace) watching {
+// watchesNamespace reports whether the controller watches a namespace. known is nil if the user may
+// not read the namespace. If ns is empty, it reports whether the controller watches all namespaces.
+func (s *self) watchesNamespace(ns string, known *corev1.Namespace) watching {
 	var cfg config.Config
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	cfg.BindDecisionFlags(flags)
@@ -75,21 +77,23 @@ func (s *self) look(ns string, known *corev1.Namespace) watching {
 	if known != nil {
 		objects.Put(known)
 	}
-	_, told := s.options["namespaces"] // an older one does not record them
+	_, recorded := s.options["namespaces"] // older versions do not record them
 	switch {
 	case ns == "" && len(cfg.Namespaces) > 0, ns != "" && settings.leftOut(objects, ns) != "":
 		return watchesOthers
-	case !told, ns != "" && known == nil && settings.Rules.NamespaceSelector != nil:
+	case !recorded, ns != "" && known == nil && settings.Rules.NamespaceSelector != nil:
 		return watchesPerhaps
 	default:
 		return watchesIt
 	}
 }
 
-// choose returns the controller that counts for a namespace: one that may watch it, has not ended, or is in it, in this order.
-// For all namespaces, one that has not ended comes first. Beside are the namespaces of others that have not ended and may watch
-// it too; for all namespaces, of all others.
-func choose(ctx context.Context, client kubernetes.Interface, all []self, ns string, now time.Time) (chosen self, beside []string) {
+// choose returns the controller whose settings count for a namespace. Controllers that may watch
+// the namespace come first, then those that have not ended, then the one that runs in the
+// namespace. For all namespaces, controllers that have not ended come first. beside are the
+// namespaces of the other controllers that have not ended and may watch the namespace, too. For all
+// namespaces, beside has all others that have not ended.
+func choose(ctx context.Context, client clientset.Interface, all []self, ns string, now time.Time) (chosen self, beside []string) {
 	own := slices.DeleteFunc(slices.Clone(all), func(s self) bool { return s.foreign })
 	if len(own) > 0 {
 		all = own
@@ -100,7 +104,7 @@ func choose(ctx context.Context, client kubernetes.Interface, all []self, ns str
 	known := knownNamespace(ctx, client, ns)
 	most := watchesOthers
 	for i := range all {
-		all[i].watches = all[i].look(ns, known)
+		all[i].watches = all[i].watchesNamespace(ns, known)
 		most = max(most, all[i].watches)
 	}
 	for i := range all {
@@ -116,7 +120,7 @@ func choose(ctx context.Context, client kubernetes.Interface, all []self, ns str
 	})
 	for _, other := range all[1:] {
 		if other.life == lifeEnded {
-			continue // its ConfigMap is all that is left of it
+			continue // only its ConfigMap still exists
 		}
 		if ns == "" || most > watchesOthers && other.watches > watchesOthers {
 			beside = append(beside, other.namespace)
@@ -133,13 +137,13 @@ func yes(b bool) int {
 	return 0
 }
 
-// partly is why a controller may have been missed.
+// partly is the reason why a controller may be missing from the answer.
 const partly = "you may not look for the controller in all namespaces"
 
-// written returns what controllers have written down, or why there is nothing.
-func written(ctx context.Context, client kubernetes.Interface, at, near string) ([]corev1.ConfigMap, string, error) {
+// written returns the ConfigMaps of the controllers, or the reason why there are none.
+func written(ctx context.Context, client clientset.Interface, at, near string) ([]corev1.ConfigMap, string, error) {
 	if at != "" {
-		found, err := client.CoreV1().ConfigMaps(at).Get(ctx, metainfo.Name, metav1.GetOptions{})
+		found, err := client.ConfigMaps(at).Get(ctx, metainfo.Name, metav1.GetOptions{})
 		switch {
 		case err == nil:
 			return []corev1.ConfigMap{*found}, "", nil
@@ -151,12 +155,12 @@ func written(ctx context.Context, client kubernetes.Interface, at, near string) 
 			return nil, "", err
 		}
 	}
-	list, err := client.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{LabelSelector: metainfo.Selector})
+	list, err := client.ConfigMaps("").List(ctx, metav1.ListOptions{LabelSelector: metainfo.Selector})
 	if apierrors.IsForbidden(err) {
-		// Who may read one namespace alone may still be in the one of the controller.
+		// A user with permissions for one namespace may be in the namespace of the controller.
 		var all []corev1.ConfigMap
 		for _, ns := range slices.Compact([]string{near, "reroll"}) {
-			if found, err := client.CoreV1().ConfigMaps(ns).Get(ctx, metainfo.Name, metav1.GetOptions{}); ns != "" && err == nil {
+			if found, err := client.ConfigMaps(ns).Get(ctx, metainfo.Name, metav1.GetOptions{}); ns != "" && err == nil {
 				all = append(all, *found)
 			}
 		}

@@ -56,7 +56,7 @@ func TestWhatAControllerWatches(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := one.look(tc.ns, tc.known); got != tc.want {
+			if got := one.watchesNamespace(tc.ns, tc.known); got != tc.want {
 				t.Errorf("got %d, want %d", got, tc.want)
 			}
 		})
@@ -73,7 +73,7 @@ func TestWhoHasWrittenIt(t *testing.T) {
 	}
 	for manager, foreign := range map[string]bool{"reroll": false, "Reloader": true} {
 		one, err := readSelf(by(manager))
-		if err != nil || one.foreign != foreign || one.look("shop", nil) != watchesPerhaps {
+		if err != nil || one.foreign != foreign || one.watchesNamespace("shop", nil) != watchesPerhaps {
 			t.Errorf("%s: %+v, %v", manager, one, err)
 		}
 	}
@@ -154,7 +154,7 @@ func TestTheControllerThatWasNamed(t *testing.T) {
 			flags := pflag.NewFlagSet("status", pflag.ContinueOnError)
 			cfg.BindDecisionFlags(flags)
 			s := tell(t, web)
-			if s.objects.settings, err = Ask(t.Context(), c, &cfg, flags, tc.at, "shop", noon); err != nil {
+			if s.objects.settings, err = Ask(t.Context(), c.Interface, &cfg, flags, tc.at, "shop", noon); err != nil {
 				t.Fatal(err)
 			}
 			if status := s.status(t, "shop"); status.Code() != tc.code {

@@ -21,37 +21,37 @@ func (o *Objects) Explain(ns, name, source string, pods Pods, now time.Time) (*E
 		return nil, err
 	}
 	x := &Explanation{Settings: o.settings, Now: now}
-	borrower := key
+	user := key
 	if key, err = o.TemplateOwner(key); err != nil {
 		return nil, err
 	}
-	if key != borrower {
-		x.Borrower = &borrower
+	if key != user {
+		x.TemplateUser = &user
 	}
 	e := o.Evaluate(pods, now)
 	x.Answer = e.Of(key)
 	if source == "" {
 		return x, nil
 	}
-	asked, err := o.Source(ns, source)
+	named, err := o.Source(ns, source)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(x.Sources, func(s Source) bool { return s.Key == asked.Local() })
+	i := slices.IndexFunc(x.Sources, func(s Source) bool { return s.Key == named.Local() })
 	if i < 0 {
 		facts, _ := e.state.Facts(key)
-		s := e.source(&facts, &x.Answer, asked.Local())
-		x.Asked = &s
+		s := e.source(&facts, &x.Answer, named.Local())
+		x.OnlySource = &s
 		return x, nil
 	}
-	x.Asked = &x.Sources[i]
+	x.OnlySource = &x.Sources[i]
 	return x, nil
 }
 
 // LastEvent returns the newest event of the controller about a workload. It returns nil if there is
 // none or the user may not read events.
 func (c *Cluster) LastEvent(ctx context.Context, w *workload.Workload) *LastEvent {
-	list, err := c.CoreV1().Events(w.Key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
+	list, err := c.CoreEvents(w.Key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
 		"involvedObject.kind": w.Key.Object(), "involvedObject.name": w.Key.Name, "involvedObject.uid": string(w.UID),
 	}.String()})
 	if err != nil {

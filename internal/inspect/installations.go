@@ -11,31 +11,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Installations returns the namespaces of the controllers that may watch a namespace, or any if it is empty, and why they may
-// still run; empty if all have ended. At is the namespace of the controller that the user named. A controller that wrote its
-// Lease just now may have been killed since, so its Lease is watched until it is renewed or expires.
+// Installations returns the namespaces of the controllers that may watch a namespace, or any
+// namespace if ns is empty. alive is the reason why they may still run, or empty if all have ended.
+// at is the namespace of the controller that the user named. A controller may have been killed just
+// after a renewal of its Lease, so Installations watches the Lease until a renewal or its expiry.
 func (c *Cluster) Installations(ctx context.Context, at, ns string, clk clock.Clock) (namespaces []string, alive string, err error) {
-	found, why, err := written(ctx, c, at, ns)
+	found, why, err := written(ctx, c.Interface, at, ns)
 	if err != nil {
 		return nil, "", fmt.Errorf("read the cluster: %w", err)
 	}
 	var all []string
-	known := knownNamespace(ctx, c, ns)
+	known := knownNamespace(ctx, c.Interface, ns)
 	for i := range found {
 		one, err := readSelf(&found[i])
 		switch {
 		case err != nil:
 			all = append(all, "whether the controller in namespace "+found[i].Namespace+" runs is unknown: "+err.Error())
 			continue
-		case one.foreign, one.look(ns, known) == watchesOthers && at == "" && ns != "":
+		case one.foreign, one.watchesNamespace(ns, known) == watchesOthers && at == "" && ns != "":
 			continue
 		}
 		namespaces = append(namespaces, one.namespace)
@@ -47,7 +48,7 @@ func (c *Cluster) Installations(ctx context.Context, at, ns string, clk clock.Cl
 	switch {
 	case len(found) > 0:
 	case at != "":
-		// A removal that was interrupted may have deleted the ConfigMap already.
+		// An interrupted removal may have deleted the ConfigMap already.
 		namespaces = []string{at}
 		evidence := c.observe(ctx, at, "", clk)
 		if text := evidence.running(at, clk.Now()); text != "" && !evidence.absent {
@@ -59,7 +60,7 @@ func (c *Cluster) Installations(ctx context.Context, at, ns string, clk clock.Cl
 	return namespaces, strings.Join(all, "; "), nil
 }
 
-// running returns why a controller may still run, empty if it has ended.
+// running returns why a controller may still run, or empty if it has ended.
 func (s *sign) running(ns string, now time.Time) string {
 	switch s.life(now) {
 	case lifeEnded:
@@ -71,12 +72,13 @@ func (s *sign) running(ns string, now time.Time) string {
 	}
 }
 
-// between is the time between two reads of a Lease. A holder renews it as often.
+// between is the time between two reads of a Lease. A leader renews the Lease at the same interval.
 const between = 2 * time.Second
 
-// observe returns the evidence of whether a controller runs. Within the duration of its Lease, only a renewal is evidence.
+// observe returns the evidence of whether a controller runs. Before the Lease expires, only a
+// renewal is evidence.
 func (c *Cluster) observe(ctx context.Context, ns, deployment string, clk clock.Clock) sign {
-	first := listen(ctx, c, ns, deployment)
+	first := listen(ctx, c.Interface, ns, deployment)
 	for begun := clk.Now(); first.alive(clk.Now()) && !first.Heard.IsZero(); {
 		timer := clk.NewTimer(between)
 		select {
@@ -85,7 +87,7 @@ func (c *Cluster) observe(ctx context.Context, ns, deployment string, clk clock.
 			timer.Stop()
 			return first
 		}
-		if next := listen(ctx, c, ns, deployment); !next.Heard.Equal(first.Heard) {
+		if next := listen(ctx, c.Interface, ns, deployment); !next.Heard.Equal(first.Heard) {
 			return next
 		}
 		if clk.Since(begun) > first.lasts {
@@ -95,19 +97,28 @@ func (c *Cluster) observe(ctx context.Context, ns, deployment string, clk clock.
 	return first
 }
 
-// knownNamespace reads a namespace. Without the permission it is nil, and no selector is taken to leave it out.
-func knownNamespace(ctx context.Context, client kubernetes.Interface, ns string) *corev1.Namespace {
+// Observe replaces the evidence of whether the controller runs by what its Lease shows in the next seconds.
+func (c *Cluster) Observe(ctx context.Context, s *Settings, clk clock.Clock) {
+	if s.Controller != "" {
+		s.sign = c.observe(ctx, s.Controller, s.deployment, clk)
+	}
+}
+
+// knownNamespace reads a namespace. It returns nil if the user lacks the permission. Then no
+// selector is assumed to exclude the namespace.
+func knownNamespace(ctx context.Context, client clientset.Interface, ns string) *corev1.Namespace {
 	if ns == "" {
 		return nil
 	}
-	found, err := client.CoreV1().Namespaces().Get(ctx, ns, metav1.GetOptions{})
+	found, err := client.Namespaces().Get(ctx, ns, metav1.GetOptions{})
 	if err != nil {
 		return nil
 	}
 	return found
 }
 
-// EachWorkload reads all objects of all kinds of workload once, and returns the resources that may not be listed.
+// EachWorkload reads all objects of all kinds of workloads once, and returns the resources that may
+// not be listed.
 func (c *Cluster) EachWorkload(ctx context.Context, s *Settings, ns string, each func(kinds.Kind, runtime.Object)) (unread []string, err error) {
 	for _, kind := range s.Kinds {
 		for _, watched := range c.served(ctx, []kubeapi.Watched{kubeapi.WatchedKind(kind, ns)}) {
@@ -125,8 +136,8 @@ func (c *Cluster) EachWorkload(ctx context.Context, s *Settings, ns string, each
 	return unread, nil
 }
 
-// Again reads one of them again, nil if it no longer exists. It lists it, because that is the permission that the command needs
-// anyway.
+// Again reads a workload again, and returns nil if it no longer exists. The command needs the
+// permission to list anyway, so Again uses a list request.
 func (c *Cluster) Again(ctx context.Context, kind kinds.Kind, key workload.Key) (found runtime.Object, err error) {
 	watched := kubeapi.WatchedKind(kind, key.Namespace)
 	watched.Required = true

@@ -18,8 +18,10 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/test/clientsettest"
 )
 
 func TestAnInstallationIsRemovedOnlyIfItsControllerEnded(t *testing.T) {
@@ -33,7 +35,7 @@ func TestAnInstallationIsRemovedOnlyIfItsControllerEnded(t *testing.T) {
 		left      []apiruntime.Object
 		want      string
 		alive     string
-		// renewed are the namespaces whose Lease is renewed while the command watches it.
+		// renewed is the namespace whose Lease is renewed while the command watches it.
 		renewed string
 	}{
 		"it has ended": {left: []apiruntime.Object{leftBehind(t, "a"), leaseOf("a", "", days)}, want: "a"},
@@ -100,7 +102,29 @@ func TestAnInstallationIsRemovedOnlyIfItsControllerEnded(t *testing.T) {
 	}
 }
 
-// renewing is a clock that moves whenever somebody waits for it, while the holder of a Lease renews it.
+func TestARequiredControllerHasToRenewItsLease(t *testing.T) {
+	for about, tc := range map[string]struct {
+		renewed string
+		code    int
+	}{
+		"it runs":                {"reroll", CodeUpToDate},
+		"it was killed just now": {"", CodeUnknown},
+	} {
+		t.Run(about, func(t *testing.T) {
+			s := asked(t, "reroll", "shop", "", leftBehind(t, "reroll"), leaseOf("reroll", "pod", 0))
+			c := &Cluster{kubeapi.Client{Interface: forbidding("", leaseOf("reroll", "pod", 0))}}
+			clk := renewing(t, c, tc.renewed)
+			c.Observe(t.Context(), s, clk)
+			status := Status{Settings: s, Namespace: "shop", RequireController: true, Now: clk.Now()}
+			if got := status.Code(); got != tc.code {
+				t.Errorf("the exit code is %d, want %d", got, tc.code)
+			}
+		})
+	}
+}
+
+// renewing returns a clock that advances when the command waits for it, while the leader renews its
+// Lease.
 func renewing(t *testing.T, c *Cluster, renewed string) clock.Clock {
 	t.Helper()
 	clk, done := clocktesting.NewFakeClock(noon), make(chan struct{})
@@ -118,7 +142,7 @@ func renewing(t *testing.T, c *Cluster, renewed string) clock.Clock {
 			}
 			for ns := range strings.FieldsSeq(renewed) {
 				held := leaseOf(ns, "pod", noon.Sub(clk.Now().Add(between)))
-				if _, err := c.CoordinationV1().Leases(ns).Update(context.Background(), held, metav1.UpdateOptions{FieldManager: workload.FieldManager}); err != nil {
+				if _, err := c.Leases(ns).Update(context.Background(), held, metav1.UpdateOptions{FieldManager: workload.FieldManager}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -129,8 +153,8 @@ func renewing(t *testing.T, c *Cluster, renewed string) clock.Clock {
 	return clk
 }
 
-// forbidding is a cluster with resources that the user may not read.
-func forbidding(resources string, objects ...apiruntime.Object) *fake.Clientset {
+// forbidding returns a cluster with resources that the user may not read.
+func forbidding(resources string, objects ...apiruntime.Object) clientset.Interface {
 	client := fake.NewClientset(objects...)
 	for resource := range strings.FieldsSeq(resources) {
 		verb := "*"
@@ -141,5 +165,5 @@ func forbidding(resources string, objects ...apiruntime.Object) *fake.Clientset 
 			return true, nil, apierrors.NewForbidden(action.GetResource().GroupResource(), "", nil)
 		})
 	}
-	return client
+	return clientsettest.Adapt(client)
 }

@@ -3,13 +3,15 @@ package inspect
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/reroll-dev/reroll/internal/gate"
 )
 
-// SchemaVersion is the apiVersion of the documents that the commands print for programs. Fields may be added to it; for any other
-// change, it is raised.
+// SchemaVersion is the apiVersion of the JSON documents that the commands print. New fields keep
+// the version. Any other change needs a new version.
 const SchemaVersion = "reroll.dev/v1"
 
-// document begins each of them.
+// document has the first fields of each document.
 type document struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -17,13 +19,13 @@ type document struct {
 
 func documentOf(kind string) document { return document{SchemaVersion, kind} }
 
-// encode is the text of a document.
+// encode returns the text of a document.
 func encode(v any) (string, error) {
 	text, err := json.MarshalIndent(v, "", "  ")
 	return string(text) + "\n", err
 }
 
-// controllerJSON is where the settings come from.
+// controllerJSON describes the controller that the settings come from.
 type controllerJSON struct {
 	Controller string     `json:"controllerNamespace,omitempty"`
 	Beside     []string   `json:"otherControllerNamespaces,omitempty"`
@@ -44,7 +46,7 @@ func (s *Settings) json(now time.Time) controllerJSON {
 	return out
 }
 
-// timeOf is nil for no time.
+// timeOf returns nil for the zero time.
 func timeOf(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -52,7 +54,7 @@ func timeOf(t time.Time) *time.Time {
 	return &t
 }
 
-// LintJSON is what lint has found, for programs.
+// LintJSON returns the findings of lint as JSON.
 func LintJSON(found []Finding, failed []Unread, unread []string) (string, error) {
 	type failure struct {
 		File    string `json:"file"`
@@ -71,7 +73,7 @@ func LintJSON(found []Finding, failed []Unread, unread []string) (string, error)
 		document
 		Findings []finding `json:"findings"`
 		Unread   []string  `json:"unread,omitempty"`
-		// Unread has them, too, as text.
+		// Unread has these as text, too.
 		UnreadManifests []failure `json:"unreadManifests,omitempty"`
 	}{document: documentOf("Lint"), Findings: []finding{}}
 	for _, f := range failed {
@@ -85,21 +87,30 @@ func LintJSON(found []Finding, failed []Unread, unread []string) (string, error)
 	return encode(out)
 }
 
-// plannedJSON is one workload of a plan for a program.
+// plannedJSON is one workload of a plan.
 type plannedJSON struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Reason    string `json:"reason"`
 	Pods      int64  `json:"pods"`
+	gateJSON
 }
 
-// JSON is the plan for programs.
+// gateJSON is a gate that is closed, and when it opens.
+type gateJSON struct {
+	Gate      string     `json:"gate,omitempty"`
+	GateOpens *time.Time `json:"gateOpens,omitempty"`
+}
+
+func gateOf(a gate.Answer) gateJSON { return gateJSON{string(a.By), timeOf(a.Until.UTC())} }
+
+// JSON returns the plan as JSON.
 func (p *Plan) JSON() (string, error) {
 	list := func(all []Planned) []plannedJSON {
 		out := []plannedJSON{}
 		for _, one := range all {
-			out = append(out, plannedJSON{one.Key.Kind, one.Key.Namespace, one.Key.Name, one.Why, one.Pods})
+			out = append(out, plannedJSON{one.Key.Kind, one.Key.Namespace, one.Key.Name, one.Why, one.Pods, gateOf(one.Gate)})
 		}
 		return out
 	}
@@ -122,7 +133,7 @@ func (p *Plan) JSON() (string, error) {
 	return encode(out)
 }
 
-// sourceJSON is one source of an explanation for a program.
+// sourceJSON is one source of an explanation.
 type sourceJSON struct {
 	Kind    string     `json:"kind"`
 	Name    string     `json:"name"`
@@ -149,7 +160,7 @@ func (x *Explanation) sourceJSON(s *Source) sourceJSON {
 	return one
 }
 
-// JSON is the explanation for programs.
+// JSON returns the explanation as JSON.
 func (x *Explanation) JSON() (string, error) {
 	type event struct {
 		Reason string    `json:"reason"`
@@ -170,11 +181,11 @@ func (x *Explanation) JSON() (string, error) {
 	out.document, out.controllerJSON = documentOf("Explanation"), x.Settings.json(x.Now)
 	out.Answer, out.OptedIn, out.Workload = x.head(Paint{}), x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll), x.json()
 	out.Mistakes, out.Sources = x.mistaken(), []sourceJSON{}
-	if x.Asked != nil {
-		out.Sources = append(out.Sources, x.sourceJSON(x.Asked))
+	if x.OnlySource != nil {
+		out.Sources = append(out.Sources, x.sourceJSON(x.OnlySource))
 	}
 	for i := range x.Sources {
-		if x.Asked == nil {
+		if x.OnlySource == nil {
 			out.Sources = append(out.Sources, x.sourceJSON(&x.Sources[i]))
 		}
 	}
@@ -187,7 +198,7 @@ func (x *Explanation) JSON() (string, error) {
 	return encode(out)
 }
 
-// statusJSON is one workload for a program.
+// statusJSON is one workload of a status.
 type statusJSON struct {
 	Kind      string     `json:"kind"`
 	Namespace string     `json:"namespace"`
@@ -200,6 +211,7 @@ type statusJSON struct {
 	Updated   int32      `json:"updatedPods"`
 	Wanted    int32      `json:"wantedPods"`
 	Unknown   []string   `json:"unknown,omitempty"`
+	gateJSON
 }
 
 func (a *Answer) json() statusJSON {
@@ -207,6 +219,7 @@ func (a *Answer) json() statusJSON {
 		Kind: a.Workload.Key.Kind, Namespace: a.Workload.Key.Namespace, Name: a.Workload.Key.Name,
 		State: a.State.String(), Detail: a.Detail, Cause: string(a.Cause), Since: timeOf(a.Since),
 		Updated: a.Workload.Progress.Updated, Wanted: a.Workload.Progress.Wanted, Unknown: a.Unknown,
+		gateJSON: gateOf(a.Gate),
 	}
 	if a.Ledger.There && a.Ledger.Err == nil {
 		one.Reloads = &a.Ledger.Counter
@@ -214,7 +227,7 @@ func (a *Answer) json() statusJSON {
 	return one
 }
 
-// JSON is the status for programs.
+// JSON returns the status as JSON.
 func (s *Status) JSON() (string, error) {
 	out := struct {
 		document

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Programs read these documents, so that a change of a document must show in the golden files.
+// Programs read these documents. So any change of a document must show in the golden files.
 func TestDocumentsForPrograms(t *testing.T) {
 	s := read(t, "why-excluded")
 	x, err := s.objects.Explain("shop", "deployment/web", "", s.running, noon)

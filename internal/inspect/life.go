@@ -7,14 +7,15 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/lease"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// life is whether a controller runs. Its ConfigMap does not show that, because it outlives the controller.
+// life is whether a controller runs. Its ConfigMap does not show that, because the ConfigMap
+// remains after the controller ends.
 type life int8
 
 const (
@@ -23,7 +24,7 @@ const (
 	lifeRunning life = 1
 )
 
-// String is the value in the JSON documents.
+// String returns the value for the JSON documents.
 func (l life) String() string {
 	switch l {
 	case lifeRunning:
@@ -35,22 +36,25 @@ func (l life) String() string {
 	}
 }
 
-// silence is after how long without a sign of life the controller counts as ended. It is longer than most leases last, because
-// the time in the lease is that of another clock.
+// silence is the time without a renewal after which a controller counts as ended. It is longer than
+// most Leases last, because another clock set the time in the Lease.
 const silence = time.Minute
 
-// sign is the evidence of whether a controller runs: its Lease, and if that cannot be read or does not exist, its
-// Deployment.
+// sign is the evidence of whether a controller runs: its Lease, or its Deployment if the Lease
+// cannot be read or does not exist.
 type sign struct {
-	// Heard is when the controller last wrote its Lease, zero if that is unknown.
+	// Heard is the time when the controller last wrote its Lease, or zero if that is unknown.
 	Heard time.Time
-	// Silent reports whether it certainly does not run: it released its Lease, or has no Pods.
+	// Silent reports whether the controller certainly does not run: it released its Lease, or has
+	// no Pods.
 	Silent bool
-	// lasts is how long the lease is valid without a renewal.
+	// lasts is the duration of the Lease.
 	lasts time.Duration
-	// ready reports whether it has ready Pods, which is asked only if the Lease shows nothing.
+	// ready reports whether the controller has ready Pods. It is only read if the Lease shows
+	// nothing.
 	ready bool
-	// unsure is why it is unknown whether it runs, and absent reports whether there is no Lease.
+	// unsure is the reason why it is unknown whether the controller runs. absent reports whether
+	// the Lease does not exist.
 	unsure string
 	absent bool
 }
@@ -75,7 +79,7 @@ func (s *sign) alive(now time.Time) bool { return s.life(now) == lifeRunning }
 // gone reports whether the settings are those of a controller that has ended.
 func (s *Settings) gone(now time.Time) bool { return s.Controller != "" && s.life(now) == lifeEnded }
 
-// ending returns how it ended, and when: a controller that was killed does not release its Lease.
+// ending returns how and when the controller ended. A killed controller does not release its Lease.
 func (s *sign) ending(now time.Time) string {
 	switch {
 	case s.Heard.IsZero():
@@ -87,13 +91,13 @@ func (s *sign) ending(now time.Time) string {
 	}
 }
 
-// listen reads the evidence. A missing permission is no error.
-func listen(ctx context.Context, client kubernetes.Interface, namespace, deployment string) sign {
-	held, err := client.CoordinationV1().Leases(namespace).Get(ctx, lease.Name, metav1.GetOptions{})
+// listen reads the evidence. A missing permission is not an error.
+func listen(ctx context.Context, client clientset.Interface, namespace, deployment string) sign {
+	held, err := client.Leases(namespace).Get(ctx, lease.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
 		if workload.WrittenByOthers(held.ManagedFields, "f:renewTime") {
-			// Reloader uses the same Lease, for example after a migration back.
+			// Reloader uses a Lease of the same name, for example after a migration back.
 			return sign{Silent: true}
 		}
 		return signOf(&held.Spec)
@@ -120,12 +124,12 @@ func signOf(held *coordinationv1.LeaseSpec) sign {
 	return s
 }
 
-// signOfPods reads the Deployment, because it shows with one request whether the controller has Pods.
-func signOfPods(ctx context.Context, client kubernetes.Interface, namespace, deployment, unsure string) sign {
+// signOfPods reads the Deployment, because one request shows whether the controller has Pods.
+func signOfPods(ctx context.Context, client clientset.Interface, namespace, deployment, unsure string) sign {
 	if deployment == "" {
 		return sign{unsure: unsure}
 	}
-	found, err := client.AppsV1().Deployments(namespace).Get(ctx, deployment, metav1.GetOptions{})
+	found, err := client.Deployments(namespace).Get(ctx, deployment, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), err == nil && found.Status.Replicas == 0:
 		return sign{Silent: true}

@@ -17,7 +17,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/metainfo"
 )
 
-// leftBehind is what a controller leaves in its namespace when it ends.
+// leftBehind returns the ConfigMap that remains after a controller ends.
 func leftBehind(t *testing.T, ns string, args ...string) *corev1.ConfigMap {
 	cm := writtenBy(t, args...)
 	cm.Name, cm.Namespace = metainfo.Name, ns
@@ -33,7 +33,7 @@ func leaseOf(ns, holder string, renewed time.Duration) *coordinationv1.Lease {
 	return l
 }
 
-// byManager has a field manager own the time of the renewal.
+// byManager sets the field manager that owns the renewal time.
 func byManager(l *coordinationv1.Lease, manager string) *coordinationv1.Lease {
 	l.ManagedFields = []metav1.ManagedFieldsEntry{
 		{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{}}}`)},
@@ -49,10 +49,11 @@ func deploymentOf(ns string, replicas, ready int32) *appsv1.Deployment {
 	}
 }
 
-// everywhere stands for the list of the ConfigMaps of all namespaces.
+// everywhere means a list of the ConfigMaps of all namespaces.
 const everywhere = "everywhere"
 
-// asked returns the settings that a command about a namespace uses. Forbidden are resources that the user may not read.
+// asked returns the settings that a command about a namespace uses. forbidden are resources that
+// the user may not read.
 func asked(t *testing.T, at, near, forbidden string, objects ...runtime.Object) *Settings {
 	t.Helper()
 	var cfg config.Config
@@ -125,6 +126,12 @@ func TestOnlyTheLeaseOrPodsShowThatAControllerRuns(t *testing.T) {
 			s := asked(t, "", "shop", tc.forbidden, append(tc.left, leftBehind(t, "reroll"))...)
 			if got := s.life(noon); got != tc.life {
 				t.Errorf("it is %s, want %s", got, tc.life)
+			}
+			required := Status{Settings: s, Namespace: "shop", RequireController: true, Now: noon}
+			if runs := required.Code() == CodeUpToDate; runs != (tc.life == lifeRunning) {
+				t.Errorf("with the controller required, the exit code is %d", required.Code())
+			} else if text := strings.Join(strings.Fields(required.Text(Paint{}, Layout{})), " "); !runs && !strings.Contains(text, tc.text) {
+				t.Errorf("with the controller required, status shows no reason: %s", text)
 			}
 			if got := s.presence(noon); got != tc.text {
 				t.Errorf("got  %q\nwant %q", got, tc.text)

@@ -13,22 +13,22 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Finding is something that was written and does not do what it was meant to.
+// Finding is a mistake, or something that has no effect, in an object.
 type Finding struct {
-	// File and Line are where it is in a manifest; empty for a cluster.
+	// File and Line are the position in a manifest. They are empty for an object in a cluster.
 	File string
 	Line int
-	// Object is what it is about.
+	// Object is the object that the finding is about.
 	Object string
 	Text   string
-	// Note reports whether it need not be a mistake.
+	// Note reports whether the finding may be intended.
 	Note bool
 
 	annotation string
 	inTemplate bool
 }
 
-// String returns the finding in a line.
+// String returns the finding on one line.
 func (f Finding) String() string {
 	text := f.Object + ": "
 	if f.File != "" {
@@ -40,11 +40,11 @@ func (f Finding) String() string {
 	return text + oneLine(f.Text)
 }
 
-// Folded is the same for a terminal, in lines that fit.
+// Folded returns the finding on lines that fit a terminal.
 func (f Finding) Folded() string { return strings.Join(wrap(f.String(), Width-2), "\n  ") }
 
-// Lint returns what is wrong with what was read. Of manifests it is not known what else will be in the cluster, so that a
-// source which is not among them is a note.
+// Lint returns the findings about the objects that were read. For manifests, the other objects of
+// the cluster are unknown, so a missing source is only a note.
 func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 	e := o.Evaluate(func(string) ([]Pod, error) { return nil, nil }, now)
 	var all []Finding
@@ -72,7 +72,7 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 	return all
 }
 
-// mistakes are the findings about the annotations of an object.
+// mistakes returns the findings about the annotations of an object.
 func (o *Objects) mistakes(object string, problems []annotations.Problem) []Finding {
 	var all []Finding
 	for _, m := range o.mistyped[object] {
@@ -84,7 +84,7 @@ func (o *Objects) mistakes(object string, problems []annotations.Problem) []Find
 	return all
 }
 
-// use notes the sources that roll a workload, or that it leaves out by name.
+// use records the sources that roll a workload, or that the workload excludes by name.
 func (e *Evaluation) use(key workload.Key, used map[source.Key]bool) {
 	facts, ok := e.state.Facts(key)
 	if !ok {
@@ -101,8 +101,9 @@ func (e *Evaluation) use(key workload.Key, used map[source.Key]bool) {
 	}
 }
 
-// unsought is for a source that is marked to be found, and that rolls nothing. Who searches may be among other manifests, or
-// of a kind that may not be listed.
+// unsought is the finding for a source with the match annotation that rolls no workload. It is a
+// note if the workload that searches may be in other manifests, or of a kind that may not be
+// listed.
 func (o *Objects) unsought(key source.Key, manifests bool) Finding {
 	where := "in namespace " + key.Namespace
 	if manifests {
@@ -115,7 +116,7 @@ func (o *Objects) unsought(key source.Key, manifests bool) Finding {
 	}
 }
 
-// named leaves the namespace out where a manifest does.
+// named returns the name of an object, without the namespace if the manifest has none.
 func named(kind, ns, name string) string {
 	if ns != "" {
 		name = ns + "/" + name
@@ -151,7 +152,7 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 		case src.Deleted:
 			where = "was deleted"
 		}
-		// One that is nearly there is a slip wherever the rest may be.
+		// If a similar name exists, the name is a typo, even if other manifests are missing.
 		say(manifests && len(src.Near) == 0, "%s, which it %s, %s%s", src.Key, uses(src), where, didYouMean(src.Near))
 	}
 	for _, n := range facts.Unmatched() {
@@ -161,7 +162,7 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 		}
 	}
 	if !rolled && !facts.Workload.Policy.OptedIn(false) {
-		return all // by --auto-reload-all alone, which is nobody's mistake
+		return all // opted in by --auto-reload-all alone, so not a mistake
 	}
 	if !rolled {
 		all = append(all, x.idle(key, manifests))
@@ -169,7 +170,8 @@ func (e *Evaluation) lint(key workload.Key, w *workload.Workload, manifests bool
 	return all
 }
 
-// idle is for a workload that is opted in for nothing. Where it searches, what is missing may be among other manifests.
+// idle is the finding for a workload that is opted in, but that no source rolls. If the workload
+// searches for sources, a missing source may be in other manifests.
 func (x *Explanation) idle(key workload.Key, manifests bool) Finding {
 	f := Finding{Object: named(key.Kind, key.Namespace, key.Name), Text: "it is opted in, but nothing rolls it"}
 	if len(x.Sources) == 0 {

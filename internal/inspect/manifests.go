@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
 // Manifest is an object in a file.
@@ -177,7 +178,7 @@ func decodeOne(text []byte) ([]Manifest, error) {
 				all = append(all, m)
 			}
 			failed = cmp.Or(failed, err)
-			return nil // the other items are read
+			return nil // the other items are still read
 		})
 		return all, cmp.Or(err, failed)
 	}
@@ -196,9 +197,9 @@ func manifestOf(plain *unstructured.Unstructured) (Manifest, error) {
 
 // typed converts an object to its Go type, if it has one.
 func typed(plain *unstructured.Unstructured) (runtime.Object, error) {
-	obj, err := scheme.Scheme.New(plain.GroupVersionKind())
+	obj, err := clientset.Scheme.New(plain.GroupVersionKind())
 	if err != nil {
-		return plain, nil //nolint:nilerr // a custom kind, which has none
+		return plain, nil //nolint:nilerr // a custom kind, which has no Go type
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plain.Object, obj); err != nil {
 		if plain.GetKind() == "Secret" {

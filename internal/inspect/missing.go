@@ -7,8 +7,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// awaitsSource reports whether a rollout in progress waits for a missing source: its new Pods cannot
-// start, and no other cause is known.
+// awaitsSource reports whether a rollout in progress waits for a missing source: its new Pods
+// cannot start, and no other cause is known.
 func (a *Answer) awaitsSource() bool {
 	switch a.Cause {
 	case "", rollout.CauseUnknown, rollout.CauseCannotStart:
@@ -18,7 +18,7 @@ func (a *Answer) awaitsSource() bool {
 	}
 }
 
-// missing names the first missing source, with what follows.
+// missing names the first missing source, with the effect on the Pods.
 func (a *Answer) missing() string {
 	first := &a.Missing[0]
 	text := first.Key.String() + " does not exist; "
@@ -36,7 +36,7 @@ func (a *Answer) missing() string {
 	return text
 }
 
-// whenCreated is what happens when the first missing source is created.
+// whenCreated describes the effect of creating the first missing source.
 func (x *Explanation) whenCreated() string {
 	first := &x.Missing[0]
 	text := fmt.Sprintf("waiting for %s to be created", first.Key)
@@ -46,7 +46,7 @@ func (x *Explanation) whenCreated() string {
 	return text
 }
 
-// consequence is what follows for Pods from the deletion of a source that they use.
+// consequence describes the effect on Pods if a source that they use is deleted.
 func consequence(s *Source) string {
 	if workload.Optional(s.Uses) {
 		return "new Pods start without it, and existing Pods keep its data"

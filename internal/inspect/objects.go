@@ -92,7 +92,7 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 	}
 	head, err := meta.Accessor(obj)
 	if err != nil {
-		return // it would be no object at all
+		return // only a type without metadata fails
 	}
 	key := workload.Key{Kind: kind.Name, Namespace: head.GetNamespace(), Name: head.GetName()}
 	w, err := o.settings.Rules.Read(kind, obj)
@@ -105,7 +105,7 @@ func (o *Objects) putWorkload(obj runtime.Object) {
 	o.workloads[key] = w
 }
 
-// addRuns completes the runs in the status of a workload.
+// addRuns adds the Jobs that the controller created to the status of a workload.
 func (o *Objects) addRuns(w *workload.Workload) {
 	if w.Runs == nil {
 		return
@@ -123,7 +123,8 @@ func (o *Objects) addRuns(w *workload.Workload) {
 	})
 }
 
-// Skipped explains each object that could not be decoded, except for those that the controller does not reconcile.
+// Skipped explains each object that could not be decoded, except for those that the controller does
+// not reconcile.
 func (o *Objects) Skipped() []string {
 	var all []string
 	for key, err := range o.skipped {

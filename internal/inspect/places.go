@@ -36,7 +36,7 @@ func (o *Objects) locateDocument(file string, first int, document []byte) {
 	}
 }
 
-// documents calls each with every document of a file and the line on which it begins.
+// documents calls each with every document of a file and the number of its first line.
 func documents(text []byte, each func(first int, document []byte)) {
 	line, first := 1, 1
 	var document []byte
@@ -52,8 +52,8 @@ func documents(text []byte, each func(first int, document []byte)) {
 	each(first, document)
 }
 
-// locate records the lines of one object, or of those in a list. above is the number of lines
-// before its document.
+// locate records the lines of one object, or of the items of a list. above is the number of lines
+// before the document.
 func (o *Objects) locate(file string, above int, n *yaml.Node) {
 	kind := scalarIn(n, "kind")
 	if items := nodeIn(n, "items"); items != nil && strings.HasSuffix(kind, "List") {

@@ -35,7 +35,7 @@ items:
     reloader.stakater.com/atuo: "true"}}}}}}
 `
 
-// A finding in a manifest has its line. A value that is not a string is a finding.
+// A finding in a manifest has a line number. A value that is not a string is a finding.
 func TestFindingsHaveTheirLines(t *testing.T) {
 	s := tell(t, "")
 	if unread := s.objects.ReadManifests("a.yaml", strings.NewReader(manifests)); unread != nil {
@@ -64,7 +64,8 @@ func TestFindingsHaveTheirLines(t *testing.T) {
 	}
 }
 
-// A document that cannot be read has its line, and the others of its file count.
+// An unreadable document is reported with its line number, and the other documents of the file
+// still count.
 func TestUnreadDocumentsHaveTheirLines(t *testing.T) {
 	const good = "---\n# the next one\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, annotations: {reloader.stakater.com/atuo: \"true\"}}\n"
 	const noYAML, noKind = "it is neither YAML nor JSON", "it is not a Kubernetes object: it has no apiVersion or no kind"

@@ -6,20 +6,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Plan is what would follow from a change of one source.
+// Plan describes the effect of a change of one source.
 type Plan struct {
 	Settings *Settings
 	Source   source.Key
-	// Absent reports whether there is none.
+	// Absent reports whether the source does not exist.
 	Absent bool
-	// Rolled are the workloads that would be rolled, or of which a receiver would be notified, and Left those that use or name the
-	// source and would not be.
+	// Rolled are the workloads that a change would roll, or notify a receiver of. Left are the
+	// workloads that use or name the source and that a change would not roll.
 	Rolled, Left []Planned
-	// Unread is what may not be read that could make a difference, with the difference.
+	// Unread are the resources that may not be read and could change the plan, with the possible
+	// difference.
 	Unread []string
 	Now    time.Time
 }
@@ -27,12 +30,14 @@ type Plan struct {
 // Planned is one workload in a plan.
 type Planned struct {
 	Key workload.Key
-	// Why is the rule, or what keeps it from being rolled.
+	// Why is the rule by which the workload is rolled, or the reason why it is not.
 	Why  string
 	Pods int64
+	// Gate is whether a reload may start now.
+	Gate gate.Answer
 }
 
-// Plan answers about one source, by what a user has written.
+// Plan returns the plan for one source, by the text of a user.
 func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, error) {
 	key, err := o.Source(ns, source)
 	if err != nil {
@@ -47,14 +52,18 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 			continue
 		}
 		facts, _ := e.state.Facts(workload)
+		o.settings.Rules.Complete(&facts, reload.Installation{Key: o.settings.Key}, now)
 		x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: o.settings}
 		x.LeftOut = o.settings.passesOver(o, workload)
 		s := e.source(&facts, &x.Answer, key.Local())
-		s.Absent, s.Deleted, s.Near = false, false, nil // it is asked what follows when it is there
+		s.Absent, s.Deleted, s.Near = false, false, nil // the plan assumes that the source exists
 		one := Planned{Key: workload, Why: x.whyNot(&s), Pods: int64(w.Progress.Wanted)}
 		switch {
 		case x.rolls(&s):
 			one.Why = word(&s)
+			if d := reload.Decide(facts); o.settings.Webhook == nil {
+				one.Gate = gate.Check(&facts, &d)
+			}
 			p.Rolled = append(p.Rolled, one)
 		case len(s.Uses) > 0 || facts.Workload.Policy.Names(key.Local()):
 			p.Left = append(p.Left, one)
@@ -66,7 +75,8 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 	return p, nil
 }
 
-// unreadOfPlan leaves out the other kind of source: none of it can be rolled, or keep anything from it.
+// unreadOfPlan returns the unread resources without the other kinds of sources, because the plan
+// does not depend on those.
 func (o *Objects) unreadOfPlan(key source.Key) []string {
 	all := o.Skipped()
 	for _, resource := range o.Unread() {
@@ -84,7 +94,7 @@ func (o *Objects) unreadOfPlan(key source.Key) []string {
 	return all
 }
 
-// Text is the plan for a reader.
+// Text returns the plan for a terminal.
 func (p *Plan) Text(paint Paint) string {
 	page := &pageText{paint: paint}
 	var pods int64
@@ -100,7 +110,7 @@ func (p *Plan) Text(paint Paint) string {
 	switch {
 	case p.Settings.Webhook != nil:
 		left = "These use or name it, and Reroll does not notify the receiver about them:"
-		page.paragraph(p.told(verb))
+		page.paragraph(p.notifiedText(verb))
 		page.planned(p.Rolled)
 	case len(p.Rolled) == 0:
 		page.paragraph(fmt.Sprintf("%s %s rolls nothing.", verb, p.Source))
@@ -118,7 +128,7 @@ func (p *Plan) Text(paint Paint) string {
 	}
 	if p.Settings.Assumed != "" || p.Settings.gone(p.Now) || len(p.Settings.Beside) > 0 {
 		page.gap()
-		p.Settings.tell(page, p.Now)
+		p.Settings.describe(page, p.Now)
 	}
 	return page.b.String()
 }
@@ -131,14 +141,18 @@ func (p *pageText) planned(all []Planned) {
 	width = min(width, mostOfName)
 	for _, one := range all {
 		lead := "  " + ref(one.Key) + strings.Repeat(" ", max(0, width-columns(ref(one.Key)))+2)
-		for _, line := range wrap(one.Why, Width-width-4) {
+		why := one.Why
+		if !one.Gate.Open() {
+			why += fmt.Sprintf(", not before %s: %s", one.Gate.Until.UTC().Format(time.RFC3339), one.Gate.Why)
+		}
+		for _, line := range wrap(why, Width-width-4) {
 			p.b.WriteString(lead + line + "\n")
 			lead = strings.Repeat(" ", width+4)
 		}
 	}
 }
 
-// Code is 2 if the plan may lack something.
+// Code returns 2 if the plan may be incomplete, otherwise 0.
 func (p *Plan) Code() int {
 	if len(p.Unread) > 0 || p.Settings.Unmet {
 		return CodeUnknown

@@ -25,7 +25,7 @@ func TestPlan(t *testing.T) {
 			s := read(t, name)
 			plan, err := s.objects.Plan("shop", s.heads["plan"], s.running, noon)
 			if err != nil {
-				unbounded(t, name, err.Error()+"\n") // it is printed as it is
+				unbounded(t, name, err.Error()+"\n") // printed without changes
 				return
 			}
 			golden(t, name, plan.Text(Paint{}))

@@ -22,13 +22,13 @@ func PodOf(text string) (name string, ok bool) {
 
 // OwnerOf returns the workload that owns a Pod, as KIND/NAME.
 func (c *Cluster) OwnerOf(ctx context.Context, s *Settings, ns, pod string) (string, error) {
-	p, err := c.CoreV1().Pods(ns).Get(ctx, pod, metav1.GetOptions{})
+	p, err := c.Interface.Pods(ns).Get(ctx, pod, metav1.GetOptions{})
 	if err != nil {
 		return "", fmt.Errorf("look up the owner of pod %s: %w", pod, err)
 	}
 	owner := metav1.GetControllerOf(p)
 	if owner != nil && owner.Kind == "ReplicaSet" {
-		rs, err := c.AppsV1().ReplicaSets(ns).Get(ctx, owner.Name, metav1.GetOptions{})
+		rs, err := c.ReplicaSets(ns).Get(ctx, owner.Name, metav1.GetOptions{})
 		if err != nil {
 			return "", fmt.Errorf("look up the owner of pod %s: %w", pod, err)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// web is a Deployment that uses a ConfigMap and a Secret, with what some stories have otherwise.
+// web is a Deployment that uses a ConfigMap and a Secret. Some stories replace parts of this text.
 const web = `
 apiVersion: apps/v1
 kind: Deployment
@@ -24,7 +24,7 @@ metadata: {name: greeting, namespace: shop, uid: u-greeting, resourceVersion: "8
 data: {text: hello}
 `
 
-// nightly is a CronJob beside it that uses the same.
+// nightly is a CronJob that uses the same sources.
 const nightly = `---
 apiVersion: batch/v1
 kind: CronJob
@@ -34,8 +34,8 @@ spec:
   jobTemplate: {spec: {template: {spec: {containers: [{name: app, image: web, envFrom: [{configMapRef: {name: greeting}}]}]}}}}
 `
 
-// hooked are the flags of a controller that tells a receiver, told when it has taken the latest change, and youngPod is from after
-// that.
+// hooked are the flags of a controller that notifies a receiver. told means that the receiver has
+// accepted the latest change. youngPod is from after the notification.
 const (
 	hooked   = "# flags: --webhook-url=https://hooks.example.com/hunter2\n"
 	told     = "# told: 2026-03-01T11:50:00Z\n"
@@ -48,7 +48,7 @@ metadata: {name: web-b, namespace: shop, creationTimestamp: "2026-03-01T11:55:00
 
 const running = "status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3}"
 
-// secretive is one that uses a Secret, with pods of February.
+// secretive is a Deployment that uses a Secret, with Pods of February.
 const secretive = `# nokey: you may not read the digest key of the controller
 apiVersion: apps/v1
 kind: Deployment
@@ -75,7 +75,7 @@ kind: Pod
 metadata: {name: web-a, namespace: shop, creationTimestamp: "2026-02-02T00:00:00Z", labels: {app: web}}
 `
 
-// instead puts others in the place of parts of a text.
+// instead replaces parts of a text.
 func instead(t *testing.T, text string, replaced ...string) string {
 	t.Helper()
 	for i := 0; i < len(replaced); i += 2 {
@@ -87,7 +87,7 @@ func instead(t *testing.T, text string, replaced ...string) string {
 	return text
 }
 
-// Exit code 0 is for what is known to be up-to-date.
+// Exit code 0 is only for workloads that are known to be up to date.
 func TestFineIsOnlyWhatIsKnownToBe(t *testing.T) {
 	other := func(kind, status string) string {
 		return instead(t, web, "kind: Deployment", "kind: "+kind, running, status)

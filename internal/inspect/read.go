@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 )
 
@@ -25,7 +25,7 @@ type Cluster struct {
 
 // NewCluster returns a Cluster.
 func NewCluster(config *rest.Config) (*Cluster, error) {
-	client, err := kubernetes.NewForConfig(config)
+	client, err := clientset.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (c *Cluster) exists(ctx context.Context, o *Objects, ns string) error {
 			return nil
 		}
 	}
-	_, err := c.CoreV1().Namespaces().Get(ctx, ns, metav1.GetOptions{})
+	_, err := c.Namespaces().Get(ctx, ns, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("namespace %s does not exist", ns)
@@ -113,7 +113,9 @@ func (o *Objects) noted(watched kubeapi.Watched, err error) error {
 	case err == nil, watched.Custom && apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsForbidden(err) && o.settings.unasked(watched):
-		return nil // the controller may not list it either, or the user has fewer permissions than the controller
+		// The controller may not list it either, or the user has fewer permissions than the
+		// controller.
+		return nil
 	case apierrors.IsForbidden(err):
 		o.unread[watched.String()] = err
 		return nil

@@ -18,7 +18,8 @@ import (
 // about any workload.
 func TestANamespaceThatIsNotThere(t *testing.T) {
 	for about, tc := range map[string]struct {
-		// namespace is the response to a request for it. holds is the list of ConfigMaps in it.
+		// namespace is the status code of the response for the namespace. holds is the list of
+		// ConfigMaps in it.
 		namespace int
 		holds     string
 		ns        string

@@ -29,15 +29,15 @@ func (s *Settings) does() string {
 }
 
 // beforeTold returns the reason why Pods may lack the data in a notification, or empty. The ledger
-// has the new data as soon as the receiver accepts the message, whatever the receiver does then.
-// The result does not depend on whether a receiver is still configured.
+// has the new data as soon as the receiver accepts the message, even if the receiver then does
+// nothing. The result does not depend on whether a receiver is still configured.
 func (e *Evaluation) beforeTold(a *Answer) string {
 	if !a.Ledger.There || a.Ledger.Err != nil || a.Ledger.NotifiedAt == 0 {
 		return ""
 	}
-	told := time.Unix(a.Ledger.NotifiedAt, 0)
+	notified := time.Unix(a.Ledger.NotifiedAt, 0)
 	if runs := a.Workload.Runs; runs != nil {
-		if runs.Suspended || !runs.Last.Before(told) {
+		if runs.Suspended || !runs.Last.Before(notified) {
 			return ""
 		}
 		return "its latest run began before the receiver was notified"
@@ -47,7 +47,7 @@ func (e *Evaluation) beforeTold(a *Answer) string {
 	}
 	n := 0
 	for i := range a.Pods.all {
-		if a.Pods.all[i].Created.Before(told) {
+		if a.Pods.all[i].Created.Before(notified) {
 			n++
 		}
 	}
@@ -57,15 +57,15 @@ func (e *Evaluation) beforeTold(a *Answer) string {
 	return fmt.Sprintf("%d of %d Pods are older than the notification of the receiver", n, a.Pods.Count)
 }
 
-// nextTold returns the next step if a receiver is notified, if that differs from the next step with
-// rollouts.
+// nextTold returns the next step if a receiver is notified, or empty if the next step is as for a
+// rollout.
 func (x *Explanation) nextTold(quiet time.Duration) string {
 	d := &x.Decision
 	if x.LeftOut != "" || x.State == NotOptedIn {
 		return ""
 	}
 	switch {
-	case x.Settings.Webhook == nil && x.toldBefore():
+	case x.Settings.Webhook == nil && x.predatesNotification():
 		return "Reroll rolls it when a source changes again: a receiver was notified of the previous change, and none is configured now"
 	case x.Settings.Webhook == nil:
 		return ""
@@ -75,20 +75,20 @@ func (x *Explanation) nextTold(quiet time.Duration) string {
 		return "the controller has to notify the receiver, and retries until the receiver accepts the message"
 	case d.Action == reload.AwaitRun && !x.Workload.Runs.Begun:
 		return "when that Job has ended, Reroll notifies the receiver"
-	case x.toldBefore():
+	case x.predatesNotification():
 		return "nothing by Reroll: the receiver accepted the message, and has to act on it"
 	default:
 		return ""
 	}
 }
 
-// toldBefore reports whether Pods are older than the notification of a receiver.
-func (x *Explanation) toldBefore() bool {
+// predatesNotification reports whether Pods are older than the notification of a receiver.
+func (x *Explanation) predatesNotification() bool {
 	return x.State == OutOfDate && x.Ledger.NotifiedAt != 0 && x.Since.Equal(time.Unix(x.Ledger.NotifiedAt, 0))
 }
 
-// told returns the text of a plan if a receiver is notified.
-func (p *Plan) told(verb string) string {
+// notifiedText returns the text of a plan if a receiver is notified.
+func (p *Plan) notifiedText(verb string) string {
 	if len(p.Rolled) == 0 {
 		return fmt.Sprintf("%s %s rolls nothing, and notifies the receiver about no workload (--webhook-url).", verb, p.Source)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/kubernetes"
 
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/digest"
@@ -23,46 +23,51 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Settings are those of the selected controller, as far as they are known.
+// Settings are the known settings of the selected controller.
 type Settings struct {
 	*config.Config
-	// Rules are those of them that decisions depend on.
+	// Rules are the settings that decisions depend on.
 	Rules rules.Settings
-	// Controller is the namespace that it runs in, empty if it was not found.
+	// Controller is the namespace of the controller, or empty if no controller was found.
 	Controller string
-	// Beside are the namespaces of other controllers that watch the same namespace, or may.
+	// Beside are the namespaces of other controllers that watch the same namespace, or may watch
+	// it.
 	Beside []string
-	// Others are the namespaces of the controllers whose ConfigMap this one watches, by the IDs of their digest keys.
+	// Others are the namespaces of the controllers whose ConfigMap the selected one watches, by the
+	// IDs of their digest keys.
 	Others map[string]string
-	// Assumed is why the settings are those of the command line and the defaults; empty if the controller was found.
+	// Assumed is the reason why the settings are those of the command line and the defaults. It is
+	// empty if the controller was found.
 	Assumed string
-	// Unmet reports whether they are assumed although the user named the namespace of the
+	// Unmet reports whether the settings are assumed although the user named the namespace of the
 	// controller.
 	Unmet bool
 	// Beyond are the flags that differ from the defaults.
 	Beyond []string
-	// Key makes the digests of Secrets, and NoKey is why there is none.
+	// Key is the key for the digests of Secrets, and NoKey is the reason why the key is missing.
 	Key   digest.Key
 	NoKey string
-	// Installed is when the controller came, as far as that shows.
+	// Installed is the time of the installation of the controller, if that is known.
 	Installed time.Time
-	// Coverage is since when it covers what it covers, as far as that shows.
+	// Coverage is the time since when the controller has read the kinds and namespaces that it
+	// reads now, if that is known.
 	Coverage reload.Coverage
 	// The sign shows whether the controller runs.
 	sign
-	// deployment is its name in the namespace of the controller, if it is known.
+	// deployment is the name of the Deployment of the controller, if that is known.
 	deployment string
-	// wanted says which controller was looked for.
+	// wanted describes the controller to find.
 	wanted wanted
 }
 
-// wanted is which controller was looked for.
+// wanted describes the controller that a command has to find.
 type wanted struct {
-	// watches is the namespace that it has to watch, empty if there was no choice.
+	// watches is the namespace that the controller has to watch, or empty if any controller will
+	// do.
 	watches string
-	// named reports whether the user named its namespace.
+	// named reports whether the user named the namespace of the controller.
 	named bool
-	// partly reports whether the user may not look in all namespaces.
+	// partly reports whether the user may not search all namespaces.
 	partly bool
 }
 
@@ -74,9 +79,10 @@ func Assume(cfg *config.Config, flags *pflag.FlagSet, now time.Time, why string)
 	return &Settings{Config: cfg, Rules: cfg.Rules(), Assumed: why, Beyond: config.Beyond(flags), NoKey: "its controller was not found", Installed: now}, nil
 }
 
-// Ask finds the controller and its settings by its ConfigMap. At is the namespace of the controller that the user named, and
-// near the one that the command is about, empty for all; if several run, the one that watches that namespace counts.
-func Ask(ctx context.Context, client kubernetes.Interface, cfg *config.Config, flags *pflag.FlagSet, at, near string, now time.Time) (*Settings, error) {
+// Ask finds the controller and its settings by its ConfigMap. at is the namespace of the controller
+// that the user named. near is the namespace that the command is about, or empty for all: if
+// several controllers run, the one that watches near counts.
+func Ask(ctx context.Context, client clientset.Interface, cfg *config.Config, flags *pflag.FlagSet, at, near string, now time.Time) (*Settings, error) {
 	found, why, err := written(ctx, client, at, near)
 	if err != nil {
 		return nil, fmt.Errorf("read the cluster: %w", err)
@@ -129,15 +135,15 @@ func othersOf(all []self, chosen *self) map[string]string {
 	others := map[string]string{}
 	for i := range all {
 		other := &all[i]
-		if other.instance != "" && other.instance != chosen.instance && chosen.look(other.namespace, nil) != watchesOthers {
+		if other.instance != "" && other.instance != chosen.instance && chosen.watchesNamespace(other.namespace, nil) != watchesOthers {
 			others[other.instance] = other.namespace
 		}
 	}
 	return others
 }
 
-// meet reads the key and the lease, as far as one may.
-func (s *Settings) meet(ctx context.Context, client kubernetes.Interface) {
+// meet reads the key and the Lease, as far as the user may read them.
+func (s *Settings) meet(ctx context.Context, client clientset.Interface) {
 	key, made, err := controller.LoadDigestKey(ctx, client, s.Controller, true)
 	switch {
 	case apierrors.IsForbidden(err):
@@ -153,7 +159,7 @@ func (s *Settings) meet(ctx context.Context, client kubernetes.Interface) {
 }
 
 // hear reads the evidence of whether the controller runs.
-func (s *Settings) hear(ctx context.Context, client kubernetes.Interface) {
+func (s *Settings) hear(ctx context.Context, client clientset.Interface) {
 	if s.Controller != "" {
 		s.sign = listen(ctx, client, s.Controller, s.deployment)
 	}
@@ -167,20 +173,20 @@ func (s *Settings) ignores(kind source.Kind) bool {
 	return slices.Contains(s.Rules.IgnoredSources, kind)
 }
 
-// asksFor reports whether a workload is opted in, and not by --auto-reload-all alone if the controller ignores its kind: then that
-// is intended.
+// asksFor reports whether a workload is opted in. If the controller ignores its kind,
+// --auto-reload-all alone does not count, because ignoring the kind is intended.
 func (s *Settings) asksFor(w *workload.Workload) bool {
 	return w.Policy.OptedIn(s.AutoReloadAll && s.reads(w.Key.Kind))
 }
 
-// unasked reports whether a custom kind is one that the controller watches only where it happens to be allowed to. Of Rollouts, which
-// have a flag, more is expected.
+// unasked reports whether a custom kind is one that the controller watches only if RBAC happens to
+// permit it. Rollouts are not such a kind, because they have a flag.
 func (s *Settings) unasked(w kubeapi.Watched) bool {
 	kind, ok := s.Kinds.Of(w.Resource.Group, w.Kind)
 	return ok && kind.Custom && kind.Use == kinds.WhenServed && !kind.HasWorkloadRef
 }
 
-// passesOver returns why the controller does not reconcile a workload, empty if it does.
+// passesOver returns why the controller does not reconcile a workload, or empty if it does.
 func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 	switch {
 	case s.reads(key.Kind):
@@ -201,7 +207,7 @@ func (s *Settings) passesOver(o *Objects, key workload.Key) string {
 	return s.leftOut(o, key.Namespace)
 }
 
-// leftOut returns why the controller does not watch a namespace, empty if it does.
+// leftOut returns why the controller does not watch a namespace, or empty if it does.
 func (s *Settings) leftOut(o *Objects, ns string) string {
 	switch s.Rules.LeavesOut(ns, o.namespaces[ns]) {
 	case rules.NotNamed:

@@ -27,16 +27,17 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 // otherInstance is the ID of the digest key of another installation.
 const otherInstance = "0badcafe"
 
-// noon is when all of these stories are told.
+// noon is the current time of all stories.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// story is a file of testdata. Its head are lines such as "# flags: --auto-reload-all"; then come the objects as the
-// controller has noted them, and behind a line "# then" what is different now.
+// story is a file of testdata. It begins with lines such as "# flags: --auto-reload-all". Then come
+// the objects as the controller last recorded them, and after a line "# then" the objects that have
+// changed since.
 type story struct {
 	objects *Objects
 	pods    []Pod
 	noPods  bool
-	// heads are the values of the lines at the beginning, by their names.
+	// heads are the values of the first lines, by their names.
 	heads map[string]string
 }
 
@@ -144,8 +145,9 @@ func (s *story) put(t *testing.T, text string) {
 	}
 }
 
-// adopt writes the ledgers that the controller would. With a head "marks: gone" they say that the latest reload has left
-// marks that do not stand any more; with a head "told", when a receiver has taken the latest change.
+// adopt writes the ledgers that the controller would write. If the head "marks" is "gone", the
+// ledgers name marks of a reload that the workload no longer has. With a head "told", a receiver
+// has accepted the latest change. With a head "churn", the latest reloads count until then.
 func (s *story) adopt(t *testing.T) {
 	t.Helper()
 	e := s.objects.Evaluate(s.running, noon)
@@ -168,6 +170,13 @@ func (s *story) adopt(t *testing.T) {
 			}
 			l.NotifiedAt = at.Unix()
 		}
+		if until := s.heads["churn"]; until != "" {
+			at, err := time.Parse(time.RFC3339, until)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.ChurnUntil = at.Unix()
+		}
 		w := s.objects.workloads[key]
 		if s.heads["marks"] == "standing" {
 			l = marked(&w, e, l)
@@ -186,7 +195,7 @@ func (s *story) running(string) ([]Pod, error) {
 
 const errNoPods = unusable("you may not list the pods of namespace shop")
 
-// golden compares a text with a file of testdata, and says so if a line is too long to be read.
+// golden compares a text with a file of testdata, and fails if a line is too wide.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	for line := range strings.Lines(got) {
@@ -199,7 +208,7 @@ func golden(t *testing.T, name, got string) {
 	unbounded(t, name, got)
 }
 
-// unbounded does the same for what may have lines of any length.
+// unbounded compares a text with a file of testdata. Lines may have any length.
 func unbounded(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txt")
@@ -218,7 +227,8 @@ func unbounded(t *testing.T, name, got string) {
 	}
 }
 
-// marked puts the mark of a reload for a ConfigMap on a workload, and returns the ledger with it.
+// marked adds the mark of a reload for a ConfigMap to a workload, and returns the ledger for that
+// mark.
 func marked(w *workload.Workload, e *Evaluation, ledger ledger.Ledger) ledger.Ledger {
 	facts, _ := e.state.Facts(w.Key)
 	d := reload.Decision{Action: reload.Reload, Changes: facts.Concerns[:1], Ledger: ledger}

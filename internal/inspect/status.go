@@ -10,25 +10,30 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// Status is the state of workloads, and what prevented reading some of them.
+// Status is the state of workloads, with the reasons why some of them could not be read.
 type Status struct {
 	Settings *Settings
-	// Namespace is empty for all.
+	// Namespace is empty for all namespaces.
 	Namespace string
-	// Require reports whether it is an error that no workload is opted in.
+	// Require reports whether it is an error if no workload is opted in.
 	Require bool
-	Answers []Answer
-	// Unread are the resources that may not be listed, and Listed is how many kinds of workloads may be.
+	// RequireController reports whether it is an error that the controller does not run.
+	RequireController bool
+	Answers           []Answer
+	// Unread are the resources that may not be listed. Listed is the number of kinds of workloads
+	// that may be listed.
 	Unread []string
 	Listed int
-	// Skipped explains objects that could not be decoded.
+	// Skipped explains the objects that could not be decoded.
 	Skipped []string
 	Now     time.Time
 }
 
-// Status answers about the workloads that are opted in, or about one of them.
+// Status returns the state of all workloads that are opted in, or of one of them.
 func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, error) {
-	settings := *o.settings // what is known of the controller then: its lease is read again and again
+	// A copy, because the Lease of the controller is read again and again, and each status keeps
+	// what was known at its time.
+	settings := *o.settings
 	s := &Status{Settings: &settings, Namespace: ns, Unread: o.Unread(), Listed: o.listed(), Skipped: o.Skipped(), Now: now}
 	e := o.Evaluate(pods, now)
 	keys := e.OptedIn()
@@ -52,8 +57,9 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 	return s, nil
 }
 
-// orphans are answers about workloads that are opted in, use the pod template of another workload, and do not show in an answer
-// about that one: it was not found, or the controller does not reconcile it.
+// orphans returns the answers about workloads that are opted in, use the pod template of another
+// workload, and do not show in an answer about that one: that workload was not found, or the
+// controller does not reconcile it.
 func (e *Evaluation) orphans() []Answer {
 	var all []Answer
 	for _, w := range e.objects.workloads {
@@ -81,10 +87,11 @@ const (
 	CodeUnknown     = 2
 )
 
-// Code is the exit code: 0 if all are up to date, 1 if one is not, 2 if that is unknown.
+// Code returns the exit code: 0 if all workloads are up to date, 1 if one is not, 2 if that is
+// unknown.
 func (s *Status) Code() int {
 	code := CodeUpToDate
-	if len(s.unreadWorkloads()) > 0 || len(s.Skipped) > 0 || s.Settings.Unmet || s.misses() {
+	if len(s.unreadWorkloads()) > 0 || len(s.Skipped) > 0 || s.Settings.Unmet || s.misses() || s.lacksController() {
 		code = CodeUnknown
 	}
 	for i := range s.Answers {
@@ -102,22 +109,27 @@ func (s *Status) Code() int {
 // misses reports whether a workload is required, and none is opted in.
 func (s *Status) misses() bool { return s.Require && len(s.Answers) == 0 }
 
-// Final reports whether waiting longer is pointless: everything is up to date, or no workload that could become so is opted in.
+// lacksController reports whether a controller is required, and none is known to run.
+func (s *Status) lacksController() bool { return s.RequireController && !s.Settings.alive(s.Now) }
+
+// Final reports whether waiting longer is pointless: everything is up to date, or no workload is
+// opted in.
 func (s *Status) Final() bool { return s.Code() == CodeUpToDate || s.misses() }
 
-// Differs reports whether the table differs from before. A renewal of the lease of the controller is not a difference.
+// Differs reports whether the table differs from the previous one. A renewal of the Lease of the
+// controller is not a difference.
 func (s *Status) Differs(before *Status) bool {
 	return before == nil || s.Settings.alive(s.Now) != before.Settings.alive(before.Now) || s.lasting() != before.lasting()
 }
 
-// lasting is the text without what time alone changes of the controller.
+// lasting returns the text, without the parts about the controller that change only with time.
 func (s *Status) lasting() string {
 	without, settings := *s, *s.Settings
 	settings.Heard, without.Settings = time.Time{}, &settings
 	return without.Text(Paint{}, Layout{Wide: true})
 }
 
-// unreadWorkloads are the kinds of which nobody knows whether there are any.
+// unreadWorkloads returns the kinds of workloads that may not be listed.
 func (s *Status) unreadWorkloads() []string {
 	var all []string
 	for _, resource := range s.Unread {
@@ -128,7 +140,7 @@ func (s *Status) unreadWorkloads() []string {
 	return all
 }
 
-// mostOfName is how wide the column of the names is at most.
+// mostOfName is the largest width of the column with names.
 const mostOfName = 38
 
 // Layout is the form of the table.
@@ -139,15 +151,15 @@ type Layout struct {
 	Cut bool
 }
 
-// Text is the table, and what applies to all of it.
+// Text returns the table, followed by the remarks about the whole table.
 func (s *Status) Text(paint Paint, form Layout) string {
 	p := &pageText{paint: paint}
 	if len(s.Answers) > 0 {
 		s.table(p, form)
 	}
 	p.paragraph(s.summary())
-	told := s.Settings.Assumed != "" || s.Settings.gone(s.Now) || len(s.Settings.Beside) > 0
-	if s.Settings.Webhook != nil && !told {
+	describes := s.Settings.Assumed != "" || s.Settings.gone(s.Now) || s.lacksController() || len(s.Settings.Beside) > 0
+	if s.Settings.Webhook != nil && !describes {
 		p.paragraph("The controller " + rollsNothing + ".")
 	}
 	for _, resource := range s.Unread {
@@ -156,8 +168,8 @@ func (s *Status) Text(paint Paint, form Layout) string {
 	for _, why := range s.Skipped {
 		p.paragraph(why)
 	}
-	if told {
-		s.Settings.tell(p, s.Now)
+	if describes {
+		s.Settings.describe(p, s.Now)
 	}
 	return p.b.String()
 }
@@ -220,7 +232,7 @@ func (s *Status) row(a *Answer, wide bool) []string {
 	return []string{name, strconv.Itoa(sources), reloads, fmt.Sprintf("%d/%d", a.Workload.Progress.Updated, a.Workload.Progress.Wanted), a.short()}
 }
 
-// short is the state in a few words.
+// short returns the state in a few words.
 func (a *Answer) short() string {
 	switch {
 	case a.State == UpToDate || a.Detail == "":
@@ -240,7 +252,8 @@ func cut(text string, width int) string {
 	return string(letters[:width-1]) + "…"
 }
 
-// none is for a table without workloads. Without the permission to list all kinds, that proves nothing.
+// none returns the text for a table without workloads. If the user may not list all kinds, an empty
+// table proves nothing.
 func (s *Status) none() string {
 	where := "namespace " + s.Namespace
 	if s.Namespace == "" {
@@ -256,7 +269,7 @@ func (s *Status) none() string {
 	}
 }
 
-// summary counts.
+// summary counts the workloads in each state.
 func (s *Status) summary() string {
 	if len(s.Answers) == 0 {
 		return s.none()

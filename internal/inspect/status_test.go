@@ -20,7 +20,7 @@ func (s *story) status(t *testing.T, ns string) *Status {
 
 func TestStatus(t *testing.T) {
 	codes := map[string]int{
-		"status-in-step": CodeUpToDate, "status-mixed": CodeNotUpToDate, "status-none": CodeUpToDate, "status-no-rights": CodeUnknown,
+		"status-in-step": CodeUpToDate, "status-mixed": CodeNotUpToDate, "status-none": CodeUpToDate, "status-no-permissions": CodeUnknown,
 		"status-reverted": CodeNotUpToDate, "status-no-controller": CodeNotUpToDate, "status-made-by": CodeUpToDate,
 		"status-kept": CodeNotUpToDate,
 	}
@@ -177,7 +177,7 @@ func TestWhatOthersHaveWrittenStaysInItsLine(t *testing.T) {
 	}
 }
 
-// The passing of time is not a difference. The end of a controller is one.
+// The passing of time is not a difference. The end of a controller is a difference.
 func TestWhatIsWorthAnotherTable(t *testing.T) {
 	s := tell(t, "# beside: also\n# heard: 2026-03-01T11:59:58Z\n"+web)
 	at := func(later time.Duration, heard time.Time, silent bool) *Status {

@@ -9,10 +9,10 @@ import (
 	"github.com/reroll-dev/reroll/internal/report"
 )
 
-// Width is as many columns as a text takes, but where a name or a command is longer than that.
+// Width is the number of columns of a text. Only a long name or a command exceeds it.
 const Width = 80
 
-// Paint colours words. The zero Paint leaves them as they are.
+// Paint colors words. The zero Paint leaves words as they are.
 type Paint struct{ On bool }
 
 const (
@@ -29,7 +29,7 @@ func (p Paint) in(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// state colours a text by what the state means.
+// state colors a text by the meaning of a state.
 func (p Paint) state(s State, text string) string {
 	switch s {
 	case UpToDate:
@@ -41,7 +41,7 @@ func (p Paint) state(s State, text string) string {
 	}
 }
 
-// ago is how long before now something was, in the format of kubectl.
+// ago returns how long ago a time was, in the format of kubectl.
 func ago(t, now time.Time) string {
 	if t.IsZero() {
 		return "unknown"
@@ -65,7 +65,7 @@ func span(d time.Duration) string {
 	}
 }
 
-// counted is a number with its noun.
+// counted returns a number with its noun.
 func counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -79,10 +79,11 @@ type pageText struct {
 	paint Paint
 }
 
-// indent is where the column behind the titles begins.
+// indent is the column where the text beside the titles begins.
 const indent = 12
 
-// entry writes a paragraph behind a title, which may be empty. What begins with $ is a command, and stays in one line.
+// entry writes a paragraph beside a title, which may be empty. A part that begins with $ is a
+// command, and stays on one line.
 func (p *pageText) entry(title, text string) {
 	lead := p.paint.in(bold, title) + strings.Repeat(" ", max(1, indent-columns(title)))
 	for _, line := range wrap(text, Width-indent) {
@@ -91,7 +92,7 @@ func (p *pageText) entry(title, text string) {
 	}
 }
 
-// paragraph writes one without a title.
+// paragraph writes a paragraph without a title.
 func (p *pageText) paragraph(text string) {
 	for _, line := range wrap(text, Width) {
 		p.b.WriteString(line + "\n")
@@ -100,10 +101,10 @@ func (p *pageText) paragraph(text string) {
 
 func (p *pageText) gap() { p.b.WriteString("\n") }
 
-// command writes one on a line of its own.
+// command writes a command on a line of its own.
 func (p *pageText) command(text string) { p.b.WriteString("  " + text + "\n") }
 
-// columns is how many a text takes. Colours take none.
+// columns returns the width of a text. Colors have no width.
 func columns(text string) int {
 	n := utf8.RuneCountInString(text)
 	for rest := text; ; {
@@ -117,12 +118,13 @@ func columns(text string) int {
 	}
 }
 
-// oneLine is a text of a cluster as it can be shown: without line breaks, and without what moves or colours a terminal.
+// oneLine returns a text from a cluster without line breaks and without sequences that move the
+// cursor of a terminal or color it.
 func oneLine(text string) string {
 	return report.OneLine(text)
 }
 
-// wrap breaks a text between words. Lines that are there already stay.
+// wrap breaks a text between words. Existing line breaks stay.
 func wrap(text string, width int) []string {
 	var lines []string
 	for part := range strings.SplitSeq(text, "\n") {

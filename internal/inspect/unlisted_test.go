@@ -31,7 +31,7 @@ func TestPodsThatAreNotFoundAreNotUpToDate(t *testing.T) {
 		})
 	}
 
-	// A decision about other data is not the data of Pods that cannot be found.
+	// An edit of a source shows nothing about the data of Pods that cannot be found.
 	if a := tell(t, web+edited).status(t, "shop").Answers[0]; a.State == UpToDate || len(a.Unknown) != 1 {
 		t.Errorf("%s: %q, %q", a.State, a.Detail, a.Unknown)
 	}

@@ -33,10 +33,10 @@ type follower struct {
 	changed chan struct{}
 }
 
-// Follow calls look with the current objects, and again after each change, until look is done or
+// Follow calls check with the current objects, and again after each change, until check is done or
 // the context ends. It does not watch Pods, because the status of the workload shows the progress
 // of a rollout.
-func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.Clock, look func(*Objects) (done bool, err error)) error {
+func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.Clock, check func(*Objects) (done bool, err error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	f := &follower{objects: NewObjects(s), changed: make(chan struct{}, 1)}
@@ -57,7 +57,7 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 				switch {
 				case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 					f.mu.Lock()
-					_ = f.objects.noted(watched, err) // noted returns no error for these two
+					_ = f.objects.noted(watched, err) // for these two errors, noted returns nil
 					f.mu.Unlock()
 					seen()
 					end()
@@ -74,7 +74,7 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 	}
 	whole.Wait()
 	if left.Load() > 0 {
-		// A part of the objects would look like all of them.
+		// Some of the objects must not be taken for all objects.
 		if err := ended(ctx); err != nil {
 			return err
 		}
@@ -84,15 +84,15 @@ func (c *Cluster) Follow(ctx context.Context, s *Settings, ns string, clk clock.
 		if err := c.exists(ctx, o, ns); err != nil {
 			return false, err
 		}
-		s.hear(ctx, c)
-		return look(o)
+		s.hear(ctx, c.Interface)
+		return check(o)
 	})
 }
 
-func (f *follower) attend(ctx context.Context, clk clock.Clock, look func(*Objects) (bool, error)) error {
+func (f *follower) attend(ctx context.Context, clk clock.Clock, check func(*Objects) (bool, error)) error {
 	for {
 		f.mu.Lock()
-		done, err := look(f.objects)
+		done, err := check(f.objects)
 		f.mu.Unlock()
 		if err != nil || done {
 			return err

@@ -16,7 +16,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 )
 
-// Without its workloads, a cluster would look as if no workload was opted in, which is exit code 0.
+// Without its workloads, a cluster would look as if no workload were opted in, which is exit code
+// 0.
 func TestHalfOfAClusterIsNoAnswer(t *testing.T) {
 	for about, tc := range map[string]struct{ discovery, status int }{
 		"not even what is served": {0, 0},

@@ -14,22 +14,24 @@ import (
 type Explanation struct {
 	Answer
 	Settings *Settings
-	// Asked is the one source that was asked about, nil for all.
-	Asked *Source
-	// Borrower is the workload that was asked about, if that has its pod template from this one.
-	Borrower *workload.Key
-	// Last is the newest event of the controller about the workload, nil if there is none or none may be read.
+	// OnlySource is the source that the user asked about, or nil for all sources.
+	OnlySource *Source
+	// TemplateUser is the workload that the user asked about, if it uses the pod template of this
+	// one.
+	TemplateUser *workload.Key
+	// Last is the newest event of the controller about the workload. It is nil if there is none, or
+	// if the user may not read events.
 	Last *LastEvent
 	Now  time.Time
 }
 
-// LastEvent is one that the controller has written.
+// LastEvent is an event of the controller.
 type LastEvent struct {
 	Reason, Note string
 	At           time.Time
 }
 
-// Text is the explanation for a reader.
+// Text returns the explanation for a terminal.
 func (x *Explanation) Text(paint Paint) string {
 	p := &pageText{paint: paint}
 	p.paragraph(x.head(paint))
@@ -40,9 +42,9 @@ func (x *Explanation) Text(paint Paint) string {
 	}
 	x.mistakes(p)
 	x.optIn(p)
-	if x.Borrower != nil {
+	if x.TemplateUser != nil {
 		p.gap()
-		p.paragraph(fmt.Sprintf("%s %s uses its pod template, so this %s is rolled instead.", x.Borrower.Kind, x.Borrower.Name, x.Workload.Key.Kind))
+		p.paragraph(fmt.Sprintf("%s %s uses its pod template, so this %s is rolled instead.", x.TemplateUser.Kind, x.TemplateUser.Name, x.Workload.Key.Kind))
 	}
 	x.sources(p)
 	x.history(p)
@@ -50,18 +52,18 @@ func (x *Explanation) Text(paint Paint) string {
 	return p.b.String()
 }
 
-// head is the answer in a sentence.
+// head returns the answer in one sentence.
 func (x *Explanation) head(paint Paint) string {
 	name := x.Workload.Key.String()
 	optedIn := x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll)
 	switch {
-	case x.Asked != nil && !x.rolls(x.Asked):
-		why := x.whyNot(x.Asked)
-		return fmt.Sprintf("A change of %s does not roll %s: %s", x.Asked.Key, name, paint.in(yellow, why)+period(why))
-	case x.Asked != nil && x.Settings.Webhook != nil:
-		return fmt.Sprintf("A change of %s is sent to the receiver for %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
-	case x.Asked != nil:
-		return fmt.Sprintf("A change of %s rolls %s (%s), which is %s.", x.Asked.Key, name, word(x.Asked), paint.state(x.State, x.standing()))
+	case x.OnlySource != nil && !x.rolls(x.OnlySource):
+		why := x.whyNot(x.OnlySource)
+		return fmt.Sprintf("A change of %s does not roll %s: %s", x.OnlySource.Key, name, paint.in(yellow, why)+period(why))
+	case x.OnlySource != nil && x.Settings.Webhook != nil:
+		return fmt.Sprintf("A change of %s is sent to the receiver for %s (%s), which is %s.", x.OnlySource.Key, name, word(x.OnlySource), paint.state(x.State, x.standing()))
+	case x.OnlySource != nil:
+		return fmt.Sprintf("A change of %s rolls %s (%s), which is %s.", x.OnlySource.Key, name, word(x.OnlySource), paint.state(x.State, x.standing()))
 	case x.Workload.LeftAlone != "":
 		return fmt.Sprintf("%s is %s: %s. No change of a ConfigMap or Secret runs it again.", name, paint.in(yellow, "left alone"), x.Workload.LeftAlone)
 	case !optedIn:
@@ -75,7 +77,7 @@ func (x *Explanation) head(paint Paint) string {
 	}
 }
 
-// period ends a sentence, unless that is a question.
+// period adds a period, except to a question.
 func period(text string) string {
 	if strings.HasSuffix(text, "?") {
 		return ""
@@ -83,7 +85,7 @@ func period(text string) string {
 	return "."
 }
 
-// standing is the state with its explanation.
+// standing returns the state with its explanation.
 func (a *Answer) standing() string {
 	switch {
 	case a.State == UpToDate:
@@ -99,7 +101,7 @@ func (a *Answer) standing() string {
 	}
 }
 
-// rolls reports whether a change of the source would be acted upon.
+// rolls reports whether a change of the source would roll the workload.
 func (x *Explanation) rolls(s *Source) bool {
 	return s.counts() && x.LeftOut == ""
 }
@@ -113,7 +115,7 @@ func (x *Explanation) any() bool {
 	return false
 }
 
-// whyNot is the first thing that keeps a source from rolling the workload.
+// whyNot returns the first reason why a source does not roll the workload.
 func (x *Explanation) whyNot(s *Source) string {
 	switch {
 	case x.LeftOut != "":
@@ -141,7 +143,7 @@ func (x *Explanation) whyNot(s *Source) string {
 	}
 }
 
-// word is by what a source rolls the workload.
+// word returns the annotation or the rule by which a source rolls the workload.
 func word(s *Source) string {
 	if s.Verdict.Rule == policy.RuleNamed && s.Verdict.Entry != s.Key.Name {
 		return fmt.Sprintf("named by %q", s.Verdict.Entry)
@@ -149,7 +151,7 @@ func word(s *Source) string {
 	return s.Verdict.Rule.String()
 }
 
-// optIn shows how to opt in a workload that is not.
+// optIn shows how to opt in the workload, if it is not opted in.
 func (x *Explanation) optIn(p *pageText) {
 	if x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) {
 		return
@@ -165,8 +167,8 @@ func (x *Explanation) optIn(p *pageText) {
 
 func (x *Explanation) sources(p *pageText) {
 	all := x.Sources
-	if x.Asked != nil {
-		all = []Source{*x.Asked}
+	if x.OnlySource != nil {
+		all = []Source{*x.OnlySource}
 	}
 	p.gap()
 	if len(all) == 0 {
@@ -197,7 +199,7 @@ func (x *Explanation) sources(p *pageText) {
 	}
 }
 
-// about are lines about one source.
+// about returns the lines about one source.
 func (x *Explanation) about(s *Source) []string {
 	var lines []string
 	for _, use := range s.Uses {
@@ -246,7 +248,8 @@ func (x *Explanation) mistakes(p *pageText) {
 	}
 }
 
-// mistaken are the mistakes in the annotations of the workload and of its sources, each once.
+// mistaken returns the mistakes in the annotations of the workload and of its sources, without
+// duplicates.
 func (x *Explanation) mistaken() []string {
 	var all []string
 	say := func(text string) {
@@ -258,7 +261,7 @@ func (x *Explanation) mistaken() []string {
 		say(problem.String())
 	}
 	for i := range x.Sources {
-		if x.Asked != nil && x.Sources[i].Key != x.Asked.Key {
+		if x.OnlySource != nil && x.Sources[i].Key != x.OnlySource.Key {
 			continue
 		}
 		for _, problem := range x.Sources[i].Problems {

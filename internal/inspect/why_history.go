@@ -6,12 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// history is what was done, and what happens next.
+// history prints what the controller did, and the next step.
 func (x *Explanation) history(p *pageText) {
 	if !x.Workload.Policy.OptedIn(x.Settings.AutoReloadAll) && !x.Ledger.There {
 		return
@@ -23,7 +24,7 @@ func (x *Explanation) history(p *pageText) {
 	if x.Last != nil {
 		p.entry("last event", fmt.Sprintf("%s, %s: %s", x.Last.Reason, ago(x.Last.At, x.Now), oneLine(strings.TrimPrefix(x.Last.Note, x.Last.Reason+": "))))
 	}
-	if x.Asked == nil || x.rolls(x.Asked) {
+	if x.OnlySource == nil || x.rolls(x.OnlySource) {
 		p.entry("next", x.next())
 	}
 }
@@ -68,6 +69,8 @@ func (x *Explanation) next() string {
 		return "Reroll writes no further mark until the data changes again; for remedies, see " + buildinfo.Doc("how-to/gitops.md#reverted")
 	case d.Reverted != nil && d.Action == reload.Reload:
 		return "Reroll rolls it once more, with another mark"
+	case d.Action == reload.Reload && x.State == Waiting && !x.Gate.Open():
+		return fmt.Sprintf("Reroll rolls it with the newest data at %s; to change the limit, set %s", x.Gate.Until.UTC().Format(time.RFC3339), annotations.Churn)
 	case x.State == OutOfDate && d.Action == reload.Reload:
 		return "the controller has to reload it"
 	case d.Action == reload.Reload:
@@ -86,7 +89,7 @@ func (x *Explanation) next() string {
 		return "nothing, until a controller runs: to install one, see " + buildinfo.Doc("how-to/install.md")
 	case !x.Ledger.There:
 		return "nothing, until the controller has recorded which data its Pods started with"
-	case x.Workload.Progress.Held && !x.Workload.RolledOut:
+	case x.Workload.Progress.PausedByReroll && !x.Workload.RolledOut:
 		return x.resumes()
 	case x.Workload.Progress.Paused && !x.Workload.RolledOut:
 		return "nothing, while it is paused: " + resume(&x.Workload)
@@ -103,7 +106,7 @@ func (x *Explanation) next() string {
 	}
 }
 
-// resume is how one sets a paused workload going.
+// resume returns how to resume a paused workload.
 func resume(w *workload.Workload) string {
 	key := w.Key
 	switch {
@@ -115,7 +118,7 @@ func resume(w *workload.Workload) string {
 	return "kubectl rollout resume -n " + key.Namespace + " " + ref(key)
 }
 
-// resumes explains when Reroll ends a pause of its own.
+// resumes explains when Reroll ends a pause that it started.
 func (x *Explanation) resumes() string {
 	if until, ok := x.Workload.PauseUntil(); ok && until.After(x.Now) {
 		return fmt.Sprintf("in %s Reroll resumes it, and one rollout brings all changes until then", until.Sub(x.Now).Round(time.Second))
@@ -123,11 +126,11 @@ func (x *Explanation) resumes() string {
 	return "the controller has to resume it"
 }
 
-// settings names the controller of the settings.
-func (x *Explanation) settings(p *pageText) { x.Settings.tell(p, x.Now) }
+// settings prints the settings of the controller.
+func (x *Explanation) settings(p *pageText) { x.Settings.describe(p, x.Now) }
 
-// tell prints the settings, and where they come from.
-func (s *Settings) tell(p *pageText, now time.Time) {
+// describe prints the settings and their origin.
+func (s *Settings) describe(p *pageText, now time.Time) {
 	text := "it was not found (" + s.Assumed + "); assumed are the defaults"
 	if s.Assumed != "" && len(s.Beyond) > 0 {
 		text += " and " + strings.Join(s.Beyond, " ")
@@ -159,7 +162,7 @@ func (s *Settings) presence(now time.Time) string {
 	return text + "; " + cmp.Or(options, "its settings are the defaults")
 }
 
-// absence reports that no controller runs, as far as one was looked for.
+// absence reports that no controller runs, as far as the user could search for one.
 func (s *Settings) absence(now time.Time) string {
 	none, last := "none is running", "the last one, in namespace "+s.Controller+","
 	switch {
@@ -173,7 +176,7 @@ func (s *Settings) absence(now time.Time) string {
 	return none + ": " + last + " " + s.ending(now)
 }
 
-// mostBeside bounds how many are named.
+// mostBeside is the largest number of other controllers that are named.
 const mostBeside = 3
 
 // beside names the controllers that were not chosen, and shows how to choose one.

@@ -114,8 +114,8 @@ func testUnknown(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// testRestored leads the feed to a cluster with a younger history, as one is after its storage was restored. That
-// cluster has the stream turned off, so that the fallback to pages is part of it.
+// testRestored leads the feed to a cluster with a younger history, as one is after its storage was
+// restored. That cluster has the stream turned off, so that the fallback to pages is part of it.
 func testRestored(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	other := start(t, "--feature-gates=WatchList=false")
@@ -165,7 +165,8 @@ func TestOnAnAPIServerThatDoesNotStream(t *testing.T) {
 	}
 }
 
-// Without a cache the server asks its storage, which forgets old versions: here after seconds instead of minutes.
+// Without a cache the server asks its storage, which forgets old versions: here after seconds
+// instead of minutes.
 func TestOnAnAPIServerWhoseStorageIsCompacted(t *testing.T) {
 	c := start(t, "--watch-cache=false", "--etcd-compaction-interval=1s")
 	secrets := newSecrets(t, c)

@@ -30,7 +30,8 @@ import (
 
 const secretSize = 20 << 10
 
-// testMemory streams Secrets and measures what is held meanwhile. A client that gathers them first holds all of them.
+// testMemory streams Secrets and measures what is held meanwhile. A client that gathers them first
+// holds all of them.
 func testMemory(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	const n = 2000
@@ -86,7 +87,8 @@ func held() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkSecret is what one Secret of the initial state costs: read off the watch, hashed, forgotten.
+// BenchmarkSecret is what one Secret of the initial state costs: read off the watch, hashed,
+// forgotten.
 func BenchmarkSecret(b *testing.B) {
 	random := make([]byte, secretSize)
 	_, _ = rand.Read(random)
@@ -108,7 +110,8 @@ func BenchmarkSecret(b *testing.B) {
 	}
 }
 
-// BenchmarkDeployment is what it costs to decode an event of a workload, of which several follow each rollout.
+// BenchmarkDeployment is what it costs to decode an event of a workload, of which several follow
+// each rollout.
 func BenchmarkDeployment(b *testing.B) {
 	container := corev1.Container{Name: "app", Image: "example.com/app:1", EnvFrom: []corev1.EnvFromSource{
 		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "web"}}},

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A page is held whole, and twice while it is decoded. A Secret may have 1 MiB, so a number of objects bounds little:
-// a hundred of the largest take more memory than many a pod is given.
+// A page is held whole, and twice while it is decoded. A Secret may have 1 MiB, so a number of
+// objects bounds little: a hundred of the largest take more memory than many a pod is given.
 const (
 	pageBytes = 4 << 20
 	firstPage = 20
@@ -22,8 +22,9 @@ const (
 	pageTimeout = 60
 )
 
-// byPages lists, and only a list without a version: it is a consistent read on every server, so it is never older than
-// what was seen. A page that the server can no longer continue fails the whole: half a snapshot proves no absence.
+// byPages lists, and only a list without a version: it is a consistent read on every server, so it
+// is never older than what was seen. A page that the server can no longer continue fails the whole:
+// half a snapshot proves no absence.
 func (f *Feed) byPages(ctx context.Context) error {
 	seen := map[types.NamespacedName]struct{}{}
 	opts := metav1.ListOptions{Limit: firstPage}
@@ -55,7 +56,8 @@ func (f *Feed) byPages(ctx context.Context) error {
 // nextPage is how many objects to ask for, after a page that had as many as it could.
 func nextPage(page runtime.Object, limit int64) int64 {
 	size := int64(pageBytes)
-	if sized, ok := page.(interface{ Size() int }); ok { // true for all types that are sent as protobuf
+	// The condition is true for all types that are sent as protobuf.
+	if sized, ok := page.(interface{ Size() int }); ok {
 		size = max(1, int64(sized.Size()))
 	}
 	return max(1, min(limit*pageBytes/size, 2*limit, mostPerPage))

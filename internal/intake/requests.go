@@ -9,8 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
 // Resource is an Opener for a resource. Objects without a Go type are requested as JSON, with a
@@ -54,5 +55,5 @@ func (r Resource) request(opts metav1.ListOptions) *rest.Request {
 	return r.Client.Get().Namespace(r.Namespace).Resource(r.Name).
 		// The options are encoded in the same way for all groups, including those that the scheme
 		// does not know.
-		SpecificallyVersionedParams(&opts, scheme.ParameterCodec, corev1.SchemeGroupVersion).MaxRetries(0)
+		SpecificallyVersionedParams(&opts, clientset.ParameterCodec, corev1.SchemeGroupVersion).MaxRetries(0)
 }

@@ -80,7 +80,8 @@ func TestARejectedRequestIsNotRetriedAndReturnsRetryAfter(t *testing.T) {
 	}
 }
 
-// What the client makes of a connection that breaks before an answer is a watch that is over, and no error.
+// What the client makes of a connection that breaks before an answer is a watch that is over, and
+// no error.
 func TestABrokenConnectionIsAnEmptyWatch(t *testing.T) {
 	secrets, asked := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {

@@ -45,7 +45,8 @@ func TestDelaysGrowWithEachFailureAndEndWithSuccess(t *testing.T) {
 	s := play(t, 150*time.Second, answers...)
 	within(t, s.gaps("stream"),
 		200*ms, 400*ms, 800*ms, 1600*ms, 3200*ms, 6400*ms, 12800*ms, 15*time.Second, 15*time.Second, 15*time.Second)
-	// The stream succeeds and ends, asking for the newest version fails three times, then the watch succeeds and ends.
+	// The stream succeeds and ends, asking for the newest version fails three times, then the watch
+	// succeeds and ends.
 	within(t, s.gaps("newest"), 400*ms, 800*ms, 1600*ms, 200*ms)
 	if gap := s.at[slices.Index(s.lines, "newest")] - s.at[slices.Index(s.lines, "live a@10")]; gap < 200*ms || gap >= 400*ms {
 		t.Errorf("the first delay after a success is %s", gap)
@@ -173,7 +174,8 @@ func TestWatchesThatEndAfterAnEventAreNotOpenedWithoutAPause(t *testing.T) {
 	}
 }
 
-// Whatever it is doing, it ends with its context, and so does all that it began: the bubble of play fails if not.
+// Whatever it is doing, it ends with its context, and so does all that it began: the bubble of play
+// fails if not.
 func TestRunEndsWithItsContext(t *testing.T) {
 	tests := map[string][]answer{
 		"while a stream is opened":        {},

@@ -25,8 +25,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// script is an API server that answers one request after the other with what it was given, and the Sink of the feed
-// that asks. Both write down what happens, in one transcript. When the answers are used up, it answers no more.
+// script is an API server that answers one request after the other with what it was given, and the
+// Sink of the feed that asks. Both write down what happens, in one transcript. When the answers are
+// used up, it answers no more.
 type script struct {
 	t       *testing.T
 	answers []answer
@@ -39,8 +40,9 @@ type script struct {
 
 type answer func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, runtime.Object, error)
 
-// play runs a feed on a script for a while, in a bubble with a clock of its own: an hour takes no time. The bubble also
-// fails the test if anything that the feed began is still running when it has ended, and so does a watch not stopped.
+// play runs a feed on a script for a while, in a bubble with a clock of its own: an hour takes no
+// time. The bubble also fails the test if anything that the feed began is still running when it has
+// ended, and so does a watch not stopped.
 func play(t *testing.T, lasts time.Duration, answers ...answer) *script {
 	t.Helper()
 	var s *script
@@ -204,7 +206,8 @@ func (s *script) told() []string {
 	return told
 }
 
-// event is one of a scripted watch, which comes some time after the one before it. One without a type ends the watch.
+// event is one of a scripted watch, which comes some time after the one before it. One without a
+// type ends the watch.
 type event struct {
 	after time.Duration
 	watch.Event

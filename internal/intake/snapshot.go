@@ -44,9 +44,10 @@ func (f *Feed) snapshot(ctx context.Context) (*stream, error) {
 	return s, err
 }
 
-// byStream asks for the state as the first events of a watch. Without a version, that is a consistent read: the server
-// asks its storage for the newest version and waits until it has it. With one, it may be as old as that version, which
-// costs the storage nothing, and as all later changes follow on the same watch, nothing is lost by it.
+// byStream asks for the state as the first events of a watch. Without a version, that is a
+// consistent read: the server asks its storage for the newest version and waits until it has it.
+// With one, it may be as old as that version, which costs the storage nothing, and as all later
+// changes follow on the same watch, nothing is lost by it.
 func (f *Feed) byStream(ctx context.Context) (*stream, error) {
 	yes := true
 	s, err := f.open(ctx, metav1.ListOptions{
@@ -55,8 +56,8 @@ func (f *Feed) byStream(ctx context.Context) (*stream, error) {
 		SendInitialEvents:    &yes,
 		AllowWatchBookmarks:  true,
 	})
-	// 422 is the response of a server that knows these options and does not allow them together. If the version is
-	// invalid, pages are right as well: they are requested without one.
+	// 422 is the response of a server that knows these options and does not allow them together. If
+	// the version is invalid, pages are right as well: they are requested without one.
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return nil, errNoStream
 	}
@@ -102,8 +103,9 @@ func (f *Feed) initialEvents(ctx context.Context, s *stream, seen map[types.Name
 				delete(seen, name)
 			case watch.Bookmark:
 				if m.GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
-					// Where the state is streamed, no other bookmark comes before the mark. A server that ignores the
-					// request sends one every minute, and if its objects change all the time it is never silent.
+					// Where the state is streamed, no other bookmark comes before the mark. A
+					// server that ignores the request sends one every minute, and if its objects
+					// change all the time it is never silent.
 					return "", errNoStream
 				}
 				return m.GetResourceVersion(), nil
@@ -116,8 +118,8 @@ func (f *Feed) initialEvents(ctx context.Context, s *stream, seen map[types.Name
 	}
 }
 
-// complete ends a snapshot. Its version is taken as it is, also if it is lower than the last: then the storage was
-// restored, and what it holds now is all there is.
+// complete ends a snapshot. Its version is taken as it is, also if it is lower than the last: then
+// the storage was restored, and what it holds now is all there is.
 func (f *Feed) complete(seen map[types.NamespacedName]struct{}, version string) error {
 	if version == "" || version == "0" {
 		return errors.New("the snapshot has no resourceVersion from which to watch")
@@ -127,9 +129,9 @@ func (f *Feed) complete(seen map[types.NamespacedName]struct{}, version string) 
 	return nil
 }
 
-// raise keeps the last version up with what an unfinished snapshot puts: should it break off, the next one may come
-// from another server and must not be older. Before the first is complete there is nothing to raise, because one
-// without a version is never older than anything.
+// raise keeps the last version up with what an unfinished snapshot puts: should it break off, the
+// next one may come from another server and must not be older. Before the first is complete there
+// is nothing to raise, because one without a version is never older than anything.
 func (f *Feed) raise(version string) {
 	if f.last == "" {
 		return
@@ -139,8 +141,9 @@ func (f *Feed) raise(version string) {
 	}
 }
 
-// refused records that the server cannot give a snapshot that is as new as the last version, and reports whether the
-// error means that. A version that stays unknown belongs to an earlier state of the storage: a backup was restored.
+// refused records that the server cannot give a snapshot that is as new as the last version, and
+// reports whether the error means that. A version that stays unknown belongs to an earlier state of
+// the storage: a backup was restored.
 func (f *Feed) refused(err error) bool {
 	if f.last == "" || !outOfReach(err) {
 		return false

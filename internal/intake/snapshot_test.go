@@ -205,7 +205,8 @@ func TestSilenceForAMinuteMeansAnOlderServer(t *testing.T) {
 }
 
 func TestAnUpgradedServerIsNoticed(t *testing.T) {
-	// Each watch ends with the need for a snapshot after 4 minutes, and the server was upgraded at once.
+	// Each watch ends with the need for a snapshot after 4 minutes, and the server was upgraded at
+	// once.
 	server := func(_ context.Context, opts metav1.ListOptions) (watch.Interface, runtime.Object, error) {
 		gone := failure(expired()).later(4 * time.Minute)
 		switch {

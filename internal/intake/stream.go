@@ -17,8 +17,8 @@ import (
 const (
 	// shortest and twice as much are the bounds between which the server is asked to end a watch.
 	shortest = 5 * time.Minute
-	// patience is how long the server may take to accept a watch.
-	patience = time.Minute
+	// watchTimeout is how long the server may take to accept a watch.
+	watchTimeout = time.Minute
 	// slack is the tolerance for the time at which the server ends a watch.
 	slack = 10 * time.Second
 )
@@ -52,7 +52,7 @@ func (f *Feed) open(ctx context.Context, opts metav1.ListOptions) (*stream, erro
 		s.Interface, err = f.Open.Watch(ctx, opts)
 		answered <- err
 	}()
-	late := f.Clock.NewTimer(patience)
+	late := f.Clock.NewTimer(watchTimeout)
 	defer late.Stop()
 	var err error
 	select {
@@ -64,7 +64,7 @@ func (f *Feed) open(ctx context.Context, opts metav1.ListOptions) (*stream, erro
 		s.cancel()
 		return nil, err
 	case <-late.C():
-		err = fmt.Errorf("no response within %s", patience)
+		err = fmt.Errorf("no response within %s", watchTimeout)
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

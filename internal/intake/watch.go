@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// settled is how long a watch without events has to stay open to count as working.
-	settled = 30 * time.Second
+	// worksAfter is how long a watch without events has to stay open to count as working.
+	worksAfter = 30 * time.Second
 	// mostErrors is how often in a row a watch from one version may be accepted and then fail. An
 	// event that cannot be decoded would return each time; a snapshot skips it.
 	mostErrors = 5
@@ -47,7 +47,7 @@ func (f *Feed) follow(ctx context.Context, s *stream) error {
 		open := f.Clock.Since(s.began)
 		broken = err != nil || open < s.lasts-slack
 		s = nil
-		if received || open >= settled {
+		if received || open >= worksAfter {
 			f.worked()
 			errs = 0
 		}
@@ -60,7 +60,7 @@ func (f *Feed) follow(ctx context.Context, s *stream) error {
 			}
 		case !broken:
 			continue
-		case !received && open < settled:
+		case !received && open < worksAfter:
 			// The client returns an empty watch for some broken connections, without an error.
 			err = fmt.Errorf("the watch ended after %s, without an event", open.Round(time.Millisecond))
 		}

@@ -102,9 +102,11 @@ func TestWatchesGoOn(t *testing.T) {
 	}
 }
 
-// An error event says why the server ends a watch. Only some reasons mean that changes may be missed.
+// An error event says why the server ends a watch. Only some reasons mean that changes may be
+// missed.
 func TestErrorEvents(t *testing.T) {
-	early := apierrors.NewTimeoutError("Too large resource version: 9, current: 5", 1) // as it was said before there were causes
+	// Servers before the causes of errors respond in this way.
+	early := apierrors.NewTimeoutError("Too large resource version: 9, current: 5", 1)
 	byCause := unknownVersion(9)
 	byCause.ErrStatus.Message = "try again later"
 	tests := map[string]struct {
@@ -193,7 +195,8 @@ func renamedPage(version string) answer {
 	}
 }
 
-// expectFirst compares the beginning of the transcript: what comes after it is the end of the last watch.
+// expectFirst compares the beginning of the transcript: what comes after it is the end of the last
+// watch.
 func (s *script) expectFirst(t *testing.T, lines ...string) {
 	t.Helper()
 	if len(s.lines) > len(lines) && strings.HasPrefix(s.lines[len(lines)], "failed: the watch was not ended") {

@@ -181,7 +181,8 @@ func (c *Copy) spec() *batchv1.JobSpec {
 func (c *Copy) same(job *batchv1.Job) bool {
 	now := replacedBy(job, "")
 	return now.Generation == c.Generation && now.Ended == c.Ended && maps.Equal(now.Labels, c.Labels) && maps.Equal(now.Annotations, c.Annotations) &&
-		slices.Equal(now.Finalizers, c.Finalizers) && len(job.OwnerReferences) == 0 // a Job with an owner is not recreated
+		// A Job with an owner is not recreated.
+		slices.Equal(now.Finalizers, c.Finalizers) && len(job.OwnerReferences) == 0
 }
 
 // deletes reports whether Reroll was about to delete the Job, and may have.
@@ -253,7 +254,9 @@ func Next(c *Copy, job *batchv1.Job, key digest.Key) RecreateStep {
 	case job.UID != c.UID && job.DeletionTimestamp == nil && IsHeld(job) && job.Annotations[annotations.Ledger] == c.Ledger && heldBy(key, job, ""):
 		return NoteJob
 	default:
-		return DropCopy // noted, or changed or created by another client in the meantime, so a new decision is needed
+		// The Job is already noted, or another client has changed or created it in the meantime. So
+		// a new decision is needed.
+		return DropCopy
 	}
 }
 
@@ -296,8 +299,8 @@ func Note(job *batchv1.Job, key digest.Key) (Patch, error) {
 	}}})
 }
 
-// Release is the patch that unsuspends a held Job. From then on the Job belongs to its user alone,
-// so the patch removes the signature.
-func Release(job *batchv1.Job) (Patch, error) {
-	return release(job.UID, staysSuspended(job), heldAnnotation, suspendedAnnotation, signedAnnotation)
+// UnsuspendPatch is the patch that unsuspends a held Job. From then on the Job belongs to its user
+// alone, so the patch removes the signature.
+func UnsuspendPatch(job *batchv1.Job) (Patch, error) {
+	return patchToUnsuspend(job.UID, staysSuspended(job), heldAnnotation, suspendedAnnotation, signedAnnotation)
 }

@@ -111,11 +111,11 @@ func TestWhatTakesThePlaceOfAJob(t *testing.T) {
 	if !slices.Equal(next.Finalizers, []string{"example.com/billing"}) {
 		t.Errorf("finalizers %v", next.Finalizers)
 	}
-	if patch, err := Release(next); err != nil || strings.Contains(string(patch.Body), `"suspend":`) {
+	if patch, err := UnsuspendPatch(next); err != nil || strings.Contains(string(patch.Body), `"suspend":`) {
 		t.Errorf("one that is in a queue is let go by %s, %v", patch.Body, err)
 	}
 	delete(next.Labels, queueLabel)
-	if patch, err := Release(next); err != nil || !strings.Contains(string(patch.Body), `"suspend":false`) {
+	if patch, err := UnsuspendPatch(next); err != nil || !strings.Contains(string(patch.Body), `"suspend":false`) {
 		t.Errorf("let go by %s, %v", patch.Body, err)
 	}
 
@@ -132,7 +132,7 @@ func TestWhatTakesThePlaceOfAJob(t *testing.T) {
 	if next.Spec.ManualSelector == nil || next.Spec.Selector.MatchLabels["job-name"] != "mine" || !maps.Equal(next.Spec.Template.Labels, o.Spec.Template.Labels) || next.Labels["job-name"] != "load" {
 		t.Errorf("the selector of the user's came out as %+v, %v", next.Spec, next.Labels)
 	}
-	if patch, err := Release(next); err != nil || strings.Contains(string(patch.Body), "suspend\":") {
+	if patch, err := UnsuspendPatch(next); err != nil || strings.Contains(string(patch.Body), "suspend\":") {
 		t.Errorf("one that its user had suspended is let go by %s, %v", patch.Body, err)
 	}
 }
@@ -309,7 +309,7 @@ func TestInvalidAnnotationsOfJobsAreErrors(t *testing.T) {
 			if _, err := Note(o, testKey()); (err == nil) != (ledger != "" && ledger != "{") {
 				t.Errorf("%s, ledger %q: noted with %v", about, ledger, err)
 			}
-			if _, err := Release(o); err != nil {
+			if _, err := UnsuspendPatch(o); err != nil {
 				t.Error(err)
 			}
 		}

@@ -66,7 +66,7 @@ func TestTheJobOfAReload(t *testing.T) {
 	if !ok || !own.Held || own.Ended || own.Counter != 4 || own.LedgerText != (ledger.Ledger{UID: "u-1", Counter: 4}).String() || own.Owner != "u-1" || own.Of != w.Key || !*job.Spec.Suspend {
 		t.Errorf("held as %+v", own)
 	}
-	if patch, err := own.Release(); err != nil || string(patch.Body) != `{"metadata":{"annotations":{"reroll.dev/held":null,"reroll.dev/stays-suspended":null},"uid":"u-2"},"spec":{"suspend":false}}` {
+	if patch, err := own.UnsuspendPatch(); err != nil || string(patch.Body) != `{"metadata":{"annotations":{"reroll.dev/held":null,"reroll.dev/stays-suspended":null},"uid":"u-2"},"spec":{"suspend":false}}` {
 		t.Errorf("let go by %s, %v", patch.Body, err)
 	}
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
@@ -79,7 +79,7 @@ func TestTheJobOfAReload(t *testing.T) {
 	suspended := true
 	o.Spec.JobTemplate.Spec.Suspend = &suspended
 	own, _ = ReadRun(run(4))
-	if patch, err := own.Release(); err != nil || strings.Contains(string(patch.Body), "spec") {
+	if patch, err := own.UnsuspendPatch(); err != nil || strings.Contains(string(patch.Body), "spec") {
 		t.Errorf("let go by %s, %v", patch.Body, err)
 	}
 	if _, ok := ReadRun(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{OwnerReferences: job.OwnerReferences}}); ok {
@@ -137,7 +137,7 @@ func TestTheRunsOfACronJob(t *testing.T) {
 	}
 }
 
-// A run whose release fails for long reads what there is when it begins at last.
+// A run whose unsuspending fails for long reads what there is when it begins at last.
 func TestARunBeginsWhenItIsUnsuspended(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	minute := func(m int) *metav1.Time { return &metav1.Time{Time: at.Add(time.Duration(m) * time.Minute)} }

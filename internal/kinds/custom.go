@@ -66,8 +66,8 @@ func put(in map[string]any, value any, fields []string) {
 	in[fields[last]] = value
 }
 
-// decode reads some fields of an object and ignores the others, so that other fields cannot make the object
-// unreadable.
+// decode reads some fields of an object and ignores the others, so that other fields cannot make
+// the object unreadable.
 func decode(obj *unstructured.Unstructured, into any, paths ...string) error {
 	wanted := map[string]any{}
 	for _, path := range paths {

@@ -40,7 +40,8 @@ func refused(conditions []appsv1.DeploymentCondition) string {
 	return ""
 }
 
-// pastDeadline is the reason by which Deployments and Rollouts report that a rollout has exceeded its deadline.
+// pastDeadline is the reason by which Deployments and Rollouts report that a rollout has exceeded
+// its deadline.
 const pastDeadline = "ProgressDeadlineExceeded"
 
 func overdue(conditions []appsv1.DeploymentCondition) bool {

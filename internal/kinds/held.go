@@ -235,13 +235,13 @@ func WithOwn(of *workload.Runs, owner types.UID, own iter.Seq[OwnRun]) *workload
 	return &all
 }
 
-// Release is the patch that unsuspends the Job. It applies to any resource version, because
+// UnsuspendPatch is the patch that unsuspends the Job. It applies to any resource version, because
 // Kubernetes writes the status of the Job in between.
-func (r *OwnRun) Release() (Patch, error) {
-	return release(r.UID, r.keeps, heldAnnotation, suspendedAnnotation)
+func (r *OwnRun) UnsuspendPatch() (Patch, error) {
+	return patchToUnsuspend(r.UID, r.keeps, heldAnnotation, suspendedAnnotation)
 }
 
-func release(uid types.UID, keeps bool, drops ...string) (Patch, error) {
+func patchToUnsuspend(uid types.UID, keeps bool, drops ...string) (Patch, error) {
 	annotations := map[string]any{}
 	for _, key := range drops {
 		annotations[key] = nil

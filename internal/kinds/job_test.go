@@ -11,8 +11,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 )
 
-// Kubernetes ends the pods of a suspended Job some time later. If the Job is resumed before, they stay, with what they have read; and
-// what has succeeded does not run again.
+// Kubernetes ends the pods of a suspended Job some time later. If the Job is resumed before, they
+// stay, with what they have read; and what has succeeded does not run again.
 func TestASuspendedJobThatHasBegun(t *testing.T) {
 	ended := []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	for about, tc := range map[string]struct {

@@ -177,7 +177,7 @@ func (k Kind) Read(obj runtime.Object, names annotations.Names) (workload.Worklo
 	}
 	if k.Pausable {
 		w.Pause = workload.ReadPause(parts.Meta, parts.Progress.Paused, names)
-		w.Progress.Held = w.Pause.Ours()
+		w.Progress.PausedByReroll = w.Pause.Ours()
 	}
 	w.RolledOut, w.Unobserved, w.Shape = parts.RolledOut, parts.Unobserved, parts.Shape
 	return w, nil

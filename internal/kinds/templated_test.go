@@ -158,7 +158,8 @@ func TestHowFarACustomKindHasCome(t *testing.T) {
 	}
 }
 
-// Every kind has a name of its own, whatever others call theirs: it is the key of all that is known about an object.
+// Every kind has a name of its own, whatever others call theirs: it is the key of all that is known
+// about an object.
 func TestNoTwoKindsHaveOneName(t *testing.T) {
 	a, errA := ParseAdded("example.org/v1/Deployment")
 	b, errB := ParseAdded("other.example/v1/Deployment")
@@ -199,7 +200,8 @@ func TestWhatMadeAnObject(t *testing.T) {
 		"nobody":                            {&metav1.ObjectMeta{Namespace: "shop"}, nil},
 		"a version that cannot be read":     {owned("a/b/c", "CloneSet", ""), nil},
 		"Kubernetes' Service of that label": {owned("v1", "Service", "serving.knative.dev/service: shop"), nil},
-		// What it makes are ReplicaSets. Of what an operator makes that runs as one, it knows nothing.
+		// What it makes are ReplicaSets. Of what an operator makes that runs as one, it knows
+		// nothing.
 		"a Deployment":  {owned("apps/v1", "Deployment", ""), nil},
 		"a StatefulSet": {owned("apps/v1", "StatefulSet", ""), nil},
 		"a DaemonSet":   {owned("apps/v1", "DaemonSet", ""), nil},

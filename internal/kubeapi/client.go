@@ -14,11 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/intake"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -30,14 +29,15 @@ import (
 type Watched struct {
 	Resource  schema.GroupVersionResource
 	Namespace string
-	// Label is its name in logs and metrics; the plural if unset. Another resource may have the same plural.
+	// Label is its name in logs and metrics; the plural if unset. Another resource may have the
+	// same plural.
 	Label string
 	// Custom reports that the API server may not serve it. Then Kind is the kind of its objects,
 	// because only discovery may know the plural.
 	Custom bool
 	Kind   string
-	// Required reports that the user has chosen to watch it. Otherwise it is watched only if there is
-	// permission to.
+	// Required reports that the user has chosen to watch it. Otherwise it is watched only if there
+	// is permission to.
 	Required bool
 	// FieldSelector and LabelSelector are applied by the API server.
 	FieldSelector, LabelSelector string
@@ -56,7 +56,7 @@ func (w Watched) String() string { return cmp.Or(w.Label, w.Resource.Resource) }
 
 // Client sends the requests to a real cluster.
 type Client struct {
-	kubernetes.Interface
+	clientset.Interface
 	// Custom are the clients for custom kinds; nil if there are no such kinds.
 	Custom *CustomClients
 }
@@ -94,12 +94,8 @@ func (u unopened) List(context.Context, metav1.ListOptions) (runtime.Object, err
 // group returns the client of a built-in group.
 func (c Client) group(name string) (rest.Interface, error) {
 	switch name {
-	case corev1.GroupName:
-		return c.CoreV1().RESTClient(), nil
-	case batchv1.GroupName:
-		return c.BatchV1().RESTClient(), nil
-	case appsv1.GroupName:
-		return c.AppsV1().RESTClient(), nil
+	case corev1.GroupName, batchv1.GroupName, appsv1.GroupName:
+		return c.Group(name), nil
 	default:
 		return nil, fmt.Errorf("there is no client for API group %q, only for %q, %q and %q; add its kinds as custom kinds", name, corev1.GroupName, batchv1.GroupName, appsv1.GroupName)
 	}
@@ -113,7 +109,7 @@ func (c Client) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, pa
 	}
 	return client.Patch(patch.Type).
 		Namespace(key.Namespace).Resource(plural).Name(key.Name).
-		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: workload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
+		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: workload.FieldManager}, clientset.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(patch.Body).Do(ctx).Get()
 }
 
@@ -142,7 +138,7 @@ func (c Client) Create(ctx context.Context, kind kinds.Kind, namespace string, o
 		return nil, err
 	}
 	return client.Post().Namespace(namespace).Resource(kind.Resource.Resource).
-		SpecificallyVersionedParams(&metav1.CreateOptions{FieldManager: workload.FieldManager}, scheme.ParameterCodec, corev1.SchemeGroupVersion).
+		SpecificallyVersionedParams(&metav1.CreateOptions{FieldManager: workload.FieldManager}, clientset.ParameterCodec, corev1.SchemeGroupVersion).
 		Body(obj).Do(ctx).Get()
 }
 
@@ -155,7 +151,8 @@ func (c Client) Delete(ctx context.Context, kind kinds.Kind, key workload.Key, o
 	return client.Delete().Namespace(key.Namespace).Resource(kind.Resource.Resource).Name(key.Name).Body(&opts).Do(ctx).Error()
 }
 
-// podPage bounds the Pods of one response, so that a large workload does not need much memory at once.
+// podPage bounds the Pods of one response, so that a large workload does not need much memory at
+// once.
 const podPage = 500
 
 // Pods returns when the Pods that match the selector of a workload have started. Pods of another
@@ -191,7 +188,7 @@ func (c Client) eachPod(ctx context.Context, w *workload.Workload, take func(*co
 	}
 	opts := metav1.ListOptions{LabelSelector: selector.String(), Limit: podPage}
 	for {
-		list, err := c.CoreV1().Pods(w.Key.Namespace).List(ctx, opts)
+		list, err := c.Interface.Pods(w.Key.Namespace).List(ctx, opts)
 		if err != nil {
 			return fmt.Errorf("list the pods of %s: %w", w.Key, err)
 		}

@@ -12,10 +12,11 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/test/clientsettest"
 )
 
 func TestAnUnknownGroupIsAnErrorThatNamesIt(t *testing.T) {
-	c := Client{Interface: fake.NewClientset()}
+	c := Client{Interface: clientsettest.Adapt(fake.NewClientset())}
 	kind := kinds.Kind{Resource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}}
 	key := workload.Key{Kind: "Ingress", Namespace: "shop", Name: "web"}
 	opener := c.Open(Watched{Resource: kind.Resource})
@@ -36,7 +37,7 @@ func TestAnUnknownGroupIsAnErrorThatNamesIt(t *testing.T) {
 // A request without a selector lists all pods of the namespace.
 func TestAWorkloadWithoutLabelsHasNoPodsOfOthers(t *testing.T) {
 	another := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "another", Labels: map[string]string{"app": "another"}}}
-	c := Client{Interface: fake.NewClientset(another)}
+	c := Client{Interface: clientsettest.Adapt(fake.NewClientset(another))}
 	for about, selector := range map[string]*metav1.LabelSelector{"unset": nil, "empty": {}, "without labels": {MatchLabels: map[string]string{}}} {
 		w := &workload.Workload{Key: workload.Key{Kind: "Pool", Namespace: "shop", Name: "web"}, Custom: true, Selector: selector}
 		if pods, err := c.Pods(t.Context(), w); err != nil || pods.Count != 0 {

@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/intake"
-	"github.com/reroll-dev/reroll/internal/rights"
+	"github.com/reroll-dev/reroll/internal/permissions"
 )
 
 // CustomClients creates a client for each group and version, and caches the discovered plurals. It
 // is safe for concurrent use.
 type CustomClients struct {
 	config    *rest.Config
-	shared    kubernetes.Interface
+	shared    clientset.Interface
 	discovery discovery
 
 	mu      sync.Mutex
@@ -33,7 +33,7 @@ type CustomClients struct {
 }
 
 // NewCustomClients returns clients that share the rate limit of the client for built-in kinds.
-func NewCustomClients(config *rest.Config, shared kubernetes.Interface, c clock.PassiveClock) *CustomClients {
+func NewCustomClients(config *rest.Config, shared clientset.Interface, c clock.PassiveClock) *CustomClients {
 	return &CustomClients{
 		config: config, shared: shared, discovery: discovery{client: shared, clock: c},
 		clients: map[schema.GroupVersion]rest.Interface{}, plurals: map[schema.GroupVersionKind]string{},
@@ -48,7 +48,7 @@ func (c *CustomClients) client(version schema.GroupVersion) (rest.Interface, err
 	}
 	config := dynamic.ConfigFor(c.config) // decodes objects without a Go type
 	config.GroupVersion, config.APIPath = &version, "/apis"
-	config.RateLimiter = c.shared.AppsV1().RESTClient().GetRateLimiter()
+	config.RateLimiter = c.shared.Discovery().GetRateLimiter()
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("create a client for %s: %w", version, err)
@@ -101,8 +101,12 @@ func (w Watched) kind() schema.GroupVersionKind {
 
 // discover requests the plural of a kind from the API server.
 func (c Client) discover(w Watched) (string, error) {
-	known, err := c.Discovery().ServerResourcesForGroupVersion(w.Resource.GroupVersion().String())
-	if err != nil {
+	path := "/apis/" + w.Resource.GroupVersion().String()
+	if w.Resource.Group == "" {
+		path = "/api/" + w.Resource.Version
+	}
+	known := &metav1.APIResourceList{}
+	if err := c.Discovery().Get().AbsPath(path).Do(context.Background()).Into(known); err != nil {
 		return "", fmt.Errorf("discover the resources of %s: %w", w.Resource.GroupVersion(), err)
 	}
 	for i := range known.APIResources {
@@ -191,8 +195,8 @@ func (s served) checkServed(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	for _, r := range rights.In([]string{s.Namespace}, rights.To(s.Resource.Group, s.Resource.Resource, "list", "watch")...) {
-		switch allowed, err := rights.Allowed(ctx, s.client, r); {
+	for _, r := range permissions.In([]string{s.Namespace}, permissions.To(s.Resource.Group, s.Resource.Resource, "list", "watch")...) {
+		switch allowed, err := permissions.Allowed(ctx, s.client.Interface, r); {
 		case err != nil:
 			return err
 		case !allowed:

@@ -11,26 +11,27 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
 // discovery is which versions of which groups the API server serves. One request answers that for
 // all kinds. No watch reports changes, and most missing kinds are never installed. So the longer
 // the response stays the same, the less often it is requested.
 type discovery struct {
-	client kubernetes.Interface
+	client clientset.Interface
 	clock  clock.PassiveClock
 
 	mu sync.Mutex
-	// asking is closed when the request in flight has ended; nil without one. The lock is not held
-	// during the request.
-	asking chan struct{}
+	// inFlight is closed when the request in flight has ended; nil without one. The lock is not
+	// held during the request.
+	inFlight chan struct{}
 	// forgotten counts the calls of forget, so that the response to an older request is dropped.
-	forgotten int
-	served    map[string]struct{} // by "group/version"; nil before the first answer
-	asked     time.Time
-	every     time.Duration
+	forgotten   int
+	served      map[string]struct{} // by "group/version"; nil before the first answer
+	requestedAt time.Time
+	every       time.Duration
 	// refused is why a served kind cannot be watched, until the next discovery.
 	refused map[servedKind]*apierrors.StatusError
 }
@@ -51,11 +52,11 @@ const (
 // callers use the previous response, or wait for the first one.
 func (o *discovery) serves(ctx context.Context, version schema.GroupVersion) (bool, error) {
 	for {
-		is, known, asking := o.known(version)
+		is, known, inFlight := o.known(version)
 		if known {
 			return is, nil
 		}
-		if asking == nil {
+		if inFlight == nil {
 			now, err := o.ask(ctx)
 			if err != nil || now != nil {
 				_, is = now[version.String()]
@@ -64,7 +65,7 @@ func (o *discovery) serves(ctx context.Context, version schema.GroupVersion) (bo
 			continue // it was forgotten in the meantime
 		}
 		select {
-		case <-asking:
+		case <-inFlight:
 		case <-ctx.Done():
 			return false, fmt.Errorf("discover the API groups: %w", ctx.Err())
 		}
@@ -73,17 +74,17 @@ func (o *discovery) serves(ctx context.Context, version schema.GroupVersion) (bo
 
 // known returns the cached response, if it is still valid. If it is not, and no request is in
 // flight, the caller has to send one.
-func (o *discovery) known(version schema.GroupVersion) (is, known bool, asking <-chan struct{}) {
+func (o *discovery) known(version schema.GroupVersion) (is, known bool, inFlight <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.served != nil && (o.asking != nil || o.clock.Since(o.asked) < o.every) {
+	if o.served != nil && (o.inFlight != nil || o.clock.Since(o.requestedAt) < o.every) {
 		_, is = o.served[version.String()]
 		return is, true, nil
 	}
-	if o.asking != nil {
-		return false, false, o.asking
+	if o.inFlight != nil {
+		return false, false, o.inFlight
 	}
-	o.asking = make(chan struct{})
+	o.inFlight = make(chan struct{})
 	return false, false, nil
 }
 
@@ -96,8 +97,8 @@ func (o *discovery) ask(ctx context.Context) (map[string]struct{}, error) {
 	now, err := o.request(ctx)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	close(o.asking)
-	o.asking = nil
+	close(o.inFlight)
+	o.inFlight = nil
 	if err != nil || o.forgotten != before {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (o *discovery) ask(ctx context.Context) (map[string]struct{}, error) {
 // request requests the list of groups only, and not all resources of all groups as client libraries
 // do.
 func (o *discovery) request(ctx context.Context) (map[string]struct{}, error) {
-	raw, err := o.client.Discovery().RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json").Do(ctx).Raw()
+	raw, err := o.client.Discovery().Get().AbsPath("/apis").SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if err != nil {
 		return nil, fmt.Errorf("discover the API groups: %w", err)
 	}
@@ -137,7 +138,7 @@ func (o *discovery) take(now map[string]struct{}) {
 	} else {
 		o.every = min(2*o.every, recheckSeldom)
 	}
-	o.served, o.asked, o.refused = now, o.clock.Now(), map[servedKind]*apierrors.StatusError{}
+	o.served, o.requestedAt, o.refused = now, o.clock.Now(), map[servedKind]*apierrors.StatusError{}
 }
 
 // forget invalidates the cache, because the latest response turned out to be wrong.
@@ -158,7 +159,7 @@ func (o *discovery) refuse(of servedKind, err *apierrors.StatusError) error {
 	return o.later(err)
 }
 
-// why returns what was noted since it was last asked.
+// why returns what was noted since the last call.
 func (o *discovery) why(of servedKind) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -171,7 +172,7 @@ func (o *discovery) why(of servedKind) error {
 // later adds when the next answer is due.
 func (o *discovery) later(err *apierrors.StatusError) error {
 	err = &apierrors.StatusError{ErrStatus: *err.ErrStatus.DeepCopy()}
-	left := o.every - o.clock.Since(o.asked)
+	left := o.every - o.clock.Since(o.requestedAt)
 	err.ErrStatus.Details.RetryAfterSeconds = max(int32(math.Ceil(left.Seconds())), 1)
 	return err
 }

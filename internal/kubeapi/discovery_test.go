@@ -10,16 +10,17 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
 // offersOf asks a server, which is closed at the end.
 func offersOf(t *testing.T, server *httptest.Server) (*discovery, *clocktesting.FakeClock) {
 	t.Helper()
 	t.Cleanup(server.Close)
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	client, err := clientset.NewForConfig(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,8 @@ func TestDiscoveryBacksOff(t *testing.T) {
 	is(true, 15)
 }
 
-// A request may hang. Who noted something, or asks for what was answered before, must not wait for it.
+// A request may hang. Who noted something, or asks for what was answered before, must not wait for
+// it.
 func TestCallersUseTheCacheDuringDiscovery(t *testing.T) {
 	hang, asked := make(chan struct{}), make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

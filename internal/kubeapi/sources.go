@@ -26,8 +26,9 @@ func (k SourceKind) In(namespace string) Watched {
 	return w
 }
 
-// ordinarySecrets leaves out what no pod can use as configuration: the history of Helm releases, by far the largest
-// Secrets of most clusters, and the tokens that nodes join with. Every other type can be mounted.
+// ordinarySecrets leaves out what no pod can use as configuration: the history of Helm releases, by
+// far the largest Secrets of most clusters, and the tokens that nodes join with. Every other type
+// can be mounted.
 const ordinarySecrets = "type!=helm.sh/release.v1,type!=bootstrap.kubernetes.io/token"
 
 // SourceKinds is the table of the kinds of source whose objects are read.

@@ -9,12 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Acquire waits until the lease is held, and then keeps it until Release. It returns a *RightsError if that is not
-// allowed, and the context's error if that ends first.
+// Acquire waits until the lease is held, and then keeps the lease until Release. If a permission is
+// missing, it returns a *PermissionError. If the context ends first, it returns the error of the
+// context.
 func (h *Holder) Acquire(ctx context.Context) error {
-	// Checked first, so that a missing permission is not noticed only after the other replica has
-	// ended.
-	if err := h.checkRights(ctx); err != nil {
+	// The permissions are checked first. Otherwise a missing permission would show only after the
+	// other replica has ended.
+	if err := h.checkPermissions(ctx); err != nil {
 		return err
 	}
 	var (
@@ -27,7 +28,7 @@ func (h *Holder) Acquire(ctx context.Context) error {
 		case ctx.Err() != nil && holder != h.opts.Identity:
 			return ctx.Err()
 		case apierrors.IsForbidden(err):
-			return h.rightsError(ctx, err)
+			return h.permissionError(ctx, err)
 		case err != nil:
 			waiting.failed(h, err)
 		case holder == h.opts.Identity:
@@ -47,7 +48,7 @@ func (h *Holder) Acquire(ctx context.Context) error {
 func (h *Holder) try(ctx context.Context, seen *sighting) (string, error) {
 	for {
 		holder, err := h.tryOnce(ctx, seen)
-		// Another client has written since the lease was read, so it has to be read again.
+		// Another client has written the lease since it was read, so it has to be read again.
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			continue
 		}
@@ -74,8 +75,8 @@ func (h *Holder) tryOnce(ctx context.Context, seen *sighting) (string, error) {
 	if renewed {
 		h.another()
 	}
-	// A holder that renews is alive, whatever happened to its Pod. So the Pod is only looked up when the holder could
-	// have renewed, and has not.
+	// A holder that renews the lease is alive, whatever happened to its Pod. So the Pod is only
+	// looked up if the holder has missed a renewal.
 	if now.Sub(seen.since) < 2*h.opts.RetryPeriod || !h.gone(ctx, holder) {
 		return holder, nil
 	}
@@ -86,7 +87,7 @@ func (h *Holder) tryOnce(ctx context.Context, seen *sighting) (string, error) {
 	return taker, err
 }
 
-// take overwrites the lease that was read, or creates it if present is nil.
+// take overwrites the lease that was read, or creates the lease if present is nil.
 func (h *Holder) take(ctx context.Context, present *coordinationv1.Lease) (string, error) {
 	// The end of the context does not cancel the write: if the response were lost, the write might
 	// have acquired the lease, and no replica would release it.
@@ -106,7 +107,7 @@ func (h *Holder) take(ctx context.Context, present *coordinationv1.Lease) (strin
 	return h.opts.Identity, nil
 }
 
-// wait waits for one retry period; false means that the context ended first.
+// wait waits for one retry period. It returns false if the context ends first.
 func (h *Holder) wait(ctx context.Context) bool {
 	timer := h.clock.NewTimer(h.opts.RetryPeriod)
 	defer timer.Stop()
@@ -118,9 +119,10 @@ func (h *Holder) wait(ctx context.Context) bool {
 	}
 }
 
-// waiting logs each fact once while another replica holds the lease, since that may last for weeks.
+// waiting logs each fact only once while another replica holds the lease, because that may last for
+// weeks.
 type waiting struct {
-	since  time.Time // zero before the holder is known
+	since  time.Time // zero until a holder was seen
 	warned bool
 	error  string
 }
@@ -132,16 +134,17 @@ func (w *waiting) seen(h *Holder, holder string) {
 	case w.since.IsZero():
 		w.since = now
 		h.log.Info("waiting for the lease", "holder", holder)
-	case h.opts.Alone && !w.warned && now.Sub(w.since) > patience*h.opts.Duration:
+	case h.opts.Alone && !w.warned && now.Sub(w.since) > warnAfter*h.opts.Duration:
 		w.warned = true
 		h.log.Warn("another replica keeps holding the lease, so this one writes nothing; "+
 			"two installations cannot share a namespace: move one of them to another namespace, or uninstall it", "holder", holder)
 	}
 }
 
-// patience is how many durations of the lease an instance waits for one that should be about to end before it warns. A
-// pod that is replaced has 30 s to end, twice the default duration.
-const patience = 4
+// warnAfter is the number of lease durations after which a replica warns that another one still
+// holds the lease. A Pod that is being replaced has 30 s to end, which is twice the default
+// duration.
+const warnAfter = 4
 
 func (w *waiting) failed(h *Holder, err error) {
 	if text := err.Error(); text != w.error {

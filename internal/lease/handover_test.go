@@ -36,7 +36,7 @@ func TestAStandbyTakesOverWithinOneRetryPeriodOfACleanHandOver(t *testing.T) {
 		t.Error("released and held")
 	}
 	standby.wire.asked()
-	// It has just looked, which is the worst moment.
+	// The standby has just read the lease. A release now takes longest to be noticed.
 	standby.tick(retry - 1)
 	if asked := standby.wire.asked(); asked != "" {
 		t.Errorf("it asks before it is time: %s", asked)
@@ -74,7 +74,7 @@ func TestReleaseEmptiesTheRecord(t *testing.T) {
 	p := newPlace(t)
 	i := p.instance("first", as{}).acquires()
 	i.Release(p.ctx)
-	i.Release(p.ctx) // once more changes nothing
+	i.Release(p.ctx) // a second release changes nothing
 	l := p.lease()
 	if *l.Spec.HolderIdentity != "" || *l.Spec.LeaseDurationSeconds != 1 || *l.Spec.LeaseTransitions != 0 {
 		t.Errorf("record: %+v", l.Spec)
@@ -96,7 +96,7 @@ func TestAStandbyAcquiresTheExpiredLeaseOfACrashedHolder(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			p := newPlace(t)
-			p.instance("crashed", as{skew: skew}).acquires() // its clock stands still from now on
+			p.instance("crashed", as{skew: skew}).acquires() // its clock stops here
 			standby := p.instance("standby", as{}).waits(p.ctx)
 			for passed := retry; passed < duration; passed += retry {
 				standby.tick(retry)
@@ -146,7 +146,7 @@ func TestARestartedContainerHasTheLeaseAtOnce(t *testing.T) {
 	if now := p.lease(); *now.Spec.LeaseTransitions != *was.Spec.LeaseTransitions || now.Spec.AcquireTime.Equal(was.Spec.AcquireTime) {
 		t.Errorf("record before: %+v\nafter: %+v", was.Spec, now.Spec)
 	}
-	// If the other process is alive after all, it has to notice.
+	// If the other process is still alive, it must notice.
 	before.tick(retry)
 	if err := before.awaitLost(); err == nil || after.isLost() {
 		t.Errorf("the earlier process: %v; the later one has lost it: %t", err, after.isLost())
@@ -203,7 +203,7 @@ func TestTheLeaseIsRenewedUntilItIsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.rests()
-	terminate() // what is being written has to be finished under the lease
+	terminate() // writes in flight must complete under the lease
 	for range 20 {
 		i.tick(retry)
 	}
@@ -258,7 +258,7 @@ func TestASingleReplicaWarnsAboutAnotherHolder(t *testing.T) {
 			warnings := func() int {
 				return len(second.log.with("level=WARN", "two installations cannot share a namespace", "holder=first"))
 			}
-			for range 30 { // four durations
+			for range 30 { // four lease durations
 				first.tick(retry)
 				second.tick(retry)
 			}

@@ -1,18 +1,22 @@
-// Package lease lets one instance of the controller act at a time, by holding a Lease that every instance of a namespace
-// knows, Reloader's included.
+// Package lease lets one replica of the controller act at a time. The replica holds a Lease that
+// all replicas in a namespace use, including those of Reloader.
 //
-// Two lines keep two instances from writing the same change. The first is the clock: a holder stops writing
-// RenewDeadline after the start of the last renewal that succeeded (Held turns false by itself, also in a process that
-// was frozen in between), and nobody takes the lease before the longer Duration has passed without a renewal, or the pod
-// of its holder is gone. The second is the resourceVersion that every write of the controller carries: one that was under
-// way when the clock ran out, or whose process was frozen between asking Held and sending it, or outlives its pod, is
-// refused by the API server if the next holder was there first; and if it was not, the next holder's own write is refused
-// and decided anew.
+// Two mechanisms prevent two replicas from writing the same change. The first is the clock: a
+// holder stops writing when RenewDeadline has passed since the start of its last successful
+// renewal. Held then turns false without any request, even if the process was frozen in between. No
+// replica acquires the lease until the longer Duration has passed without a renewal, or the Pod of
+// the holder is gone. The second mechanism is the resourceVersion in every write of the controller.
+// A write may be in flight when the deadline passes, its process may be frozen after the call of
+// Held, or it may outlive its Pod. If the next holder has written first, the API server rejects
+// such a write. If not, the API server rejects the write of the next holder, which then decides
+// again.
 //
-// It is not built on client-go's leader election, whose record it reads and writes. That waits up to 2.2 retry periods
-// between two looks, so a hand-over can take longer than one; it releases when its context ends, which is before the
-// writes in flight have; it keeps refusals to itself, where a missing right has to be told; and its clock cannot be
-// given to it, so nothing about it can be tested without waiting.
+// The package does not use the leader election of client-go, but reads and writes the same record,
+// because that leader election has four limits. It waits up to 2.2 retry periods between two
+// checks, so a handover can take longer than one period. It releases the lease when its context
+// ends, which is before the writes in flight are complete. It does not return rejections, but a
+// missing permission must be reported. And it does not accept a clock, so its tests would have to
+// wait.
 package lease
 
 import (
@@ -23,53 +27,58 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/client-go/kubernetes"
-	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
-// Name is the Lease of every installation. It is Reloader's, so that the two do not act at once either.
+// Name is the name of the Lease of every installation. Reloader uses the same name, so Reloader and
+// Reroll do not act at the same time either.
 const Name = "stakater-reloader-lock"
 
 const fieldManager = "reroll"
 
-// Options configure which lease is held, by whom, and how.
+// Options configure which lease is held, by which replica, and how.
 type Options struct {
 	Namespace string
-	// Identity is this replica. A lease that an instance of the same identity holds is taken over at once, as by a
-	// container that was started again in its pod: two that run at the same time must never have the same.
+	// Identity is the name of this replica. If the lease has the same identity, it is acquired at
+	// once, as after a restart of the container. So two replicas that run at the same time must
+	// never have the same identity.
 	Identity string
-	// Duration is how long others wait, without seeing a renewal, before they acquire the lease; RenewDeadline how
-	// long the holder acts without one; RetryPeriod the time between two checks, or two renewals.
+	// Duration is the time without a renewal after which other replicas acquire the lease.
+	// RenewDeadline is the time that the holder acts without a renewal. RetryPeriod is the time
+	// between two checks, or between two renewals.
 	Duration, RenewDeadline, RetryPeriod time.Duration
-	// Alone reports that no other replica is expected for long: waiting for one that stays is logged as a warning.
+	// Alone reports whether this is the only replica, except for a moment during an upgrade. Then
+	// a warning is logged if another replica keeps the lease.
 	Alone bool
 }
 
-// Holder holds the lease, or waits for it. Make it with New. It is used once: Acquire, then Release.
+// Holder holds the lease, or waits for it. New returns a Holder. A Holder is used once: Acquire,
+// then Release.
 type Holder struct {
 	opts   Options
-	client kubernetes.Interface
+	client clientset.Interface
 	clock  clock.Clock
 	log    *slog.Logger
 
-	// another is called when another replica is seen to have renewed the lease.
+	// another is called each time another replica has renewed the lease.
 	another func()
-	// current is the Lease as the API server answered last. Acquire, then the renewals, then Release have it, one
+	// current is the Lease of the latest response. Acquire, the renewals, and Release use it one
 	// after the other.
 	current *coordinationv1.Lease
 	lost    chan struct{}
-	stop    context.CancelFunc // ends the renewals; nil before there are any
-	stopped chan struct{}      // closed when they have ended
+	stop    context.CancelFunc // ends the renewals; nil before the first one
+	stopped chan struct{}      // closed when the renewals have ended
 
 	mu      sync.Mutex
 	holding bool
-	renewed time.Time // when the last renewal that succeeded was begun
-	why     error     // the lease was lost
+	renewed time.Time // the start of the last successful renewal
+	why     error     // why the lease was lost
 }
 
-// New returns a holder that holds nothing yet.
-func New(opts Options, client kubernetes.Interface, c clock.Clock, log *slog.Logger) *Holder {
+// New returns a Holder that does not hold the lease yet.
+func New(opts Options, client clientset.Interface, c clock.Clock, log *slog.Logger) *Holder {
 	return &Holder{
 		opts: opts, client: client, clock: c,
 		log:     log.With("lease", opts.Namespace+"/"+Name, "identity", opts.Identity),
@@ -79,14 +88,16 @@ func New(opts Options, client kubernetes.Interface, c clock.Clock, log *slog.Log
 	}
 }
 
-// OnAnother has Acquire call do each time it sees that another replica has renewed the lease, and so was alive. It is called
-// before Acquire.
+// OnAnother sets a function that Acquire calls each time another replica has renewed the lease,
+// which shows that it was alive. It must be called before Acquire.
 func (h *Holder) OnAnother(do func()) { h.another = do }
 
-// Held reports whether a write may be started now. It asks nobody, and is to be called before each.
+// Held reports whether a write may start now. It sends no request, and must be called before each
+// write.
 //
-// False is not the end: a holder that cannot reach the API server goes on trying, and nobody can have taken the lease
-// if the renewal succeeds at last. If somebody has, Lost is closed.
+// False is not final. A holder that cannot reach the API server continues to try. If a renewal
+// succeeds, no other replica can have acquired the lease. If another replica has acquired it, Lost
+// is closed.
 func (h *Holder) Held() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,15 +115,15 @@ func (h *Holder) overdue() bool {
 // Lost is closed when another client has acquired or deleted the lease while it was held here.
 func (h *Holder) Lost() <-chan struct{} { return h.lost }
 
-// Err is why the lease was lost, once Lost is closed.
+// Err returns why the lease was lost, after Lost is closed.
 func (h *Holder) Err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.why
 }
 
-func (h *Holder) leases() coordinationclient.LeaseInterface {
-	return h.client.CoordinationV1().Leases(h.opts.Namespace)
+func (h *Holder) leases() clientset.Objects[*coordinationv1.Lease, *coordinationv1.LeaseList] {
+	return h.client.Leases(h.opts.Namespace)
 }
 
 func (h *Holder) String() string { return fmt.Sprintf("lease %s/%s", h.opts.Namespace, Name) }

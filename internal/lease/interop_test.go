@@ -15,8 +15,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/lease"
 )
 
-// elector is an instance of Reloader: client-go's leader election on the lease of the same name. Its clock is the real
-// one.
+// elector is a replica of Reloader: the leader election of client-go on the same lease. Its clock
+// is the real one.
 type elector struct {
 	*leaderelection.LeaderElector
 	wire  *wire
@@ -94,7 +94,8 @@ func TestTheExpiredLeaseOfACrashedReloaderIsAcquired(t *testing.T) {
 		}
 		return ""
 	})
-	// However fast it was, it has written once more after the standby has looked for the first time.
+	// A request that was still in flight may have renewed the lease after the first read of the
+	// standby. This write makes that certain.
 	p.change(func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = l.Spec.RenewTime.Add(time.Second) })
 	standby.tick(retry)
 	standby.tick(duration - retry)
@@ -130,7 +131,7 @@ func TestRerollHandsOverToReloader(t *testing.T) {
 
 func TestReloaderTakesWhatACrashedRerollHeld(t *testing.T) {
 	p := newPlace(t)
-	reroll := p.instance("reroll", as{lasts: deadline + 1}).acquires() // its clock stands still from now on
+	reroll := p.instance("reroll", as{lasts: deadline + 1}).acquires() // its clock stops here
 	reloader := p.elector()
 	p.awaitLeads(reloader)
 	reroll.tick(retry)

@@ -54,7 +54,7 @@ func TestALeaseThatOthersHoldIsNotReleased(t *testing.T) {
 	p := newPlace(t)
 	i := p.instance("first", as{}).acquires()
 	p.change(func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("thief") })
-	i.Release(p.ctx) // before a renewal could tell
+	i.Release(p.ctx) // before a renewal can show it
 	if p.heldBy() != "thief" {
 		t.Errorf("held by %q", p.heldBy())
 	}
@@ -87,7 +87,8 @@ func TestItDoesNotActAfterItsDeadline(t *testing.T) {
 	if i.Held() {
 		t.Error("held, and nobody knows whether the renewal has arrived")
 	}
-	// It was begun a moment before the deadline, and that is what the next one is reckoned from.
+	// The renewal started a moment before the deadline, and the next deadline counts from that
+	// start.
 	close(renewal.free)
 	i.rests()
 	if !i.Held() {

@@ -20,11 +20,12 @@ import (
 	"k8s.io/client-go/rest"
 	testclock "k8s.io/utils/clock/testing"
 
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/lease"
 	"github.com/reroll-dev/reroll/test/cluster"
 )
 
-// The API server is a real one, the clocks are fake: an instance with a stopped clock has crashed
+// The API server is a real one, and the clocks are fake. A replica with a stopped clock has crashed
 // or is frozen, and no test has to wait.
 
 var shared *cluster.Cluster
@@ -48,7 +49,7 @@ const (
 	retry    = 2 * time.Second
 )
 
-// patience bounds what would hang, and nothing else.
+// patience limits the time of a test that would hang otherwise.
 const patience = 2 * time.Minute
 
 // place is a namespace of its own for one test.
@@ -83,7 +84,7 @@ func (p *place) another() *place {
 	return &other
 }
 
-// await looks until there is nothing left to say.
+// await repeats look until it returns an empty string.
 func (p *place) await(what string, look func() string) {
 	p.Helper()
 	for {
@@ -99,7 +100,7 @@ func (p *place) await(what string, look func() string) {
 	}
 }
 
-// lease returns the Lease of the API server, nil if there is none.
+// lease returns the Lease, or nil if it does not exist.
 func (p *place) lease() *coordinationv1.Lease {
 	p.Helper()
 	l, err := p.admin.CoordinationV1().Leases(p.namespace).Get(p.ctx, lease.Name, metav1.GetOptions{})
@@ -121,7 +122,7 @@ func (p *place) heldBy() string {
 	return *l.Spec.HolderIdentity
 }
 
-// change does what an administrator does by hand.
+// change edits the Lease as an administrator would.
 func (p *place) change(edit func(*coordinationv1.Lease)) {
 	p.Helper()
 	l := p.lease()
@@ -138,7 +139,7 @@ func (p *place) delete() {
 	}
 }
 
-// instance is one that wants the lease, with a clock, a wire and a log of its own.
+// instance is a replica that wants the lease, with its own clock, wire and log.
 type instance struct {
 	*lease.Holder
 	name     string
@@ -149,9 +150,9 @@ type instance struct {
 	acquired chan error
 }
 
-// as says how an instance differs from the others.
+// as describes how a replica differs from the others.
 type as struct {
-	user  string // whose rights it has; an administrator's if empty
+	user  string // the user with its permissions; empty for an administrator
 	skew  time.Duration
 	alone bool
 	lasts time.Duration
@@ -165,7 +166,7 @@ func (p *place) instance(name string, how as) *instance {
 		config.Impersonate = rest.ImpersonationConfig{UserName: how.user, Groups: []string{"system:authenticated"}}
 	}
 	config.Wrap(i.wire.over)
-	client, err := kubernetes.NewForConfig(config)
+	client, err := clientset.NewForConfig(config)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -176,12 +177,12 @@ func (p *place) instance(name string, how as) *instance {
 		Namespace: p.namespace, Identity: name, Alone: how.alone,
 		Duration: how.lasts, RenewDeadline: deadline, RetryPeriod: retry,
 	}, client, i.clock, slog.New(slog.NewTextHandler(i.log, &slog.HandlerOptions{Level: slog.LevelInfo})))
-	// The renewals of one that nobody has released.
+	// Ends the renewals if the test has not released the lease.
 	p.Cleanup(func() { i.Release(context.Background()) })
 	return i
 }
 
-// acquires is for one that need not wait.
+// acquires takes a lease that is free.
 func (i *instance) acquires() *instance {
 	i.place.Helper()
 	if err := i.Acquire(i.place.ctx); err != nil {
@@ -194,7 +195,7 @@ func (i *instance) acquires() *instance {
 	return i
 }
 
-// waits begins to wait, and returns when it has looked once.
+// waits starts to wait, and returns after the first check.
 func (i *instance) waits(ctx context.Context) *instance {
 	i.place.Helper()
 	i.acquired = make(chan error, 1)
@@ -214,7 +215,7 @@ func (i *instance) rests() {
 	})
 }
 
-// tick lets time pass, and returns when the instance has done what was due.
+// tick advances the clock, and returns when the replica has done what was due.
 func (i *instance) tick(d time.Duration) {
 	i.place.Helper()
 	i.clock.Step(d)
@@ -231,7 +232,7 @@ func (i *instance) tick(d time.Duration) {
 	})
 }
 
-// awaitAnswered returns when the API server has answered a request whose answer is kept back.
+// awaitAnswered returns when the API server has answered a request whose response is held back.
 func (i *instance) awaitAnswered(h *hold) {
 	i.place.Helper()
 	select {
@@ -276,7 +277,7 @@ func (i *instance) isLost() bool {
 	}
 }
 
-// lines is a log.
+// lines has the lines of a log.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -288,7 +289,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// with returns the lines that hold all of these words.
+// with returns the lines that contain all of the words.
 func (l *lines) with(words ...string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

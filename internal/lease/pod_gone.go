@@ -8,14 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// gone reports whether the holder was a Pod of this namespace that no longer exists. A Pod leaves
-// behind a lease that nobody renews if it is killed, or if it loses its permissions before it ends,
-// for example during an uninstallation.
-// The check needs to know that identities are Pod names, so it works only if a Pod with our own
-// identity exists: not outside the cluster, for example. If Pods cannot be listed, the holder does
-// not count as gone.
+// gone reports whether the holder was a Pod of this namespace that no longer exists. If a Pod is
+// killed, or loses its permissions before it ends, its lease remains without renewals. That happens
+// during an uninstallation, for example.
+//
+// The check only works if identities are Pod names, so it requires a Pod with our own identity.
+// Outside the cluster, for example, there is none. If Pods cannot be listed, the holder does not
+// count as gone.
 func (h *Holder) gone(ctx context.Context, holder string) bool {
-	// A hostname with a random suffix is the identity of a replica that found no Pod of its own.
+	// The identity of a replica outside a Pod is a hostname with a random suffix.
 	if len(validation.IsDNS1123Subdomain(holder)) > 0 {
 		return false
 	}
@@ -33,7 +34,7 @@ func (h *Holder) gone(ctx context.Context, holder string) bool {
 // the role grants list and not get.
 func (h *Holder) isPod(ctx context.Context, name string) (bool, error) {
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
-	pods, err := h.client.CoreV1().Pods(h.opts.Namespace).List(ctx, metav1.ListOptions{FieldSelector: only})
+	pods, err := h.client.Pods(h.opts.Namespace).List(ctx, metav1.ListOptions{FieldSelector: only})
 	if err != nil {
 		return false, err
 	}

@@ -8,14 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// pod makes the pod that an instance of this name runs in.
+// pod creates the Pod of a replica with this name.
 func (p *place) pod(name string, finalizers ...string) {
 	p.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "reroll", Image: "reroll"}}},
 	}
-	// It is refused as long as the namespace has no ServiceAccount.
+	// The request is rejected until the namespace has its ServiceAccount.
 	p.await("the pod "+name+" to be made", func() string {
 		if _, err := p.admin.CoreV1().Pods(p.namespace).Create(p.ctx, pod, metav1.CreateOptions{}); err != nil {
 			return err.Error()
@@ -31,12 +31,12 @@ func (p *place) deletePod(name string) {
 	}
 }
 
-// doesNotWait are words of the line that says so.
+// doesNotWait are words of the log line about the missing Pod.
 const doesNotWait = "the Pod that held the lease no longer exists"
 
 func TestALeaseWhosePodIsGoneIsNotWaitedFor(t *testing.T) {
 	p := newPlace(t)
-	p.instance("first", as{}).acquires() // its clock stands still from now on
+	p.instance("first", as{}).acquires() // its clock stops here
 	p.pod("second")
 	second := p.instance("second", as{}).waits(p.ctx)
 	second.tick(retry)
@@ -88,7 +88,7 @@ func TestAStandbyWaitsUnlessThePodIsProvablyGone(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			p := newPlace(t)
 			tc.pods(p)
-			p.instance(tc.holder, as{}).acquires() // its clock stands still from now on
+			p.instance(tc.holder, as{}).acquires() // its clock stops here
 			second := p.instance("second", tc.waits).waits(p.ctx)
 			for passed := retry; passed < duration; passed += retry {
 				second.tick(retry)
@@ -113,7 +113,7 @@ func TestWhoRenewsTheLeaseIsAliveWhateverBecomesOfItsPod(t *testing.T) {
 	p.pod("second")
 	first := p.instance("first", as{}).acquires()
 	second := p.instance("second", as{}).waits(p.ctx)
-	p.deletePod("first") // by force, and the process runs on
+	p.deletePod("first") // a forced deletion, and the process continues
 	for range 20 {
 		first.tick(retry)
 		second.tick(retry)

@@ -12,11 +12,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// The fields are those that client-go's leader election reads and writes, with the same meaning.
+// The fields have the same meaning as in the leader election of client-go.
 
 func holderOf(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }
 
-// taken returns a lease, or a new one for nil, as it is to be written by a new holder.
+// taken returns the lease for the write of a new holder. from is nil if the lease does not exist.
 func (h *Holder) taken(from *coordinationv1.Lease, now time.Time) *coordinationv1.Lease {
 	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: Name, Namespace: h.opts.Namespace}}
 	transitions := int32(0)
@@ -29,22 +29,22 @@ func (h *Holder) taken(from *coordinationv1.Lease, now time.Time) *coordinationv
 	}
 	l.Spec.HolderIdentity = &h.opts.Identity
 	l.Spec.LeaseDurationSeconds = new(seconds(h.opts.Duration))
-	// Also if an earlier replica of this name had the lease, to distinguish the two.
+	// The time changes even if a replica with the same name had the lease, to distinguish the two.
 	l.Spec.AcquireTime = new(metav1.NewMicroTime(now))
 	l.Spec.RenewTime = l.Spec.AcquireTime
 	l.Spec.LeaseTransitions = &transitions
 	return l
 }
 
-// renewal returns the lease that is held as it is to be written to hold it longer.
+// renewal returns the held lease with a new renewal time.
 func (h *Holder) renewal(now time.Time) *coordinationv1.Lease {
 	l := h.current.DeepCopy()
 	l.Spec.RenewTime = new(metav1.NewMicroTime(now))
 	return l
 }
 
-// released returns the held lease as it is written for the next holder, which does not have to
-// wait. The API server would reject a duration of 0.
+// released returns the held lease without a holder, so that the next holder does not have to wait.
+// The API server would reject a duration of 0.
 func (h *Holder) released(now time.Time) *coordinationv1.Lease {
 	l := h.renewal(now)
 	l.Spec.HolderIdentity = new("")
@@ -53,13 +53,14 @@ func (h *Holder) released(now time.Time) *coordinationv1.Lease {
 	return l
 }
 
-// seconds rounds up: the record has whole seconds only, and others must not wait for less than the duration.
+// seconds rounds up. The record has only whole seconds, and other replicas must wait for at least
+// the duration.
 func seconds(d time.Duration) int32 {
 	return int32(math.Ceil(min(d.Seconds(), math.MaxInt32)))
 }
 
-// notOurs returns why a lease is not, or no longer, the one that is held here. It is nil if others have touched nothing
-// that matters, such as a label.
+// notOurs returns why a lease is not, or no longer, the one that is held here. It returns nil if
+// other clients changed only fields that do not matter, such as a label.
 func (h *Holder) notOurs(l *coordinationv1.Lease) error {
 	switch holder := holderOf(l); {
 	case holder == "":
@@ -73,16 +74,17 @@ func (h *Holder) notOurs(l *coordinationv1.Lease) error {
 	}
 }
 
-// sighting is a record of another holder, and since when it has been seen unchanged. Only our own clock shows how old
-// it is: the times in the record are those of another clock.
+// sighting is a record of another holder, and the time since when the record has not changed. The
+// times in the record are those of another clock. So only our own clock shows the age of the
+// record.
 type sighting struct {
 	uid   types.UID
 	spec  coordinationv1.LeaseSpec
 	since time.Time
 }
 
-// see stores the record that was just read. It reports whether its holder has renewed it since the read before, and so was
-// alive.
+// see stores the record that was just read. It reports whether the holder has renewed the lease
+// since the previous read, and so was alive.
 func (s *sighting) see(l *coordinationv1.Lease, now time.Time) (renewed bool) {
 	if s.uid == l.UID && apiequality.Semantic.DeepEqual(s.spec, l.Spec) {
 		return false
@@ -92,7 +94,8 @@ func (s *sighting) see(l *coordinationv1.Lease, now time.Time) (renewed bool) {
 	return renewed
 }
 
-// expired reports whether its holder has not renewed it for its duration. A record without a duration is given ours.
+// expired reports whether the holder has not renewed the lease for its duration. If the record has
+// no duration, ours applies.
 func (s *sighting) expired(now time.Time, duration time.Duration) bool {
 	if secs := s.spec.LeaseDurationSeconds; secs != nil {
 		duration = time.Duration(*secs) * time.Second

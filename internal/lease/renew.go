@@ -13,8 +13,8 @@ import (
 // lostError means that the lease is certainly no longer held here.
 type lostError struct{ error }
 
-// keep renews the lease until Release, or until it is lost. It continues after the end of the given
-// context, to cover the last writes.
+// keep renews the lease until Release, or until the lease is lost. It continues after the end of
+// the given context, because the last writes need the lease.
 func (h *Holder) keep(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -25,7 +25,7 @@ func (h *Holder) keep(ctx context.Context) {
 	}()
 }
 
-// renewals returns why the lease was lost, nil if the context has ended.
+// renewals renews the lease. It returns why the lease was lost, or nil if the context has ended.
 func (h *Holder) renewals(ctx context.Context) error {
 	paused := false
 	for h.wait(ctx) {
@@ -41,7 +41,7 @@ func (h *Holder) renewals(ctx context.Context) error {
 	return nil
 }
 
-// logPaused logs once that writes are paused, and once that they resume. It reports whether they
+// logPaused logs once that writes are paused, and once that they resume. It reports whether writes
 // are paused.
 func (h *Holder) logPaused(err error, paused bool) bool {
 	switch {
@@ -53,12 +53,12 @@ func (h *Holder) logPaused(err error, paused bool) bool {
 	return err != nil && h.overdue()
 }
 
-// lostBy returns why the lease is lost after a failed renewal, nil if it is not.
+// lostBy returns why the lease is lost after a failed renewal, or nil if it is not lost.
 //
 // A passed deadline is not a loss. If the API server is down for all replicas, nothing happens. If
-// it is unreachable only from here, another replica acquires the lease, and the next renewal shows
-// that. Exiting would not be safer, and all controllers would read the caches of a large cluster
-// again at the moment in which the API server is back.
+// the API server is unreachable only from here, another replica acquires the lease, and the next
+// renewal shows that. Exiting would not be safer. All controllers would then fill the caches of a
+// large cluster again as soon as the API server is back.
 func (h *Holder) lostBy(err error) error {
 	var lost lostError
 	switch {
@@ -94,7 +94,7 @@ func (h *Holder) renew(ctx context.Context) error {
 	}
 }
 
-// reread reads the current version and checks that the lease is still held here: another client may
+// reread reads the current version and checks that the lease is still held here. Another client may
 // have added a label, or the response to an earlier renewal was lost.
 func (h *Holder) reread(ctx context.Context) error {
 	ctx, cancel := h.bounded(ctx)
@@ -126,7 +126,7 @@ func (h *Holder) lose(why error) {
 }
 
 // refused reports whether a retry would fail in the same way, for example because a permission was
-// removed, and the server is not merely down or busy.
+// removed. It returns false if the server is only down or busy.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -136,8 +136,8 @@ func refused(err error) bool {
 	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }
 
-// Release gives up the lease at once, for the next holder, and returns when that is written. Nothing may be
-// written under the lease after it was called. It does nothing if the lease is not held.
+// Release releases the lease for the next holder, and returns when that is written. After the call
+// of Release, no write under the lease may start. If the lease is not held, Release does nothing.
 func (h *Holder) Release(ctx context.Context) {
 	if h.stop == nil {
 		return

@@ -6,22 +6,22 @@ import (
 	"sync"
 )
 
-// wire is the connection between an instance and the API server.
+// wire is the connection between a replica and the API server.
 type wire struct {
 	mu       sync.Mutex
-	cut      bool // nothing gets through
-	deaf     bool // questions about rights do not
+	cut      bool // no request reaches the API server
+	deaf     bool // no permission check reaches the API server
 	hold     *hold
 	underWay int
-	leases   []string // the methods of requests about leases, in the order in which they were made
-	pods     int      // requests about pods
+	leases   []string // the methods of the requests about leases, in their order
+	pods     int      // the number of requests about Pods
 }
 
-// hold is a request that the API server has answered, and whose answer is kept back.
+// hold is a request that the API server has answered, but whose response is held back.
 type hold struct {
 	method   string
-	answered chan struct{} // closed when the API server has
-	free     chan struct{} // closed to let the answer through
+	answered chan struct{} // closed when the API server has answered
+	free     chan struct{} // closed to deliver the response
 }
 
 func (w *wire) over(next http.RoundTripper) http.RoundTripper {
@@ -76,28 +76,28 @@ func (w *wire) pass(next http.RoundTripper, r *http.Request) (*http.Response, er
 	}
 }
 
-// setCut takes the API server away, or brings it back.
+// setCut disconnects the API server, or connects it again.
 func (w *wire) setCut(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = cut
 }
 
-// busy reports whether the API server has a request that it has not answered.
+// busy reports whether a request is in flight.
 func (w *wire) busy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.underWay > 0
 }
 
-// refuseReviews leaves questions about rights without an answer.
+// refuseReviews leaves permission checks without a response.
 func (w *wire) refuseReviews() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.deaf = true
 }
 
-// holdNext keeps back the answer to the next request about a lease by a method.
+// holdNext holds back the response to the next request about a lease with a method.
 func (w *wire) holdNext(method string) *hold {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +105,7 @@ func (w *wire) holdNext(method string) *hold {
 	return w.hold
 }
 
-// asked returns the methods of the requests about leases so far, and forgets them.
+// asked returns the methods of the requests about leases so far, and resets them.
 func (w *wire) asked() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +114,7 @@ func (w *wire) asked() string {
 	return all
 }
 
-// askedForPods returns how many requests about pods there were so far, and forgets them.
+// askedForPods returns the number of requests about Pods so far, and resets it.
 func (w *wire) askedForPods() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

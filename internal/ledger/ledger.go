@@ -35,6 +35,9 @@ const maxLedgerText = 16 << 10
 // would overflow.
 const MaxCounter = 1 << 40
 
+// MaxSuperseded bounds the superseded templates in a ledger.
+const MaxSuperseded = 8
+
 // maxTime is the end of the year 9999 in seconds since 1970.
 const maxTime = 253402300799
 
@@ -67,6 +70,9 @@ type Ledger struct {
 	// Marks is the digest of the marks after the latest reload: Pods of a template with these marks
 	// were started after it. It is zero if nothing follows from the marks any more.
 	Marks digest.Digest
+	// Superseded are the revisions of the pod template that a rollout of another client was replacing
+	// when its data was recorded. Pods of such a template may lack the data.
+	Superseded []digest.Digest
 	// Step is the strategy of the latest reload.
 	Step Step
 	// Entries are the digests of the sources.
@@ -83,6 +89,9 @@ type Ledger struct {
 	// NotifiedAt is when a receiver was last notified of changes, in seconds since 1970; 0 if none
 	// was. It is unknown which of their data older Pods have.
 	NotifiedAt int64
+	// ChurnUntil is until when the latest reloads count against the limit of reloads, in seconds
+	// since 1970; 0 if none does.
+	ChurnUntil int64
 	// Writes grows by one with each write.
 	Writes int64
 }
@@ -96,17 +105,19 @@ type Total struct {
 // ledgerText is the text of the annotation. Entries are by name. It has many fields because each key
 // of the JSON is one.
 type ledgerText struct {
-	Format     int           `json:"v"`
-	UID        types.UID     `json:"uid"`
-	Instance   string        `json:"key,omitempty"`
-	Counter    int64         `json:"n"`
-	DataTime   int64         `json:"t,omitempty"`
-	Marks      digest.Digest `json:"m,omitzero"`
-	Step       Step          `json:"step,omitempty"`
-	Writes     int64         `json:"w,omitempty"`
-	Run        types.UID     `json:"run,omitempty"`
-	NotifiedAt int64         `json:"told,omitempty"`
-	OnDelete   bool          `json:"del,omitempty"`
+	Format     int             `json:"v"`
+	UID        types.UID       `json:"uid"`
+	Instance   string          `json:"key,omitempty"`
+	Counter    int64           `json:"n"`
+	DataTime   int64           `json:"t,omitempty"`
+	Marks      digest.Digest   `json:"m,omitzero"`
+	Superseded []digest.Digest `json:"old,omitempty"`
+	Step       Step            `json:"step,omitempty"`
+	Writes     int64           `json:"w,omitempty"`
+	Run        types.UID       `json:"run,omitempty"`
+	NotifiedAt int64           `json:"told,omitempty"`
+	ChurnUntil int64           `json:"churn,omitempty"`
+	OnDelete   bool            `json:"del,omitempty"`
 	// Gone and All are by the short name of a kind.
 	Gone      map[string][]string      `json:"gone,omitempty"`
 	ConfigMap map[string]digest.Digest `json:"cm,omitempty"`
@@ -185,10 +196,12 @@ func Parse(s string) (Ledger, error) {
 		Counter:    text.Counter,
 		DataTime:   text.DataTime,
 		Marks:      text.Marks,
+		Superseded: text.Superseded,
 		Step:       text.Step,
 		Writes:     text.Writes,
 		Run:        text.Run,
 		NotifiedAt: text.NotifiedAt,
+		ChurnUntil: text.ChurnUntil,
 		Entries:    map[source.LocalKey]digest.Digest{},
 		Aggregates: map[source.Kind]Total{},
 		OnDelete:   text.OnDelete,
@@ -222,6 +235,8 @@ func (t *ledgerText) bounded() error {
 	}{
 		{"counter", t.Counter, MaxCounter}, {"number of writes", t.Writes, MaxCounter},
 		{"data time", t.DataTime, maxTime}, {"time of the last notification", t.NotifiedAt, maxTime},
+		{"time until which reloads count", t.ChurnUntil, maxTime},
+		{"number of superseded templates", int64(len(t.Superseded)), MaxSuperseded},
 	} {
 		if number.value < 0 || number.value > number.max {
 			return fmt.Errorf("ledger has %s %d, must be from 0 to %d", number.what, number.value, number.max)
@@ -302,7 +317,7 @@ func (l Ledger) largestKind() source.Kind {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, OnDelete: l.OnDelete}
+	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, OnDelete: l.OnDelete}
 	for key, sum := range l.Entries {
 		entries := text.entriesOf(key.Kind)
 		if *entries == nil {

@@ -65,7 +65,8 @@ func TestLedgerText(t *testing.T) {
 			},
 			`{"v":1,"uid":"","n":0,"cm":{"web":"ab000000000000000000000000000000"}}`,
 		},
-		"one of which a receiver was told": {ledger.Ledger{UID: "u-1", NotifiedAt: 1754800000}, `{"v":1,"uid":"u-1","n":0,"told":1754800000}`},
+		"one of which a receiver was told":                          {ledger.Ledger{UID: "u-1", NotifiedAt: 1754800000}, `{"v":1,"uid":"u-1","n":0,"told":1754800000}`},
+		"one that was written during the rollout of another client": {ledger.Ledger{UID: "u-1", Superseded: []digest.Digest{{0xab}}}, `{"v":1,"uid":"u-1","n":0,"old":["ab000000000000000000000000000000"]}`},
 		"what is no source gets lost": {
 			ledger.Ledger{
 				Entries:    map[source.LocalKey]digest.Digest{{Kind: 77, Name: "web"}: {0xab}},
@@ -91,8 +92,9 @@ func total(first byte) ledger.Total { return ledger.Total{Digest: digest.Digest{
 
 func TestLedgerRoundTrip(t *testing.T) {
 	for name, l := range map[string]ledger.Ledger{
-		"empty":   {Format: 1, Entries: merged(), Aggregates: map[source.Kind]ledger.Total{}},
-		"entries": {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, NotifiedAt: 1754800001, Entries: merged(entriesOf(source.ConfigMap, 5, "a"), entriesOf(source.Secret, 5, "a"), entriesOf(source.SecretProviderClass, 5, "a")), Aggregates: map[source.Kind]ledger.Total{}},
+		"superseded": {Format: 1, Superseded: []digest.Digest{{1}, {2}}, Entries: merged(), Aggregates: map[source.Kind]ledger.Total{}},
+		"empty":      {Format: 1, Entries: merged(), Aggregates: map[source.Kind]ledger.Total{}},
+		"entries":    {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, NotifiedAt: 1754800001, Entries: merged(entriesOf(source.ConfigMap, 5, "a"), entriesOf(source.Secret, 5, "a"), entriesOf(source.SecretProviderClass, 5, "a")), Aggregates: map[source.Kind]ledger.Total{}},
 		"gone": {Format: 1, UID: "u", OnDelete: true, Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{},
 			Gone: map[source.LocalKey]struct{}{{Kind: source.Secret, Name: slices.Collect(maps.Keys(entriesOf(source.Secret, 3, "a")))[0].Name}: {}}},
 		"mixed": {Format: 1, UID: "u", Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{source.ConfigMap: total(1)}},
@@ -241,6 +243,7 @@ func TestParseLedgerRefuses(t *testing.T) {
 		"a version in letters":             {text: `{"v":"1"}`, want: "must be a JSON object"},
 		"a newer version":                  {text: `{"v":2}`, want: "format 2, known is 1", newer: true},
 		"a newer version of another shape": {text: `{"v":7,"cm":["a"],"n":-1}`, want: "format 7, known is 1", newer: true},
+		"more templates than it can have":  {text: `{"v":1,"old":[` + strings.Repeat(`"00000000000000000000000000000000",`, 8) + `"00000000000000000000000000000000"]}`, want: "number of superseded templates 9, must be from 0 to 8"},
 		"a counter below zero":             {text: `{"v":1,"n":-1}`, want: "counter -1, must be from 0 to 1099511627776"},
 		"a counter beyond all numbers":     {text: `{"v":1,"n":9223372036854775808}`, want: "ledger of format 1"},
 		"a digest that is too short":       {text: `{"v":1,"cm":{"a":"00"}}`, want: "must be 32 hexadecimal digits"},

@@ -14,6 +14,11 @@ func (l *Ledger) Follows(other Ledger) bool {
 	return !l.olderThan(other) && l.Instance == other.Instance
 }
 
+// TakenOverFrom reports whether an installation with another key wrote it after another ledger.
+func (l *Ledger) TakenOverFrom(other Ledger) bool {
+	return l.Instance != other.Instance && !l.olderThan(other)
+}
+
 // Rank contains the fields that show which of two ledgers was written later. Parsing the longest
 // text takes milliseconds, so it is parsed once, before a lock is taken. The zero value is the rank
 // of no ledger.

@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -38,8 +38,8 @@ type coverage struct {
 
 // Coverage returns since when the controller covers what is covered under the present settings. If they are others than before,
 // that is now, by the clock of the API server: the first write brings its time, and the second one notes it.
-func Coverage(ctx context.Context, client kubernetes.Interface, info Info, scope Scope) (reload.Coverage, error) {
-	own := client.CoreV1().ConfigMaps(info.Namespace)
+func Coverage(ctx context.Context, client clientset.Interface, info Info, scope Scope) (reload.Coverage, error) {
+	own := client.ConfigMaps(info.Namespace)
 	cm, err := own.Get(ctx, Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/test/clientsettest"
 )
 
 func TestSinceWhenSettingsHold(t *testing.T) {
@@ -39,7 +40,7 @@ func TestSinceWhenSettingsHold(t *testing.T) {
 	start := func(scope Scope) reload.Coverage {
 		t.Helper()
 		now += 10
-		c, err := Coverage(context.Background(), client, info, scope)
+		c, err := Coverage(context.Background(), clientsettest.Adapt(client), info, scope)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func TestSinceWhenSettingsHold(t *testing.T) {
 		t.Errorf("it was written %d times, want two for each change", writes)
 	}
 
-	err := Write(context.Background(), client, info)
+	err := Write(context.Background(), clientsettest.Adapt(client), info)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/buildinfo"
-	"github.com/reroll-dev/reroll/internal/rights"
+	"github.com/reroll-dev/reroll/internal/clientset"
+	"github.com/reroll-dev/reroll/internal/permissions"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -50,23 +50,23 @@ func Instance(cm *corev1.ConfigMap) (string, bool) {
 	return id, ok && id != "" && cm.Name == Name && cm.Labels[labelKey] == labelValue
 }
 
-// Rights are what it takes. RBAC cannot narrow create to a name.
-func Rights(namespace string) []rights.Right {
-	about := rights.Right{Namespace: namespace, Resource: "configmaps", Without: "the ConfigMap " + Name + " is not written"}
+// Permissions are what it takes. RBAC cannot narrow create to a name.
+func Permissions(namespace string) []permissions.Permission {
+	about := permissions.Permission{Namespace: namespace, Resource: "configmaps", Without: "the ConfigMap " + Name + " is not written"}
 	create, get, update := about, about, about
 	create.Verb = "create"
 	get.Verb, get.Name = "get", Name
 	update.Verb, update.Name = "update", Name
-	return []rights.Right{create, get, update}
+	return []permissions.Permission{create, get, update}
 }
 
 // Write brings the ConfigMap up to date. One that is so already is not written.
-func Write(ctx context.Context, client kubernetes.Interface, info Info) error {
+func Write(ctx context.Context, client clientset.Interface, info Info) error {
 	wanted, err := info.configMap()
 	if err != nil {
 		return err
 	}
-	own := client.CoreV1().ConfigMaps(info.Namespace)
+	own := client.ConfigMaps(info.Namespace)
 	present, err := own.Get(ctx, Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):

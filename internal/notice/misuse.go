@@ -3,6 +3,8 @@ package notice
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -17,6 +19,15 @@ func Misused(w *workload.Workload, problems []annotations.Problem) Notice {
 func MisusedSource(src *source.Source, problems []annotations.Problem) Notice {
 	return Notice{
 		About: sourceReference(src), Subject: src.Key.String(), SubjectKind: "source",
+		Reason: AnnotationIgnored, Warning: true, Text: sentences(problems),
+	}
+}
+
+// MisusedNamespace is about annotations of a namespace that are wrong.
+func MisusedNamespace(ns *corev1.Namespace, problems []annotations.Problem) Notice {
+	return Notice{
+		About:   corev1.ObjectReference{APIVersion: "v1", Kind: "Namespace", Name: ns.Name, UID: ns.UID, ResourceVersion: ns.ResourceVersion},
+		Subject: ns.Name, SubjectKind: "namespace",
 		Reason: AnnotationIgnored, Warning: true, Text: sentences(problems),
 	}
 }

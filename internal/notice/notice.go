@@ -30,6 +30,7 @@ const (
 	MarkDropped       = "MarkDropped"
 	NoPodTemplate     = "NoPodTemplate"
 	ReloadedOften     = "ReloadedOften"
+	ReloadHeld        = "ReloadHeld"
 	Resumed           = "Resumed"
 	PausedAgain       = "PausedAgain"
 	UnreadableCopy    = "UnreadableCopy"
@@ -48,7 +49,9 @@ type Notice struct {
 	Reason               string
 	// Warning is false if no user has to act.
 	Warning bool
-	Text    string
+	// Alert reports whether it is sent to the receiver of alerts, too.
+	Alert bool
+	Text  string
 }
 
 // warning is a notice about a workload on which a user has to act.

@@ -65,6 +65,12 @@ func LeftTo(w *workload.Workload, owner workload.Key) Notice {
 		w.Key.Kind, owner.Kind, owner.Name))
 }
 
+// BesideInstallation is about a workload that another installation of Reroll rolls, too.
+func BesideInstallation(w *workload.Workload) Notice {
+	return warning(w, OtherController, fmt.Sprintf("Another installation of Reroll also writes the ledger of this %s, so both roll it. Let one installation watch this namespace, see %s",
+		w.Key.Kind, buildinfo.Doc("how-to/high-availability.md#two-installations")))
+}
+
 // TwoControllers returns the text about a workload that Reloader rolls, too.
 func TwoControllers() string {
 	return "Reloader also writes marks on this workload, and Reroll keeps them. Run only one of the two controllers, see " + buildinfo.Doc("how-to/gitops.md#two-controllers")

@@ -23,9 +23,15 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 	for i, kind := range source.Kinds() {
 		policy.kinds[i] = r.kind(kind)
 	}
-	policy.settle, policy.pause, policy.rollout = r.settle(), r.pause(), r.rollout()
+	policy.settle, policy.pause, policy.churn, policy.rollout = r.settle(), r.pause(), r.churn("the workload"), r.rollout()
 	policy.rolloutSet = r.preferred(names.RolloutStrategy).HasAny(names.RolloutStrategy)
 	return policy, r.problems
+}
+
+// ParseNamespace reads the annotations of a namespace, which are defaults for its workloads.
+func ParseNamespace(own map[string]string) (Policy, []annotations.Problem) {
+	r := policyReader{own: annotations.Written{Values: own}}
+	return Policy{churn: r.churn("the namespace")}, r.problems
 }
 
 // policyReader collects the problems.
@@ -141,6 +147,24 @@ func (r *policyReader) duration(key string, least time.Duration, right string) s
 		return setDuration{}
 	}
 	return setDuration{value: value, set: true}
+}
+
+// churn reads the limit of an object, named for users.
+func (r *policyReader) churn(on string) setLimit {
+	from := r.preferred(annotations.Churn)
+	text, ok := from.Values[annotations.Churn]
+	if !ok {
+		return setLimit{}
+	}
+	limit, err := ParseLimit(text)
+	if err != nil {
+		r.refuse(from, annotations.Churn, text, "has no effect; %s", err)
+		return setLimit{}
+	}
+	if from.InTemplate {
+		on = "the pod template"
+	}
+	return setLimit{value: limit, set: true, on: on}
 }
 
 func (r *policyReader) rollout() RolloutStrategy {

@@ -16,6 +16,7 @@ type Policy struct {
 
 	settle     setDuration
 	pause      setDuration
+	churn      setLimit
 	rollout    RolloutStrategy
 	rolloutSet bool
 }
@@ -47,6 +48,13 @@ type setDuration struct {
 	set   bool
 }
 
+// setLimit is a limit with the object whose annotation sets it.
+type setLimit struct {
+	value Limit
+	set   bool
+	on    string
+}
+
 // RolloutStrategy is how an Argo Rollout is reloaded.
 type RolloutStrategy uint8
 
@@ -73,6 +81,11 @@ func (p Policy) Settle() (time.Duration, bool) {
 // PausePeriod returns how long a Deployment stays paused after a reload, if at all.
 func (p Policy) PausePeriod() (time.Duration, bool) {
 	return p.pause.value, p.pause.set
+}
+
+// Churn returns how often the workload may be reloaded, and what sets that, if annotations do.
+func (p *Policy) Churn() (limit Limit, setBy string, set bool) {
+	return p.churn.value, annotations.Churn + " on " + p.churn.on, p.churn.set
 }
 
 // RolloutStrategy returns how an Argo Rollout is reloaded.
@@ -111,6 +124,9 @@ func (p Policy) Over(below Policy) Policy {
 	if !p.pause.set {
 		p.pause = below.pause
 	}
+	if !p.churn.set {
+		p.churn = below.churn
+	}
 	if !p.rolloutSet {
 		p.rollout, p.rolloutSet = below.rollout, below.rolloutSet
 	}
@@ -131,7 +147,7 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 
 // Equal reports whether two policies are equal.
 func (p Policy) Equal(other Policy) bool {
-	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.rollout == other.rollout
+	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.rollout == other.rollout
 }
 
 // SameSources reports whether two policies select the same sources, even if they differ in how to

@@ -2,6 +2,7 @@ package reload
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
@@ -77,7 +78,7 @@ func (f *Facts) find(c *Concern, base base) finding {
 func (f *Facts) kept(c *Concern, base base) finding {
 	pods := f.podsOf(c)
 	switch {
-	case !base.mayBeReverted && (!c.wasAway() || order(c, f.rollouts()) == fresh):
+	case !base.mayBeReverted && (!c.wasAway() || order(c, f.rollouts()) == upToDate):
 		return same
 	case base.toReloader && !f.Workload.Marks.ByReloader.Before(c.Source.DataTime):
 		return same // all Pods are from after that data
@@ -116,16 +117,18 @@ func (f *Facts) mayBeReverted(base base) bool {
 		return true
 	default:
 		// Our marks were removed while no controller watched, or by a restart, which no template
-		// shows.
-		return (f.Seen.Template == 0 || step.Restarts()) && !base.ledger.Marks.IsZero() && f.Seen.Trusted != f.Workload.MarksDigest()
+		// shows. Or the rollout of another client was reverted while no controller watched.
+		unseen := f.Seen.Template == 0 && slices.Contains(base.ledger.Superseded, f.Workload.Revision())
+		unseen = unseen || (f.Seen.Template == 0 || step.Restarts()) && !base.ledger.Marks.IsZero()
+		return unseen && f.Seen.Trusted != f.Workload.MarksDigest()
 	}
 }
 
 // mustWait reports whether Pods are about to be replaced, so that the present Pods prove nothing.
 func (f *Facts) mustWait() bool {
 	// The status may not have observed a change of the template that the watch has shown.
-	stale := f.Workload.Unobserved && f.Seen.Template != 0
-	return (!f.Workload.RolledOut || stale) && !f.Waited
+	unobserved := f.Workload.Unobserved && f.Seen.Template != 0
+	return (!f.Workload.RolledOut || unobserved) && !f.Waited
 }
 
 // otherKey reports whether the digests of a kind were made with a lost key, so that they cannot be
@@ -141,9 +144,9 @@ func (f *Facts) compared(c *Concern, base base) finding {
 		return recorded
 	}
 	switch f.order(c) {
-	case fresh:
+	case upToDate:
 		return recorded
-	case stale:
+	case outOfDate:
 		return changed
 	}
 	// The API server records no time for an update that only removes keys. Data that differ from
@@ -152,7 +155,7 @@ func (f *Facts) compared(c *Concern, base base) finding {
 	if unseen && c.Source.DataTime.Unix() <= base.ledger.DataTime && !c.Source.Key.Kind.Reported() {
 		c.Seen.Timeless = true
 	}
-	return f.asked(c)
+	return f.byPods(c)
 }
 
 // beforeUs reports whether the data is from before the installation. Then it is not a change that
@@ -185,18 +188,18 @@ func (f *Facts) mayHaveChanged(c *Concern, base base, sameCount bool) finding {
 // underOtherKey is for Secrets whose digest in the ledger cannot be compared any more.
 func (f *Facts) underOtherKey(c *Concern, base base) finding {
 	switch f.order(c) {
-	case fresh:
+	case upToDate:
 		return recorded
-	case stale:
+	case outOfDate:
 		return changed
 	}
 	switch {
 	case c.Seen.Content != 0:
-		return f.asked(c)
+		return f.byPods(c)
 	case c.Source.EditedAt <= f.dataTime(base.ledger):
 		return undecided // mostly, the client that wrote the ledger has compared this data; keys that were removed since show nothing
 	default:
-		return f.asked(c.asEdited())
+		return f.byPods(c.asEdited())
 	}
 }
 
@@ -229,18 +232,19 @@ func (f *Facts) unrecorded(c *Concern, base base) finding {
 		return recorded // it was created; Pods that reference it could not start without it
 	}
 	switch f.order(c) {
-	case fresh:
+	case upToDate:
 		return recorded
-	case stale:
+	case outOfDate:
 		return changed
 	}
 	if c.Seen.Content == 0 {
 		return f.unseenEdit(c)
 	}
-	return f.asked(c)
+	return f.byPods(c)
 }
 
-func (f *Facts) asked(c *Concern) finding {
+// byPods compares the age of the Pods with the data.
+func (f *Facts) byPods(c *Concern) finding {
 	pods := f.podsOf(c)
 	switch {
 	case f.Seen.Returned && f.Seen.Template > c.Seen.latest() && f.mustWait():
@@ -276,9 +280,9 @@ func (f *Facts) marked(c *Concern, mark string) finding {
 		return recorded
 	}
 	switch f.order(c) {
-	case fresh:
+	case upToDate:
 		return recorded
-	case stale:
+	case outOfDate:
 		return changed
 	}
 	switch pods := f.podsOf(c); {

@@ -78,12 +78,26 @@ type Settings struct {
 	Selective bool
 	// NotifyOnly means that a receiver is notified of changes and acts on them.
 	NotifyOnly bool
+	// Limit is how often each workload may be reloaded, unless annotations set another limit, and
+	// Defaults are what the annotations of its namespace set.
+	Limit    policy.Limit
+	Defaults policy.Policy
 	// Strategy is how reloads are marked, and where Reloader has marked them.
 	Strategy StrategyChoice
 	// OnRevert is what to do when another client has removed every mark.
 	OnRevert OnRevert
 	// SecretMarks is what the marks of Secrets show.
 	SecretMarks digest.SecretMarks
+}
+
+// Churn returns how often the workload may be reloaded, and what sets that.
+func (f *Facts) Churn() (limit policy.Limit, setBy string) {
+	for _, p := range []*policy.Policy{&f.Workload.Policy, &f.Defaults} {
+		if limit, setBy, set := p.Churn(); set {
+			return limit, setBy
+		}
+	}
+	return f.Limit, "--churn"
 }
 
 // Installation is what an installation keeps in the cluster.
@@ -151,6 +165,9 @@ type Decision struct {
 	Changes []Concern
 	// Ledger is the ledger to write, if any.
 	Ledger ledger.Ledger
+	// ChurnUntil is until when earlier reloads count against the limit of reloads, by the ledger
+	// that is in force. It is known for every action.
+	ChurnUntil int64
 	// Restores reports whether another client replaced our ledger on the object, and writing
 	// restores it.
 	Restores bool
@@ -186,13 +203,13 @@ type Decision struct {
 // with. The result does not depend on which event triggered it, or on how many events were missed.
 func Decide(f Facts) Decision {
 	f.lookups = nil // the facts behind them may have changed
-	d := f.withOthersRollout(f.decide())
-	d.BesideReloader = f.besideReloader()
+	base := f.base()
+	d := f.withOthersRollout(f.decide(base))
+	d.BesideReloader, d.ChurnUntil = f.besideReloader(), base.ledger.ChurnUntil
 	return d
 }
 
-func (f *Facts) decide() Decision {
-	base := f.base()
+func (f *Facts) decide(base base) Decision {
 	switch {
 	case errors.Is(base.err, ledger.ErrNewerFormat):
 		return Decision{Why: base.err.Error() + "; Reroll leaves it alone", TooNew: true}

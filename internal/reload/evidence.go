@@ -184,9 +184,9 @@ func (p *Pods) Add(pod StartedPod) {
 type evidence uint8
 
 const (
-	unknown evidence = iota
-	fresh            // they have it, or will when they start
-	stale            // at least one was started with other data
+	unknown   evidence = iota
+	upToDate           // they have it, or will when they start
+	outOfDate          // at least one was started with other data
 )
 
 // order compares the version of the data with the version of the template. If the template is newer
@@ -195,11 +195,11 @@ func order(c *Concern, w WorkloadSeen) evidence {
 	latest := c.Seen.latest()
 	switch {
 	case w.Template > latest && latest != 0 && !w.Returned:
-		return fresh
+		return upToDate
 	case c.Source.Key.Kind.Reported():
 		return unknown // the data may have existed before any Pod with it
 	case c.Seen.Content != 0 && w.Since != 0 && c.Seen.Content > max(w.Template, w.Since):
-		return stale
+		return outOfDate
 	default:
 		return unknown
 	}
@@ -209,7 +209,7 @@ func order(c *Concern, w WorkloadSeen) evidence {
 // decides.
 func (f *Facts) order(c *Concern) evidence {
 	found := order(c, f.rollouts())
-	if _, restarted := f.restartedByReloader(c); restarted && found == stale {
+	if _, restarted := f.restartedByReloader(c); restarted && found == outOfDate {
 		return unknown
 	}
 	return found

@@ -25,7 +25,7 @@ type variableUse struct {
 	several bool
 }
 
-func (f *Facts) look() *lookups {
+func (f *Facts) lookupTables() *lookups {
 	if f.lookups == nil {
 		f.lookups = &lookups{}
 	}
@@ -40,7 +40,7 @@ func (f *Facts) exists(key source.LocalKey) bool {
 
 // mark returns the value of a variable in a container.
 func (f *Facts) mark(container, variable string) (string, bool) {
-	l := f.look()
+	l := f.lookupTables()
 	if l.marks == nil {
 		l.marks = f.Workload.Marks.Places()
 	}
@@ -50,7 +50,7 @@ func (f *Facts) mark(container, variable string) (string, bool) {
 
 // shares reports whether the variable that marks a source marks another source, too.
 func (f *Facts) shares(src source.Key, variable string) bool {
-	l := f.look()
+	l := f.lookupTables()
 	if l.variables == nil {
 		l.variables = make(map[string]variableUse, len(f.Concerns))
 		for i := range f.Concerns {
@@ -65,7 +65,7 @@ func (f *Facts) shares(src source.Key, variable string) bool {
 }
 
 func (f *Facts) latestDataTime() time.Time {
-	l := f.look()
+	l := f.lookupTables()
 	if l.dataTime.IsZero() {
 		for i := range f.Concerns {
 			if at := f.Concerns[i].Source.DataTime; at.After(l.dataTime) {

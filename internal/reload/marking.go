@@ -23,6 +23,6 @@ func (d *Decision) Mark(w *workload.Workload, seen WorkloadSeen, secrets digest.
 	if w.Pauses() {
 		m.PausedAt = now.UTC().Format(time.RFC3339)
 	}
-	d.Ledger.Marks = w.Marks.With(m).DigestAfter(d.Ledger.Step)
+	d.Ledger.Marks, d.Ledger.Superseded = w.Marks.With(m).DigestAfter(d.Ledger.Step), nil
 	return m
 }

@@ -140,7 +140,7 @@ func CompareConcerns(a, b Concern) int {
 
 // existing are the sources that exist, even if they do not concern the workload.
 func (f *Facts) existing() map[source.LocalKey]struct{} {
-	l := f.look()
+	l := f.lookupTables()
 	if l.there == nil {
 		l.there = f.allExisting()
 	}

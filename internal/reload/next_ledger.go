@@ -14,7 +14,7 @@ import (
 func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledger {
 	next := ledger.Ledger{
 		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: f.dataTime(known),
-		Marks: known.Marks, Step: known.Step, Run: known.Run, NotifiedAt: known.NotifiedAt, Writes: known.Writes + 1, Entries: map[source.LocalKey]digest.Digest{},
+		Marks: known.Marks, Superseded: known.Superseded, Step: known.Step, Run: known.Run, NotifiedAt: known.NotifiedAt, ChurnUntil: known.ChurnUntil, Writes: known.Writes + 1, Entries: map[source.LocalKey]digest.Digest{},
 	}
 	if !f.owesRuns() {
 		next.Run = ""
@@ -33,7 +33,8 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 	next.OnDelete, next.Gone = f.OnDelete, f.absent(next)
 	for _, c := range f.Concerns {
 		if sum, ok := known.Entries[c.Source.Key.Local()]; ok && sum != c.Source.Digest {
-			next.Marks = digest.Digest{} // the Pods got this data from another client, under the same marks
+			// The Pods got this data from another client, under the same marks.
+			next.Marks, next.Superseded = digest.Digest{}, f.superseded()
 		}
 		next.Entries[c.Source.Key.Local()] = c.Source.Digest
 		next.DataTime = max(next.DataTime, c.Source.DataTime.Unix())
@@ -47,6 +48,13 @@ func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledge
 		})
 	}
 	return next
+}
+
+// superseded are the revisions whose Pods a rollout is replacing, the latest ones if there are many.
+func (f *Facts) superseded() []digest.Digest {
+	now := f.Workload.Revision()
+	old := slices.DeleteFunc(slices.Clone(f.Seen.Recent), func(revision digest.Digest) bool { return revision == now })
+	return old[max(0, len(old)-ledger.MaxSuperseded):]
 }
 
 func entriesOf(concerns []Concern) map[source.LocalKey]digest.Digest {

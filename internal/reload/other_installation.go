@@ -28,6 +28,21 @@ func (f *Facts) leftToOther() (Decision, bool) {
 	}
 }
 
+// TakenOver reports whether an installation that this one does not know wrote the ledger after this one had. Both then roll the
+// workload: neither watches the namespace of the other, so neither finds the ConfigMap of the other.
+func (f *Facts) TakenOver() bool {
+	if f.Remembered == "" || f.Remembered == f.Workload.LedgerText {
+		return false
+	}
+	standing, err := workload.ReadLedger(f.Workload.LedgerText, &f.Workload)
+	ours, oursErr := workload.ReadLedger(f.Remembered, &f.Workload)
+	if err != nil || oursErr != nil || ours.Instance != f.Instance {
+		return false
+	}
+	_, known := f.Others[standing.Instance]
+	return !known && standing.TakenOverFrom(ours)
+}
+
 // isBehind reports whether the ledger of another installation lacks data that its workload uses now. The digests of Secrets
 // cannot be compared without the key of that installation, so their times or the watch have to show it.
 func (f *Facts) isBehind(standing *ledger.Ledger) bool {
@@ -42,7 +57,7 @@ func (f *Facts) isBehind(standing *ledger.Ledger) bool {
 		recorded, known := standing.Entries[src.Key.Local()]
 		_, aggregated := standing.Aggregates[src.Key.Kind]
 		switch {
-		case src.Key.Kind.Keyed() && (src.DataTime.Unix() > standing.DataTime || f.order(c) == stale):
+		case src.Key.Kind.Keyed() && (src.DataTime.Unix() > standing.DataTime || f.order(c) == outOfDate):
 			return true
 		case aggregated:
 		case !known, !src.Key.Kind.Keyed() && recorded != src.Digest:

@@ -8,6 +8,33 @@ import (
 	"github.com/reroll-dev/reroll/internal/source"
 )
 
+func TestAnUnknownInstallationTakesTheLedgerOver(t *testing.T) {
+	written := func(instance string, writes int64) func(*ledger.Ledger) {
+		return func(l *ledger.Ledger) { l.Instance, l.Writes = instance, writes }
+	}
+	ours := func(l *ledger.Ledger) { l.Writes = 2 }
+	for about, tc := range map[string]struct {
+		when *situation
+		want bool
+	}{
+		"it wrote after this one":                       {web().ledger(written("key-9", 3)).remembered(ours), true},
+		"it wrote as often as this one":                 {web().ledger(written("key-9", 2)).remembered(ours), true},
+		"a rollback brought an earlier ledger back":     {web().ledger(written("key-9", 1)).remembered(ours), false},
+		"it is known":                                   {web().ledger(written("key-0", 3)).remembered(ours), false},
+		"this one wrote again":                          {web().ledger(func(l *ledger.Ledger) { l.Writes = 3 }).remembered(ours), false},
+		"the ledger was removed":                        {web().remembered(ours), false},
+		"this one found the ledger of the other":        {web().ledger(written("key-9", 3)), false},
+		"the remembered ledger was not written by ours": {web().ledger(written("key-9", 3)).remembered(written("key-8", 2)), false},
+	} {
+		t.Run(about, func(t *testing.T) {
+			f := tc.when.with(func(f *Facts) { f.Others = map[string]string{"key-0": "platform"} }).f
+			if got := f.TakenOver(); got != tc.want {
+				t.Errorf("taken over: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
 // Two installations watch the namespace, and the ledger is from the other one.
 func TestAWorkloadIsLeftToTheInstallationThatAdoptedIt(t *testing.T) {
 	const elsewhere = "platform"

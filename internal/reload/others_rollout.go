@@ -49,7 +49,7 @@ func (f *Facts) othersRollout(c *Concern, base base) (brings, proven bool) {
 		return false, false
 	}
 	switch order := f.order(c); {
-	case order == fresh:
+	case order == upToDate:
 		// No watch has shown the change of the data. The previous template may be newer than the
 		// data, too.
 		return true, c.Seen.Content != 0
@@ -99,6 +99,6 @@ func (f *Facts) goneBeforeOthers(base base, next ledger.Ledger) []source.Key {
 // mayKeep reports whether the workload keeps Pods on purpose, or may, as long as its status is
 // about an earlier template.
 func mayKeep(p *workload.Progress) bool {
-	keeps := p.Paused && !p.Held || p.OnDelete || p.Partition > 0
+	keeps := p.Paused && !p.PausedByReroll || p.OnDelete || p.Partition > 0
 	return rollout.IsKeptOnPurpose(p) || keeps && !p.Observed
 }

@@ -163,7 +163,7 @@ func TestPodsThatAreKeptOnPurpose(t *testing.T) {
 		"a partition, at the beginning":         {ofThree(0, parted), rollout.CausePartition, 1, true},
 		"OnDelete":                              {ofThree(0, func(p *workload.Progress) { p.OnDelete = true }), rollout.CauseOnDelete, 3, true},
 		"a pause":                               {ofThree(0, func(p *workload.Progress) { p.Paused = true }), rollout.CausePaused, 3, true},
-		"a pause-period":                        {ofThree(0, func(p *workload.Progress) { p.Paused, p.Held = true, true }), "", 0, true},
+		"a pause-period":                        {ofThree(0, func(p *workload.Progress) { p.Paused, p.PausedByReroll = true, true }), "", 0, true},
 		"a pause in a step of a canary":         {ofThree(1, func(p *workload.Progress) { p.Paused, p.Pausing = true, true }), "", 0, true},
 		"a step of a canary":                    {ofThree(1, func(p *workload.Progress) { p.Pausing = true }), "", 0, true},
 		"a rollout that goes on":                {ofThree(1, nil), "", 0, true},

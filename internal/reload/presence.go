@@ -51,12 +51,12 @@ func (f *Facts) appeared(c *Concern, base base) finding {
 		return recorded
 	}
 	switch order(&made, f.rollouts()) {
-	case fresh:
+	case upToDate:
 		return recorded
-	case stale:
+	case outOfDate:
 		return changed
 	default:
-		return f.asked(&made)
+		return f.byPods(&made)
 	}
 }
 

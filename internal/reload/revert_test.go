@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,61 @@ func TestARevertedRolloutOfAnotherClientIsNoRevert(t *testing.T) {
 	d := Decide(webReverted(0).ledgerOf(func(l *ledger.Ledger) { l.Marks = digest.Digest{} }).pods(2, 60).f)
 	if d.Action != Reload || d.Reverted != nil || d.Ledger.Step != ledger.StepVariables {
 		t.Errorf("got %+v", d)
+	}
+}
+
+// theRolloutOfAnother brings new data, which is recorded while some Pods are still from the template before.
+func theRolloutOfAnother(before digest.Digest) *situation {
+	return web().ledger(nil).cmSeen("two", 110).with(func(f *Facts) {
+		f.Seen.Template, f.Seen.Whole, f.Seen.Recent = 120, true, []digest.Digest{before, f.Workload.Revision()}
+	})
+}
+
+func TestTheTemplateThatAnotherClientReplacesIsRecordedWithTheData(t *testing.T) {
+	before := workload.Revision(digestOf("before"), workload.Marks{})
+	d := Decide(theRolloutOfAnother(before).f)
+	if d.Action != Record || !slices.Equal(d.Ledger.Superseded, []digest.Digest{before}) {
+		t.Fatalf("decided to %s with %x", d.Action, d.Ledger.Superseded)
+	}
+	many := theRolloutOfAnother(before)
+	for i := range byte(2 * ledger.MaxSuperseded) {
+		many.f.Seen.Recent = append(many.f.Seen.Recent, digest.Digest{i})
+	}
+	if got := Decide(many.f).Ledger.Superseded; len(got) != ledger.MaxSuperseded || got[len(got)-1] != (digest.Digest{2*ledger.MaxSuperseded - 1}) {
+		t.Errorf("of many, it records %x", got)
+	}
+	next := Decide(theRolloutOfAnother(before).ledger(func(l *ledger.Ledger) { l.Superseded = []digest.Digest{before} }).
+		with(func(f *Facts) { f.Concerns = nil }).cmSeen("three", 130).f)
+	if next.Mark(&web().f.Workload, WorkloadSeen{Whole: true}, digest.SecretMarksKeyed, at(200)); next.Action != Reload || next.Ledger.Superseded != nil {
+		t.Errorf("after a reload of ours, it records %x", next.Ledger.Superseded)
+	}
+}
+
+func TestATemplateThatCameBackAfterAnotherClientsDataWasRecorded(t *testing.T) {
+	back := web().f.Workload.Revision()
+	recorded := func(superseded ...digest.Digest) *situation {
+		return web().ledger(func(l *ledger.Ledger) { l.Superseded = superseded }).cm("one", 60).with(func(f *Facts) { f.Workload.RolledOut = true })
+	}
+	for name, tc := range map[string]struct {
+		when *situation
+		want Action
+	}{
+		"the Pods are asked":                   {recorded(back), ListPods},
+		"one is older than the data":           {recorded(back).pods(2, 60), Reload},
+		"all are younger: it was rolled again": {recorded(back).pods(2, 66), Nothing},
+		"the end of the rollout is awaited":    {recorded(back).with(func(f *Facts) { f.Workload.RolledOut = false }), AwaitRollout},
+		"it was not the latest of several":     {recorded(back, digestOf("other")), ListPods},
+		"it is a template after it":            {recorded(digestOf("other")), Nothing},
+		"no rollout was in progress then":      {recorded(), Nothing},
+		"its rollout was seen to start":        {recorded(back).with(func(f *Facts) { f.Seen.Template = 120 }), Nothing},
+		"the Pods were asked before":           {recorded(back).with(func(f *Facts) { f.Seen.Trusted = f.Workload.MarksDigest() }), Nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Decide(tc.when.f)
+			if d.Action != tc.want || d.Reverted != nil {
+				t.Errorf("decided to %s, want %s: %s; %+v", d.Action, tc.want, d.Why, d.Reverted)
+			}
+		})
 	}
 }
 

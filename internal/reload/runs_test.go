@@ -44,18 +44,18 @@ func TestWhichHeldRunBegins(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			tc.runs.Own = []workload.OwnRun{held(3, "job", 1)}
 			f := Facts{Workload: workload.Workload{UID: "u", LedgerText: tc.ledger.String(), Runs: &tc.runs}, Settings: Settings{AutoReloadAll: !tc.optedOut}}
-			if run, ok := f.Release(); ok != tc.want || ok && run.UID != "job" {
+			if run, ok := f.RunToUnsuspend(); ok != tc.want || ok && run.UID != "job" {
 				t.Errorf("%v, %v", run, ok)
 			}
 		})
 	}
 	noted := ledger.Ledger{UID: "u", Counter: 3, Run: "job"}
 	before := Facts{Workload: workload.Workload{UID: "u", LedgerText: noted.String(), Runs: &workload.Runs{Own: []workload.OwnRun{begun(held(3, "job", 1))}}}}
-	if run, ok := before.Release(); ok {
+	if run, ok := before.RunToUnsuspend(); ok {
 		t.Errorf("%v begins once more", run)
 	}
 	f := Facts{Workload: workload.Workload{UID: "u", Runs: &workload.Runs{Own: []workload.OwnRun{held(3, "job", 1)}}}, Remembered: noted.String(), Settings: Settings{AutoReloadAll: true}}
-	if _, ok := f.Release(); !ok {
+	if _, ok := f.RunToUnsuspend(); !ok {
 		t.Error("the ledger was taken away, and nobody remembered")
 	}
 }

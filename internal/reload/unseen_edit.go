@@ -24,16 +24,16 @@ type Coverage struct {
 // Pods are older. Everything else is recorded: a label moves the time of the data as well, and
 // changes from before opting in roll no workload.
 func (f *Facts) unseenEdit(c *Concern) finding {
-	asked, known := f.optedInSince(c)
-	if !known || c.Source.DataTime.Before(asked) {
+	optedIn, known := f.optedInSince(c)
+	if !known || c.Source.DataTime.Before(optedIn) {
 		return recorded
 	}
-	if c.Source.EditedSince(asked) {
-		if found := f.asked(c.asEdited()); found != recorded {
+	if c.Source.EditedSince(optedIn) {
+		if found := f.byPods(c.asEdited()); found != recorded {
 			return found
 		}
 	}
-	if found := f.asked(c); found != changed {
+	if found := f.byPods(c); found != changed {
 		return found
 	}
 	return unproven
@@ -83,30 +83,30 @@ func (f *Facts) beforeAdoption(c *Concern) bool {
 // optedInSince returns the earliest time at which the workload was provably opted in for a source,
 // and this installation covered both. It returns false if nothing proves one.
 func (f *Facts) optedInSince(c *Concern) (since time.Time, known bool) {
-	asked := f.Workload.OptedInAt
+	optedIn := f.Workload.OptedInAt
 	// If the annotations opt in now, --auto-reload-all may have covered the workload before.
-	if all := f.Coverage.AllSince; f.AutoReloadAll && !all.IsZero() && len(c.Uses) > 0 && (asked.IsZero() || all.Before(asked)) || c.Verdict.Rule == policy.RuleAutoAll {
-		asked = all
+	if all := f.Coverage.AllSince; f.AutoReloadAll && !all.IsZero() && len(c.Uses) > 0 && (optedIn.IsZero() || all.Before(optedIn)) || c.Verdict.Rule == policy.RuleAutoAll {
+		optedIn = all
 	}
-	if asked.IsZero() {
-		return asked, false
+	if optedIn.IsZero() {
+		return optedIn, false
 	}
 	for _, at := range []time.Time{f.Installed, f.Coverage.Since, f.SelectedAt} {
-		if at.After(asked) {
-			asked = at
+		if at.After(optedIn) {
+			optedIn = at
 		}
 	}
-	return asked, true
+	return optedIn, true
 }
 
 // optedInBefore reports whether the workload was opted in for a source before that was created. If
 // nothing records the time, a ledger shows it.
 func (f *Facts) optedInBefore(c *Concern, base base) bool {
-	asked, known := f.optedInSince(c)
+	optedIn, known := f.optedInSince(c)
 	if !known {
 		return base.err == nil
 	}
-	return !c.Source.Created.Before(asked)
+	return !c.Source.Created.Before(optedIn)
 }
 
 // writtenBy is the source with the data time of a ledger that has its data, if that is earlier:

@@ -13,8 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
 const (
@@ -33,7 +34,7 @@ const (
 
 // Events publishes events in the background, one request each.
 type Events struct {
-	client   kubernetes.Interface
+	client   clientset.Interface
 	clock    clock.Clock
 	log      *slog.Logger
 	instance string
@@ -45,7 +46,7 @@ type Events struct {
 }
 
 // NewEvents returns events that are published under the name of this replica.
-func NewEvents(client kubernetes.Interface, c clock.Clock, log *slog.Logger, instance string) *Events {
+func NewEvents(client clientset.Interface, c clock.Clock, log *slog.Logger, instance string) *Events {
 	e := &Events{client: client, clock: c, log: log, instance: instance, failed: func() {}, writing: func() bool { return false }}
 	for i := range e.pending {
 		e.pending[i] = make(chan *eventsv1.Event, maxPending)
@@ -132,7 +133,7 @@ const ReportingController = "reroll"
 func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	if _, err := e.client.EventsV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
+	if _, err := e.client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
 		e.failed()
 		e.log.Warn("an event could not be emitted", "about", event.Regarding.Name, "namespace", event.Namespace, "reason", event.Reason, "error", err.Error())
 	}
@@ -140,8 +141,12 @@ func (e *Events) create(ctx context.Context, event *eventsv1.Event) {
 
 func (e *Events) publish(about corev1.ObjectReference, kind, reason, note string) {
 	now := e.clock.Now()
+	namespace := about.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // there the API server accepts events about namespaces
+	}
 	event := &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Name: eventName(about.Name, now), Namespace: about.Namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: eventName(about.Name, now), Namespace: namespace},
 		EventTime:  metav1.NewMicroTime(now),
 		Regarding:  about,
 		Type:       kind, Reason: reason, Note: cut(OneLine(note)), Action: "Reload",

@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/notice"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 )
@@ -61,7 +61,7 @@ func TestAHangingEventIsDropped(t *testing.T) {
 				config := &rest.Config{
 					Host: "http://kubernetes.example", QPS: -1, Transport: server, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON},
 				}
-				client, err := kubernetes.NewForConfig(config)
+				client, err := clientset.NewForConfig(config)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -11,6 +11,7 @@ import (
 	clientmetrics "k8s.io/client-go/tools/metrics"
 
 	"github.com/reroll-dev/reroll/internal/buildinfo"
+	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rollout"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -171,6 +172,16 @@ func (m *Metrics) WatchMissing(lacking func(source.Kind) int) {
 			Namespace: namespace, Name: "workloads_missing_source", Help: "Workloads that require a source that does not exist, by kind of source.",
 			ConstLabels: prometheus.Labels{"source_kind": kind.String()},
 		}, func() float64 { return float64(lacking(kind)) }))
+	}
+}
+
+// WatchHeld adds how many workloads have a reload that waits, by the gate that is closed.
+func (m *Metrics) WatchHeld(heldBy func(gate.Name) int) {
+	for _, name := range gate.Names() {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "workloads_held", Help: "Workloads with a reload that waits until a gate opens, by gate.",
+			ConstLabels: prometheus.Labels{"gate": string(name)},
+		}, func() float64 { return float64(heldBy(name)) }))
 	}
 }
 

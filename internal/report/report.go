@@ -78,8 +78,12 @@ func (r *Report) Notify(n notice.Notice) {
 		kind = warning
 		r.log.Warn(n.Text, n.SubjectKind, n.Subject)
 	}
-	if !r.dryRun {
-		r.events.publish(n.About, kind, n.Reason, n.Text)
+	if r.dryRun {
+		return
+	}
+	r.events.publish(n.About, kind, n.Reason, n.Text)
+	if n.Alert {
+		r.alerts.add(alert{failed: n.Warning, text: say("Reloader reports *%s* of *%s* in namespace *%s*: %s", n.Reason, n.Subject, n.About.Namespace, n.Text)})
 	}
 }
 

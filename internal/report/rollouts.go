@@ -82,8 +82,8 @@ func Because(w *workload.Workload, o rollout.Outcome) string { return because(w,
 
 func because(w *workload.Workload, o rollout.Outcome) phrase {
 	switch o.Cause {
-	case rollout.CauseHeld:
-		return ours(held(w))
+	case rollout.CausePausePeriod:
+		return ours(pausedUntil(w))
 	case rollout.CausePaused:
 		return say("this %s is paused (spec.paused)", w.Key.Kind)
 	case rollout.CausePausing:
@@ -175,8 +175,8 @@ func detail(message string) string {
 	return message
 }
 
-// held describes until when a workload is paused.
-func held(w *workload.Workload) string {
+// pausedUntil describes until when a workload is paused.
+func pausedUntil(w *workload.Workload) string {
 	until, ok := w.PauseUntil()
 	if !ok {
 		return "paused by Reroll, which is resuming it"

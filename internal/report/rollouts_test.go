@@ -33,7 +33,7 @@ func TestNotRolledIsReportedWithItsCause(t *testing.T) {
 		want    string
 	}{
 		{rollout.Outcome{Cause: rollout.CausePaused}, "this Deployment is paused (spec.paused)"},
-		{rollout.Outcome{Cause: rollout.CauseHeld}, "paused by Reroll, which is resuming it"},
+		{rollout.Outcome{Cause: rollout.CausePausePeriod}, "paused by Reroll, which is resuming it"},
 		{rollout.Outcome{Cause: rollout.CausePausing}, "its rollout is paused"},
 		{rollout.Outcome{Cause: rollout.CauseAborted}, "its rollout was aborted"},
 		{rollout.Outcome{Cause: rollout.CauseOnDelete}, "its updateStrategy is OnDelete, so a Pod is only replaced when it is deleted"},

@@ -7,7 +7,7 @@ type Cause string
 
 // The causes. A cause that explains others comes before them.
 const (
-	CauseHeld          Cause = "pause-period"
+	CausePausePeriod   Cause = "pause-period"
 	CausePaused        Cause = "paused"
 	CausePausing       Cause = "rollout-pause"
 	CauseAborted       Cause = "rollout-aborted"
@@ -30,7 +30,7 @@ const (
 // Causes are all causes, in that order.
 func Causes() []Cause {
 	return []Cause{
-		CauseHeld, CausePaused, CausePausing, CauseAborted, CauseOnDelete, CauseQuota, CauseRefused, CauseImagePull,
+		CausePausePeriod, CausePaused, CausePausing, CauseAborted, CauseOnDelete, CauseQuota, CauseRefused, CauseImagePull,
 		CauseCrashLoop, CauseCannotStart, CauseUnschedulable, CauseReadiness, CauseOrdered, CausePartition, CauseNotFound, CauseMissing, CauseReverted, CauseUnknown,
 	}
 }

@@ -106,8 +106,8 @@ func (p *Reload) explain(w *workload.Workload, pods []Pod, o *Outcome) {
 	progress := &w.Progress
 	pod, cause := p.explainingPod(w, pods)
 	switch {
-	case progress.Held:
-		o.Cause = CauseHeld
+	case progress.PausedByReroll:
+		o.Cause = CausePausePeriod
 	case progress.Paused:
 		o.Cause = CausePaused
 	case progress.Pausing:

@@ -187,7 +187,7 @@ func TestACauseInTheObjectIsReportedAtOnce(t *testing.T) {
 		old      int
 		allKept  bool
 	}{
-		"held for a while":                  {workload.Progress{Observed: true, Total: 3, Updated: 1, Paused: true, Held: true}, CauseHeld, 2, true},
+		"paused for a while":                {workload.Progress{Observed: true, Total: 3, Updated: 1, Paused: true, PausedByReroll: true}, CausePausePeriod, 2, true},
 		"paused":                            {workload.Progress{Observed: true, Total: 3, Updated: 1, Paused: true}, CausePaused, 2, true},
 		"not until the status is about it":  {workload.Progress{Total: 3, Paused: true}, "", 0, false},
 		"not when all pods are new":         {workload.Progress{Observed: true, Total: 3, Updated: 3, Paused: true}, "", 0, false},

@@ -11,7 +11,7 @@ import (
 // itself, and so does a pause that is a step of a rollout: Pods that wait there will be replaced.
 func IsKeptOnPurpose(p *workload.Progress) bool {
 	cause, _ := Purpose(p)
-	return cause != "" && cause != CauseHeld && !p.Pausing
+	return cause != "" && cause != CausePausePeriod && !p.Pausing
 }
 
 // KeptOnPurpose returns the Pods that keep the previous data of sources after a rollout by another
@@ -33,8 +33,8 @@ func Purpose(p *workload.Progress) (cause Cause, old int) {
 	switch {
 	case !p.Observed, p.Old() == 0:
 		return "", 0
-	case p.Held:
-		return CauseHeld, int(p.Old())
+	case p.PausedByReroll:
+		return CausePausePeriod, int(p.Old())
 	case p.Paused:
 		return CausePaused, int(p.Old())
 	case p.OnDelete:

@@ -6,6 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
 )
 
 // Namespace contains the relevant fields of a namespace.
@@ -13,11 +16,16 @@ type Namespace struct {
 	Labels labels.Set
 	// Terminating reports that it is being deleted.
 	Terminating bool
+	// Defaults are for workloads whose own annotations set nothing else, and Problems the mistakes
+	// in the annotations that set them.
+	Defaults policy.Policy
+	Problems []annotations.Problem
 }
 
 // ReadNamespace reads the relevant fields of a namespace.
 func ReadNamespace(ns *metav1.ObjectMeta) Namespace {
-	return Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil}
+	defaults, problems := policy.ParseNamespace(ns.Annotations)
+	return Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil, Defaults: defaults, Problems: problems}
 }
 
 // LeftOut is why the workloads of a namespace are not reconciled.

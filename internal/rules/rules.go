@@ -13,6 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/kinds"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -31,6 +32,8 @@ type Settings struct {
 	// or that has a stamp: these tools apply sources and workloads one after the other, with pauses
 	// between them.
 	SettleGitOps time.Duration
+	// Churn is how often each workload may be reloaded.
+	Churn policy.Limit
 	// Strategy is how reloads are marked, and SecretMarks what the marks of Secrets show.
 	Strategy    reload.StrategyChoice
 	OnRevert    reload.OnRevert
@@ -59,7 +62,7 @@ func (s *Settings) Complete(f *reload.Facts, in reload.Installation, now time.Ti
 	f.Strategy, f.OnRevert, f.SecretMarks = s.Strategy, s.OnRevert, s.SecretMarks
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
 	f.Selective = s.SourceSelector != nil
-	f.SettlePeriod, f.NotifyOnly = s.SettlePeriod(&f.Workload), s.NotifyOnly
+	f.SettlePeriod, f.NotifyOnly, f.Limit = s.SettlePeriod(&f.Workload), s.NotifyOnly, s.Churn
 }
 
 // SettlePeriod is the settle period of a workload.

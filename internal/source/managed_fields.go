@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,13 +23,16 @@ func LastWrite(meta *metav1.ObjectMeta, field string) (newest time.Time) {
 	return newest
 }
 
-// dataTimes returns the latest possible time of the last write of the data, and the time of the
-// last proven edit. The first is not before the creation, because the managed fields of an exported
-// manifest may be older than the object. The second is 0 unless the source matched searches by
-// then, because earlier edits roll no workload.
-func dataTimes(meta *metav1.ObjectMeta, names annotations.Names) (written time.Time, edited int64) {
+// dataTimes returns the latest possible time of the last write of the data, the field manager that
+// wrote it, and the time of the last proven edit. The first is not before the creation, because the
+// managed fields of an exported manifest may be older than the object. The last is 0 unless the
+// source matched searches by then, because earlier edits roll no workload.
+func dataTimes(meta *metav1.ObjectMeta, names annotations.Names) (written time.Time, writer string, edited int64) {
 	written = meta.CreationTimestamp.Time
 	var matches time.Time
+	if len(meta.ManagedFields) == 1 {
+		writer = managerNamed(meta.ManagedFields[0].Manager)
+	}
 	for i := range meta.ManagedFields {
 		entry := &meta.ManagedFields[i]
 		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) {
@@ -36,7 +40,7 @@ func dataTimes(meta *metav1.ObjectMeta, names annotations.Names) (written time.T
 		}
 		owns, alone := ownsData(entry.FieldsV1)
 		if owns && entry.Time.After(written) {
-			written = entry.Time.Time
+			written, writer = entry.Time.Time, managerNamed(entry.Manager)
 		}
 		if alone {
 			edited = max(edited, entry.Time.Unix())
@@ -48,8 +52,12 @@ func dataTimes(meta *metav1.ObjectMeta, names annotations.Names) (written time.T
 	if !matches.IsZero() && edited < matches.Unix() {
 		edited = 0
 	}
-	return written, edited
+	return written, writer, edited
 }
+
+// managerNamed returns a name without the memory of its object. Sources that arrive together share
+// it, because few programs write sources.
+func managerNamed(name string) string { return unique.Make(name).Value() }
 
 // ownsField reports whether a field of that name is among the fields of a manager, wherever it is.
 func ownsField(fields *metav1.FieldsV1, name string) bool {

@@ -44,10 +44,34 @@ func TestWhatFieldManagersProve(t *testing.T) {
 				when := metav1.NewTime(time.Unix(e.second, 0))
 				meta.ManagedFields = append(meta.ManagedFields, metav1.ManagedFieldsEntry{Manager: "m", Time: &when, FieldsV1: metav1.NewFieldsV1(e.fields)})
 			}
-			written, edited := dataTimes(meta, annotations.DefaultNames())
+			written, _, edited := dataTimes(meta, annotations.DefaultNames())
 			if written.Unix() != tc.written || edited != tc.edited {
 				t.Errorf("written at %d and edited at %d, want %d and %d", written.Unix(), edited, tc.written, tc.edited)
 			}
 		})
+	}
+}
+
+func TestWhoWroteTheDataLast(t *testing.T) {
+	at := func(second int64, manager, fields string) metav1.ManagedFieldsEntry {
+		when := metav1.NewTime(time.Unix(second, 0))
+		return metav1.ManagedFieldsEntry{Manager: manager, Time: &when, FieldsV1: metav1.NewFieldsV1(fields)}
+	}
+	const data, labels = `{"f:data":{"f:a":{}}}`, `{"f:metadata":{"f:labels":{"f:data":{}}}}`
+	for about, tc := range map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		want    string
+	}{
+		"only one client has written it":     {[]metav1.ManagedFieldsEntry{at(10, "helm", data)}, "helm"},
+		"another client has edited it since": {[]metav1.ManagedFieldsEntry{at(10, "helm", data), at(20, "operator", data)}, "operator"},
+		"the newest edit counts":             {[]metav1.ManagedFieldsEntry{at(30, "operator", data), at(20, "helm", data)}, "operator"},
+		"a label named data is no data":      {[]metav1.ManagedFieldsEntry{at(20, "helm", data), at(20, "labeler", labels), at(30, "labeler", labels)}, "helm"},
+		"no managed fields":                  {nil, ""},
+		"several clients created it":         {[]metav1.ManagedFieldsEntry{at(10, "helm", data), at(10, "labeler", labels)}, ""},
+	} {
+		_, writer, _ := dataTimes(&metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Unix(10, 0)), ManagedFields: tc.entries}, annotations.DefaultNames())
+		if writer != tc.want {
+			t.Errorf("%s: written by %q, want %q", about, writer, tc.want)
+		}
 	}
 }

@@ -54,6 +54,8 @@ type Source struct {
 	// early DataTime alone does not prove an early change.
 	DataTime time.Time
 	Created  time.Time
+	// Writer is the field manager that wrote the data last, as far as the object shows.
+	Writer string
 	// EditedAt is when the data was last provably edited, in seconds since 1970: the time of a
 	// field manager that owns only data. It is 0 if nothing proves an edit.
 	EditedAt int64
@@ -135,12 +137,13 @@ func FromSecret(s *corev1.Secret, key digest.Key, names annotations.Names) Sourc
 }
 
 func fromMeta(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Source {
-	written, edited := dataTimes(meta, names)
+	written, writer, edited := dataTimes(meta, names)
 	return Source{
 		Key:             Key{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
 		DataTime:        written,
+		Writer:          writer,
 		EditedAt:        edited,
 		Untracked:       len(meta.ManagedFields) == 0,
 		Created:         meta.CreationTimestamp.Time,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -58,18 +59,18 @@ func called(kind string, key source.Key) string {
 	return (&object{kind: kind, ns: key.Namespace, name: key.Name}).String()
 }
 
-// settle computes the stamps.
-func (o *Options) settle(documents []*document, all *sources) ([]string, error) {
+// computeStamps computes the stamps.
+func (o *Options) computeStamps(documents []*document, all *sources) ([]string, error) {
 	var notes []string
 	var failed []error
 	for _, d := range documents {
-		for _, about := range d.told {
-			notes = append(notes, (&Error{File: d.file.Name, Line: d.line + about.line - 1, Text: about.text}).Error())
+		for _, w := range d.warnings {
+			notes = append(notes, (&Error{File: d.file.Name, Line: d.line + w.line - 1, Text: w.text}).Error())
 		}
 		for _, t := range d.found {
-			covered, told := o.cover(t, all)
+			covered, lacks := o.cover(t, all)
 			t.value = digest.Stamp(covered)
-			for _, about := range told {
+			for _, about := range lacks {
 				at := &Error{File: d.file.Name, Line: d.line + t.line - 1, Text: t.about + ": " + about.text}
 				if about.missing && o.Missing == MissingError {
 					failed = append(failed, at)
@@ -121,10 +122,23 @@ func (o *Options) cover(t *target, all *sources) ([]digest.StampedSource, []lack
 	}
 	// Annotations may name sources that the workload does not reference.
 	for key := range t.named(all) {
+		referenced := added[key]
 		add(key, false)
+		if !referenced && !key.Kind.Reported() && len(all.by[key]) == 0 {
+			lacks = append(lacks, t.lacksNamed(key, all))
+		}
 	}
 	slices.SortStableFunc(lacks, func(a, b lack) int { return strings.Compare(a.text, b.text) })
 	return covered, lacks
+}
+
+// lacksNamed is for a source that an annotation names. Kustomize renames no names in annotations.
+func (t *target) lacksNamed(key source.Key, all *sources) lack {
+	text := called(key.Kind.String(), key) + ", which its annotations name, is not in these manifests, so its data is not in the stamp"
+	if meant := all.resolve(key, t.renamed); meant != key {
+		text += annotations.DidYouMean([]string{meant.Name}, "")
+	}
+	return lack{text: text, missing: true}
 }
 
 // named searches all sources only if some names are expressions.

@@ -94,7 +94,8 @@ func (c *cursor) hunk(b *strings.Builder, e edit, object extent, grown int) int 
 	}
 	was := string(c.text[shown.from:shown.to])
 	is := string(c.text[shown.from:e.at]) + e.text + string(c.text[e.end:shown.to])
-	if whole.from == e.at && e.at == e.end && strings.HasSuffix(e.text, "\n") { // whole lines are added
+	// Whole lines are added.
+	if whole.from == e.at && e.at == e.end && strings.HasSuffix(e.text, "\n") {
 		was, is, shown = "", e.text, whole
 	}
 	removed, added := linesOf(was), linesOf(is)

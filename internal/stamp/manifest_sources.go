@@ -26,7 +26,7 @@ type manifestSource struct {
 	empty       bool
 	annotations source.Annotations
 	renamed     renamed
-	told        []told
+	warnings    []warning
 	file        string
 	line        int
 }
@@ -89,7 +89,7 @@ func (o *Options) sourceOf(obj *object) (*manifestSource, error) {
 	default:
 		return nil, nil
 	}
-	return &manifestSource{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, told: toldOf(obj, nil, read.Problems), line: obj.node.Line}, nil
+	return &manifestSource{key: read.Key, kind: obj.kind, object: named, digest: read.Digest, empty: len(read.Keys) == 0, annotations: read.Annotations, warnings: warningsOf(obj, nil, read.Problems), line: obj.node.Line}, nil
 }
 
 func (o *Options) secretOf(meta metav1.ObjectMeta) source.Source {

@@ -11,8 +11,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
-// told is a message about a line of a document that does not prevent the stamp.
-type told struct {
+// warning is a message about a line of a document that does not prevent the stamp.
+type warning struct {
 	line int
 	text string
 }
@@ -22,9 +22,9 @@ func (o *Options) annotated(obj *object, kind *kinds.Kind, template *yaml.Node) 
 	return workload.ReadAnnotations(kind.Kind, texts(get(obj.node, "metadata", "annotations")), texts(template), o.AutoReloadAll, o.Names)
 }
 
-// toldOf returns the mistakes in annotations, each with its line.
-func toldOf(obj *object, template *yaml.Node, problems []annotations.Problem) []told {
-	var all []told
+// warningsOf returns the mistakes in annotations, each with its line.
+func warningsOf(obj *object, template *yaml.Node, problems []annotations.Problem) []warning {
+	var all []warning
 	for _, p := range problems {
 		in := get(obj.node, "metadata", "annotations")
 		if p.InTemplate {
@@ -34,7 +34,7 @@ func toldOf(obj *object, template *yaml.Node, problems []annotations.Problem) []
 		if key, _ := own(in, p.Annotation); key != nil {
 			line = key.Line
 		}
-		all = append(all, told{line, obj.String() + ": " + p.String()})
+		all = append(all, warning{line, obj.String() + ": " + p.String()})
 	}
 	return all
 }

@@ -25,12 +25,12 @@ type document struct {
 	found []*target
 	// passed reports whether a workload gets no stamp because it is not opted in.
 	passed bool
-	// told has messages about possible mistakes.
-	told []told
-	// borrowers has workloads that use the pod template of another one. lends has the workloads
-	// whose pod template others may use.
-	borrowers []*borrower
-	lends     []workload.Key
+	// warnings has messages about possible mistakes.
+	warnings []warning
+	// templateUsers has workloads that use the pod template of another one. templateOwners has the
+	// workloads whose pod template others may use.
+	templateUsers  []*templateUser
+	templateOwners []workload.Key
 	// before is the meaning of the document without the stamps.
 	before meaning
 	edits  []edit

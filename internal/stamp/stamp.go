@@ -32,8 +32,8 @@ type Options struct {
 	Key          digest.Key
 	PlainSecrets bool
 
-	// lent has the workloads that use a pod template, by the owner of the template.
-	lent map[workload.Key][]*borrower
+	// templateUsers has the workloads that use a pod template, by the owner of the template.
+	templateUsers map[workload.Key][]*templateUser
 }
 
 // Missing is the action if a source that Pods need is not in the stream.
@@ -102,7 +102,7 @@ func (s *Stream) Stamp() (*Result, error) {
 		return err
 	})
 	s.rejoin(read, failed)
-	s.lend(failed)
+	s.applyTemplateUsers(failed)
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *Stream) Stamp() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	notes, err := s.options.settle(s.documents, all)
+	notes, err := s.options.computeStamps(s.documents, all)
 	if err != nil {
 		return nil, err
 	}
@@ -219,8 +219,8 @@ func (o *Options) readSource(d *document, obj *object) (*manifestSource, error) 
 	if err := o.quoted(obj, get(obj.node, "metadata", "annotations")); err != nil {
 		return nil, err
 	}
-	d.told = append(d.told, src.told...)
-	src.told = nil
+	d.warnings = append(d.warnings, src.warnings...)
+	src.warnings = nil
 	src.file, src.line = d.file.Name, d.line+src.line-1
 	if src.key.Name == obj.name { // kustomize does not rename names in a spec
 		src.renamed = renamedOf(obj)

@@ -90,10 +90,10 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 			return nil, err
 		}
 	}
-	borrows, problems := o.borrows(obj, kind)
-	d.told = append(d.told, problems...)
-	if borrows != nil {
-		d.borrowers = append(d.borrowers, borrows)
+	user, problems := o.templateUserOf(obj, kind)
+	d.warnings = append(d.warnings, problems...)
+	if user != nil {
+		d.templateUsers = append(d.templateUsers, user)
 		return nil, nil
 	}
 	pods := t.find(obj, kind)
@@ -111,8 +111,8 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 	written := get(pods.node, "metadata", "annotations")
 	annotations := texts(written)
 	policy, wrongly := o.annotated(obj, kind, written)
-	d.told = append(d.told, toldOf(obj, written, wrongly)...)
-	policy = o.lentPolicy(d, obj, kind, policy)
+	d.warnings = append(d.warnings, warningsOf(obj, written, wrongly)...)
+	policy = o.policyWithTemplateUsers(d, obj, kind, policy)
 	if !policy.OptedIn(o.AutoReloadAll) {
 		return nil, errNotOptedIn
 	}
@@ -129,7 +129,7 @@ func (o *Options) readTarget(d *document, edit func() *editor, t *tree, obj *obj
 	found.extent = edit().extentOf(obj.node)
 	if _, meta := own(pods.node, "metadata"); meta != nil {
 		_, here := own(meta, "annotations")
-		d.told = append(d.told, edit().drop(found, obj, here)...)
+		d.warnings = append(d.warnings, edit().drop(found, obj, here)...)
 	}
 	return found, nil
 }

@@ -16,8 +16,8 @@ func unparsed(source []byte, err error) error {
 	if _, rest, ok := strings.Cut(text, "unknown anchor '"); ok {
 		name, _, _ := strings.Cut(rest, "'")
 		at := max(0, bytes.Index(source, []byte("*"+name)))
-		told := 1 + bytes.Count(source[:at], []byte("\n"))
-		return &fault{refusedAt(source, err, told), "an alias has no anchor in this document: put the value in quotes if it is a text that begins with *"}
+		reported := 1 + bytes.Count(source[:at], []byte("\n"))
+		return &fault{refusedAt(source, err, reported), "an alias has no anchor in this document: put the value in quotes if it is a text that begins with *"}
 	}
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if number, what, ok := strings.Cut(rest, ": "); ok {
@@ -70,9 +70,9 @@ const searched = 4 << 20
 
 // refusedAt returns the first line up to which the text gives the same error. The line in the
 // message of the parser is often that of the mapping around the mistake, or the line above.
-func refusedAt(source []byte, err error, told int) int {
+func refusedAt(source []byte, err error, reported int) int {
 	if len(source) > searched {
-		return told
+		return reported
 	}
 	var ends []int // of all lines except the last one
 	for at, b := range source[:max(0, len(source)-1)] {

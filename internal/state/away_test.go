@@ -248,7 +248,7 @@ func TestARejectedWriteKeepsThePreviousOne(t *testing.T) {
 	}
 }
 
-func TestAJobBeginsWhenItIsReleased(t *testing.T) {
+func TestAJobBeginsWhenItIsUnsuspended(t *testing.T) {
 	s := New(false)
 	job := func(version int, suspended bool) workload.Workload {
 		w := deployment("web", "cm", version, auto, "true")

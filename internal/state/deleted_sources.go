@@ -31,13 +31,13 @@ func (s *State) keepGone(src sourceRecord) {
 	})
 }
 
-// asking is the policy of a workload that each source of its namespace is matched against.
-type asking struct {
+// matched is the policy of a workload that each source of its namespace is matched against.
+type matched struct {
 	policy     policy.Policy
 	references []workload.Reference
 }
 
-func (a *asking) covers(key source.LocalKey) bool {
+func (a *matched) covers(key source.LocalKey) bool {
 	w := workload.Workload{References: a.references}
 	_, refers := w.Reference(key)
 	return refers || a.policy.Names(key)
@@ -45,7 +45,7 @@ func (a *asking) covers(key source.LocalKey) bool {
 
 // unlinked is the previous version of a workload that sources may no longer concern.
 type unlinked struct {
-	asking
+	matched
 	namespace string
 	links     links
 }
@@ -54,25 +54,25 @@ type unlinked struct {
 func (s *State) missed(key source.Key) bool {
 	s.mu.RLock()
 	referred := len(s.index.bySource[key]) > 0
-	asking := s.asking(key.Namespace)
+	candidates := s.matchedIn(key.Namespace)
 	s.mu.RUnlock()
-	return referred || covered(asking, key)
+	return referred || covered(candidates, key)
 }
 
-// asking are the workloads of a namespace that each source is matched against. The caller does that
+// matchedIn returns the workloads of a namespace that each source is matched against. The caller does that
 // without the lock.
-func (s *State) asking(namespace string) []asking {
-	all := make([]asking, 0, len(s.index.trying[namespace]))
+func (s *State) matchedIn(namespace string) []matched {
+	all := make([]matched, 0, len(s.index.trying[namespace]))
 	for key := range s.index.trying[namespace] {
 		if w, ok := s.workloads[key]; ok {
-			all = append(all, asking{w.Policy, w.References})
+			all = append(all, matched{w.Policy, w.References})
 		}
 	}
 	return all
 }
 
-func covered(by []asking, key source.Key) bool {
-	return slices.ContainsFunc(by, func(a asking) bool { return a.covers(key.Local()) })
+func covered(by []matched, key source.Key) bool {
+	return slices.ContainsFunc(by, func(a matched) bool { return a.covers(key.Local()) })
 }
 
 // unlink removes a workload from the index before it is changed or forgotten, and keeps its
@@ -80,7 +80,7 @@ func covered(by []asking, key source.Key) bool {
 func (s *State) unlink(w *workloadRecord) {
 	s.index.unlink(w.Key, w.links)
 	if len(s.gone) > 0 {
-		s.unlinked = append(s.unlinked, unlinked{asking{w.Policy, w.References}, w.Key.Namespace, w.links})
+		s.unlinked = append(s.unlinked, unlinked{matched{w.Policy, w.References}, w.Key.Namespace, w.links})
 	}
 }
 
@@ -118,11 +118,11 @@ type lostSource struct {
 	// exactly reports whether it concerned a workload that was changed or forgotten. Before are the
 	// workloads that have to be matched to find that out.
 	exactly bool
-	before  []asking
+	before  []matched
 }
 
 // lost returns such sources, with the workloads that they may still concern.
-func (s *State) lost() (map[source.Key]*lostSource, map[string][]asking) {
+func (s *State) lost() (map[source.Key]*lostSource, map[string][]matched) {
 	s.mu.RLock()
 	nothing := len(s.unlinked) == 0
 	s.mu.RUnlock()
@@ -131,7 +131,7 @@ func (s *State) lost() (map[source.Key]*lostSource, map[string][]asking) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all, trying := map[source.Key]*lostSource{}, map[string][]asking{}
+	all, trying := map[source.Key]*lostSource{}, map[string][]matched{}
 	of := func(key source.Key, gone sourceRecord) *lostSource {
 		if all[key] == nil {
 			all[key] = &lostSource{departure: gone.departure}
@@ -151,14 +151,14 @@ func (s *State) lost() (map[source.Key]*lostSource, map[string][]asking) {
 		for key, gone := range s.gone {
 			if key.Namespace == u.namespace {
 				l := of(key, gone)
-				l.before = append(l.before, u.asking)
+				l.before = append(l.before, u.matched)
 			}
 		}
 	}
 	s.unlinked = nil
 	for key := range all {
 		if _, done := trying[key.Namespace]; !done {
-			trying[key.Namespace] = s.asking(key.Namespace)
+			trying[key.Namespace] = s.matchedIn(key.Namespace)
 		}
 	}
 	return all, trying

@@ -3,6 +3,8 @@ package state
 import (
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -17,6 +19,27 @@ func (s *State) PutNamespace(name string, terminating bool) {
 	s.terminating[name] = struct{}{}
 }
 
+// Defaults are what the annotations of a namespace set for its workloads, and the mistakes in them.
+type Defaults struct {
+	Policy   policy.Policy
+	Problems []annotations.Problem
+}
+
+// PutDefaults stores the defaults of a namespace. It returns the earlier ones, and whether another
+// value is set now.
+func (s *State) PutDefaults(namespace string, now Defaults) (before Defaults, differs bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before = s.defaults[namespace]
+	differs = !before.Policy.Equal(now.Policy)
+	if !now.Policy.Equal(policy.Policy{}) || len(now.Problems) > 0 {
+		s.defaults[namespace] = now
+	} else {
+		delete(s.defaults, namespace)
+	}
+	return before, differs
+}
+
 // KeepNamespaces forgets the namespaces that a complete snapshot did not name.
 func (s *State) KeepNamespaces(exists func(name string) bool) {
 	s.mu.Lock()
@@ -29,6 +52,11 @@ func (s *State) KeepNamespaces(exists func(name string) bool) {
 	for name := range s.selected {
 		if !exists(name) {
 			delete(s.selected, name)
+		}
+	}
+	for name := range s.defaults {
+		if !exists(name) {
+			delete(s.defaults, name)
 		}
 	}
 }

@@ -24,8 +24,12 @@ func TestASnapshotOlderThanOurLatestWrite(t *testing.T) {
 			s.PutAnswer(web(4))
 			s.PutWorkload(web(3), inASnap)
 		}, true},
-		"it was made again": {func(s *State) { again := web(6); again.UID = "another"; s.PutWorkload(again, inASnap) }, false},
-		"it is gone":        {func(s *State) { s.DeleteWorkload(web(0).Key); s.PutWorkload(web(6), inASnap) }, false},
+		"it was made again":                {func(s *State) { again := web(6); again.UID = "another"; s.PutWorkload(again, inASnap) }, false},
+		"a write without its other fields": {func(s *State) { s.Answered(web(0).Key, web(0).UID, "9"); s.PutWorkload(web(8), live) }, true},
+		"that write came":                  {func(s *State) { s.Answered(web(0).Key, web(0).UID, "9"); s.PutWorkload(web(9), live) }, false},
+		"it was of an earlier object":      {func(s *State) { s.Answered(web(0).Key, "another", "9"); s.PutWorkload(web(8), live) }, false},
+		"it was before that answer":        {func(s *State) { s.Answered(web(0).Key, web(0).UID, "5"); s.PutWorkload(web(6), inASnap) }, true},
+		"it is gone":                       {func(s *State) { s.DeleteWorkload(web(0).Key); s.PutWorkload(web(6), inASnap) }, false},
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := New(false)

@@ -36,6 +36,8 @@ type State struct {
 	terminating map[string]struct{}
 	// selected are the namespaces that match a selector, if there is one.
 	selected map[string]selection
+	// defaults are what annotations of namespaces set for their workloads.
+	defaults map[string]Defaults
 }
 
 // New returns an empty state.
@@ -51,6 +53,7 @@ func New(autoReloadAll bool) *State {
 		index:          newIndex(),
 		terminating:    map[string]struct{}{},
 		selected:       map[string]selection{},
+		defaults:       map[string]Defaults{},
 	}
 }
 
@@ -94,6 +97,7 @@ func (s *State) gather(key workload.Key) (reload.Facts, []gathered, bool) {
 		return reload.Facts{}, nil, false
 	}
 	f := reload.Facts{Workload: w.Workload, Seen: w.seen, Remembered: w.remembered, Settings: reload.Settings{AutoReloadAll: s.autoReloadAll}}
+	f.Defaults = s.defaults[key.Namespace].Policy
 	if in, selected := s.selected[key.Namespace]; selected {
 		f.SelectedAt = in.at
 		if in.version > f.Seen.Policy {

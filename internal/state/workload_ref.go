@@ -28,16 +28,16 @@ func (s *State) PutTemplateUser(w workload.Workload, live bool) []workload.Key {
 		return nil
 	}
 	s.dropWorkload(w.Key) // it may have had a template before
-	var look []workload.Key
+	var affected []workload.Key
 	if ok && *known.TemplateOwner != *w.TemplateOwner {
-		look = s.dropTemplateUser(w.Key)
+		affected = s.dropTemplateUser(w.Key)
 	}
 	s.templateUsers[w.Key] = w
 	add(s.templateOwners, *w.TemplateOwner, w.Key)
 	if s.updateTemplateOwner(*w.TemplateOwner, version, live) {
-		look = append(look, *w.TemplateOwner)
+		affected = append(affected, *w.TemplateOwner)
 	}
-	return look
+	return affected
 }
 
 // TemplateUser returns a workload without its own pod template.
@@ -63,16 +63,16 @@ func (s *State) KeepTemplateUsers(kind, namespace string, named map[types.Namesp
 	defer s.forgetGone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var look []workload.Key
+	var affected []workload.Key
 	for key := range s.templateUsers {
 		if key.Kind != kind || namespace != "" && key.Namespace != namespace {
 			continue
 		}
 		if _, ok := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]; !ok {
-			look = append(look, s.dropTemplateUser(key)...)
+			affected = append(affected, s.dropTemplateUser(key)...)
 		}
 	}
-	return look
+	return affected
 }
 
 func (s *State) dropTemplateUser(key workload.Key) []workload.Key {
@@ -99,11 +99,11 @@ func (s *State) WithTemplateUsers(w workload.Workload) workload.Workload {
 func (s *State) withTemplateUsers(w workload.Workload) workload.Workload {
 	// The first by name comes last, so that its progress takes precedence.
 	rests := true
-	var asking []policy.TemplateUser
+	var users []policy.TemplateUser
 	for _, key := range slices.SortedFunc(maps.Keys(s.templateOwners[w.Key]), func(a, b workload.Key) int { return strings.Compare(b.Name, a.Name) }) {
 		user := s.templateUsers[key]
 		w.Pausable = false
-		asking = append(asking, policy.TemplateUser{Name: key.Name, Policy: user.Policy})
+		users = append(users, policy.TemplateUser{Name: key.Name, Policy: user.Policy})
 		if user.OptedInAt.After(w.OptedInAt) {
 			w.OptedInAt = user.OptedInAt
 		}
@@ -117,7 +117,7 @@ func (s *State) withTemplateUsers(w workload.Workload) workload.Workload {
 			rests = user.RolledOut && observed
 		}
 	}
-	w.Policy = w.Policy.WithTemplateUsers(asking)
+	w.Policy = w.Policy.WithTemplateUsers(users)
 	return w
 }
 

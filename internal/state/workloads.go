@@ -82,27 +82,6 @@ func (s *State) PutAnswer(w workload.Workload) {
 	}
 }
 
-// IsStale reports whether the cache of a workload is older than our latest write. A snapshot that
-// was taken before the write may be stored after its response. The watch that continues from the
-// snapshot brings the newer version again.
-func (s *State) IsStale(w *workload.Workload) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	known, ok := s.workloads[w.Key]
-	version := VersionOf(w.ResourceVersion)
-	return ok && known.UID == w.UID && version != 0 && version < known.answered
-}
-
-// ResetStale accepts the older version, because the API server was restored and the newer one will
-// not come.
-func (s *State) ResetStale(key workload.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known, ok := s.workloads[key]; ok {
-		known.answered = 0
-	}
-}
-
 func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank ledger.Rank, live bool) bool {
 	version := VersionOf(w.ResourceVersion)
 	known, ok := s.workloads[w.Key]

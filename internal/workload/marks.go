@@ -54,7 +54,8 @@ type Marking struct {
 // as theirs.
 const FieldManager = "reroll"
 
-// WrittenByOthers reports whether other field managers own a field, such as f:renewTime, and Reroll does not.
+// WrittenByOthers reports whether other field managers own a field, such as f:renewTime, and Reroll
+// does not.
 func WrittenByOthers(managed []metav1.ManagedFieldsEntry, field string) bool {
 	others := false
 	for i := range managed {

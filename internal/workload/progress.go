@@ -28,10 +28,10 @@ type Progress struct {
 	NoCounts bool
 	// Deadline is the progress deadline in the spec; 0 for a kind without one.
 	Deadline time.Duration
-	// Paused is what a user has set, unless Held reports that Reroll paused it until the
+	// Paused is what a user has set, unless PausedByReroll reports that Reroll paused it until the
 	// pause-period is over. Pausing reports that a step of the rollout pauses it, and Aborted that
 	// it was aborted.
-	Paused, Held, Pausing, Aborted bool
+	Paused, PausedByReroll, Pausing, Aborted bool
 	// OnDelete reports whether a Pod is replaced only after a user deletes it.
 	OnDelete bool
 	// Partition is how many Pods keep the previous template.
@@ -52,8 +52,8 @@ type Progress struct {
 // field for it.
 const defaultDeadline = 10 * time.Minute
 
-// Patience is how long a rollout may make no progress until that is reported.
-func (p *Progress) Patience() time.Duration {
+// ProgressDeadline is how long a rollout may make no progress until that is reported.
+func (p *Progress) ProgressDeadline() time.Duration {
 	if p.Deadline == 0 {
 		return defaultDeadline
 	}

@@ -56,6 +56,7 @@ func described() map[string]annotation {
 func others() []row {
 	return []row{
 		{annotations.Settle, annotation{onWorkload, "By users: its settle period, such as `10s`"}},
+		{annotations.Churn, annotation{"workload or its pod template, or namespace", "By users: how often Reroll reloads a workload, such as `60/1h`: [limit](../how-to/limit-reloads.md)"}},
 		{annotations.Ledger, annotation{"workload", "Records which data its Pods last started with: [ledger](writes.md#the-ledger)"}},
 		{annotations.Rolled, annotation{"pod template", "Makes the pod template differ from all previous ones, if the mark alone does not"}},
 	}

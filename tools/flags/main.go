@@ -1,4 +1,5 @@
-// Command flags prints docs/reference/flags.md: the flags and annotations of the controller, from the controller.
+// Command flags prints docs/reference/flags.md: the flags and annotations of the controller, from
+// the controller.
 package main
 
 import (

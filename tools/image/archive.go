@@ -22,14 +22,16 @@ type layout struct {
 	Version string `json:"imageLayoutVersion"`
 }
 
-// dockerImage is one entry of manifest.json. Docker reads this file alone; kind takes the names from it.
+// dockerImage is one entry of manifest.json. Docker reads this file alone; kind takes the names
+// from it.
 type dockerImage struct {
 	Config   string
 	RepoTags []string
 	Layers   []string
 }
 
-// write puts the archive into place in one step: a reader sees the old one or the new one, never half of it.
+// write puts the archive into place in one step: a reader sees the old one or the new one, never
+// half of it.
 func write(images []*image, path string) (digest string, size int64, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return "", 0, fmt.Errorf("-o %s: exists and is not a regular file", path)
@@ -56,7 +58,8 @@ func write(images []*image, path string) (digest string, size int64, err error) 
 	if err != nil {
 		return "", 0, err
 	}
-	// A temporary file is readable by its owner alone, but `sudo ctr` and a Docker daemon may read it as somebody else.
+	// A temporary file is readable by its owner alone, but `sudo ctr` and a Docker daemon may read
+	// it as somebody else.
 	if err := f.Chmod(0o644); err != nil {
 		return "", 0, err
 	}
@@ -89,8 +92,8 @@ func archive(w io.Writer, entries []entry, created time.Time) error {
 	return tw.Close()
 }
 
-// layoutOf returns the members of the archive in the order of their names, and what a registry knows the image by: the
-// manifest of the only image, or the list of all.
+// layoutOf returns the members of the archive in the order of their names, and what a registry
+// knows the image by: the manifest of the only image, or the list of all.
 func layoutOf(images []*image) ([]entry, blob, error) {
 	entries := []entry{{name: "blobs/"}, {name: "blobs/sha256/"}}
 	documents := map[string]any{"oci-layout": layout{Version: "1.0.0"}}
@@ -121,7 +124,8 @@ func layoutOf(images []*image) ([]entry, blob, error) {
 		top = root.descriptor()
 	}
 	top.Annotations = map[string]string{
-		// containerd names the imported image after this one, other readers of the layout after the next.
+		// containerd names the imported image after this one, other readers of the layout after the
+		// next.
 		"io.containerd.image.name":          first.name.String(),
 		"org.opencontainers.image.ref.name": first.name.tag,
 	}

@@ -10,8 +10,9 @@ import (
 // certificatesPath is where programs on Linux look first.
 const certificatesPath = "/etc/ssl/certs/ca-certificates.crt"
 
-// certificates are those that Mozilla trusts to vouch for servers, as the Go project publishes them: without them no alert
-// could be sent by https. Those that are trusted under a condition are left out, because a file cannot hold it.
+// certificates are those that Mozilla trusts to vouch for servers, as the Go project publishes
+// them: without them no alert could be sent by https. Those that are trusted under a condition are
+// left out, because a file cannot hold it.
 func certificates() []byte {
 	var text bytes.Buffer
 	for root := range bundle.Roots() {

@@ -13,7 +13,8 @@ import (
 
 const (
 	entrypoint = "/reroll"
-	// oldEntrypoint keeps manifests working that name the command of the controller this one succeeds.
+	// oldEntrypoint keeps manifests working that name the command of the controller this one
+	// succeeds.
 	oldEntrypoint = "/manager"
 	// user is a number, because the kubelet cannot prove a name to be other than root.
 	user = "65532:65532"

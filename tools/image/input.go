@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// imageName is a complete image reference: Docker and containerd complete a shorter one differently.
+// imageName is a complete image reference: Docker and containerd complete a shorter one
+// differently.
 type imageName struct {
 	repository string
 	tag        string
@@ -58,7 +59,8 @@ func parseName(s string) (imageName, error) {
 	return imageName{repository: host + "/" + path, tag: tag}, nil
 }
 
-// parseEpoch reads the moment that stands for every time in the archive; without one it is 1970, never now.
+// parseEpoch reads the moment that stands for every time in the archive; without one it is 1970,
+// never now.
 func parseEpoch(s string) (time.Time, error) {
 	if s == "" {
 		return time.Unix(0, 0).UTC(), nil
@@ -109,7 +111,8 @@ func readBinary(path, arch string) ([]byte, error) {
 	return data, nil
 }
 
-// cause leaves out what package os adds, since the message already names the file that the user gave.
+// cause leaves out what package os adds, since the message already names the file that the user
+// gave.
 func cause(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
@@ -134,7 +137,8 @@ func checkBinary(data []byte, arch string, machine elf.Machine) error {
 	if f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN {
 		return fmt.Errorf("not an executable: ELF type %s", f.Type)
 	}
-	// The image holds no loader and no library: such a binary would fail at start with "no such file".
+	// The image holds no loader and no library: such a binary would fail at start with "no such
+	// file".
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
 			loader := make([]byte, min(p.Filesz, 256))
@@ -156,7 +160,8 @@ func checkBinary(data []byte, arch string, machine elf.Machine) error {
 	return nil
 }
 
-// needsLibrary reads the segment, not the section of the same content: the section can be stripped, the loader uses the segment.
+// needsLibrary reads the segment, not the section of the same content: the section can be stripped,
+// the loader uses the segment.
 func needsLibrary(f *elf.File, p *elf.Prog) (bool, error) {
 	entries := make([]byte, p.Filesz)
 	if _, err := p.ReadAt(entries, 0); err != nil {

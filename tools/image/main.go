@@ -1,9 +1,11 @@
-// Command image puts a static binary into a container image archive, without Docker and without a registry.
+// Command image puts a static binary into a container image archive, without Docker and without a
+// registry.
 //
 //	go run ./tools/image -binary bin/reroll-linux-amd64 -arch amd64 -tag localhost/reroll:0.1.0-dev -o bin/reroll-image.tar
 //
-// The archive is what `docker save` writes: an OCI layout with a manifest.json beside it. Docker reads the one, containerd
-// the other, and kind needs both. For a registry there may be one archive for several architectures, an OCI layout alone:
+// The archive is what `docker save` writes: an OCI layout with a manifest.json beside it. Docker
+// reads the one, containerd the other, and kind needs both. For a registry there may be one archive
+// for several architectures, an OCI layout alone:
 //
 //	go run ./tools/image -binary 'bin/reroll-linux-{arch}' -arch amd64,arm64 -tag localhost/reroll:0.1.0-dev -o bin/reroll-image-oci.tar
 //

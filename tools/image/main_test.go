@@ -57,7 +57,8 @@ type segment struct {
 	data []byte
 }
 
-// forge returns an ELF file of headers and segments only: compilers here may be unable to make a binary that must be refused.
+// forge returns an ELF file of headers and segments only: compilers here may be unable to make a
+// binary that must be refused.
 func forge(t *testing.T, kind elf.Type, machine elf.Machine, segments ...segment) []byte {
 	t.Helper()
 	const headerSize, progSize = 64, 56

@@ -1,4 +1,5 @@
-// Package make tests what stands between a newcomer and the Go command: the Makefile, and the script by which it calls go.
+// Package make tests what stands between a newcomer and the Go command: the Makefile, and the
+// script by which it calls go.
 package make
 
 import (

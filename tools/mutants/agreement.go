@@ -2,7 +2,8 @@ package main
 
 import "strings"
 
-// agreement are mutations of rules that the controller shares with the commands that explain it: each of them has to follow.
+// agreement are mutations of rules that the controller shares with the commands that explain it:
+// each of them has to follow.
 func agreement() []mutation {
 	const verdicts, namespaces, settings, refs, uses, templateUsers, workloads = "internal/policy/verdict.go", "internal/rules/namespaces.go", "internal/rules/rules.go",
 		"internal/kinds/workload_ref.go", "internal/kinds/use.go", "internal/policy/template_users.go", "internal/workload/workload.go"

@@ -1,12 +1,13 @@
 package main
 
-// drawn are mutations that matter where something is drawn in the histories: see histories_draws_test.go.
+// drawn are mutations that matter where something is drawn in the histories: see
+// histories_draws_test.go.
 func drawn() []mutation {
 	return []mutation{
 		{
 			what: "everything opted in: since when it is does not matter",
 			file: "internal/reload/unseen_edit.go",
-			from: "		asked = all\n", to: "		asked = f.Installed\n",
+			from: "		optedIn = all\n", to: "		optedIn = f.Installed\n",
 			in: controller, tests: histories,
 		},
 		{
@@ -18,7 +19,7 @@ func drawn() []mutation {
 		{
 			what: "opted in late: since when a workload asks does not matter",
 			file: "internal/reload/unseen_edit.go",
-			from: "	asked := f.Workload.OptedInAt\n", to: "	asked := f.Installed\n",
+			from: "	optedIn := f.Workload.OptedInAt\n", to: "	optedIn := f.Installed\n",
 			in: core, tests: "^TestAnEditThatNobodySawCountsOnlyIfItWasCovered$",
 		},
 		{

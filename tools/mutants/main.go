@@ -1,5 +1,5 @@
-// Command mutants breaks the engine on purpose, one small way at a time, and checks that a test notices each. A test
-// suite that stays green without a rule does not test that rule.
+// Command mutants breaks the engine on purpose, one small way at a time, and checks that a test
+// notices each. A test suite that stays green without a rule does not test that rule.
 package main
 
 import (
@@ -38,7 +38,8 @@ func run(ctx context.Context, only string) (survived int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(temp)
-	// All of them are made before the first runs: one that no longer fits the code is found at once.
+	// All of them are made before the first runs: one that no longer fits the code is found at
+	// once.
 	var overlays []string
 	for i, m := range mutations() {
 		overlay, err := m.overlay(filepath.Join(temp, strconv.Itoa(i)))
@@ -69,7 +70,8 @@ func run(ctx context.Context, only string) (survived int, err error) {
 	return survived, nil
 }
 
-// unbroken holds that the histories are green without a mutation: otherwise each of them seems to be noticed.
+// unbroken holds that the histories are green without a mutation: otherwise each of them seems to
+// be noticed.
 func unbroken(ctx context.Context, only string) error {
 	for _, tests := range []string{histories, classHistories} {
 		most := 0
@@ -92,7 +94,8 @@ func unbroken(ctx context.Context, only string) error {
 	return nil
 }
 
-// overlay writes the mutated file and the file that tells the go command to use it in the place of the real one.
+// overlay writes the mutated file and the file that tells the go command to use it in the place of
+// the real one.
 func (m mutation) overlay(folder string) (string, error) {
 	code, err := os.ReadFile(m.file)
 	if err != nil {
@@ -123,7 +126,8 @@ func (m mutation) overlay(folder string) (string, error) {
 // usual is how many histories are enough to notice most mutations.
 const usual = 1500
 
-// test reports whether a test turns red. A mutation that does not compile proves nothing and is an error.
+// test reports whether a test turns red. A mutation that does not compile proves nothing and is an
+// error.
 func (m mutation) test(ctx context.Context, overlay string) (red bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

@@ -11,7 +11,8 @@ type mutation struct {
 	in, tests string
 	// all are the tests within these that must notice it, each of them; none for any.
 	all []string
-	// histories is how many are drawn, if not the usual number: some ways to break are rarely noticed.
+	// histories is how many are drawn, if not the usual number: some ways to break are rarely
+	// noticed.
 	histories int
 }
 
@@ -25,7 +26,7 @@ const (
 )
 
 func mutations() []mutation {
-	return append(slices.Concat(drawn(), classes(), agreement(), installations(), shell(), missing()), []mutation{
+	return append(slices.Concat(drawn(), classes(), agreement(), installations(), shell(), missing(), gates()), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",
@@ -35,13 +36,13 @@ func mutations() []mutation {
 		{
 			what: "an unknown order is taken for proof that the pods have the content",
 			file: "internal/reload/evidence.go",
-			from: "	default:\n		return unknown", to: "	default:\n		return fresh",
+			from: "	default:\n		return unknown", to: "	default:\n		return upToDate",
 			in: controller, tests: histories,
 		},
 		{
 			what: "an unknown order is taken for proof that the pods do not have the content",
 			file: "internal/reload/evidence.go",
-			from: "	default:\n		return unknown", to: "	default:\n		return stale",
+			from: "	default:\n		return unknown", to: "	default:\n		return outOfDate",
 			in: controller, tests: histories,
 		},
 		{
@@ -179,7 +180,7 @@ func mutations() []mutation {
 		{
 			what: "a source that was seen to be made is taken for one that the pods have",
 			file: "internal/reload/presence.go",
-			from: "	case stale:\n		return changed", to: "	case stale:\n		return recorded",
+			from: "	case outOfDate:\n		return changed", to: "	case outOfDate:\n		return recorded",
 			in: controller, tests: histories,
 		},
 		{
@@ -263,7 +264,7 @@ func mutations() []mutation {
 		{
 			what: "pods are asked as soon as such a status says that all are of the template",
 			file: "internal/reload/compare.go",
-			from: "stale := f.Workload.Unobserved && f.Seen.Template != 0", to: "stale := false",
+			from: "unobserved := f.Workload.Unobserved && f.Seen.Template != 0", to: "unobserved := false",
 			in: core, tests: "^TestATemplateThatCameBack$",
 		},
 		{
@@ -281,7 +282,7 @@ func mutations() []mutation {
 		{
 			what: "a snapshot from before a reload ends what follows it",
 			file: "internal/controller/stale_cache.go",
-			from: "	if !c.state.IsStale(w) {", to: "	if true || !c.state.Behind(w) {",
+			from: "	if !c.state.IsStale(w) {", to: "	if true || !c.state.IsStale(w) {",
 			in: controller, tests: "ASnapshotFromBefore",
 		},
 		{

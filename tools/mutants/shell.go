@@ -1,6 +1,7 @@
 package main
 
-// shell are mutations of the packages around the decision: Jobs, watches, the lease, the queue, patches, and the commands.
+// shell are mutations of the packages around the decision: Jobs, watches, the lease, the queue,
+// patches, and the commands.
 func shell() []mutation {
 	const lease, queue, patches, explained, stamped = "./internal/lease", "./internal/workqueue", "./internal/kinds", "./internal/inspect", "./internal/stamp"
 	return []mutation{

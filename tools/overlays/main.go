@@ -1,5 +1,5 @@
-// Command overlays turns two renderings of the chart into a kustomize overlay: what has to be done to the one to have the
-// other.
+// Command overlays turns two renderings of the chart into a kustomize overlay: what has to be done
+// to the one to have the other.
 //
 //	go run ./tools/overlays -base bin/base.yaml -variant bin/ha.yaml -title "Two replicas" -o deploy/kustomize/overlays/ha
 //
@@ -186,7 +186,8 @@ func (o object) deletion() string {
 	return "$patch: delete\napiVersion: " + o.at("apiVersion") + "\nkind: " + o.at("kind") + "\nmetadata:\n  name: " + o.at("metadata", "name") + "\n"
 }
 
-// replacements are a JSON Patch, one step for each place that differs. Merging would leave what the base has in lists.
+// replacements are a JSON Patch, one step for each place that differs. Merging would leave what the
+// base has in lists.
 func (o object) replacements(to object) (string, error) {
 	steps := compare("", o.content, to.content)
 	if len(steps) == 0 {

@@ -47,7 +47,8 @@ func (p platform) program() string {
 // binary is where the program for a platform was built.
 func (r *release) binary(p platform) string { return filepath.Join(r.work, "reroll-"+p.String()) }
 
-// binaries builds the program for each platform, packs it with its licence, and lists what is in it.
+// binaries builds the program for each platform, packs it with its licence, and lists what is in
+// it.
 func (r *release) binaries(ctx context.Context) error {
 	for _, p := range r.platforms {
 		r.say("building for %s", p)

@@ -79,7 +79,8 @@ func setLine(data []byte, line *regexp.Regexp, to string) ([]byte, error) {
 	return line.ReplaceAllLiteral(data, []byte(to)), nil
 }
 
-// manifests puts the version and the image's place into the manifests of deploy/, which are made from the chart.
+// manifests puts the version and the image's place into the manifests of deploy/, which are made
+// from the chart.
 func (r *release) manifests(context.Context) error {
 	files, err := filepath.Glob(filepath.Join(deployDir, "*.yaml"))
 	if err != nil {

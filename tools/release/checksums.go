@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// checksums lists all files of the release as sha256sum -c reads it. It is the last step, and the mark of a whole release.
+// checksums lists all files of the release as sha256sum -c reads it. It is the last step, and the
+// mark of a whole release.
 func (r *release) checksums(context.Context) error {
 	files, err := os.ReadDir(r.part)
 	if err != nil {

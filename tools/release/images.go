@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// images packs the binaries for Linux: an archive for each architecture, which container engines load, and one of both, which
-// registries take.
+// images packs the binaries for Linux: an archive for each architecture, which container engines
+// load, and one of both, which registries take.
 func (r *release) images(ctx context.Context) error {
 	r.say("packing the images")
 	var archs []string

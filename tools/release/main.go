@@ -2,8 +2,9 @@
 //
 //	go run ./tools/release -version 0.1.0 -repository localhost/reroll -o bin/release
 //
-// The same commit, version and repository give the same bytes, wherever and whenever they are made: times are those of the
-// commit, paths are left out of the binaries, and what is packed is packed here.
+// The same commit, version and repository give the same bytes, wherever and whenever they are made:
+// times are those of the commit, paths are left out of the binaries, and what is packed is packed
+// here.
 package main
 
 import (

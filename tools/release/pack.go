@@ -22,8 +22,8 @@ func sorted(files []packed) []packed {
 	return slices.SortedFunc(slices.Values(files), func(a, b packed) int { return strings.Compare(a.name, b.name) })
 }
 
-// tarball writes files in the order of their names, as root's, with the date of the commit. Neither the name of the archive
-// nor a time is in the header of gzip.
+// tarball writes files in the order of their names, as root's, with the date of the commit. Neither
+// the name of the archive nor a time is in the header of gzip.
 func (r *release) tarball(name string, files []packed) error {
 	var buf bytes.Buffer
 	zw, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A list of what a file consists of, as SPDX 2.3 has it. It is read from the binary itself, where the linker has written
-// which modules are in it.
+// A list of what a file consists of, as SPDX 2.3 has it. It is read from the binary itself, where
+// the linker has written which modules are in it.
 type bill struct {
 	Version       string         `json:"spdxVersion"`
 	License       string         `json:"dataLicense"`
@@ -135,7 +135,8 @@ func (b *bill) add(m *debug.Module, as string) {
 		ID: "SPDXRef-" + idOf(m.Path), Name: m.Path, Version: m.Version, Location: noInfo,
 		Concluded: noInfo, Declared: noInfo, Copyright: noInfo, Refs: []ref{purl(m.Path, m.Version)},
 	}
-	// The sum of a module is a SHA-256 over the list of its files, not over one file; go.sum has the same one.
+	// The sum of a module is a SHA-256 over the list of its files, not over one file; go.sum has
+	// the same one.
 	if sum, ok := strings.CutPrefix(m.Sum, "h1:"); ok {
 		if raw, err := base64.StdEncoding.DecodeString(sum); err == nil {
 			c.Checksums = []checksum{{"SHA256", hex.EncodeToString(raw)}}

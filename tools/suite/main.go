@@ -1,5 +1,5 @@
-// Command suite runs go test as it is asked to, and ends with what the run cost: its slowest tests, and the processor time of
-// each package. What nobody sees grow does grow.
+// Command suite runs go test as it is asked to, and ends with what the run cost: its slowest tests,
+// and the processor time of each package. What nobody sees grow does grow.
 //
 //	suite [arguments of go test]
 package main
@@ -18,8 +18,9 @@ import (
 	"syscall"
 )
 
-// asMeter is the first argument of this program where go test calls it in the place of a test binary. The folder that it notes
-// into is no argument: it is another one each time, and go test keeps results by the arguments.
+// asMeter is the first argument of this program where go test calls it in the place of a test
+// binary. The folder that it notes into is no argument: it is another one each time, and go test
+// keeps results by the arguments.
 const (
 	asMeter   = "--as-meter"
 	meterInto = "REROLL_SUITE_METER_INTO"
@@ -82,7 +83,8 @@ func run(args []string, out, errs io.Writer) (int, error) {
 	return code, nil
 }
 
-// meter runs a test binary, notes what it and the processes that it waited for have used, and ends as it did.
+// meter runs a test binary, notes what it and the processes that it waited for have used, and ends
+// as it did.
 func meter(folder, binary string, args []string) int {
 	cmd := exec.Command(binary, args...) //nolint:gosec // go test has made it
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -112,7 +114,8 @@ func meter(folder, binary string, args []string) int {
 	return 2 // a signal has ended it
 }
 
-// noteUse leaves a line with the folder in which the tests ran, which names the package, and the milliseconds.
+// noteUse leaves a line with the folder in which the tests ran, which names the package, and the
+// milliseconds.
 func noteUse(folder string, state *os.ProcessState) error {
 	wd, err := os.Getwd()
 	if err != nil {

@@ -30,7 +30,8 @@ const shownSlowest = 20
 // report prints what go test would print without -json, and remembers what took long.
 type report struct {
 	out io.Writer
-	// output is what is not printed yet: that of a test until it has failed or passed, and of a package.
+	// output is what is not printed yet: that of a test until it has failed or passed, and of a
+	// package.
 	output map[test][]string
 	slow   []timed
 }
@@ -88,9 +89,9 @@ func (r *report) event(e event) {
 	}
 }
 
-// packageEnded prints the last line alone of a package that passed, and of one that failed all that its failed tests and the
-// package itself have printed: what is left of those that passed is gone, and one that had not ended when the process did is
-// not known to have passed.
+// packageEnded prints the last line alone of a package that passed, and of one that failed all that
+// its failed tests and the package itself have printed: what is left of those that passed is gone,
+// and one that had not ended when the process did is not known to have passed.
 func (r *report) packageEnded(pkg test, failed bool) {
 	var left []test
 	for t := range r.output {

@@ -1,4 +1,5 @@
-// Command values prints charts/reroll/README.md: the values of the chart, from the comments of its values.yaml.
+// Command values prints charts/reroll/README.md: the values of the chart, from the comments of its
+// values.yaml.
 package main
 
 import (
@@ -103,7 +104,8 @@ func explained(value *yaml.Node) bool {
 	return false
 }
 
-// meaning is the comment directly above a key, on one line. What stands above a blank line is about more than the key.
+// meaning is the comment directly above a key, on one line. What stands above a blank line is about
+// more than the key.
 func meaning(key *yaml.Node) string {
 	comment := key.HeadComment
 	if i := strings.LastIndex(comment, "\n\n"); i >= 0 {

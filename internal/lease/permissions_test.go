@@ -17,7 +17,7 @@ import (
 
 const user = "reroll"
 
-// grant gives the user rules, and returns when the API server knows.
+// grant gives the user RBAC rules, and returns when they are in effect.
 func (p *place) grant(rules ...rbacv1.PolicyRule) {
 	p.Helper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "lease"}, Rules: rules}
@@ -34,7 +34,7 @@ func (p *place) grant(rules ...rbacv1.PolicyRule) {
 	}
 	for _, rule := range rules {
 		for _, verb := range rule.Verbs {
-			p.awaitRight(verb, true)
+			p.awaitPermission(verb, true)
 		}
 	}
 }
@@ -45,13 +45,13 @@ func (p *place) withdraw() {
 		p.Fatal(err)
 	}
 	for _, verb := range []string{"get", "create", "update"} {
-		p.awaitRight(verb, false)
+		p.awaitPermission(verb, false)
 	}
 }
 
-func (p *place) awaitRight(verb string, wanted bool) {
+func (p *place) awaitPermission(verb string, wanted bool) {
 	p.Helper()
-	p.await("the right to "+verb+" the lease to be given or taken", func() string {
+	p.await("the permission to "+verb+" the lease to be given or taken", func() string {
 		review, err := p.admin.AuthorizationV1().LocalSubjectAccessReviews(p.namespace).Create(p.ctx, &authorizationv1.LocalSubjectAccessReview{
 			ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace},
 			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -73,7 +73,7 @@ func rule(verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: verbs}
 }
 
-func TestMissingRightsAreNamedBeforeAnythingIsWaitedFor(t *testing.T) {
+func TestMissingPermissionsAreNamedBeforeAnythingIsWaitedFor(t *testing.T) {
 	for about, tc := range map[string]struct {
 		given   []string
 		missing []string
@@ -86,15 +86,16 @@ func TestMissingRightsAreNamedBeforeAnythingIsWaitedFor(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			p := newPlace(t)
-			// With one that holds it, the right to take it would not be missed for as long as that lives.
+			// If another replica holds the lease, a missing permission to update it would not show
+			// before that replica ends.
 			p.instance("first", as{}).acquires()
 			if tc.given != nil {
 				p.grant(rule(tc.given...))
 			}
 			i := p.instance("second", as{user: user})
 			err := i.Acquire(p.ctx)
-			rights, ok := errors.AsType[*lease.RightsError](err)
-			if !ok || !slices.Equal(rights.Missing, tc.missing) {
+			denied, ok := errors.AsType[*lease.PermissionError](err)
+			if !ok || !slices.Equal(denied.Missing, tc.missing) {
 				t.Fatalf("error: %v, want one that says that these are missing: %v", err, tc.missing)
 			}
 			for _, want := range []string{p.namespace + "/" + lease.Name, "may not " + strings.Join(tc.missing, ", ") + " it", "Role of namespace " + p.namespace} {
@@ -114,7 +115,7 @@ func TestTheRulesInTheMessageAreThoseThatAreNeeded(t *testing.T) {
 	p := newPlace(t)
 	err := p.instance("first", as{user: user}).Acquire(p.ctx)
 	if err == nil {
-		t.Fatal("no right was given")
+		t.Fatal("no permission was given")
 	}
 	_, text, _ := strings.Cut(err.Error(), "add to the rules: ")
 	var rules []rbacv1.PolicyRule
@@ -138,17 +139,17 @@ func TestPermissionsRemovedWhileWaitingAreReported(t *testing.T) {
 	p.withdraw()
 	i.clock.Step(retry)
 	err := <-i.acquired
-	if _, ok := errors.AsType[*lease.RightsError](err); !ok || !apierrors.IsForbidden(err) {
+	if _, ok := errors.AsType[*lease.PermissionError](err); !ok || !apierrors.IsForbidden(err) {
 		t.Errorf("error: %v", err)
 	}
 }
 
-func TestAHolderWhoseRightsAreTakenAwayLosesTheLeaseAtItsDeadline(t *testing.T) {
+func TestAHolderWhosePermissionsAreTakenAwayLosesTheLeaseAtItsDeadline(t *testing.T) {
 	p := newPlace(t)
 	p.grant(rule("get", "create", "update"))
 	i := p.instance("first", as{user: user}).acquires()
 	p.withdraw()
-	// A chart that is upgraded may take rights away for a moment.
+	// During the upgrade of a chart, permissions may be missing for a moment.
 	for passed := retry; passed < deadline; passed += retry {
 		i.tick(retry)
 		if !i.Held() || i.isLost() {
@@ -161,7 +162,7 @@ func TestAHolderWhoseRightsAreTakenAwayLosesTheLeaseAtItsDeadline(t *testing.T) 
 	}
 }
 
-func TestWithoutAnAnswerAboutRightsTheLeaseIsTried(t *testing.T) {
+func TestWithoutAnAnswerAboutPermissionsTheLeaseIsTried(t *testing.T) {
 	p := newPlace(t)
 	p.grant(rule("get", "create", "update"))
 	i := p.instance("first", as{user: user})
@@ -171,8 +172,8 @@ func TestWithoutAnAnswerAboutRightsTheLeaseIsTried(t *testing.T) {
 	j := q.instance("first", as{user: user})
 	j.wire.refuseReviews()
 	err := j.Acquire(q.ctx)
-	rights, ok := errors.AsType[*lease.RightsError](err)
-	if !ok || !apierrors.IsForbidden(err) || len(rights.Missing) != 1 || !strings.Contains(err.Error(), `cannot get resource "leases"`) {
+	denied, ok := errors.AsType[*lease.PermissionError](err)
+	if !ok || !apierrors.IsForbidden(err) || len(denied.Missing) != 1 || !strings.Contains(err.Error(), `cannot get resource "leases"`) {
 		t.Errorf("error: %v", err)
 	}
 }

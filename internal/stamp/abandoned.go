@@ -12,10 +12,10 @@ import (
 // Usual is the default annotation of a stamp.
 const Usual = "checksum/config"
 
-// stale returns stamps of an earlier call under another key, which nothing would update any more.
-// The value for no data is ours only under the key that no other tool uses, because charts write
-// that value, too.
-func stale(annotations *yaml.Node, chosen string) (keys []string) {
+// abandoned returns stamps of an earlier call under another key, which nothing would update any
+// more. The value for no data is ours only under the key that no other tool uses, because charts
+// write that value, too.
+func abandoned(annotations *yaml.Node, chosen string) (keys []string) {
 	for _, name := range []string{Usual, Fallback} {
 		_, value := own(annotations, name)
 		if name == chosen || value == nil || value.Kind != yaml.ScalarNode || value.Anchor != "" || !digest.IsStamp(value.Value) {
@@ -28,18 +28,19 @@ func stale(annotations *yaml.Node, chosen string) (keys []string) {
 	return keys
 }
 
-// drop removes stale stamps if that removes nothing else, such as a comment. The others are
+// drop removes abandoned stamps if that removes nothing else, such as a comment. The others are
 // reported.
-func (e *editor) drop(found *target, obj *object, annotations *yaml.Node) (left []told) {
-	for _, name := range stale(annotations, found.key) {
+func (e *editor) drop(found *target, obj *object, annotations *yaml.Node) (left []warning) {
+	for _, name := range abandoned(annotations, found.key) {
 		key, value := own(annotations, name)
 		all, after := e.pair(annotations, key, value)
 		apart := !slices.ContainsFunc(found.drops, func(d extent) bool { return all.from < d.to && d.from < all.to })
 		switch {
 		case all.to == 0 || !apart:
-			left = append(left, told{key.Line, obj.String() + ": the stamp in " + name + " is no longer updated: remove it"})
+			left = append(left, warning{key.Line, obj.String() + ": the stamp in " + name + " is no longer updated: remove it"})
 			continue
-		case after.to > 0 && found.present == "" && len(annotations.Content) == 2: // if it is the only key in braces, the new one replaces it
+		// If it is the only key in braces, the new one replaces it.
+		case after.to > 0 && found.present == "" && len(annotations.Content) == 2:
 			found.slots = []slot{{at: after.from, end: after.to, before: `"` + found.key + `": "`, after: `"`}}
 		default:
 			found.drops = append(found.drops, all)

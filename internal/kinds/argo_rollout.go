@@ -52,7 +52,8 @@ func rolloutParts(obj *unstructured.Unstructured) (Parts, error) {
 		"status.observedGeneration", "status.workloadObservedGeneration", "status.replicas", "status.updatedReplicas", "status.restartedAt"); err != nil {
 		return Parts{}, err
 	}
-	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64) // 0 if there is none yet
+	// The result is 0 if there is no generation yet.
+	observed, _ := strconv.ParseInt(o.Status.WorkloadObservedGeneration, 10, 64)
 	seen := o.Status.ObservedGeneration == strconv.FormatInt(o.Metadata.Generation, 10)
 	return Parts{
 		TemplateOwner: o.Spec.WorkloadRef.TemplateOwner(o.Metadata.Namespace), Observed: observed, Progress: rolloutProgress(obj.Object, seen),
@@ -101,8 +102,8 @@ func rolloutProgress(obj map[string]any, observed bool) workload.Progress {
 
 // sameTime compares times that users and controllers format differently. An invalid time counts as
 // unset.
-func sameTime(asked, done string) bool {
-	want, err := time.Parse(time.RFC3339, asked)
+func sameTime(wanted, done string) bool {
+	want, err := time.Parse(time.RFC3339, wanted)
 	if err != nil {
 		return true
 	}

@@ -1,4 +1,4 @@
-package rights
+package permissions
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 
 func TestMissingPermissionsAreListedOncePerRole(t *testing.T) {
 	watched := slices.Concat(To("apps", "deployments", "list", "watch"), To("apps", "daemonsets", "watch", "list"), To("apps", "statefulsets", "patch"))
-	key := Right{Namespace: "ops", Resource: "secrets", Verb: "get", Name: "key"}
+	key := Permission{Namespace: "ops", Resource: "secrets", Verb: "get", Name: "key"}
 	for about, tc := range map[string]struct {
-		missing []Right
+		missing []Permission
 		want    []string
 	}{
 		"nothing": {nil, nil},
@@ -41,12 +41,12 @@ func TestWhatARuleGives(t *testing.T) {
 	rule := func(verb, group, resource string, names ...string) authorizationv1.ResourceRule {
 		return authorizationv1.ResourceRule{Verbs: []string{"get", verb}, APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: names}
 	}
-	list := Right{Group: "apps", Resource: "deployments", Verb: "list"}
-	one := Right{Resource: "secrets", Verb: "get", Name: "key"}
+	list := Permission{Group: "apps", Resource: "deployments", Verb: "list"}
+	one := Permission{Resource: "secrets", Verb: "get", Name: "key"}
 	for about, tc := range map[string]struct {
-		right Right
-		rule  authorizationv1.ResourceRule
-		want  bool
+		permission Permission
+		rule       authorizationv1.ResourceRule
+		want       bool
 	}{
 		"the same":                           {list, rule("list", "apps", "deployments"), true},
 		"all verbs":                          {list, rule("*", "apps", "deployments"), true},
@@ -60,7 +60,7 @@ func TestWhatARuleGives(t *testing.T) {
 		"another object":                     {one, rule("get", "", "secrets", "other"), false},
 	} {
 		t.Run(about, func(t *testing.T) {
-			if got := tc.right.givenBy(tc.rule); got != tc.want {
+			if got := tc.permission.givenBy(tc.rule); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})

@@ -1,5 +1,5 @@
-// Package rights finds the permissions that the controller needs and lacks, and the RBAC rules to add.
-package rights
+// Package permissions finds the permissions that the controller needs and lacks, and the RBAC rules to add.
+package permissions
 
 import (
 	"context"
@@ -8,11 +8,12 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+
+	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
-// Right is one verb on one resource.
-type Right struct {
+// Permission is one verb on one resource.
+type Permission struct {
 	// Namespace is the namespace of the permission. Empty means all namespaces.
 	Namespace             string
 	Group, Resource, Verb string
@@ -24,13 +25,13 @@ type Right struct {
 }
 
 // In returns the same permissions for each of these namespaces. No namespace means all.
-func In(namespaces []string, rights ...Right) []Right {
+func In(namespaces []string, permissions ...Permission) []Permission {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}
-	var all []Right
+	var all []Permission
 	for _, ns := range namespaces {
-		for _, r := range rights {
+		for _, r := range permissions {
 			r.Namespace = ns
 			all = append(all, r)
 		}
@@ -39,10 +40,10 @@ func In(namespaces []string, rights ...Right) []Right {
 }
 
 // To returns a permission for each of these verbs.
-func To(group, resource string, verbs ...string) []Right {
-	var all []Right
+func To(group, resource string, verbs ...string) []Permission {
+	var all []Permission
 	for _, verb := range verbs {
-		all = append(all, Right{Group: group, Resource: resource, Verb: verb})
+		all = append(all, Permission{Group: group, Resource: resource, Verb: verb})
 	}
 	return all
 }
@@ -57,12 +58,12 @@ const askTakes = 10 * time.Second
 // have authorizers other than RBAC. It also does not distinguish cluster-wide rules from those of
 // the namespace. Therefore a permission that is not in the list is checked separately, and so is a
 // cluster-wide permission.
-func Missing(ctx context.Context, client kubernetes.Interface, all []Right) ([]Right, error) {
-	var missing []Right
+func Missing(ctx context.Context, client clientset.Interface, all []Permission) ([]Permission, error) {
+	var missing []Permission
 	var failed error
 	rules := map[string][]authorizationv1.ResourceRule{}
 	for _, r := range all {
-		if _, asked := rules[r.Namespace]; !asked && r.Namespace != "" {
+		if _, read := rules[r.Namespace]; !read && r.Namespace != "" {
 			// Without a response, each is checked by itself.
 			rules[r.Namespace], _ = rulesIn(ctx, client, r.Namespace)
 		}
@@ -80,10 +81,10 @@ func Missing(ctx context.Context, client kubernetes.Interface, all []Right) ([]R
 }
 
 // Allowed checks one permission.
-func Allowed(ctx context.Context, client kubernetes.Interface, r Right) (bool, error) {
+func Allowed(ctx context.Context, client clientset.Interface, r Permission) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTakes)
 	defer cancel()
-	review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+	review, err := client.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: r.Resource, Name: r.Name,
 		}},
@@ -94,10 +95,10 @@ func Allowed(ctx context.Context, client kubernetes.Interface, r Right) (bool, e
 	return review.Status.Allowed, nil
 }
 
-func rulesIn(ctx context.Context, client kubernetes.Interface, namespace string) ([]authorizationv1.ResourceRule, error) {
+func rulesIn(ctx context.Context, client clientset.Interface, namespace string) ([]authorizationv1.ResourceRule, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTakes)
 	defer cancel()
-	review, err := client.AuthorizationV1().SelfSubjectRulesReviews().Create(ctx, &authorizationv1.SelfSubjectRulesReview{
+	review, err := client.SelfSubjectRulesReviews().Create(ctx, &authorizationv1.SelfSubjectRulesReview{
 		Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -106,7 +107,7 @@ func rulesIn(ctx context.Context, client kubernetes.Interface, namespace string)
 	return review.Status.ResourceRules, nil
 }
 
-func (r Right) givenBy(rule authorizationv1.ResourceRule) bool {
+func (r Permission) givenBy(rule authorizationv1.ResourceRule) bool {
 	has := func(list []string, word string) bool {
 		return slices.Contains(list, word) || slices.Contains(list, "*")
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// sink is the format of a receiver.
-type sink struct {
+// alertFormat is the format in which a receiver reads alerts.
+type alertFormat struct {
 	// escape makes a foreign text harmless: it is shown literally, notifies nobody, and links
 	// nowhere.
 	escape func(text string) string
-	// form builds the message. Failed reports whether it is about a failure.
-	form func(text string, failed bool) payload
+	// payload builds the message. Failed reports whether it is about a failure.
+	payload func(text string, failed bool) payload
 }
 
 type payload struct {
@@ -19,17 +19,17 @@ type payload struct {
 	body        []byte
 }
 
-// sinkNamed returns the sink of that name, or plain text for any other name.
-func sinkNamed(name string) sink {
-	switch name {
+// alertFormatOf returns the format of a sink, or plain text for any other name.
+func alertFormatOf(sink string) alertFormat {
+	switch sink {
 	case "slack":
-		return sink{escapeSlack, slack}
+		return alertFormat{escapeSlack, slack}
 	case "teams":
-		return sink{escapeTeams, teams}
+		return alertFormat{escapeTeams, teams}
 	case "gchat":
-		return sink{escapeGChat, gchat}
+		return alertFormat{escapeGChat, gchat}
 	default:
-		return sink{func(text string) string { return text }, raw}
+		return alertFormat{func(text string) string { return text }, raw}
 	}
 }
 

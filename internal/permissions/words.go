@@ -1,4 +1,4 @@
-package rights
+package permissions
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 // Rules returns the RBAC rules that grant these permissions, as YAML on one line. Users can copy it
 // from a log in any format.
-func Rules(all []Right) string {
+func Rules(all []Permission) string {
 	var texts []string
 	for _, r := range gather(all) {
 		group := r.group
@@ -32,7 +32,7 @@ type rule struct {
 }
 
 // gather returns as few rules as possible, in the order of the permissions.
-func gather(all []Right) []rule {
+func gather(all []Permission) []rule {
 	var each []rule // permissions for one resource
 	for _, r := range all {
 		at := slices.IndexFunc(each, func(e rule) bool { return e.group == r.Group && e.name == r.Name && e.resources[0] == r.Resource })
@@ -60,7 +60,7 @@ func gather(all []Right) []rule {
 
 // sentences describe the missing permissions and the rules to add, in one sentence for all
 // namespaces with the same rules.
-func sentences(missing []Right) []string {
+func sentences(missing []Permission) []string {
 	type said struct {
 		words      string
 		namespaces []string
@@ -73,7 +73,7 @@ func sentences(missing []Right) []string {
 		}
 	}
 	for _, ns := range places {
-		here := slices.DeleteFunc(slices.Clone(missing), func(r Right) bool { return r.Namespace != ns })
+		here := slices.DeleteFunc(slices.Clone(missing), func(r Permission) bool { return r.Namespace != ns })
 		// A cluster-wide permission needs a ClusterRole instead of a Role.
 		words := fmt.Sprintf("may not %s. Add to the rules of %%s that is bound to its ServiceAccount: %s", verbs(here), Rules(here))
 		at := slices.IndexFunc(all, func(s said) bool { return s.words == words && ns != "" && s.namespaces[0] != "" })
@@ -98,7 +98,7 @@ func sentences(missing []Right) []string {
 }
 
 // verbs formats permissions as the arguments of kubectl auth can-i.
-func verbs(all []Right) string {
+func verbs(all []Permission) string {
 	var texts []string
 	for _, r := range gather(all) {
 		var names []string

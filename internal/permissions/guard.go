@@ -1,4 +1,4 @@
-package rights
+package permissions
 
 import (
 	"context"
@@ -10,26 +10,27 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
+
+	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
 // Guard watches the permissions of the controller. It checks them at the start and after a
 // forbidden request. While a required permission is missing, it checks that regularly.
 type Guard struct {
-	all    []Right
+	all    []Permission
 	clock  clock.Clock
 	log    *slog.Logger
 	refuse chan struct{}
 
 	mu       sync.Mutex
-	asked    bool
-	missing  []Right
+	checked  bool
+	missing  []Permission
 	reported string
 }
 
 // NewGuard returns a Guard that has checked nothing yet.
-func NewGuard(all []Right, c clock.Clock, log *slog.Logger) *Guard {
+func NewGuard(all []Permission, c clock.Clock, log *slog.Logger) *Guard {
 	return &Guard{all: all, clock: c, log: log, refuse: make(chan struct{}, 1)}
 }
 
@@ -42,7 +43,7 @@ const (
 )
 
 // Run checks until the context ends.
-func (g *Guard) Run(ctx context.Context, client kubernetes.Interface) {
+func (g *Guard) Run(ctx context.Context, client clientset.Interface) {
 	pause := askEvery
 	for {
 		found := false
@@ -79,7 +80,7 @@ func (g *Guard) wait(ctx context.Context, d time.Duration) bool {
 }
 
 // check checks the permissions, and reports whether to check again although nothing is forbidden.
-func (g *Guard) check(ctx context.Context, client kubernetes.Interface) (again bool) {
+func (g *Guard) check(ctx context.Context, client clientset.Interface) (again bool) {
 	// While the first of them is missing, the others need not be checked.
 	if needed := g.needed(); len(needed) > 0 {
 		if allowed, err := Allowed(ctx, client, needed[0]); err != nil || !allowed {
@@ -97,17 +98,17 @@ func (g *Guard) check(ctx context.Context, client kubernetes.Interface) (again b
 	return len(g.needed()) > 0
 }
 
-func (g *Guard) needed() []Right {
+func (g *Guard) needed() []Permission {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(g.missing), func(r Right) bool { return r.Without != "" })
+	return slices.DeleteFunc(slices.Clone(g.missing), func(r Permission) bool { return r.Without != "" })
 }
 
 // report logs the missing permissions, once for as long as they stay the same.
-func (g *Guard) report(missing []Right) {
+func (g *Guard) report(missing []Permission) {
 	g.mu.Lock()
 	before := g.reported
-	g.asked, g.missing = true, missing
+	g.checked, g.missing = true, missing
 	g.reported = strings.Join(sentences(missing), "\n")
 	same := g.reported == before
 	g.mu.Unlock()
@@ -124,7 +125,7 @@ func (g *Guard) report(missing []Right) {
 		}
 	}
 	for _, reason := range reasons {
-		for _, text := range sentences(slices.DeleteFunc(slices.Clone(missing), func(r Right) bool { return r.Without != reason })) {
+		for _, text := range sentences(slices.DeleteFunc(slices.Clone(missing), func(r Permission) bool { return r.Without != reason })) {
 			g.log.Warn(text, "without", reason)
 		}
 	}
@@ -136,9 +137,9 @@ func (g *Guard) report(missing []Right) {
 // Err returns which required permissions are missing, and the rules to add.
 func (g *Guard) Err() error {
 	g.mu.Lock()
-	asked := g.asked
+	checked := g.checked
 	g.mu.Unlock()
-	if !asked {
+	if !checked {
 		return errors.New("the permissions have not been checked yet")
 	}
 	if needed := g.needed(); len(needed) > 0 {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/config"
 	"github.com/reroll-dev/reroll/internal/kinds"
-	"github.com/reroll-dev/reroll/internal/rights"
+	"github.com/reroll-dev/reroll/internal/permissions"
 )
 
-// configOf is that of a controller with some flags.
+// configOf returns the configuration of a controller with some flags.
 func configOf(t *testing.T, args ...string) *config.Config {
 	t.Helper()
 	var cfg config.Config
@@ -26,8 +26,8 @@ func configOf(t *testing.T, args ...string) *config.Config {
 	return &cfg
 }
 
-// That a right is missing which nobody has asked to be used is no mistake.
-func TestTheRightsForRolloutsAreNeededWhenRolloutsAreAskedFor(t *testing.T) {
+// If the user has not configured a kind, a missing permission for it is not a mistake.
+func TestThePermissionsForRolloutsAreNeededWhenRolloutsAreAskedFor(t *testing.T) {
 	yes, no := true, false
 	for about, tc := range map[string]struct {
 		said *bool
@@ -58,16 +58,16 @@ func TestTheRightsForRolloutsAreNeededWhenRolloutsAreAskedFor(t *testing.T) {
 	}
 }
 
-// What is watched and written is asked for, and nothing else.
-func TestTheRightsFollowTheListOfKinds(t *testing.T) {
+// The permissions to watch and patch a kind are needed only if the kind is used.
+func TestThePermissionsFollowTheListOfKinds(t *testing.T) {
 	asked := func(all kinds.Set, kind kinds.Kind) bool {
 		cfg := configOf(t)
 		cfg.Kinds = all
-		return slices.ContainsFunc(needed(cfg, "reroll"), func(r rights.Right) bool {
+		return slices.ContainsFunc(needed(cfg, "reroll"), func(r permissions.Permission) bool {
 			return r.Group == kind.Resource.Group && r.Resource == kind.Resource.Resource && (r.Verb == "patch" || r.Verb == "watch")
 		})
 	}
-	// Without this one, a CronJob has no Jobs either.
+	// CronJobs bring the permissions for Jobs, too, so the list is without them.
 	plain := slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return k.Name == "CronJob" })
 	for _, kind := range kinds.All() {
 		with := plain.Using(map[string]kinds.Use{kind.Name: kinds.Always})
@@ -75,13 +75,13 @@ func TestTheRightsFollowTheListOfKinds(t *testing.T) {
 			with = append(with, kind)
 		}
 		if !asked(with, kind) {
-			t.Errorf("the rights for %s are not asked for", kind.Name)
+			t.Errorf("the permissions for %s are not asked for", kind.Name)
 		}
 		if asked(with.Using(map[string]kinds.Use{kind.Name: kinds.Never}), kind) {
-			t.Errorf("the rights for %s are asked for where it is left alone", kind.Name)
+			t.Errorf("the permissions for %s are asked for where it is left alone", kind.Name)
 		}
 		if asked(slices.DeleteFunc(slices.Clone(with), func(k kinds.Kind) bool { return k.Name == kind.Name }), kind) {
-			t.Errorf("the rights for %s are asked for where it is no kind", kind.Name)
+			t.Errorf("the permissions for %s are asked for where it is no kind", kind.Name)
 		}
 	}
 }

@@ -21,16 +21,20 @@ import (
 	"github.com/reroll-dev/reroll/internal/inspect"
 )
 
-// asking is what the commands share that read a cluster, with the permissions of the user.
-type asking struct {
+// readingCommand is the common part of the commands that read a cluster with the permissions of the
+// user.
+type readingCommand struct {
 	kubeconfig, context string
 	namespace           string
 	all                 bool
-	// at is the namespace of the controller, empty if it is to be found.
+	// at is the namespace of the controller, or empty to search for it.
 	at     string
 	output string
-	cfg    config.Config
-	clock  clock.Clock
+	// requireController reports whether it is an error that the controller does not run.
+	requireController bool
+
+	cfg   config.Config
+	clock clock.Clock
 }
 
 // The values of --output.
@@ -39,8 +43,8 @@ const (
 	outputJSON = "json"
 )
 
-// bind adds the flags. All adds a flag for all namespaces.
-func (a *asking) bind(cmd *cobra.Command, all bool) {
+// bind adds the flags. If all is true, it adds a flag for all namespaces.
+func (a *readingCommand) bind(cmd *cobra.Command, all bool) {
 	flags := cmd.Flags()
 	flags.StringVarP(&a.namespace, "namespace", "n", "", "namespace (default: from the kubeconfig, or of the Pod)")
 	if all {
@@ -51,12 +55,12 @@ func (a *asking) bind(cmd *cobra.Command, all bool) {
 	flags.StringVar(&a.at, "controller-namespace", "", "namespace of the controller (default: found by the ConfigMap reloader-meta-info)")
 	a.cfg.BindDecisionFlags(flags)
 	for _, name := range config.DecisionFlags() {
-		flags.Lookup(name).Hidden = true // in the way of the others, and named in the text
+		flags.Lookup(name).Hidden = true // the help stays short; the text of the help names them
 	}
 }
 
-// bindOutput adds the flag for the form of the answer, and checks its value.
-func (a *asking) bindOutput(cmd *cobra.Command, values ...string) {
+// bindOutput adds the flag for the output format, and checks its value.
+func (a *readingCommand) bindOutput(cmd *cobra.Command, values ...string) {
 	forms := strings.Join(values, " or ")
 	cmd.Flags().StringVarP(&a.output, "output", "o", "", forms+" (default: a text for readers)")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -68,8 +72,8 @@ func (a *asking) bindOutput(cmd *cobra.Command, values ...string) {
 	}
 }
 
-// show prints an answer: its text, or its JSON.
-func (a *asking) show(out io.Writer, text func() string, json func() (string, error)) error {
+// show prints an answer as text or as JSON.
+func (a *readingCommand) show(out io.Writer, text func() string, json func() (string, error)) error {
 	if a.output != outputJSON {
 		_, err := fmt.Fprint(out, text())
 		return err
@@ -87,8 +91,8 @@ const asTheController = `
 The settings of the controller are read from its ConfigMap reloader-meta-info. A flag of reroll run that is set here, such
 as --auto-reload-all, overrides them.`
 
-// cluster connects.
-func (a *asking) cluster() (*inspect.Cluster, error) {
+// cluster returns a client for the cluster.
+func (a *readingCommand) cluster() (*inspect.Cluster, error) {
 	config, err := a.config()
 	if err != nil {
 		return nil, err
@@ -96,8 +100,8 @@ func (a *asking) cluster() (*inspect.Cluster, error) {
 	return inspect.NewCluster(config)
 }
 
-// config returns how to connect, and sets the namespace.
-func (a *asking) config() (*rest.Config, error) {
+// config returns the configuration for requests, and sets the namespace.
+func (a *readingCommand) config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = a.kubeconfig
 	where := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: a.context})
@@ -116,7 +120,7 @@ func (a *asking) config() (*rest.Config, error) {
 	return quick(restConfig), nil
 }
 
-// quick has no limit of its own: the requests of one command are few.
+// quick removes the rate limit of the client, because one command sends few requests.
 func quick(c *rest.Config) *rest.Config {
 	limit(c, config.Requests{})
 	c.UserAgent = "reroll"
@@ -125,8 +129,8 @@ func quick(c *rest.Config) *rest.Config {
 	return c
 }
 
-// read asks the cluster for everything once.
-func (a *asking) read(ctx context.Context, cmd *cobra.Command) (*inspect.Cluster, *inspect.Objects, error) {
+// read reads everything from the cluster once.
+func (a *readingCommand) read(ctx context.Context, cmd *cobra.Command) (*inspect.Cluster, *inspect.Objects, error) {
 	cluster, settings, err := a.settings(ctx, cmd)
 	if err != nil {
 		return nil, nil, err
@@ -138,18 +142,21 @@ func (a *asking) read(ctx context.Context, cmd *cobra.Command) (*inspect.Cluster
 	return cluster, objects, nil
 }
 
-func (a *asking) settings(ctx context.Context, cmd *cobra.Command) (*inspect.Cluster, *inspect.Settings, error) {
+func (a *readingCommand) settings(ctx context.Context, cmd *cobra.Command) (*inspect.Cluster, *inspect.Settings, error) {
 	cluster, err := a.cluster()
 	if err != nil {
 		return nil, nil, err
 	}
-	settings, err := inspect.Ask(ctx, cluster, &a.cfg, cmd.Flags(), a.at, a.namespace, a.clock.Now())
+	settings, err := inspect.Ask(ctx, cluster.Interface, &a.cfg, cmd.Flags(), a.at, a.namespace, a.clock.Now())
+	if err == nil && a.requireController {
+		cluster.Observe(ctx, settings, a.clock)
+	}
 	return cluster, settings, err
 }
 
 func unreachable(err error) error { return fmt.Errorf("read the cluster: %w", err) }
 
-// paint is for terminals alone, unless NO_COLOR is set: https://no-color.org.
+// paint enables colors only for a terminal, unless NO_COLOR is set: https://no-color.org.
 func paint(out io.Writer, getenv func(string) string) inspect.Paint {
 	return inspect.Paint{On: getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && terminal(out)}
 }
@@ -159,7 +166,7 @@ func terminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// exitError ends with a code of its own. Without a text, nothing is printed.
+// exitError is an error with an exit code. Without a text, nothing is printed.
 type exitError struct {
 	text string
 	code int
@@ -168,7 +175,7 @@ type exitError struct {
 // Error returns the text.
 func (e exitError) Error() string { return e.text }
 
-// exitCode is 1 unless the error has another.
+// exitCode returns the exit code of an error, which is 1 by default.
 func exitCode(err error) int {
 	if own, ok := errors.AsType[exitError](err); ok {
 		return own.code

@@ -1,4 +1,4 @@
-package rights
+package permissions
 
 import (
 	"context"
@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/reroll-dev/reroll/internal/clientset"
 )
 
 // desk is a guard with a stopped clock and a fake API server.
@@ -56,7 +57,7 @@ func (d *desk) runs() {
 	d.Helper()
 	server := httptest.NewServer(d)
 	d.Cleanup(server.Close)
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}})
+	client, err := clientset.NewForConfig(&rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestForbiddenRequestsForOtherReasonsBackOff(t *testing.T) {
 	d := newDesk(t)
 	d.runs()
 	if n := d.asked.Swap(0); n != 2 {
-		t.Fatalf("asked %d times at the start, want once for each right", n)
+		t.Fatalf("asked %d times at the start, want once for each permission", n)
 	}
 	looks := 0
 	for passed := time.Duration(0); passed < 2*time.Hour; passed += askEvery {
@@ -118,7 +119,7 @@ func TestForbiddenRequestsForOtherReasonsBackOff(t *testing.T) {
 	}
 }
 
-func TestOneQuestionIsEnoughWhileARightIsMissing(t *testing.T) {
+func TestOneQuestionIsEnoughWhileAPermissionIsMissing(t *testing.T) {
 	d := newDesk(t)
 	d.denies.Store(true)
 	if err := d.Err(); err == nil || !strings.Contains(err.Error(), "not been checked yet") {
@@ -129,7 +130,7 @@ func TestOneQuestionIsEnoughWhileARightIsMissing(t *testing.T) {
 	d.clock.Step(askEvery)
 	d.rests()
 	if n := d.asked.Load(); n != 1 {
-		t.Errorf("asked %d times while the first right is missing", n)
+		t.Errorf("asked %d times while the first permission is missing", n)
 	}
 	if err := d.Err(); err == nil || !strings.Contains(err.Error(), "may not list or watch pods") {
 		t.Errorf("got %v", err)
@@ -138,7 +139,7 @@ func TestOneQuestionIsEnoughWhileARightIsMissing(t *testing.T) {
 	d.clock.Step(askEvery)
 	d.rests()
 	if err := d.Err(); err != nil || d.Missing() != "" {
-		t.Errorf("the rights are there: %v", err)
+		t.Errorf("the permissions are there: %v", err)
 	}
 }
 

@@ -1,0 +1,100 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/notice"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// A closed gate delays a reload. The ledger records that, so everything is decided again when the
+// gate opens, or after a restart, from the newest data.
+
+// awaitedGate is the closed gate that a reload waits for.
+type awaitedGate struct {
+	by    gate.Name
+	until time.Time
+}
+
+// passGates returns an error that says when to try again if a gate is closed. Otherwise the ledger
+// of the decision records that the reload starts.
+func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *reload.Decision) error {
+	answer := gate.Check(facts, d)
+	if answer.Open() {
+		gate.Pass(facts, d)
+		return nil
+	}
+	w := &facts.Workload
+	if held, needed := facts.Defer(d); needed && (!held.Restores || c.mayRestore(w)) {
+		if err := c.write(ctx, facts, held); err != nil {
+			return err
+		}
+	}
+	if c.recordOf(w.Key).awaits.by != answer.By {
+		c.notifyHeld(w, d, answer)
+	}
+	c.with(w.Key, func(r *record) { r.awaits = awaitedGate{answer.By, answer.Until} })
+	return retryAfter(answer.Until.Sub(facts.Now))
+}
+
+// notifyHeld names the source that keeps changing. A workload that has to wait again after each reload
+// is reported once an hour.
+func (c *Controller) notifyHeld(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
+	last := &d.Changes[len(d.Changes)-1].Source
+	often, first := c.often.hold(w.Key, last.Key)
+	if !first {
+		c.log.Info("waiting: "+answer.Why, "workload", w.Key.String(), "gate", string(answer.By), "until", answer.Until.UTC().Format(time.RFC3339))
+		return
+	}
+	var writer string
+	if src, ok := c.state.Source(often.Source); ok {
+		writer = src.Writer
+	}
+	c.report.Notify(notice.Held(w, often, writer, answer.Why, answer.Until))
+}
+
+// starts reports whether a decision starts a reload, for which gates have to be open. A run that was
+// found has started before.
+func starts(d *reload.Decision) bool { return d.Action == reload.Reload && !d.Found }
+
+// isHeld reports whether a decision leads to a reload that has to wait.
+func (c *Controller) isHeld(facts *reload.Facts, d *reload.Decision) bool {
+	return starts(d) && !c.opts.DryRun && !c.opts.NotifyOnly && !gate.Check(facts, d).Open()
+}
+
+// passedGates notes that no reload of a workload waits.
+func (c *Controller) passedGates(key workload.Key) {
+	c.with(key, func(r *record) { r.awaits = awaitedGate{} })
+}
+
+// checkGates reconciles the workloads of a namespace whose reloads wait, because a gate may be open
+// now.
+func (c *Controller) checkGates(namespace string) {
+	c.mu.Lock()
+	var waiting []workload.Key
+	for key, r := range c.records {
+		if key.Namespace == namespace && r.awaits != (awaitedGate{}) {
+			waiting = append(waiting, key)
+		}
+	}
+	c.mu.Unlock()
+	for _, key := range waiting {
+		c.queue.Add(key, 0, 0)
+	}
+}
+
+// HeldBy is how many workloads wait for a gate.
+func (c *Controller) HeldBy(name gate.Name) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, r := range c.records {
+		if r.awaits.by == name {
+			n++
+		}
+	}
+	return n
+}

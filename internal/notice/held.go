@@ -1,0 +1,29 @@
+package notice
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/buildinfo"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// Held is about a reload that waits because its workload was reloaded too often. Writer is the field
+// manager that wrote the source last, empty if that is unknown.
+func Held(w *workload.Workload, often Often, writer, why string, until time.Time) Notice {
+	src := often.Source
+	changed := fmt.Sprintf("%s '%s' changed again", src.Kind, src.Name)
+	if often.Changes > 0 {
+		changed = fmt.Sprintf("%s '%s' changed in %d of the last %d reloads", src.Kind, src.Name, often.Changes, often.Reloads)
+	}
+	if writer != "" {
+		changed += fmt.Sprintf(", last written by '%s'", short(writer))
+	}
+	n := warning(w, ReloadHeld, fmt.Sprintf("The next reload waits until %s, because %s. %s. The newest data is rolled then. "+
+		`To change the limit: annotate this %s with %s, such as "60/1h", or "off". See %s`,
+		until.UTC().Format(time.RFC3339), why, changed, w.Key.Kind, annotations.Churn,
+		buildinfo.Doc("how-to/troubleshoot.md#a-workload-is-reloaded-again-and-again")))
+	n.Alert = true
+	return n
+}

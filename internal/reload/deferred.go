@@ -1,0 +1,34 @@
+package reload
+
+import (
+	"maps"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// Defer returns what to record of a reload that has to wait, and whether that is necessary. The
+// ledger gets a digest for each changed source that no data has. Otherwise, after a restart of the
+// controller, a source that has its previous data again would look unchanged, although Pods may
+// have started with the other data meanwhile.
+func (f *Facts) Defer(d *Decision) (Decision, bool) {
+	base := f.base()
+	next := base.ledger
+	next.Entries, next.Aggregates = maps.Clone(next.Entries), maps.Clone(next.Aggregates)
+	if base.err != nil {
+		next.UID, next.Instance, next.OnDelete = f.Workload.UID, f.Instance, f.OnDelete
+		next.Entries = map[source.LocalKey]digest.Digest{}
+	}
+	for i := range d.Changes {
+		key := d.Changes[i].Source.Key.Local()
+		if all, aggregated := next.Aggregates[key.Kind]; aggregated {
+			all.Digest = digest.Digest{}
+			next.Aggregates[key.Kind] = all
+		} else {
+			next.Entries[key] = digest.Digest{}
+		}
+	}
+	needed := base.restore || next.Content() != base.ledger.Content()
+	next.Writes++
+	return Decision{Action: Record, Why: "its reload waits, which its ledger does not show yet", Ledger: next, Restores: base.restore, ChurnUntil: next.ChurnUntil}, needed
+}

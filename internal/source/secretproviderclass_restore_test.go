@@ -1,0 +1,145 @@
+package source_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// What a class has lost while nobody watched, a pod shows that was given less. One that is left from before does not bring it back.
+func TestAnObjectRemovedUnobserved(t *testing.T) {
+	d := newDriver()
+	older := d.mount("a", "1", "x")
+	d.mount("b", "1", "x")
+	newer := d.rotate("b", "1")
+	class := source.NewClass(vault)
+	class.Restore([]source.ClassReport{older, newer})
+	src, _ := class.Source()
+	if got := hex.EncodeToString(src.Reloader[:3]); got != content("1") {
+		t.Errorf("the content is %s, want %s", got, content("1"))
+	}
+	if src.Started["a"] || src.Started["b"] {
+		t.Errorf("these count as started with it: %v", src.Started)
+	}
+}
+
+// Who compares it next looks at no more than that.
+func TestTheCurrentDataIsReportedWithAllPods(t *testing.T) {
+	d, class := newDriver(), source.NewClass(vault)
+	all := class.Restore([]source.ClassReport{d.mount("a", "1"), d.mount("b", "1")})
+	if len(all) != 1 || !all[0].Started["a"] || !all[0].Started["b"] {
+		t.Errorf("it is told as %+v, with other pods than a and b, which have started with it", all)
+	}
+}
+
+// Pods may start with an object that is added long before those that run are given it. A controller that comes after that has
+// to see that these have something else than what they started with.
+func TestAnObjectGivenToPodsUnobserved(t *testing.T) {
+	d := newDriver()
+	a, c := d.mount("a", "1"), d.mount("c", "1", "x")
+	before, after := source.NewClass(vault), source.NewClass(vault)
+	before.Restore([]source.ClassReport{a, c})
+	after.Restore([]source.ClassReport{d.rotate("a", "1", "x"), c})
+	was, _ := before.Source()
+	is, _ := after.Source()
+	if was.Digest == is.Digest || is.Started["a"] || !is.Started["c"] {
+		t.Errorf("it was %+v, and is %+v", was, is)
+	}
+}
+
+// Pods that started with different versions do not show whether the store has rotated meanwhile. If the newest counted as the
+// content, a ledger would say that all pods have it, and the rotation of an older one would be no change when a controller
+// starts again after it.
+func TestPodsOfDifferentVersionsAreNoRotationYet(t *testing.T) {
+	d := newDriver()
+	restored := func() (*source.Class, source.Source) {
+		var standing []source.ClassReport
+		for _, report := range d.pods {
+			standing = append(standing, report)
+		}
+		class := source.NewClass(vault)
+		class.Restore(standing)
+		src, _ := class.Source()
+		return class, src
+	}
+	seen := source.NewClass(vault)
+	turns(seen, d.mount("a", "1"), d.mount("b", "2"))
+	class, before := restored()
+	if live, _ := seen.Source(); before.Digest != live.Digest || !before.Started["a"] || !before.Started["b"] || before.EditedAt != 0 {
+		t.Errorf("after a restart it is %+v, and was %+v", before, live)
+	}
+	rotation := d.rotate("a", "2")
+	if got := turns(class, rotation); !slices.Equal(got, []string{content("2")}) {
+		t.Errorf("a rotation that is seen is %q", got)
+	}
+	if _, after := restored(); after.Digest == before.Digest || after.Started["a"] || !after.Started["b"] {
+		t.Errorf("after a rotation that nobody saw it is %+v", after)
+	}
+}
+
+// Pods go through the same versions at different times, and come and go. In any order of reports, each
+// rotation is one turn. A controller that sees only the current reports gets the same data, unless the
+// last report is about a Pod that lags behind, which looks like a rotation back.
+func TestAnyOrderOfReportsIsOneTurnForEachRotation(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		d, class := newDriver(), source.NewClass(vault)
+		rotations := 1 + r.IntN(5)
+		at := map[string]int{}
+		var got, want []string
+		furthest, latest := 0, 0
+		put := func(report source.ClassReport) { got = append(got, turns(class, report)...) }
+		for i := range 1 + r.IntN(6) {
+			pod := fmt.Sprintf("pod-%d", i)
+			put(d.mount(pod, "0"))
+			at[pod] = 0
+		}
+		for v := range rotations + 1 {
+			want = append(want, content(fmt.Sprint(v)))
+		}
+		for len(at) > 0 {
+			pods := make([]string, 0, len(at))
+			for pod := range at {
+				pods = append(pods, pod)
+			}
+			slices.Sort(pods)
+			pod := pods[r.IntN(len(pods))]
+			switch {
+			case r.IntN(6) == 0:
+				name := fmt.Sprintf("pod-%d", d.version)
+				put(d.mount(name, fmt.Sprint(furthest)))
+				at[name] = furthest
+			case at[pod] == rotations:
+				delete(at, pod)
+			case r.IntN(8) == 0 && at[pod] < furthest:
+				delete(at, pod)
+				delete(d.pods, pod)
+				class.Drop(pod + "-shop-vault")
+			default:
+				at[pod]++
+				furthest = max(furthest, at[pod])
+				put(d.rotate(pod, fmt.Sprint(at[pod])))
+				latest = at[pod]
+			}
+			var standing []source.ClassReport
+			for _, report := range d.pods {
+				standing = append(standing, report)
+			}
+			if latest < furthest {
+				continue
+			}
+			fresh := source.NewClass(vault)
+			all := fresh.Restore(standing)
+			if now, _ := class.Source(); len(all) != 1 || all[0].Digest != now.Digest {
+				t.Fatalf("seed %d: what stands there makes up %d contents, and another one than was seen: %v, furthest %d", seed, len(all), standing, furthest)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("seed %d: the content came to be %q, want %q", seed, got, want)
+		}
+	}
+}

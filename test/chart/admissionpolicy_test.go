@@ -54,18 +54,18 @@ func TestTheAdmissionPolicyIsThereWhereItCanBe(t *testing.T) {
 		served bool
 		want   string
 	}{
-		"where the API has it":                     {"", true, usual},
-		"where it has not":                         {"", false, ""},
-		"asked for in any case":                    {"reloader: {admissionPolicy: {enabled: true}}", false, usual},
-		"switched off":                             {"reloader: {admissionPolicy: {enabled: false}}", true, ""},
-		"asked for in words":                       {"reloader: {admissionPolicy: {enabled: auto}}", true, usual},
-		"not where nothing is cluster-wide":        {"reloader: {watchGlobally: false}", true, ""},
-		"not for a list of namespaces":             {"reloader: {namespaces: [a, b]}", true, ""},
-		"but when asked for there":                 {"reloader: {watchGlobally: false, admissionPolicy: {enabled: true}}", true, usual},
-		"not where the rights are made by hand":    {"reloader: {rbac: {enabled: false}}", true, ""},
-		"not for an account that others may have":  {"reloader: {serviceAccount: {create: false}}", true, ""},
-		"for that account when asked for":          {"reloader: {admissionPolicy: {enabled: true}, serviceAccount: {create: false, name: rolls}}", true, "prod-reroll-marks-only.ops of system:serviceaccount:ops:rolls"},
-		"by the names of an existing installation": {"{nameOverride: reloader, namespace: other}", true, "prod-reloader-marks-only.other of system:serviceaccount:other:prod-reloader"},
+		"where the API has it":                       {"", true, usual},
+		"where it has not":                           {"", false, ""},
+		"asked for in any case":                      {"reloader: {admissionPolicy: {enabled: true}}", false, usual},
+		"switched off":                               {"reloader: {admissionPolicy: {enabled: false}}", true, ""},
+		"asked for in words":                         {"reloader: {admissionPolicy: {enabled: auto}}", true, usual},
+		"not where nothing is cluster-wide":          {"reloader: {watchGlobally: false}", true, ""},
+		"not for a list of namespaces":               {"reloader: {namespaces: [a, b]}", true, ""},
+		"but when asked for there":                   {"reloader: {watchGlobally: false, admissionPolicy: {enabled: true}}", true, usual},
+		"not where the permissions are made by hand": {"reloader: {rbac: {enabled: false}}", true, ""},
+		"not for an account that others may have":    {"reloader: {serviceAccount: {create: false}}", true, ""},
+		"for that account when asked for":            {"reloader: {admissionPolicy: {enabled: true}, serviceAccount: {create: false, name: rolls}}", true, "prod-reroll-marks-only.ops of system:serviceaccount:ops:rolls"},
+		"by the names of an existing installation":   {"{nameOverride: reloader, namespace: other}", true, "prod-reloader-marks-only.other of system:serviceaccount:other:prod-reloader"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()

@@ -177,7 +177,7 @@ spec:
 	apply("Deployment", "annotations: {unrelated: 'true', reloader.stakater.com/auto: 'false'}")
 	expect("one that opts out", true, "")
 	expect("all are rolled", false, "reloader: {autoReloadAll: true}")
-	expect("no rights to look", false, "reloader: {rbac: {enabled: false}}")
+	expect("no permissions to look", false, "reloader: {rbac: {enabled: false}}")
 	expect("that namespace", true, "reloader: {namespaces: [shop]}")
 	expect("another namespace, without workloads", false, "reloader: {watchGlobally: false}")
 	elsewhere, err := i.on.Harness.NamedNamespace(i.ctx, "elsewhere")

@@ -199,6 +199,8 @@ func TestArguments(t *testing.T) {
 		"a long quiet period":                 {"reloader: {settle: 30s}", []string{"--settle=30s"}},
 		"a quiet period and its longest":      {"reloader: {settle: 1.5m, settleMax: 1m30s}", []string{"--settle=1.5m", "--settle-max=1m30s"}},
 		"where GitOps tools are":              {"reloader: {settleGitOps: '0'}", []string{"--settle-gitops=0"}},
+		"how often":                           {"reloader: {churn: 5/10m}", []string{"--churn=5/10m"}},
+		"as often as there are changes":       {"reloader: {churn: 'off'}", []string{"--churn=off"}},
 		"how many at a time": {
 			"reloader: {adoptRate: 1000000, kubeApiQps: 12.5, kubeApiBurst: 2000000}",
 			[]string{"--adopt-rate=1000000", "--kube-api-qps=12.5", "--kube-api-burst=2000000"},
@@ -220,7 +222,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Where nothing is said, the controller looks for them itself, and has the right to where there are any.
+// Where nothing is said, the controller looks for them itself, and has the permission to where there are any.
 func TestWhetherArgoRolloutsAreLookedFor(t *testing.T) {
 	const served, others = "argoproj.io/v1alpha1/Rollout", "argoproj.io/v1alpha1/Application"
 	for _, tc := range []struct {

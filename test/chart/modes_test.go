@@ -94,7 +94,7 @@ func (i *installedMode) must(err error) {
 }
 
 // Helm installs each mode on a real API server, and the pods of the Deployment that comes of it run the controller: by
-// their arguments and environment, and with a token of their ServiceAccount, so with the rights that were rendered and no
+// their arguments and environment, and with a token of their ServiceAccount, so with the permissions that were rendered and no
 // others.
 func TestTheControllerRunsAsInstalledInEachMode(t *testing.T) {
 	clients, err := cluster.BuildClients(t.Context(), os.Stderr)
@@ -129,6 +129,9 @@ func TestTheControllerRunsAsInstalledInEachMode(t *testing.T) {
 			i.tested(binary, true)
 			if m.replicas == 1 {
 				i.nothingRefused(running)
+				// A controller that is killed leaves its ConfigMap, and a Lease that is valid for some seconds.
+				i.must(i.pods.End())
+				i.tested(binary, false)
 				return
 			}
 			i.must(i.own.Delete(i.ctx, harness.Ref{Kind: "pod", Name: acting}))
@@ -228,13 +231,13 @@ func (i *installedMode) tested(binary string, passes bool) {
 	}
 }
 
-// nothingRefused fails the test if a controller has missed a right.
+// nothingRefused fails the test if a controller has missed a permission.
 func (i *installedMode) nothingRefused(running map[string]*harness.Controller) {
 	i.Helper()
 	for name, run := range running {
 		for _, words := range []string{"may not", "forbidden"} {
 			if lines := run.Log.Holding(words); len(lines) > 0 {
-				i.Errorf("pod %s misses a right:\n%s", name, strings.Join(lines, "\n"))
+				i.Errorf("pod %s misses a permission:\n%s", name, strings.Join(lines, "\n"))
 			}
 		}
 	}

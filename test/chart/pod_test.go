@@ -138,7 +138,7 @@ func TestWorkloadsThatAreIgnored(t *testing.T) {
 	}
 }
 
-func TestLabelsOfTheRights(t *testing.T) {
+func TestLabelsOfThePermissions(t *testing.T) {
 	for _, scope := range []string{"", "watchGlobally: false, "} {
 		o := render(t, "reloader: {"+scope+"rbac: {labels: {team: a, app: other}}}")
 		var all []map[string]string

@@ -46,7 +46,7 @@ var keyRules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"reloader-meta-info"}, Verbs: []string{"get", "update"}},
 }
 
-// grants names every right as kind/namespace/name, with its rules.
+// grants names every permission as kind/namespace/name, with its rules.
 func (o objects) grants() map[string][]rbacv1.PolicyRule {
 	all := map[string][]rbacv1.PolicyRule{}
 	for _, r := range o.clusterRoles {
@@ -58,7 +58,7 @@ func (o objects) grants() map[string][]rbacv1.PolicyRule {
 	return all
 }
 
-// bindings names every binding the way grants does, with the right it refers to and the account that gets it.
+// bindings names every binding the way grants does, with the permission it refers to and the account that gets it.
 func (o objects) bindings() map[string]string {
 	all := map[string]string{}
 	describe := func(namespace string, ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
@@ -77,7 +77,7 @@ func (o objects) bindings() map[string]string {
 	return all
 }
 
-func TestRightsFollowWhatIsWatched(t *testing.T) {
+func TestPermissionsFollowWhatIsWatched(t *testing.T) {
 	const account = " for ServiceAccount ops/prod-reroll"
 	everywhere := map[string][]rbacv1.PolicyRule{
 		"ClusterRole/prod-reroll-role":  globalRules,
@@ -139,7 +139,7 @@ func TestRightsFollowWhatIsWatched(t *testing.T) {
 			t.Parallel()
 			o := render(t, tc.values)
 			if diff := cmp.Diff(tc.grants, o.grants()); diff != "" {
-				t.Errorf("rights: %s", diff)
+				t.Errorf("permissions: %s", diff)
 			}
 			if diff := cmp.Diff(tc.bindings, o.bindings()); diff != "" {
 				t.Errorf("bindings: %s", diff)
@@ -148,7 +148,7 @@ func TestRightsFollowWhatIsWatched(t *testing.T) {
 	}
 }
 
-// The controller looks for DeploymentConfigs itself, and has the right to where there are any. So do the notes, which are asked
+// The controller looks for DeploymentConfigs itself, and has the permission to where there are any. So do the notes, which are asked
 // by a chart around this one.
 func TestDeploymentConfigsAreRolledWhereTheyAreServed(t *testing.T) {
 	folder := parent(t, "reroll")
@@ -256,7 +256,7 @@ func TestServiceAccount(t *testing.T) {
 	}
 }
 
-func TestNoRightForWhatIsIgnored(t *testing.T) {
+func TestNoPermissionForWhatIsIgnored(t *testing.T) {
 	for values, want := range map[string]string{
 		"ignoreSecrets: true":                             "configmaps",
 		"ignoreConfigMaps: true":                          "secrets",
@@ -274,7 +274,7 @@ func TestNoRightForWhatIsIgnored(t *testing.T) {
 				}
 				for _, rule := range rules[1:] {
 					if slices.Contains(rule.Resources, "secrets") || slices.Contains(rule.Resources, "configmaps") {
-						t.Errorf("%s has a right beyond: %v", of, rule)
+						t.Errorf("%s has a permission beyond: %v", of, rule)
 					}
 				}
 			}
@@ -282,7 +282,7 @@ func TestNoRightForWhatIsIgnored(t *testing.T) {
 	}
 }
 
-func TestRightsToJobsWhereTheyOrCronJobsAreIgnored(t *testing.T) {
+func TestPermissionsToJobsWhereTheyOrCronJobsAreIgnored(t *testing.T) {
 	const create, both = "list watch create patch", "list watch create patch delete"
 	for values, want := range map[string]map[string]string{
 		"":                                       {"cronjobs": "list watch get patch", "jobs": both},

@@ -17,7 +17,7 @@ reloader: {isOpenshift: true, matchLabels: {team: a}, deployment: {nodeSelector:
 		t.Fatalf("tests: %+v", o.tests)
 	}
 	pod, c := o.tests[0], o.tests[0].Spec.Containers[0]
-	if diff := cmp.Diff([]string{"status", "--namespace=elsewhere", "--controller-namespace=elsewhere"}, c.Args); diff != "" {
+	if diff := cmp.Diff([]string{"status", "--namespace=elsewhere", "--controller-namespace=elsewhere", "--require-controller"}, c.Args); diff != "" {
 		t.Error(diff)
 	}
 	hook := map[string]string{"helm.sh/hook": "test", "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded"}

@@ -25,32 +25,32 @@ func TestResourcesOfTheUserAreMergedIntoTheDefaults(t *testing.T) {
 		memoryVariable   bool
 	}{
 		"the defaults": {
-			"", list{"cpu": "20m", "memory": "80Mi", "ephemeral-storage": "64Mi"}, list{"memory": "512Mi", "ephemeral-storage": "512Mi"}, true,
+			"", list{"cpu": "20m", "memory": "64Mi", "ephemeral-storage": "64Mi"}, list{"memory": "512Mi", "ephemeral-storage": "512Mi"}, true,
 		},
 		"an empty map, as in Reloader's chart, keeps the defaults": {
-			"{}", list{"cpu": "20m", "memory": "80Mi", "ephemeral-storage": "64Mi"}, list{"memory": "512Mi", "ephemeral-storage": "512Mi"}, true,
+			"{}", list{"cpu": "20m", "memory": "64Mi", "ephemeral-storage": "64Mi"}, list{"memory": "512Mi", "ephemeral-storage": "512Mi"}, true,
 		},
 		"null removes all": {"null", list{}, list{}, false},
 		"null removes one": {
-			"{limits: {memory: null}, requests: {ephemeral-storage: null}}", list{"cpu": "20m", "memory": "80Mi"}, list{"ephemeral-storage": "512Mi"}, false,
+			"{limits: {memory: null}, requests: {ephemeral-storage: null}}", list{"cpu": "20m", "memory": "64Mi"}, list{"ephemeral-storage": "512Mi"}, false,
 		},
 		"a memory limit alone": {
-			"{limits: {memory: 256Mi}}", list{"cpu": "20m", "memory": "80Mi", "ephemeral-storage": "64Mi"}, list{"memory": "256Mi", "ephemeral-storage": "512Mi"}, true,
+			"{limits: {memory: 256Mi}}", list{"cpu": "20m", "memory": "64Mi", "ephemeral-storage": "64Mi"}, list{"memory": "256Mi", "ephemeral-storage": "512Mi"}, true,
 		},
 		"a memory limit alone, lower than the default request": {
-			"{limits: {memory: 64Mi}}", list{"cpu": "20m", "ephemeral-storage": "64Mi"}, list{"memory": "64Mi", "ephemeral-storage": "512Mi"}, true,
+			"{limits: {memory: 48Mi}}", list{"cpu": "20m", "ephemeral-storage": "64Mi"}, list{"memory": "48Mi", "ephemeral-storage": "512Mi"}, true,
 		},
 		"a memory limit in bytes, lower than the default request": {
-			"{limits: {memory: 67108864}}", list{"cpu": "20m", "ephemeral-storage": "64Mi"}, list{"memory": "67108864", "ephemeral-storage": "512Mi"}, true,
+			"{limits: {memory: 50331648}}", list{"cpu": "20m", "ephemeral-storage": "64Mi"}, list{"memory": "50331648", "ephemeral-storage": "512Mi"}, true,
 		},
 		"a memory request alone, higher than the default limit": {
 			"{requests: {memory: 1Gi}}", list{"cpu": "20m", "memory": "1Gi", "ephemeral-storage": "64Mi"}, list{"ephemeral-storage": "512Mi"}, false,
 		},
 		"a CPU limit alone": {
-			"{limits: {cpu: 1}}", list{"cpu": "20m", "memory": "80Mi", "ephemeral-storage": "64Mi"}, list{"cpu": "1", "memory": "512Mi", "ephemeral-storage": "512Mi"}, true,
+			"{limits: {cpu: 1}}", list{"cpu": "20m", "memory": "64Mi", "ephemeral-storage": "64Mi"}, list{"cpu": "1", "memory": "512Mi", "ephemeral-storage": "512Mi"}, true,
 		},
 		"a CPU limit alone, lower than the default request": {
-			"{limits: {cpu: 0.01}}", list{"memory": "80Mi", "ephemeral-storage": "64Mi"}, list{"cpu": "10m", "memory": "512Mi", "ephemeral-storage": "512Mi"}, true,
+			"{limits: {cpu: 0.01}}", list{"memory": "64Mi", "ephemeral-storage": "64Mi"}, list{"cpu": "10m", "memory": "512Mi", "ephemeral-storage": "512Mi"}, true,
 		},
 		"both, of which the limit is written as the default is": {
 			`{limits: {cpu: "100m", memory: "512Mi"}, requests: {cpu: "10m", memory: "128Mi"}}`,
@@ -61,7 +61,7 @@ func TestResourcesOfTheUserAreMergedIntoTheDefaults(t *testing.T) {
 		},
 		"other resources are added": {
 			"{requests: {example.org/gpu: 1}, limits: {example.org/gpu: 1}}",
-			list{"cpu": "20m", "memory": "80Mi", "ephemeral-storage": "64Mi", "example.org/gpu": "1"}, list{"memory": "512Mi", "ephemeral-storage": "512Mi", "example.org/gpu": "1"}, true,
+			list{"cpu": "20m", "memory": "64Mi", "ephemeral-storage": "64Mi", "example.org/gpu": "1"}, list{"memory": "512Mi", "ephemeral-storage": "512Mi", "example.org/gpu": "1"}, true,
 		},
 	} {
 		t.Run(about, func(t *testing.T) {

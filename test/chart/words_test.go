@@ -12,7 +12,7 @@ func TestRefusals(t *testing.T) {
 		"an unknown key of the image":       {"image: {registry: x}", "at '/image': additional properties 'registry' not allowed"},
 		"an unknown key of the Deployment":  {"reloader: {deployment: {replica: 1}}", "at '/reloader/deployment': additional properties 'replica' not allowed"},
 		"an unknown key of the pod":         {"reloader: {deployment: {pod: {labels: {a: b}}}}", "at '/reloader/deployment/pod': additional properties 'labels' not allowed"},
-		"an unknown key of the rights":      {"reloader: {rbac: {create: true}}", "at '/reloader/rbac': additional properties 'create' not allowed"},
+		"an unknown key of the permissions": {"reloader: {rbac: {create: true}}", "at '/reloader/rbac': additional properties 'create' not allowed"},
 		"an unknown key of the account":     {"reloader: {serviceAccount: {enabled: true}}", "at '/reloader/serviceAccount': additional properties 'enabled' not allowed"},
 		"an alert that cannot be one":       {"reloader: {prometheusRule: {disabled: [Absent]}}", "at '/reloader/prometheusRule/disabled/0': value must be one of 'RerollAbsent', 'RerollAlertsDropped', "},
 		"an unknown key of the dashboard":   {"reloader: {dashboard: {folder: x}}", "at '/reloader/dashboard': additional properties 'folder' not allowed"},
@@ -157,7 +157,7 @@ func TestNotes(t *testing.T) {
 			says:   []string{"It watches the namespace ops.\n", ready, annotate},
 			omit:   []string{everywhere, load, held, free},
 		},
-		"listed namespaces, all workloads, no rights": {
+		"listed namespaces, all workloads, no permissions": {
 			values: "reloader: {autoReloadAll: true, namespaces: [a], rbac: {enabled: false}}",
 			says:   []string{"It watches the namespaces a, ops.\n", leaveOut, unbound, "ServiceAccount prod-reroll"},
 			omit:   []string{annotate},

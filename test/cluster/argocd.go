@@ -72,7 +72,7 @@ func (c *Cluster) StartArgoCD(ctx context.Context, progress io.Writer) error {
 		return fmt.Errorf("configure Argo CD: %w", err)
 	}
 	// A user of its own, so that the audit log tells its writes from those of others.
-	if err := c.writeIdentity(identity{argoCDKubeconfig, "argocd", []string{"system:masters"}}); err != nil {
+	if err := c.writeIdentity(identity{file: argoCDKubeconfig, user: "argocd", groups: []string{"system:masters"}}); err != nil {
 		return err
 	}
 	return c.runArgoCD(ctx, tools)

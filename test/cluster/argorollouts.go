@@ -41,7 +41,7 @@ func (c *Cluster) StartArgoRollouts(ctx context.Context, progress io.Writer) err
 		return err
 	}
 	// A user of its own, so that the audit log tells its writes from those of others.
-	if err := c.writeIdentity(identity{rolloutsKubeconfig, "argo-rollouts", []string{"system:masters"}}); err != nil {
+	if err := c.writeIdentity(identity{file: rolloutsKubeconfig, user: "argo-rollouts", groups: []string{"system:masters"}}); err != nil {
 		return err
 	}
 	health, err := c.ports.take(0)

@@ -16,6 +16,9 @@ import (
 // Tools are the paths of the built programs.
 type Tools struct {
 	Etcd, APIServer, ControllerManager, Scheduler, Kwok string
+
+	// node is the folder with what a real node is made of.
+	node string
 }
 
 // part is one nested module and what is built from it.

@@ -1,7 +1,7 @@
 // Package cluster starts a throwaway Kubernetes on loopback as child processes: etcd, kube-apiserver,
 // kube-controller-manager, kube-scheduler, and kwok in the place of kubelets. Everything but the kubelet is the real
-// program, so admission, patch semantics, garbage collection and rollouts are real. Pods become Ready without running
-// a container: what a container would do, log or read cannot be seen here.
+// program, so admission, patch semantics, garbage collection and rollouts are real. On nodes of kwok, Pods become Ready
+// without running a container. On real nodes (Options.RealNodes), a kubelet and containerd run the containers.
 //
 // The programs are built once from the Go module proxy and kept in the user's cache folder (see build.go).
 package cluster
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -25,6 +26,11 @@ import (
 type Options struct {
 	// Nodes is how many nodes exist; 0 means two, and NoNodes none at all, so that pods stay Pending.
 	Nodes int
+	// RealNodes is how many nodes there are that run containers, in the place of all others. They need root and some
+	// programs: see RealNodesSupported.
+	RealNodes int
+	// Images are archives of images that each real node has, beside TestImage.
+	Images []string
 	// Port is where the API server listens; 0 takes a free one.
 	Port int
 	// APIServerFlags are added after the cluster's own, so a flag given here wins.
@@ -50,6 +56,12 @@ type Cluster struct {
 	admin   *rest.Config
 
 	argoCDRedis string
+
+	// Of real nodes: by the relay they reach the API server, and the broom removes their control groups when endBroom
+	// is closed, also by the end of this process.
+	relay    io.Closer
+	broom    *exec.Cmd
+	endBroom io.Closer
 }
 
 // Start builds what is not built yet, starts every component and returns when the cluster can be used: the API server
@@ -59,13 +71,21 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opts.RealNodes > 0 {
+		if err := RealNodesSupported(); err != nil {
+			return nil, err
+		}
+		if tools.node, err = buildSet(ctx, realNodeSet(), opts.Progress); err != nil {
+			return nil, err
+		}
+	}
 	dir, err := newRunDir()
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{dir: dir, ports: newPortSet()}
 	if err := c.start(ctx, tools, opts); err != nil {
-		c.kill()
+		_ = c.kill()
 		// The folder stays: the error names log files in it. A later start sweeps it away.
 		dir.abandon()
 		if errors.Is(err, syscall.ENOSPC) {
@@ -84,7 +104,7 @@ func (c *Cluster) start(ctx context.Context, tools Tools, opts Options) error {
 	if c.apiPort, err = c.ports.take(opts.Port); err != nil {
 		return err
 	}
-	for _, id := range identities() {
+	for _, id := range append(identities(), nodeIdentities(opts.RealNodes)...) {
 		if err := c.writeIdentity(id); err != nil {
 			return err
 		}
@@ -104,10 +124,10 @@ func (c *Cluster) start(ctx context.Context, tools Tools, opts Options) error {
 // startTimeout bounds a start that hangs. A warm start takes about 5 s; a machine with a build on every core is slower.
 const startTimeout = 3 * time.Minute
 
-// Kubeconfig is the path of a kubeconfig with every right.
+// Kubeconfig is the path of a kubeconfig with every permission.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir.path, adminKubeconfig) }
 
-// Config is a client configuration with every right and without a client-side limit. Each call returns a copy.
+// Config is a client configuration with every permission and without a client-side limit. Each call returns a copy.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
 
 // AuditLog is the path of the API server's audit log: one JSON object per line, at Metadata level.
@@ -152,19 +172,20 @@ func (c *Cluster) Broken(ctx context.Context) error {
 // a minute for clients that are gone, and nothing that it would save is wanted.
 func (c *Cluster) Stop() error {
 	broken := slices.ContainsFunc(c.procs, func(p *process) bool { return p.ended() != nil })
-	c.kill()
+	err := c.kill()
 	if broken {
 		c.dir.abandon()
-		return nil
+		return err
 	}
-	return c.dir.remove()
+	return errors.Join(err, c.dir.remove())
 }
 
-func (c *Cluster) kill() {
+func (c *Cluster) kill() error {
 	for _, p := range slices.Backward(c.procs) {
 		p.kill()
 	}
 	c.ports.release()
+	return c.endRealNodes()
 }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.dir.path, name) }

@@ -100,7 +100,7 @@ func TestSeveralClustersRunSideBySideAndAreSeparate(t *testing.T) {
 	}
 }
 
-func TestServiceAccountHasTheRightsThatRBACGivesItAndNoOther(t *testing.T) {
+func TestServiceAccountHasThePermissionsThatRBACGivesItAndNoOther(t *testing.T) {
 	c, admin := startForTest(t, Options{})
 	ctx := t.Context()
 	mustCreate := func(_ any, err error) {

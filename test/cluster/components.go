@@ -24,7 +24,12 @@ func (c *Cluster) startComponents(ctx context.Context, tools Tools, opts Options
 	if err != nil {
 		return err
 	}
-	api, err := c.startAPIServer(tools, opts.APIServerFlags)
+	images := c.buildImages(ctx, opts)
+	flags, err := c.realNodeFlags(opts.RealNodes)
+	if err != nil {
+		return err
+	}
+	api, err := c.startAPIServer(tools, append(flags, opts.APIServerFlags...))
 	if err != nil {
 		return err
 	}
@@ -47,11 +52,8 @@ func (c *Cluster) startComponents(ctx context.Context, tools Tools, opts Options
 	if err != nil {
 		return err
 	}
-	kwok, err := c.startKwok(tools, opts.Stages)
+	nodes, err := c.startNodes(ctx, client, tools, opts, images)
 	if err != nil {
-		return err
-	}
-	if err := c.makeNodes(ctx, client, opts.Nodes); err != nil {
 		return err
 	}
 	if err := scheduler.await(ctx, c.healthy(scheduler)); err != nil {
@@ -63,7 +65,19 @@ func (c *Cluster) startComponents(ctx context.Context, tools Tools, opts Options
 	}); err != nil {
 		return err
 	}
-	return kwok.await(ctx, func(ctx context.Context) error { return nodesReady(ctx, client) })
+	return nodes.await(ctx, func(ctx context.Context) error { return nodesReady(ctx, client, opts.RealNodes) })
+}
+
+// startNodes returns the process that makes the nodes Ready.
+func (c *Cluster) startNodes(ctx context.Context, client kubernetes.Interface, tools Tools, opts Options, images <-chan built) (*process, error) {
+	if opts.RealNodes > 0 {
+		return c.startRealNodes(ctx, tools, opts.RealNodes, images)
+	}
+	kwok, err := c.startKwok(tools, opts.Stages)
+	if err != nil {
+		return nil, err
+	}
+	return kwok, c.makeNodes(ctx, client, opts.Nodes)
 }
 
 func (c *Cluster) run(name, binary string, args ...string) (*process, error) {
@@ -186,10 +200,14 @@ func (c *Cluster) makeNodes(ctx context.Context, client kubernetes.Interface, no
 	return nil
 }
 
-func nodesReady(ctx context.Context, client kubernetes.Interface) error {
+// nodesReady is given how many nodes register by themselves.
+func nodesReady(ctx context.Context, client kubernetes.Interface, registering int) error {
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
+	}
+	if len(list.Items) < registering {
+		return fmt.Errorf("%d of %d nodes have registered", len(list.Items), registering)
 	}
 	for i := range list.Items {
 		node := &list.Items[i]

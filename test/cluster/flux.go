@@ -63,7 +63,7 @@ func (c *Cluster) StartFlux(ctx context.Context, progress io.Writer) error {
 	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	if err := c.writeIdentity(identity{fluxKubeconfig, "flux", []string{"system:masters"}}); err != nil {
+	if err := c.writeIdentity(identity{file: fluxKubeconfig, user: "flux", groups: []string{"system:masters"}}); err != nil {
 		return err
 	}
 	metrics, err := c.ports.take(0)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -26,16 +27,18 @@ type identity struct {
 	file   string
 	user   string
 	groups []string
+	// server is the address of the API server, if it is not that on loopback.
+	server string
 }
 
 // identities are the users that Kubernetes' own bootstrap roles are bound to. kwok plays every node, for which there
 // is no role, so it is an administrator.
 func identities() []identity {
 	return []identity{
-		{adminKubeconfig, "admin", []string{"system:masters"}},
-		{managerKubeconfig, "system:kube-controller-manager", nil},
-		{schedulerKubeconfig, "system:kube-scheduler", nil},
-		{kwokKubeconfig, "kwok", []string{"system:masters"}},
+		{file: adminKubeconfig, user: "admin", groups: []string{"system:masters"}},
+		{file: managerKubeconfig, user: "system:kube-controller-manager"},
+		{file: schedulerKubeconfig, user: "system:kube-scheduler"},
+		{file: kwokKubeconfig, user: "kwok", groups: []string{"system:masters"}},
 	}
 }
 
@@ -44,12 +47,15 @@ func (c *Cluster) writeIdentity(id identity) error {
 	if err != nil {
 		return err
 	}
-	server := clientcmdapi.Cluster{Server: "https://127.0.0.1:" + strconv.Itoa(c.apiPort), CertificateAuthorityData: c.pki.caPEM()}
+	server := clientcmdapi.Cluster{
+		Server:                   cmp.Or(id.server, "https://127.0.0.1:"+strconv.Itoa(c.apiPort)),
+		CertificateAuthorityData: c.pki.caPEM(),
+	}
 	return writeKubeconfig(c.path(id.file), id.user, "", server, clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key})
 }
 
 // ServiceAccountKubeconfig writes a kubeconfig that holds a token of an existing ServiceAccount, and returns its path.
-// Its rights are what RBAC gives that account and nothing else.
+// Its permissions are what RBAC gives that account and nothing else.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
 	path := c.path(filepath.Base(namespace + "-" + name + ".kubeconfig"))
 	return path, WriteServiceAccountKubeconfig(ctx, c.admin, namespace, name, path)

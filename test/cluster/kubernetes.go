@@ -100,19 +100,29 @@ func kubernetesParts(folder string) []part {
 			"k8s.io/kubernetes/cmd/kube-controller-manager",
 			"k8s.io/kubernetes/cmd/kube-scheduler",
 		},
-		ldflags: func(version string) string {
-			number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-			var flags []string
-			for _, pkg := range versionPackages(folder) {
-				flags = append(flags, "-X "+pkg+".gitVersion="+version, "-X "+pkg+".gitMajor="+number[0], "-X "+pkg+".gitMinor="+number[1])
-			}
-			return strings.Join(flags, " ")
-		},
+		ldflags: func(version string) string { return versionFlags(folder, version) },
 	}, {
 		name: "kwok", module: "sigs.k8s.io/kwok", folder: "kwok",
 		packages: []string{"sigs.k8s.io/kwok/cmd/kwok"},
 		ldflags:  func(version string) string { return "-X sigs.k8s.io/kwok/pkg/consts.Version=" + version },
 	}}
+}
+
+// kubeletPart is a program of the same module. It is built apart, since few tests need it.
+func kubeletPart() part {
+	return part{
+		name: "kubelet", module: kubernetesModule, folder: newest, packages: []string{"k8s.io/kubernetes/cmd/kubelet"},
+		ldflags: func(version string) string { return versionFlags(newest, version) },
+	}
+}
+
+func versionFlags(folder, version string) string {
+	number := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	var flags []string
+	for _, pkg := range versionPackages(folder) {
+		flags = append(flags, "-X "+pkg+".gitVersion="+version, "-X "+pkg+".gitMajor="+number[0], "-X "+pkg+".gitMinor="+number[1])
+	}
+	return strings.Join(flags, " ")
 }
 
 // versionPackages have the version of the build. What was asked for at /version had one of its own once.

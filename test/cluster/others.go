@@ -16,6 +16,7 @@ func otherSets() map[string][]set {
 		"argo-cd":       {argoCDSet(), argoCDHelm()},
 		"flux":          {fluxSet()},
 		"clients":       clientSets(),
+		"real-nodes":    {realNodeSet()},
 	}
 }
 

@@ -16,6 +16,20 @@ func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
+// withOwnNetwork does the same for a child in a network namespace of its own.
+func withOwnNetwork() *syscall.SysProcAttr {
+	attr := dieWithParent()
+	attr.Cloneflags = syscall.CLONE_NEWNET
+	return attr
+}
+
+// asNode are the namespaces of a node.
+func asNode() *syscall.SysProcAttr {
+	attr := dieWithParent()
+	attr.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
+	return attr
+}
+
 // detached starts a process that outlives the terminal.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 

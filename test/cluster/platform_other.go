@@ -18,6 +18,10 @@ func Supported() error { return errNotLinux }
 
 func dieWithParent() *syscall.SysProcAttr { return nil }
 
+func withOwnNetwork() *syscall.SysProcAttr { return nil }
+
+func asNode() *syscall.SysProcAttr { return nil }
+
 func detached() *syscall.SysProcAttr { return nil }
 
 func tryLock(*os.File) (bool, error) { return false, errNotLinux }

@@ -27,6 +27,10 @@ type process struct {
 }
 
 func startProcess(name, logPath string, env []string, binary string, args ...string) (*process, error) {
+	return startProcessAs(dieWithParent(), name, logPath, env, binary, args...)
+}
+
+func startProcessAs(attr *syscall.SysProcAttr, name, logPath string, env []string, binary string, args ...string) (*process, error) {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", name, err)
@@ -39,7 +43,7 @@ func startProcess(name, logPath string, env []string, binary string, args ...str
 		p.cmd.Env = append(os.Environ(), env...)
 	}
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.SysProcAttr = dieWithParent()
+	p.cmd.SysProcAttr = attr
 
 	started := make(chan error)
 	go func() {

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 func prepared(m *testing.M) int {
 	ctx := context.Background()
-	if _, err := cluster.Build(ctx, os.Stderr); err != nil {
+	if err := build(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -63,6 +63,17 @@ func prepared(m *testing.M) int {
 		}
 	}()
 	return m.Run()
+}
+
+// build makes what a demo would otherwise make, and tell.
+func build(ctx context.Context) error {
+	if _, err := cluster.Build(ctx, os.Stderr); err != nil {
+		return err
+	}
+	if missing := cluster.RealNodesSupported(); missing == nil {
+		return cluster.BuildOther(ctx, os.Stderr, "real-nodes")
+	}
+	return nil
 }
 
 func demoProgram(t *testing.T) string {
@@ -98,8 +109,26 @@ func playOn(t *testing.T, kubeconfig, demo string, args ...string) (stdout, stde
 	return out.String(), errs.String(), code
 }
 
+func TestWithoutContainersTheDemoSaysSo(t *testing.T) {
+	stdout, stderr, code := play(t, demoProgram(t), "--simulated")
+	if code != 0 || stderr != "" {
+		t.Fatalf("exit code %d; standard error:\n%s\nstandard output:\n%s", code, stderr, stdout)
+	}
+	for _, want := range []string{"on loopback; its pods run no containers", `would read GREETING="good`} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("it does not say %q:\n%s", want, stdout)
+		}
+	}
+	if lines := storyLines(stdout); lines > 25 {
+		t.Errorf("it has %d lines, want 25 at most", lines)
+	}
+}
+
 // docs/tutorials/without-a-cluster.md begins with it, too.
 func TestTheDemoTellsWhatTheREADMEShows(t *testing.T) {
+	if err := cluster.RealNodesSupported(); err != nil {
+		t.Skip(err)
+	}
 	stdout, stderr, code := play(t, demoProgram(t))
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit code %d; standard error:\n%s\nstandard output:\n%s", code, stderr, stdout)

@@ -122,7 +122,7 @@ func TestAClusterThatDoesNotStartNamesItsComponent(t *testing.T) {
 	for _, keep := range []string{"--keep=false", "--keep"} {
 		t.Run(keep, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
-			_, stderr, code := play(t, demo, keep)
+			_, stderr, code := play(t, demo, keep, "--simulated")
 			wantFailure(t, stderr, code, "kube-scheduler: it ended: exit status 3", "no scheduler today", "the whole log: ")
 		})
 	}
@@ -161,7 +161,7 @@ func cacheWith(t *testing.T, program, script string) string {
 func TestAnInterruptedDemoSaysWhere(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var errs strings.Builder
-	cmd := exec.CommandContext(t.Context(), demoProgram(t))
+	cmd := exec.CommandContext(t.Context(), demoProgram(t), "--simulated")
 	cmd.Dir, cmd.Stderr = root, &errs
 	told, err := cmd.StdoutPipe()
 	if err != nil {

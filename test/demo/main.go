@@ -1,4 +1,4 @@
-// Command demo shows what Reroll does: a cluster, the controller with the rights that it ships with, the example of
+// Command demo shows what Reroll does: a cluster, the controller with the permissions that it ships with, the example of
 // examples/first-steps, one edit, and what comes of it.
 package main
 
@@ -25,7 +25,9 @@ type options struct {
 	keep    bool   // leave everything running
 	context string // of the user's kubeconfig, in the place of a throwaway cluster
 	example string
-	inner   bool // this is the process that keeps it running
+	// simulated asks for pods without containers, also where a throwaway cluster can run some.
+	simulated bool
+	inner     bool // this is the process that keeps it running
 
 	patience time.Duration
 }
@@ -35,6 +37,7 @@ func main() {
 	flag.BoolVar(&opts.keep, "keep", false, "leave everything running at the end")
 	flag.StringVar(&opts.context, "context", "", "use this context of the kubeconfig, and a namespace of its own there")
 	flag.StringVar(&opts.example, "example", "examples/first-steps/first-steps.yaml", "the manifest to play")
+	flag.BoolVar(&opts.simulated, "simulated", false, "run no containers, also where they could run")
 	flag.BoolVar(&opts.inner, "inner", false, "used by -keep")
 	// More than a start of the cluster is given, and far more than any other step takes.
 	flag.DurationVar(&opts.patience, "patience", 4*time.Minute, "give up when nothing has happened for this long")
@@ -75,14 +78,15 @@ func run(opts options) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	if opts.context == "" {
-		// A first build takes minutes and tells about itself; the story's clock starts after it.
-		if _, err := cluster.Build(ctx, os.Stderr); err != nil {
+	d := &demo{example: opts.example, own: opts.context == ""}
+	if d.own {
+		d.real = !opts.simulated && cluster.RealNodesSupported() == nil
+		if err := d.build(ctx); err != nil {
 			return 1, err
 		}
 	}
 	fmt.Println("Two Deployments use one ConfigMap. They differ in one annotation.")
-	d := &demo{story: story.New(os.Stdout), example: opts.example, own: opts.context == ""}
+	d.story = story.New(os.Stdout)
 	defer func() { err = errors.Join(err, d.clean()) }()
 	played := d.perform(ctx, opts, binary)
 	if !opts.keep || d.namespace == nil || ctx.Err() != nil {
@@ -118,6 +122,15 @@ func (d *demo) perform(ctx context.Context, opts options, binary string) error {
 		return err // which shows it
 	}
 	return fmt.Errorf("%w\nthe end of Reroll's log:\n%s", err, d.controller.Log.Tail(15))
+}
+
+// build makes a throwaway cluster possible. The first time takes minutes and tells about itself; the story's clock starts
+// after it.
+func (d *demo) build(ctx context.Context) error {
+	if _, err := cluster.Build(ctx, os.Stderr); err != nil || !d.real {
+		return err
+	}
+	return cluster.BuildOther(ctx, os.Stderr, "real-nodes")
 }
 
 // buildController makes one of its own, so that the release in bin/ stays what it is.

@@ -32,6 +32,7 @@ type demo struct {
 	story   *story.Story
 	example string // the manifest that is played
 	own     bool   // the cluster is a throwaway one
+	real    bool   // its pods run containers
 	end     context.CancelFunc
 
 	place      place
@@ -61,7 +62,12 @@ func (d *demo) openCluster(ctx, living context.Context, existingContext string) 
 	where := "on loopback; its pods run no containers"
 	if d.own {
 		d.story.Expect("a throwaway cluster to be ready")
-		started, err := cluster.Start(ctx, cluster.Options{Progress: os.Stderr})
+		options := cluster.Options{Progress: os.Stderr}
+		if d.real {
+			options.RealNodes = 2
+			where = "on loopback; its pods run containers"
+		}
+		started, err := cluster.Start(ctx, options)
 		if err != nil {
 			return err
 		}

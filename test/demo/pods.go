@@ -9,13 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/reroll-dev/reroll/test/harness"
 )
 
 // podWatch tells of pods as they come and go.
 type podWatch struct {
 	d      *demo
 	events watch.Interface
-	old    map[string]bool // by name: there before the edit
+	old    map[string]string // what those that were there before the edit have read, by name
 	ready  map[string]bool
 }
 
@@ -24,9 +26,14 @@ func (d *demo) watchPods(ctx context.Context) (*podWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &podWatch{d: d, old: map[string]bool{}, ready: map[string]bool{}}
+	p := &podWatch{d: d, old: map[string]string{}, ready: map[string]bool{}}
 	for i := range list.Items {
-		p.old[list.Items[i].Name] = true
+		p.old[list.Items[i].Name] = ""
+		if d.real && ownedBy(list.Items[i].Name, optedIn) {
+			if p.old[list.Items[i].Name], err = p.printed(ctx, &list.Items[i]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	p.events, err = d.client.CoreV1().Pods(d.namespace.Name).Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	return p, err
@@ -57,11 +64,15 @@ func (p *podWatch) follow(ctx context.Context) error {
 			}
 			switch {
 			case event.Type == watch.Deleted:
-				p.d.story.Tell("old pod", "%s: gone", pod.Name)
+				p.d.story.Tell("old pod", "%s: gone%s", pod.Name, p.old[pod.Name])
 				gone--
-			case !p.old[pod.Name] && !p.ready[pod.Name] && isReady(pod):
+			case !p.knows(pod.Name) && !p.ready[pod.Name] && isReady(pod):
 				p.ready[pod.Name] = true
-				p.d.story.Tell("new pod", "%s: ready, %s", pod.Name, p.reads(ctx, pod))
+				reads, err := p.reads(ctx, pod)
+				if err != nil {
+					return err
+				}
+				p.d.story.Tell("new pod", "%s: ready%s", pod.Name, reads)
 				fresh--
 			}
 		}
@@ -87,25 +98,59 @@ func (p *podWatch) kept(ctx context.Context, deployment string) error {
 	return nil
 }
 
-// reads says what there is for the pod to read. What its container has read is known to nobody but the container, and
-// without one it was nothing.
-func (p *podWatch) reads(ctx context.Context, pod *corev1.Pod) string {
-	for _, env := range pod.Spec.Containers[0].Env {
-		if env.ValueFrom == nil || env.ValueFrom.ConfigMapKeyRef == nil {
-			continue
+func (p *podWatch) knows(pod string) bool {
+	_, old := p.old[pod]
+	return old
+}
+
+// reads says what the pod has read, if its container prints that, and else what there is for it to read.
+func (p *podWatch) reads(ctx context.Context, pod *corev1.Pod) (string, error) {
+	if p.d.real {
+		return p.printed(ctx, pod)
+	}
+	name, ref := variable(pod)
+	if ref == nil {
+		return ", reads nothing", nil
+	}
+	cm, err := p.d.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return fmt.Sprintf(", %s cannot be shown: %v", name, err), nil
+	case runsContainers(pod):
+		return fmt.Sprintf(", its ConfigMap holds %s=%q", name, cm.Data[ref.Key]), nil
+	default:
+		return fmt.Sprintf(", would read %s=%q", name, cm.Data[ref.Key]), nil
+	}
+}
+
+// printed is the line of the container's log about its variable. The container runs before it has printed anything.
+func (p *podWatch) printed(ctx context.Context, pod *corev1.Pod) (string, error) {
+	name, _ := variable(pod)
+	value := ""
+	err := harness.Await(ctx, "pod "+pod.Name+" to print "+name, func(ctx context.Context) error {
+		text, err := p.d.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+		if err != nil {
+			return err
 		}
-		ref := env.ValueFrom.ConfigMapKeyRef
-		cm, err := p.d.client.CoreV1().ConfigMaps(pod.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-		switch {
-		case err != nil:
-			return fmt.Sprintf("%s cannot be shown: %v", env.Name, err)
-		case runsContainers(pod):
-			return fmt.Sprintf("its ConfigMap holds %s=%q", env.Name, cm.Data[ref.Key])
-		default:
-			return fmt.Sprintf("would read %s=%q", env.Name, cm.Data[ref.Key])
+		for line := range strings.Lines(string(text)) {
+			if found, ok := strings.CutPrefix(line, "env "+name+"="); ok {
+				value = strings.TrimSuffix(found, "\n")
+				return nil
+			}
+		}
+		return fmt.Errorf("it has printed:\n%s", text)
+	})
+	return fmt.Sprintf(", printed %s=%q", name, value), err
+}
+
+// variable is the first one that a container gets from a ConfigMap.
+func variable(pod *corev1.Pod) (string, *corev1.ConfigMapKeySelector) {
+	for _, env := range pod.Spec.Containers[0].Env {
+		if env.ValueFrom != nil && env.ValueFrom.ConfigMapKeyRef != nil {
+			return env.Name, env.ValueFrom.ConfigMapKeyRef
 		}
 	}
-	return "reads nothing"
+	return "", nil
 }
 
 // runsContainers tells a pod that a kubelet has started from one that only says that it is Ready: a container that was

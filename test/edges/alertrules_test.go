@@ -58,9 +58,10 @@ spec:
 
 // served are the metrics of controllers in trouble of all kinds.
 type served struct {
-	// calm is before anything happened, troubled when pods did not follow, forbidden when rights were taken away.
-	calm, troubled, forbidden string
-	// barred is one that started without any right, again and again.
+	// calm is before anything happened, lacking while a Secret did not exist, troubled when pods did not follow, forbidden when
+	// permissions were taken away.
+	calm, lacking, troubled, forbidden string
+	// barred is one that started without any permission, again and again.
 	barred []string
 	// forgetful has lost its key, second acts beside the first.
 	forgetful, second string
@@ -97,6 +98,9 @@ func (p *place) getIntoTrouble() served {
 	s.second = p.reads(second, "reloader_acting", nil, 1)
 	p.must(second.Stop(p.ctx))
 
+	p.must(p.ns.Delete(p.ctx, secret))
+	s.lacking = p.reads(c, "reloader_workloads_missing_source", map[string]string{"source_kind": "Secret"}, 1)
+	p.must(p.ns.Apply(p.ctx, strings.Split(troubled, "---")[1]))
 	p.must(p.ns.Edit(p.ctx, secret, "colour=blue"))
 	p.reads(c, "reloader_rollout_duration_seconds", nil, 1)
 	p.must(p.ns.Edit(p.ctx, source, "colour=red"))
@@ -107,7 +111,12 @@ func (p *place) getIntoTrouble() served {
 	p.must(p.ns.AwaitAdopted(p.ctx, other))
 	p.must(p.ns.Annotate(p.ctx, other, "reroll.dev/ledger-"))
 	p.reads(c, "reloader_ledgers_taken_total", nil, 1)
-	s.troubled = p.reads(c, "reloader_alerts_total", map[string]string{"result": "dropped"}, 1)
+	p.reads(c, "reloader_alerts_total", map[string]string{"result": "dropped"}, 1)
+	p.must(p.ns.Annotate(p.ctx, other, "reroll.dev/churn=1/24h"))
+	p.must(p.ns.Edit(p.ctx, secret, "colour=green"))
+	s.troubled = p.reads(c, "reloader_workloads_held", map[string]string{"gate": "churn"}, 1)
+	p.must(p.ns.Annotate(p.ctx, other, "reroll.dev/churn=off"))
+	p.must(p.ns.AwaitFresh(p.ctx, other, secret))
 
 	p.must(p.Admin.RbacV1().RoleBindings(p.ns.Name).DeleteCollection(p.ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=reroll-role-binding"}))
 	p.must(p.ns.Edit(p.ctx, secret, "colour=red"))
@@ -117,9 +126,9 @@ func (p *place) getIntoTrouble() served {
 
 	barred, err := p.installed.Launch(nil, nil)
 	p.must(err)
-	stage.EndWith(p, barred, "the controller without rights")
+	stage.EndWith(p, barred, "the controller without permissions")
 	if why, err := barred.WhyNotReady(p.ctx); err != nil || why == "" {
-		p.Fatalf("without rights it is ready: %v", err)
+		p.Fatalf("without permissions it is ready: %v", err)
 	}
 	refused := map[string]string{"method": "GET", "code": "403"}
 	for least := 1.0; len(s.barred) < 5; {
@@ -238,13 +247,15 @@ func TestEachAlertRuleFiresWhenItHasToAndAtNoOtherTime(t *testing.T) {
 		past *past
 		want []string
 	}{
-		"all is well":            {(&past{}).hold(90, s.calm), nil},
-		"it is there no more":    {gone, []string{"RerollAbsent"}},
-		"pods do not follow":     {(&past{}).hold(20, s.calm).hold(20, s.troubled), []string{"RerollAlertsDropped", "RerollLedgerTaken", "RerollNotRolled", "RerollReverted"}},
-		"rights were taken away": {(&past{}).hold(20, s.troubled).hold(9, s.forbidden), []string{"RerollEventsLost", "RerollReloadFails"}},
-		"it has no rights":       {barred, []string{"RerollNobodyActs", "RerollNotReady", "RerollReadsFail"}},
-		"the key was lost":       {(&past{}).hold(20, s.forgetful), []string{"RerollSecretsUndecided"}},
-		"a second one acts":      {(&past{}).hold(20, s.calm, s.second), []string{"RerollSeveralAct"}},
+		"all is well":                 {(&past{}).hold(90, s.calm), nil},
+		"it is there no more":         {gone, []string{"RerollAbsent"}},
+		"a Secret was deleted":        {(&past{}).hold(20, s.calm).hold(20, s.lacking), []string{"RerollSourceMissing"}},
+		"it is created again":         {(&past{}).hold(20, s.calm).hold(10, s.lacking).hold(20, s.calm), nil},
+		"pods do not follow":          {(&past{}).hold(20, s.calm).hold(20, s.troubled), []string{"RerollAlertsDropped", "RerollLedgerTaken", "RerollNotRolled", "RerollReloadsHeld", "RerollReverted"}},
+		"permissions were taken away": {(&past{}).hold(20, s.troubled).hold(9, s.forbidden), []string{"RerollEventsLost", "RerollReloadFails", "RerollReloadsHeld"}},
+		"it has no permissions":       {barred, []string{"RerollNobodyActs", "RerollNotReady", "RerollReadsFail"}},
+		"the key was lost":            {(&past{}).hold(20, s.forgetful), []string{"RerollSecretsUndecided"}},
+		"a second one acts":           {(&past{}).hold(20, s.calm, s.second), []string{"RerollSeveralAct"}},
 	} {
 		t.Run(about, func(t *testing.T) {
 			fired := p.fires(ask, tc.past)

@@ -20,7 +20,7 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// account is a user's, with the rights that the controller has.
+// account is a user's, with the permissions that the controller has.
 const account = "reroll"
 
 // command is the binary as a user calls it, in the namespace of the test.

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 // patience bounds what would hang, and nothing else.
 const patience = 20 * time.Minute
 
-// place is a namespace with the controller's account and rights in it.
+// place is a namespace with the controller's account and permissions in it.
 type place struct {
 	*testing.T
 	*stage.Stage

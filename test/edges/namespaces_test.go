@@ -18,7 +18,7 @@ import (
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// installGlobally gives the controller the rights that it is shipped with for all namespaces, on a cluster of its own.
+// installGlobally gives the controller the permissions that it is shipped with for all namespaces, on a cluster of its own.
 func installGlobally(t *testing.T, rules func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) *place {
 	t.Helper()
 	t.Parallel()
@@ -202,7 +202,7 @@ func TestNothingIsWrittenInANamespaceThatIsBeingDeleted(t *testing.T) {
 	p.letGo(ns)
 }
 
-func TestWithoutTheRightToLookAtNamespacesItRolls(t *testing.T) {
+func TestWithoutThePermissionToLookAtNamespacesItRolls(t *testing.T) {
 	p := installGlobally(t, func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		return slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "namespaces") })
 	})
@@ -213,7 +213,7 @@ func TestWithoutTheRightToLookAtNamespacesItRolls(t *testing.T) {
 	p.must(p.ns.AwaitRolls(p.ctx, web, 1))
 	p.rolled(p.ns, web, 1)
 	if got := len(c.Log.Holding("watch failed; retrying", "namespaces is forbidden")); got != 1 {
-		t.Errorf("%d lines of the log say that a right is missing, want 1:\n%s", got, c.Log.Tail(20))
+		t.Errorf("%d lines of the log say that a permission is missing, want 1:\n%s", got, c.Log.Tail(20))
 	}
 }
 

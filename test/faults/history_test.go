@@ -55,7 +55,7 @@ const (
 
 // flags make the controller quick: what it waits for is not the subject here.
 func flags() []string {
-	return []string{"--settle=50ms", "--settle-max=500ms", "--adopt-rate=1000", "--log-level=debug"}
+	return []string{"--settle=50ms", "--settle-max=500ms", "--adopt-rate=1000", "--churn=off", "--log-level=debug"}
 }
 
 func newHistory(t *testing.T, seed uint64, tally *tally) *history {

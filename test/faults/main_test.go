@@ -1,5 +1,5 @@
 // Package faults runs histories on a real API server. Users change sources and workloads; the controller is the real
-// program, under the rights it is shipped with; between it and the API server stands a proxy that refuses, delays,
+// program, under the permissions it is shipped with; between it and the API server stands a proxy that refuses, delays,
 // drops, holds back and cuts, and that kills the controller at chosen points. A history is drawn from a seed. Who judges
 // it knows nothing of the controller: it watches the API server itself, past the proxy, and compares the content under
 // which each pod was created with the content now, and the rollouts with the changes.

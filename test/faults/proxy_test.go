@@ -45,7 +45,7 @@ type rule struct {
 	do    func(*exchange)
 }
 
-// proxy stands between the controllers of one history and the API server, and has the rights of their account. It works
+// proxy stands between the controllers of one history and the API server, and has the permissions of their account. It works
 // on requests as a whole, and on the events of a watch without reading them.
 type proxy struct {
 	upstream  *url.URL

@@ -103,6 +103,10 @@ func (p *place) must(err error) {
 	}
 }
 
+// beyondASync is for tests of what Argo CD does before the controller reloads: on a busy machine, a sync takes longer than the
+// default settle period.
+const beyondASync = "--settle-gitops=20s"
+
 // start runs the controller as it is installed, with nothing configured but these flags, and returns when it has decided on what is there.
 func (p *place) start(flags ...string) *harness.Controller {
 	p.Helper()

@@ -67,12 +67,12 @@ func TestASyncSucceedsWhenThePodsFollow(t *testing.T) {
 	if state := a.end(revision); state.Status.OperationState.Phase != "Succeeded" {
 		t.Errorf("the sync is %+v", state.Status.OperationState)
 	}
-	a.judgeRights()
+	a.judgePermissions()
 }
 
-// judgeRights compares what the hook has asked for with what the example gives it: nothing was refused, and nothing is given that
+// judgePermissions compares what the hook has asked for with what the example gives it: nothing was refused, and nothing is given that
 // it does not use.
-func (a *asker) judgeRights() {
+func (a *asker) judgePermissions() {
 	a.Helper()
 	used, denied := map[string]bool{}, map[string]bool{}
 	for _, r := range a.requests() {
@@ -90,7 +90,7 @@ func (a *asker) judgeRights() {
 		for _, rule := range role.Rules {
 			for _, resource := range rule.Resources {
 				if !used[resource] {
-					a.Errorf("Role %s gives rights on %s, which the hook has not asked for", name, resource)
+					a.Errorf("Role %s gives permissions on %s, which the hook has not asked for", name, resource)
 				}
 			}
 		}
@@ -106,7 +106,7 @@ kind: ResourceQuota
 metadata: {name: cpu}
 spec: {hard: {requests.cpu: 1000m}, scopes: [NotBestEffort]}
 `))
-	p.start()
+	p.start(beyondASync)
 	a := p.ask()
 
 	revision := a.commit("another greeting", files{"web.yaml": hookedApp("good morning", "once"), "reroll-status.yaml": p.inHaste()})
@@ -164,7 +164,7 @@ func TestASyncFailsWhenNobodyCanTell(t *testing.T) {
 	a := p.ask()
 
 	blind := p.replaced(p.inHaste(), "resources: [configmaps, secrets]", "resources: [configmaps]")
-	a.says(a.answered(a.commit("fewer rights", files{"reroll-status.yaml": blind}), 2), "unknown", "You may not list secrets.")
+	a.says(a.answered(a.commit("fewer permissions", files{"reroll-status.yaml": blind}), 2), "unknown", "You may not list secrets.")
 }
 
 // Without the key of the controller nothing follows from a Secret, whether it was ever written again or not. With the key, one that

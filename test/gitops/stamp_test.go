@@ -171,7 +171,7 @@ func TestAPluginOfArgoCDStampsWhatItRenders(t *testing.T) {
 	if second == first || rolls != 1 {
 		t.Errorf("other data made %s of %s, and %d rollouts", second, first, rolls)
 	}
-	p.start()
+	p.start(beyondASync)
 	third, _ := a.brings("a third one", files{settings: strings.Replace(stampedSettings, "hello", "good night", 1)})
 	p.must(p.ns.Quiet(p.ctx))
 	if _, rolls := a.web(); third == second || rolls != 2 {

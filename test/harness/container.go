@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Container is the only one of a pod that kwok leaves alone. It runs on this machine, as the pod says and with the rights of
+// Container is the only one of a pod that kwok leaves alone. It runs on this machine, as the pod says and with the permissions of
 // its ServiceAccount, by a kubeconfig in the place of the token that a kubelet mounts.
 type Container struct {
 	// Log is what it has written.

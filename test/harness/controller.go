@@ -16,7 +16,7 @@ import (
 // that is restarted in its pod.
 const podName = "reroll-0"
 
-// Installation is the controller's ServiceAccount and rights in a namespace.
+// Installation is the controller's ServiceAccount and permissions in a namespace.
 type Installation struct {
 	manifest   *Manifest
 	binary     string

@@ -95,7 +95,7 @@ func TestTheControllerRunsAsInItsDeployment(t *testing.T) {
 	must(t, c.Stop(ctx))
 }
 
-func TestTheControllerHasTheRightsOfItsAccountOnly(t *testing.T) {
+func TestTheControllerHasThePermissionsOfItsAccountOnly(t *testing.T) {
 	t.Parallel()
 	ctx, n := newNamespace(t)
 	i := install(t, ctx, n)
@@ -169,11 +169,11 @@ func TestAManifestThatCannotInstallOneController(t *testing.T) {
 	t.Parallel()
 	deployment := installation[strings.LastIndex(installation, "---"):]
 	for name, test := range map[string]struct{ manifest, want string }{
-		"no Deployment":             {strings.TrimSuffix(installation, deployment), "0 Deployments"},
-		"two Deployments":           {installation + deployment, "2 Deployments"},
-		"no ServiceAccount":         {strings.Replace(installation, "serviceAccountName: reroll", "", 1), "names no ServiceAccount"},
-		"rights in all the cluster": {strings.ReplaceAll(installation, "kind: Role\n", "kind: ClusterRole\n"), "beyond the namespace"},
-		"no name":                   {"apiVersion: v1\nkind: Secret\n" + deployment, "document 1: an object needs"},
+		"no Deployment":                  {strings.TrimSuffix(installation, deployment), "0 Deployments"},
+		"two Deployments":                {installation + deployment, "2 Deployments"},
+		"no ServiceAccount":              {strings.Replace(installation, "serviceAccountName: reroll", "", 1), "names no ServiceAccount"},
+		"permissions in all the cluster": {strings.ReplaceAll(installation, "kind: Role\n", "kind: ClusterRole\n"), "beyond the namespace"},
+		"no name":                        {"apiVersion: v1\nkind: Secret\n" + deployment, "document 1: an object needs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

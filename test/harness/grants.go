@@ -24,7 +24,7 @@ func (g Grant) String() string {
 	return fmt.Sprintf("%s %s (%s)", g.Verb, what, g.Role)
 }
 
-// covers reports whether it takes this right to make a request.
+// covers reports whether it takes this permission to make a request.
 func (g Grant) covers(r *Request) bool {
 	resource := r.ObjectRef.Resource
 	if r.ObjectRef.Subresource != "" {
@@ -33,7 +33,7 @@ func (g Grant) covers(r *Request) bool {
 	return g.Verb == r.Verb && g.Group == r.ObjectRef.APIGroup && g.Resource == resource && (g.Name == "" || g.Name == r.ObjectRef.Name)
 }
 
-// Grants are the rights that the manifest gives.
+// Grants are the permissions that the manifest gives.
 func (m *Manifest) Grants() ([]Grant, error) {
 	var all []Grant
 	for _, obj := range m.objects {
@@ -76,11 +76,11 @@ func Unused(grants []Grant, requests []Request) []Grant {
 	})
 }
 
-// Refused are the requests that the account had no right to make. That a request was refused otherwise, such as by an
+// Refused are the requests that the account had no permission to make. That a request was refused otherwise, such as by an
 // admission rule or because the namespace is being deleted, does not count.
 func Refused(grants []Grant, requests []Request) []Request {
 	return slices.DeleteFunc(slices.Clone(requests), func(r Request) bool {
-		// Everybody may ask what there is, and for the own rights.
+		// Everybody may ask what there is, and for the own permissions.
 		common := r.ObjectRef.Resource == "" || strings.HasPrefix(r.ObjectRef.Resource, "selfsubject")
 		return common || slices.ContainsFunc(grants, func(g Grant) bool { return g.covers(&r) })
 	})

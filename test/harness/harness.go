@@ -24,9 +24,9 @@ import (
 
 // Cluster is where things are tried. *cluster.Cluster is one.
 type Cluster interface {
-	// Config has every right and no limit of its own.
+	// Config has every permission and no limit of its own.
 	Config() *rest.Config
-	// ServiceAccountKubeconfig writes a kubeconfig with the rights of an existing ServiceAccount and returns its path.
+	// ServiceAccountKubeconfig writes a kubeconfig with the permissions of an existing ServiceAccount and returns its path.
 	ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error)
 }
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Manifest is what installs the controller for one namespace, as it is shipped: the rights it has and the way it is
+// Manifest is what installs the controller for one namespace, as it is shipped: the permissions it has and the way it is
 // run are those of users.
 type Manifest struct {
 	path    string
@@ -29,7 +29,7 @@ type Manifest struct {
 // ReadManifest reads a file of YAML documents with one Deployment among them.
 func ReadManifest(path string) (*Manifest, error) { return readManifest(path, parseManifest) }
 
-// ReadRendered reads one that may give rights in all namespaces, for who has a cluster alone.
+// ReadRendered reads one that may give permissions in all namespaces, for who has a cluster alone.
 func ReadRendered(path string) (*Manifest, error) { return readManifest(path, ParseRendered) }
 
 func readManifest(path string, parse func(string) (*Manifest, error)) (*Manifest, error) {
@@ -52,7 +52,7 @@ func parseManifest(text string) (*Manifest, error) {
 	}
 	for _, obj := range m.objects {
 		if beyondNamespaces(obj) {
-			return nil, fmt.Errorf("it holds %s %s, which would give rights beyond the namespace", obj.GetKind(), obj.GetName())
+			return nil, fmt.Errorf("it holds %s %s, which would give permissions beyond the namespace", obj.GetKind(), obj.GetName())
 		}
 	}
 	return m, nil
@@ -62,7 +62,7 @@ func beyondNamespaces(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() == "ClusterRole" || obj.GetKind() == "ClusterRoleBinding"
 }
 
-// ParseRendered reads what Helm has rendered. Unlike the files for one namespace it may give rights in all of them, so
+// ParseRendered reads what Helm has rendered. Unlike the files for one namespace it may give permissions in all of them, so
 // it is for who has a cluster alone.
 func ParseRendered(text string) (*Manifest, error) {
 	objects, err := parseObjects(text)
@@ -101,11 +101,11 @@ func ParseRendered(text string) (*Manifest, error) {
 	return m, nil
 }
 
-// ReadClusterRole reads the only ClusterRole of a file: the rights of a controller that watches all namespaces.
+// ReadClusterRole reads the only ClusterRole of a file: the permissions of a controller that watches all namespaces.
 func ReadClusterRole(path string) (*rbacv1.ClusterRole, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the rights of the controller: %w", err)
+		return nil, fmt.Errorf("read the permissions of the controller: %w", err)
 	}
 	objects, err := parseObjects(string(text))
 	if err != nil {

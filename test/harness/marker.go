@@ -43,7 +43,7 @@ stringData: {round: "0"}
 ---
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: marker-configmap, labels: {marker: configmap}, annotations: {reloader.stakater.com/auto: "true"}}
+metadata: {name: marker-configmap, labels: {marker: configmap}, annotations: {reloader.stakater.com/auto: "true", reroll.dev/churn: "off"}}
 spec:
   replicas: 0
   selector: {matchLabels: {marker: configmap}}
@@ -55,7 +55,7 @@ spec:
 ---
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: marker-secret, labels: {marker: secret}, annotations: {reloader.stakater.com/auto: "true"}}
+metadata: {name: marker-secret, labels: {marker: secret}, annotations: {reloader.stakater.com/auto: "true", reroll.dev/churn: "off"}}
 spec:
   replicas: 0
   selector: {matchLabels: {marker: secret}}

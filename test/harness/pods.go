@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Pods are those of an installed controller. Each runs on this machine, as the pod says and with the rights of its
+// Pods are those of an installed controller. Each runs on this machine, as the pod says and with the permissions of its
 // ServiceAccount, from when it has a node until it is deleted. kwok says in its status that it is ready, whatever becomes of
 // the process: who wants to know asks the process.
 type Pods struct {

@@ -55,7 +55,7 @@ func isPolicy(obj *unstructured.Unstructured) bool {
 }
 
 // movePolicy makes a policy, or its binding, one about the account of the same name in another namespace. If the account has
-// rights in that one alone, the API server is spared to ask the policy about all other namespaces.
+// permissions in that one alone, the API server is spared to ask the policy about all other namespaces.
 func movePolicy(obj *unstructured.Unstructured, from, to string, alone bool) {
 	move := func(name string) string { return strings.TrimSuffix(name, "."+from) + "." + to }
 	obj.SetName(move(obj.GetName()))
@@ -109,7 +109,7 @@ func (n *Namespace) TakePolicyAway(ctx context.Context, m *Manifest) error {
 	return nil
 }
 
-// As is how to ask the API server under the name of a ServiceAccount of the namespace, and with its rights.
+// As is how to ask the API server under the name of a ServiceAccount of the namespace, and with its permissions.
 func (n *Namespace) As(account string) *rest.Config {
 	config := rest.CopyConfig(n.cluster.Config())
 	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + n.Name + ":" + account}
@@ -131,7 +131,7 @@ func (n *Namespace) awaitGuard(ctx context.Context, account string) error {
 		case apierrors.IsForbidden(err) && strings.Contains(err.Error(), policyKind):
 			return nil
 		default:
-			return err // such as that the right is not there yet
+			return err // such as that the permission is not there yet
 		}
 	})
 }

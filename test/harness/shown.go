@@ -11,7 +11,7 @@ import (
 )
 
 // Shown returns every object of the namespace as JSON, of every kind there is, but the Secrets: all the places where
-// somebody without rights on Secrets can read.
+// somebody without permissions on Secrets can read.
 func (n *Namespace) Shown(ctx context.Context) (map[string]string, error) {
 	served, err := n.clients.typed.Discovery().ServerPreferredNamespacedResources()
 	if err != nil {

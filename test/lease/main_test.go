@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // patience bounds what would hang, and nothing else.
 const patience = 4 * time.Minute
 
-// installation is a namespace with the controller's account and rights in it, and a workload to look after.
+// installation is a namespace with the controller's account and permissions in it, and a workload to look after.
 type installation struct {
 	*testing.T
 	ctx       context.Context

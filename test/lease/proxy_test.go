@@ -19,7 +19,7 @@ import (
 // account is the ServiceAccount of the shipped manifest.
 const account = "reroll"
 
-// proxy stands between one instance and the API server. It has the rights of the controller's account, notes what is
+// proxy stands between one instance and the API server. It has the permissions of the controller's account, notes what is
 // asked, and can hold requests or answer that the server is away.
 type proxy struct {
 	order *order

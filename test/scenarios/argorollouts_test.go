@@ -27,7 +27,7 @@ func TestArgoRollouts(t *testing.T) {
 	testscript.Run(t, params(s, patience, testscript.Params{Dir: "argo-rollouts"}))
 	without := *s
 	without.manifest = shared.manifest
-	testscript.Run(t, params(&without, patience, testscript.Params{Dir: "argo-rollouts/without-rights"}))
+	testscript.Run(t, params(&without, patience, testscript.Params{Dir: "argo-rollouts/without-permissions"}))
 }
 
 // What the API server serves is the same for a whole cluster, too.
@@ -36,7 +36,7 @@ func TestArgoRolloutsComeAndGo(t *testing.T) {
 	testscript.Run(t, params(settingOf(t), patience, testscript.Params{Dir: "argo-rollouts/come-and-go"}))
 }
 
-// settingOf is the one of one test, whose controller has the rights for Rollouts. Its scenarios are subtests.
+// settingOf is the one of one test, whose controller has the permissions for Rollouts. Its scenarios are subtests.
 func settingOf(t *testing.T) *setting {
 	t.Helper()
 	return ownSetting(t, harness.ShippedForArgoRollouts, harness.ReadManifest)
@@ -49,9 +49,9 @@ func ownSetting(t *testing.T, path func() (string, error), read func(string) (*h
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &setting{stage.OfTest(t, shared.Binary, flags...), manifest, shared.rights, shared.policies}
+	s := &setting{stage.OfTest(t, shared.Binary, flags...), manifest, shared.permissions, shared.policies}
 	t.Cleanup(func() {
-		if err := s.noteRights(); err != nil {
+		if err := s.notePermissions(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -31,10 +31,10 @@ func TestCustomKinds(t *testing.T) {
 	t.Cleanup(func() { s.nothingRefused(t) })
 	without := *s
 	without.manifest = shared.manifest
-	testscript.Run(t, params(&without, patience, testscript.Params{Dir: "custom-kinds/without-rights"}))
+	testscript.Run(t, params(&without, patience, testscript.Params{Dir: "custom-kinds/without-permissions"}))
 }
 
-// nothingRefused fails if a custom kind was asked for without a right to it: nobody has asked the controllers to do that.
+// nothingRefused fails if a custom kind was asked for without a permission to it: nobody has asked the controllers to do that.
 func (s *setting) nothingRefused(t *testing.T) {
 	t.Helper()
 	asked, err := s.manifest.AllRequests(s.Cluster.AuditLog())

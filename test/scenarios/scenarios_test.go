@@ -25,15 +25,15 @@ var shared *setting
 type setting struct {
 	*stage.Stage
 	// manifest says how the controller is installed.
-	manifest *harness.Manifest
-	rights   *rights
+	manifest    *harness.Manifest
+	permissions *permissions
 	// policies reports whether the API server has admission policies.
 	policies bool
 }
 
 func TestMain(m *testing.M) {
 	manifest, err := shippedManifest(harness.ShippedManifest, harness.ReadManifest)
-	all, errOfAll := shippedRights()
+	all, errOfAll := shippedPermissions()
 	policies, errOfPolicies := cluster.ServesAdmissionPolicies()
 	if err := errors.Join(err, errOfAll, errOfPolicies); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(stage.Run(m, "scenarios", 16, func(s *stage.Stage) {
 		shared = &setting{s, manifest, all, policies}
-		s.AtEnd = shared.allRightsUsed
+		s.AtEnd = shared.allPermissionsUsed
 	}))
 }
 

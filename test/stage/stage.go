@@ -21,7 +21,7 @@ import (
 type Stage struct {
 	Cluster *cluster.Cluster
 	Harness *harness.Harness
-	// Admin has every right.
+	// Admin has every permission.
 	Admin kubernetes.Interface
 	// Binary builds the controller when it is first asked for. Every test that starts one waits for it.
 	Binary func() (string, error)

@@ -154,7 +154,7 @@ func (p *play) end() {
 	p.receiver.Close()
 }
 
-// install gives the controller its account and rights, or gives them back.
+// install gives the controller its account and permissions, or gives them back.
 func (p *play) install(ctx context.Context) (err error) {
 	p.installed, err = p.ns.Install(ctx, p.manifest, p.binary)
 	return err
@@ -200,10 +200,10 @@ func (p *play) events() []event {
 			}
 			return nil
 		}},
-		{330 * time.Second, "the rights are gone", func(ctx context.Context) error {
+		{330 * time.Second, "the permissions are gone", func(ctx context.Context) error {
 			return p.admin.RbacV1().RoleBindings(p.ns.Name).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=reroll-role-binding"})
 		}},
-		{370 * time.Second, "the rights are back", p.install},
+		{370 * time.Second, "the permissions are back", p.install},
 		{435 * time.Second, "the instance that acts is stopped, and started again when the other one acts", func(ctx context.Context) error {
 			pod, err := p.instances.stopTheActing(ctx)
 			if err != nil {

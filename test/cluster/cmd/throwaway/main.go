@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,10 +19,12 @@ import (
 const usage = `usage: throwaway COMMAND
 
   build   make the programs, if they are not there yet
-          also those named behind it: argo-cd, argo-rollouts, clients (kubectl and Helm), flux
+          also those named behind it: argo-cd, argo-rollouts, real-nodes, clients (kubectl and Helm), flux
+  check   report what is missing on this machine for nodes that run containers
   up      start a cluster and leave it running: etcd, API server, controller manager, scheduler, and kwok for
           nodes and pods (pods become Ready without running a container)
           --nodes N  how many nodes (2)    --port N  the API server's port (a free one)
+          --real     nodes that run containers: a kubelet and containerd in the place of kwok. They need root
   down    end it
 `
 
@@ -47,6 +50,8 @@ func run(args []string) (int, error) {
 			return 0, err
 		}
 		return 0, cluster.BuildOther(ctx, os.Stderr, args[1:]...)
+	case "check":
+		return 0, cluster.RealNodesSupported()
 	case "up":
 		// Looked at here too, so that a mistake is told before a process is started.
 		if _, err := options(args[1:]); err != nil {
@@ -94,6 +99,7 @@ func options(args []string) (cluster.Options, error) {
 	var nodes, port string
 	flags := flag.NewFlagSet("throwaway up", flag.ContinueOnError)
 	flags.StringVar(&nodes, "nodes", "2", "how many nodes")
+	containers := flags.Bool("real", false, "nodes that run containers")
 	flags.StringVar(&port, "port", "0", "the API server's port; 0 takes a free one")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
@@ -108,7 +114,12 @@ func options(args []string) (cluster.Options, error) {
 	if opts.Nodes, err = strconv.Atoi(nodes); err != nil || opts.Nodes < 0 {
 		return opts, fmt.Errorf("NODES=%s is no number of nodes: give 0 or more (make cluster-up NODES=3), or leave it out for 2", nodes)
 	}
-	if opts.Nodes == 0 {
+	switch {
+	case *containers && opts.Nodes == 0:
+		return opts, errors.New("NODES=0 and REAL=1 exclude each other: give a number of nodes (make cluster-up NODES=1 REAL=1), or leave REAL out")
+	case *containers:
+		opts.RealNodes, opts.Nodes = opts.Nodes, 0
+	case opts.Nodes == 0:
 		opts.Nodes = cluster.NoNodes
 	}
 	return opts, nil
@@ -131,8 +142,12 @@ func keep(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = c.Stop() }()
-	fmt.Printf("A Kubernetes cluster is up, after %.1f s. Its pods run no containers. To use it:\n  export KUBECONFIG=%s\nTo end it: make cluster-down\n",
-		time.Since(began).Seconds(), c.Kubeconfig())
+	containers := "Its pods run no containers."
+	if opts.RealNodes > 0 {
+		containers = fmt.Sprintf("Its pods run containers, of the images %s.", strings.Join(cluster.Images(), " and "))
+	}
+	fmt.Printf("A Kubernetes cluster is up, after %.1f s. %s To use it:\n  export KUBECONFIG=%s\nTo end it: make cluster-down\n",
+		time.Since(began).Seconds(), containers, c.Kubeconfig())
 	if err := keeper.Leave(0, cluster.Kept{Kubeconfig: c.Kubeconfig(), Logs: c.Dir()}); err != nil {
 		return err
 	}

@@ -172,4 +172,6 @@ func TestMistakesAreToldInTheWordsOfMake(t *testing.T) {
 		output, code := throwaway(t, "up", arg)
 		want(t, 2, told, output, code)
 	}
+	output, code := throwaway(t, "up", "--nodes=0", "--real")
+	want(t, 2, "NODES=0 and REAL=1 exclude each other", output, code)
 }

@@ -1,4 +1,4 @@
-package rights
+package permissions
 
 import (
 	"fmt"
@@ -77,7 +77,7 @@ type attempt struct {
 	patch, object string
 	// refused is what the policy says. Nothing: it lets it pass.
 	refused string
-	// beyond reports whether the shipped rights do not allow it either.
+	// beyond reports whether the shipped permissions do not allow it either.
 	beyond bool
 }
 
@@ -249,7 +249,7 @@ func attempts(namespace string) map[string]attempt {
 		"another Secret":           {resource: "secrets", name: "more", object: made("v1", "Secret", "more", ""), refused: may("create", "/secrets", "more")},
 		"another Lease":            {group: coordination, resource: "leases", name: "more", object: made("coordination.k8s.io/v1", "Lease", "more", ""), refused: may("create", "coordination.k8s.io/leases", "more")},
 		"a pod":                    {resource: "pods", name: "more", object: made("v1", "Pod", "more", ", spec: {containers: [{name: a, image: a}]}"), refused: may("create", "/pods", "more"), beyond: true},
-		"a right":                  {group: "rbac.authorization.k8s.io", resource: "roles", name: "more", object: made("rbac.authorization.k8s.io/v1", "Role", "more", ""), refused: may("create", "rbac.authorization.k8s.io/roles", "more"), beyond: true},
+		"a permission":             {group: "rbac.authorization.k8s.io", resource: "roles", name: "more", object: made("rbac.authorization.k8s.io/v1", "Role", "more", ""), refused: may("create", "rbac.authorization.k8s.io/roles", "more"), beyond: true},
 		"an event of the old kind": {resource: "events", name: "e", object: made("v1", "Event", "e", ", involvedObject: {kind: Deployment, namespace: "+namespace+", name: web}"), refused: may("create", "/events", "e"), beyond: true},
 
 		"its own Lease":     {group: coordination, resource: "leases", name: "stakater-reloader-lock", object: made("coordination.k8s.io/v1", "Lease", "stakater-reloader-lock", "")},

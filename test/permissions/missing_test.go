@@ -1,4 +1,4 @@
-package rights
+package permissions
 
 import (
 	"context"
@@ -97,7 +97,7 @@ func called(r rbacv1.PolicyRule) string {
 	return r.Verbs[0] + " " + resource
 }
 
-// canDoWithout reports whether the controller does its work without a right.
+// canDoWithout reports whether the controller does its work without a permission.
 func canDoWithout(r rbacv1.PolicyRule) bool {
 	isMetaInfo := called(r) == "create configmaps" || slices.Contains(r.ResourceNames, "reloader-meta-info")
 	return isMetaInfo || slices.Contains([]string{"events", "namespaces", "leases"}, r.Resources[0])
@@ -106,7 +106,7 @@ func canDoWithout(r rbacv1.PolicyRule) bool {
 // Everywhere takes the place of the one namespace that the manifest names.
 const everywhere = "KUBERNETES_NAMESPACE="
 
-func TestEachRightThatIsMissingIsNamed(t *testing.T) {
+func TestEachPermissionThatIsMissingIsNamed(t *testing.T) {
 	for _, global := range []bool{true, false} {
 		all := asShipped(t, global)
 		mode := map[bool]string{true: "all namespaces", false: "one namespace"}[global]
@@ -122,7 +122,7 @@ func TestEachRightThatIsMissingIsNamed(t *testing.T) {
 					where, role, namespace = "In all namespaces", "a ClusterRole", ""
 				}
 				p.grant(grants{without(all.here, gone), without(all.everywhere, gone)})
-				p.awaitRight(gone, namespace, false)
+				p.awaitPermission(gone, namespace, false)
 
 				c := p.launch(flags...)
 				start := fmt.Sprintf("%s the controller may not %s. Add to the rules of %s that is bound", where, called(gone), role)
@@ -143,14 +143,14 @@ func TestEachRightThatIsMissingIsNamed(t *testing.T) {
 					}
 				}
 				if n := len(c.Log.Holding("Add to the rules of")); n != 1 {
-					t.Errorf("%d lines about rights, want 1:\n%s", n, c.Log.Tail(20))
+					t.Errorf("%d lines about permissions, want 1:\n%s", n, c.Log.Tail(20))
 				}
 			})
 		}
 	}
 }
 
-// reloaders are the rights that Reloader's chart gives.
+// reloaders are the permissions that Reloader's chart gives.
 var reloaders = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"list", "get", "watch"}},
 	{APIGroups: []string{"apps"}, Resources: []string{"deployments", "daemonsets", "statefulsets"}, Verbs: []string{"list", "get", "update", "patch"}},
@@ -186,7 +186,7 @@ func (p *place) adopted() {
 	p.must(p.ns.AwaitAdopted(p.ctx, web))
 }
 
-func TestUnderTheRightsOfReloaderItSaysWhatToAddAndGoesOnWhenItIsThere(t *testing.T) {
+func TestUnderThePermissionsOfReloaderItSaysWhatToAddAndGoesOnWhenItIsThere(t *testing.T) {
 	p := newPlace(t)
 	p.grant(grants{everywhere: reloaders})
 	p.must(p.ns.Apply(p.ctx, manifest))
@@ -220,7 +220,7 @@ func TestUnderTheRightsOfReloaderItSaysWhatToAddAndGoesOnWhenItIsThere(t *testin
 	p.must(p.ns.AwaitRolls(p.ctx, web, 1))
 }
 
-func TestARightThatIsTakenAwayLaterIsNamedWhenItIsMissed(t *testing.T) {
+func TestAPermissionThatIsTakenAwayLaterIsNamedWhenItIsMissed(t *testing.T) {
 	p := newPlace(t)
 	all := asShipped(t, false)
 	p.grant(all)
@@ -230,7 +230,7 @@ func TestARightThatIsTakenAwayLaterIsNamedWhenItIsMissed(t *testing.T) {
 	p.adopted()
 	patch := rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"patch"}}
 	p.grant(grants{here: without(all.here, patch)})
-	p.awaitRight(patch, p.ns.Name, false)
+	p.awaitPermission(patch, p.ns.Name, false)
 	p.must(p.ns.Edit(p.ctx, webConfig, "colour=red"))
 	line := p.says(c, "the controller may not patch deployments.apps. Add")
 	why, err := c.WhyNotReady(p.ctx)
@@ -243,7 +243,7 @@ func TestARightThatIsTakenAwayLaterIsNamedWhenItIsMissed(t *testing.T) {
 	p.must(c.AwaitReady(p.ctx))
 }
 
-func TestNoRightIsAskedForThatIsNotUsed(t *testing.T) {
+func TestNoPermissionIsAskedForThatIsNotUsed(t *testing.T) {
 	for about, tc := range map[string]struct {
 		flags []string
 		gone  []string // resources

@@ -1,4 +1,4 @@
-package rights
+package permissions
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ func policedBy(t *testing.T, on *stage.Stage, policy func() (string, error)) *pl
 	})
 }
 
-// everything is the right to do anything in a namespace.
+// everything is the permission to do anything in a namespace.
 func everything() grants {
 	return grants{here: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}}
 }
@@ -75,7 +75,7 @@ func (p *place) tryOnce(client dynamic.Interface, a attempt) error {
 	return err
 }
 
-// allowed asks what the rights of the account say to it.
+// allowed asks what the permissions of the account say to it.
 func (p *place) allowed(a attempt) bool {
 	p.Helper()
 	review, err := p.on.Admin.AuthorizationV1().SubjectAccessReviews().Create(p.ctx, &authorizationv1.SubjectAccessReview{
@@ -103,7 +103,7 @@ func TestTheAdmissionPolicy(t *testing.T) {
 	}
 }
 
-// No right can lead past the policy: the account is given all of them, so that nothing else refuses.
+// No permission can lead past the policy: the account is given all of them, so that nothing else refuses.
 func letsNothingPassButMarks(t *testing.T, on *stage.Stage) {
 	t.Helper()
 	p := policed(t, on)
@@ -118,7 +118,7 @@ func letsNothingPassButMarks(t *testing.T, on *stage.Stage) {
 	p.grant(rulesOf(t, "reroll-argo-rollouts-namespaced.yaml"))
 	for about, a := range tried {
 		if p.allowed(a) == a.beyond {
-			t.Errorf("%s: the shipped rights alone allow it: %v", about, !a.beyond)
+			t.Errorf("%s: the shipped permissions alone allow it: %v", about, !a.beyond)
 		}
 	}
 	p.grant(everything())
@@ -152,7 +152,7 @@ func (p *place) tryAll(tried map[string]attempt) {
 	}
 }
 
-// Whatever their rights are: who may do everything is tried.
+// Whatever their permissions are: who may do everything is tried.
 func letsNobodyElseWriteOnJobs(t *testing.T, on *stage.Stage) {
 	t.Helper()
 	p := newPlaceOn(t, on, func(m *harness.Manifest) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// withdraw takes the rights to the lease from the controller's account, and returns when the API server knows.
+// withdraw takes the permissions to the lease from the controller's account, and returns when the API server knows.
 func (i *installation) withdraw() {
 	i.Helper()
 	roles := shared.Admin.RbacV1().Roles(i.ns.Name)
@@ -28,7 +28,7 @@ func (i *installation) withdraw() {
 		_, err := roles.Update(i.ctx, role, metav1.UpdateOptions{})
 		i.must(err)
 	}
-	i.must(harness.Await(i.ctx, "the rights to be gone", func(ctx context.Context) error {
+	i.must(harness.Await(i.ctx, "the permissions to be gone", func(ctx context.Context) error {
 		review, err := shared.Admin.AuthorizationV1().LocalSubjectAccessReviews(i.ns.Name).Create(ctx, &authorizationv1.LocalSubjectAccessReview{
 			ObjectMeta: metav1.ObjectMeta{Namespace: i.ns.Name},
 			Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -47,7 +47,7 @@ func (i *installation) withdraw() {
 
 const missing = "the controller may not get, create, update it"
 
-func TestWithoutRightsAndWithoutHAItActsAndWarnsOnce(t *testing.T) {
+func TestWithoutPermissionsAndWithoutHAItActsAndWarnsOnce(t *testing.T) {
 	i := install(t)
 	i.withdraw()
 	c := i.start("first")
@@ -63,7 +63,7 @@ func TestWithoutRightsAndWithoutHAItActsAndWarnsOnce(t *testing.T) {
 	i.must(c.Stop(i.ctx))
 }
 
-func TestWithoutRightsHAIsRefused(t *testing.T) {
+func TestWithoutPermissionsHAIsRefused(t *testing.T) {
 	i := install(t)
 	i.withdraw()
 	c, err := i.tryStart("first", nil, "--enable-ha")

@@ -14,19 +14,19 @@ import (
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// rights compares those that are shipped with what the API servers of all scenarios were asked.
-type rights struct {
+// permissions compares those that are shipped with what the API servers of all scenarios were asked.
+type permissions struct {
 	mu sync.Mutex
 	// unused are those that no scenario has needed yet, by the file.
 	unused map[string][]harness.Grant
 }
 
-func shippedRights() (*rights, error) {
+func shippedPermissions() (*permissions, error) {
 	paths, err := harness.ShippedManifests()
 	if err != nil {
 		return nil, err
 	}
-	all := &rights{unused: map[string][]harness.Grant{}}
+	all := &permissions{unused: map[string][]harness.Grant{}}
 	for _, path := range paths {
 		m, err := harness.ReadRendered(path)
 		if err != nil {
@@ -39,9 +39,9 @@ func shippedRights() (*rights, error) {
 	return all, nil
 }
 
-// noteRights looks through all that the API server of a setting was asked by controllers. They may not have asked for
-// anything that they have no right to.
-func (s *setting) noteRights() error {
+// notePermissions looks through all that the API server of a setting was asked by controllers. They may not have asked for
+// anything that they have no permission to.
+func (s *setting) notePermissions() error {
 	grants, err := s.manifest.Grants()
 	if err != nil {
 		return err
@@ -50,21 +50,21 @@ func (s *setting) noteRights() error {
 	if err != nil {
 		return err
 	}
-	s.rights.mu.Lock()
-	defer s.rights.mu.Unlock()
-	for file, unused := range s.rights.unused {
-		s.rights.unused[file] = harness.Unused(unused, asked)
+	s.permissions.mu.Lock()
+	defer s.permissions.mu.Unlock()
+	for file, unused := range s.permissions.unused {
+		s.permissions.unused[file] = harness.Unused(unused, asked)
 	}
 	var errs []error
 	for _, r := range harness.Refused(grants, asked) {
-		errs = append(errs, fmt.Errorf("no right is shipped to %s %s in namespace %q: %s was answered with %d", r.Verb, r.ObjectRef.Resource, r.ObjectRef.Namespace, r.RequestURI, r.Status.Code))
+		errs = append(errs, fmt.Errorf("no permission is shipped to %s %s in namespace %q: %s was answered with %d", r.Verb, r.ObjectRef.Resource, r.ObjectRef.Namespace, r.RequestURI, r.Status.Code))
 	}
 	return errors.Join(errs...)
 }
 
-// allRightsUsed fails if a right is shipped that no scenario needs. That can be told only when all of them ran.
-func (s *setting) allRightsUsed() error {
-	if err := s.noteRights(); err != nil {
+// allPermissionsUsed fails if a permission is shipped that no scenario needs. That can be told only when all of them ran.
+func (s *setting) allPermissionsUsed() error {
+	if err := s.notePermissions(); err != nil {
 		return err
 	}
 	for _, name := range []string{"test.run", "test.skip"} {
@@ -73,9 +73,9 @@ func (s *setting) allRightsUsed() error {
 		}
 	}
 	var errs []error
-	for file, unused := range s.rights.unused {
+	for file, unused := range s.permissions.unused {
 		for _, g := range unused {
-			errs = append(errs, fmt.Errorf("deploy/%s gives a right that no scenario has used: %s", file, g))
+			errs = append(errs, fmt.Errorf("deploy/%s gives a permission that no scenario has used: %s", file, g))
 		}
 	}
 	return errors.Join(errs...)

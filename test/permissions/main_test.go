@@ -1,5 +1,5 @@
-// Package rights starts the controller with less than it has to be allowed, on a real API server with RBAC.
-package rights
+// Package permissions starts the controller with less than it has to be allowed, on a real API server with RBAC.
+package permissions
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 var shared *stage.Stage
 
 func TestMain(m *testing.M) {
-	os.Exit(stage.Run(m, "rights", 6, func(s *stage.Stage) { shared = s }))
+	os.Exit(stage.Run(m, "permissions", 6, func(s *stage.Stage) { shared = s }))
 }
 
 // patience bounds what would hang, and nothing else.
@@ -32,7 +32,7 @@ const patience = 4 * time.Minute
 // account is the ServiceAccount of what is shipped.
 const account = "reroll"
 
-// place is a namespace with the controller's account in it, and no right.
+// place is a namespace with the controller's account in it, and no permission.
 type place struct {
 	*testing.T
 	ctx       context.Context
@@ -58,7 +58,7 @@ func newPlaceOn(t *testing.T, on *stage.Stage, change func(*harness.Manifest) er
 	m, err := harness.ReadManifest(shipped(p, "reroll-namespaced.yaml"))
 	p.must(err)
 	p.must(change(m))
-	p.ns, err = p.on.Harness.EmptyNamespace(ctx, "rights")
+	p.ns, err = p.on.Harness.EmptyNamespace(ctx, "permissions")
 	p.must(err)
 	p.installed, err = p.ns.Install(ctx, m, binary)
 	p.must(err)
@@ -108,10 +108,10 @@ func (p *place) grant(g grants) {
 	}, metav1.CreateOptions{})
 	p.unlessThere(err)
 	for _, r := range single(g.here) {
-		p.awaitRight(r, p.ns.Name, true)
+		p.awaitPermission(r, p.ns.Name, true)
 	}
 	for _, r := range single(g.everywhere) {
-		p.awaitRight(r, "", true)
+		p.awaitPermission(r, "", true)
 	}
 }
 
@@ -122,14 +122,14 @@ func (p *place) unlessThere(err error) {
 	}
 }
 
-// awaitRight returns when the API server gives a right, or gives it no more.
-func (p *place) awaitRight(r rbacv1.PolicyRule, namespace string, wanted bool) {
+// awaitPermission returns when the API server gives a permission, or gives it no more.
+func (p *place) awaitPermission(r rbacv1.PolicyRule, namespace string, wanted bool) {
 	p.Helper()
 	attributes := &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: r.Verbs[0], Group: r.APIGroups[0], Resource: r.Resources[0]}
 	if len(r.ResourceNames) > 0 {
 		attributes.Name = r.ResourceNames[0]
 	}
-	p.must(harness.Await(p.ctx, fmt.Sprintf("the right %v in %q to be given or taken", r, namespace), func(ctx context.Context) error {
+	p.must(harness.Await(p.ctx, fmt.Sprintf("the permission %v in %q to be given or taken", r, namespace), func(ctx context.Context) error {
 		review, err := p.on.Admin.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: "system:serviceaccount:" + p.ns.Name + ":" + account, ResourceAttributes: attributes,

@@ -1,0 +1,153 @@
+package node_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/reroll-dev/reroll/test/harness"
+)
+
+// The examples run here as they are. Their image cannot be pulled; the nodes have test/app under its name.
+func (p *place) applyExample(path ...string) {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "examples"}, path...)...))
+	p.must(err)
+	p.apply(string(text))
+}
+
+// edit changes a key of a source, as kubectl edit does.
+func (p *place) edit(kind, name, change string) {
+	p.t.Helper()
+	p.must(p.Edit(p.ctx, harness.Ref{Kind: kind, Name: name}, change))
+}
+
+// rolled fails unless a Deployment has rolled this often, after all that came before was decided.
+func (p *place) rolled(name string, times int) {
+	p.t.Helper()
+	p.must(p.Quiet(p.ctx))
+	p.must(p.AwaitRolls(p.ctx, deployment(name), times))
+}
+
+// variable is what kubectl exec shows of the environment of a Deployment's process.
+func (p *place) variable(name, variable string) string {
+	p.t.Helper()
+	return strings.TrimSpace(p.kubectl("exec", "deployment/"+name, "--", "/reroll", "printenv", variable))
+}
+
+func (p *place) mustBe(what, got, want string) {
+	p.t.Helper()
+	if got != want {
+		p.t.Errorf("%s is %q, want %q", what, got, want)
+	}
+}
+
+// examples/first-steps: a ConfigMap as variable and as file, and two Deployments of which one is opted in.
+func TestFirstStepsShowsTheNewValueInTheLogsOfOneDeployment(t *testing.T) {
+	t.Parallel()
+	p := newMarkedPlace(t)
+	p.startController()
+	p.applyExample("first-steps", "first-steps.yaml")
+	for _, name := range []string{"web", "web-not-opted-in"} {
+		p.must(p.AwaitReady(p.ctx, deployment(name)))
+		p.allPrinted(name, "env GREETING=hello", "file /etc/greeting/text=hello")
+	}
+	p.awaitLedger("web")
+
+	p.edit("configmap", "greeting", "text=good morning")
+	p.must(p.AwaitRolls(p.ctx, deployment("web"), 1))
+	p.allPrinted("web", "env GREETING=good morning", "file /etc/greeting/text=good morning")
+	p.rolled("web", 1)
+	p.rolled("web-not-opted-in", 0)
+	p.allPrinted("web-not-opted-in", "env GREETING=hello", "file /etc/greeting/text=hello")
+	p.mustBe("the variable of the process that was not opted in", p.variable("web-not-opted-in", "GREETING"), "hello")
+}
+
+// examples/which-sources: all sources that a Deployment uses, those that match, those that it names, and a Secret that
+// it does not use.
+func TestWhichSourcesShowsTheValuesInTheProcesses(t *testing.T) {
+	t.Parallel()
+	p := newMarkedPlace(t)
+	p.startController()
+	p.applyExample("which-sources", "auto.yaml")
+	p.must(p.AwaitReady(p.ctx, deployment("web")))
+	p.awaitLedger("web")
+	p.mustBe("greeting", p.variable("web", "greeting"), "hello")
+
+	p.edit("configmap", "test-configmap", "greeting=good morning")
+	p.must(p.AwaitRolls(p.ctx, deployment("web"), 1))
+	p.mustBe("greeting", p.variable("web", "greeting"), "good morning")
+	p.mustBe("the change marker", p.variable("web", "STAKATER_TEST_CONFIGMAP_CONFIGMAP"), "a65caeec6b0ece792eaeffd684e526372b5cb7fa")
+	p.edit("secret", "test-secret", "password=second")
+	p.must(p.AwaitRolls(p.ctx, deployment("web"), 2))
+	p.mustBe("PASSWORD", p.variable("web", "PASSWORD"), "second")
+
+	// The Secret matches, and the ConfigMap does not: the processes keep its former value until they are replaced.
+	p.applyExample("which-sources", "search.yaml")
+	p.edit("configmap", "test-configmap", "greeting=good evening")
+	p.rolled("web", 2)
+	p.mustBe("greeting", p.variable("web", "greeting"), "good morning")
+	p.edit("secret", "test-secret", "password=third")
+	p.must(p.AwaitRolls(p.ctx, deployment("web"), 3))
+	p.mustBe("PASSWORD", p.variable("web", "PASSWORD"), "third")
+	p.mustBe("greeting", p.variable("web", "greeting"), "good evening")
+
+	// The ConfigMap is named, and the Secret is not.
+	p.applyExample("which-sources", "named.yaml")
+	p.edit("secret", "test-secret", "password=fourth")
+	p.rolled("web", 3)
+	p.mustBe("PASSWORD", p.variable("web", "PASSWORD"), "third")
+	p.edit("configmap", "test-configmap", "greeting=good night")
+	p.must(p.AwaitRolls(p.ctx, deployment("web"), 4))
+	p.mustBe("greeting", p.variable("web", "greeting"), "good night")
+	p.mustBe("PASSWORD", p.variable("web", "PASSWORD"), "fourth")
+
+	// No container has the value of this Secret. That its data changed shows in the change marker.
+	p.applyExample("which-sources", "unused.yaml")
+	p.rolled("web", 4)
+	p.edit("secret", "licence", "key=second")
+	p.must(p.AwaitRolls(p.ctx, deployment("web"), 5))
+	if marker := p.variable("web", "STAKATER_LICENCE_SECRET"); !regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(marker) {
+		t.Errorf("the change marker of the Secret is %q", marker)
+	}
+}
+
+// examples/owned-secrets: another controller writes a Secret again and again.
+func TestAProcessKeepsRunningWhileItsSecretIsWrittenWithTheSameData(t *testing.T) {
+	t.Parallel()
+	p := newMarkedPlace(t)
+	p.startController()
+	p.applyExample("owned-secrets", "owned-secrets.yaml")
+	p.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: recipe}\n")
+	p.must(p.AwaitReady(p.ctx, deployment("web")))
+	p.awaitLedger("web")
+	before := p.startTimes("web")
+	login := harness.Ref{Kind: "secret", Name: "login"}
+	for range 3 {
+		p.must(p.Rewrite(p.ctx, login, "configmap/recipe", "password=first"))
+	}
+	p.rolled("web", 0)
+	p.mustBe("the containers and their start times", p.startTimes("web"), before)
+
+	p.must(p.Rewrite(p.ctx, login, "configmap/recipe", "password=second"))
+	p.must(p.AwaitRolls(p.ctx, deployment("web"), 1))
+	p.allPrinted("web", "env PASSWORD=second")
+}
+
+// startTimes are those of the containers of a Deployment.
+func (p *place) startTimes(name string) string {
+	p.t.Helper()
+	var all []string
+	for _, pod := range p.podsOf(name) {
+		for _, c := range pod.Status.ContainerStatuses {
+			if c.State.Running == nil {
+				p.t.Fatalf("container %s of pod %s does not run: %+v", c.Name, pod.Name, c.State)
+			}
+			all = append(all, fmt.Sprintf("%s since %s", c.ContainerID, c.State.Running.StartedAt))
+		}
+	}
+	return strings.Join(all, ", ")
+}

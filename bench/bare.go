@@ -13,10 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -35,7 +35,7 @@ type bare struct {
 	round            atomic.Int64
 }
 
-// addBare makes the twins of some Deployments, and a client of the same rights and settings as the controller's. Beside a peer
+// addBare makes the twins of some Deployments, and a client of the same permissions and settings as the controller's. Beside a peer
 // there is none: the limit was measured beside the controller.
 func (s *stage) addBare(ctx context.Context, names []string, source func(name string) string) (*bare, error) {
 	if s.who.peer != "" {
@@ -50,7 +50,7 @@ func (s *stage) addBare(ctx context.Context, names []string, source func(name st
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: account + "-role"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: twins, Name: writer}},
 	}, metav1.CreateOptions{}); err != nil {
-		return nil, fmt.Errorf("give the bare writers the rights of the controller: %w", err)
+		return nil, fmt.Errorf("give the bare writers the permissions of the controller: %w", err)
 	}
 	path, err := s.cluster.ServiceAccountKubeconfig(ctx, twins, writer)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *stage) addBare(ctx context.Context, names []string, source func(name st
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of the bare writers: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(asController(config))
+	client, err := clientset.NewForConfig(asController(config))
 	if err != nil {
 		return nil, err
 	}

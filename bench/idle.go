@@ -63,7 +63,13 @@ func (s *stage) idleOnce(ctx context.Context, sh *sheet, beside *empty) error {
 		return err
 	}
 	of(used, func(name, _ string, value float64) { sh.beside(name, "empty controller", value) })
-	return nil
+	if err := beside.watch.Running(); err != nil {
+		return err
+	}
+	bare, err := usageOf(beside.watch.PID())
+	sh.add(emptyRow, "MiB", used.rss)
+	sh.beside(emptyRow, "one bare watch", bare.rss)
+	return err
 }
 
 // awaitIdle waits until a controller acts and has looked at everything. It is ready earlier.

@@ -1,4 +1,4 @@
-// Command bench measures what the controller costs: on clusters of its own, with the rights it ships with, and with the
+// Command bench measures what the controller costs: on clusters of its own, with the permissions it ships with, and with the
 // limit beside each figure, measured in the same run. It fails when the work was not done right, and with -check when a
 // figure is beyond twice its target; never because of how long something took.
 package main
@@ -19,8 +19,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
-
-	"github.com/reroll-dev/reroll/test/harness"
 )
 
 func main() {
@@ -45,7 +43,7 @@ func run(opts options) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.folder)) }()
 	b.tell("building the controller")
-	if b.binary, err = harness.Build(ctx, b.folder, false); err != nil {
+	if b.binary, err = b.build(ctx, controllerPackage); err != nil {
 		return err
 	}
 	r := report{Facts: b.facts(), Peer: opts.peer}
@@ -174,7 +172,7 @@ func (b *bench) facts() []string {
 	facts := []string{
 		fmt.Sprintf("%d CPUs, load %s before the first scenario, %s, %s/%s", runtime.NumCPU(), load(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		"Kubernetes on this machine, a new one for each scenario; no nodes and 0 replicas but in followed and restart, etcd without fsync",
-		fmt.Sprintf("%s %s, with the rights of deploy/reroll.yaml; --settle=0 too in fan-out, latency, large, namespaces, curve", filepath.Base(b.binary), strings.Join(adoptsAtOnce(), " ")),
+		fmt.Sprintf("%s %s, with the permissions of deploy/reroll.yaml; --settle=0 too in fan-out, latency, large, namespaces, curve", filepath.Base(b.binary), strings.Join(adoptsAtOnce(), " ")),
 		fmt.Sprintf("medians of %d runs, in brackets the least and the most", b.opts.runs),
 	}
 	if b.opts.peer != "" {

@@ -53,6 +53,11 @@ func startUp(ctx context.Context, s *stage) ([]section, error) {
 			return nil, err
 		}
 	}
+	if empty != nil {
+		if err := s.addSizes(idle); err != nil {
+			return nil, err
+		}
+	}
 	o := s.opts
 	start := section{Title: fmt.Sprintf("start: %d Secrets of %d KiB, %d ConfigMaps of %d KiB, %d workloads, %d Helm releases of %d KiB",
 		o.secrets, o.secretSize>>10, o.configMaps, o.configSize>>10, o.workloads, o.releases, o.releaseSize>>10)}
@@ -81,6 +86,8 @@ const (
 	actsRow   = "until it acts on a change"
 	peakRow   = "memory, peak"
 	steadyRow = "memory, steady"
+	emptyRow  = "memory, empty controller"
+	binaryRow = "binary"
 )
 
 // startOnce starts the controller. Of a peer nothing tells that it is ready but that it acts.
@@ -138,6 +145,8 @@ type empty struct {
 	running   *harness.Controller
 	audit     auditLog
 	stage     *stage
+	// watch is a program that holds one watch and does nothing else.
+	watch *peer
 }
 
 func (s *stage) addEmpty(ctx context.Context) (*empty, error) {
@@ -157,7 +166,10 @@ func (s *stage) addEmpty(ctx context.Context) (*empty, error) {
 		return nil, err
 	}
 	e := &empty{stage: s, audit: auditLog{path: s.cluster.AuditLog(), user: "system:serviceaccount:" + name + ":" + account}}
-	e.installed, err = s.installIn(ctx, name, manifest)
+	if e.installed, err = s.installIn(ctx, name, manifest); err != nil {
+		return nil, err
+	}
+	e.watch, err = s.addOneWatch(ctx)
 	return e, err
 }
 

@@ -37,7 +37,7 @@ func adoptsAtOnce() []string {
 	return []string{"--adopt-rate=10000", "--namespaces-to-ignore=" + twins}
 }
 
-// install gives the controller its rights. A peer may do everything: what it needs is not known here.
+// install gives the controller its permissions. A peer may do everything: what it needs is not known here.
 func (s *stage) install(ctx context.Context) error {
 	s.audit = auditLog{path: s.cluster.AuditLog(), user: "system:serviceaccount:" + home + ":" + account}
 	if s.who.peer != "" {
@@ -75,7 +75,7 @@ func (s *stage) installPeer(ctx context.Context) error {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: home, Name: account}},
 	}, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("give the peer its rights: %w", err)
+		return fmt.Errorf("give the peer its permissions: %w", err)
 	}
 	var err error
 	if s.kubeconfig, err = s.cluster.ServiceAccountKubeconfig(ctx, home, account); err != nil {

@@ -43,8 +43,10 @@ func targets() []target {
 		{scenario: "metadata", figure: rolloutsRow, most: 0, plain: true, checked: true},
 		{scenario: "start", figure: rolloutsRow, most: 0, plain: true, checked: true},
 		{scenario: "start", figure: readyRow, most: 10, plain: true},
-		{scenario: "start", figure: peakRow, most: 130, plain: true, checked: true, little: 1},
-		{scenario: "start", figure: steadyRow, most: 90, plain: true, checked: true, little: 1},
+		{scenario: "start", figure: peakRow, most: 100, plain: true, checked: true, little: 1.5},
+		{scenario: "start", figure: steadyRow, most: 70, plain: true, checked: true, little: 1.5},
+		{scenario: "start", figure: binaryRow, most: 35, plain: true},
+		{scenario: "start", figure: emptyRow, most: 25, plain: true, checked: true},
 		{scenario: "start", figure: shareRow, most: 0.3, plain: true, checked: true},
 		{scenario: "start", figure: readsRow, most: 0, plain: true, checked: true},
 		// After the few edits of a check the memory is still that of a start.

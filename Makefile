@@ -13,6 +13,7 @@ KEEP =
 CONTEXT =
 PORT =
 NODES =
+REAL =
 JSON =
 PICTURE =
 PEER =
@@ -24,6 +25,7 @@ IMAGE = $(REPOSITORY):$(VERSION)
 LDFLAGS := -s -w -X github.com/reroll-dev/reroll/internal/buildinfo.version=$(VERSION)
 
 keep := $(filter-out 0 no false,$(KEEP))
+real := $(filter-out 0 no false,$(REAL))
 
 # What is built from source is pinned by modules of their own. Those that only a release needs are left out here: to see that they
 # are tidy takes what all of their tests are made of, and the release builds them from their sums anyway. So is the old Kubernetes.
@@ -34,9 +36,9 @@ MODULES = tools/golangci-lint tools/helm tools/kube-score test/promql $(patsubst
 # What takes longest begins first.
 FIRST = ./test/scenarios ./test/faults ./internal/intake
 # These start a Kubernetes, or use what is built for one, or wait for minutes.
-ON_A_CLUSTER = /internal/intake /internal/lease /test/chart /test/cluster /test/demo /test/docs /test/edges /test/faults /test/gitops /test/harness /test/image /test/lease /test/release /test/rights /test/scenarios /test/simapi /test/stage /test/stamp
-APART = ./test/edges ./test/lease ./test/rights ./test/demo ./test/chart ./test/docs
-PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image -e /test/release -e /test/gitops $(patsubst .%,-e %$$,$(APART) $(FIRST)))
+ON_A_CLUSTER = /internal/intake /internal/lease /test/chart /test/cluster /test/demo /test/docs /test/edges /test/faults /test/gitops /test/harness /test/image /test/lease /test/node /test/release /test/permissions /test/scenarios /test/simapi /test/stage /test/stamp
+APART = ./test/edges ./test/lease ./test/permissions ./test/demo ./test/chart ./test/docs
+PACKAGES = $(FIRST) $(shell $(GO) list ./... | grep -v -e /test/image -e /test/node -e /test/release -e /test/gitops $(patsubst .%,-e %$$,$(APART) $(FIRST)))
 # What tests do is to make garbage, here and in the Kubernetes that they start: to collect it less often saves a fifth of their time.
 # A run ends with what it cost.
 TEST = GOGC=400 GO='$(GO)' bin/suite
@@ -53,9 +55,9 @@ demo-gitops: linux preflight ## Reroll beside the real Argo CD, from the first c
 	@$(GO_SH) build -o bin/demo-gitops ./test/gitops/demo
 	@bin/demo-gitops $(if $(keep),--keep)
 
-cluster-up: linux preflight ## A throwaway Kubernetes on loopback; prints the KUBECONFIG line (PORT=n, NODES=n)
+cluster-up: linux preflight ## A throwaway Kubernetes on loopback; prints the KUBECONFIG line (PORT=n, NODES=n, REAL=1: nodes that run containers)
 	@$(GO_SH) build -o bin/throwaway ./test/cluster/cmd/throwaway
-	@bin/throwaway up $(if $(PORT),--port='$(PORT)') $(if $(NODES),--nodes='$(NODES)')
+	@bin/throwaway up $(if $(PORT),--port='$(PORT)') $(if $(NODES),--nodes='$(NODES)') $(if $(real),--real)
 
 cluster-down: linux preflight ## End it, and a demo that was kept
 	@$(GO_SH) build -o bin/throwaway ./test/cluster/cmd/throwaway
@@ -108,7 +110,7 @@ dashboard-picture: linux preflight ## docs/images/dashboard.svg: the panels of t
 	@$(GO_SH) run ./test/dashboard/picture
 
 ##@ Check
-.PHONY: check test lint verify test-image test-release test-edges test-oldest test-gitops histories mutants nightly fresh-histories
+.PHONY: check test lint verify test-image test-node test-release test-edges test-oldest test-gitops histories mutants nightly fresh-histories
 
 check: build cgo lint ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
 	REROLL_BASE=1 REROLL_HISTORIES=150 GOGC=400 $(GO) test -race -timeout 10m $$($(GO) list ./... | grep -v $(patsubst %,-e %$$,$(ON_A_CLUSTER)) $(patsubst %,-e %/,$(ON_A_CLUSTER)))
@@ -137,10 +139,14 @@ verify: generate ## Generate again and fail if the tree changed, or a go.mod is 
 test-image: image cgo ## Load the image into containerd (Debian: apt-get install containerd)
 	$(GO) test -race -count=1 -timeout 10m ./test/image
 
+test-node: linux preflight suite ## Containers on real nodes: what they have read, and what kubelets say (Debian: apt-get install containerd runc iproute2)
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients real-nodes
+	$(TEST) -count=1 -timeout 20m ./test/node
+
 test-release: preflight bin/helm ## Two clones, without anything from before, make the same release
 	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release
 
-test-edges: linux build cgo suite bin/helm bin/kube-score ## Sizes, numbers and odd moments, the lease between processes, rights taken away, the chart value by value, the pages block by block (minutes)
+test-edges: linux build cgo suite bin/helm bin/kube-score ## Sizes, numbers and odd moments, the lease between processes, permissions taken away, the chart value by value, the pages block by block (minutes)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients
 	@cd test/promql && GOWORK=off $(GO_SH) build -o /dev/null .
 	HELM=$(CURDIR)/bin/helm KUBE_SCORE=$(CURDIR)/bin/kube-score $(TEST) -race -count=1 -timeout 30m $(APART)

@@ -103,6 +103,9 @@
 {{- with $reloader.settleGitOps }}
 - --settle-gitops={{ . }}
 {{- end }}
+{{- with $reloader.churn }}
+- {{ printf "--churn=%s" . | quote }}
+{{- end }}
 {{- with $reloader.adoptRate }}
 - --adopt-rate={{ include "reroll.text" . }}
 {{- end }}

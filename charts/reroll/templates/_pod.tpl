@@ -66,7 +66,7 @@ those of values.yaml, because a template only sees the values of the user merged
 {{- $given := default dict .Values.reloader.deployment.resources -}}
 {{- $requests := deepCopy (default dict (get $given "requests")) -}}
 {{- $limits := deepCopy (default dict (get $given "limits")) -}}
-{{- $defaults := dict "cpu" (list "20m" "") "memory" (list "80Mi" "512Mi") "ephemeral-storage" (list "64Mi" "512Mi") -}}
+{{- $defaults := dict "cpu" (list "20m" "") "memory" (list "64Mi" "512Mi") "ephemeral-storage" (list "64Mi" "512Mi") -}}
 {{- range $resource, $default := $defaults -}}
 {{- if and (hasKey $requests $resource) (hasKey $limits $resource) -}}
 {{- $request := get $requests $resource -}}

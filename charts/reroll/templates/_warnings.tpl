@@ -1,5 +1,5 @@
 {{- /*
-What NOTES warns of: values that have no effect here, and some that may have one that nobody wants. A list.
+The warnings of NOTES, as a list: values that have no effect here, and values that may have an unwanted effect.
 */ -}}
 {{- define "reroll.warnings" -}}
 {{- $reloader := .Values.reloader -}}

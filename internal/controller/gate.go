@@ -29,7 +29,9 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 	}
 	w := &facts.Workload
 	if held, needed := facts.Defer(d); needed && (!held.Restores || c.mayRestore(w)) {
-		if err := c.write(ctx, facts, held); err != nil {
+		outdated := *facts
+		outdated.Pods = nil // Pods that were listed for a record count as checked, and these lack the data
+		if err := c.write(ctx, &outdated, held); err != nil {
 			return err
 		}
 	}

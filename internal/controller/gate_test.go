@@ -94,6 +94,30 @@ func TestWhatWaitsAndIsSetBackIsNotTakenForUnchanged(t *testing.T) {
 	}
 }
 
+// The Pods are listed to decide that, and they are not up to date because they were listed.
+func TestARevertedTemplateWhoseReloadWaitsIsRolledLater(t *testing.T) {
+	s := newStage(t)
+	s.acting.Store(true)
+	s.opts.Churn = policy.Limit{Reloads: 1, Within: 2 * time.Hour}
+	s.oldPods = true
+	s.add("web", true, "")
+	s.play(3 * time.Second)
+	var before corev1.PodTemplateSpec
+	s.change(func(d *appsv1.Deployment) { before = *d.Spec.Template.DeepCopy() })
+	s.editAndPlay("2")
+	s.change(func(d *appsv1.Deployment) { d.Spec.Template = before })
+	s.play(time.Hour)
+	s.holds("the template was reverted", 1)
+	if s.marked != 1 {
+		t.Errorf("%d reloads before the gate opened, want 1", s.marked)
+	}
+	s.play(2 * time.Hour)
+	s.holds("later", 0)
+	if s.marked < 2 {
+		t.Errorf("%d reloads, want another one when the gate opens", s.marked)
+	}
+}
+
 func TestALedgerThatIsRemovedWhileAReloadWaitsIsWrittenBack(t *testing.T) {
 	s := flapping(t)
 	s.editAndPlay("5")

@@ -264,7 +264,8 @@ func (l Ledger) Bounded() Ledger {
 // Aggregate returns one digest for all entries of a kind.
 //
 // As long as it stays the same, no source was changed, added or removed. If it differs, at least
-// one source was, but the ledger shows neither which one nor how.
+// one source was, but the ledger shows neither which one nor how. Like an entry, it is zero if no
+// data matches it.
 func Aggregate(kind source.Kind, entries map[source.LocalKey]digest.Digest) digest.Digest {
 	keys := slices.SortedFunc(maps.Keys(entries), source.CompareLocalKeys)
 
@@ -272,9 +273,12 @@ func Aggregate(kind source.Kind, entries map[source.LocalKey]digest.Digest) dige
 	e.Begin('a')
 	for _, key := range keys {
 		if key.Kind == kind {
-			digest := entries[key]
+			sum := entries[key]
+			if sum.IsZero() {
+				return sum
+			}
 			e.Text(key.Name)
-			e.Write(digest[:])
+			e.Write(sum[:])
 		}
 	}
 	return digest.Digest(e.Sum(nil)[:len(digest.Digest{})])

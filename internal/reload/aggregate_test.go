@@ -54,7 +54,7 @@ func TestOneDigestForManySources(t *testing.T) {
 		"its key was lost, and one may be newer": {crowded(source.Secret, "key-0", many).seventh("two", SourceSeen{Version: 150}), ListPods},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tc.when.f)
+			d := decided(t, tc.when.f)
 			if d.Action != tc.want {
 				t.Fatalf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
@@ -63,7 +63,7 @@ func TestOneDigestForManySources(t *testing.T) {
 			}
 			// What is written has to end it.
 			tc.when.f.Workload.LedgerText = d.Ledger.String()
-			if again := Decide(tc.when.with(func(f *Facts) {
+			if again := decided(t, tc.when.with(func(f *Facts) {
 				for i := range f.Concerns {
 					f.Concerns[i].Away = Away{}
 				}
@@ -117,7 +117,7 @@ func TestTheEntryOfADeletedSourceThatAnExpressionNamesStays(t *testing.T) {
 		l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "pat-a"}] = digestOf("A")
 	}).cmSeen("two", 120)
 	s.f.Workload.Policy, _ = policy.Parse(map[string]string{annotations.DefaultNames().ConfigMap: "pat-.*"}, nil, annotations.DefaultNames())
-	if _, kept := Decide(s.f).Ledger.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "pat-a"}]; !kept {
+	if _, kept := decided(t, s.f).Ledger.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "pat-a"}]; !kept {
 		t.Error("it is dropped, and when it comes back with another content nobody knows")
 	}
 }

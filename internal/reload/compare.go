@@ -68,6 +68,8 @@ func (f *Facts) find(c *Concern, base base) finding {
 		return f.underOtherKey(c, base)
 	case digest == c.Source.Digest:
 		return f.kept(c, base)
+	case digest.IsZero():
+		return f.delayed(c, base)
 	default:
 		return f.compared(c, base)
 	}
@@ -143,6 +145,23 @@ func (f *Facts) compared(c *Concern, base base) finding {
 	if f.beforeAdoption(c) {
 		return recorded
 	}
+	return f.differs(c, base)
+}
+
+// delayed is for data whose reload was decided, and had to wait. The reason may be that the source
+// was created, which counts even if it has the data that it had before its deletion.
+func (f *Facts) delayed(c *Concern, base base) finding {
+	if c.Seen.Content != 0 {
+		c.Seen.Content = max(c.Seen.Content, c.Seen.Created)
+	}
+	if mark, ok := f.latestMark(c); ok && base.ledger.Counter == 0 && !f.fits(c, mark) {
+		return f.marked(c, mark)
+	}
+	return f.differs(c, base)
+}
+
+// differs is for other data than Pods were last rolled with.
+func (f *Facts) differs(c *Concern, base base) finding {
 	switch f.order(c) {
 	case upToDate:
 		return recorded

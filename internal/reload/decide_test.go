@@ -210,7 +210,7 @@ func TestDecide(t *testing.T) {
 		"a source of the ledger does not exist": {web().ledger(nil), Nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Decide(tc.when.f)
+			got := decided(t, tc.when.f)
 			if got.Action != tc.want {
 				t.Errorf("decided to %s (%s), want %s", got.Action, got.Why, tc.want)
 			}
@@ -249,7 +249,7 @@ func TestTheLedgerOfADecision(t *testing.T) {
 			web().remembered(nil).cmSeen("two", 120), map[source.LocalKey]digest.Digest{{Kind: source.ConfigMap, Name: "cm"}: digestOf("two")}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Decide(tc.when.f).Ledger
+			got := decided(t, tc.when.f).Ledger
 			if diff := cmp.Diff(tc.want, got.Entries); diff != "" {
 				t.Errorf("entries differ (-want +got):\n%s", diff)
 			}
@@ -261,7 +261,7 @@ func TestTheLedgerOfADecision(t *testing.T) {
 }
 
 func TestSeveralChangesAreOneReloadThatNamesTheLastOneLast(t *testing.T) {
-	d := Decide(web().
+	d := decided(t, web().
 		ledger(func(l *ledger.Ledger) { l.Entries[source.LocalKey{Kind: source.Secret, Name: "sec"}] = digestOf("s1") }).
 		source(source.Secret, "sec", "s2", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).
 		cmSeen("two", 120).f)
@@ -274,7 +274,7 @@ func TestSeveralChangesAreOneReloadThatNamesTheLastOneLast(t *testing.T) {
 }
 
 func TestEnvMarkingAlwaysChangesTheTemplate(t *testing.T) {
-	decision := Decide(web().ledger(nil).cmSeen("two", 120).f)
+	decision := decided(t, web().ledger(nil).cmSeen("two", 120).f)
 	value := workload.MarkHash(decision.Changes[0].Source, digest.SecretMarksKeyed)
 	marked := web().mark(value).f.Workload
 	for name, tc := range map[string]struct {
@@ -306,7 +306,7 @@ func TestEnvMarkingAlwaysChangesTheTemplate(t *testing.T) {
 			}
 		})
 	}
-	twice := Decide(web().ledger(func(l *ledger.Ledger) { l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "CM"}] = digestOf("x") }).
+	twice := decided(t, web().ledger(func(l *ledger.Ledger) { l.Entries[source.LocalKey{Kind: source.ConfigMap, Name: "CM"}] = digestOf("x") }).
 		cmSeen("two", 120).source(source.ConfigMap, "CM", "y", 10, 130, SourceSeen{Content: 130, Edited: true, Version: 130}).f)
 	s := web()
 	if m := twice.Mark(&s.f.Workload, WorkloadSeen{Recent: []digest.Digest{s.f.Workload.Revision()}, Whole: true}, digest.SecretMarksKeyed, at(200)); len(m.Env) != 1 || m.Rolled == "" && len(twice.Changes) != 2 {

@@ -24,7 +24,7 @@ func TestALedgerWithForgedNumbersKeepsNoChangeAway(t *testing.T) {
 			for reloads, content := range []string{"b", "c", "d"} {
 				s := web().source(source.ConfigMap, "cm", content, 60, int64(200+reloads), SourceSeen{Content: uint64(200 + reloads), Edited: true})
 				s.f.Workload.LedgerText, s.f.Remembered = text, text
-				d := Decide(s.f)
+				d := decided(t, s.f)
 				if d.Action != Reload {
 					t.Fatalf("change %d: %s, because %s", reloads+1, d.Action, d.Why)
 				}
@@ -70,11 +70,11 @@ func TestALedgerFromTheFutureHidesNoChange(t *testing.T) {
 		"one digest for all, the clocks differ": {edited(source.ConfigMap).with(later(ahead)), Record},
 	} {
 		t.Run(about, func(t *testing.T) {
-			d := Decide(tc.when.f)
+			d := decided(t, tc.when.f)
 			if d.Action != tc.want {
 				t.Fatalf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
-			if d = Decide(tc.when.pods(1, 70).f); d.Action == Nothing || tc.want == ListPods && (d.Action != Reload || d.Ledger.DataTime > at(1000).Unix()) {
+			if d = decided(t, tc.when.pods(1, 70).f); d.Action == Nothing || tc.want == ListPods && (d.Action != Reload || d.Ledger.DataTime > at(1000).Unix()) {
 				t.Errorf("an older pod runs: %s, and the ledger has %d: %s", d.Action, d.Ledger.DataTime, d.Why)
 			}
 		})
@@ -85,7 +85,7 @@ func TestARunWithANumberBeyondTheBoundIsNotNoted(t *testing.T) {
 	f := web().f
 	f.Workload.Runs = &workload.Runs{Own: []workload.OwnRun{{Name: "forged", UID: "u-2", Counter: ledger.MaxCounter + 1, LedgerText: ledger.Ledger{UID: "uid-1", Counter: 1}.String(), Held: true}}}
 	f.Workload.LedgerText = ledger.Ledger{UID: "uid-1", Counter: 1}.String()
-	if d := Decide(f); d.Found || d.Ledger.Counter > 1 {
+	if d := decided(t, f); d.Found || d.Ledger.Counter > 1 {
 		t.Errorf("it follows: %+v", d)
 	}
 }

@@ -76,7 +76,7 @@ func TestAWorkloadIsLeftToTheInstallationThatAdoptedIt(t *testing.T) {
 		"there is no ledger": {web().cmSeen("two", 120), false, false, Reload},
 	} {
 		t.Run(about, func(t *testing.T) {
-			d := Decide(tc.when.with(func(f *Facts) { f.Others = map[string]string{"key-0": elsewhere} }).f)
+			d := decided(t, tc.when.with(func(f *Facts) { f.Others = map[string]string{"key-0": elsewhere} }).f)
 			if d.Action != tc.want || (d.LeftTo == elsewhere) != tc.left || d.Behind != tc.behind {
 				t.Errorf("decided to %s (%s), left to %q, behind: %t", d.Action, d.Why, d.LeftTo, d.Behind)
 			}

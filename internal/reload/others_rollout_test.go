@@ -74,7 +74,7 @@ func TestSourcesWithDataFromAnotherClientsRollout(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tt.s.f)
+			d := decided(t, tt.s.f)
 			if d.Action != tt.action {
 				t.Errorf("%s (%s), want %s", d.Action, d.Why, tt.action)
 			}
@@ -91,11 +91,11 @@ func TestAnAggregateNamesChangesBeforeAnotherClientsRollout(t *testing.T) {
 		l.Aggregates = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: digestOf("all"), Count: 1}}
 	}
 	s := rolledByOthers().ledger(aggregate).with(func(f *Facts) { f.Seen.Compared = true })
-	if d := Decide(s.f); d.Action != Record || d.OthersRollout != nil {
+	if d := decided(t, s.f); d.Action != Record || d.OthersRollout != nil {
 		t.Errorf("%s, %v", d.Action, d.OthersRollout)
 	}
 	s.f.Concerns[0].Away = Away{Version: 200, Time: at(200)}
-	if d := Decide(s.f); d.Action != Record || len(d.OthersRollout) != 1 {
+	if d := decided(t, s.f); d.Action != Record || len(d.OthersRollout) != 1 {
 		t.Errorf("%s, %v", d.Action, d.OthersRollout)
 	}
 }
@@ -107,11 +107,11 @@ func TestASourceDeletedBeforeAnotherClientsRollout(t *testing.T) {
 		f.Seen.Template = 210
 		f.Workload.Progress = ofThree(2, parted)
 	})
-	if d := Decide(s.f); d.Action != Record || len(d.OthersRollout) != 1 {
+	if d := decided(t, s.f); d.Action != Record || len(d.OthersRollout) != 1 {
 		t.Errorf("%s (%s), %v", d.Action, d.Why, d.OthersRollout)
 	}
 	s.f.OnDelete = false
-	if d := Decide(s.f); d.Action != Record || d.OthersRollout != nil {
+	if d := decided(t, s.f); d.Action != Record || d.OthersRollout != nil {
 		t.Errorf("%s (%s), %v", d.Action, d.Why, d.OthersRollout)
 	}
 }
@@ -144,7 +144,7 @@ func TestPodsKeptWhileTheControllerWasDownAreListedOnce(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tt.s.f)
+			d := decided(t, tt.s.f)
 			if d.Action != tt.action || len(d.OthersRollout) != tt.others {
 				t.Errorf("%s (%s), %v; want %s, %d", d.Action, d.Why, d.OthersRollout, tt.action, tt.others)
 			}

@@ -89,11 +89,11 @@ func TestASourceThatIsMade(t *testing.T) {
 		"it was deleted, and the entry is there still": {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("x") }), Nothing},
 		"made again with other data":                   {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("y") }).with(func(f *Facts) { f.Concerns[1].Seen.Content = 130 }), Reload},
 		"it has one entry for all: that cannot be told": {seen(130).ledgerOf(func(l *ledger.Ledger) {
-			l.Aggregates, l.Entries = map[source.Kind]ledger.Total{source.ConfigMap: {Count: 1}}, nil
+			l.Aggregates, l.Entries = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: digestOf(""), Count: 1}}, nil
 		}).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }).pods(0, 0), Record},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := Decide(tc.when.f); d.Action != tc.want {
+			if d := decided(t, tc.when.f); d.Action != tc.want {
 				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
 		})
@@ -158,7 +158,7 @@ func TestASourceThatIsDeleted(t *testing.T) {
 		"the ledger is that of another object": {web().with(onDelete).ledger(armed).ledgerOf(func(l *ledger.Ledger) { l.UID = "other" }), Nothing, after{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tc.when.f)
+			d := decided(t, tc.when.f)
 			if d.Action != tc.want {
 				t.Fatalf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
@@ -176,7 +176,7 @@ func TestASourceThatIsDeleted(t *testing.T) {
 			}
 			// A controller that starts with this ledger has nothing more to do.
 			tc.when.f.Workload.LedgerText, tc.when.f.Remembered, tc.when.f.Gone = d.Ledger.String(), "", nil
-			if again := Decide(tc.when.f); again.Action != Nothing && !tc.when.f.Seen.Returned {
+			if again := decided(t, tc.when.f); again.Action != Nothing && !tc.when.f.Seen.Returned {
 				t.Errorf("after that it was decided to %s: %s", again.Action, again.Why)
 			}
 		})
@@ -223,7 +223,7 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 		"another source changed: new pods do without it":   {deleted(edited).source(source.Secret, "sec", "x", 10, 140, SourceSeen{Content: 140, Edited: true, Annotations: 1, Version: 140}), Reload, none},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tc.when.f)
+			d := decided(t, tc.when.f)
 			if d.Action != tc.want {
 				t.Fatalf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
@@ -250,7 +250,7 @@ func TestASourceThatIsDeletedBeforeTheFirstLedger(t *testing.T) {
 			if tc.then == digestOf("one") {
 				want = Nothing
 			}
-			if d := Decide(again.f); d.Action != want {
+			if d := decided(t, again.f); d.Action != want {
 				t.Errorf("when it is made again as it was, it is decided to %s, want %s: %s", d.Action, want, d.Why)
 			}
 		})
@@ -286,7 +286,7 @@ func TestADeletionIsMarked(t *testing.T) {
 					maps.DeleteFunc(l.Entries, func(k source.LocalKey, _ digest.Digest) bool { return k != cmKey })
 				})
 			}
-			d := Decide(s.f)
+			d := decided(t, s.f)
 			seen := WorkloadSeen{Recent: []digest.Digest{s.f.Workload.Revision()}, Whole: true}
 			m := d.Mark(&s.f.Workload, seen, digest.SecretMarksKeyed, at(200))
 			if !slices.Equal(m.Removed, tc.removed) || tc.annotation != strings.Contains(m.ReloadedFrom, `"hash":"`+workload.DeleteMarker+`"`) || tc.rolledAnnotation != (m.Rolled != "") {
@@ -303,13 +303,13 @@ func TestADeletionIsActedUponAfterTheQuietPeriod(t *testing.T) {
 	s := web().with(onDelete).ledger(func(l *ledger.Ledger) { l.OnDelete = true }).with(func(f *Facts) {
 		f.Gone = map[source.LocalKey]Departure{cmKey: {Version: 130, Time: at(200)}}
 	})
-	d := Decide(s.f)
+	d := decided(t, s.f)
 	for second, want := range map[int64]time.Duration{200: time.Second, 201: 0} {
 		if got := s.f.DepartedFor(d, at(second)); got != want {
 			t.Errorf("at %d: waits for %s, want %s", second, got, want)
 		}
 	}
-	if got := s.f.DepartedFor(Decide(web().ledger(nil).cmSeen("two", 130).f), at(200)); got != 0 {
+	if got := s.f.DepartedFor(decided(t, web().ledger(nil).cmSeen("two", 130).f), at(200)); got != 0 {
 		t.Errorf("an edit waits for %s", got)
 	}
 }

@@ -36,7 +36,7 @@ func TestWhatReloaderHasRolledMeanwhile(t *testing.T) {
 		"by the annotation, which is about another content":           {web().ledger(ours).cm("two", 110).annotatedAt(110).with(func(f *Facts) { f.Concerns[0].Source.Reloader[0]++ }), ListPods},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := Decide(tc.when.f); d.Action != tc.want || d.BesideReloader {
+			if d := decided(t, tc.when.f); d.Action != tc.want || d.BesideReloader {
 				t.Errorf("decided to %s, want %s: %s; beside Reloader: %t", d.Action, tc.want, d.Why, d.BesideReloader)
 			}
 		})
@@ -67,7 +67,7 @@ func TestAReloaderOnTheSameWorkloadIsNoticed(t *testing.T) {
 		"the mark that fits may have been made by us": {web().ledger(nil).cmSeen("two", 110).mark(hex.EncodeToString([]byte("sha1 of two         ")[:20])).with(after), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := Decide(tc.when.f); d.BesideReloader != tc.want {
+			if d := decided(t, tc.when.f); d.BesideReloader != tc.want {
 				t.Errorf("beside Reloader: %t, want %t; decided to %s: %s", d.BesideReloader, tc.want, d.Action, d.Why)
 			}
 		})
@@ -108,7 +108,7 @@ func TestPodsThatReloaderHasRestarted(t *testing.T) {
 		"keys were only taken away, nobody knows": {web().ledger(nil).cm("two", 110).restartedAt(111, "Reloader").with(func(f *Facts) { f.Concerns[0].Seen.Timeless = true }).made(100), Reload, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := Decide(tc.when.f); d.Action != tc.want || d.BesideReloader != tc.beside {
+			if d := decided(t, tc.when.f); d.Action != tc.want || d.BesideReloader != tc.beside {
 				t.Errorf("decided to %s, want %s: %s; beside Reloader: %t, want %t", d.Action, tc.want, d.Why, d.BesideReloader, tc.beside)
 			}
 		})

@@ -80,7 +80,7 @@ func TestATemplateThatCameBack(t *testing.T) {
 			}).pods(2, 60), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := Decide(tc.when.f); d.Action != tc.want {
+			if d := decided(t, tc.when.f); d.Action != tc.want {
 				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
 		})
@@ -103,7 +103,7 @@ func (s *situation) ledgerOf(change func(*ledger.Ledger)) *situation {
 
 func TestARevertIsOneStepDownTheLadder(t *testing.T) {
 	s := webReverted(ledger.StepVariables).pods(2, 60)
-	d := Decide(s.f)
+	d := decided(t, s.f)
 	if d.Action != Reload || d.Reverted == nil || d.Reverted.Final || d.Ledger.Step != ledger.StepAnnotation || d.Ledger.Counter != 4 {
 		t.Fatalf("got %+v", d)
 	}
@@ -116,18 +116,18 @@ func TestARevertIsOneStepDownTheLadder(t *testing.T) {
 		t.Error("the ledger does not know the marks as they are left")
 	}
 
-	final := Decide(webReverted(ledger.StepAnnotation).pods(2, 60).f)
+	final := decided(t, webReverted(ledger.StepAnnotation).pods(2, 60).f)
 	if final.Reverted == nil || !final.Reverted.Final {
 		t.Fatalf("got %+v", final)
 	}
-	next := Decide(webReverted(ledger.StepAnnotation).with(func(f *Facts) { f.Concerns = nil }).cmSeen("two", 130).f)
+	next := decided(t, webReverted(ledger.StepAnnotation).with(func(f *Facts) { f.Concerns = nil }).cmSeen("two", 130).f)
 	if next.Action != Reload || next.Ledger.Step != ledger.StepAnnotation {
 		t.Errorf("the next change: got %+v", next)
 	}
 }
 
 func TestARevertedRolloutOfAnotherClientIsNoRevert(t *testing.T) {
-	d := Decide(webReverted(0).ledgerOf(func(l *ledger.Ledger) { l.Marks = digest.Digest{} }).pods(2, 60).f)
+	d := decided(t, webReverted(0).ledgerOf(func(l *ledger.Ledger) { l.Marks = digest.Digest{} }).pods(2, 60).f)
 	if d.Action != Reload || d.Reverted != nil || d.Ledger.Step != ledger.StepVariables {
 		t.Errorf("got %+v", d)
 	}
@@ -142,7 +142,7 @@ func theRolloutOfAnother(before digest.Digest) *situation {
 
 func TestTheTemplateThatAnotherClientReplacesIsRecordedWithTheData(t *testing.T) {
 	before := workload.Revision(digestOf("before"), workload.Marks{})
-	d := Decide(theRolloutOfAnother(before).f)
+	d := decided(t, theRolloutOfAnother(before).f)
 	if d.Action != Record || !slices.Equal(d.Ledger.Superseded, []digest.Digest{before}) {
 		t.Fatalf("decided to %s with %x", d.Action, d.Ledger.Superseded)
 	}
@@ -150,10 +150,10 @@ func TestTheTemplateThatAnotherClientReplacesIsRecordedWithTheData(t *testing.T)
 	for i := range byte(2 * ledger.MaxSuperseded) {
 		many.f.Seen.Recent = append(many.f.Seen.Recent, digest.Digest{i})
 	}
-	if got := Decide(many.f).Ledger.Superseded; len(got) != ledger.MaxSuperseded || got[len(got)-1] != (digest.Digest{2*ledger.MaxSuperseded - 1}) {
+	if got := decided(t, many.f).Ledger.Superseded; len(got) != ledger.MaxSuperseded || got[len(got)-1] != (digest.Digest{2*ledger.MaxSuperseded - 1}) {
 		t.Errorf("of many, it records %x", got)
 	}
-	next := Decide(theRolloutOfAnother(before).ledger(func(l *ledger.Ledger) { l.Superseded = []digest.Digest{before} }).
+	next := decided(t, theRolloutOfAnother(before).ledger(func(l *ledger.Ledger) { l.Superseded = []digest.Digest{before} }).
 		with(func(f *Facts) { f.Concerns = nil }).cmSeen("three", 130).f)
 	if next.Mark(&web().f.Workload, WorkloadSeen{Whole: true}, digest.SecretMarksKeyed, at(200)); next.Action != Reload || next.Ledger.Superseded != nil {
 		t.Errorf("after a reload of ours, it records %x", next.Ledger.Superseded)
@@ -180,7 +180,7 @@ func TestATemplateThatCameBackAfterAnotherClientsDataWasRecorded(t *testing.T) {
 		"the Pods were asked before":           {recorded(back).with(func(f *Facts) { f.Seen.Trusted = f.Workload.MarksDigest() }), Nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tc.when.f)
+			d := decided(t, tc.when.f)
 			if d.Action != tc.want || d.Reverted != nil {
 				t.Errorf("decided to %s, want %s: %s; %+v", d.Action, tc.want, d.Why, d.Reverted)
 			}
@@ -200,7 +200,7 @@ func TestWhoTookAMarkBackIsNamedNoMoreSurelyThanItIsKnown(t *testing.T) {
 		"it owns another mark":        {func(f *Facts) { f.Workload.Marks.Writers = map[string]string{"STAKATER_OTHER_CONFIGMAP": "terraform"} }, "somebody", "unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Decide(webReverted(0).pods(2, 60).with(tc.change).f).Reverted
+			r := decided(t, webReverted(0).pods(2, 60).with(tc.change).f).Reverted
 			if r.By() != tc.by || r.Name() != tc.word || r.Old != 2 || r.All != 2 {
 				t.Errorf("got %q, %q, %d of %d", r.By(), r.Name(), r.Old, r.All)
 			}
@@ -209,7 +209,7 @@ func TestWhoTookAMarkBackIsNamedNoMoreSurelyThanItIsKnown(t *testing.T) {
 }
 
 func TestReloaderBesideUsIsNotMarkedAgainst(t *testing.T) {
-	d := Decide(webReverted(0).mark("y").pods(2, 60).with(func(f *Facts) {
+	d := decided(t, webReverted(0).mark("y").pods(2, 60).with(func(f *Facts) {
 		f.Workload.Marks.Writers = map[string]string{"STAKATER_CM_CONFIGMAP": "Reloader"}
 	}).f)
 	if d.Action != Record || d.Reverted == nil || d.Ledger.Counter != 3 {
@@ -259,7 +259,7 @@ func TestContentThatLeftAndCameBack(t *testing.T) {
 		"when it came back is not known":                          {away().with(left(Away{Version: 110, Time: at(110)})).with(pod(126, 130)), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := Decide(tc.when.f); d.Action != tc.want {
+			if d := decided(t, tc.when.f); d.Action != tc.want {
 				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
 		})

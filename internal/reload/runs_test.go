@@ -87,7 +87,7 @@ func TestAHeldRunIsNoted(t *testing.T) {
 		"what it carries is of an object that had the same name": {ledger(2, 2), workload.OwnRun{Counter: 3, Held: true, LedgerText: `{"v":1,"uid":"x","n":3}`}, Nothing, false, 0, 0},
 	} {
 		t.Run(about, func(t *testing.T) {
-			d := Decide(Facts{
+			d := decided(t, Facts{
 				Workload: workload.Workload{UID: "u", LedgerText: tc.standing, RolledOut: true, OptedInAt: at, Runs: &workload.Runs{Last: at, Own: []workload.OwnRun{tc.run}},
 					References: []workload.Reference{{Key: src.Key.Local()}}},
 				Concerns:     []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
@@ -101,7 +101,7 @@ func TestAHeldRunIsNoted(t *testing.T) {
 			}
 		})
 	}
-	told := Decide(Facts{
+	told := decided(t, Facts{
 		Workload: workload.Workload{UID: "u", LedgerText: ledger(2, 1), Runs: &workload.Runs{Last: at, Own: []workload.OwnRun{held(3, "job", 2)}}, References: []workload.Reference{{Key: src.Key.Local()}}},
 		Concerns: []Concern{{Source: src, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}}, Installation: Installation{Installed: at}, Settings: Settings{NotifyOnly: true},
 	})
@@ -109,7 +109,7 @@ func TestAHeldRunIsNoted(t *testing.T) {
 		t.Errorf("somebody else is told of changes: %s with %v (%s)", told.Action, told.Ledger, told.Why)
 	}
 	// Nobody is opted in any more. What was made is noted all the same.
-	if d := Decide(Facts{Workload: workload.Workload{UID: "u", Runs: &workload.Runs{Own: []workload.OwnRun{held(3, "job", 2)}}}}); d.Action != Record || !d.Found {
+	if d := decided(t, Facts{Workload: workload.Workload{UID: "u", Runs: &workload.Runs{Own: []workload.OwnRun{held(3, "job", 2)}}}}); d.Action != Record || !d.Found {
 		t.Errorf("%s (%s)", d.Action, d.Why)
 	}
 }
@@ -119,7 +119,7 @@ func TestAChangedTemplateStartsNoRun(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "report"}, Digest: digest.Digest{2}, Created: at, DataTime: at.Add(time.Hour)}
 	known := ledger.Ledger{UID: "u", Counter: 3, Entries: map[source.LocalKey]digest.Digest{src.Key.Local(): {1}}, DataTime: at.Unix()}
-	d := Decide(Facts{
+	d := decided(t, Facts{
 		Workload: workload.Workload{UID: "u", LedgerText: known.String(), RolledOut: true, Runs: &workload.Runs{Last: at}, References: []workload.Reference{{Key: src.Key.Local()}}},
 		Seen:     WorkloadSeen{Template: 9, Since: 2, Compared: true},
 		Concerns: []Concern{{Source: src, Seen: SourceSeen{Content: 8, Edited: true, Version: 8}, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
@@ -153,7 +153,7 @@ func TestAChangeUnderAWorkloadThatRunsAndEnds(t *testing.T) {
 			if strings.HasSuffix(about, "noted no time of the change") {
 				known.DataTime, seen = src.DataTime.Unix(), SourceSeen{Content: 8, Edited: true, Version: 8}
 			}
-			d := Decide(Facts{
+			d := decided(t, Facts{
 				Workload:     workload.Workload{UID: "u", LedgerText: known.String(), RolledOut: true, Runs: &tc.runs, References: []workload.Reference{{Key: src.Key.Local()}}},
 				Concerns:     []Concern{{Source: src, Seen: seen, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 				Installation: Installation{Installed: at},
@@ -181,11 +181,11 @@ func TestAnEditWithoutATimeIsSeenByNoRun(t *testing.T) {
 		Concerns:     []Concern{{Source: source, Seen: SourceSeen{Content: 8, Edited: true, Timeless: true, Version: 8}, Verdict: policy.Verdict{Concerned: true, Rule: policy.RuleAuto}}},
 		Installation: Installation{Installed: at},
 	}
-	if d := Decide(facts); d.Action != Reload {
+	if d := decided(t, facts); d.Action != Reload {
 		t.Errorf("%s (%s)", d.Action, d.Why)
 	}
 	facts.Concerns[0].Source.DataTime, facts.Concerns[0].Seen.Timeless = at.Add(time.Minute), false
-	if d := Decide(facts); d.Action != Record {
+	if d := decided(t, facts); d.Action != Record {
 		t.Errorf("with a time: %s (%s)", d.Action, d.Why)
 	}
 }
@@ -212,7 +212,7 @@ func TestARunThatBeganAfterAChangeHasIt(t *testing.T) {
 		"the Job itself was seen to begin before it": {true, 0, WorkloadSeen{Template: 7, Since: 2}, Reload},
 	} {
 		t.Run(about, func(t *testing.T) {
-			d := Decide(Facts{
+			d := decided(t, Facts{
 				Workload: workload.Workload{UID: "u", LedgerText: known.String(), RolledOut: true, References: []workload.Reference{{Key: src.Key.Local()}},
 					Runs: &workload.Runs{Once: tc.once, Last: src.DataTime.Add(time.Second), Since: tc.since}},
 				Seen:     tc.seen,
@@ -238,7 +238,7 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 		}},
 		Seen: WorkloadSeen{Template: 5, Since: 5, Compared: true}, Installation: Installation{Installed: at},
 	}
-	if d := Decide(f); d.Action != ListPods {
+	if d := decided(t, f); d.Action != ListPods {
 		t.Fatalf("%s (%s), want its pods to be asked", d.Action, d.Why)
 	}
 	for about, tc := range map[string]struct {
@@ -251,13 +251,13 @@ func TestAPodOfAJobThatBeganWhileTheContentWasAway(t *testing.T) {
 	} {
 		f.Pods = &Pods{}
 		f.Pods.Add(StartedPod{Name: "load-1", Created: tc.created, Started: tc.created})
-		if d := Decide(f); d.Action != tc.want {
+		if d := decided(t, f); d.Action != tc.want {
 			t.Errorf("%s: %s (%s), want %s", about, d.Action, d.Why, tc.want)
 		}
 	}
 	f.Pods = &Pods{}
 	f.Workload.Runs.LastAtLeast = true
-	if d := Decide(f); d.Action != Reload {
+	if d := decided(t, f); d.Action != Reload {
 		t.Errorf("its Pods may have begun later than it, and have succeeded: %s (%s)", d.Action, d.Why)
 	}
 }

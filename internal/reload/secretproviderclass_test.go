@@ -63,7 +63,7 @@ func TestDecideOnAClass(t *testing.T) {
 		"one that does not, and all have started with it":      {class(fresh).with(running).with(byReloaderFor(key, "one")), Record},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := Decide(tc.when.f); d.Action != tc.want {
+			if d := decided(t, tc.when.f); d.Action != tc.want {
 				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
 		})

@@ -36,7 +36,7 @@ func TestStrategies(t *testing.T) {
 			s := web().ledger(func(l *ledger.Ledger) { l.Step = tc.before }).cmSeen("two", 130).with(func(f *Facts) {
 				f.Strategy, f.Workload.Custom = tc.strategy, tc.custom
 			})
-			d := Decide(s.f)
+			d := decided(t, s.f)
 			if d.Action != Reload || d.Ledger.Step != tc.want {
 				t.Fatalf("decided to %s at step %d, want step %d", d.Action, d.Ledger.Step, tc.want)
 			}
@@ -57,7 +57,7 @@ func TestAnotherStrategyRollsNothing(t *testing.T) {
 						f.Strategy, f.SecretMarks, f.Workload.Custom = strategy, secrets, custom
 					})
 					s.ledgerOf(func(l *ledger.Ledger) { l.Step, l.Marks = step, s.f.Workload.Marks.DigestAfter(step) })
-					if d := Decide(s.f); d.Action != Nothing {
+					if d := decided(t, s.f); d.Action != Nothing {
 						t.Errorf("strategy %d, step %d, Secrets by %d, custom %t: decided to %s: %s", strategy, step, secrets, custom, d.Action, d.Why)
 					}
 				}
@@ -91,7 +91,7 @@ func TestTheLadderGoesOnFromTheStrategy(t *testing.T) {
 		"an operator took it":                            {webReverted(ledger.StepVariables).with(func(f *Facts) { f.Workload.Owner = `Shop "a"` }), true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tc.when.pods(2, 60).f)
+			d := decided(t, tc.when.pods(2, 60).f)
 			if d.Reverted == nil || d.Reverted.Final != tc.final {
 				t.Fatalf("got %+v", d)
 			}
@@ -133,7 +133,7 @@ func TestReloadersMarkIsLookedForWhereItsStrategyPutsIt(t *testing.T) {
 		"a variable, and annotations are written": {changed().mark(hash).with(func(f *Facts) { f.Strategy = StrategyAnnotations }), Record},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := Decide(tc.when.f); d.Action != tc.want {
+			if d := decided(t, tc.when.f); d.Action != tc.want {
 				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
 		})
@@ -184,7 +184,7 @@ func TestOfTwoMarksTheLaterOneCounts(t *testing.T) {
 		"the annotation tells of a later deletion": {marked(one, workload.DeleteMarker, 2000).with(byReloader).with(edited), Reload},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := Decide(tc.when.f); d.Action != tc.want {
+			if d := decided(t, tc.when.f); d.Action != tc.want {
 				t.Errorf("decided to %s, want %s: %s", d.Action, tc.want, d.Why)
 			}
 		})
@@ -193,7 +193,7 @@ func TestOfTwoMarksTheLaterOneCounts(t *testing.T) {
 
 func TestWhoTookTheAnnotationBack(t *testing.T) {
 	by := func(step ledger.Step, strategy StrategyChoice, writers map[string]string) string {
-		return Decide(webReverted(step).pods(2, 60).with(func(f *Facts) {
+		return decided(t, webReverted(step).pods(2, 60).with(func(f *Facts) {
 			f.Strategy, f.Workload.Marks.Writers = strategy, writers
 		}).f).Reverted.Name()
 	}
@@ -225,7 +225,7 @@ func TestReloadersHashOfASecretShowsItUnlessItIsOurs(t *testing.T) {
 		s.f.SecretMarks = secrets
 		s.f.Seen.Template, s.f.Seen.Returned, s.f.Workload.RolledOut = 120, true, true
 		s.f.Workload.Marks.Env = []workload.EnvMark{{Container: "app", Variable: "STAKATER_SEC_SECRET", Value: workload.MarkHash(s.f.Concerns[1].Source, digest.SecretMarksSHA1)}}
-		if d := Decide(s.f); d.Action != want {
+		if d := decided(t, s.f); d.Action != want {
 			t.Errorf("Secrets by %d: decided to %s, want %s: %s", secrets, d.Action, want, d.Why)
 		}
 	}
@@ -275,7 +275,7 @@ func TestAMarkGoesWhereItWillStay(t *testing.T) {
 			for _, change := range tc.change {
 				s.with(change)
 			}
-			d := Decide(s.f)
+			d := decided(t, s.f)
 			if d.Action != Reload || d.Ledger.Step != tc.want || d.Doubt != tc.doubt {
 				t.Errorf("decided to %s at step %d, want %d; doubt %q, want %q", d.Action, d.Ledger.Step, tc.want, d.Doubt, tc.doubt)
 			}

@@ -58,7 +58,7 @@ func TestAnEditThatNobodySawCountsOnlyIfItWasCovered(t *testing.T) {
 			source(source.ConfigMap, "new", "x", 90, 90, SourceSeen{Version: 90}).pods(1, 80), Record, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(tc.when.f)
+			d := decided(t, tc.when.f)
 			if d.Action != tc.want || len(d.Unproven) != tc.unproven {
 				t.Errorf("decided to %s, with %v unproven, want %s with %d: %s", d.Action, d.Unproven, tc.want, tc.unproven, d.Why)
 			}

@@ -23,6 +23,24 @@ func gates() []mutation {
 			in: controller, tests: "^TestWhatWaitsAndIsSetBackIsNotTakenForUnchanged$",
 		},
 		{
+			what: "gate: Pods that lack the data count as checked while their reload waits",
+			file: shell,
+			from: "outdated.Pods = nil", to: "outdated.Now = facts.Now",
+			in: controller, tests: "^TestARevertedTemplateWhoseReloadWaitsIsRolledLater$",
+		},
+		{
+			what: "gate: data whose reload waits is compared as any other",
+			file: "internal/reload/compare.go",
+			from: "case digest.IsZero():", to: "case false:",
+			in: "./internal/reload", tests: "^Test",
+		},
+		{
+			what: "gate: nothing in a ledger of many sources shows that a reload waits",
+			file: "internal/reload/decide.go",
+			from: "case i == waits:", to: "case i == waits && false:",
+			in: "./internal/reload", tests: "^TestOneDigestForManySources$",
+		},
+		{
 			what: "gate: reloads during a pause count one by one",
 			file: churn,
 			from: "return f.Workload.Pause.Ours()", to: "return false && f.Workload.Pause.Ours()",

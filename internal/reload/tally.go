@@ -1,0 +1,73 @@
+package reload
+
+import (
+	"fmt"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// tally counts the findings about the sources of one workload.
+type tally struct {
+	changes, reverted                     []Concern
+	needsPods, waiting, recorded, dropped int
+	undecided                             int
+	unproven                              []source.Key
+	// gone are the deleted sources without which the Pods run, or will run.
+	gone []source.LocalKey
+	// departed are the digests that Pods have of sources that were deleted before there was a
+	// ledger, and departedTime is their newest data time.
+	departed     map[source.LocalKey]digest.Digest
+	departedTime int64
+	// noted reports whether the deletions in the ledger have to be updated.
+	noted bool
+	// disowned reports whether a held run must not start any more.
+	disowned bool
+}
+
+func (t *tally) add(c Concern, found finding) {
+	switch found {
+	case changed:
+		t.changes = append(t.changes, c)
+	case needsPods:
+		t.needsPods++
+	case waiting:
+		t.waiting++
+	case reverted:
+		t.reverted = append(t.reverted, c)
+	case recorded:
+		t.recorded++
+	case undecided:
+		t.recorded++
+		t.undecided++
+	case unproven:
+		t.recorded++
+		t.unproven = append(t.unproven, c.Source.Key)
+	case same:
+	}
+}
+
+func (t *tally) recordSentence(base base) string {
+	switch {
+	case base.restore:
+		return "another client removed or reverted its ledger; Reroll writes it back"
+	case base.err != nil:
+		return base.err.Error() + "; its Pods use the current data"
+	case t.recorded > 0:
+		return fmt.Sprintf("its Pods use the current data of %d of its sources, which is not in its ledger yet", t.recorded)
+	case t.disowned:
+		return "it is opted out, so a Job that was created for it must not start"
+	case t.dropped == 0:
+		return "the missing sources are not recorded in its ledger yet"
+	default:
+		return fmt.Sprintf("%d sources in its ledger no longer concern it", t.dropped)
+	}
+}
+
+func changedSentence(changes []Concern) string {
+	last := changes[len(changes)-1].Source.Key
+	if len(changes) == 1 {
+		return last.String() + " changed"
+	}
+	return fmt.Sprintf("%s and %d more sources changed", last, len(changes)-1)
+}

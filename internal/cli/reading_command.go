@@ -148,7 +148,8 @@ func (a *readingCommand) settings(ctx context.Context, cmd *cobra.Command) (*ins
 		return nil, nil, err
 	}
 	settings, err := inspect.Ask(ctx, cluster.Interface, &a.cfg, cmd.Flags(), a.at, a.namespace, a.clock.Now())
-	if err == nil && a.requireController {
+	if err == nil && a.requireController && settings.Controller != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Checking whether the controller in namespace %s runs, which takes some seconds.\n", settings.Controller)
 		cluster.Observe(ctx, settings, a.clock)
 	}
 	return cluster, settings, err

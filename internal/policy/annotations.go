@@ -29,9 +29,10 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 }
 
 // ParseNamespace reads the annotations of a namespace, which are defaults for its workloads.
-func ParseNamespace(own map[string]string) (Policy, []annotations.Problem) {
+func ParseNamespace(own map[string]string, names annotations.Names) (Policy, []annotations.Problem) {
 	r := policyReader{own: annotations.Written{Values: own}}
-	return Policy{churn: r.churn("the namespace")}, r.problems
+	policy := Policy{churn: r.churn("the namespace")}
+	return policy, append(r.problems, annotations.ProblemsOfNamespace(own, names)...)
 }
 
 // policyReader collects the problems.

@@ -27,6 +27,8 @@ type readingCommand struct {
 	kubeconfig, context string
 	namespace           string
 	all                 bool
+	// home is the namespace of the kubeconfig.
+	home string
 	// at is the namespace of the controller, or empty to search for it.
 	at     string
 	output string
@@ -113,7 +115,7 @@ func (a *readingCommand) config() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the namespace of the kubeconfig: %w", err)
 	}
-	a.namespace = cmp.Or(a.namespace, own)
+	a.home, a.namespace = own, cmp.Or(a.namespace, own)
 	if a.all {
 		a.namespace = ""
 	}

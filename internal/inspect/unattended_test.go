@@ -74,14 +74,14 @@ func TestWhatAStatusAwaits(t *testing.T) {
 		set  func(*Settings)
 		want string
 	}{
-		"nothing":          {web, func(s *Settings) { s.Heard = noon }, ""},
-		"a workload":       {"# ledger: none\n" + web, func(s *Settings) { s.Heard = noon }, "1 of 1 workload to be up to date"},
-		"the controller":   {web, func(s *Settings) { s.Silent = true }, "the controller to run (none is running: the last one, in namespace reroll, has ended)"},
-		"an unknown one":   {web, func(s *Settings) { s.unsure = "you may not read its Lease" }, "the controller to run (unknown whether it runs: you may not read its Lease)"},
-		"one not found":    {web, func(s *Settings) { s.Controller, s.Assumed, s.Unmet = "", "there is no ConfigMap a/b", true }, "the controller to run (it was not found: there is no ConfigMap a/b)"},
-		"its settings":     {web, func(s *Settings) { s.Heard, s.Assumed, s.Unmet = noon, "there is no ConfigMap a/b", true }, "the settings of the controller (there is no ConfigMap a/b)"},
-		"both":             {"# ledger: none\n" + web, func(s *Settings) { s.Silent = true }, "the controller to run (none is running: the last one, in namespace reroll, has ended) and 1 of 1 workload to be up to date"},
-		"a permission":     {"# unread: deployments\n" + web, func(s *Settings) { s.Heard = noon }, "the permission to list deployments"},
+		"nothing":        {web, func(s *Settings) { s.Heard = noon }, ""},
+		"a workload":     {"# ledger: none\n" + web, func(s *Settings) { s.Heard = noon }, "1 of 1 workload to be up to date"},
+		"the controller": {web, func(s *Settings) { s.Silent = true }, "the controller to run (none is running: the last one, in namespace reroll, has ended)"},
+		"an unknown one": {web, func(s *Settings) { s.unsure = "you may not read its Lease" }, "the controller to run (unknown whether it runs: you may not read its Lease)"},
+		"one not found":  {web, func(s *Settings) { s.Controller, s.Assumed, s.Unmet = "", "there is no ConfigMap a/b", true }, "the controller to run (it was not found: there is no ConfigMap a/b)"},
+		"its settings":   {web, func(s *Settings) { s.Heard, s.Assumed, s.Unmet = noon, "there is no ConfigMap a/b", true }, "the settings of the controller (there is no ConfigMap a/b)"},
+		"both":           {"# ledger: none\n" + web, func(s *Settings) { s.Silent = true }, "the controller to run (none is running: the last one, in namespace reroll, has ended) and 1 of 1 workload to be up to date"},
+		"a permission":   {"# unread: deployments\n" + web, func(s *Settings) { s.Heard = noon }, "the permission to list deployments"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			s := tell(t, tc.text)

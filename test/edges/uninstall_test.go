@@ -103,7 +103,6 @@ data: {key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=}
 
 func TestTheKeyOfAControllerOutsideOfAClusterIsRemoved(t *testing.T) {
 	p := install(t)
-	p.must(p.ns.Apply(p.ctx, strings.ReplaceAll(mayUninstall, "name: reroll}", "name: "+account+", namespace: "+p.ns.Name+"}")))
 	p.must(p.ns.Apply(p.ctx, keyAlone))
 	notice := "Namespace " + p.ns.Name + " has the key of a controller without a ConfigMap, such as one outside of a cluster: make sure that it has ended.\n"
 	secret := "Secret " + p.ns.Name + "/reroll-digest-key: "
@@ -112,8 +111,12 @@ func TestTheKeyOfAControllerOutsideOfAClusterIsRemoved(t *testing.T) {
 		{"--dry-run=false", notice + secret + "deleted\n"},
 		{"--dry-run", ""},
 	} {
-		if said, code := p.uninstall(step.flag); code != 0 || said != step.want {
-			t.Fatalf("%s: exit code %d, and it prints\n%s\nwant\n%s", step.flag, code, said, step.want)
+		cmd := p.command("uninstall", step.flag)
+		cmd.Env = append(cmd.Env, "KUBECONFIG="+p.Cluster.Kubeconfig()) // who may look for controllers in all namespaces
+		out, err := cmd.CombinedOutput()
+		said, _, counted := strings.Cut(string(out), map[bool]string{true: "Would clean ", false: "Cleaned "}[step.flag == "--dry-run"])
+		if err != nil || !counted || said != step.want {
+			t.Fatalf("%s: %v, and it prints\n%s\nwant\n%s", step.flag, err, out, step.want)
 		}
 	}
 }
@@ -121,13 +124,13 @@ func TestTheKeyOfAControllerOutsideOfAClusterIsRemoved(t *testing.T) {
 // What is waited for is named at once, and when the time is over. A controller that starts meanwhile is found.
 func TestStatusNamesTheControllerThatItWaitsFor(t *testing.T) {
 	p := install(t)
-	p.must(p.ns.Apply(p.ctx, shopManifest))
+	p.must(p.ns.Apply(p.ctx, shopManifest)) // beside two workloads of the harness
 	const none = "the controller to run (it was not found:"
 	out, err := p.command("status", "--require-controller", "--wait=5s", "--controller-namespace="+p.ns.Name).CombinedOutput()
 	if ended, ok := errors.AsType[*exec.ExitError](err); !ok || ended.ExitCode() != 1 {
 		t.Errorf("it ended with %v", err)
 	}
-	for _, want := range []string{"Waiting up to 5s for " + none, "Gave up after 5s of waiting for " + none, "and 1 of 1 workload to be up to date.\n"} {
+	for _, want := range []string{"Waiting up to 5s for " + none, "Gave up after 5s of waiting for " + none, " and 3 of 3 workloads to be up to date.\n"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("without %q:\n%s", want, out)
 		}

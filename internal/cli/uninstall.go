@@ -124,7 +124,7 @@ func (r *removing) installations(ctx context.Context, cluster *inspect.Cluster, 
 		case text != "":
 			alive = text
 		default:
-			fmt.Fprintf(out, "Namespace %s has the key of a controller without a ConfigMap, such as one outside of a cluster: make sure that it has ended.\n", ns)
+			fmt.Fprintf(out, "Namespace %s has the key of a controller, but not its ConfigMap. If that controller runs outside of the cluster, end it first.\n", ns)
 		}
 	}
 	return namespaces, alive, nil

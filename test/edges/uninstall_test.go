@@ -104,7 +104,7 @@ data: {key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=}
 func TestTheKeyOfAControllerOutsideOfAClusterIsRemoved(t *testing.T) {
 	p := install(t)
 	p.must(p.ns.Apply(p.ctx, keyAlone))
-	notice := "Namespace " + p.ns.Name + " has the key of a controller without a ConfigMap, such as one outside of a cluster: make sure that it has ended.\n"
+	notice := "Namespace " + p.ns.Name + " has the key of a controller, but not its ConfigMap. If that controller runs outside of the cluster, end it first.\n"
 	secret := "Secret " + p.ns.Name + "/reroll-digest-key: "
 	for _, step := range []struct{ flag, want string }{
 		{"--dry-run", notice + secret + "would delete\n"},

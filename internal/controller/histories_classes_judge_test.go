@@ -216,8 +216,8 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(beforeInstalled)
 	case last.version <= c.since:
 		return o.excused(beforeCover)
-	case o.pardoned[pod.UID][src] != "", cameBack && last.version <= o.lastGap:
-		o.pardonedOf(pod.UID)[src] = "came back"
+	case o.pardoned[pod.UID][src] == fmt.Sprint(content), cameBack && last.version <= o.lastGap:
+		o.pardonedOf(pod.UID)[src] = fmt.Sprint(content)
 		return o.excused(backBeforeSeen)
 	case !adopted && last.version <= o.lastGap:
 		return o.excused(notAdopted)

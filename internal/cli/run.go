@@ -47,8 +47,8 @@ anything, it logs where it keeps its own objects, the cluster, the user, and how
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			keepSmall(cmd.Context(), getenv, os.DirFS(cgroups))
-			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr))
+			started := keepSmall(cmd.Context(), getenv, os.DirFS(cgroups))
+			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr), started)
 		},
 	}
 	cfg.BindFlags(cmd.Flags())
@@ -56,7 +56,7 @@ anything, it logs where it keeps its own objects, the cluster, the user, and how
 	return cmd
 }
 
-func run(ctx context.Context, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger) error {
+func run(ctx context.Context, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger, started func()) error {
 	log.Info("starting reroll", "version", build.Version, "commit", build.Commit)
 	for _, warning := range cfg.Warnings {
 		log.Warn(warning)
@@ -147,7 +147,10 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	running.Go(func() { writeMetaInfo(ctx, covered, client, cfg, options, build, ctl.Instance, log) })
 	running.Go(func() { alerts.Run(worked) })
 	// A standby has synced caches, and reconciles nothing yet.
-	running.Go(func() { giveBack(ctx, clock.RealClock{}, ctl.Ready, func() bool { return ctl.Depth() == 0 }) })
+	running.Go(func() {
+		giveBack(ctx, clock.RealClock{}, ctl.Ready, func() bool { return ctl.Depth() == 0 })
+		started()
+	})
 	running.Go(func() { leader.watch(ctx, cancel) })
 	err = ctl.Run(ctx)
 	leader.release()

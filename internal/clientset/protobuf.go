@@ -11,9 +11,9 @@ import (
 )
 
 // inPlace is a NegotiatedSerializer that decodes protobuf without copies of the encoded object. The
-// decoders of apimachinery copy the bytes of each object three times before they decode them: out
-// of the event, out of the extension of the event, and out of the envelope that names the type. In
-// a cluster with many large Secrets, these copies were most of the garbage of a start.
+// decoders of apimachinery copy the bytes of each object twice before they decode them: out of the
+// event of a watch, and out of the envelope that names the type. In a cluster with many large
+// Secrets, these copies were half of the garbage of a start.
 type inPlace struct {
 	runtime.NegotiatedSerializer
 	infos []runtime.SerializerInfo

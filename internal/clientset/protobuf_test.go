@@ -228,7 +228,7 @@ func TestAnObjectOutlivesTheBufferOfItsEvent(t *testing.T) {
 	}
 }
 
-// The decoders of apimachinery need four times the size of an object.
+// The decoders of apimachinery copy them three times.
 func TestAWatchCopiesTheBytesOfAnObjectOnce(t *testing.T) {
 	const size = 4 << 20
 	var sent bytes.Buffer

@@ -20,7 +20,7 @@ import (
 // dropped. So half of the default costs little time, and keeps a container within its limit.
 const gcPercent = 50
 
-// startPercent is the same until the start is complete. Meanwhile most allocations are objects that are
+// startPercent is the same until everything has been read. Meanwhile most allocations are objects that are
 // read and dropped, on top of a live heap that no later work exceeds: the peak of the start decides
 // which limit a container needs.
 const startPercent = 25
@@ -32,7 +32,7 @@ const leastGarbage = 8 << 20
 
 // keepSmall makes the garbage collector run earlier than by default, and more often as memory
 // approaches the limit of the container. The variables GOGC and GOMEMLIMIT override that. The caller
-// calls started when the start is complete.
+// calls started when everything has been read.
 func keepSmall(ctx context.Context, getenv func(string) string, cgroup fs.FS) (started func()) {
 	var complete atomic.Bool
 	if getenv("GOGC") == "" {

@@ -20,9 +20,9 @@ import (
 // dropped. So half of the default costs little time, and keeps a container within its limit.
 const gcPercent = 50
 
-// startPercent is the same until everything has been read. Meanwhile most allocations are objects that are
-// read and dropped, on top of a live heap that no later work exceeds: the peak of the start decides
-// which limit a container needs.
+// startPercent is the same until everything has been read. Meanwhile, most allocations are objects
+// that are read and dropped, on top of a live heap that later work hardly exceeds. The peak of the
+// start decides which limit a container needs.
 const startPercent = 25
 
 // leastGarbage is the amount of garbage that may always accumulate. In a cluster of a thousand
@@ -63,9 +63,9 @@ func adapt(ctx context.Context, started func() bool) {
 	})
 }
 
-// percentFor returns the amount of garbage that may accumulate, in percent of the live heap, at least
-// a given one. It changes in steps, because a change of the setting stops all goroutines for a
-// moment.
+// percentFor returns the amount of garbage that may accumulate, in percent of the live heap, but no
+// less than a given percentage. It changes in steps, because a change of the setting stops all
+// goroutines for a moment.
 func percentFor(kept uint64, least int) int {
 	const step = 25
 	// At a higher percentage, Go itself lets more than 8 MiB accumulate.
@@ -111,6 +111,15 @@ func memoryLimit(cgroup fs.FS) (bytes int64, limited bool) {
 
 // restEvery is how often Reroll checks whether the start is complete.
 const restEvery = time.Second
+
+// afterStart gives memory back when everything has been read, and again when the queue is empty. Held
+// workloads may keep the queue from being empty for long, so started is called before.
+func afterStart(ctx context.Context, c clock.WithTicker, ready func() bool, started func(), idle func() bool) {
+	giveBack(ctx, c, ready, func() bool {
+		started()
+		return idle()
+	})
+}
 
 // giveBack returns unused memory to the operating system at some moments, in their order. At the
 // start, the process reads all objects and keeps next to nothing of them. Go would keep that memory

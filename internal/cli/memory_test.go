@@ -120,3 +120,22 @@ func TestWhatAStartHasTakenGoesBack(t *testing.T) {
 	end()
 	giveBack(ended, clock.RealClock{}, func() bool { return false }) // returns at once
 }
+
+func TestTheStartIsCompleteEvenIfTheQueueIsNeverEmpty(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	read, started := false, false
+	afterStart(ctx, clock.RealClock{}, func() bool {
+		if started {
+			t.Error("the start was complete before everything was read")
+		}
+		read = true
+		return read
+	}, func() { started = true }, func() bool {
+		end()
+		return false
+	})
+	if !read || !started {
+		t.Errorf("read %v, started %v", read, started)
+	}
+}

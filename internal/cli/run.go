@@ -188,10 +188,7 @@ func (p *process) run(ctx context.Context, servers []*server.Server, options map
 	running.Go(func() { p.alerts.Run(worked) })
 	// A standby has synced caches, and reconciles nothing yet.
 	running.Go(func() {
-		giveBack(ctx, clock.RealClock{}, p.ctl.Ready)
-		p.started()
-		// Held or failing workloads may keep the queue from ever being empty.
-		giveBack(ctx, clock.RealClock{}, func() bool { return p.ctl.Depth() == 0 })
+		afterStart(ctx, clock.RealClock{}, p.ctl.Ready, p.started, func() bool { return p.ctl.Depth() == 0 })
 	})
 	running.Go(func() { p.leader.watch(ctx, cancel) })
 	err := p.ctl.Run(ctx)

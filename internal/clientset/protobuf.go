@@ -39,8 +39,8 @@ func (in inPlace) SupportedMediaTypes() []runtime.SerializerInfo { return in.inf
 // envelopes decodes objects in the envelope that names their type.
 type envelopes struct {
 	runtime.Serializer
-	creater runtime.ObjectCreater
-	body    runtime.Decoder
+	scheme *runtime.Scheme
+	body   runtime.Decoder
 }
 
 // prefix begins each envelope.
@@ -60,7 +60,7 @@ func (e envelopes) Decode(data []byte, defaults *schema.GroupVersionKind, into r
 	kind := named.GroupVersionKind()
 	if into == nil {
 		var err error
-		if into, err = e.creater.New(kind); err != nil {
+		if into, err = e.scheme.New(kind); err != nil {
 			return e.Serializer.Decode(data, defaults, nil)
 		}
 	}

@@ -22,19 +22,19 @@ import (
 	restwatch "k8s.io/client-go/rest/watch"
 )
 
-func protobufOf(t testing.TB, codecs kruntime.NegotiatedSerializer) kruntime.SerializerInfo {
-	t.Helper()
+func protobufOf(tb testing.TB, codecs kruntime.NegotiatedSerializer) kruntime.SerializerInfo {
+	tb.Helper()
 	info, ok := kruntime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), kruntime.ContentTypeProtobuf)
 	if !ok {
-		t.Fatal("no protobuf")
+		tb.Fatal("no protobuf")
 	}
 	return info
 }
 
 // both are the decoders of apimachinery and ours.
-func both(t testing.TB) (theirs, ours kruntime.SerializerInfo) {
+func both(tb testing.TB) (theirs, ours kruntime.SerializerInfo) {
 	plain := Codecs.WithoutConversion()
-	return protobufOf(t, plain), protobufOf(t, decodeInPlace(plain, Scheme))
+	return protobufOf(tb, plain), protobufOf(tb, decodeInPlace(plain, Scheme))
 }
 
 func samples() map[schema.GroupVersion][]kruntime.Object {
@@ -56,22 +56,22 @@ func samples() map[schema.GroupVersion][]kruntime.Object {
 	}
 }
 
-func encode(t testing.TB, version schema.GroupVersion, obj kruntime.Object) []byte {
-	t.Helper()
-	theirs, _ := both(t)
+func encode(tb testing.TB, version schema.GroupVersion, obj kruntime.Object) []byte {
+	tb.Helper()
+	theirs, _ := both(tb)
 	data, err := kruntime.Encode(Codecs.EncoderForVersion(theirs.Serializer, version), obj)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return data
 }
 
-func event(t testing.TB, kind watch.EventType, data []byte) []byte {
-	t.Helper()
+func event(tb testing.TB, kind watch.EventType, data []byte) []byte {
+	tb.Helper()
 	event := metav1.WatchEvent{Type: string(kind), Object: kruntime.RawExtension{Raw: data}}
 	frame, err := event.Marshal()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return frame
 }
@@ -191,13 +191,13 @@ func TestEachByteOfAMessageDecodesAsInApimachinery(t *testing.T) {
 
 // decodeFrames decodes the events of a stream as a client does. Each event is read into the same
 // memory.
-func decodeFrames(t testing.TB, info kruntime.SerializerInfo, frames ...[]byte) (objects []kruntime.Object) {
-	t.Helper()
+func decodeFrames(tb testing.TB, info kruntime.SerializerInfo, frames ...[]byte) (objects []kruntime.Object) {
+	tb.Helper()
 	var stream bytes.Buffer
 	to := info.StreamSerializer.NewFrameWriter(&stream)
 	for _, frame := range frames {
 		if _, err := to.Write(frame); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	from := streaming.NewDecoder(info.StreamSerializer.NewFrameReader(io.NopCloser(&stream)), info.StreamSerializer.Serializer)
@@ -208,7 +208,7 @@ func decodeFrames(t testing.TB, info kruntime.SerializerInfo, frames ...[]byte) 
 			return objects
 		}
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		objects = append(objects, obj)
 	}

@@ -16,8 +16,7 @@ import (
 type State struct {
 	autoReloadAll bool
 
-	mu      sync.RWMutex
-	sources map[source.Key]*sourceRecord
+	mu sync.RWMutex
 	// newest is the newest version of any source.
 	newest uint64
 	// gone are deleted sources, in case they are recreated.
@@ -45,7 +44,6 @@ func New(autoReloadAll bool) *State {
 	return &State{
 		autoReloadAll:  autoReloadAll,
 		gone:           map[source.Key]sourceRecord{},
-		sources:        map[source.Key]*sourceRecord{},
 		workloads:      map[workload.Key]*workloadRecord{},
 		templateUsers:  map[workload.Key]workload.Workload{},
 		templateOwners: map[workload.Key]keys{},

@@ -259,7 +259,7 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 		}
 	}
 	for key, version := range versions {
-		now, ok := s.sources[key.In(w.Key.Namespace)]
+		now, ok := s.index.source(key.In(w.Key.Namespace))
 		if !ok || now.changed <= version {
 			continue
 		}
@@ -279,7 +279,7 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 func (s *State) awayUnselected(w *workloadRecord) map[source.LocalKey]reload.Away {
 	var kept map[source.LocalKey]reload.Away
 	for key, away := range w.away {
-		if src, ok := s.sources[key.In(w.Key.Namespace)]; ok && src.Annotations.Unselected {
+		if src, ok := s.index.source(key.In(w.Key.Namespace)); ok && src.Annotations.Unselected {
 			if kept == nil {
 				kept = map[source.LocalKey]reload.Away{}
 			}

@@ -76,15 +76,16 @@ func (w Written) SearchesForNothing(own Written, names Names) bool {
 // ProblemsOfSource are the mistakes in the annotations of a source. They are found when the source
 // arrives, because its annotations are not stored.
 func ProblemsOfSource(own map[string]string, names Names) []Problem {
-	var found []Problem
+	_, found := ReadWaves(own, true)
 	at, written := Written{Values: own}, names.written()
 	for _, key := range at.Compared() {
 		right, near := names.Nearest(key)
 		switch {
-		case names.IsOfSource(key):
+		case key == names.Match, key == names.Ignore:
 			if value := own[key]; value != "true" && value != "false" {
 				found = append(found, at.Problem(key, `counts as false; only "true" turns it on`))
 			}
+		case names.IsOfSource(key): // checked by ReadWaves
 		case slices.Contains(written[:], key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))
 		case near && names.IsOfSource(right):

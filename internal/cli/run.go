@@ -109,6 +109,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	metrics.WatchRollouts(ctl.RolloutsInProgress)
 	metrics.WatchMissing(ctl.LackingSource)
 	metrics.WatchHeld(ctl.HeldBy)
+	metrics.WatchStopped(ctl.StoppedSources)
 	metrics.WatchState(func() bool { return ready(guard, ctl) == nil }, func() bool {
 		leads := acting.Load()
 		return leads != nil && !cfg.DryRun && (*leads)()

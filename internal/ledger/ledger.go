@@ -92,8 +92,22 @@ type Ledger struct {
 	// ChurnUntil is until when the latest reloads count against the limit of reloads, in seconds
 	// since 1970; 0 if none does.
 	ChurnUntil int64
+	// Turn is what stood when the latest reload began, if that had to wait for its turn among the
+	// workloads of its source.
+	Turn Turn
 	// Writes grows by one with each write.
 	Writes int64
+}
+
+// Turn is what stood when a reload began. The zero Turn means that it had to wait for no other
+// workload.
+type Turn struct {
+	// At is when the reload began, in seconds since 1970.
+	At int64 `json:"at"`
+	// Template is the pod template of that time, without marks.
+	Template digest.Digest `json:"tpl,omitzero"`
+	// Broken reports whether the workload was unavailable for another reason than an earlier reload.
+	Broken bool `json:"ill,omitempty"`
 }
 
 // Total replaces all entries of a kind.
@@ -117,6 +131,7 @@ type ledgerText struct {
 	Run        types.UID       `json:"run,omitempty"`
 	NotifiedAt int64           `json:"told,omitempty"`
 	ChurnUntil int64           `json:"churn,omitempty"`
+	Turn       Turn            `json:"turn,omitzero"`
 	OnDelete   bool            `json:"del,omitempty"`
 	// Gone and All are by the short name of a kind.
 	Gone      map[string][]string      `json:"gone,omitempty"`
@@ -202,6 +217,7 @@ func Parse(s string) (Ledger, error) {
 		Run:        text.Run,
 		NotifiedAt: text.NotifiedAt,
 		ChurnUntil: text.ChurnUntil,
+		Turn:       text.Turn,
 		Entries:    map[source.LocalKey]digest.Digest{},
 		Aggregates: map[source.Kind]Total{},
 		OnDelete:   text.OnDelete,
@@ -236,6 +252,7 @@ func (t *ledgerText) bounded() error {
 		{"counter", t.Counter, MaxCounter}, {"number of writes", t.Writes, MaxCounter},
 		{"data time", t.DataTime, maxTime}, {"time of the last notification", t.NotifiedAt, maxTime},
 		{"time until which reloads count", t.ChurnUntil, maxTime},
+		{"time of the latest turn", t.Turn.At, maxTime},
 		{"number of superseded templates", int64(len(t.Superseded)), MaxSuperseded},
 	} {
 		if number.value < 0 || number.value > number.max {
@@ -321,7 +338,7 @@ func (l Ledger) largestKind() source.Kind {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, OnDelete: l.OnDelete}
+	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, Turn: l.Turn, OnDelete: l.OnDelete}
 	for key, sum := range l.Entries {
 		entries := text.entriesOf(key.Kind)
 		if *entries == nil {

@@ -5,6 +5,8 @@ import (
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
+// A dry run reports the reloads that it does not write, each once.
+
 func (c *Controller) dryRunNothing(key workload.Key) {
 	c.with(key, func(r *record) { r.dryRun = "" })
 }

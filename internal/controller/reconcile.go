@@ -191,6 +191,12 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	if err := c.write(ctx, facts, d); err != nil {
 		return err
 	}
+	c.wrote(w, d, c.clock.Since(began))
+	return nil
+}
+
+// wrote remembers and reports what was written.
+func (c *Controller) wrote(w *workload.Workload, d reload.Decision, took time.Duration) {
 	if d.Restores {
 		c.with(w.Key, func(r *record) { r.restored = restored{at: c.clock.Now()} })
 	}
@@ -198,7 +204,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		c.queue.Add(w.Key, 0, 0)
 	}
 	if d.Action == reload.Reload {
-		c.reloaded(w, d, c.clock.Since(began))
+		c.reloaded(w, d, took)
 		c.logPause(w)
 		c.notifyMayNotStay(w, d)
 	}
@@ -213,7 +219,6 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	}
 	c.notifyBesideReloader(w, d)
 	c.reportOthersRollout(w, d)
-	return nil
 }
 
 // leaveAsItIs is for a workload with nothing to write.

@@ -77,19 +77,19 @@ func (e *Evaluation) turn(facts *reload.Facts, d reload.Decision) gate.Answer {
 
 // waves describes how the workload is rolled with regard to others, and what sets that.
 func (e *Evaluation) waves(facts *reload.Facts, a *Answer) {
-	wave := a.Workload.Policy.Wave()
+	wave, find := a.Workload.Policy.Wave(), e.find(facts)
 	for i := range facts.Concerns {
-		src := &facts.Concerns[i].Source
-		s := gate.SettingsOf(src, facts.Defaults.Waves(), facts.Waves)
-		if s.RollingBy == "" && wave == 0 {
+		fleet := find(&facts.Concerns[i])
+		if fleet == nil {
 			continue
 		}
-		text := fmt.Sprintf("wave %d", wave)
+		src, s := &facts.Concerns[i].Source, *fleet.Settings()
+		text := fmt.Sprintf("%s %s: wave %d", src.Key.Kind, src.Key.Name, wave)
 		if wave != 0 {
 			text += " (" + annotations.Wave + ")"
 		}
 		if s.Urgent {
-			text += fmt.Sprintf("; %s is urgent (%s) and waits for no other workload", src.Key, annotations.Urgent)
+			text += "; urgent, so it waits for no other workload (" + annotations.Urgent + ")"
 		} else {
 			text += "; " + describeWaves(&s)
 		}

@@ -155,7 +155,7 @@ func TestTheMostSpecificLimitCounts(t *testing.T) {
 		}
 		f := reload.Facts{Settings: reload.Settings{Limit: policy.Limit{Reloads: 1, Within: time.Hour}}, Workload: workload.Workload{}}
 		f.Workload.Policy, _ = policy.Parse(written(tc.own), written(tc.template), names)
-		f.Defaults, _ = policy.ParseNamespace(written(tc.namespace))
+		f.Defaults, _ = policy.ParseNamespace(written(tc.namespace), annotations.DefaultNames())
 		limit, setBy := f.Churn()
 		if got := fmt.Sprintf("%s (%s)", limit, setBy); got != tc.want {
 			t.Errorf("%s: %s, want %s", about, got, tc.want)

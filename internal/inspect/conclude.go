@@ -140,7 +140,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]
 	case !a.Ledger.There && len(f.Concerns) > 0:
-		a.State, a.Detail = Waiting, "for a controller to record its sources"
+		a.State, a.Detail = Waiting, "for a controller to record its sources"+s.unattended(e.now)
 	}
 }
 
@@ -226,8 +226,9 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	// If an edit removes keys, the object does not record its time. The edit may have been made
 	// just now.
-	if !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now) {
-		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s", s.Rules.SettlePeriod(&f.Workload), a.Decision.Why)
+	recent := !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now)
+	if recent && !s.gone(e.now) { // without a controller, nothing follows the settle period
+		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s%s", s.Rules.SettlePeriod(&f.Workload), a.Decision.Why, s.unattended(e.now))
 		return
 	}
 	a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
@@ -236,6 +237,18 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 // longAgo reports whether the change is so old that the controller must have acted upon it.
 func (e *Evaluation) longAgo(t time.Time, w *workload.Workload) bool {
 	return e.now.Sub(t) > e.objects.settings.Rules.Longest(w)+grace
+}
+
+// unattended returns what to add to a state that waits for the controller, if none is known to run.
+func (s *Settings) unattended(now time.Time) string {
+	switch {
+	case s.gone(now):
+		return "; no controller runs"
+	case s.Controller == "":
+		return "; no controller was found"
+	default:
+		return ""
+	}
 }
 
 // inaction returns the likely reason why the controller has not acted.

@@ -30,10 +30,11 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 }
 
 // ParseNamespace reads the annotations of a namespace, which are defaults for its workloads.
-func ParseNamespace(own map[string]string) (Policy, []annotations.Problem) {
+func ParseNamespace(own map[string]string, names annotations.Names) (Policy, []annotations.Problem) {
 	r := policyReader{own: annotations.Written{Values: own}}
 	waves, problems := annotations.ReadWaves(own, false)
-	return Policy{churn: r.churn("the namespace"), waves: waves.Keep()}, append(r.problems, problems...)
+	policy := Policy{churn: r.churn("the namespace"), waves: waves.Keep()}
+	return policy, append(append(r.problems, problems...), annotations.ProblemsOfNamespace(own, names)...)
 }
 
 // policyReader collects the problems.

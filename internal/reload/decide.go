@@ -38,8 +38,8 @@ type Facts struct {
 	Seen     WorkloadSeen
 	// Version is the newest version of the workload or of any source at that time.
 	Version uint64
-	// Remembered is the text of the ledger that we last wrote or accepted, empty if there was none
-	// since the start.
+	// Remembered is the text of the ledger that we last wrote or accepted, or that another client
+	// removed before, empty if there was none since the start.
 	Remembered string
 	// Concerns are the sources that exist and concern the workload, sorted.
 	Concerns []Concern

@@ -24,7 +24,8 @@ type workloadRecord struct {
 	links    links
 	// own is the state of the object without its template users; nil without any.
 	own *own
-	// remembered is the text of the ledger that we wrote or accepted last.
+	// remembered is the text of the ledger that we wrote or accepted last, or that another client
+	// removed before we could.
 	remembered string
 	ranks      ranks
 	// away are the sources that had other data since the workload was compared with them.
@@ -96,6 +97,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 	if same {
 		next.remembered, next.ranks.remembered, next.answered = known.remembered, known.ranks.remembered, known.answered
 		next.away, next.compared, next.sending = known.away, known.compared, known.sending
+		next.keepRemoved(known)
 		unselected := s.awayUnselected(known)
 		switch {
 		case known.LedgerText == w.LedgerText:

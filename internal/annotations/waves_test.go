@@ -34,6 +34,9 @@ func TestAnInvalidAnnotationAboutWavesHasNoEffect(t *testing.T) {
 	if !slices.Equal(about, []string{MaxRolling, Soak, MaxFailures, Urgent}) {
 		t.Errorf("problems of %v", about)
 	}
+	if problems := ProblemsOfNamespace(map[string]string{MaxRolling: "5", Soak: "1m", MaxFailures: "1"}, DefaultNames()); len(problems) > 0 {
+		t.Errorf("of a namespace: %v", problems)
+	}
 	if waves, problems := ReadWaves(map[string]string{Urgent: "true", Soak: "1m"}, false); waves.Urgent || !waves.HasSoak || len(problems) > 0 {
 		t.Errorf("of a namespace: %+v, %v", waves, problems)
 	}

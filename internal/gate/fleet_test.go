@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -336,6 +337,30 @@ func TestAWorkloadHeldByOneSourceBlocksNobodyOfTheOther(t *testing.T) {
 	}
 	if answer := checkWaves(keyOf("later"), []*Fleet{a}); answer.Open() {
 		t.Error("it does not wait for a workload that may start")
+	}
+}
+
+// Two workers decide at the same time: the second one must not take the place of a reload that is
+// being written.
+func TestAPlaceIsReservedBeforeTheWrite(t *testing.T) {
+	src := source.Source{Key: source.Key{Kind: source.ConfigMap, Namespace: "shop", Name: "ca"}}
+	f := NewFleet(&src, Settings{RollingBy: "x", MaxRolling: annotations.Share{Number: 1}})
+	find := func(*reload.Concern) *Fleet { return f }
+	d := reload.Decision{Action: reload.Reload, Changes: []reload.Concern{{Source: src}}}
+	first, second := reload.Facts{}, reload.Facts{}
+	first.Workload.Key, second.Workload.Key = keyOf("first"), keyOf("second")
+	f.Put(keyOf("first"), Member{})
+	f.Put(keyOf("second"), Member{})
+	if a := Check(&first, &d, find); !a.Open() {
+		t.Fatalf("%+v", a)
+	}
+	Pass(&first, &d, find)
+	if a := Check(&second, &d, find); a.Open() {
+		t.Error("the place is taken twice")
+	}
+	f.Free(keyOf("first")) // the write was refused
+	if a := Check(&second, &d, find); !a.Open() {
+		t.Errorf("the place is not free again: %+v", a)
 	}
 }
 

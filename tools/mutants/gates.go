@@ -88,7 +88,7 @@ func waves() []mutation {
 			what: "waves: a place is not reserved before the write",
 			file: "internal/gate/waves.go",
 			from: "		fleet.reserve(f.Workload.Key)\n", to: "",
-			in: controller, tests: "^TestNoMoreRollAtATimeThanAllowed$",
+			in: "./internal/gate", tests: "^TestAPlaceIsReservedBeforeTheWrite$",
 		},
 		{
 			what: "waves: who waits is not told when its turn comes",

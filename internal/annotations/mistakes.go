@@ -78,11 +78,11 @@ func (w Written) SearchesForNothing(own Written, names Names) bool {
 func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 	var found []Problem
 	at, written := Written{Values: own}, names.written()
-	elsewhere := func(key string) bool { return key != Churn }
+	elsewhere := func(key string) bool { return !ofNamespace(key) }
 	for _, key := range at.Compared() {
 		right, near := names.Nearest(key)
 		switch {
-		case key == Churn:
+		case ofNamespace(key): // checked by policy.ParseNamespace
 		case names.IsOfSource(key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on a ConfigMap or Secret"))
 		case slices.Contains(written[:], key):
@@ -102,18 +102,24 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 	return slices.Clip(found[:min(len(found), MaxProblems)])
 }
 
+// ofNamespace reports whether users write a key on namespaces.
+func ofNamespace(key string) bool {
+	return key == Churn || key == MaxRolling || key == Soak || key == MaxFailures
+}
+
 // ProblemsOfSource are the mistakes in the annotations of a source. They are found when the source
 // arrives, because its annotations are not stored.
 func ProblemsOfSource(own map[string]string, names Names) []Problem {
-	var found []Problem
+	_, found := ReadWaves(own, true)
 	at, written := Written{Values: own}, names.written()
 	for _, key := range at.Compared() {
 		right, near := names.Nearest(key)
 		switch {
-		case names.IsOfSource(key):
+		case key == names.Match, key == names.Ignore:
 			if value := own[key]; value != "true" && value != "false" {
 				found = append(found, at.Problem(key, `counts as false; only "true" turns it on`))
 			}
+		case names.IsOfSource(key): // checked by ReadWaves
 		case slices.Contains(written[:], key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))
 		case near && names.IsOfSource(right):

@@ -157,6 +157,7 @@ func (p *process) newController(ctx context.Context, where place) {
 	p.metrics.WatchRollouts(p.ctl.RolloutsInProgress)
 	p.metrics.WatchMissing(p.ctl.LackingSource)
 	p.metrics.WatchHeld(p.ctl.HeldBy)
+	p.metrics.WatchStopped(p.ctl.StoppedSources)
 	p.metrics.WatchState(func() bool { return p.ready() == nil }, func() bool {
 		leads := acting.Load()
 		return leads != nil && !cfg.DryRun && (*leads)()

@@ -118,7 +118,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		a.State = Reverted
 		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
 	case d.Action == reload.Reload && !a.Gate.Open() && !s.gone(e.now):
-		a.State, a.Detail = Waiting, fmt.Sprintf("until %s: %s, and %s", a.Gate.Until.UTC().Format(time.RFC3339), d.Why, a.Gate.Why)
+		a.waits()
 	case d.Action == reload.Reload:
 		e.pending(f, a)
 	case d.Action == reload.AwaitRun && w.Runs.Begun:
@@ -163,7 +163,7 @@ func (e *Evaluation) inProgress(a *Answer) {
 	if behind && (purpose != "" || outcome.Cause == rollout.CauseAborted) {
 		a.State, a.Detail = OutOfDate, "with "+a.Detail+" Pods updated"
 	}
-	if purpose == "" && a.State == InProgress && e.exceeds(a, outcome) {
+	if purpose == "" && a.State == InProgress && outcome.Exceeds(w, a.Pods.of(w), e.now) {
 		a.State = Stuck
 	}
 	if outcome.Cause == "" || outcome.Cause == rollout.CauseUnknown {
@@ -174,28 +174,6 @@ func (e *Evaluation) inProgress(a *Answer) {
 	}
 	a.Cause = outcome.Cause
 	a.Detail += ": " + oneLine(report.Because(w, outcome))
-}
-
-// exceeds reports whether a rollout in progress has exceeded its deadline. The status of a
-// Deployment or a Rollout shows that. Otherwise the Pods show it: the rollout has started a Pod,
-// and the deadline has passed since the latest one. A Rollout that pauses at a step is not stuck.
-func (e *Evaluation) exceeds(a *Answer, o rollout.Outcome) bool {
-	w := &a.Workload
-	switch {
-	case w.Progress.Pausing, w.Progress.Aborted:
-		return false
-	case w.Progress.Overdue && w.Progress.Observed: // the status is about the current template
-		return true
-	case o.All == 0 || o.Old == o.All:
-		return false
-	}
-	var newest time.Time
-	for _, pod := range a.Pods.of(w) {
-		if pod.Created.After(newest) {
-			newest = pod.Created
-		}
-	}
-	return e.now.Sub(newest) > w.Progress.ProgressDeadline()
 }
 
 // outcome returns the result of the latest reload, as far as the user may read the Pods. behind
@@ -226,6 +204,9 @@ func (e *Evaluation) outcome(a *Answer) (o rollout.Outcome, behind bool) {
 
 // of returns the Pods that the workload created.
 func (p *Ages) of(w *workload.Workload) []rollout.Pod {
+	if p == nil {
+		return nil // they were not listed
+	}
 	var own []rollout.Pod
 	for i := range p.all {
 		if w.MadeBy(&p.all[i].owners) {

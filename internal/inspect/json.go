@@ -94,6 +94,8 @@ type plannedJSON struct {
 	Name      string `json:"name"`
 	Reason    string `json:"reason"`
 	Pods      int64  `json:"pods"`
+	// Wave is only known if workloads are rolled one after the other.
+	Wave *int `json:"wave,omitempty"`
 	gateJSON
 }
 
@@ -110,7 +112,11 @@ func (p *Plan) JSON() (string, error) {
 	list := func(all []Planned) []plannedJSON {
 		out := []plannedJSON{}
 		for _, one := range all {
-			out = append(out, plannedJSON{one.Key.Kind, one.Key.Namespace, one.Key.Name, one.Why, one.Pods, gateOf(one.Gate)})
+			planned := plannedJSON{one.Key.Kind, one.Key.Namespace, one.Key.Name, one.Why, one.Pods, nil, gateOf(one.Gate)}
+			if p.Waves != nil {
+				planned.Wave = &one.Wave
+			}
+			out = append(out, planned)
 		}
 		return out
 	}

@@ -28,7 +28,7 @@ func (o *Objects) mistaken(only bool, keys []workload.Key) []Mistaken {
 		}
 		all = append(all, m)
 	}
-	slices.SortFunc(all, func(a, b Mistaken) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(all, func(a, b Mistaken) int { return workload.CompareKeys(a.Key, b.Key) })
 	return all
 }
 

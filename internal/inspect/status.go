@@ -56,7 +56,7 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 	s.Mistaken = o.mistaken(name != "", keys)
 	if name == "" {
 		s.Answers = append(s.Answers, e.orphans()...)
-		slices.SortFunc(s.Answers, func(a, b Answer) int { return compareKeys(a.Workload.Key, b.Workload.Key) })
+		slices.SortFunc(s.Answers, func(a, b Answer) int { return workload.CompareKeys(a.Workload.Key, b.Workload.Key) })
 	}
 	return s, nil
 }
@@ -269,7 +269,7 @@ func (a *Answer) short() string {
 	switch {
 	case a.State == UpToDate || a.Detail == "":
 		return a.State.String()
-	case a.State == Missing || a.State == Unknown || a.State == NotOptedIn:
+	case a.Gate.Stopped || a.State == Missing || a.State == Unknown || a.State == NotOptedIn:
 		return a.State.String() + ": " + oneLine(a.Detail)
 	default:
 		return a.State.String() + " " + oneLine(a.Detail)

@@ -35,6 +35,8 @@ type State struct {
 	terminating map[string]struct{}
 	// selected are the namespaces that match a selector, if there is one.
 	selected map[string]selection
+	// waved is, by namespace, how many workloads have a wave other than 0.
+	waved map[string]int
 	// defaults are what annotations of namespaces set for their workloads.
 	defaults map[string]Defaults
 }
@@ -51,6 +53,7 @@ func New(autoReloadAll bool) *State {
 		index:          newIndex(),
 		terminating:    map[string]struct{}{},
 		selected:       map[string]selection{},
+		waved:          map[string]int{},
 		defaults:       map[string]Defaults{},
 	}
 }

@@ -155,6 +155,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 		add(s.children, w.Parent.Key, w.Key)
 	}
 	s.workloads[w.Key] = next
+	s.countWaves(known, next)
 	cameBack := next.seen.Returned && same && known.revision != revision
 	byReloader := same && !known.Marks.ByReloader.Equal(w.Marks.ByReloader) // another rollout has to be reported
 	restarted := same && known.Marks.RestartAt != w.Marks.RestartAt         // no revision shows that
@@ -326,6 +327,7 @@ func (s *State) dropWorkload(key workload.Key) {
 	if known, ok := s.workloads[key]; ok {
 		s.unlink(known)
 		s.orphan(&known.Workload)
+		s.countWaves(known, nil)
 		delete(s.workloads, key)
 	}
 }

@@ -313,6 +313,7 @@ func keptHistories() map[string]keptHistory {
 func TestKeptHistories(t *testing.T) {
 	all := keptHistories()
 	maps.Copy(all, keptRunHistories())
+	maps.Copy(all, keptClassHistories())
 	for name, kept := range all {
 		t.Run(name, func(t *testing.T) {
 			s := script{newHistoryOf(kept.draws, 0, 0)}

@@ -47,8 +47,8 @@ anything, it logs where it keeps its own objects, the cluster, the user, and how
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			keepSmall(cmd.Context(), getenv, os.DirFS(cgroups))
-			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr))
+			started := keepSmall(cmd.Context(), getenv, os.DirFS(cgroups))
+			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr), started)
 		},
 	}
 	cfg.BindFlags(cmd.Flags())
@@ -56,7 +56,7 @@ anything, it logs where it keeps its own objects, the cluster, the user, and how
 	return cmd
 }
 
-func run(ctx context.Context, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger) error {
+func run(ctx context.Context, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger, started func()) error {
 	log.Info("starting reroll", "version", build.Version, "commit", build.Commit)
 	for _, warning := range cfg.Warnings {
 		log.Warn(warning)
@@ -64,56 +64,12 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	if cfg.SyncAfterRestart {
 		log.Info("--sync-after-restart has no effect: Reroll always detects changes that were made while the controller was down")
 	}
-	where, err := connect(cfg, os.DirFS(serviceAccount))
+	p, err := newProcess(ctx, cfg, build, log)
 	if err != nil {
 		return err
 	}
-	where.logState(cfg, log)
-	where.config.UserAgent = "reroll/" + build.Version
-	guard := permissions.NewGuard(needed(cfg, where.namespace), clock.RealClock{}, log)
-	where.config.Wrap(guard.Over)
-	client, err := clientset.NewForConfig(where.config)
-	if err != nil {
-		return fmt.Errorf("create a client: %w", err)
-	}
-	urgent, err := unlimited(where.config)
-	if err != nil {
-		return fmt.Errorf("create a client: %w", err)
-	}
-
-	metrics := report.NewMetrics(report.MetricOptions{Kinds: kindNames(cfg.Kinds), ByNamespace: cfg.CountByNamespace, Build: build})
-	metrics.CountRequests()
-	events := report.NewEvents(client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
-	alerts := newAlerts(cfg, log, metrics)
-	receiver := newReceiver(cfg, log, events, metrics)
-	leader := newLeadership(cfg, urgent, log)
-	covered := make(chan struct{})
-	var acting atomic.Pointer[func() bool]
-	ctl := controller.New(controller.Options{
-		Settings: cfg.Rules(), Namespace: where.namespace, AdoptRate: cfg.AdoptRate, DryRun: cfg.DryRun, Classes: cfg.CSI, Receiver: receiver,
-		LoadKey: func(ctx context.Context) (digest.Key, time.Time, error) {
-			return loadKey(ctx, client, where.namespace, cfg.DryRun, clock.RealClock{}, log)
-		},
-		LoadCoverage: loadCoverage(client, cfg, clock.RealClock{}, log, covered),
-		Introduce:    func(workloads, optedIn int) { introduce(ctx, log, client, cfg, where, workloads, optedIn) },
-		Lead: func(ctx context.Context, another func()) (func() bool, error) {
-			leads, err := leader.lead(ctx, another)
-			if err == nil {
-				acting.Store(&leads)
-			}
-			return leads, err
-		},
-	}, kubeapi.Client{Interface: client, Custom: kubeapi.NewCustomClients(where.config, client, clock.RealClock{})}, clock.RealClock{}, log, report.New(log, events, metrics, alerts, cfg.DryRun))
-	events.GiveWayTo(ctl.Writing)
-	metrics.WatchDepth(ctl.Depth)
-	metrics.WatchRollouts(ctl.RolloutsInProgress)
-	metrics.WatchMissing(ctl.LackingSource)
-	metrics.WatchHeld(ctl.HeldBy)
-	metrics.WatchState(func() bool { return ready(guard, ctl) == nil }, func() bool {
-		leads := acting.Load()
-		return leads != nil && !cfg.DryRun && (*leads)()
-	})
-	http, err := server.Listen(cfg.ListenAddress, metrics.Registry(), func() error { return ready(guard, ctl) })
+	p.started = started
+	http, err := server.Listen(cfg.ListenAddress, p.metrics.Registry(), p.ready)
 	if err != nil {
 		return err
 	}
@@ -122,43 +78,127 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	if err != nil {
 		return err
 	}
+	servers := []*server.Server{http}
+	if profiles != nil {
+		servers = append(servers, profiles)
+	}
+	if err := p.run(ctx, servers, options); err != nil {
+		return err
+	}
+	log.Info("stopped")
+	return nil
+}
 
-	// One that fails ends the others; the events and alerts that are left go out when nothing makes
-	// new ones.
+// process is the controller with what it reports to and what watches over it.
+type process struct {
+	cfg     *config.Config
+	build   buildinfo.Info
+	log     *slog.Logger
+	client  clientset.Interface
+	guard   *permissions.Guard
+	metrics *report.Metrics
+	events  *report.Events
+	alerts  *report.Alerts
+	leader  leadership
+	ctl     *controller.Controller
+	// covered is closed when it is known since when the settings apply.
+	covered chan struct{}
+	// started is called when everything has been read.
+	started func()
+}
+
+func newProcess(ctx context.Context, cfg *config.Config, build buildinfo.Info, log *slog.Logger) (*process, error) {
+	where, err := connect(cfg, os.DirFS(serviceAccount))
+	if err != nil {
+		return nil, err
+	}
+	where.logState(cfg, log)
+	where.config.UserAgent = "reroll/" + build.Version
+	p := &process{cfg: cfg, build: build, log: log, covered: make(chan struct{})}
+	p.guard = permissions.NewGuard(needed(cfg, where.namespace), clock.RealClock{}, log)
+	where.config.Wrap(p.guard.Over)
+	if p.client, err = clientset.NewForConfig(where.config); err != nil {
+		return nil, fmt.Errorf("create a client: %w", err)
+	}
+	urgent, err := unlimited(where.config)
+	if err != nil {
+		return nil, fmt.Errorf("create a client: %w", err)
+	}
+	p.metrics = report.NewMetrics(report.MetricOptions{Kinds: kindNames(cfg.Kinds), ByNamespace: cfg.CountByNamespace, Build: build})
+	p.metrics.CountRequests()
+	p.events = report.NewEvents(p.client, clock.RealClock{}, log, cmp.Or(cfg.PodName, "reroll"))
+	p.alerts = newAlerts(cfg, log, p.metrics)
+	p.leader = newLeadership(cfg, urgent, log)
+	p.newController(ctx, where)
+	return p, nil
+}
+
+func (p *process) newController(ctx context.Context, where place) {
+	cfg, log, wall := p.cfg, p.log, clock.RealClock{}
+	var acting atomic.Pointer[func() bool]
+	p.ctl = controller.New(controller.Options{
+		Settings: cfg.Rules(), Namespace: where.namespace, AdoptRate: cfg.AdoptRate, DryRun: cfg.DryRun, Classes: cfg.CSI,
+		Receiver: newReceiver(cfg, log, p.events, p.metrics),
+		LoadKey: func(ctx context.Context) (digest.Key, time.Time, error) {
+			return loadKey(ctx, p.client, where.namespace, cfg.DryRun, wall, log)
+		},
+		LoadCoverage: loadCoverage(p.client, cfg, wall, log, p.covered),
+		Introduce:    func(workloads, optedIn int) { introduce(ctx, log, p.client, cfg, where, workloads, optedIn) },
+		Lead: func(ctx context.Context, another func()) (func() bool, error) {
+			leads, err := p.leader.lead(ctx, another)
+			if err == nil {
+				acting.Store(&leads)
+			}
+			return leads, err
+		},
+	}, kubeapi.Client{Interface: p.client, Custom: kubeapi.NewCustomClients(where.config, p.client, wall)}, wall, log, report.New(log, p.events, p.metrics, p.alerts, cfg.DryRun))
+	p.events.GiveWayTo(p.ctl.Writing)
+	p.metrics.WatchDepth(p.ctl.Depth)
+	p.metrics.WatchRollouts(p.ctl.RolloutsInProgress)
+	p.metrics.WatchMissing(p.ctl.LackingSource)
+	p.metrics.WatchHeld(p.ctl.HeldBy)
+	p.metrics.WatchStopped(p.ctl.StoppedSources)
+	p.metrics.WatchState(func() bool { return p.ready() == nil }, func() bool {
+		leads := acting.Load()
+		return leads != nil && !cfg.DryRun && (*leads)()
+	})
+}
+
+func (p *process) ready() error { return ready(p.guard, p.ctl) }
+
+// run returns when the controller has ended. A part that fails ends the others; the events and
+// alerts that are left go out when nothing makes new ones.
+func (p *process) run(ctx context.Context, servers []*server.Server, options map[string]any) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
 	worked := make(chan struct{})
-	running.Go(func() {
-		if err := http.Run(ctx); err != nil {
-			cancel(err)
-		}
-	})
-	if profiles != nil {
+	for _, s := range servers {
 		running.Go(func() {
-			if err := profiles.Run(ctx); err != nil {
+			if err := s.Run(ctx); err != nil {
 				cancel(err)
 			}
 		})
 	}
-	running.Go(func() { guard.Run(ctx, client) })
-	running.Go(func() { warnOfMissingNamespaces(ctx, client, cfg.Namespaces, log) })
-	running.Go(func() { events.Run(worked) })
-	running.Go(func() { writeMetaInfo(ctx, covered, client, cfg, options, build, ctl.Instance, log) })
-	running.Go(func() { alerts.Run(worked) })
+	running.Go(func() { p.guard.Run(ctx, p.client) })
+	running.Go(func() { warnOfMissingNamespaces(ctx, p.client, p.cfg.Namespaces, p.log) })
+	running.Go(func() { p.events.Run(worked) })
+	running.Go(func() {
+		writeMetaInfo(ctx, p.covered, p.client, p.cfg, options, p.build, p.ctl.Instance, p.log)
+	})
+	running.Go(func() { p.alerts.Run(worked) })
 	// A standby has synced caches, and reconciles nothing yet.
-	running.Go(func() { giveBack(ctx, clock.RealClock{}, ctl.Ready, func() bool { return ctl.Depth() == 0 }) })
-	running.Go(func() { leader.watch(ctx, cancel) })
-	err = ctl.Run(ctx)
-	leader.release()
+	running.Go(func() {
+		afterStart(ctx, clock.RealClock{}, p.ctl.Ready, p.started, func() bool { return p.ctl.Depth() == 0 })
+	})
+	running.Go(func() { p.leader.watch(ctx, cancel) })
+	err := p.ctl.Run(ctx)
+	p.leader.release()
 	close(worked)
 	cancel(err)
 	running.Wait()
 	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
-		err = cause
-	}
-	if err == nil {
-		log.Info("stopped")
+		return cause
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rules"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/internal/workqueue"
@@ -80,11 +81,13 @@ type Controller struct {
 	// often finds workloads that are reloaded again and again.
 	often *reloadCounts
 	adopt *rate.Limiter
+	// fleets are the workloads that are rolled one after the other.
+	fleets fleets
 	// aloneUntil is until when the receiver gets one message for each workload. Only the worker
 	// that sends messages uses it.
 	aloneUntil time.Time
 
-	// mu guards the records. Lock order: classes, mu, then the state or a queue. No lock is held
+	// mu guards the records. Lock order: fleets.mu, classes, mu, then the state or a queue. No lock is held
 	// during a request.
 	mu sync.Mutex
 	// records contain the data about workloads that is not in the state. Blank is the record of a
@@ -134,6 +137,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		often:      newReloadCounts(c),
 		adopt:      rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
 		records:    map[workload.Key]*record{},
+		fleets:     fleets{of: map[string]map[source.Key]*fleet{}},
 		others:     otherInstallations{byNamespace: map[string]string{}, reported: map[string]bool{}},
 	}
 }
@@ -145,18 +149,32 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer running.Wait()
 	defer cancel()
 
+	err := c.prepare(ctx, &running)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	c.acting.Store(true)
+	c.pending.giveAll()
+	c.trackAll()
+	c.serve(ctx, &running)
+	<-ctx.Done()
+	return nil
+}
+
+// prepare returns when the caches are synced and this replica leads.
+func (c *Controller) prepare(ctx context.Context, running *sync.WaitGroup) error {
 	// Workloads come first: if a user starts the controller by hand, the log shows its scope before
 	// the first write. That write may create the digest key, and without the key Reroll reads no
 	// Secret.
-	if !c.fill(ctx, &running, append(c.namespaceFeeds(), c.workloadFeeds()...)) {
-		return nil
+	if !c.fill(ctx, running, append(c.namespaceFeeds(), c.workloadFeeds()...)) {
+		return ctx.Err()
 	}
 	c.opts.Introduce(c.state.Counts(c.opts.NamespaceSelector != nil))
 	var err error
 	if c.installation.Key, c.installation.Installed, err = c.opts.LoadKey(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
 		return err
 	}
 	c.installation.Key = c.installation.Key.Showing(c.opts.SecretMarks)
@@ -165,29 +183,23 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	// Nothing is decided before the caches are synced. Otherwise a source that has not arrived yet
 	// would count as deleted.
-	if !c.fill(ctx, &running, append(c.sourceFeeds(), c.classFeeds()...)) {
-		return nil
+	if !c.fill(ctx, running, append(c.sourceFeeds(), c.classFeeds()...)) {
+		return ctx.Err()
 	}
 	close(c.synced)
 	if c.opts.Lead != nil {
 		if c.leads, err = c.opts.Lead(ctx, c.anotherLeads); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
 			return err
 		}
 	}
 	if c.opts.LoadCoverage != nil {
-		if c.installation.Coverage, err = c.opts.LoadCoverage(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return err
-		}
+		c.installation.Coverage, err = c.opts.LoadCoverage(ctx)
 	}
-	c.acting.Store(true)
-	c.pending.giveAll()
-	c.trackAll()
+	return err
+}
+
+// serve starts the workers of all queues.
+func (c *Controller) serve(ctx context.Context, running *sync.WaitGroup) {
 	// The end of the context does not cancel writes, because without the response the outcome is
 	// unknown.
 	writing := context.WithoutCancel(ctx)
@@ -210,8 +222,6 @@ func (c *Controller) Run(ctx context.Context) error {
 			c.pauses.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.endPause(writing, key) })
 		})
 	}
-	<-ctx.Done()
-	return nil
 }
 
 // fill starts feeds and waits until each has brought a complete snapshot. It returns false if the

@@ -79,7 +79,7 @@ func (o *oracle) mayBeForNamed(w *workloadTruth, l *look, name string, c *classC
 	switch {
 	case l.newest[name] > c.brought:
 		return o.excused(onlyNamed)
-	case l.standsOver(name):
+	case l.standsOver(name), l.replaced[name] > w.lastReload():
 		return o.excused(overEarlier)
 	default:
 		return l.stale[name] && r.version > max(l.liveAt, w.lastRolled()) && o.excused(shownAgain)
@@ -118,6 +118,10 @@ func (o *oracle) mayBeForRotation(w *workloadTruth, l *look, name string, c *cla
 		return o.excused(clocksApart) // by their times, its statuses were written in another order
 	case r.turn <= c.carried && (c.lapsed || c.tampered < w.tampered):
 		return o.excused(ledgerGone)
+	case r.turn < c.carried && w.lastReload() <= l.liveAt:
+		return o.excused(shownAgain)
+	case r.turn <= c.carried && l.returned[name] > w.lastReload():
+		return o.excused(reportedBack)
 	case r.turn <= c.carried:
 		return w.undone() && o.mayHaveReturned(w) && o.excused(rolloutUndone)
 	case !stale:
@@ -212,11 +216,13 @@ func (o *oracle) neverAsked(w *workloadTruth, c *classCover, pod *corev1.Pod, na
 		return o.excused(beforeInstalled)
 	case last.version <= c.since:
 		return o.excused(beforeCover)
-	case o.pardoned[pod.UID][src] != "", cameBack && last.version <= o.lastGap:
-		o.pardonedOf(pod.UID)[src] = "came back"
+	case o.pardoned[pod.UID][src] == fmt.Sprint(content), cameBack && last.version <= o.lastGap:
+		o.pardonedOf(pod.UID)[src] = fmt.Sprint(content)
 		return o.excused(backBeforeSeen)
 	case !adopted && last.version <= o.lastGap:
 		return o.excused(notAdopted)
+	case !mounts(pod, name) && o.skippedBack(name, o.broughtIn(name)):
+		return o.excused(writtenLate)
 	default:
 		return false
 	}
@@ -244,6 +250,14 @@ func (o *oracle) judgeSingleRotation(w *workloadTruth, obj simapi.Object, name s
 	if reloads := w.reloadsSince(o.since); reloads != 1 && (reloads != 0 || !w.waited) {
 		o.fail("%s was rolled %d times for the only rotation, that of %s at %d", w.name, reloads, name, all[since].version)
 	}
+}
+
+// lastReload returns the version of our last reload, or 0.
+func (w *workloadTruth) lastReload() uint64 {
+	if len(w.reloads) == 0 {
+		return 0
+	}
+	return w.reloads[len(w.reloads)-1]
 }
 
 // reloadsSince returns the number of our reloads after a version.

@@ -38,6 +38,8 @@ func classBounds() map[excuse]float64 {
 		overEarlier:      100,
 		shownAgain:       10,
 		startedBack:      50,
+		reportedBack:     5,
+		optedInUnseen:    3,
 		installedThen:    135,
 		onlyNamed:        115,
 		templateReturned: 95,

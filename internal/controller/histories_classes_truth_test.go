@@ -60,10 +60,12 @@ type classesTruth struct {
 	// Both are by the name of the status.
 	over  map[string]string
 	begun map[string]types.UID
+	back  backTruth
 }
 
 type rotation struct {
 	turn, started int // the Pod had started with the latter
+	from          int // the turn that the Pod had before
 	version       uint64
 	date          time.Time
 }
@@ -77,6 +79,9 @@ type toldOfPod struct {
 	// over reports whether the status was created for an earlier Pod of this name, and first
 	// whether this is the first write for this Pod.
 	over, first bool
+	// back reports whether an object has, for this Pod, the version that it had before the one that
+	// the Pod had.
+	back bool
 }
 
 // classCover is the knowledge about a workload and a class that it covers or has covered.
@@ -104,6 +109,7 @@ type classLook struct {
 	newest  map[string]int
 	late    map[string]uint64
 	over    map[string]string
+	backLook
 	// stale reports, by class, whether a stale Pod was found, untold whether a Pod without a known
 	// status was found, and over whether its status replaced that of an earlier Pod, unseen. back
 	// reports whether a Pod has started with an earlier turn.
@@ -114,7 +120,7 @@ func newClassesTruth() *classesTruth {
 	return &classesTruth{
 		rotations: map[string][]rotation{}, covers: map[types.UID]map[string]*classCover{}, told: map[uint64]toldOfPod{},
 		shown: map[string][]rotation{}, reports: map[string]types.UID{}, newest: map[string]int{}, late: map[string]uint64{},
-		makers: map[string]types.UID{}, owners: map[string]types.UID{}, over: map[string]string{}, begun: map[string]types.UID{},
+		makers: map[string]types.UID{}, owners: map[string]types.UID{}, over: map[string]string{}, begun: map[string]types.UID{}, back: newBackTruth(),
 	}
 }
 
@@ -134,9 +140,10 @@ func (o *oracle) class(resource string, e simapi.Event) {
 	pod := e.Object.GetOwnerReferences()[0].UID
 	t := toldOfPod{status: e.Object.GetName(), pod: pod, gone: e.Type == watch.Deleted, class: classOfStatus(e.Object)}
 	given, _ := o.h.driver.Given(pod, t.class)
-	t.rotation = rotation{given.Present, given.Started, e.Version, e.Time}
+	t.rotation = rotation{turn: given.Present, started: given.Started, version: e.Version, date: e.Time}
 	t.rotated = given.Present > given.Started
 	o.classes.own(&t, e.Type)
+	o.noteBack(&t)
 	o.h.say("driver: %s %s at %d, turn %d %v, started with %d", e.Type, t.status, e.Version, given.Present, o.h.driver.Turn(t.class, given.Present), given.Started)
 	o.classes.told[e.Version] = t
 	if !t.gone && t.rotated && t.turn > latestRotation(o.classes.rotations[t.class]).turn {
@@ -209,6 +216,7 @@ func (t *classesTruth) newLife(life int) {
 		clear(t.reports)
 		clear(t.over)
 		clear(t.begun)
+		t.back.backLook = newBackLook()
 	}
 }
 
@@ -258,13 +266,16 @@ func (t *classesTruth) whole(resource string, version uint64) {
 
 func (t *classesTruth) take(told toldOfPod) {
 	delete(t.over, told.status)
+	if told.back {
+		t.back.returned[told.class] = told.version
+	}
 	if told.gone {
 		delete(t.reports, told.status)
 		return
 	}
 	t.reports[told.status] = told.pod
 	if told.over && t.begun[told.status] != told.pod {
-		t.over[told.status] = told.class
+		t.over[told.status], t.back.replaced[told.class] = told.class, told.version
 	}
 	t.newest[told.class] = max(t.newest[told.class], told.turn)
 	if told.turn < latestRotation(t.shown[told.class]).turn {
@@ -280,7 +291,7 @@ func (t *classesTruth) look(life int) classLook {
 	t.newLife(life)
 	return classLook{
 		shown: maps.Clone(t.shown), reports: maps.Clone(t.reports), liveAt: t.live, newest: maps.Clone(t.newest), late: maps.Clone(t.late),
-		over: maps.Clone(t.over), stale: map[string]bool{}, untold: map[string]bool{}, overEarlier: map[string]bool{}, back: map[string]bool{},
+		over: maps.Clone(t.over), backLook: t.back.clone(), stale: map[string]bool{}, untold: map[string]bool{}, overEarlier: map[string]bool{}, back: map[string]bool{},
 	}
 }
 
@@ -312,24 +323,6 @@ func (o *oracle) classesAsked(l *look) {
 			}
 		}
 	}
-}
-
-// wentBack reports whether an object returned, with a turn, to its version before another turn.
-func (o *oracle) wentBack(name string, last int) bool {
-	for _, id := range classObjects() {
-		had, left := map[string]bool{}, map[string]bool{}
-		for turn := range last {
-			version := o.h.driver.Turn(name, turn)[id]
-			for before := range had {
-				left[before] = left[before] || before != version
-			}
-			had[version] = true
-		}
-		if version := o.h.driver.Turn(name, last)[id]; left[version] {
-			return true
-		}
-	}
-	return false
 }
 
 // carryClasses receives a write of ours.

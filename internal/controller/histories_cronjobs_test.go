@@ -44,14 +44,17 @@ type cronTruth struct {
 	started, begun map[simapi.Source]uint64
 	had            map[simapi.Source]string
 	spared         []span
+	// wiped is when another client last removed the ledger, and dropped when a run of ours was last
+	// deleted.
+	wiped, dropped uint64
 }
 
 // ownRun is a run of ours: the reconciliation that decided on it, and what its CronJob covered and
 // had recorded at that time.
 type ownRun struct {
-	look    *look
-	covered map[simapi.Source]uint64
-	noted   time.Time
+	look           *look
+	covered, wrote map[simapi.Source]uint64
+	noted          time.Time
 }
 
 // cronJobs are the CronJobs at the beginning.
@@ -167,6 +170,7 @@ func (o *oracle) cronJob(e simapi.Event) {
 		o.ours(c.workloadTruth, e, false)
 	case changesLedger(e):
 		c.tampered++
+		c.wiped = e.Version
 		clear(c.adopted)
 		c.forget(sources()...)
 	}
@@ -193,17 +197,20 @@ func (o *oracle) cronRun(e simapi.Event) {
 	if c == nil {
 		return
 	}
+	_, own := job.Labels[workload.RunLabel]
 	if e.Type == watch.Deleted {
 		if !simapi.Over(job) {
 			c.undone[o.began[job.UID]] = e.Version
 		}
+		if own {
+			c.dropped = e.Version
+		}
 		return
 	}
-	_, own := job.Labels[workload.RunLabel]
 	old, before := e.Old.(*batchv1.Job)
 	switch {
 	case !before && own:
-		o.own[job.UID] = ownRun{o.h.landing.look, maps.Clone(c.covered), c.noted}
+		o.own[job.UID] = ownRun{o.h.landing.look, maps.Clone(c.covered), maps.Clone(c.wrote), c.noted}
 	case !before:
 		c.scheduled = append(c.scheduled, dated{version: e.Version, date: o.h.server.Now()})
 		o.began[job.UID] = e.Version
@@ -211,70 +218,6 @@ func (o *oracle) cronRun(e simapi.Event) {
 		o.began[job.UID] = e.Version
 		o.judgeOwnRun(c, job, e.Version)
 	}
-}
-
-// latestScheduled returns the latest run of the schedule that began before a version, and that was
-// not deleted by then before its end.
-func (c *cronTruth) latestScheduled(at uint64) dated {
-	var last dated
-	for _, begun := range c.scheduled {
-		if gone := c.undone[begun.version]; begun.version <= at && (gone == 0 || gone > at) {
-			last = begun
-		}
-	}
-	return last
-}
-
-// judgeOwnRun judges the beginning of a run of ours.
-func (o *oracle) judgeOwnRun(c *cronTruth, job *batchv1.Job, version uint64) {
-	o.h.count("reloads")
-	run := o.own[job.UID]
-	l := run.look
-	if !o.mayRunNow(c, run) {
-		o.fail("run %s of %s begins at %d, decided on at %d, without a change since the latest run", job.Name, c.name, version, l.at)
-	}
-	for src := range run.covered {
-		c.carried[src] = max(c.carried[src], l.known[src])
-	}
-	c.reloads = append(c.reloads, version)
-}
-
-func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
-	l := run.look
-	last := c.latestScheduled(l.at)
-	for src, ended := range c.ended {
-		if _, covered := run.covered[src]; !covered && ended.version > l.at {
-			return o.excused(sentBefore)
-		}
-	}
-	latest := map[simapi.Source]change{}
-	for src, since := range run.covered {
-		for _, ch := range o.sources[src].changes {
-			if ch.version <= l.known[src] {
-				latest[src] = ch
-			}
-		}
-		if ch := latest[src]; ch.version > c.carried[src] && ch.version > last.version && ch.version > since {
-			return true
-		}
-	}
-	for src, ch := range latest {
-		shown := o.sources[src].dateAt(l.known[src])
-		soon := ch.date.IsZero() || shown.Before(ch.date) || !last.date.After(shown.Add(startLag+clockSkew))
-		switch {
-		case ch.version == 0:
-		case c.forgotten[src] && o.lastGap >= c.carried[src]:
-			return o.excused(ledgerGone)
-		case ch.version <= c.carried[src]:
-		case ch.version <= run.covered[src] && o.lastGap >= c.first[src]:
-			return o.excused(changedInLapse)
-		case ch.version > run.covered[src] && !shown.After(run.noted):
-			return o.excused(showsNoTime) // so it may be later than any run
-		case ch.version > run.covered[src] && soon:
-			return o.excused(beganSoon)
-		}
-	}
-	return false
 }
 
 // podOfRun records the data that a Pod has started with.

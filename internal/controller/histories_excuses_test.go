@@ -73,10 +73,13 @@ const (
 	// that version again, or the driver was late. Nothing distinguishes the two until a running Pod
 	// gets the version.
 	startedBack excuse = "started with what there was before"
-	// shownAgain: the only status that reported a rotation was deleted with its Pod while no
-	// controller ran. The remaining ones report the earlier turn, so that the next rewritten one
-	// looks like a rotation.
+	// shownAgain: the only status that reported a rotation was deleted with its Pod before the
+	// controller started. The remaining ones report the earlier turn, so that the next rewritten
+	// one looks like a rotation, or the last one.
 	shownAgain excuse = "rotation shown again"
+	// reportedBack: an object has an earlier version again since our last reload. The only Pods that
+	// had the version between reported that after the reload, and nothing else shows it.
+	reportedBack excuse = "reported back after the reload"
 	// overEarlier: the status of a Pod replaced the status of an earlier Pod of the same name while
 	// no controller watched. Its times are those of the earlier one, so that it looks like a change
 	// for a running Pod.
@@ -210,7 +213,7 @@ func bounds() []struct {
 
 // excuses lists all excuses.
 func excuses() []excuse {
-	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, overEarlier, shownAgain, startedBack, writtenLate}
+	all := []excuse{leftToUsers, deletedByBoth, madeSince, askedLater, beganSoon, backMeanwhile, statusBehind, notReported, onlyNamed, reportedBack, overEarlier, shownAgain, startedBack, writtenLate}
 	for _, b := range bounds() {
 		all = append(all, b.excuse)
 	}
@@ -240,12 +243,28 @@ func checkExcuses(t *testing.T, histories uint64, counts map[string]int) {
 	}
 }
 
-func excuseLine(histories uint64, counts map[string]int) string {
+// excuseLine formats the used excuses with their bounds.
+func excuseLine(histories uint64, counts map[string]int, bounds map[excuse]float64) string {
 	var cells []string
-	for _, b := range bounds() {
-		cells = append(cells, fmt.Sprintf("%s %d (of %d)", b.excuse, counts["excuse: "+string(b.excuse)], mostOf(b.most, histories)))
+	for _, e := range excuses() {
+		used, most := counts["excuse: "+string(e)], 0
+		if perThousand, ok := bounds[e]; ok {
+			most = mostOf(perThousand, histories)
+		}
+		if used > 0 {
+			cells = append(cells, fmt.Sprintf("%s %d (of %d)", e, used, most))
+		}
 	}
 	return strings.Join(cells, ", ")
+}
+
+// boundsByExcuse are the bounds of TestHistories.
+func boundsByExcuse() map[excuse]float64 {
+	byExcuse := map[excuse]float64{}
+	for _, b := range bounds() {
+		byExcuse[b.excuse] = b.most
+	}
+	return byExcuse
 }
 
 // aboutThen reports whether the data of a source seems to be edited at about the time of the

@@ -91,19 +91,17 @@ func (s script) ask(name string, ann map[string]string) {
 	})
 }
 
-// keptHistories are those that have failed once, in their shortest failing form.
-func keptHistories() map[string]struct {
+type keptHistory struct {
 	draws draws
 	play  func(s script)
-} {
+}
+
+// keptHistories are those that have failed once, in their shortest failing form.
+func keptHistories() map[string]keptHistory {
 	settings := simapi.Source{Resource: "configmaps", Name: "settings"}
 	names := annotations.DefaultNames()
 	auto := map[string]string{names.Auto: "true"}
-	type kept = struct {
-		draws draws
-		play  func(s script)
-	}
-	return map[string]kept{
+	return map[string]keptHistory{
 		"who owns the data writes a label, then a workload opts in while the controller is away": {draws{}, func(s script) {
 			s.again("web", nil)
 			s.rest()
@@ -313,7 +311,10 @@ func keptHistories() map[string]struct {
 
 // TestKeptHistories plays the histories that have failed once.
 func TestKeptHistories(t *testing.T) {
-	for name, kept := range keptHistories() {
+	all := keptHistories()
+	maps.Copy(all, keptRunHistories())
+	maps.Copy(all, keptClassHistories())
+	for name, kept := range all {
 		t.Run(name, func(t *testing.T) {
 			s := script{newHistoryOf(kept.draws, 0, 0)}
 			s.traced, s.calm = true, true

@@ -46,6 +46,8 @@ func cronJobBounds() map[excuse]float64 {
 		shownBefore:       1,
 		notProven:         33,
 		deletedUnasked:    3,
+		seemsEdited:       1,
+		cameBackUnseen:    1,
 	}
 }
 
@@ -163,7 +165,7 @@ func testKind(t *testing.T, name, kind string, bounds map[excuse]float64, open m
 		base = rand.Uint64N(1 << 40)
 	}
 	counts, failed := runHistories(base, count, draw)
-	fmt.Print(table(base, count, counts))
+	fmt.Print(table(base, count, counts, bounds))
 	failed = withoutOpen(t, open, base, count, failed)
 	for i, f := range failed {
 		if i >= mostShown {

@@ -33,7 +33,7 @@ func TestHistories(t *testing.T) {
 		base = rand.Uint64N(1 << 40)
 	}
 	counts, failed := runHistories(base, count, newHistory)
-	fmt.Print(table(base, count, counts))
+	fmt.Print(table(base, count, counts, boundsByExcuse()))
 	failed = withoutOpen(t, openHistories(), base, count, failed)
 	for i, f := range failed {
 		if i >= mostShown {
@@ -169,7 +169,7 @@ func explain(f failure, draw func(seed uint64, steps int) *history) string {
 	}
 }
 
-func table(base, histories uint64, counts map[string]int) string {
+func table(base, histories uint64, counts map[string]int, bounds map[excuse]float64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d histories from REROLL_BASE=%d: %d steps by users, %d changes of content, %d reloads, %d rests that were judged, %d changes on their own\n",
 		histories, base, counts["steps"], counts["changes"], counts["reloads"], counts["rests"], counts["single"])
@@ -191,6 +191,6 @@ func table(base, histories uint64, counts map[string]int) string {
 	}
 	fmt.Fprintf(&b, "  steps: %s\n", strings.Join(steps, ", "))
 	fmt.Fprintf(&b, "  reloads that waited: %d\n", counts[heldByLimit])
-	fmt.Fprintf(&b, "  excuses: %s\n", excuseLine(histories, counts))
+	fmt.Fprintf(&b, "  excuses: %s\n", excuseLine(histories, counts, bounds))
 	return b.String()
 }

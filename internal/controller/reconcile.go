@@ -19,6 +19,7 @@ import (
 // reconcile compares one workload with its sources: collect the facts, decide, write at most once,
 // record, report.
 func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.Result {
+	defer c.leaveGates(key)
 	if key.Kind == kinds.Jobs().Name {
 		if r, done := c.continueRecreating(ctx, key); done {
 			return r
@@ -190,6 +191,12 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	if err := c.write(ctx, facts, d); err != nil {
 		return err
 	}
+	c.wrote(w, d, c.clock.Since(began))
+	return nil
+}
+
+// wrote remembers and reports what was written.
+func (c *Controller) wrote(w *workload.Workload, d reload.Decision, took time.Duration) {
 	if d.Restores {
 		c.with(w.Key, func(r *record) { r.restored = restored{at: c.clock.Now()} })
 	}
@@ -197,7 +204,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 		c.queue.Add(w.Key, 0, 0)
 	}
 	if d.Action == reload.Reload {
-		c.reloaded(w, d, c.clock.Since(began))
+		c.reloaded(w, d, took)
 		c.logPause(w)
 		c.notifyMayNotStay(w, d)
 	}
@@ -212,7 +219,6 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	}
 	c.notifyBesideReloader(w, d)
 	c.reportOthersRollout(w, d)
-	return nil
 }
 
 // leaveAsItIs is for a workload with nothing to write.
@@ -319,6 +325,7 @@ func (c *Controller) mayAdopt(key workload.Key) bool {
 func (c *Controller) forget(key workload.Key) {
 	c.queue.ResetRetries(key)
 	c.dropQueued(key)
+	c.updateFleets(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.records, key)
@@ -330,22 +337,5 @@ func (c *Controller) decideAgain(w *workload.Workload) {
 	// That version may have arrived between the decision and now.
 	if now, ok := c.state.Workload(w.Key); ok && now.ResourceVersion != w.ResourceVersion {
 		c.queue.Add(w.Key, 0, 0)
-	}
-}
-
-func (c *Controller) dryRunNothing(key workload.Key) {
-	c.with(key, func(r *record) { r.dryRun = "" })
-}
-
-// dryRunReload reports once what a dry run does not write.
-func (c *Controller) dryRunReload(w *workload.Workload, d reload.Decision) {
-	text := d.Ledger.String()
-	var known bool
-	c.with(w.Key, func(r *record) {
-		known = r.dryRun == text
-		r.dryRun = text
-	})
-	if !known && d.Action == reload.Reload {
-		c.report.Reloaded(w, d, 0)
 	}
 }

@@ -144,75 +144,90 @@ func (c *Controller) definitions(namespace string) *sink {
 
 // classReports receive what the driver reports about Pods.
 func (c *Controller) classReports(namespace string) *sink {
-	// A snapshot has no order. The history of a class follows from the order in which its reports
-	// were written.
-	restored := map[types.NamespacedName]source.ClassReport{}
-	del := func(name types.NamespacedName) {
-		delete(restored, name)
-		key, ok := c.classes.reports[name]
-		if !ok {
-			return
-		}
-		delete(c.classes.reports, name)
-		if class, ok := c.classes.known[key]; ok {
-			class.Drop(name.Name)
-			c.putClass(class, nil, true)
-		}
-		c.dropUnknown(key)
+	feed := &classReportFeed{c: c, namespace: namespace, restored: map[types.NamespacedName]source.ClassReport{}}
+	return &sink{put: feed.put, del: feed.del, keep: feed.keep}
+}
+
+// classReportFeed puts the statuses of one namespace, or of all.
+type classReportFeed struct {
+	c         *Controller
+	namespace string
+	// restored are the reports of a snapshot, which has no order. The history of a class follows from
+	// the order in which its reports were written.
+	restored map[types.NamespacedName]source.ClassReport
+}
+
+func (f *classReportFeed) put(obj runtime.Object, live bool) {
+	o, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return
 	}
-	return &sink{
-		put: func(obj runtime.Object, live bool) {
-			o, ok := obj.(*unstructured.Unstructured)
-			if !ok {
-				return
-			}
-			r, crowded := classReport(o)
-			name := types.NamespacedName{Namespace: o.GetNamespace(), Name: r.Name}
-			c.classes.mu.Lock()
-			defer c.classes.mu.Unlock()
-			if known := c.classes.known[r.Class]; crowded || known != nil && known.Crowded() {
-				c.logCrowded(name, r.Class)
-			}
-			if known, ok := c.classes.reports[name]; ok && known != r.Class {
-				del(name)
-			}
-			if r.Class.Name == "" {
-				return
-			}
-			c.classes.reports[name] = r.Class
-			if !live {
-				restored[name] = r
-				return
-			}
-			class := c.classes.of(r.Class)
-			c.putClass(class, class.Put(r), true)
-		},
-		del: func(name types.NamespacedName, _ string) {
-			c.classes.mu.Lock()
-			defer c.classes.mu.Unlock()
-			del(name)
-		},
-		keep: func(named map[types.NamespacedName]struct{}) {
-			c.classes.mu.Lock()
-			defer c.classes.mu.Unlock()
-			byClass := map[source.Key][]source.ClassReport{}
-			for name, r := range restored {
-				if _, ok := named[name]; ok {
-					byClass[r.Class] = append(byClass[r.Class], r)
-				}
-			}
-			clear(restored)
-			for key, reports := range byClass {
-				class := c.classes.of(key)
-				c.putClass(class, class.Restore(reports), false)
-			}
-			absent := absentFrom(namespace, named)
-			for name := range c.classes.reports {
-				if absent(name) {
-					del(name)
-				}
-			}
-		},
+	classes := f.c.classes
+	r, crowded := classReport(o)
+	name := types.NamespacedName{Namespace: o.GetNamespace(), Name: r.Name}
+	classes.mu.Lock()
+	defer classes.mu.Unlock()
+	if known := classes.known[r.Class]; crowded || known != nil && known.Crowded() {
+		f.c.logCrowded(name, r.Class)
+	}
+	if known, ok := classes.reports[name]; ok && known != r.Class {
+		f.drop(name)
+	}
+	if r.Class.Name == "" {
+		return
+	}
+	classes.reports[name] = r.Class
+	if !live {
+		f.restored[name] = r
+		return
+	}
+	class := classes.of(r.Class)
+	f.c.putClass(class, class.Put(r), true)
+}
+
+func (f *classReportFeed) del(name types.NamespacedName, _ string) {
+	f.c.classes.mu.Lock()
+	defer f.c.classes.mu.Unlock()
+	f.drop(name)
+}
+
+// drop removes a report. The lock is held.
+func (f *classReportFeed) drop(name types.NamespacedName) {
+	classes := f.c.classes
+	delete(f.restored, name)
+	key, ok := classes.reports[name]
+	if !ok {
+		return
+	}
+	delete(classes.reports, name)
+	if class, ok := classes.known[key]; ok {
+		class.Drop(name.Name)
+		f.c.putClass(class, nil, true)
+	}
+	f.c.dropUnknown(key)
+}
+
+// keep completes a snapshot with the names of all statuses.
+func (f *classReportFeed) keep(named map[types.NamespacedName]struct{}) {
+	classes := f.c.classes
+	classes.mu.Lock()
+	defer classes.mu.Unlock()
+	byClass := map[source.Key][]source.ClassReport{}
+	for name, r := range f.restored {
+		if _, ok := named[name]; ok {
+			byClass[r.Class] = append(byClass[r.Class], r)
+		}
+	}
+	clear(f.restored)
+	for key, reports := range byClass {
+		class := classes.of(key)
+		f.c.putClass(class, class.Restore(reports), false)
+	}
+	absent := absentFrom(f.namespace, named)
+	for name := range classes.reports {
+		if absent(name) {
+			f.drop(name)
+		}
 	}
 }
 

@@ -5,8 +5,6 @@ package ledger
 
 import (
 	"crypto/sha256"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -92,157 +90,28 @@ type Ledger struct {
 	// ChurnUntil is until when the latest reloads count against the limit of reloads, in seconds
 	// since 1970; 0 if none does.
 	ChurnUntil int64
+	// Turn is what stood when the latest reload began, if that had to wait for its turn among the
+	// workloads of its source.
+	Turn Turn
 	// Writes grows by one with each write.
 	Writes int64
+}
+
+// Turn is what stood when a reload began. The zero Turn means that it had to wait for no other
+// workload.
+type Turn struct {
+	// At is when the reload began, in seconds since 1970.
+	At int64 `json:"at"`
+	// Template is the pod template of that time, without marks.
+	Template digest.Digest `json:"tpl,omitzero"`
+	// Broken reports whether the workload was unavailable for another reason than an earlier reload.
+	Broken bool `json:"ill,omitempty"`
 }
 
 // Total replaces all entries of a kind.
 type Total struct {
 	Digest digest.Digest `json:"sum"`
 	Count  int           `json:"count"`
-}
-
-// ledgerText is the text of the annotation. Entries are by name. It has many fields because each key
-// of the JSON is one.
-type ledgerText struct {
-	Format     int             `json:"v"`
-	UID        types.UID       `json:"uid"`
-	Instance   string          `json:"key,omitempty"`
-	Counter    int64           `json:"n"`
-	DataTime   int64           `json:"t,omitempty"`
-	Marks      digest.Digest   `json:"m,omitzero"`
-	Superseded []digest.Digest `json:"old,omitempty"`
-	Step       Step            `json:"step,omitempty"`
-	Writes     int64           `json:"w,omitempty"`
-	Run        types.UID       `json:"run,omitempty"`
-	NotifiedAt int64           `json:"told,omitempty"`
-	ChurnUntil int64           `json:"churn,omitempty"`
-	OnDelete   bool            `json:"del,omitempty"`
-	// Gone and All are by the short name of a kind.
-	Gone      map[string][]string      `json:"gone,omitempty"`
-	ConfigMap map[string]digest.Digest `json:"cm,omitempty"`
-	Secret    map[string]digest.Digest `json:"secret,omitempty"`
-	SPC       map[string]digest.Digest `json:"spc,omitempty"`
-	All       map[string]*Total        `json:"all,omitempty"`
-}
-
-// kindInText is how a ledger represents a kind of source.
-type kindInText struct {
-	kind source.Kind
-	// short is the short name of the kind, and entries is the field with its digests.
-	short   string
-	entries func(*ledgerText) *map[string]digest.Digest
-}
-
-func kindsInText() [source.KindCount]kindInText {
-	return [...]kindInText{
-		{source.ConfigMap, "cm", func(t *ledgerText) *map[string]digest.Digest { return &t.ConfigMap }},
-		{source.Secret, "secret", func(t *ledgerText) *map[string]digest.Digest { return &t.Secret }},
-		{source.SecretProviderClass, "spc", func(t *ledgerText) *map[string]digest.Digest { return &t.SPC }},
-	}
-}
-
-func inText(kind source.Kind) (kindInText, bool) {
-	for _, t := range kindsInText() {
-		if t.kind == kind {
-			return t, true
-		}
-	}
-	return kindInText{}, false
-}
-
-// entriesOf returns the field for the entries of a kind. Entries of an unknown kind are dropped.
-func (t *ledgerText) entriesOf(kind source.Kind) *map[string]digest.Digest {
-	if traits, ok := inText(kind); ok {
-		return traits.entries(t)
-	}
-	return new(map[string]digest.Digest)
-}
-
-// Parse parses the text of a ledger. Any error other than ErrNewerFormat means that the text is
-// invalid. The maps of the result can be written to.
-func Parse(s string) (Ledger, error) {
-	if len(s) > maxLedgerRead {
-		return Ledger{}, fmt.Errorf("ledger has %d bytes, must have at most %d", len(s), maxLedgerRead)
-	}
-	// The version comes first, because the rest of a newer text is unknown.
-	var version struct {
-		Format int `json:"v"`
-	}
-	if err := json.Unmarshal([]byte(s), &version); err != nil {
-		return Ledger{}, fmt.Errorf("ledger must be a JSON object with a version: %w", err)
-	}
-	if version.Format > Format {
-		return Ledger{}, fmt.Errorf("%w: it has format %d, known is %d", ErrNewerFormat, version.Format, Format)
-	}
-	if version.Format < 1 {
-		return Ledger{}, fmt.Errorf("ledger has format %d, must be from 1 to %d", version.Format, Format)
-	}
-
-	var text ledgerText
-	if err := json.Unmarshal([]byte(s), &text); err != nil {
-		return Ledger{}, fmt.Errorf("ledger of format %d: %w", version.Format, err)
-	}
-	if err := text.bounded(); err != nil {
-		return Ledger{}, err
-	}
-	if text.Step > lastStep {
-		return Ledger{}, fmt.Errorf("ledger has step %d, must be from 0 to %d", text.Step, lastStep)
-	}
-	l := Ledger{
-		Format:     text.Format,
-		UID:        text.UID,
-		Instance:   text.Instance,
-		Counter:    text.Counter,
-		DataTime:   text.DataTime,
-		Marks:      text.Marks,
-		Superseded: text.Superseded,
-		Step:       text.Step,
-		Writes:     text.Writes,
-		Run:        text.Run,
-		NotifiedAt: text.NotifiedAt,
-		ChurnUntil: text.ChurnUntil,
-		Entries:    map[source.LocalKey]digest.Digest{},
-		Aggregates: map[source.Kind]Total{},
-		OnDelete:   text.OnDelete,
-	}
-	for _, t := range kindsInText() {
-		entries, all := *t.entries(&text), text.All[t.short]
-		if len(entries) > 0 && all != nil {
-			return Ledger{}, fmt.Errorf("ledger has entries of kind %s and one for all of them, must have either", t.kind)
-		}
-		for name, digest := range entries {
-			l.Entries[source.LocalKey{Kind: t.kind, Name: name}] = digest
-		}
-		if all != nil {
-			l.Aggregates[t.kind] = *all
-		}
-		for _, name := range text.Gone[t.short] {
-			if l.Gone == nil {
-				l.Gone = map[source.LocalKey]struct{}{}
-			}
-			l.Gone[source.LocalKey{Kind: t.kind, Name: name}] = struct{}{}
-		}
-	}
-	return l, nil
-}
-
-// bounded returns an error if a number is out of the range that Reroll writes.
-func (t *ledgerText) bounded() error {
-	for _, number := range []struct {
-		what       string
-		value, max int64
-	}{
-		{"counter", t.Counter, MaxCounter}, {"number of writes", t.Writes, MaxCounter},
-		{"data time", t.DataTime, maxTime}, {"time of the last notification", t.NotifiedAt, maxTime},
-		{"time until which reloads count", t.ChurnUntil, maxTime},
-		{"number of superseded templates", int64(len(t.Superseded)), MaxSuperseded},
-	} {
-		if number.value < 0 || number.value > number.max {
-			return fmt.Errorf("ledger has %s %d, must be from 0 to %d", number.what, number.value, number.max)
-		}
-	}
-	return nil
 }
 
 // String returns the text of l.Bounded() in the current format: compact JSON, the same for equal
@@ -318,39 +187,6 @@ func (l Ledger) largestKind() source.Kind {
 		}
 	}
 	return largest
-}
-
-func (l Ledger) text() string {
-	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, OnDelete: l.OnDelete}
-	for key, sum := range l.Entries {
-		entries := text.entriesOf(key.Kind)
-		if *entries == nil {
-			*entries = map[string]digest.Digest{}
-		}
-		(*entries)[key.Name] = sum
-	}
-	for kind, total := range l.Aggregates {
-		t, ok := inText(kind)
-		if !ok || len(*t.entries(&text)) > 0 {
-			continue // entries contain more
-		}
-		if text.All == nil {
-			text.All = map[string]*Total{}
-		}
-		text.All[t.short] = &total
-	}
-	for _, key := range slices.SortedFunc(maps.Keys(l.Gone), source.CompareLocalKeys) {
-		t, known := inText(key.Kind)
-		if _, ok := l.Entries[key]; !ok || !known {
-			continue // one digest for all does not show deletions
-		}
-		if text.Gone == nil {
-			text.Gone = map[string][]string{}
-		}
-		text.Gone[t.short] = append(text.Gone[t.short], key.Name)
-	}
-	raw, _ := json.Marshal(text) // strings, numbers and digests always marshal
-	return string(raw)
 }
 
 // Content is a digest of the entries about sources, independent of the writer and the number of

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
@@ -37,8 +38,8 @@ type Facts struct {
 	Seen     WorkloadSeen
 	// Version is the newest version of the workload or of any source at that time.
 	Version uint64
-	// Remembered is the text of the ledger that we last wrote or accepted, empty if there was none
-	// since the start.
+	// Remembered is the text of the ledger that we last wrote or accepted, or that another client
+	// removed before, empty if there was none since the start.
 	Remembered string
 	// Concerns are the sources that exist and concern the workload, sorted.
 	Concerns []Concern
@@ -82,6 +83,8 @@ type Settings struct {
 	// Defaults are what the annotations of its namespace set.
 	Limit    policy.Limit
 	Defaults policy.Policy
+	// Waves are how workloads are rolled one after the other, unless annotations set something else.
+	Waves annotations.Waves
 	// Strategy is how reloads are marked, and where Reloader has marked them.
 	Strategy StrategyChoice
 	// OnRevert is what to do when another client has removed every mark.

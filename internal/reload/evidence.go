@@ -216,9 +216,10 @@ func (f *Facts) order(c *Concern) evidence {
 }
 
 // lag is how much younger than the data a Pod must be to have it for sure. If the template is known
-// to be newer, its own Pods have the data, and other Pods are older than the data.
+// to be newer, its own Pods have the data, and other Pods are older than the data. Pods of a
+// reverted template may be from before the data, and two API servers may differ by seconds.
 func lag(c *Concern, w WorkloadSeen) time.Duration {
-	if latest := c.Seen.latest(); latest != 0 && w.Template > latest {
+	if latest := c.Seen.latest(); latest != 0 && w.Template > latest && !w.Returned {
 		return 0
 	}
 	return source.StartLag

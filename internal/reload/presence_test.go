@@ -89,7 +89,7 @@ func TestASourceThatIsMade(t *testing.T) {
 		"it was deleted, and the entry is there still": {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("x") }), Nothing},
 		"made again with other data":                   {again().ledger(func(l *ledger.Ledger) { l.Entries[newKey] = digestOf("y") }).with(func(f *Facts) { f.Concerns[1].Seen.Content = 130 }), Reload},
 		"it has one entry for all: that cannot be told": {seen(130).ledgerOf(func(l *ledger.Ledger) {
-			l.Aggregates, l.Entries = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: digestOf(""), Count: 1}}, nil
+			l.Aggregates, l.Entries = map[source.Kind]ledger.Total{source.ConfigMap: {Digest: digestOf("others"), Count: 1}}, nil
 		}).with(func(f *Facts) { f.Concerns = f.Concerns[1:] }).pods(0, 0), Record},
 	} {
 		t.Run(name, func(t *testing.T) {

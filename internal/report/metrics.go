@@ -65,19 +65,11 @@ func NewMetrics(opts MetricOptions) *Metrics {
 		actions:  counter(namespace, "action_total", "Reload writes by kind of workload and result.", "workload_kind", "result"),
 		latency:  histogram(namespace, "action_latency_seconds", "Duration of the writes of reloads.", "workload_kind"),
 		events:   counter(namespace, "events_received_total", "Objects received from the API server.", "event_type", "resource_type"),
-		retries: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "retries_total", Help: "Writes that failed and are retried.",
-		}),
+		retries:  total("retries_total", "Writes that failed and are retried."),
 		reverted: counter(namespace, "reverted_total", "Reloads that another client reverted while old Pods still ran, by client, as far as known.", "by"),
-		unknown: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "secrets_undecided_total", Help: "Secrets for which Reroll could not decide whether they changed, because the digest key was lost.",
-		}),
-		taken: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "ledgers_taken_total", Help: "Ledgers that another client removed or reverted again within an hour.",
-		}),
-		often: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "reloaded_often_total", Help: "Events ReloadedOften, about workloads that are reloaded too often.",
-		}),
+		unknown:  total("secrets_undecided_total", "Secrets for which Reroll could not decide whether they changed, because the digest key was lost."),
+		taken:    total("ledgers_taken_total", "Ledgers that another client removed or reverted again within an hour."),
+		often:    total("reloaded_often_total", "Events ReloadedOften, about workloads that are reloaded too often."),
 		rollouts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "rollout_duration_seconds", Help: "Time from a reload until no older Pod was left.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 13),
@@ -85,36 +77,13 @@ func NewMetrics(opts MetricOptions) *Metrics {
 		stuck:    counter(namespace, "not_rolled_total", "Reloads, and rollouts by other clients, that did not replace all Pods, by cause.", "cause"),
 		webhooks: counter(namespace, "webhooks_total", "Notifications to the receiver of --webhook-url, by result.", "result"),
 		alerts:   counter(namespace, "alerts_total", "Alerts by result.", "result"),
-		unsent: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "alert_failures_total", Help: "Attempts to send an alert that failed.",
-		}),
+		unsent:   total("alert_failures_total", "Attempts to send an alert that failed."),
 		requests: counter("rest_client", "requests_total", "Requests to the API server.", "code", "method", "host"),
 		duration: histogram("rest_client", "request_duration_seconds", "Duration of requests to the API server.", "verb", "host"),
 		errors:   counter(namespace, "errors_total", "Failures by type.", "type"),
 		work:     newWork(opts.Kinds),
 	}
-	// The series exist from the start: an alert on a counter that does not exist yet never fires.
-	for _, by := range reload.RevertNames() {
-		m.reverted.WithLabelValues(by)
-	}
-	m.executed.WithLabelValues("true")
-	m.executed.WithLabelValues("false")
-	m.alerts.WithLabelValues("sent")
-	m.alerts.WithLabelValues("dropped")
-	m.webhooks.WithLabelValues("sent")
-	m.webhooks.WithLabelValues("failed")
-	for _, kind := range opts.Kinds {
-		m.actions.WithLabelValues(kind, "success")
-		m.actions.WithLabelValues(kind, "failure")
-		m.latency.WithLabelValues(kind)
-		m.rollouts.WithLabelValues(kind)
-	}
-	for _, cause := range rollout.Causes() {
-		m.stuck.WithLabelValues(string(cause))
-	}
-	for _, failed := range []string{errWatch, errPods, errWrite, errEvent} {
-		m.errors.WithLabelValues(failed)
-	}
+	m.beginAtZero(opts.Kinds)
 	if opts.ByNamespace {
 		m.byNamespace = counter(namespace, "reload_executed_total_by_namespace", "Reloads by success and namespace.", "success", "namespace")
 		m.registry.MustRegister(m.byNamespace)
@@ -129,6 +98,32 @@ func NewMetrics(opts MetricOptions) *Metrics {
 	return m
 }
 
+// beginAtZero creates the series that are known from the start: an alert on a counter that does not
+// exist yet never fires.
+func (m *Metrics) beginAtZero(kinds []string) {
+	for _, by := range reload.RevertNames() {
+		m.reverted.WithLabelValues(by)
+	}
+	m.executed.WithLabelValues("true")
+	m.executed.WithLabelValues("false")
+	m.alerts.WithLabelValues("sent")
+	m.alerts.WithLabelValues("dropped")
+	m.webhooks.WithLabelValues("sent")
+	m.webhooks.WithLabelValues("failed")
+	for _, kind := range kinds {
+		m.actions.WithLabelValues(kind, "success")
+		m.actions.WithLabelValues(kind, "failure")
+		m.latency.WithLabelValues(kind)
+		m.rollouts.WithLabelValues(kind)
+	}
+	for _, cause := range rollout.Causes() {
+		m.stuck.WithLabelValues(string(cause))
+	}
+	for _, failed := range []string{errWatch, errPods, errWrite, errEvent} {
+		m.errors.WithLabelValues(failed)
+	}
+}
+
 // The labels of failures.
 const (
 	errWatch = "watch"
@@ -136,6 +131,10 @@ const (
 	errWrite = "write"
 	errEvent = "event"
 )
+
+func total(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
+}
 
 func counter(ns, name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Name: name, Help: help}, labels)
@@ -183,6 +182,13 @@ func (m *Metrics) WatchHeld(heldBy func(gate.Name) int) {
 			ConstLabels: prometheus.Labels{"gate": string(name)},
 		}, func() float64 { return float64(heldBy(name)) }))
 	}
+}
+
+// WatchStopped adds how many sources have data that is not rolled any further.
+func (m *Metrics) WatchStopped(stopped func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "sources_stopped", Help: "Sources with data that is not rolled any further, because workloads failed with it.",
+	}, func() float64 { return float64(stopped()) }))
 }
 
 // WatchState adds whether the controller is ready, and whether it is the leader.

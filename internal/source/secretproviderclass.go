@@ -69,6 +69,8 @@ type Class struct {
 // classMember is the latest report of a Pod.
 type classMember struct {
 	ClassReport
+	// began is when the Pod reported first. The status may have been created for an earlier Pod.
+	began time.Time
 	// at is the turn of each object that the Pod has, -1 if none.
 	at map[string]int
 	// without are the objects that the class had for a while when the Pod started without them.
@@ -166,7 +168,11 @@ func (c *Class) put(r ClassReport, seen bool) []Source {
 		had = known.Objects
 		turned = c.rewrite(known, r)
 	} else {
-		turned = c.start(r, ok || first || !r.rewritten())
+		began := r.Created
+		if first {
+			began = r.Written
+		}
+		turned = c.start(r, began, ok || first || !r.rewritten())
 	}
 	after, _ := c.Source()
 	switch {
@@ -189,9 +195,9 @@ func (c *Class) put(r ClassReport, seen bool) []Source {
 }
 
 // start stores the first report of a Pod.
-func (c *Class) start(r ClassReport, started bool) (turned []string) {
+func (c *Class) start(r ClassReport, began time.Time, started bool) (turned []string) {
 	others := started && c.mounted()
-	m := &classMember{ClassReport: r, at: map[string]int{}, without: map[string]bool{}, started: started}
+	m := &classMember{ClassReport: r, began: began, at: map[string]int{}, without: map[string]bool{}, started: started}
 	c.reports[r.Name] = m
 	turned = c.startWithout(m)
 	for _, id := range slices.Sorted(maps.Keys(r.Objects)) {
@@ -240,7 +246,7 @@ func (c *Class) startWithout(m *classMember) (turned []string) {
 		case named:
 		case all.present().version == "":
 			m.at[id] = all.last()
-		case m.started && m.Created.After(all.added().Add(StartLag)):
+		case m.started && m.began.After(all.added().Add(StartLag)):
 			m.at[id], m.without[id] = all.last(), true
 		case !m.started && m.Written.After(all.present().written):
 			m.at[id] = all.begin(turn{"", m.Written, true})
@@ -267,7 +273,7 @@ func (c *Class) rewrite(m *classMember, r ClassReport) (turned []string) {
 		case last < 0:
 		case m.hasPresent(id, all):
 			at = last // it counted as a Pod with the present data, so that any other version is new
-		case started && m.Created.After(all.present().written.Add(StartLag)):
+		case started && m.began.After(all.present().written.Add(StartLag)):
 			at = last // its workload may have been rolled for that already, and this Pod is the result
 		}
 		next := all.next(version, at)

@@ -153,6 +153,9 @@ func TestWhatAClassComesToBe(t *testing.T) {
 		"an object is added, and a pod that starts later does without it": {func(d *driver) []source.ClassReport {
 			return []source.ClassReport{d.mount("a", "1"), d.rotate("a", "1", "x"), d.mount("b", "1"), d.rotate("a", "1", "y")}
 		}, []string{content("1"), content("1", "x"), content("1", "y")}, map[string]bool{"a": false, "b": true}},
+		"a pod of the same name starts without an object, and is given it": {func(d *driver) []source.ClassReport {
+			return []source.ClassReport{d.mount("a", "1", "x"), d.mount("b", "1", "x"), d.rotate("b", "1", "y"), d.over("a", "1"), d.rotate("a", "1", "y")}
+		}, []string{content("1", "x"), content("1", "y"), content("1"), content("1", "y")}, map[string]bool{"a": false, "b": false}},
 		"a pod misses more turns than are kept, and is given the latest": {func(d *driver) []source.ClassReport {
 			all := []source.ClassReport{d.mount("a", "0"), d.mount("b", "0")}
 			for v := range 40 {

@@ -39,3 +39,11 @@ func (s *State) Remember(w *workload.Workload, ledger string) {
 		known.remembered, known.ranks.remembered = ledger, rank
 	}
 }
+
+// keepRemoved remembers the ledger of the previous version of a workload if another client removed
+// it before the first comparison, for example while the controller was starting.
+func (w *workloadRecord) keepRemoved(known *workloadRecord) {
+	if w.remembered == "" && w.LedgerText == "" && known.ranks.current != (ledger.Rank{}) {
+		w.remembered, w.ranks.remembered = known.LedgerText, known.ranks.current
+	}
+}

@@ -9,6 +9,7 @@ const (
 // classes are mutations of what becomes of the statuses that a CSI driver writes.
 func classes() []mutation {
 	const turns, watched = "internal/source/secretproviderclass.go", "internal/controller/secretproviderclasses.go"
+	const known, evidence = "internal/state/sources.go", "internal/reload/evidence.go"
 	return []mutation{
 		{
 			what: "classes: what a pod is given while it runs does not count as rotated",
@@ -57,6 +58,48 @@ func classes() []mutation {
 			file: turns,
 			from: "	all[len(all)-1], _ = c.Source()", to: "	_, _ = c.Source()",
 			in: "./internal/source", tests: "^TestTheCurrentDataIsReportedWithAllPods$",
+		},
+		{
+			what: "classes: a pod whose status was made for an earlier one is as old as that",
+			file: turns,
+			from: "			began = r.Written\n", to: "			began = r.Created\n",
+			in: "./internal/source", tests: "^TestWhatAClassComesToBe$",
+		},
+		{
+			what: "classes: what a pod had before the data came back is not told",
+			file: watched,
+			from: "	for _, src := range turns {\n", to: "	for _, src := range turns[len(turns)-1:] {\n",
+			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: other data than now was never there",
+			file: known,
+			from: "	away := ok && (differs ||", to: "	away := ok && !src.Key.Kind.Reported() && (differs ||",
+			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: the entry of a class is dropped from the ledger",
+			file: "internal/reload/next_ledger.go",
+			from: "		next.Entries[c.Source.Key.Local()] = c.Source.Digest\n", to: "		if !c.Source.Key.Kind.Reported() {\n			next.Entries[c.Source.Key.Local()] = c.Source.Digest\n		}\n",
+			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: the entry of a class without a report is dropped",
+			file: "internal/reload/next_ledger.go",
+			from: "refers || f.Workload.Policy.Names(key) {", to: "(refers || f.Workload.Policy.Names(key)) && !key.Kind.Reported() {",
+			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: only the age of pods counts, and not what they report",
+			file: evidence,
+			from: "		case reports:\n", to: "		case reports && p.Count == 0:\n",
+			in: controller, tests: classHistories, histories: fewClasses,
+		},
+		{
+			what: "classes: a pod that has data that came and went is never out of date",
+			file: evidence,
+			from: "		return p.older(c, w) > 0\n", to: "		return false\n",
+			in: controller, tests: classHistories, histories: fewClasses,
 		},
 	}
 }

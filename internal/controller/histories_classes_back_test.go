@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The knowledge of the oracle about objects of a class that return to an earlier version. Each Pod
+// gets a version at its own time, so the writes of several Pods may contradict each other.
+
+type backTruth struct {
+	// turns has the turn of each status, for the Pod in owners.
+	turns  map[string]int
+	owners map[string]types.UID
+	backLook
+}
+
+// backLook has, by class, the version of the last write that the running controller was shown: in
+// returned, of those that gave a running Pod an earlier version of an object; in replaced, of those
+// that replaced the status of an earlier Pod, unseen.
+type backLook struct{ returned, replaced map[string]uint64 }
+
+func newBackLook() backLook { return backLook{map[string]uint64{}, map[string]uint64{}} }
+
+func newBackTruth() backTruth {
+	return backTruth{turns: map[string]int{}, owners: map[string]types.UID{}, backLook: newBackLook()}
+}
+
+func (b *backLook) clone() backLook { return backLook{maps.Clone(b.returned), maps.Clone(b.replaced)} }
+
+// noteBack completes what is known of a write of a status.
+func (o *oracle) noteBack(t *toldOfPod) {
+	b := &o.classes.back
+	t.from = t.started
+	if b.owners[t.status] == t.pod {
+		t.from = b.turns[t.status]
+	}
+	b.turns[t.status], b.owners[t.status] = t.turn, t.pod
+	for _, id := range classObjects() {
+		t.back = t.back || o.leftFor(t.class, id, t.from, t.turn)
+	}
+}
+
+// leftFor reports whether an object has a version with a turn that it had before an earlier turn,
+// in which it had another version.
+func (o *oracle) leftFor(class, id string, earlier, turn int) bool {
+	version := o.h.driver.Turn(class, turn)[id]
+	if o.h.driver.Turn(class, earlier)[id] == version {
+		return false
+	}
+	for before := range earlier {
+		if o.h.driver.Turn(class, before)[id] == version {
+			return true
+		}
+	}
+	return false
+}
+
+// skippedBack reports whether a rotation gave a Pod an earlier version of an object, and the Pod
+// had missed the version between.
+func (o *oracle) skippedBack(class string, r rotation) bool {
+	skipped := false
+	for _, id := range classObjects() {
+		if o.leftFor(class, id, r.from, r.turn) {
+			return false
+		}
+		for between := r.from + 1; between < r.turn; between++ {
+			skipped = skipped || o.leftFor(class, id, between, r.turn)
+		}
+	}
+	return skipped
+}
+
+// wentBack reports whether an object returned, with a turn, to its version before another turn.
+func (o *oracle) wentBack(name string, last int) bool {
+	for _, id := range classObjects() {
+		had, left := map[string]bool{}, map[string]bool{}
+		for turn := range last {
+			version := o.h.driver.Turn(name, turn)[id]
+			for before := range had {
+				left[before] = left[before] || before != version
+			}
+			had[version] = true
+		}
+		if version := o.h.driver.Turn(name, last)[id]; left[version] {
+			return true
+		}
+	}
+	return false
+}

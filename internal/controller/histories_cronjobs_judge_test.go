@@ -1,0 +1,97 @@
+package controller
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+// latestScheduled returns the latest run of the schedule that began before a version, and that was
+// not deleted by then before its end.
+func (c *cronTruth) latestScheduled(at uint64) dated {
+	var last dated
+	for _, begun := range c.scheduled {
+		if gone := c.undone[begun.version]; begun.version <= at && (gone == 0 || gone > at) {
+			last = begun
+		}
+	}
+	return last
+}
+
+// judgeOwnRun judges the beginning of a run of ours.
+func (o *oracle) judgeOwnRun(c *cronTruth, job *batchv1.Job, version uint64) {
+	o.h.count("reloads")
+	run := o.own[job.UID]
+	l := run.look
+	if !o.mayRunNow(c, run) {
+		o.fail("run %s of %s begins at %d, decided on at %d, without a change since the latest run", job.Name, c.name, version, l.at)
+	}
+	for src := range run.covered {
+		c.carried[src] = max(c.carried[src], l.known[src])
+	}
+	c.reloads = append(c.reloads, version)
+}
+
+func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
+	l := run.look
+	last := c.latestScheduled(l.at)
+	for src, ended := range c.ended {
+		if _, covered := run.covered[src]; !covered && ended.version > l.at || ended.version > o.h.landing.look.at {
+			return o.excused(sentBefore)
+		}
+	}
+	latest := map[simapi.Source]change{}
+	for src, since := range run.covered {
+		for _, ch := range o.sources[src].changes {
+			if ch.version <= l.known[src] {
+				latest[src] = ch
+			}
+		}
+		if ch := latest[src]; ch.version > c.carried[src] && ch.version > last.version && ch.version > since {
+			return true
+		}
+	}
+	for src, ch := range latest {
+		shown := o.sources[src].dateAt(l.known[src])
+		soon := ch.date.IsZero() || shown.Before(ch.date) || !last.date.After(shown.Add(startLag+clockSkew))
+		switch {
+		case ch.version == 0:
+		case c.forgotten[src] && o.lastGap >= c.carried[src]:
+			return o.excused(ledgerGone)
+		case ch.version <= c.carried[src] && c.dropped > ch.version && c.wiped > ch.version && o.lastGap >= c.wiped:
+			return o.excused(ledgerGone) // only an earlier run is left to compare with
+		case ch.version <= c.carried[src]:
+		case ch.version <= run.covered[src] && o.lastGap >= c.first[src]:
+			return o.excused(changedInLapse)
+		case ch.version > run.covered[src] && !shown.After(run.noted):
+			return o.excused(showsNoTime) // so it may be later than any run
+		case ch.version > run.covered[src] && soon:
+			return o.excused(beganSoon)
+		}
+	}
+	for src := range run.covered {
+		if o.seemsLater(c, src, run, last) {
+			return true
+		}
+	}
+	return false
+}
+
+// seemsLater reports whether the data of a source seems to be later than all runs, although it did
+// not change.
+func (o *oracle) seemsLater(c *cronTruth, src simapi.Source, run ownRun, last dated) bool {
+	l, s := run.look, o.sources[src]
+	version, known := l.known[src]
+	shown := s.datedAt(version)
+	if !known || shown.date.Before(o.installedIn) || last.date.After(shown.date.Add(startLag+clockSkew)) {
+		return false
+	}
+	made := latestOf(s.comings, version)
+	switch {
+	case shown.misleads && run.wrote[src] == 0:
+		return o.excused(seemsEdited)
+	default:
+		// It may have had other data between its deletion and this creation.
+		return len(s.comings) > 1 && made > c.carried[src] && made <= l.live[src.Resource] && o.excused(cameBackUnseen)
+	}
+}

@@ -1,0 +1,58 @@
+package state
+
+import (
+	"testing"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// A controller that starts has the ledger of a workload before it reconciles it for the first time.
+func TestARemovedLedgerIsRemembered(t *testing.T) {
+	text := func(counter int64) string { l := ledger.Ledger{UID: "web", Counter: counter}; return l.String() }
+	web := func(version int, ledger string) workload.Workload {
+		w := deployment("web", "cm", version, annotations.Ledger, ledger)
+		w.UID = "web"
+		return w
+	}
+	for name, tc := range map[string]struct {
+		puts func(s *State)
+		want string
+	}{
+		"the watch has shown it": {func(s *State) { s.PutWorkload(web(2, text(1)), live); s.PutWorkload(web(3, ""), live) }, text(1)},
+		"a snapshot has shown it, and the next one lacks it": {func(s *State) {
+			s.PutWorkload(web(2, text(1)), inASnap)
+			s.PutWorkload(web(3, ""), inASnap)
+		}, text(1)},
+		"it is removed twice": {func(s *State) {
+			for version := range 4 {
+				s.PutWorkload(web(2+version, []string{text(1), ""}[version%2]), live)
+			}
+		}, text(1)},
+		"it was accepted, and a later one is removed": {func(s *State) {
+			w := web(2, text(2))
+			s.PutWorkload(w, live)
+			s.Remember(&w, text(2))
+			s.PutWorkload(web(3, text(1)), live)
+			s.PutWorkload(web(4, ""), live)
+		}, text(2)},
+		"it is still there":       {func(s *State) { s.PutWorkload(web(2, text(1)), live) }, ""},
+		"another one replaces it": {func(s *State) { s.PutWorkload(web(2, text(1)), live); s.PutWorkload(web(3, text(2)), live) }, ""},
+		"it was no ledger":        {func(s *State) { s.PutWorkload(web(2, "nonsense"), live); s.PutWorkload(web(3, ""), live) }, ""},
+		"it was of another object": {func(s *State) {
+			other := web(2, text(1))
+			other.UID = "another"
+			s.PutWorkload(other, live)
+			s.PutWorkload(web(3, ""), live)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(false)
+			tc.puts(s)
+			if f, _ := s.Facts(web(0, "").Key); f.Remembered != tc.want {
+				t.Errorf("got %q, want %q", f.Remembered, tc.want)
+			}
+		})
+	}
+}

@@ -194,6 +194,8 @@ func Because(cause rollout.Cause) string {
 	switch cause {
 	case rollout.CauseCrashLoop:
 		return "does not start (crash loop)"
+	case rollout.CauseOutOfMemory:
+		return "does not start (out of memory)"
 	case rollout.CauseImagePull:
 		return "does not start (its image cannot be pulled)"
 	case rollout.CauseCannotStart:

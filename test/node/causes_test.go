@@ -37,7 +37,7 @@ func TestTheCauseIsTheOneThatTheKubeletReports(t *testing.T) {
 			p.kubectl("patch", "deployment/app", "--patch", `{"spec":{"progressDeadlineSeconds":1}}`)
 			p.awaitEvent("app", "NotRolled", f.event)
 			p.awaitAnswer(`deployment/app +`+f.answer, "status", "deployment/app")
-			p.awaitAnswer(`Deployment [^ ]+/app is opted in, and `+strings.ReplaceAll(f.answer, "missing:", "missing"), "why", "deployment/app")
+			p.awaitAnswer(`Deployment [^ ]+/app is opted in, and `+strings.ReplaceAll(f.answer, "missing:", "missing a source:"), "why", "deployment/app")
 			if f.says != "" {
 				p.resembles(f.says)
 			}

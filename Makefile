@@ -110,7 +110,7 @@ dashboard-picture: linux preflight ## docs/images/dashboard.svg: the panels of t
 	@$(GO_SH) run ./test/dashboard/picture
 
 ##@ Check
-.PHONY: check test lint verify test-image test-node test-release test-edges test-oldest test-gitops histories mutants nightly fresh-histories
+.PHONY: check test lint verify test-image test-node lag test-release test-edges test-oldest test-gitops histories mutants nightly fresh-histories
 
 check: build cgo lint ## Before each commit: build, lint, and all tests that need no cluster (a minute; what has not changed is not run again)
 	REROLL_BASE=1 REROLL_HISTORIES=150 GOGC=400 $(GO) test -race -timeout 10m $$($(GO) list ./... | grep -v $(patsubst %,-e %$$,$(ON_A_CLUSTER)) $(patsubst %,-e %/,$(ON_A_CLUSTER)))
@@ -142,6 +142,11 @@ test-image: image cgo ## Load the image into containerd (Debian: apt-get install
 test-node: linux preflight suite ## Containers on real nodes: what they have read, and what kubelets say (Debian: apt-get install containerd runc iproute2)
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients real-nodes
 	$(TEST) -count=1 -timeout 20m ./test/node
+
+# For docs/explanation/ledger.md: how long after an edit a kubelet still gives a new Pod the data before it.
+lag: linux preflight ## Start N Pods on real nodes at random moments after edits, and print how old the data is that they read
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients real-nodes
+	REROLL_NODE_LAG_PODS=$(N) $(GO) test -count=1 -timeout 3h -v -run TestNewPodsHaveTheData ./test/node
 
 test-release: preflight bin/helm ## Two clones, without anything from before, make the same release
 	HELM=$(CURDIR)/bin/helm $(GO) test -count=1 -timeout 40m ./test/release

@@ -54,7 +54,7 @@ func startUp(ctx context.Context, s *stage) ([]section, error) {
 		}
 	}
 	if empty != nil {
-		if err := s.addSizes(idle); err != nil {
+		if err := s.addSizes(ctx, idle); err != nil {
 			return nil, err
 		}
 	}
@@ -88,6 +88,9 @@ const (
 	steadyRow = "memory, steady"
 	emptyRow  = "memory, empty controller"
 	binaryRow = "binary"
+	imageRow  = "image"
+	// smallReadyRow is of a controller that has nothing to look after.
+	smallReadyRow = "until the empty one is ready"
 )
 
 // startOnce starts the controller. Of a peer nothing tells that it is ready but that it acts.
@@ -181,9 +184,11 @@ func (e *empty) restart(ctx context.Context, sh *sheet) error {
 		}
 	}
 	var err error
+	began := time.Now()
 	if e.running, err = e.installed.Start(ctx, nil, nil); err != nil {
 		return err
 	}
+	sh.add(smallReadyRow, "s", time.Since(began).Seconds())
 	e.stage.others = append(e.stage.others, e.running)
 	used, err := usageOf(e.running.PID())
 	sh.beside(cpuTimeRow, "empty controller", used.cpu.Seconds())

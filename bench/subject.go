@@ -31,10 +31,11 @@ type worker interface {
 	Kill()
 }
 
-// adoptsAtOnce is what the controller is always run with beyond what is shipped: the first ledgers of thousands of workloads
-// at 20 a second take minutes in which nothing is measured.
-func adoptsAtOnce() []string {
-	return []string{"--adopt-rate=10000", "--namespaces-to-ignore=" + twins}
+// unbounded is what the controller is always run with beyond what is shipped. The first ledgers of thousands of workloads at 20 a
+// second take minutes in which nothing is measured. The limit of reloads per workload would hold back what a soak measures, and a
+// probe that a slow machine repeats.
+func unbounded() []string {
+	return []string{"--adopt-rate=10000", "--churn=off", "--namespaces-to-ignore=" + twins}
 }
 
 // install gives the controller its permissions. A peer may do everything: what it needs is not known here.
@@ -99,7 +100,7 @@ func (s *stage) start(ctx context.Context, flags ...string) error {
 // launch runs the controller and waits for nothing. The flags are for that of this repository.
 func (s *stage) launch(flags ...string) (err error) {
 	if s.who.peer == "" {
-		if s.ours, err = s.installed.Launch(append(adoptsAtOnce(), flags...), nil); err == nil {
+		if s.ours, err = s.installed.Launch(append(unbounded(), flags...), nil); err == nil {
 			s.controller = s.ours
 		}
 		return err

@@ -39,7 +39,7 @@ const (
 
 // Fixed returns the keys in the domain of Reroll. Users cannot rename them.
 func Fixed() []string {
-	return []string{Ledger, Rolled, Settle, Churn, About, Coverage, Instance, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
+	return []string{Ledger, Rolled, Settle, Churn, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, About, Coverage, Instance, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
 }
 
 // Names are the keys of the annotations that users may rename, a field for each.
@@ -121,18 +121,25 @@ func (n *Names) Asking() [8]string {
 	return [...]string{n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass}
 }
 
-// written are the keys that users write: first the keys of workloads, and last the two of sources.
+// written are the keys that users write: first the keys of workloads, and last those of sources.
 // It is an array to avoid an allocation for each annotation of each object.
-func (n *Names) written() [17]string {
+func (n *Names) written() [22]string {
 	return [...]string{
 		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,
-		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn,
-		n.Match, n.Ignore,
+		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn, Wave,
+		n.Match, n.Ignore, MaxRolling, Soak, MaxFailures, Urgent,
 	}
 }
 
 // IsOfSource reports whether users write a key on sources.
-func (n *Names) IsOfSource(key string) bool { return key == n.Match || key == n.Ignore }
+func (n *Names) IsOfSource(key string) bool {
+	switch key {
+	case n.Match, n.Ignore, MaxRolling, Soak, MaxFailures, Urgent, Resumed:
+		return true
+	default:
+		return false
+	}
+}
 
 // Known reports whether any program reads or writes a key.
 func (n *Names) Known(key string) bool {

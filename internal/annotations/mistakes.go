@@ -73,18 +73,53 @@ func (w Written) SearchesForNothing(own Written, names Names) bool {
 	})
 }
 
+// ProblemsOfNamespace are the keys of a namespace that nothing reads there. Its only annotation is
+// Churn, whose value is checked elsewhere.
+func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
+	var found []Problem
+	at, written := Written{Values: own}, names.written()
+	elsewhere := func(key string) bool { return !ofNamespace(key) }
+	for _, key := range at.Compared() {
+		right, near := names.Nearest(key)
+		switch {
+		case ofNamespace(key): // checked by policy.ParseNamespace
+		case names.IsOfSource(key):
+			found = append(found, at.Problem(key, "does nothing here; it belongs on a ConfigMap or Secret"))
+		case slices.Contains(written[:], key):
+			found = append(found, at.Problem(key, "does nothing here; it belongs on the workloads"))
+		case near && !elsewhere(right):
+			found = append(found, at.Problem(key, "does nothing"+DidYouMean([]string{right}, "")))
+		case near && names.IsOfSource(right):
+			found = append(found, at.Problem(key, "does nothing"+DidYouMean([]string{right}, "a ConfigMap or Secret")))
+		case near:
+			found = append(found, at.Problem(key, "does nothing"+DidYouMean([]string{right}, "the workloads")))
+		default:
+			if why, unread := names.Unread(key, elsewhere, "the workloads"); unread {
+				found = append(found, at.Problem(key, why))
+			}
+		}
+	}
+	return slices.Clip(found[:min(len(found), MaxProblems)])
+}
+
+// ofNamespace reports whether users write a key on namespaces.
+func ofNamespace(key string) bool {
+	return key == Churn || key == MaxRolling || key == Soak || key == MaxFailures
+}
+
 // ProblemsOfSource are the mistakes in the annotations of a source. They are found when the source
 // arrives, because its annotations are not stored.
 func ProblemsOfSource(own map[string]string, names Names) []Problem {
-	var found []Problem
+	_, found := ReadWaves(own, true)
 	at, written := Written{Values: own}, names.written()
 	for _, key := range at.Compared() {
 		right, near := names.Nearest(key)
 		switch {
-		case names.IsOfSource(key):
+		case key == names.Match, key == names.Ignore:
 			if value := own[key]; value != "true" && value != "false" {
 				found = append(found, at.Problem(key, `counts as false; only "true" turns it on`))
 			}
+		case names.IsOfSource(key): // checked by ReadWaves
 		case slices.Contains(written[:], key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))
 		case near && names.IsOfSource(right):

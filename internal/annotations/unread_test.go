@@ -13,7 +13,7 @@ import (
 func TestKeysInTheDomainOfReroll(t *testing.T) {
 	ofNothing := func(string) bool { return false }
 	names, renamed := DefaultNames(), renamedNames()
-	const noGuess = "does nothing. Reroll reads reroll.dev/settle, reroll.dev/churn and the annotations of Reloader, such as "
+	const noGuess = "does nothing. Reroll reads reroll.dev/settle, reroll.dev/churn, reroll.dev/wave and the annotations of Reloader, such as "
 	for key, want := range map[string]string{
 		"reroll.dev/auto":                      "does nothing. Did you mean reloader.stakater.com/auto?",
 		"reroll.dev/atuo":                      "does nothing. Did you mean reloader.stakater.com/auto?",

@@ -18,7 +18,7 @@ func TestWhoSetsGOGCIsLeftIt(t *testing.T) {
 	for _, tc := range []struct {
 		given string
 		want  int
-	}{{"200", 77}, {"off", 77}, {"", gcPercent}} {
+	}{{"200", 77}, {"off", 77}, {"", startPercent}} {
 		ended, end := context.WithCancel(t.Context())
 		end() // so that no other code sets it
 		keepSmall(ended, func(name string) string { return map[string]string{"GOGC": tc.given}[name] }, fstest.MapFS{})
@@ -30,8 +30,13 @@ func TestWhoSetsGOGCIsLeftIt(t *testing.T) {
 
 func TestGarbageIsCollectedByWhatIsKept(t *testing.T) {
 	for kept, want := range map[uint64]int{0: 200, 1 << 20: 200, 4 << 20: 200, 8 << 20: 100, 10 << 20: 75, 16 << 20: 50, 1 << 40: 50} {
-		if got := percentFor(kept); got != want {
+		if got := percentFor(kept, gcPercent); got != want {
 			t.Errorf("with %d bytes kept it is %d, must be %d", kept, got, want)
+		}
+	}
+	for kept, want := range map[uint64]int{0: 200, 8 << 20: 100, 16 << 20: 50, 32 << 20: 25, 1 << 40: 25} {
+		if got := percentFor(kept, startPercent); got != want {
+			t.Errorf("with %d bytes kept at the start it is %d, must be %d", kept, got, want)
 		}
 	}
 	before := debug.SetGCPercent(77)
@@ -49,9 +54,11 @@ func TestGarbageIsCollectedByWhatIsKept(t *testing.T) {
 			runtime.GC()
 		}
 	}
-	keepSmall(ctx, func(string) string { return "" }, fstest.MapFS{})
+	started := keepSmall(ctx, func(string) string { return "" }, fstest.MapFS{})
 	collectUntil(func() bool { return percent() > gcPercent })
 	much := make([]byte, 64<<20)
+	collectUntil(func() bool { return percent() == startPercent })
+	started()
 	collectUntil(func() bool { return percent() == gcPercent })
 	runtime.KeepAlive(much)
 	collectUntil(func() bool { return percent() > gcPercent })
@@ -112,4 +119,23 @@ func TestWhatAStartHasTakenGoesBack(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	giveBack(ended, clock.RealClock{}, func() bool { return false }) // returns at once
+}
+
+func TestTheStartIsCompleteEvenIfTheQueueIsNeverEmpty(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	read, started := false, false
+	afterStart(ctx, clock.RealClock{}, func() bool {
+		if started {
+			t.Error("the start was complete before everything was read")
+		}
+		read = true
+		return read
+	}, func() { started = true }, func() bool {
+		end()
+		return false
+	})
+	if !read || !started {
+		t.Errorf("read %v, started %v", read, started)
+	}
 }

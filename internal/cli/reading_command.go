@@ -27,6 +27,8 @@ type readingCommand struct {
 	kubeconfig, context string
 	namespace           string
 	all                 bool
+	// home is the namespace of the kubeconfig.
+	home string
 	// at is the namespace of the controller, or empty to search for it.
 	at     string
 	output string
@@ -113,7 +115,7 @@ func (a *readingCommand) config() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the namespace of the kubeconfig: %w", err)
 	}
-	a.namespace = cmp.Or(a.namespace, own)
+	a.home, a.namespace = own, cmp.Or(a.namespace, own)
 	if a.all {
 		a.namespace = ""
 	}
@@ -148,7 +150,8 @@ func (a *readingCommand) settings(ctx context.Context, cmd *cobra.Command) (*ins
 		return nil, nil, err
 	}
 	settings, err := inspect.Ask(ctx, cluster.Interface, &a.cfg, cmd.Flags(), a.at, a.namespace, a.clock.Now())
-	if err == nil && a.requireController {
+	if err == nil && a.requireController && settings.Controller != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Checking whether the controller in namespace %s runs, which takes some seconds.\n", settings.Controller)
 		cluster.Observe(ctx, settings, a.clock)
 	}
 	return cluster, settings, err

@@ -47,8 +47,8 @@ anything, it logs where it keeps its own objects, the cluster, the user, and how
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			keepSmall(cmd.Context(), getenv, os.DirFS(cgroups))
-			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr))
+			started := keepSmall(cmd.Context(), getenv, os.DirFS(cgroups))
+			return run(cmd.Context(), &cfg, cfg.Options(cmd.Flags()), build, cfg.Logger(stderr), started)
 		},
 	}
 	cfg.BindFlags(cmd.Flags())
@@ -56,7 +56,7 @@ anything, it logs where it keeps its own objects, the cluster, the user, and how
 	return cmd
 }
 
-func run(ctx context.Context, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger) error {
+func run(ctx context.Context, cfg *config.Config, options map[string]any, build buildinfo.Info, log *slog.Logger, started func()) error {
 	log.Info("starting reroll", "version", build.Version, "commit", build.Commit)
 	for _, warning := range cfg.Warnings {
 		log.Warn(warning)
@@ -68,6 +68,7 @@ func run(ctx context.Context, cfg *config.Config, options map[string]any, build 
 	if err != nil {
 		return err
 	}
+	p.started = started
 	http, err := server.Listen(cfg.ListenAddress, p.metrics.Registry(), p.ready)
 	if err != nil {
 		return err
@@ -102,6 +103,8 @@ type process struct {
 	ctl     *controller.Controller
 	// covered is closed when it is known since when the settings apply.
 	covered chan struct{}
+	// started is called when everything has been read.
+	started func()
 }
 
 func newProcess(ctx context.Context, cfg *config.Config, build buildinfo.Info, log *slog.Logger) (*process, error) {
@@ -154,6 +157,7 @@ func (p *process) newController(ctx context.Context, where place) {
 	p.metrics.WatchRollouts(p.ctl.RolloutsInProgress)
 	p.metrics.WatchMissing(p.ctl.LackingSource)
 	p.metrics.WatchHeld(p.ctl.HeldBy)
+	p.metrics.WatchStopped(p.ctl.StoppedSources)
 	p.metrics.WatchState(func() bool { return p.ready() == nil }, func() bool {
 		leads := acting.Load()
 		return leads != nil && !cfg.DryRun && (*leads)()
@@ -184,7 +188,9 @@ func (p *process) run(ctx context.Context, servers []*server.Server, options map
 	})
 	running.Go(func() { p.alerts.Run(worked) })
 	// A standby has synced caches, and reconciles nothing yet.
-	running.Go(func() { giveBack(ctx, clock.RealClock{}, p.ctl.Ready, func() bool { return p.ctl.Depth() == 0 }) })
+	running.Go(func() {
+		afterStart(ctx, clock.RealClock{}, p.ctl.Ready, p.started, func() bool { return p.ctl.Depth() == 0 })
+	})
 	running.Go(func() { p.leader.watch(ctx, cancel) })
 	err := p.ctl.Run(ctx)
 	p.leader.release()

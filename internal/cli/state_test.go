@@ -51,7 +51,7 @@ func TestWhereStateIsKeptIsLoggedBeforeAnyRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {
-		ended <- run(ctx, cfg, nil, buildinfo.Info{Version: "1.2.3"}, slog.New(slog.NewTextHandler(r, nil)))
+		ended <- run(ctx, cfg, nil, buildinfo.Info{Version: "1.2.3"}, slog.New(slog.NewTextHandler(r, nil)), func() {})
 	}()
 	select {
 	case <-r.requested:

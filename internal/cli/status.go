@@ -23,6 +23,8 @@ type showing struct {
 	name    string
 	paint   inspect.Paint
 	out     io.Writer
+	// progress is where the command reports what it waits for.
+	progress io.Writer
 }
 
 func newStatus(getenv func(string) string, c clock.Clock) *cobra.Command {
@@ -44,7 +46,7 @@ changes of state.` + asTheController,
 		Args: between(0, 1, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.require = s.require || s.wait > 0 && !cmd.Flags().Changed("require")
-			s.out = cmd.OutOrStdout()
+			s.out, s.progress = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			s.paint = paint(s.out, getenv)
 			code, err := s.run(cmd.Context(), cmd)
 			switch {
@@ -124,30 +126,51 @@ func (s *showing) follow(ctx context.Context, cmd *cobra.Command) (int, error) {
 		defer cancel()
 	}
 	var last *inspect.Status
-	err = cluster.Follow(ctx, settings, s.namespace, s.clock, func(objects *inspect.Objects) (bool, error) {
-		// Reads that are in flight when the time ends are still answered.
-		status, err := objects.Status(s.namespace, s.name, cluster.Running(whole, s.cfg.Names), s.clock.Now())
-		if err != nil {
-			return false, err
+	for {
+		found := false
+		err := cluster.Follow(ctx, settings, s.namespace, s.clock, func(objects *inspect.Objects) (bool, error) {
+			// Reads that are in flight when the time ends are still answered.
+			status, err := objects.Status(s.namespace, s.name, cluster.Running(whole, s.cfg.Names), s.clock.Now())
+			if err != nil {
+				return false, err
+			}
+			status.Require, status.RequireController = s.require, s.requireController
+			if s.watch && !status.Differs(last) {
+				return false, nil
+			}
+			if !s.watch && last == nil && !status.Final() {
+				fmt.Fprintf(s.progress, "Waiting up to %s for %s.\n", s.wait, status.Awaits())
+			}
+			last = status
+			if s.watch {
+				return false, s.show(status)
+			}
+			found = s.requireController && settings.Assumed != "" && cluster.Describes(whole, s.at, s.namespace)
+			return found || status.Final(), nil
+		})
+		switch {
+		case err != nil:
+			return 0, err
+		case !found:
+			return s.conclude(whole, last)
 		}
-		status.Require, status.RequireController = s.require, s.requireController
-		if s.watch && !status.Differs(last) {
-			return false, nil
+		// The settings of the controller that was found decide, not the assumed ones.
+		if cluster, settings, err = s.settings(whole, cmd); err != nil {
+			return 0, err
 		}
-		last = status
-		if s.watch {
-			return false, s.show(status)
-		}
-		return status.Final(), nil
-	})
+	}
+}
+
+// conclude shows the last state that was read, and returns the exit code. whole ends if the user
+// interrupts the command.
+func (s *showing) conclude(whole context.Context, last *inspect.Status) (int, error) {
 	switch {
-	case err != nil:
-		return 0, err
 	case last == nil:
 		return 0, errors.New("nothing was read in that time")
 	case s.watch:
 		return last.Code(), nil
-	default:
-		return last.Code(), s.show(last)
+	case !last.Final() && whole.Err() == nil:
+		fmt.Fprintf(s.progress, "Gave up after %s of waiting for %s.\n", s.wait, last.Awaits())
 	}
+	return last.Code(), s.show(last)
 }

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,6 +38,8 @@ that Reroll paused is resumed, which rolls out its pending change.
             recreating, because you have to decide about them
   kept      your own annotations, such as reloader.stakater.com/auto and reroll.dev/settle
 
+The Secret of a controller that ran outside of a cluster is found by its name. End that controller first.
+
 All namespaces are cleaned, or one with --namespace. The command refuses to run while a controller runs that may watch them.
 It uses your own permissions, continues after an object that fails, and can be repeated.
 
@@ -61,7 +65,15 @@ func (r *removing) run(ctx context.Context, cmd *cobra.Command, out io.Writer) e
 	if err != nil {
 		return err
 	}
-	namespaces, alive, err := cluster.Installations(ctx, r.at, r.namespace, r.clock)
+	connection, err := r.config()
+	if err != nil {
+		return err
+	}
+	client, err := metadata.NewForConfig(connection)
+	if err != nil {
+		return err
+	}
+	namespaces, alive, err := r.installations(ctx, cluster, client, out)
 	switch {
 	case err != nil:
 		return err
@@ -74,14 +86,6 @@ func (r *removing) run(ctx context.Context, cmd *cobra.Command, out io.Writer) e
 	if err := run.Workloads(ctx); err != nil {
 		return unreachable(err)
 	}
-	connection, err := r.config()
-	if err != nil {
-		return err
-	}
-	client, err := metadata.NewForConfig(connection)
-	if err != nil {
-		return err
-	}
 	for _, ns := range namespaces {
 		if r.all || ns == r.namespace {
 			run.Own(ctx, client, ns)
@@ -92,6 +96,38 @@ func (r *removing) run(ctx context.Context, cmd *cobra.Command, out io.Writer) e
 		return fmt.Errorf("%d failed; repeat the command when the causes are gone", run.Failed())
 	}
 	return nil
+}
+
+// installations returns the namespaces with objects of a controller, and why one of these controllers
+// may still run. A controller that ran outside of a cluster is found only by its key.
+func (r *removing) installations(ctx context.Context, cluster *inspect.Cluster, client metadata.Interface, out io.Writer) (namespaces []string, alive string, err error) {
+	namespaces, alive, err = cluster.Installations(ctx, r.at, r.namespace, r.clock)
+	if err != nil || r.at != "" {
+		return namespaces, alive, err
+	}
+	keys, partly, err := uninstall.Keys(ctx, client, r.namespace, cmp.Or(r.namespace, r.home))
+	if err != nil {
+		return nil, "", unreachable(err)
+	}
+	if partly && len(namespaces)+len(keys) == 0 {
+		fmt.Fprintln(out, "You may not list Secrets in all namespaces. If a controller ran outside of a cluster, name the namespace of its Secret with --controller-namespace.")
+	}
+	for _, ns := range keys {
+		if slices.Contains(namespaces, ns) {
+			continue
+		}
+		namespaces = append(namespaces, ns)
+		text := cluster.Undescribed(ctx, ns, r.clock)
+		switch {
+		case text != "" && alive != "":
+			alive += "; " + text
+		case text != "":
+			alive = text
+		default:
+			fmt.Fprintf(out, "Namespace %s has the key of a controller, but not its ConfigMap. If that controller runs outside of the cluster, end it first.\n", ns)
+		}
+	}
+	return namespaces, alive, nil
 }
 
 // workloads has the workloads that the command reads.

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	"k8s.io/client-go/util/flowcontrol"
 )
 
@@ -64,7 +65,9 @@ func NewForConfig(c *rest.Config) (*Clientset, error) {
 		}
 		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	}
-	transport, err := rest.HTTPClientFor(&config)
+	// The first wrapper gets the transport itself.
+	config.WrapTransport = transport.Wrappers(boundBuffers, config.WrapTransport)
+	client, err := rest.HTTPClientFor(&config)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +81,8 @@ func NewForConfig(c *rest.Config) (*Clientset, error) {
 		if version.Group == corev1.GroupName {
 			of.APIPath = "/api"
 		}
-		of.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(Scheme, Codecs).WithoutConversion()
-		if all.groups[version.Group], err = rest.RESTClientForConfigAndClient(&of, transport); err != nil {
+		of.NegotiatedSerializer = decodeInPlace(rest.CodecFactoryForGeneratedClient(Scheme, Codecs).WithoutConversion(), Scheme)
+		if all.groups[version.Group], err = rest.RESTClientForConfigAndClient(&of, client); err != nil {
 			return nil, fmt.Errorf("create a client for %s: %w", version, err)
 		}
 	}
@@ -88,7 +91,7 @@ func NewForConfig(c *rest.Config) (*Clientset, error) {
 	config.NegotiatedSerializer = serializer.NegotiatedSerializerWrapper(runtime.SerializerInfo{
 		Serializer: runtime.NoopEncoder{Decoder: Codecs.UniversalDecoder()},
 	})
-	if all.discovery, err = rest.UnversionedRESTClientForConfigAndClient(&config, transport); err != nil {
+	if all.discovery, err = rest.UnversionedRESTClientForConfigAndClient(&config, client); err != nil {
 		return nil, fmt.Errorf("create a client for discovery: %w", err)
 	}
 	return all, nil

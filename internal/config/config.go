@@ -161,6 +161,7 @@ func (c *Config) Validate() error {
 			refuse("--%s is not a URL: write one such as https://host/path", webhookFlag)
 		}
 	}
+	c.Gates.validate(refuse)
 	c.Lease.validate(c.PodName, c.PodNamespace, refuse)
 	c.Requests.validate(refuse)
 	validateNames(&c.Names, refuse)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/policy"
 )
 
@@ -12,11 +13,26 @@ import (
 type Gates struct {
 	// Churn is how often each workload may be reloaded, unless an annotation says otherwise.
 	Churn policy.Limit
+	// Waves are how workloads are rolled one after the other, unless annotations say otherwise.
+	Waves annotations.Waves
 }
 
 func (g *Gates) bindFlags(flags *pflag.FlagSet) {
 	g.Churn = defaultChurn()
 	flags.Var((*limitValue)(&g.Churn), "churn", "how often each workload may be reloaded: 30/1h allows 30 reloads in quick succession, and then one every 2 minutes (1h/30); changes in between wait, and the newest data is rolled; off for no limit")
+	flags.Var((*shareValue)(&g.Waves.MaxRolling), "max-rolling", "how many of the workloads of a ConfigMap or Secret may roll at the same time: a number such as 5, or a percentage such as 10%, rounded down and at least 1 (default: all)")
+	flags.DurationVar(&g.Waves.Soak, "soak", 0, "how long a workload has to stay available before others are rolled after it, if they wait for it")
+	flags.Int32Var(&g.Waves.MaxFailures, "max-failures", 0, "how many workloads may fail to roll out before no further one is rolled, if workloads are rolled one after the other")
+}
+
+// validate refuses values that the flags accept by themselves.
+func (g *Gates) validate(refuse func(format string, args ...any)) {
+	if g.Waves.Soak < 0 {
+		refuse("--soak=%s: must be 0 or more, such as 5m", g.Waves.Soak)
+	}
+	if g.Waves.MaxFailures < 0 {
+		refuse("--max-failures=%d: must be 0 or more", g.Waves.MaxFailures)
+	}
 }
 
 // defaultChurn stops a program that writes a source in a loop, and no user who edits one by hand.
@@ -39,3 +55,25 @@ func (l *limitValue) Set(text string) error {
 
 // Type implements pflag.Value.
 func (l *limitValue) Type() string { return "limit" }
+
+// shareValue is the flag for a number or a percentage.
+type shareValue annotations.Share
+
+// String implements pflag.Value.
+func (s *shareValue) String() string { return annotations.Share(*s).String() }
+
+// Set implements pflag.Value.
+func (s *shareValue) Set(text string) error {
+	if text == "" {
+		*s = shareValue{}
+		return nil
+	}
+	share, err := annotations.ParseShare(text)
+	if err == nil {
+		*s = shareValue(share)
+	}
+	return err
+}
+
+// Type implements pflag.Value.
+func (s *shareValue) Type() string { return "share" }

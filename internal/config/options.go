@@ -48,12 +48,15 @@ func optionFlags() map[string]string {
 func ownOptionFlags() map[string]string {
 	return map[string]string{
 		"churn":         "churn",
+		"maxFailures":   "max-failures",
+		"maxRolling":    "max-rolling",
 		"namespaces":    "namespaces",
 		"onRevert":      "on-revert",
 		"secretMarks":   "secret-marks",
 		"settle":        "settle",
 		"settleGitOps":  "settle-gitops",
 		"settleMax":     "settle-max",
+		"soak":          "soak",
 		"workloadKinds": workloadKindFlag,
 	}
 }

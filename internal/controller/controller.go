@@ -14,6 +14,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/rules"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/state"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/internal/workqueue"
@@ -80,11 +81,13 @@ type Controller struct {
 	// often finds workloads that are reloaded again and again.
 	often *reloadCounts
 	adopt *rate.Limiter
+	// fleets are the workloads that are rolled one after the other.
+	fleets fleets
 	// aloneUntil is until when the receiver gets one message for each workload. Only the worker
 	// that sends messages uses it.
 	aloneUntil time.Time
 
-	// mu guards the records. Lock order: classes, mu, then the state or a queue. No lock is held
+	// mu guards the records. Lock order: fleets.mu, classes, mu, then the state or a queue. No lock is held
 	// during a request.
 	mu sync.Mutex
 	// records contain the data about workloads that is not in the state. Blank is the record of a
@@ -134,6 +137,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		often:      newReloadCounts(c),
 		adopt:      rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
 		records:    map[workload.Key]*record{},
+		fleets:     fleets{of: map[string]map[source.Key]*fleet{}},
 		others:     otherInstallations{byNamespace: map[string]string{}, reported: map[string]bool{}},
 	}
 }

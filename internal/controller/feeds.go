@@ -183,6 +183,7 @@ func (c *Controller) putWorkload(w workload.Workload, live, notify bool) {
 	}
 	w = c.state.WithTemplateUsers(w)
 	c.trackStatus(w.Key)
+	c.updateFleets(w.Key)
 	c.queuePause(w.Key)
 	var conflicted bool
 	c.with(w.Key, func(r *record) { conflicted, r.conflicted = r.conflicted, false })

@@ -7,6 +7,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
 
@@ -17,14 +18,15 @@ import (
 type awaitedGate struct {
 	by    gate.Name
 	until time.Time
+	// stopped is the source whose failures keep the workload from starting, if any do.
+	stopped source.Key
 }
 
 // passGates returns an error that says when to try again if a gate is closed. Otherwise the ledger
 // of the decision records that the reload starts.
 func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *reload.Decision) error {
-	answer := gate.Check(facts, d)
+	answer := c.enterGates(facts, d)
 	if answer.Open() {
-		gate.Pass(facts, d)
 		return nil
 	}
 	w := &facts.Workload
@@ -35,10 +37,20 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 			return err
 		}
 	}
-	if c.recordOf(w.Key).awaits.by != answer.By {
+	switch {
+	case answer.By == gate.Waves:
+		c.notifyWaits(w, answer)
+	case c.recordOf(w.Key).awaits.by != answer.By:
 		c.notifyHeld(w, d, answer)
 	}
-	c.with(w.Key, func(r *record) { r.awaits = awaitedGate{answer.By, answer.Until} })
+	awaits := awaitedGate{by: answer.By, until: answer.Until}
+	if answer.Stopped {
+		awaits.stopped = answer.Source
+	}
+	c.with(w.Key, func(r *record) { r.awaits = awaits })
+	if answer.Until.IsZero() {
+		return errLater // another workload has to come to its end first
+	}
 	return retryAfter(answer.Until.Sub(facts.Now))
 }
 
@@ -64,7 +76,7 @@ func starts(d *reload.Decision) bool { return d.Action == reload.Reload && !d.Fo
 
 // isHeld reports whether a decision leads to a reload that has to wait.
 func (c *Controller) isHeld(facts *reload.Facts, d *reload.Decision) bool {
-	return starts(d) && !c.opts.DryRun && !c.opts.NotifyOnly && !gate.Check(facts, d).Open()
+	return starts(d) && !c.opts.DryRun && !c.opts.NotifyOnly && !c.checkGatesOf(facts, d).Open()
 }
 
 // passedGates notes that no reload of a workload waits.

@@ -40,6 +40,9 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 			return o.excused(sentBefore)
 		}
 	}
+	if n := len(c.reloads); n > 0 && c.reloads[n-1] > o.h.landing.look.at {
+		return o.excused(sentBefore) // another run began after that request was sent
+	}
 	latest := map[simapi.Source]change{}
 	for src, since := range run.covered {
 		for _, ch := range o.sources[src].changes {

@@ -60,7 +60,7 @@ func (c *Controller) namespaceFeeds() []feed {
 // putNamespace stores a namespace. If its annotations set something else for its workloads, reloads
 // that wait may start now.
 func (c *Controller) putNamespace(ns *corev1.Namespace, changed bool) {
-	known := rules.ReadNamespace(&ns.ObjectMeta)
+	known := rules.ReadNamespace(&ns.ObjectMeta, c.opts.Names)
 	c.state.PutNamespace(ns.Name, known.Terminating)
 	before, differs := c.state.PutDefaults(ns.Name, state.Defaults{Policy: known.Defaults, Problems: known.Problems})
 	if changed && c.opts.LeavesOut(ns.Name, &known) == rules.NotLeftOut {
@@ -77,7 +77,7 @@ func (c *Controller) selectNamespace(ns *metav1.ObjectMeta, notify bool) {
 	if c.opts.NamespaceSelector == nil {
 		return
 	}
-	if known := rules.ReadNamespace(ns); !c.opts.SelectsNamespace(&known) {
+	if known := rules.ReadNamespace(ns, c.opts.Names); !c.opts.SelectsNamespace(&known) {
 		c.state.DeselectNamespace(ns.Name)
 		return
 	}

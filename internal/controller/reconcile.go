@@ -19,6 +19,7 @@ import (
 // reconcile compares one workload with its sources: collect the facts, decide, write at most once,
 // record, report.
 func (c *Controller) reconcile(ctx context.Context, key workload.Key) workqueue.Result {
+	defer c.leaveGates(key)
 	if key.Kind == kinds.Jobs().Name {
 		if r, done := c.continueRecreating(ctx, key); done {
 			return r
@@ -324,6 +325,7 @@ func (c *Controller) mayAdopt(key workload.Key) bool {
 func (c *Controller) forget(key workload.Key) {
 	c.queue.ResetRetries(key)
 	c.dropQueued(key)
+	c.updateFleets(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.records, key)

@@ -16,6 +16,7 @@ const rolloutWorkers = 4
 
 // trackRollout finds the outcome of a reload, and lists the Pods if nothing else can decide.
 func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workqueue.Result {
+	defer c.updateFleets(key)
 	f := c.recordOf(key).tracking
 	w, there := c.state.Workload(key)
 	switch {
@@ -83,6 +84,9 @@ func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *trac
 	c.mu.Lock()
 	now := c.clock.Now()
 	late, resumed := f.needsPodsLate(w, now), f.resumed
+	if late || resumed && o.Exceeds(w, pods, now) {
+		f.exceeded, f.cause = true, o.Cause
+	}
 	f.listedRolledOut, f.resumed = w.RolledOut, false
 	if late {
 		f.late, f.listed[rollout.Shows(&w.Progress)] = now.Sub(f.forward), true

@@ -28,6 +28,10 @@ type tracked struct {
 	// late is how long the rollout had made no progress when the Pods were last listed for the
 	// cause, 0 if they were not.
 	late time.Duration
+	// exceeded reports whether the rollout had exceeded its deadline when the Pods were last listed,
+	// and cause is why, if they showed that.
+	exceeded bool
+	cause    rollout.Cause
 	// resumed reports whether it is still unknown whether Pods from before the reload remain.
 	resumed bool
 	// reported are the reported causes, each once. Listed are the causes in the status for which
@@ -94,7 +98,7 @@ func (c *Controller) trackStatus(key workload.Key) {
 	}
 	now := c.clock.Now()
 	if f.progresses(&w) {
-		f.forward, f.late = now, 0
+		f.forward, f.late, f.exceeded = now, 0, false
 	}
 	if !w.RolledOut {
 		f.listedRolledOut = false

@@ -31,7 +31,7 @@ type Encoder struct {
 	hash.Hash
 	// Strings are copied to the hash in chunks, because a hash takes bytes and converting a long
 	// string would copy all of it.
-	chunk [1024]byte
+	chunk [256]byte
 }
 
 // NewEncoder returns an encoder that feeds a hash.

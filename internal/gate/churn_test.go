@@ -34,9 +34,9 @@ func withLimit(t *testing.T, text string) *limited {
 // try reloads the workload if the gate is open, and returns the answer of the gate.
 func (l *limited) try() Answer {
 	d := reload.Decision{Action: reload.Reload, ChurnUntil: l.ledger}
-	answer := Check(&l.facts, &d)
+	answer := Check(&l.facts, &d, nil)
 	if answer.Open() {
-		Pass(&l.facts, &d)
+		Pass(&l.facts, &d, nil)
 		l.ledger = d.Ledger.ChurnUntil
 	}
 	return answer
@@ -155,7 +155,7 @@ func TestTheMostSpecificLimitCounts(t *testing.T) {
 		}
 		f := reload.Facts{Settings: reload.Settings{Limit: policy.Limit{Reloads: 1, Within: time.Hour}}, Workload: workload.Workload{}}
 		f.Workload.Policy, _ = policy.Parse(written(tc.own), written(tc.template), names)
-		f.Defaults, _ = policy.ParseNamespace(written(tc.namespace))
+		f.Defaults, _ = policy.ParseNamespace(written(tc.namespace), annotations.DefaultNames())
 		limit, setBy := f.Churn()
 		if got := fmt.Sprintf("%s (%s)", limit, setBy); got != tc.want {
 			t.Errorf("%s: %s, want %s", about, got, tc.want)

@@ -7,37 +7,50 @@ import (
 	"time"
 
 	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
 )
 
 // Name is the name of a gate.
 type Name string
 
-// Churn limits how often one workload is reloaded.
-const Churn Name = "churn"
+const (
+	// Churn limits how often one workload is reloaded.
+	Churn Name = "churn"
+	// Waves rolls the workloads of a source one after the other, and stops if one fails.
+	Waves Name = "waves"
+)
 
 // Names are all gates.
-func Names() []Name { return []Name{Churn} }
+func Names() []Name { return []Name{Churn, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
 	// By is the gate that is closed; empty if all gates are open.
 	By Name
-	// Until is when the gate opens.
+	// Until is when the gate opens; zero if no time opens it.
 	Until time.Time
 	// Why is a phrase for users.
 	Why string
+	// Source is the source whose workloads are rolled one after the other, for Waves. Stopped reports
+	// whether no further one starts because others failed.
+	Source  source.Key
+	Stopped bool
 }
 
 // Open reports whether the reload may start.
 func (a Answer) Open() bool { return a.By == "" }
 
-// Check reports whether a workload may be reloaded now. The answer depends on the facts alone, so
-// the controller and the commands that explain its decisions give the same one.
-func Check(f *reload.Facts, d *reload.Decision) Answer {
-	return checkChurn(f, d)
+// Check reports whether a workload may be reloaded now. The answer depends on the facts and the
+// fleets alone, so the controller and the commands that explain its decisions give the same one.
+func Check(f *reload.Facts, d *reload.Decision, find Find) Answer {
+	if a := checkChurn(f, d); !a.Open() {
+		return a
+	}
+	return checkWaves(f.Workload.Key, fleetsOf(d, find))
 }
 
-// Pass adds to the ledger of a reload that it starts now.
-func Pass(f *reload.Facts, d *reload.Decision) {
+// Pass reserves the turn of a reload that starts now, and notes in its ledger that it does.
+func Pass(f *reload.Facts, d *reload.Decision, find Find) {
 	passChurn(f, d)
+	passWaves(f, d, fleetsOf(d, find))
 }

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -64,7 +63,9 @@ type Answer struct {
 	Since    time.Time
 	Decision reload.Decision
 	// Gate is whether a reload may start now.
-	Gate    gate.Answer
+	Gate gate.Answer
+	// Waves describe how the workload is rolled after others, and what sets that, for each source.
+	Waves   []string
 	Ledger  Ledger
 	Sources []Source
 	// Missing are the sources that the workload requires and that do not exist. Unmatched are the
@@ -140,6 +141,8 @@ type Evaluation struct {
 	state   *state.State
 	pods    Pods
 	now     time.Time
+	// fleets are the workloads that sources roll one after the other.
+	fleets map[source.Key]*gate.Fleet
 }
 
 // Evaluate puts the objects into the state that a controller has after a start, before any event.
@@ -163,7 +166,7 @@ func (o *Objects) Evaluate(pods Pods, now time.Time) *Evaluation {
 			st.PutSource(src, false)
 		}
 	}
-	return &Evaluation{objects: o, state: st, pods: pods, now: now}
+	return &Evaluation{objects: o, state: st, pods: pods, now: now, fleets: map[source.Key]*gate.Fleet{}}
 }
 
 // OptedIn returns the workloads that some source could roll, in a fixed order. The result includes
@@ -180,12 +183,8 @@ func (e *Evaluation) OptedIn() []workload.Key {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, compareKeys)
+	slices.SortFunc(keys, workload.CompareKeys)
 	return keys
-}
-
-func compareKeys(a, b workload.Key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
 // Of answers questions about one workload, which must exist.
@@ -207,7 +206,10 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 		}
 	}
 	if a.Decision.Action == reload.Reload && !a.Decision.Found && s.Webhook == nil {
-		a.Gate = gate.Check(&facts, &a.Decision)
+		a.Gate = e.turn(&facts, a.Decision)
+	}
+	if s.Webhook == nil {
+		e.waves(&facts, &a)
 	}
 	e.unseen(&a)
 	e.evidence(&a)

@@ -33,8 +33,8 @@ func (o *Objects) Workload(ns, text string) (workload.Key, error) {
 			near = append(near, key)
 		}
 	}
-	slices.SortFunc(found, compareKeys)
-	slices.SortFunc(near, compareKeys)
+	slices.SortFunc(found, workload.CompareKeys)
+	slices.SortFunc(near, workload.CompareKeys)
 	switch {
 	case len(found) == 1:
 		return found[0], nil

@@ -118,7 +118,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		a.State = Reverted
 		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
 	case d.Action == reload.Reload && !a.Gate.Open() && !s.gone(e.now):
-		a.State, a.Detail = Waiting, fmt.Sprintf("until %s: %s, and %s", a.Gate.Until.UTC().Format(time.RFC3339), d.Why, a.Gate.Why)
+		a.waits()
 	case d.Action == reload.Reload:
 		e.pending(f, a)
 	case d.Action == reload.AwaitRun && w.Runs.Begun:
@@ -140,7 +140,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 	case len(a.Unknown) > 0:
 		a.State, a.Detail = Unknown, a.Unknown[0]
 	case !a.Ledger.There && len(f.Concerns) > 0:
-		a.State, a.Detail = Waiting, "for a controller to record its sources"
+		a.State, a.Detail = Waiting, "for a controller to record its sources"+s.unattended(e.now)
 	}
 }
 
@@ -163,7 +163,7 @@ func (e *Evaluation) inProgress(a *Answer) {
 	if behind && (purpose != "" || outcome.Cause == rollout.CauseAborted) {
 		a.State, a.Detail = OutOfDate, "with "+a.Detail+" Pods updated"
 	}
-	if purpose == "" && a.State == InProgress && e.exceeds(a, outcome) {
+	if purpose == "" && a.State == InProgress && outcome.Exceeds(w, a.Pods.of(w), e.now) {
 		a.State = Stuck
 	}
 	if outcome.Cause == "" || outcome.Cause == rollout.CauseUnknown {
@@ -174,28 +174,6 @@ func (e *Evaluation) inProgress(a *Answer) {
 	}
 	a.Cause = outcome.Cause
 	a.Detail += ": " + oneLine(report.Because(w, outcome))
-}
-
-// exceeds reports whether a rollout in progress has exceeded its deadline. The status of a
-// Deployment or a Rollout shows that. Otherwise the Pods show it: the rollout has started a Pod,
-// and the deadline has passed since the latest one. A Rollout that pauses at a step is not stuck.
-func (e *Evaluation) exceeds(a *Answer, o rollout.Outcome) bool {
-	w := &a.Workload
-	switch {
-	case w.Progress.Pausing, w.Progress.Aborted:
-		return false
-	case w.Progress.Overdue && w.Progress.Observed: // the status is about the current template
-		return true
-	case o.All == 0 || o.Old == o.All:
-		return false
-	}
-	var newest time.Time
-	for _, pod := range a.Pods.of(w) {
-		if pod.Created.After(newest) {
-			newest = pod.Created
-		}
-	}
-	return e.now.Sub(newest) > w.Progress.ProgressDeadline()
 }
 
 // outcome returns the result of the latest reload, as far as the user may read the Pods. behind
@@ -226,6 +204,9 @@ func (e *Evaluation) outcome(a *Answer) (o rollout.Outcome, behind bool) {
 
 // of returns the Pods that the workload created.
 func (p *Ages) of(w *workload.Workload) []rollout.Pod {
+	if p == nil {
+		return nil // they were not listed
+	}
 	var own []rollout.Pod
 	for i := range p.all {
 		if w.MadeBy(&p.all[i].owners) {
@@ -245,8 +226,9 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
 	// If an edit removes keys, the object does not record its time. The edit may have been made
 	// just now.
-	if !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now) {
-		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s", s.Rules.SettlePeriod(&f.Workload), a.Decision.Why)
+	recent := !e.longAgo(a.Since, &f.Workload) || !last.Source.DataTime.After(time.Unix(a.Ledger.DataTime, 0)) && a.Ledger.There && s.alive(e.now)
+	if recent && !s.gone(e.now) { // without a controller, nothing follows the settle period
+		a.State, a.Detail = Waiting, fmt.Sprintf("to settle (%s): %s%s", s.Rules.SettlePeriod(&f.Workload), a.Decision.Why, s.unattended(e.now))
 		return
 	}
 	a.State, a.Detail = OutOfDate, fmt.Sprintf("since %s: %s, and %s", ago(a.Since, e.now), a.Decision.Why, s.inaction(e.now))
@@ -255,6 +237,18 @@ func (e *Evaluation) pending(f *reload.Facts, a *Answer) {
 // longAgo reports whether the change is so old that the controller must have acted upon it.
 func (e *Evaluation) longAgo(t time.Time, w *workload.Workload) bool {
 	return e.now.Sub(t) > e.objects.settings.Rules.Longest(w)+grace
+}
+
+// unattended returns what to add to a state that waits for the controller, if none is known to run.
+func (s *Settings) unattended(now time.Time) string {
+	switch {
+	case s.gone(now):
+		return "; no controller runs"
+	case s.Controller == "":
+		return "; no controller was found"
+	default:
+		return ""
+	}
 }
 
 // inaction returns the likely reason why the controller has not acted.

@@ -130,6 +130,15 @@ func choose(ctx context.Context, client clientset.Interface, all []self, ns stri
 	return all[0], beside
 }
 
+// Describes reports whether a controller has written its settings, so that Ask finds it.
+func (c *Cluster) Describes(ctx context.Context, at, near string) bool {
+	found, _, err := written(ctx, c.Interface, at, near)
+	return err == nil && slices.ContainsFunc(found, func(info corev1.ConfigMap) bool {
+		one, err := readSelf(&info)
+		return err == nil && !one.foreign
+	})
+}
+
 func yes(b bool) int {
 	if b {
 		return 1

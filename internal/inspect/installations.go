@@ -50,14 +50,24 @@ func (c *Cluster) Installations(ctx context.Context, at, ns string, clk clock.Cl
 	case at != "":
 		// An interrupted removal may have deleted the ConfigMap already.
 		namespaces = []string{at}
-		evidence := c.observe(ctx, at, "", clk)
-		if text := evidence.running(at, clk.Now()); text != "" && !evidence.absent {
+		if text := c.Undescribed(ctx, at, clk); text != "" {
 			all = append(all, text)
 		}
 	case why == partly:
 		all = append(all, "whether a controller runs is unknown: "+partly+"; name its namespace with --controller-namespace")
 	}
 	return namespaces, strings.Join(all, "; "), nil
+}
+
+// Undescribed returns why a controller in a namespace without its ConfigMap may still run, or empty
+// if it has ended. A controller without a Lease may have run outside of a cluster, where nothing
+// shows that it runs.
+func (c *Cluster) Undescribed(ctx context.Context, ns string, clk clock.Clock) string {
+	evidence := c.observe(ctx, ns, "", clk)
+	if evidence.absent {
+		return ""
+	}
+	return evidence.running(ns, clk.Now())
 }
 
 // running returns why a controller may still run, or empty if it has ended.

@@ -94,6 +94,8 @@ type plannedJSON struct {
 	Name      string `json:"name"`
 	Reason    string `json:"reason"`
 	Pods      int64  `json:"pods"`
+	// Wave is only known if workloads are rolled one after the other.
+	Wave *int `json:"wave,omitempty"`
 	gateJSON
 }
 
@@ -110,7 +112,11 @@ func (p *Plan) JSON() (string, error) {
 	list := func(all []Planned) []plannedJSON {
 		out := []plannedJSON{}
 		for _, one := range all {
-			out = append(out, plannedJSON{one.Key.Kind, one.Key.Namespace, one.Key.Name, one.Why, one.Pods, gateOf(one.Gate)})
+			planned := plannedJSON{one.Key.Kind, one.Key.Namespace, one.Key.Name, one.Why, one.Pods, nil, gateOf(one.Gate)}
+			if p.Waves != nil {
+				planned.Wave = &one.Wave
+			}
+			out = append(out, planned)
 		}
 		return out
 	}
@@ -214,6 +220,14 @@ type statusJSON struct {
 	gateJSON
 }
 
+// mistakenJSON is one workload that is not opted in, with the mistakes in its annotations.
+type mistakenJSON struct {
+	Kind      string   `json:"kind"`
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Mistakes  []string `json:"mistakes"`
+}
+
 func (a *Answer) json() statusJSON {
 	one := statusJSON{
 		Kind: a.Workload.Key.Kind, Namespace: a.Workload.Key.Namespace, Name: a.Workload.Key.Name,
@@ -236,7 +250,12 @@ func (s *Status) JSON() (string, error) {
 		Unread    []string     `json:"unread,omitempty"`
 		Skipped   []string     `json:"skipped,omitempty"`
 		Workloads []statusJSON `json:"workloads"`
-	}{documentOf("Status"), s.Code() == CodeUpToDate, s.Settings.json(s.Now), s.Unread, s.Skipped, []statusJSON{}}
+		// Mistaken are workloads that are not opted in, perhaps because of these mistakes.
+		Mistaken []mistakenJSON `json:"notOptedInByMistake,omitempty"`
+	}{documentOf("Status"), s.Code() == CodeUpToDate, s.Settings.json(s.Now), s.Unread, s.Skipped, []statusJSON{}, nil}
+	for _, m := range s.Mistaken {
+		out.Mistaken = append(out.Mistaken, mistakenJSON{m.Key.Kind, m.Key.Namespace, m.Key.Name, m.Texts})
+	}
 	for i := range s.Answers {
 		out.Workloads = append(out.Workloads, s.Answers[i].json())
 	}

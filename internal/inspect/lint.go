@@ -51,6 +51,9 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 	for key, src := range o.sources {
 		all = append(all, o.mistakes(named(key.Kind.String(), key.Namespace, key.Name), src.Problems)...)
 	}
+	for name, ns := range o.namespaces {
+		all = append(all, o.mistakes(named("Namespace", "", name), ns.Problems)...)
+	}
 	used := map[source.Key]bool{}
 	for key, w := range o.workloads {
 		all = append(all, e.lint(key, &w, manifests)...)

@@ -33,6 +33,23 @@ items:
   metadata: {name: web}
   spec: {jobTemplate: {spec: {template: {metadata: {annotations: {
     reloader.stakater.com/atuo: "true"}}}}}}
+---
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: shop
+  annotations:
+    reroll.dev/churn: often
+    reroll.dev/chrun: 30/1h
+    reroll.dev/settle: 5s
+    reroll.dev/something: here
+    reloader.stakater.com/auto: "true"
+    reloader.stakater.com/match: "true"
+    team: shop
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: bank, annotations: {reroll.dev/churn: 5}}
 `
 
 // A finding in a manifest has a line number. A value that is not a string is a finding.
@@ -55,6 +72,13 @@ func TestFindingsHaveTheirLines(t *testing.T) {
 		`a.yaml:14: Deployment web: annotation reloader.stakater.com/auto is a boolean; write "true" in quotes` + "\n",
 		`a.yaml:19: Deployment web: annotation reroll.dev/settle of the pod template is a number; write "5" in quotes` + "\n",
 		"a.yaml:28: CronJob web: annotation reloader.stakater.com/atuo of the pod template has",
+		`a.yaml:35: Namespace shop: annotation reroll.dev/churn has "often": has no effect; write a number of reloads and a time, such as "30/1h", or "off"` + "\n",
+		`a.yaml:36: Namespace shop: annotation reroll.dev/chrun has "30/1h": does nothing. Did you mean reroll.dev/churn?` + "\n",
+		`a.yaml:37: Namespace shop: annotation reroll.dev/settle has "5s": does nothing here; it belongs on the workloads` + "\n",
+		`a.yaml:38: Namespace shop: annotation reroll.dev/something has "here": does nothing. Reroll reads reroll.dev/settle,`,
+		`a.yaml:39: Namespace shop: annotation reloader.stakater.com/auto has "true": does nothing here; it belongs on the workloads` + "\n",
+		`a.yaml:40: Namespace shop: annotation reloader.stakater.com/match has "true": does nothing here; it belongs on a ConfigMap or Secret` + "\n",
+		`a.yaml:45: Namespace bank: annotation reroll.dev/churn is a number; write "5" in quotes` + "\n",
 		`b.json:2: Secret web: annotation reroll.dev/auto has "1.5": does nothing. Did you mean reloader.stakater.com/auto`,
 		`b.json:2: Secret web: annotation reroll.dev/auto is a number; write "1.5" in quotes` + "\n",
 	} {

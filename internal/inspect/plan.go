@@ -24,7 +24,9 @@ type Plan struct {
 	// Unread are the resources that may not be read and could change the plan, with the possible
 	// difference.
 	Unread []string
-	Now    time.Time
+	// Waves are how the workloads are rolled one after the other; nil if they are rolled at once.
+	Waves *gate.Settings
+	Now   time.Time
 }
 
 // Planned is one workload in a plan.
@@ -32,6 +34,7 @@ type Planned struct {
 	Key workload.Key
 	// Why is the rule by which the workload is rolled, or the reason why it is not.
 	Why  string
+	Wave int
 	Pods int64
 	// Gate is whether a reload may start now.
 	Gate gate.Answer
@@ -57,12 +60,12 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		x.LeftOut = o.settings.passesOver(o, workload)
 		s := e.source(&facts, &x.Answer, key.Local())
 		s.Absent, s.Deleted, s.Near = false, false, nil // the plan assumes that the source exists
-		one := Planned{Key: workload, Why: x.whyNot(&s), Pods: int64(w.Progress.Wanted)}
+		one := Planned{Key: workload, Why: x.whyNot(&s), Wave: w.Policy.Wave(), Pods: int64(w.Progress.Wanted)}
 		switch {
 		case x.rolls(&s):
 			one.Why = word(&s)
 			if d := reload.Decide(facts); o.settings.Webhook == nil {
-				one.Gate = gate.Check(&facts, &d)
+				one.Gate = gate.Check(&facts, &d, nil)
 			}
 			p.Rolled = append(p.Rolled, one)
 		case len(s.Uses) > 0 || facts.Workload.Policy.Names(key.Local()):
@@ -70,7 +73,12 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		}
 	}
 	for _, list := range [][]Planned{p.Rolled, p.Left} {
-		slices.SortFunc(list, func(a, b Planned) int { return compareKeys(a.Key, b.Key) })
+		slices.SortFunc(list, func(a, b Planned) int { return workload.CompareKeys(a.Key, b.Key) })
+	}
+	if o.settings.Webhook == nil {
+		src := o.sources[key]
+		src.Key = key
+		p.byWave(gate.SettingsOf(&src, o.wavesOf(ns), o.settings.Rules.Waves))
 	}
 	return p, nil
 }
@@ -111,17 +119,20 @@ func (p *Plan) Text(paint Paint) string {
 	case p.Settings.Webhook != nil:
 		left = "These use or name it, and Reroll does not notify the receiver about them:"
 		page.paragraph(p.notifiedText(verb))
-		page.planned(p.Rolled)
+		page.planned(p.Rolled, false)
 	case len(p.Rolled) == 0:
 		page.paragraph(fmt.Sprintf("%s %s rolls nothing.", verb, p.Source))
 	default:
 		page.paragraph(fmt.Sprintf("%s %s rolls %s, %s in all:", verb, p.Source, counted(int64(len(p.Rolled)), "workload"), counted(pods, "pod")))
-		page.planned(p.Rolled)
+		if p.Waves != nil {
+			page.paragraph(p.inWaves())
+		}
+		page.planned(p.Rolled, p.Waves != nil)
 	}
 	if len(p.Left) > 0 {
 		page.gap()
 		page.paragraph(left)
-		page.planned(p.Left)
+		page.planned(p.Left, false)
 	}
 	for _, unread := range p.Unread {
 		page.paragraph(unread)
@@ -133,7 +144,7 @@ func (p *Plan) Text(paint Paint) string {
 	return page.b.String()
 }
 
-func (p *pageText) planned(all []Planned) {
+func (p *pageText) planned(all []Planned, waves bool) {
 	width := 0
 	for _, one := range all {
 		width = max(width, columns(ref(one.Key)))
@@ -142,6 +153,9 @@ func (p *pageText) planned(all []Planned) {
 	for _, one := range all {
 		lead := "  " + ref(one.Key) + strings.Repeat(" ", max(0, width-columns(ref(one.Key)))+2)
 		why := one.Why
+		if waves {
+			why = fmt.Sprintf("wave %d: %s", one.Wave, why)
+		}
 		if !one.Gate.Open() {
 			why += fmt.Sprintf(", not before %s: %s", one.Gate.Until.UTC().Format(time.RFC3339), one.Gate.Why)
 		}

@@ -26,7 +26,10 @@ type Status struct {
 	Listed int
 	// Skipped explains the objects that could not be decoded.
 	Skipped []string
-	Now     time.Time
+	// Mistaken are the workloads that are not opted in and whose annotations have mistakes, which
+	// may be the reason.
+	Mistaken []Mistaken
+	Now      time.Time
 }
 
 // Status returns the state of all workloads that are opted in, or of one of them.
@@ -50,9 +53,10 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 	for _, key := range keys {
 		s.Answers = append(s.Answers, e.Of(key))
 	}
+	s.Mistaken = o.mistaken(name != "", keys)
 	if name == "" {
 		s.Answers = append(s.Answers, e.orphans()...)
-		slices.SortFunc(s.Answers, func(a, b Answer) int { return compareKeys(a.Workload.Key, b.Workload.Key) })
+		slices.SortFunc(s.Answers, func(a, b Answer) int { return workload.CompareKeys(a.Workload.Key, b.Workload.Key) })
 	}
 	return s, nil
 }
@@ -112,6 +116,33 @@ func (s *Status) misses() bool { return s.Require && len(s.Answers) == 0 }
 // lacksController reports whether a controller is required, and none is known to run.
 func (s *Status) lacksController() bool { return s.RequireController && !s.Settings.alive(s.Now) }
 
+// Awaits returns the reasons why the state is not final, or empty if there is none.
+func (s *Status) Awaits() string {
+	var parts []string
+	if s.lacksController() {
+		parts = append(parts, "the controller to run ("+s.Settings.lack(s.Now)+")")
+	}
+	if s.Settings.Unmet && !s.lacksController() {
+		parts = append(parts, "the settings of the controller ("+s.Settings.Assumed+")")
+	}
+	behind := 0
+	for i := range s.Answers {
+		if s.Answers[i].State != UpToDate {
+			behind++
+		}
+	}
+	if behind > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s to be up to date", behind, counted(int64(len(s.Answers)), "workload")))
+	}
+	if unread := s.unreadWorkloads(); len(unread) > 0 {
+		parts = append(parts, "the permission to list "+strings.Join(unread, ", "))
+	}
+	if len(s.Skipped) > 0 {
+		parts = append(parts, counted(int64(len(s.Skipped)), "object")+" to be readable")
+	}
+	return listed(parts, "and")
+}
+
 // Final reports whether waiting longer is pointless: everything is up to date, or no workload is
 // opted in.
 func (s *Status) Final() bool { return s.Code() == CodeUpToDate || s.misses() }
@@ -158,6 +189,7 @@ func (s *Status) Text(paint Paint, form Layout) string {
 		s.table(p, form)
 	}
 	p.paragraph(s.summary())
+	s.mistakes(p)
 	describes := s.Settings.Assumed != "" || s.Settings.gone(s.Now) || s.lacksController() || len(s.Settings.Beside) > 0
 	if s.Settings.Webhook != nil && !describes {
 		p.paragraph("The controller " + rollsNothing + ".")
@@ -237,7 +269,7 @@ func (a *Answer) short() string {
 	switch {
 	case a.State == UpToDate || a.Detail == "":
 		return a.State.String()
-	case a.State == Missing || a.State == Unknown || a.State == NotOptedIn:
+	case a.Gate.Stopped || a.State == Missing || a.State == Unknown || a.State == NotOptedIn:
 		return a.State.String() + ": " + oneLine(a.Detail)
 	default:
 		return a.State.String() + " " + oneLine(a.Detail)

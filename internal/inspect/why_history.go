@@ -8,6 +8,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/buildinfo"
+	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -18,6 +19,9 @@ func (x *Explanation) history(p *pageText) {
 		return
 	}
 	p.entry("ledger", x.ledger())
+	for _, text := range x.Waves {
+		p.entry("waves", text)
+	}
 	if x.Pods != nil && x.Pods.Count > 0 {
 		p.entry("pods", fmt.Sprintf("%s, the oldest of %s", counted(int64(x.Pods.Count), "pod"), ago(x.Pods.Oldest, x.Now)))
 	}
@@ -69,12 +73,20 @@ func (x *Explanation) next() string {
 		return "Reroll writes no further mark until the data changes again; for remedies, see " + buildinfo.Doc("how-to/gitops.md#reverted")
 	case d.Reverted != nil && d.Action == reload.Reload:
 		return "Reroll rolls it once more, with another mark"
+	case d.Action == reload.Reload && x.State == Waiting && x.Gate.By == gate.Waves:
+		return x.nextTurn()
 	case d.Action == reload.Reload && x.State == Waiting && !x.Gate.Open():
 		return fmt.Sprintf("Reroll rolls it with the newest data at %s; to change the limit, set %s", x.Gate.Until.UTC().Format(time.RFC3339), annotations.Churn)
+	case x.State == OutOfDate && d.Action == reload.Reload && x.Settings.gone(x.Now):
+		return untilInstalled()
 	case x.State == OutOfDate && d.Action == reload.Reload:
 		return "the controller has to reload it"
 	case d.Action == reload.Reload:
-		return fmt.Sprintf("Reroll rolls it %s after the last change, and at most %s after the first", quiet, x.Settings.Rules.Longest(&x.Workload))
+		text := fmt.Sprintf("Reroll rolls it %s after the last change, and at most %s after the first", quiet, x.Settings.Rules.Longest(&x.Workload))
+		if x.Settings.Controller == "" {
+			text += ", if a controller runs: none was found"
+		}
+		return text
 	case d.Action == reload.AwaitRun && x.Workload.Runs.Begun:
 		return "when it is resumed, Reroll recreates it; if its Pods end before, it starts with the current data"
 	case d.Action == reload.AwaitRun:
@@ -85,8 +97,8 @@ func (x *Explanation) next() string {
 		return x.whenCreated()
 	case !x.any():
 		return "nothing, until one of its sources exists"
-	case !x.Ledger.There && x.Settings.Controller == "":
-		return "nothing, until a controller runs: to install one, see " + buildinfo.Doc("how-to/install.md")
+	case !x.Ledger.There && (x.Settings.Controller == "" || x.Settings.gone(x.Now)):
+		return untilInstalled()
 	case !x.Ledger.There:
 		return "nothing, until the controller has recorded which data its Pods started with"
 	case x.Workload.Progress.PausedByReroll && !x.Workload.RolledOut:
@@ -104,6 +116,10 @@ func (x *Explanation) next() string {
 	default:
 		return fmt.Sprintf("waiting for changes; Reroll rolls it %s after the last one", quiet)
 	}
+}
+
+func untilInstalled() string {
+	return "nothing, until a controller runs: to install one, see " + buildinfo.Doc("how-to/install.md")
 }
 
 // resume returns how to resume a paused workload.
@@ -160,6 +176,18 @@ func (s *Settings) presence(now time.Time) string {
 		text += "; unknown whether it runs: " + s.unsure
 	}
 	return text + "; " + cmp.Or(options, "its settings are the defaults")
+}
+
+// lack returns why no controller is known to run.
+func (s *Settings) lack(now time.Time) string {
+	switch {
+	case s.Assumed != "":
+		return "it was not found: " + s.Assumed
+	case s.life(now) == lifeEnded:
+		return s.absence(now)
+	default:
+		return "unknown whether it runs: " + s.unsure
+	}
 }
 
 // absence reports that no controller runs, as far as the user could search for one.

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,7 +25,7 @@ func deployment() Kind {
 					Observed: o.Status.ObservedGeneration >= o.Generation,
 					Wanted:   wanted(o.Spec.Replicas), Total: o.Status.Replicas, Updated: o.Status.UpdatedReplicas, Available: o.Status.AvailableReplicas,
 					Deadline: deadline(o.Spec.ProgressDeadlineSeconds), Paused: o.Spec.Paused, Refused: refused(o.Status.Conditions),
-					Overdue: overdue(o.Status.Conditions),
+					Overdue: overdue(o.Status.Conditions), CompletedAt: completedAt(o.Status.Conditions), AvailableAt: availableAt(o.Status.Conditions),
 				},
 			}
 		}},
@@ -43,6 +44,25 @@ func refused(conditions []appsv1.DeploymentCondition) string {
 // pastDeadline is the reason by which Deployments and Rollouts report that a rollout has exceeded
 // its deadline.
 const pastDeadline = "ProgressDeadlineExceeded"
+
+// completedAt is when the latest rollout has completed, and zero while it is in progress.
+func completedAt(conditions []appsv1.DeploymentCondition) time.Time {
+	for _, c := range conditions {
+		if c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionTrue && c.Reason == "NewReplicaSetAvailable" {
+			return c.LastUpdateTime.Time
+		}
+	}
+	return time.Time{}
+}
+
+func availableAt(conditions []appsv1.DeploymentCondition) time.Time {
+	for _, c := range conditions {
+		if c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
 
 func overdue(conditions []appsv1.DeploymentCondition) bool {
 	return slices.ContainsFunc(conditions, func(c appsv1.DeploymentCondition) bool {

@@ -90,8 +90,22 @@ type Ledger struct {
 	// ChurnUntil is until when the latest reloads count against the limit of reloads, in seconds
 	// since 1970; 0 if none does.
 	ChurnUntil int64
+	// Turn is what stood when the latest reload began, if that had to wait for its turn among the
+	// workloads of its source.
+	Turn Turn
 	// Writes grows by one with each write.
 	Writes int64
+}
+
+// Turn is what stood when a reload began. The zero Turn means that it had to wait for no other
+// workload.
+type Turn struct {
+	// At is when the reload began, in seconds since 1970.
+	At int64 `json:"at"`
+	// Template is the pod template of that time, without marks.
+	Template digest.Digest `json:"tpl,omitzero"`
+	// Broken reports whether the workload was unavailable for another reason than an earlier reload.
+	Broken bool `json:"ill,omitempty"`
 }
 
 // Total replaces all entries of a kind.

@@ -27,6 +27,7 @@ type ledgerText struct {
 	Run        types.UID       `json:"run,omitempty"`
 	NotifiedAt int64           `json:"told,omitempty"`
 	ChurnUntil int64           `json:"churn,omitempty"`
+	Turn       Turn            `json:"turn,omitzero"`
 	OnDelete   bool            `json:"del,omitempty"`
 	// Gone and All are by the short name of a kind.
 	Gone      map[string][]string      `json:"gone,omitempty"`
@@ -89,6 +90,7 @@ func Parse(s string) (Ledger, error) {
 		Run:        text.Run,
 		NotifiedAt: text.NotifiedAt,
 		ChurnUntil: text.ChurnUntil,
+		Turn:       text.Turn,
 		Entries:    map[source.LocalKey]digest.Digest{},
 		Aggregates: map[source.Kind]Total{},
 		OnDelete:   text.OnDelete,
@@ -152,6 +154,7 @@ func (t *ledgerText) bounded() error {
 		{"counter", t.Counter, MaxCounter}, {"number of writes", t.Writes, MaxCounter},
 		{"data time", t.DataTime, maxTime}, {"time of the last notification", t.NotifiedAt, maxTime},
 		{"time until which reloads count", t.ChurnUntil, maxTime},
+		{"time of the latest turn", t.Turn.At, maxTime},
 		{"number of superseded templates", int64(len(t.Superseded)), MaxSuperseded},
 	} {
 		if number.value < 0 || number.value > number.max {
@@ -162,7 +165,7 @@ func (t *ledgerText) bounded() error {
 }
 
 func (l Ledger) text() string {
-	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, OnDelete: l.OnDelete}
+	text := ledgerText{Format: Format, UID: l.UID, Instance: l.Instance, Counter: l.Counter, DataTime: l.DataTime, Marks: l.Marks, Superseded: l.Superseded, Step: l.Step, Writes: l.Writes, Run: l.Run, NotifiedAt: l.NotifiedAt, ChurnUntil: l.ChurnUntil, Turn: l.Turn, OnDelete: l.OnDelete}
 	for key, sum := range l.Entries {
 		entries := text.entriesOf(key.Kind)
 		if *entries == nil {

@@ -31,6 +31,7 @@ const (
 	NoPodTemplate     = "NoPodTemplate"
 	ReloadedOften     = "ReloadedOften"
 	ReloadHeld        = "ReloadHeld"
+	WavesStopped      = "WavesStopped"
 	Resumed           = "Resumed"
 	PausedAgain       = "PausedAgain"
 	UnreadableCopy    = "UnreadableCopy"

@@ -24,14 +24,17 @@ func Parse(own, template map[string]string, names annotations.Names) (Policy, []
 		policy.kinds[i] = r.kind(kind)
 	}
 	policy.settle, policy.pause, policy.churn, policy.rollout = r.settle(), r.pause(), r.churn("the workload"), r.rollout()
+	policy.wave = r.wave()
 	policy.rolloutSet = r.preferred(names.RolloutStrategy).HasAny(names.RolloutStrategy)
 	return policy, r.problems
 }
 
 // ParseNamespace reads the annotations of a namespace, which are defaults for its workloads.
-func ParseNamespace(own map[string]string) (Policy, []annotations.Problem) {
+func ParseNamespace(own map[string]string, names annotations.Names) (Policy, []annotations.Problem) {
 	r := policyReader{own: annotations.Written{Values: own}}
-	return Policy{churn: r.churn("the namespace")}, r.problems
+	waves, problems := annotations.ReadWaves(own, false)
+	policy := Policy{churn: r.churn("the namespace"), waves: waves.Keep()}
+	return policy, append(append(r.problems, problems...), annotations.ProblemsOfNamespace(own, names)...)
 }
 
 // policyReader collects the problems.
@@ -165,6 +168,20 @@ func (r *policyReader) churn(on string) setLimit {
 		on = "the pod template"
 	}
 	return setLimit{value: limit, set: true, on: on}
+}
+
+func (r *policyReader) wave() setWave {
+	from := r.preferred(annotations.Wave)
+	text, ok := from.Values[annotations.Wave]
+	if !ok {
+		return setWave{}
+	}
+	wave, err := annotations.ParseWave(text)
+	if err != nil {
+		r.refuse(from, annotations.Wave, text, "has no effect; %s", err)
+		return setWave{}
+	}
+	return setWave{value: wave, set: true}
 }
 
 func (r *policyReader) rollout() RolloutStrategy {

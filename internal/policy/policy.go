@@ -18,6 +18,8 @@ type Policy struct {
 	pause      setDuration
 	churn      setLimit
 	rollout    RolloutStrategy
+	wave       setWave
+	waves      annotations.Kept
 	rolloutSet bool
 }
 
@@ -83,6 +85,13 @@ func (p Policy) PausePeriod() (time.Duration, bool) {
 	return p.pause.value, p.pause.set
 }
 
+// Wave returns the wave of the workload.
+func (p *Policy) Wave() int { return int(p.wave.value) }
+
+// Waves returns how the annotations of a namespace set that its workloads are rolled one after the
+// other.
+func (p *Policy) Waves() annotations.Waves { return p.waves.Waves() }
+
 // Churn returns how often the workload may be reloaded, and what sets that, if annotations do.
 func (p *Policy) Churn() (limit Limit, setBy string, set bool) {
 	return p.churn.value, annotations.Churn + " on " + p.churn.on, p.churn.set
@@ -127,6 +136,9 @@ func (p Policy) Over(below Policy) Policy {
 	if !p.churn.set {
 		p.churn = below.churn
 	}
+	if !p.wave.set {
+		p.wave = below.wave
+	}
 	if !p.rolloutSet {
 		p.rollout, p.rolloutSet = below.rollout, below.rolloutSet
 	}
@@ -147,7 +159,7 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 
 // Equal reports whether two policies are equal.
 func (p Policy) Equal(other Policy) bool {
-	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.rollout == other.rollout
+	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.wave == other.wave && p.waves == other.waves && p.rollout == other.rollout
 }
 
 // SameSources reports whether two policies select the same sources, even if they differ in how to
@@ -266,4 +278,10 @@ func (p Policy) of(kind source.Kind) kindPolicy {
 		return kindPolicy{auto: off}
 	}
 	return p.kinds[kind-1]
+}
+
+// setWave is a wave, and whether an annotation sets it.
+type setWave struct {
+	value int32
+	set   bool
 }

@@ -30,6 +30,13 @@ func (f *Facts) base() base {
 	return known
 }
 
+// Ledger returns the data that the Pods were last rolled with, and an error if no valid ledger shows
+// that. Unproven reports whether Pods may run that this rollout did not start.
+func (f *Facts) Ledger() (known ledger.Ledger, unproven bool, err error) {
+	base := f.base()
+	return base.ledger, base.mayBeReverted, base.err
+}
+
 // known returns the ledger on the object, unless the remembered one is later. A rollback to an
 // earlier revision restores the earlier ledger, and tools may prune annotations that they do not
 // know. The ledger that we wrote stays valid.

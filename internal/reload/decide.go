@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/policy"
@@ -82,6 +83,8 @@ type Settings struct {
 	// Defaults are what the annotations of its namespace set.
 	Limit    policy.Limit
 	Defaults policy.Policy
+	// Waves are how workloads are rolled one after the other, unless annotations set something else.
+	Waves annotations.Waves
 	// Strategy is how reloads are marked, and where Reloader has marked them.
 	Strategy StrategyChoice
 	// OnRevert is what to do when another client has removed every mark.

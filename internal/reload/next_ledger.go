@@ -14,7 +14,7 @@ import (
 func (f *Facts) ledger(known ledger.Ledger, gone []source.LocalKey) ledger.Ledger {
 	next := ledger.Ledger{
 		UID: f.Workload.UID, Instance: f.Instance, Counter: known.Counter, DataTime: f.dataTime(known),
-		Marks: known.Marks, Superseded: known.Superseded, Step: known.Step, Run: known.Run, NotifiedAt: known.NotifiedAt, ChurnUntil: known.ChurnUntil, Writes: known.Writes + 1, Entries: map[source.LocalKey]digest.Digest{},
+		Marks: known.Marks, Superseded: known.Superseded, Step: known.Step, Run: known.Run, NotifiedAt: known.NotifiedAt, ChurnUntil: known.ChurnUntil, Turn: known.Turn, Writes: known.Writes + 1, Entries: map[source.LocalKey]digest.Digest{},
 	}
 	if !f.owesRuns() {
 		next.Run = ""

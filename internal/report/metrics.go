@@ -184,6 +184,13 @@ func (m *Metrics) WatchHeld(heldBy func(gate.Name) int) {
 	}
 }
 
+// WatchStopped adds how many sources have data that is not rolled any further.
+func (m *Metrics) WatchStopped(stopped func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "sources_stopped", Help: "Sources with data that is not rolled any further, because workloads failed with it.",
+	}, func() float64 { return float64(stopped()) }))
+}
+
 // WatchState adds whether the controller is ready, and whether it is the leader.
 func (m *Metrics) WatchState(ready, acting func() bool) {
 	for _, g := range []struct {

@@ -121,6 +121,8 @@ func podText(o rollout.Outcome) phrase {
 	switch o.Cause {
 	case rollout.CauseImagePull:
 		return say(`%s cannot pull image "%s" (%s)`, pod, o.Image, o.Reason)
+	case rollout.CauseOutOfMemory:
+		return say("%s runs out of memory (%s)", pod, exit(o.Trouble))
 	case rollout.CauseCrashLoop:
 		return say("%s keeps crashing (%s)", pod, exit(o.Trouble))
 	case rollout.CauseCannotStart:

@@ -44,6 +44,8 @@ func TestNotRolledIsReportedWithItsCause(t *testing.T) {
 			`the new Pod web-7d cannot pull image "web:1.0" (ImagePullBackOff)`},
 		{rollout.Outcome{Cause: rollout.CauseCrashLoop, New: true, Trouble: rollout.Trouble{Container: "app", Reason: "CrashLoopBackOff", Exited: true, ExitCode: 137}},
 			"container app of the new Pod web-7d keeps crashing (CrashLoopBackOff, exit code 137)"},
+		{rollout.Outcome{Cause: rollout.CauseOutOfMemory, New: true, Trouble: rollout.Trouble{Container: "app", Reason: "OOMKilled", Exited: true, ExitCode: 137}},
+			"container app of the new Pod web-7d runs out of memory (OOMKilled, exit code 137)"},
 		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "app", "", "CreateContainerConfigError", "couldn't find key a in ConfigMap shop/cfg")},
 			"container app of the new Pod web-7d does not start (CreateContainerConfigError: couldn't find key a in ConfigMap shop/cfg)"},
 		{rollout.Outcome{Cause: rollout.CauseCannotStart, New: true, Trouble: in("", "", "", "Pending", "")}, "the new Pod web-7d does not start (Pending)"},

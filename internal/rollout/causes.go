@@ -15,6 +15,7 @@ const (
 	CauseQuota         Cause = "quota"
 	CauseRefused       Cause = "pods-refused"
 	CauseImagePull     Cause = "image-pull"
+	CauseOutOfMemory   Cause = "out-of-memory"
 	CauseCrashLoop     Cause = "crash-loop"
 	CauseCannotStart   Cause = "cannot-start"
 	CauseUnschedulable Cause = "unschedulable"
@@ -31,7 +32,8 @@ const (
 func Causes() []Cause {
 	return []Cause{
 		CausePausePeriod, CausePaused, CausePausing, CauseAborted, CauseOnDelete, CauseQuota, CauseRefused, CauseImagePull,
-		CauseCrashLoop, CauseCannotStart, CauseUnschedulable, CauseReadiness, CauseOrdered, CausePartition, CauseNotFound, CauseMissing, CauseReverted, CauseUnknown,
+		CauseOutOfMemory, CauseCrashLoop, CauseCannotStart, CauseUnschedulable, CauseReadiness, CauseOrdered, CausePartition,
+		CauseNotFound, CauseMissing, CauseReverted, CauseUnknown,
 	}
 }
 

@@ -69,6 +69,27 @@ func (o *Outcome) Converged(w *workload.Workload) bool {
 	return w.HasRolled() && o.Old == 0 && !o.NotFound
 }
 
+// Exceeds reports whether a rollout in progress has exceeded its deadline. The status of a Deployment
+// or a Rollout shows that. Otherwise the Pods show it: the rollout has started a Pod, and the deadline
+// has passed since the latest one. A Rollout that pauses at a step is not stuck.
+func (o *Outcome) Exceeds(w *workload.Workload, pods []Pod, now time.Time) bool {
+	switch {
+	case w.Progress.Pausing, w.Progress.Aborted:
+		return false
+	case w.Progress.Overdue && w.Progress.Observed: // the status is about the current template
+		return true
+	case o.All == 0 || o.Old == o.All:
+		return false
+	}
+	var newest time.Time
+	for i := range pods {
+		if pods[i].Created.After(newest) {
+			newest = pods[i].Created
+		}
+	}
+	return now.Sub(newest) > w.Progress.ProgressDeadline()
+}
+
 // StatusOutcome is what the object alone shows of a reload: a cause that a user set on purpose, or
 // none.
 func (p *Reload) StatusOutcome(w *workload.Workload) Outcome {

@@ -67,6 +67,11 @@ func ended(code int32) func(*corev1.Pod) {
 	}
 }
 
+func outOfMemoryOnce(pod *corev1.Pod) {
+	ended(137)(pod)
+	pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.Reason = "OOMKilled"
+}
+
 func unscheduled(pod *corev1.Pod) {
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/2 nodes are available: 2 Insufficient cpu."},
@@ -111,6 +116,20 @@ func TestEachCauseIsReported(t *testing.T) {
 		"a container that crashes runs at the moment": {
 			pods: newPod(notReady, ended(1)), cause: CauseCrashLoop, old: 2, pod: "web-new",
 			trouble: Trouble{Cause: CauseCrashLoop, Container: "app", Image: "web:1.0", Reason: "started 4 times", Exited: true, ExitCode: 1}},
+		"a container runs out of memory": {
+			pods: newPod(waits("CrashLoopBackOff", ""), outOfMemoryOnce), cause: CauseOutOfMemory, old: 2, pod: "web-new",
+			trouble: Trouble{Cause: CauseOutOfMemory, Container: "app", Image: "web:1.0", Reason: "OOMKilled", Exited: true, ExitCode: 137}},
+		"a container that ran out of memory runs at the moment": {
+			pods: newPod(notReady, outOfMemoryOnce), cause: CauseOutOfMemory, old: 2, pod: "web-new",
+			trouble: Trouble{Cause: CauseOutOfMemory, Container: "app", Image: "web:1.0", Reason: "OOMKilled", Exited: true, ExitCode: 137}},
+		"a container has run out of memory just now": {
+			pods: newPod(notReady, func(pod *corev1.Pod) {
+				pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}
+			}), cause: CauseOutOfMemory, old: 2, pod: "web-new",
+			trouble: Trouble{Cause: CauseOutOfMemory, Container: "app", Image: "web:1.0", Reason: "OOMKilled", Exited: true, ExitCode: 137}},
+		"out of memory once, and an image that is missing now": {
+			pods: newPod(waits("ImagePullBackOff", ""), outOfMemoryOnce), cause: CauseImagePull, old: 2, pod: "web-new",
+			trouble: Trouble{Cause: CauseImagePull, Container: "app", Image: "web:1.0", Reason: "ImagePullBackOff", Exited: true, ExitCode: 137}},
 		"a key is missing": {
 			pods: newPod(waits("CreateContainerConfigError", "couldn't find key a in ConfigMap shop/cfg")), cause: CauseCannotStart, old: 2, pod: "web-new",
 			trouble: Trouble{Cause: CauseCannotStart, Container: "app", Image: "web:1.0", Reason: "CreateContainerConfigError", Message: "couldn't find key a in ConfigMap shop/cfg"}},

@@ -132,8 +132,16 @@ func containerTrouble(s *corev1.ContainerStatus) Trouble {
 	default:
 		return Trouble{}
 	}
+	// The status of the next start shows only that the container ends again and again.
+	if t.Cause == CauseCrashLoop && ended != nil && ended.Reason == outOfMemory {
+		t.Cause, t.Reason = CauseOutOfMemory, outOfMemory
+	}
 	return t
 }
+
+// outOfMemory is the reason of the kubelet for a container that the kernel killed because its memory
+// limit, or the memory of the node, was exhausted.
+const outOfMemory = "OOMKilled"
 
 // pullReasons are the reasons of the kubelet for an image that it cannot pull.
 func pullReasons() []string {

@@ -23,8 +23,8 @@ type Namespace struct {
 }
 
 // ReadNamespace reads the relevant fields of a namespace.
-func ReadNamespace(ns *metav1.ObjectMeta) Namespace {
-	defaults, problems := policy.ParseNamespace(ns.Annotations)
+func ReadNamespace(ns *metav1.ObjectMeta, names annotations.Names) Namespace {
+	defaults, problems := policy.ParseNamespace(ns.Annotations, names)
 	return Namespace{Labels: ns.Labels, Terminating: ns.DeletionTimestamp != nil, Defaults: defaults, Problems: problems}
 }
 

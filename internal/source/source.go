@@ -28,6 +28,8 @@ const StartLag = 5 * time.Second
 type Annotations struct {
 	Match  bool
 	Ignore bool
+	// Waves are its annotations about waves.
+	Waves annotations.Kept
 	// Unselected reports whether its labels do not match the selector of the controller.
 	Unselected bool
 }
@@ -138,6 +140,7 @@ func FromSecret(s *corev1.Secret, key digest.Key, names annotations.Names) Sourc
 
 func fromMeta(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Source {
 	written, writer, edited := dataTimes(meta, names)
+	waves, _ := annotations.ReadWaves(meta.Annotations, true)
 	return Source{
 		Key:             Key{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
@@ -150,6 +153,7 @@ func fromMeta(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Sourc
 		Annotations: Annotations{
 			Match:  meta.Annotations[names.Match] == "true",
 			Ignore: meta.Annotations[names.Ignore] == "true",
+			Waves:  waves.Keep(),
 		},
 		Problems: annotations.ProblemsOfSource(meta.Annotations, names),
 	}

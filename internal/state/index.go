@@ -1,6 +1,7 @@
 package state
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/reroll-dev/reroll/internal/source"
@@ -71,7 +72,8 @@ type index struct {
 	bySource map[source.Key]keys
 	// trying are, by namespace, the workloads that any source may concern.
 	trying map[string]keys
-	// sources are, by namespace, the existing sources to match against these workloads.
+	// sources are the existing sources, by namespace, because these workloads are matched against all of
+	// a namespace.
 	sources map[string]map[source.LocalKey]*sourceRecord
 }
 
@@ -98,6 +100,25 @@ func (x *index) unlink(w workload.Key, l links) {
 	}
 	if l.tries {
 		drop(x.trying, w.Namespace, w)
+	}
+}
+
+// source returns an existing source.
+func (x *index) source(key source.Key) (*sourceRecord, bool) {
+	src, ok := x.sources[key.Namespace][key.Local()]
+	return src, ok
+}
+
+// allSources iterates over the keys of the existing sources. They may be dropped meanwhile.
+func (x *index) allSources() iter.Seq[source.Key] {
+	return func(yield func(source.Key) bool) {
+		for namespace, of := range x.sources {
+			for local := range of {
+				if !yield(local.In(namespace)) {
+					return
+				}
+			}
+		}
 	}
 }
 

@@ -82,7 +82,6 @@ func (s *State) PutSource(src source.Source, live bool) []workload.Key {
 	if ok && !differs {
 		next.changed = known.changed
 	}
-	s.sources[src.Key] = &next
 	s.index.addSource(&next)
 	// An edit that no watch has shown may have been reverted before this version. A label moves the
 	// time as well, but cannot be such an edit.
@@ -175,7 +174,7 @@ func (s *State) Source(key source.Key) (source.Source, bool) {
 }
 
 func (s *State) known(key source.Key) (sourceRecord, bool) {
-	src, ok := s.sources[key]
+	src, ok := s.index.source(key)
 	if !ok {
 		return sourceRecord{}, false
 	}
@@ -193,7 +192,6 @@ func (s *State) DeleteSource(key source.Key, departure reload.Departure) []workl
 		known.departure = &departure
 		s.keepGone(known)
 	}
-	delete(s.sources, key)
 	s.index.dropSource(key)
 	return concerned
 }
@@ -203,12 +201,11 @@ func (s *State) DeleteSource(key source.Key, departure reload.Departure) []workl
 func (s *State) KeepSources(kind source.Kind, namespace string, named map[types.NamespacedName]struct{}) (concerned []workload.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key := range s.sources {
+	for key := range s.index.allSources() {
 		if key.Kind != kind || namespace != "" && key.Namespace != namespace {
 			continue
 		}
 		if _, ok := named[types.NamespacedName{Namespace: key.Namespace, Name: key.Name}]; !ok {
-			delete(s.sources, key)
 			s.index.dropSource(key)
 			concerned = append(concerned, s.index.candidates(key)...)
 		}

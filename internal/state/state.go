@@ -16,8 +16,7 @@ import (
 type State struct {
 	autoReloadAll bool
 
-	mu      sync.RWMutex
-	sources map[source.Key]*sourceRecord
+	mu sync.RWMutex
 	// newest is the newest version of any source.
 	newest uint64
 	// gone are deleted sources, in case they are recreated.
@@ -36,6 +35,8 @@ type State struct {
 	terminating map[string]struct{}
 	// selected are the namespaces that match a selector, if there is one.
 	selected map[string]selection
+	// waved is, by namespace, how many workloads have a wave other than 0.
+	waved map[string]int
 	// defaults are what annotations of namespaces set for their workloads.
 	defaults map[string]Defaults
 }
@@ -45,7 +46,6 @@ func New(autoReloadAll bool) *State {
 	return &State{
 		autoReloadAll:  autoReloadAll,
 		gone:           map[source.Key]sourceRecord{},
-		sources:        map[source.Key]*sourceRecord{},
 		workloads:      map[workload.Key]*workloadRecord{},
 		templateUsers:  map[workload.Key]workload.Workload{},
 		templateOwners: map[workload.Key]keys{},
@@ -53,6 +53,7 @@ func New(autoReloadAll bool) *State {
 		index:          newIndex(),
 		terminating:    map[string]struct{}{},
 		selected:       map[string]selection{},
+		waved:          map[string]int{},
 		defaults:       map[string]Defaults{},
 	}
 }

@@ -155,6 +155,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 		add(s.children, w.Parent.Key, w.Key)
 	}
 	s.workloads[w.Key] = next
+	s.countWaves(known, next)
 	cameBack := next.seen.Returned && same && known.revision != revision
 	byReloader := same && !known.Marks.ByReloader.Equal(w.Marks.ByReloader) // another rollout has to be reported
 	restarted := same && known.Marks.RestartAt != w.Marks.RestartAt         // no revision shows that
@@ -259,7 +260,7 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 		}
 	}
 	for key, version := range versions {
-		now, ok := s.sources[key.In(w.Key.Namespace)]
+		now, ok := s.index.source(key.In(w.Key.Namespace))
 		if !ok || now.changed <= version {
 			continue
 		}
@@ -279,7 +280,7 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 func (s *State) awayUnselected(w *workloadRecord) map[source.LocalKey]reload.Away {
 	var kept map[source.LocalKey]reload.Away
 	for key, away := range w.away {
-		if src, ok := s.sources[key.In(w.Key.Namespace)]; ok && src.Annotations.Unselected {
+		if src, ok := s.index.source(key.In(w.Key.Namespace)); ok && src.Annotations.Unselected {
 			if kept == nil {
 				kept = map[source.LocalKey]reload.Away{}
 			}
@@ -326,6 +327,7 @@ func (s *State) dropWorkload(key workload.Key) {
 	if known, ok := s.workloads[key]; ok {
 		s.unlink(known)
 		s.orphan(&known.Workload)
+		s.countWaves(known, nil)
 		delete(s.workloads, key)
 	}
 }

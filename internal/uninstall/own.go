@@ -2,11 +2,13 @@ package uninstall
 
 import (
 	"context"
+	"fmt"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 
@@ -32,6 +34,29 @@ func allCreated() []created {
 		{corev1.SchemeGroupVersion.WithResource("secrets"), "Secret", controller.DigestKeyName, ""},
 		{corev1.SchemeGroupVersion.WithResource("configmaps"), "ConfigMap", metainfo.Name, "f:reloaderOptions"},
 	}
+}
+
+// Keys returns the namespaces that have a digest key: those in ns, or in all namespaces if ns is empty. A controller that ran
+// outside of a cluster leaves its key without a ConfigMap that describes it. A user who may not list Secrets gets the
+// namespaces of near that have a key.
+func Keys(ctx context.Context, client metadata.Interface, ns string, near ...string) (found []string, partly bool, err error) {
+	secrets := client.Resource(corev1.SchemeGroupVersion.WithResource("secrets"))
+	list, err := secrets.Namespace(ns).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, controller.DigestKeyName).String()})
+	if err == nil {
+		for i := range list.Items {
+			found = append(found, list.Items[i].Namespace)
+		}
+		return found, false, nil
+	}
+	if !apierrors.IsForbidden(err) {
+		return nil, false, fmt.Errorf("list the digest keys: %w", err)
+	}
+	for _, at := range near {
+		if _, err := secrets.Namespace(at).Get(ctx, controller.DigestKeyName, metav1.GetOptions{}); err == nil {
+			found = append(found, at)
+		}
+	}
+	return found, true, nil
 }
 
 // Own lists the objects of the controller in its namespace, and deletes them unless it is a dry run. Only metadata is read, so no

@@ -281,3 +281,36 @@ func TestTheObjectsOfTheController(t *testing.T) {
 		})
 	}
 }
+
+func TestTheKeysOfControllersAreFound(t *testing.T) {
+	key := func(ns, name string) runtime.Object {
+		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+	}
+	for about, tc := range map[string]struct {
+		ns        string
+		forbidden bool
+		want      []string
+	}{
+		"in all namespaces":                 {"", false, []string{"default", "reroll"}},
+		"in one":                            {"default", false, []string{"default"}},
+		"in the one of the kubeconfig only": {"", true, []string{"default"}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			scheme := fake.NewTestScheme()
+			if err := metav1.AddMetaToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			client := fake.NewSimpleMetadataClient(scheme, key("default", "reroll-digest-key"), key("reroll", "reroll-digest-key"))
+			client.PrependReactor("list", "secrets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				if got := action.(clienttesting.ListAction).GetListRestrictions().Fields.String(); got != "metadata.name=reroll-digest-key" {
+					t.Errorf("it lists %q", got)
+				}
+				return tc.forbidden, nil, apierrors.NewForbidden(action.GetResource().GroupResource(), "", nil)
+			})
+			found, partly, err := Keys(t.Context(), client, tc.ns, "default", "shop")
+			if err != nil || partly != tc.forbidden || !slices.Equal(found, tc.want) {
+				t.Errorf("got %v, partly %t, %v", found, partly, err)
+			}
+		})
+	}
+}

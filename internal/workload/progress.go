@@ -44,6 +44,9 @@ type Progress struct {
 	Revision string
 	// Overdue reports whether the status shows that the rollout has exceeded its deadline.
 	Overdue bool
+	// CompletedAt is when the rollout has completed, and AvailableAt since when enough Pods have been
+	// available, if the status has these times.
+	CompletedAt, AvailableAt time.Time
 	// Refused is why Pods cannot be created, empty if nothing shows that.
 	Refused string
 }
@@ -67,6 +70,12 @@ func (p *Progress) Populated() bool { return p.Updated >= p.Wanted }
 
 // Empty reports whether there are no Pods and none are wanted.
 func (p *Progress) Empty() bool { return !p.NoCounts && p.Observed && p.Wanted == 0 && p.Total == 0 }
+
+// AllAvailable reports whether all wanted Pods are available, as far as the status counts them.
+func (w *Workload) AllAvailable() bool {
+	p := &w.Progress
+	return p.Available >= p.Wanted || p.NoCounts || w.Custom && p.Available == 0
+}
 
 // Old is how many Pods have an earlier template.
 func (p *Progress) Old() int32 { return max(p.Total-p.Updated, 0) }

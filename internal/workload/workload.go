@@ -3,6 +3,7 @@
 package workload
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -255,4 +256,9 @@ func (w *Workload) Revision() digest.Digest { return Revision(w.Template, w.Mark
 func Revision(template digest.Digest, marks Marks) digest.Digest {
 	all := marks.Digest()
 	return append(append(digest.Beginning('r'), template[:]...), all[:]...).Digest()
+}
+
+// CompareKeys orders workloads by namespace, kind and name.
+func CompareKeys(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }

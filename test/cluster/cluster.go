@@ -29,6 +29,8 @@ type Options struct {
 	// RealNodes is how many nodes there are that run containers, in the place of all others. They need root and some
 	// programs: see RealNodesSupported.
 	RealNodes int
+	// KubeletSettings are added to the configuration of the kubelet of each real node, those of the first node first.
+	KubeletSettings []string
 	// Images are archives of images that each real node has, beside TestImage.
 	Images []string
 	// Port is where the API server listens; 0 takes a free one.

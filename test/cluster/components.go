@@ -71,7 +71,7 @@ func (c *Cluster) startComponents(ctx context.Context, tools Tools, opts Options
 // startNodes returns the process that makes the nodes Ready.
 func (c *Cluster) startNodes(ctx context.Context, client kubernetes.Interface, tools Tools, opts Options, images <-chan built) (*process, error) {
 	if opts.RealNodes > 0 {
-		return c.startRealNodes(ctx, tools, opts.RealNodes, images)
+		return c.startRealNodes(ctx, tools, opts, images)
 	}
 	kwok, err := c.startKwok(tools, opts.Stages)
 	if err != nil {

@@ -84,10 +84,15 @@ func (c *Cluster) realNodeFlags(nodes int) ([]string, error) {
 	}, err
 }
 
-func (c *Cluster) startRealNodes(ctx context.Context, tools Tools, nodes int, images <-chan built) (*process, error) {
+func (c *Cluster) startRealNodes(ctx context.Context, tools Tools, opts Options, images <-chan built) (*process, error) {
 	made := <-images
 	if made.err != nil {
 		return nil, made.err
+	}
+	for i, settings := range opts.KubeletSettings {
+		if _, err := c.writeFile(fmt.Sprintf("node-%d-kubelet.yaml", i+1), settings); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.relayAPI(); err != nil {
 		return nil, err
@@ -98,7 +103,7 @@ func (c *Cluster) startRealNodes(ctx context.Context, tools Tools, nodes int, im
 		return nil, err
 	}
 	args := []string{
-		"fabric", "--dir=" + c.dir.path, "--nodes=" + strconv.Itoa(nodes), "--cgroup=" + cgroup,
+		"fabric", "--dir=" + c.dir.path, "--nodes=" + strconv.Itoa(opts.RealNodes), "--cgroup=" + cgroup,
 		"--tools=" + tools.node, "--pause=" + TestImage,
 	}
 	for _, image := range made.images {

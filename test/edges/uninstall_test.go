@@ -92,3 +92,57 @@ func (p *place) uninstall(flags ...string) (string, int) {
 	}
 	return own.String(), 0
 }
+
+// keyAlone is what a controller leaves that ran outside of a cluster: it holds no Lease and writes no ConfigMap about itself.
+const keyAlone = `
+apiVersion: v1
+kind: Secret
+metadata: {name: reroll-digest-key}
+data: {key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=}
+`
+
+func TestTheKeyOfAControllerOutsideOfAClusterIsRemoved(t *testing.T) {
+	p := install(t)
+	p.must(p.ns.Apply(p.ctx, keyAlone))
+	notice := "Namespace " + p.ns.Name + " has the key of a controller, but not its ConfigMap. If that controller runs outside of the cluster, end it first.\n"
+	secret := "Secret " + p.ns.Name + "/reroll-digest-key: "
+	for _, step := range []struct{ flag, want string }{
+		{"--dry-run", notice + secret + "would delete\n"},
+		{"--dry-run=false", notice + secret + "deleted\n"},
+		{"--dry-run", ""},
+	} {
+		cmd := p.command("uninstall", step.flag)
+		cmd.Env = append(cmd.Env, "KUBECONFIG="+p.Cluster.Kubeconfig()) // who may look for controllers in all namespaces
+		out, err := cmd.CombinedOutput()
+		said, _, counted := strings.Cut(string(out), map[bool]string{true: "Would clean ", false: "Cleaned "}[step.flag == "--dry-run"])
+		if err != nil || !counted || said != step.want {
+			t.Fatalf("%s: %v, and it prints\n%s\nwant\n%s", step.flag, err, out, step.want)
+		}
+	}
+}
+
+// What is waited for is named at once, and when the time is over. A controller that starts meanwhile is found.
+func TestStatusNamesTheControllerThatItWaitsFor(t *testing.T) {
+	p := install(t)
+	p.must(p.ns.Apply(p.ctx, shopManifest)) // beside two workloads of the harness
+	const none = "the controller to run (it was not found:"
+	out, err := p.command("status", "--require-controller", "--wait=5s", "--controller-namespace="+p.ns.Name).CombinedOutput()
+	if ended, ok := errors.AsType[*exec.ExitError](err); !ok || ended.ExitCode() != 1 {
+		t.Errorf("it ended with %v", err)
+	}
+	for _, want := range []string{"Waiting up to 5s for " + none, "Gave up after 5s of waiting for " + none, " and 3 of 3 workloads to be up to date.\n"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("without %q:\n%s", want, out)
+		}
+	}
+
+	var said shown
+	cmd := p.command("status", "--require-controller", "--wait=15m", "--controller-namespace="+p.ns.Name)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	p.must(cmd.Start())
+	p.await(&said, "Waiting up to 15m0s for "+none, 0)
+	p.start()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v:\n%s", err, said.all.String())
+	}
+}

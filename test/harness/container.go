@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,4 +96,9 @@ func (c *Container) say(ctx context.Context, phase corev1.PodPhase, state corev1
 		return fmt.Errorf("write the status of pod %s: %w", c.pod.Name, err)
 	}
 	return nil
+}
+
+// others are the conditions that stay.
+func others(pod *corev1.Pod) []corev1.PodCondition {
+	return slices.DeleteFunc(slices.Clone(pod.Status.Conditions), func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
 }

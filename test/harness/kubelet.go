@@ -16,7 +16,7 @@ import (
 // KubeletSays are the words for what a kubelet would write into the status of a pod. No container runs here, so none fails
 // by itself.
 func KubeletSays() []string {
-	return []string{"image-pull", "crash-loop", "config-error", "unready", "ready"}
+	return []string{"image-pull", "crash-loop", "out-of-memory", "config-error", "volume", "unready", "ready"}
 }
 
 // Kubelet writes into the status of the pods of the last revision of a Deployment or StatefulSet what a kubelet would, and
@@ -92,44 +92,11 @@ func (n *Namespace) lastOfStatefulSet(ctx context.Context, ref Ref) ([]corev1.Po
 }
 
 func (n *Namespace) writePodStatus(ctx context.Context, pod *corev1.Pod, says string) error {
-	ready := corev1.ConditionFalse
-	var state map[string]any
-	restarts, phase := 0, corev1.PodRunning
-	waits := func(reason, message string) map[string]any {
-		return map[string]any{"waiting": map[string]any{"reason": reason, "message": message}}
+	status, err := SimulatedStatus(pod, says)
+	if err != nil {
+		return err
 	}
-	running := map[string]any{"running": map[string]any{"startedAt": metav1.Now()}}
-	last := map[string]any{}
-	switch says {
-	case "image-pull":
-		state = waits("ImagePullBackOff", "Back-off pulling image")
-	case "crash-loop":
-		state, restarts = waits("CrashLoopBackOff", "back-off 10s restarting failed container"), 2
-		last = map[string]any{"terminated": map[string]any{"exitCode": 1, "reason": "Error"}}
-	case "config-error":
-		state = waits("CreateContainerConfigError", `secret "token" not found`)
-	case "unready":
-		state = running
-	case "ready":
-		state, ready = running, corev1.ConditionTrue
-	default:
-		return fmt.Errorf("a kubelet does not say %q here, but one of %q", says, KubeletSays())
-	}
-	if pod.Spec.NodeName == "" {
-		phase = corev1.PodPending
-	}
-	var containers []any
-	for i := range pod.Spec.Containers {
-		containers = append(containers, map[string]any{
-			"name": pod.Spec.Containers[i].Name, "image": pod.Spec.Containers[i].Image, "imageID": "", "restartCount": restarts,
-			"ready": ready == corev1.ConditionTrue, "state": state, "lastState": last,
-		})
-	}
-	body, err := json.Marshal(map[string]any{"status": map[string]any{
-		"phase": phase, "containerStatuses": containers, "conditions": append(others(pod), corev1.PodCondition{
-			Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now(),
-		}),
-	}})
+	body, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
 		return err
 	}
@@ -143,14 +110,9 @@ func (n *Namespace) writePodStatus(ctx context.Context, pod *corev1.Pod, says st
 // spoken reports whether scheduler and kwok are done with a pod, so that they overwrite nothing.
 func spoken(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" {
-		return pod.Status.Phase == corev1.PodRunning
+		return pod.Status.StartTime != nil
 	}
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
 	})
-}
-
-// others are the conditions that stay.
-func others(pod *corev1.Pod) []corev1.PodCondition {
-	return slices.DeleteFunc(slices.Clone(pod.Status.Conditions), func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
 }

@@ -2,109 +2,97 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/reroll-dev/reroll/test/harness"
 )
 
-// failing is a Deployment whose ConfigMap decides how its container fails.
-const failing = `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: mode}
-data: {mode: --http-port=8080}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: app
-  annotations: {reloader.stakater.com/auto: "true"}
-spec:
-  progressDeadlineSeconds: 86400
-  strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
-  selector: {matchLabels: {app: app}}
-  template:
-    metadata: {labels: {app: app}}
-    spec:
-      containers:
-      - name: app
-        image: localhost/reroll-test-app:1
-        args: [serve, $(MODE)]
-        resources: {limits: {memory: 64Mi}}
-        readinessProbe: {httpGet: {path: /readyz, port: 8080}, periodSeconds: 1}
-        env:
-        - name: MODE
-          valueFrom: {configMapKeyRef: {name: mode, key: mode}}
-`
-
-// TestTheCauseIsTheOneThatTheKubeletReports lets a real kubelet report each failure, and compares the event. Deadlines
-// are a day until the Pod has failed. Then they are a second.
+// TestTheCauseIsTheOneThatTheKubeletReports lets a real kubelet report each failure, and compares the event with the
+// answers of both commands.
 func TestTheCauseIsTheOneThatTheKubeletReports(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		edit   string
-		failed func(corev1.ContainerStatus) bool
-		event  string
-	}{
-		"a container that exits": {
-			"mode=--exit=3",
-			func(s corev1.ContainerStatus) bool {
-				return s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff"
-			},
-			`container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code 3\)\. See .*#crash-loop$`,
-		},
-		"a container that uses too much memory": {
-			"mode=--fill-memory",
-			func(s corev1.ContainerStatus) bool {
-				return s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff"
-			},
-			`container app of the new Pod app-[0-9a-z-]+ keeps crashing \((CrashLoopBackOff|started [0-9]+ times), exit code 137\)\. See .*#crash-loop$`,
-		},
-		"a container that never becomes ready": {
-			"mode=--never-ready",
-			func(s corev1.ContainerStatus) bool { return s.State.Running != nil && !s.Ready },
-			`container app of the new Pod app-[0-9a-z-]+ is running but not ready\. See .*#readiness$`,
-		},
-		"a key that is missing": {
-			"mode-",
-			func(s corev1.ContainerStatus) bool {
-				return s.State.Waiting != nil && s.State.Waiting.Reason == "CreateContainerConfigError"
-			},
-			`container app of the new Pod app-[0-9a-z-]+ does not start \(CreateContainerConfigError: couldn't find key mode in ConfigMap [^ ]+\)\. See .*#cannot-start$`,
-		},
-	} {
+	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
-			p.startController()
 			p.apply(failing)
+			if f.adds != "" {
+				p.patchPodSpec(f.adds)
+			}
 			p.must(p.AwaitReady(p.ctx, deployment("app")))
+			p.startController()
 			p.awaitLedger("app")
-			p.edit("configmap", "mode", c.edit)
-			p.must(harness.Await(p.ctx, "the new Pod to fail", func(context.Context) error { return p.oneFailed("app", c.failed) }))
+			f.breaks(p)
+			p.must(harness.Await(p.ctx, "the new Pod to fail", func(context.Context) error { return f.shown(p) }))
 			p.kubectl("patch", "deployment/app", "--patch", `{"spec":{"progressDeadlineSeconds":1}}`)
-			p.awaitEvent("app", "NotRolled", c.event)
+			p.awaitEvent("app", "NotRolled", f.event)
+			p.awaitAnswer(`deployment/app +`+f.answer, "status", "deployment/app")
+			p.awaitAnswer(`Deployment [^ ]+/app is opted in, and `+strings.ReplaceAll(f.answer, "missing:", "missing"), "why", "deployment/app")
+			if f.says != "" {
+				p.resembles(f.says)
+			}
 		})
 	}
 }
 
-// oneFailed is nil if a container of a Deployment's Pods has failed in this way.
-func (p *place) oneFailed(name string, failed func(corev1.ContainerStatus) bool) error {
-	var states []string
-	for _, pod := range p.podsOf(name) {
-		for _, s := range pod.Status.ContainerStatuses {
-			if failed(s) {
-				return nil
+// resembles compares the status of the new Pod with that of the simulated kubelet. Messages and times differ, and so do
+// the exit codes of an ordinary failure. A container that crashes runs from time to time.
+func (p *place) resembles(says string) {
+	p.t.Helper()
+	p.must(harness.Await(p.ctx, "a status like that of the simulated kubelet", func(context.Context) error {
+		pods := slices.DeleteFunc(p.podsOf("app"), func(pod corev1.Pod) bool {
+			return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Ready })
+		})
+		if len(pods) == 0 {
+			return errors.New("each Pod is ready")
+		}
+		simulated, err := harness.SimulatedStatus(&pods[0], says)
+		if err != nil {
+			return err
+		}
+		if diff := cmp.Diff(shapeOf(&pods[0].Status), shapeOf(&simulated)); diff != "" {
+			return fmt.Errorf("-real +simulated:\n%s", diff)
+		}
+		return nil
+	}))
+}
+
+// shapeOf is what decides the cause.
+func shapeOf(status *corev1.PodStatus) []string {
+	shape := []string{"phase " + string(status.Phase)}
+	for _, c := range status.Conditions {
+		shape = append(shape, fmt.Sprintf("condition %s %s %s", c.Type, c.Status, c.Reason))
+	}
+	for _, s := range status.ContainerStatuses {
+		shape = append(shape, fmt.Sprintf("ready %t", s.Ready))
+		for when, state := range map[string]corev1.ContainerState{"now": s.State, "before": s.LastTerminationState} {
+			switch {
+			case state.Waiting != nil:
+				shape = append(shape, fmt.Sprintf("%s: waiting %s, started %t, message %t", when, state.Waiting.Reason, *s.Started, state.Waiting.Message != ""))
+			case state.Running != nil && s.RestartCount == 0:
+				shape = append(shape, fmt.Sprintf("%s: running, started %t", when, *s.Started))
+			case state.Terminated != nil && when == "before":
+				shape = append(shape, fmt.Sprintf("%s: terminated %s, failed %t", when, state.Terminated.Reason, state.Terminated.ExitCode != 0))
 			}
-			states = append(states, fmt.Sprintf("%s: %+v", pod.Name, s.State))
 		}
 	}
-	return fmt.Errorf("no container has; they are:\n%s", strings.Join(states, "\n"))
+	slices.Sort(shape)
+	return shape
+}
+
+func (p *place) patchPodSpec(patch string) {
+	p.t.Helper()
+	p.kubectl("patch", "deployment/app", "--patch", `{"spec":{"template":{"spec":`+patch+`}}}`)
 }
 
 func (p *place) awaitEvent(name, reason, note string) {
@@ -124,4 +112,35 @@ func (p *place) awaitEvent(name, reason, note string) {
 		}
 		return fmt.Errorf("want %s\nseen:\n%s", note, strings.Join(seen, "\n"))
 	}))
+}
+
+// awaitAnswer returns when a command of Reroll prints the answer, which may be wrapped at any blank.
+func (p *place) awaitAnswer(answer string, args ...string) {
+	p.t.Helper()
+	pattern := regexp.MustCompile(answer)
+	p.must(harness.Await(p.ctx, "the answer of reroll "+args[0], func(context.Context) error {
+		out, err := p.reroll(args...)
+		if err != nil {
+			return err
+		}
+		if !pattern.MatchString(strings.Join(strings.Fields(out), " ")) {
+			return fmt.Errorf("want %s\nseen:\n%s", answer, out)
+		}
+		return nil
+	}))
+}
+
+// reroll returns what a command prints. That a workload is not up to date is no error.
+func (p *place) reroll(args ...string) (string, error) {
+	binary, err := shared.binary()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(p.ctx, binary, append(args, "--namespace="+p.Name)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+shared.cluster.Kubeconfig())
+	out, err := cmd.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		err = nil
+	}
+	return string(out), err
 }

@@ -63,7 +63,11 @@ func prepare() error {
 		return err
 	}
 	shared.kubectl = clients.Kubectl
-	if shared.cluster, err = cluster.Start(ctx, cluster.Options{RealNodes: 2, Progress: os.Stderr}); err != nil {
+	options := cluster.Options{RealNodes: len(strategies()), Progress: os.Stderr}
+	for _, strategy := range strategies() {
+		options.KubeletSettings = append(options.KubeletSettings, "configMapAndSecretChangeDetectionStrategy: "+strategy+"\n")
+	}
+	if shared.cluster, err = cluster.Start(ctx, options); err != nil {
 		return err
 	}
 	if shared.admin, err = kubernetes.NewForConfig(shared.cluster.Config()); err != nil {

@@ -70,7 +70,7 @@ func usage(command string) string {
 		"label":               "label KIND/NAME key=value|key- …",
 		"scale":               "scale KIND/NAME REPLICAS",
 		"status":              "status KIND/NAME REASON",
-		"kubelet":             "kubelet deployment/NAME|statefulset/NAME image-pull|crash-loop|config-error|unready|ready",
+		"kubelet":             "kubelet deployment/NAME|statefulset/NAME image-pull|crash-loop|out-of-memory|config-error|volume|unready|ready",
 		"abort":               "abort rollout/NAME",
 		"finish":              "finish job/NAME|cronjob/NAME",
 		"delete":              "delete KIND/NAME",

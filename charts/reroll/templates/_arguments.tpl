@@ -106,6 +106,15 @@
 {{- with $reloader.churn }}
 - {{ printf "--churn=%s" . | quote }}
 {{- end }}
+{{- with $reloader.maxRolling }}
+- {{ printf "--max-rolling=%s" (include "reroll.text" .) | quote }}
+{{- end }}
+{{- with $reloader.soak }}
+- --soak={{ . }}
+{{- end }}
+{{- with $reloader.maxFailures }}
+- --max-failures={{ include "reroll.text" . }}
+{{- end }}
 {{- with $reloader.adoptRate }}
 - --adopt-rate={{ include "reroll.text" . }}
 {{- end }}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,11 +78,15 @@ evictionHard:
 `
 
 func writeSettings(c *config) error {
+	more, err := os.ReadFile(filepath.Join(hostDir, c.name()+"-kubelet.yaml"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	values := strings.NewReplacer("PAUSE", c.pause, "SUBNET", podSubnet(c.index), "CGROUP", c.cgroup+"/"+c.name())
 	for name, text := range map[string]string{
 		"containerd.toml":   containerdSettings,
 		"cni/pods.conflist": networkSettings,
-		"kubelet.yaml":      kubeletSettings,
+		"kubelet.yaml":      kubeletSettings + string(more),
 		"resolv.conf":       "nameserver 10.0.0.10\n",
 	} {
 		path := filepath.Join("/run/node", name)

@@ -1,0 +1,236 @@
+package controller
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/notice"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// fleets are the workloads that are rolled one after the other. A fleet is built when the first
+// workload asks whether it may start, from the state alone, and dropped when all have started. So a
+// restart changes nothing, and without waves there is none.
+type fleets struct {
+	// mu guards the fleets. It is locked before all other locks.
+	mu sync.Mutex
+	// of are the fleets by the namespace and then by the source.
+	of map[string]map[source.Key]*fleet
+	// some reports whether there are any.
+	some atomic.Bool
+}
+
+// fleet is a fleet with the source that it was built for.
+type fleet struct {
+	*gate.Fleet
+	source source.Source
+	// stopped reports whether workloads know that no further one starts.
+	stopped bool
+}
+
+// enterGates returns whether a reload may start. If so, its place is reserved, so that two workers
+// never start two reloads where there is room for one.
+func (c *Controller) enterGates(facts *reload.Facts, d *reload.Decision) gate.Answer {
+	c.fleets.mu.Lock()
+	defer c.fleets.mu.Unlock()
+	find := c.findFleet(facts)
+	answer := gate.Check(facts, d, find)
+	if answer.Open() {
+		gate.Pass(facts, d, find)
+	}
+	c.moveFleets(facts.Workload.Key.Namespace)
+	return answer
+}
+
+// checkGatesOf is enterGates for a workload that does not start yet.
+func (c *Controller) checkGatesOf(facts *reload.Facts, d *reload.Decision) gate.Answer {
+	c.fleets.mu.Lock()
+	defer c.fleets.mu.Unlock()
+	return gate.Check(facts, d, c.findFleet(facts))
+}
+
+// findFleet returns the function that finds the fleet of a source, or builds it. The caller holds
+// fleets.mu.
+func (c *Controller) findFleet(facts *reload.Facts) gate.Find {
+	return func(changed *reload.Concern) *gate.Fleet {
+		src := changed.Source
+		if now, ok := c.state.Source(src.Key); ok {
+			src = now // the facts may be older
+		}
+		settings := gate.SettingsOf(&src, facts.Defaults.Waves(), facts.Waves)
+		known := c.fleets.of[src.Key.Namespace][src.Key]
+		switch {
+		case known != nil && known.Fits(&src, settings):
+		case settings.RollingBy == "" && !c.state.HasWaves(src.Key.Namespace):
+			c.dropFleet(known)
+			return nil
+		default:
+			c.dropFleet(known)
+			known = c.buildFleet(src, settings)
+		}
+		if !known.Limits() {
+			return nil
+		}
+		return known.Fleet
+	}
+}
+
+func (c *Controller) buildFleet(src source.Source, settings gate.Settings) *fleet {
+	built := &fleet{Fleet: gate.NewFleet(&src, settings), source: src}
+	for _, key := range c.state.Candidates(src.Key) {
+		c.updateMember(built, key)
+	}
+	built.stopped = built.Stopped()
+	if built.stopped {
+		c.notifyStopped(built)
+	}
+	of := c.fleets.of[src.Key.Namespace]
+	if of == nil {
+		of = map[source.Key]*fleet{}
+		c.fleets.of[src.Key.Namespace] = of
+	}
+	of[src.Key] = built
+	c.fleets.some.Store(true)
+	return built
+}
+
+// dropFleet forgets a fleet. The workloads that wait for it ask again.
+func (c *Controller) dropFleet(f *fleet) {
+	if f == nil {
+		return
+	}
+	ns := f.source.Key.Namespace
+	c.askAgain(f)
+	delete(c.fleets.of[ns], f.source.Key)
+	if len(c.fleets.of[ns]) == 0 {
+		delete(c.fleets.of, ns)
+	}
+	c.fleets.some.Store(len(c.fleets.of) > 0)
+}
+
+func (c *Controller) askAgain(f *fleet) {
+	var others []*gate.Fleet
+	for _, other := range c.fleets.of[f.source.Key.Namespace] {
+		others = append(others, other.Fleet)
+	}
+	for _, key := range f.Again(others) {
+		c.queue.Add(key, 0, 0)
+	}
+}
+
+// updateMember updates one workload of a fleet, or removes it if the source does not concern it.
+func (c *Controller) updateMember(f *fleet, key workload.Key) {
+	facts, ok := c.state.FactsAlone(key, &f.source)
+	if !ok || c.leavesOut(&facts.Workload) {
+		f.Remove(key)
+		return
+	}
+	now := c.clock.Now()
+	c.opts.Complete(&facts, c.installation, now)
+	before, _ := f.Member(key)
+	m := gate.MemberOf(&facts, &f.source, f.Settings(), c.trackedOf(key), before)
+	f.Put(key, m)
+	if !m.Due.IsZero() {
+		c.rollouts.Later(key, max(m.Due.Sub(now), time.Millisecond))
+	}
+}
+
+// trackedOf is what tracking shows of the rollout of a workload.
+func (c *Controller) trackedOf(key workload.Key) gate.Tracked {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, known := c.records[key]
+	if !known || r.tracking == nil {
+		return gate.Tracked{}
+	}
+	return gate.Tracked{Following: true, Unsure: r.tracking.resumed, Late: r.tracking.exceeded, Cause: r.tracking.cause}
+}
+
+// updateFleets is called when a workload or its rollout has changed. Workloads that may start now are
+// queued.
+func (c *Controller) updateFleets(key workload.Key) {
+	if !c.fleets.some.Load() {
+		return
+	}
+	c.fleets.mu.Lock()
+	defer c.fleets.mu.Unlock()
+	for _, f := range c.fleets.of[key.Namespace] {
+		c.updateMember(f, key)
+	}
+	c.moveFleets(key.Namespace)
+}
+
+// leaveGates is called at the end of each reconciliation. The place of a workload stays reserved if
+// it is unknown whether its reload took effect.
+func (c *Controller) leaveGates(key workload.Key) {
+	if !c.fleets.some.Load() {
+		return
+	}
+	lost := c.recordOf(key).sent != nil
+	c.fleets.mu.Lock()
+	defer c.fleets.mu.Unlock()
+	for _, f := range c.fleets.of[key.Namespace] {
+		c.updateMember(f, key)
+		if !lost {
+			f.Free(key)
+		}
+	}
+	c.moveFleets(key.Namespace)
+}
+
+// moveFleets queues the workloads of a namespace that may start now, and all that wait if failures
+// have stopped them, or do no longer.
+func (c *Controller) moveFleets(namespace string) {
+	for _, f := range c.fleets.of[namespace] {
+		if stopped := f.Stopped(); stopped != f.stopped {
+			f.stopped = stopped
+			c.askAgain(f)
+			if stopped {
+				c.notifyStopped(f)
+			}
+		}
+		for _, key := range f.Next() {
+			c.queue.Add(key, 0, 0)
+		}
+		if !f.Needed() {
+			c.dropFleet(f)
+		}
+	}
+}
+
+// notifyStopped emits on a source that its data is not rolled any further.
+func (c *Controller) notifyStopped(f *fleet) {
+	if f.Needed() {
+		c.report.Notify(notice.Stopped(&f.source, f.WhyStopped()))
+	}
+}
+
+// notifyWaits emits on a workload that it is not rolled because others failed, once each time.
+func (c *Controller) notifyWaits(w *workload.Workload, answer gate.Answer) {
+	c.log.Debug("waiting: "+answer.Why, "workload", w.Key.String(), "gate", string(answer.By))
+	if answer.Stopped {
+		if c.recordOf(w.Key).awaits.stopped != answer.Source {
+			c.report.Notify(notice.HeldByWaves(w, answer.Source, answer.Why))
+		}
+	}
+}
+
+// StoppedSources is how many sources have data that is not rolled any further because workloads
+// failed.
+func (c *Controller) StoppedSources() int {
+	c.fleets.mu.Lock()
+	defer c.fleets.mu.Unlock()
+	n := 0
+	for _, of := range c.fleets.of {
+		for _, f := range of {
+			if f.Stopped() && f.Needed() {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,236 @@
+package gate
+
+import (
+	"errors"
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/rollout"
+	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// State is the state of a workload with regard to the present data of one source.
+type State uint8
+
+// The states.
+const (
+	// Waiting means that the workload has not been rolled with the data.
+	Waiting State = iota
+	// Running means that its rollout is in progress, or that it has not been available for long
+	// enough since.
+	Running
+	// Failed means that its rollout does not complete, for a reason that nobody intended.
+	Failed
+	// Held means that something else keeps it from being rolled: no other workload waits for it.
+	Held
+	// Done means that its Pods use the data, and stayed available.
+	Done
+	states
+)
+
+// Member is one workload of a fleet.
+type Member struct {
+	Wave  int
+	State State
+	// Rolled reports whether its ledger has the data. Otherwise it still has to start.
+	Rolled bool
+	// Unsure reports that it is about to be known whether the workload has failed.
+	Unsure bool
+	// Why explains that it has failed or is held, in a phrase whose subject is the workload.
+	Why string
+	// Due is when time alone changes the state; zero if it does not.
+	Due time.Time
+
+	// ended is when its rollout has ended, and since is since when it has been available.
+	ended, since time.Time
+	// dipped reports whether it was unavailable after the end of its rollout.
+	dipped   bool
+	revision digest.Digest
+}
+
+// Tracked is what tracking the rollout of a reload shows, beyond the object itself.
+type Tracked struct {
+	// Following reports whether older Pods may be left.
+	Following bool
+	// Unsure reports that the Pods have to be listed first, after a restart.
+	Unsure bool
+	// Late reports whether the rollout made no progress until its deadline, and Cause is why, if any
+	// Pod shows that.
+	Late  bool
+	Cause rollout.Cause
+}
+
+// MemberOf returns the state of a workload. Before is what was known of it in the same fleet: it has
+// the times that no status has. The facts need no sources.
+func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, before Member) Member {
+	w := &f.Workload
+	m := Member{Wave: w.Policy.Wave(), revision: w.Revision()}
+	known, unproven, err := f.Ledger()
+	switch {
+	case errors.Is(err, ledger.ErrNewerFormat):
+		m.State, m.Why = Held, "has a ledger of a newer version"
+		return m
+	case err == nil && known.UnderOtherKey(src.Key.Kind, f.Instance):
+		m.State, m.Why = Held, "has a ledger of another installation"
+		return m
+	case err != nil || !rolledWith(&known, src):
+		m.wait(f, known.ChurnUntil)
+		return m
+	}
+	m.Rolled = true
+	switch {
+	case w.Runs != nil, before.State == Done && before.revision == m.revision:
+		m.State = Done
+	case keeps(&w.Progress):
+		m.State, m.Why = Held, "keeps its previous Pods on purpose"
+	case unproven:
+		m.State = Running // whether older Pods are back is checked
+	case w.HasRolled() && !t.Following:
+		m.rest(w, s, f.Now, before)
+	default:
+		m.roll(&w.Progress, t)
+	}
+	if m.State == Failed && known.Turn.Broken {
+		m.State, m.Why = Held, "was unavailable before its reload"
+	}
+	return m
+}
+
+// rolledWith reports whether a ledger has the present data of a source. One digest for many sources
+// shows only that a reload waits.
+func rolledWith(known *ledger.Ledger, src *source.Source) bool {
+	key := src.Key.Local()
+	if all, aggregated := known.Aggregates[key.Kind]; aggregated {
+		return !all.Digest.IsZero()
+	}
+	sum, ok := known.Entries[key]
+	return ok && sum == src.Digest
+}
+
+// keeps reports whether all older Pods stay because a user wants that.
+func keeps(p *workload.Progress) bool {
+	return p.Observed && p.Pausing || rollout.IsKeptOnPurpose(p) && rollout.AllKeptOnPurpose(p)
+}
+
+// wait is for a workload that has to start.
+func (m *Member) wait(f *reload.Facts, churnUntil int64) {
+	a := checkChurn(f, &reload.Decision{ChurnUntil: churnUntil})
+	switch {
+	case f.Workload.Runs != nil:
+		m.State, m.Why = Held, "runs by itself"
+	case !a.Open():
+		m.State, m.Why, m.Due = Held, "was reloaded too often", a.Until
+	default:
+		m.State = Waiting
+	}
+}
+
+// roll is for a workload whose rollout is in progress.
+func (m *Member) roll(p *workload.Progress, t Tracked) {
+	switch {
+	case p.Observed && p.Aborted:
+		m.State, m.Why = Failed, Because(rollout.CauseAborted)
+	case t.Unsure:
+		m.State, m.Unsure = Running, true
+	case t.Late:
+		m.State, m.Why = Failed, Because(t.Cause)
+	case !t.Following && p.Observed && p.Overdue:
+		m.State, m.Why = Failed, Because("")
+	default:
+		m.State = Running
+	}
+}
+
+// rest is for a workload whose rollout has ended: it has to stay available.
+func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before Member) {
+	p := &w.Progress
+	if m.ended = p.CompletedAt; m.ended.IsZero() {
+		m.ended = before.ended
+	}
+	if m.ended.IsZero() {
+		m.ended = now
+	}
+	m.dipped, m.State = before.dipped && before.revision == m.revision, Running
+	if !w.AllAvailable() {
+		m.dipped = true
+	} else {
+		switch m.since = before.since; {
+		case !m.since.IsZero():
+		case m.dipped || p.AvailableAt.IsZero() || p.CompletedAt.IsZero():
+			m.since = now
+		default:
+			m.since = later(p.AvailableAt, p.CompletedAt)
+		}
+		if m.Due = m.since.Add(s.Soak); !m.Due.After(now) {
+			m.State, m.Due = Done, time.Time{}
+			return
+		}
+	}
+	// A rollout that has ended may still never be available for long enough.
+	deadline := m.ended.Add(s.Soak + p.ProgressDeadline())
+	switch {
+	case !deadline.After(now), !w.AllAvailable() && p.Observed && p.Overdue:
+		m.State, m.Why, m.Due = Failed, "is not available", time.Time{}
+		if !m.since.IsZero() {
+			m.Why, m.Due = "does not stay available", m.since.Add(s.Soak)
+		}
+	case m.Due.IsZero() || deadline.Before(m.Due):
+		m.Due = deadline
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Because returns why a workload has failed, in a phrase whose subject is the workload.
+func Because(cause rollout.Cause) string {
+	switch cause {
+	case rollout.CauseCrashLoop:
+		return "does not start (crash loop)"
+	case rollout.CauseOutOfMemory:
+		return "does not start (out of memory)"
+	case rollout.CauseImagePull:
+		return "does not start (its image cannot be pulled)"
+	case rollout.CauseCannotStart:
+		return "does not start"
+	case rollout.CauseUnschedulable:
+		return "does not start (no node has room)"
+	case rollout.CauseQuota:
+		return "does not start (a quota leaves no room)"
+	case rollout.CauseRefused:
+		return "does not start (its Pods are rejected)"
+	case rollout.CauseReadiness:
+		return "does not get ready"
+	case rollout.CauseAborted:
+		return "was aborted"
+	default:
+		return "does not complete its rollout"
+	}
+}
+
+// turnOf is what stands now that a reload begins. A workload that an earlier reload may have broken
+// is not excused: then its next data is judged like the first.
+func turnOf(f *reload.Facts, soak time.Duration) ledger.Turn {
+	w := &f.Workload
+	turn := ledger.Turn{At: f.Now.Unix(), Template: w.Template}
+	known, _, err := f.Ledger()
+	before := known.Turn
+	p := &w.Progress
+	switch {
+	case w.Runs != nil, !p.Observed:
+	case !p.Overdue && !p.Aborted && (!w.HasRolled() || w.AllAvailable()): // no status proves more
+	case err == nil && before.At > 0 && before.Template == w.Template &&
+		(!w.HasRolled() || f.Now.Before(time.Unix(before.At, 0).Add(soak+p.ProgressDeadline()))):
+		turn.Broken = before.Broken
+	default:
+		turn.Broken = true
+	}
+	return turn
+}

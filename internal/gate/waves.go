@@ -1,0 +1,72 @@
+package gate
+
+import (
+	"github.com/reroll-dev/reroll/internal/ledger"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// Find returns the fleet of a changed source, and nil if its workloads wait for no other.
+type Find func(changed *reload.Concern) *Fleet
+
+// fleetsOf returns the fleets in which a workload has to wait for its turn: none for an urgent
+// change, for a deleted source, and for repeating a reload that another client removed.
+func fleetsOf(d *reload.Decision, find Find) []*Fleet {
+	if find == nil || d.Reverted != nil {
+		return nil
+	}
+	var all []*Fleet
+	for i := range d.Changes {
+		changed := &d.Changes[i]
+		if changed.Source.Annotations.Waves.Waves().Urgent {
+			return nil
+		}
+		if changed.Deleted {
+			continue
+		}
+		if fleet := find(changed); fleet != nil {
+			all = append(all, fleet)
+		}
+	}
+	return all
+}
+
+// checkWaves asks all fleets. Where one fleet has stopped, the workload is held in the others, so
+// that no other workload waits for it there.
+func checkWaves(key workload.Key, fleets []*Fleet) Answer {
+	var first, stopped Answer
+	for _, fleet := range fleets {
+		a := fleet.ask(key)
+		if first.Open() {
+			first = a
+		}
+		if a.Stopped && stopped.Open() {
+			stopped = a
+		}
+	}
+	for _, fleet := range fleets {
+		why := ""
+		if !stopped.Open() && !fleet.Stopped() {
+			why = "waits for " + stopped.Source.String()
+		}
+		fleet.hold(key, why)
+	}
+	if !stopped.Open() {
+		return stopped
+	}
+	return first
+}
+
+// passWaves reserves the turn of a workload in its fleets, and notes it in the ledger of its reload.
+func passWaves(f *reload.Facts, d *reload.Decision, fleets []*Fleet) {
+	if len(fleets) == 0 {
+		d.Ledger.Turn = ledger.Turn{}
+		return
+	}
+	longest := fleets[0].settings.Soak
+	for _, fleet := range fleets {
+		fleet.reserve(f.Workload.Key)
+		longest = max(longest, fleet.settings.Soak)
+	}
+	d.Ledger.Turn = turnOf(f, longest)
+}

@@ -1,2 +1,0 @@
-# The page builds it with the rest.
-ln -sf "$HOME/.local/bin/reroll" bin/reroll

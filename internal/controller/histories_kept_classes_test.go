@@ -6,14 +6,20 @@ func keptClassHistories() map[string]keptHistory {
 		"a Pod starts with a version that a class has for a moment": {draws{kind: classKind}, func(s script) {
 			s.rest()
 			s.elapse(2 * longestSettle)
-			s.users.rotate("vault")
+			before := s.driver.Stored("vault")["password"]
+			s.driver.Store("vault", "password", s.users.value())
 			till, _ := s.server.Get("deployments", inShop("till"))
 			s.pods.Evict(s.pods.Of(till)[0])
 			for range 10 {
 				s.pods.Step(till)
+				for _, pod := range s.pods.Of(till) {
+					if _, mounted := s.driver.Given(pod.UID, "vault"); !mounted {
+						s.driver.Step(pod)
+					}
+				}
 			}
 			s.elapse(2 * longestSettle)
-			s.users.rotateBack("vault")
+			s.driver.Store("vault", "password", before)
 		}},
 	}
 }

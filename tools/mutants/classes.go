@@ -9,7 +9,7 @@ const (
 // classes are mutations of what becomes of the statuses that a CSI driver writes.
 func classes() []mutation {
 	const turns, watched = "internal/source/secretproviderclass.go", "internal/controller/secretproviderclasses.go"
-	const known, evidence = "internal/state/sources.go", "internal/reload/evidence.go"
+	const sources, evidence = "internal/state/sources.go", "internal/reload/evidence.go"
 	return []mutation{
 		{
 			what: "classes: what a pod is given while it runs does not count as rotated",
@@ -69,24 +69,18 @@ func classes() []mutation {
 			what: "classes: what a pod had before the data came back is not told",
 			file: watched,
 			from: "	for _, src := range turns {\n", to: "	for _, src := range turns[len(turns)-1:] {\n",
-			in: controller, tests: classHistories, histories: fewClasses,
+			in: controller, tests: "^TestKeptHistories$",
 		},
 		{
 			what: "classes: other data than now was never there",
-			file: known,
+			file: sources,
 			from: "	away := ok && (differs ||", to: "	away := ok && !src.Key.Kind.Reported() && (differs ||",
-			in: controller, tests: classHistories, histories: fewClasses,
+			in: controller, tests: "^TestKeptHistories$",
 		},
 		{
 			what: "classes: the entry of a class is dropped from the ledger",
 			file: "internal/reload/next_ledger.go",
 			from: "		next.Entries[c.Source.Key.Local()] = c.Source.Digest\n", to: "		if !c.Source.Key.Kind.Reported() {\n			next.Entries[c.Source.Key.Local()] = c.Source.Digest\n		}\n",
-			in: controller, tests: classHistories, histories: fewClasses,
-		},
-		{
-			what: "classes: the entry of a class without a report is dropped",
-			file: "internal/reload/next_ledger.go",
-			from: "refers || f.Workload.Policy.Names(key) {", to: "(refers || f.Workload.Policy.Names(key)) && !key.Kind.Reported() {",
 			in: controller, tests: classHistories, histories: fewClasses,
 		},
 		{
@@ -99,7 +93,19 @@ func classes() []mutation {
 			what: "classes: a pod that has data that came and went is never out of date",
 			file: evidence,
 			from: "		return p.older(c, w) > 0\n", to: "		return false\n",
-			in: controller, tests: classHistories, histories: fewClasses,
+			in: controller, tests: "^TestKeptHistories$",
+		},
+		{
+			what: "a ledger that is removed before the first comparison is forgotten",
+			file: "internal/state/workloads.go",
+			from: "		next.keepRemoved(known)\n", to: "",
+			in: known, tests: "^TestARemovedLedgerIsRemembered$",
+		},
+		{
+			what: "pods of a reverted template need not be younger than the data by the clocks of two servers",
+			file: evidence,
+			from: "w.Template > latest && !w.Returned {", to: "w.Template > latest {",
+			in: core, tests: "^TestATemplateThatCameBack$",
 		},
 	}
 }

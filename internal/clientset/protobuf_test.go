@@ -33,6 +33,7 @@ func protobufOf(tb testing.TB, codecs kruntime.NegotiatedSerializer) kruntime.Se
 
 // both are the decoders of apimachinery and ours.
 func both(tb testing.TB) (theirs, ours kruntime.SerializerInfo) {
+	tb.Helper()
 	plain := Codecs.WithoutConversion()
 	return protobufOf(tb, plain), protobufOf(tb, decodeInPlace(plain, Scheme))
 }

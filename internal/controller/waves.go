@@ -196,7 +196,8 @@ func (c *Controller) moveFleets(namespace string) {
 		for _, key := range f.Next() {
 			c.queue.Add(key, 0, 0)
 		}
-		if !f.Needed() {
+		// Workloads that wait ask again if there are no waves any more.
+		if _, exists := c.state.Source(f.source.Key); !exists || !f.Needed() || !f.Limits() {
 			c.dropFleet(f)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/gate"
@@ -280,4 +282,41 @@ func TestABrokenCanaryIsNotExcusedForTheNextData(t *testing.T) {
 	s.roll("w0", false)
 	s.play(11 * time.Minute)
 	s.want("it fails as well", "w0")
+}
+
+func TestNewerDataStartsNoMoreRolloutsThanTheBudgetAllows(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.MaxRolling: "1"}, "0", "0", "0", "0")
+	for v := 2; v < 8; v++ {
+		s.edit("ca", strconv.Itoa(v))
+		s.play(10 * time.Second)
+		if n := len(s.reloadedWith); n > 1 { // none of their rollouts has ended
+			t.Fatalf("%d roll with a budget of 1", n)
+		}
+		s.server.Advance(10 * time.Second)
+	}
+}
+
+func TestWorkloadsThatWaitStartWhenThereAreNoWavesAnyMore(t *testing.T) {
+	s := failed(t)
+	changed, err := s.server.Edit("deployments", inShop("w0"), "kubectl", func(obj simapi.Object) {
+		delete(obj.(*appsv1.Deployment).Annotations, annotations.Wave)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.deployments().put(changed, true)
+	s.play(24 * time.Hour)
+	s.want("no waves are left", "w0 w1")
+	if s.StoppedSources() != 0 {
+		t.Error("a source without waves counts as stopped")
+	}
+}
+
+func TestADeletedSourceIsNotStopped(t *testing.T) {
+	s := failed(t)
+	s.configMaps().del(types.NamespacedName{Namespace: namespace, Name: "ca"}, "999999")
+	s.play(24 * time.Hour)
+	if s.StoppedSources() != 0 {
+		t.Error("a source that does not exist counts as stopped")
+	}
 }

@@ -3,7 +3,6 @@ package gate
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/reroll-dev/reroll/internal/digest"
 	"github.com/reroll-dev/reroll/internal/source"
@@ -27,6 +26,8 @@ type Fleet struct {
 	unsure int
 	// unrolled is how many members still have to start.
 	unrolled int
+	// behind is how many of these are in the middle of a rollout with earlier data.
+	behind int
 	// offered is how many members were told to start and have not asked yet.
 	offered int
 }
@@ -44,6 +45,10 @@ type member struct {
 	counted State
 	in      *wave
 }
+
+// occupies reports whether the member rolls already, with earlier data. It needs no other place to
+// be rolled with the present data.
+func (m *member) occupies() bool { return m.Behind && !m.reserved }
 
 // wave is a wave of members.
 type wave struct {
@@ -125,6 +130,9 @@ func (f *Fleet) count(key workload.Key, m *member) {
 	if !m.Rolled {
 		f.unrolled++
 	}
+	if m.occupies() {
+		f.behind++
+	}
 	if m.counted == Failed {
 		f.failed[key] = struct{}{}
 	}
@@ -138,6 +146,9 @@ func (f *Fleet) uncount(key workload.Key, m *member) {
 	}
 	if !m.Rolled {
 		f.unrolled--
+	}
+	if m.occupies() {
+		f.behind--
 	}
 	delete(f.failed, key)
 }
@@ -203,6 +214,9 @@ func (f *Fleet) unfinished() (*wave, bool) {
 	return nil, false
 }
 
+// rolling is how many members roll, with any data.
+func (f *Fleet) rolling() int { return f.all[Running] + f.behind }
+
 func (f *Fleet) budget() int { return f.settings.MaxRolling.Of(len(f.members)) }
 
 func (f *Fleet) answered(m *member) {
@@ -241,7 +255,7 @@ func (f *Fleet) check(m *member) Answer {
 		closed.Why = fmt.Sprintf("until it is known whether workloads of %s have failed", f.source)
 		return closed
 	}
-	if n := f.all[Running]; n >= f.budget() {
+	if n := f.rolling(); n >= f.budget() && !m.occupies() {
 		closed.Why = fmt.Sprintf("for its turn: %d of %d workloads of %s are rolling (%s)", n, len(f.members), f.source, f.settings.RollingBy)
 		return closed
 	}
@@ -256,17 +270,25 @@ func (f *Fleet) Next() []workload.Key {
 	}
 	var next []workload.Key
 	for _, w := range f.waves {
-		for len(w.asked) > 0 && f.all[Running]+f.offered < f.budget() {
-			key := w.asked[0]
-			w.asked = w.asked[1:]
+		var wait []workload.Key
+		for i, key := range w.asked {
 			m, ok := f.members[key]
 			if !ok || !m.asked || m.in != w {
 				continue
+			}
+			if f.rolling()+f.offered >= f.budget() && !m.occupies() {
+				wait = append(wait, key)
+				if f.behind > 0 {
+					continue // one that occupies a place may start
+				}
+				wait = append(wait, w.asked[i+1:]...)
+				break
 			}
 			m.asked, m.offered = false, true
 			f.offered++
 			next = append(next, key)
 		}
+		w.asked = wait
 		if w.count[Waiting]+w.count[Running] > 0 {
 			break
 		}
@@ -296,39 +318,3 @@ func (f *Fleet) Again(others []*Fleet) []workload.Key {
 
 // Needed reports whether any member has to start, so that the fleet decides when.
 func (f *Fleet) Needed() bool { return f.unrolled > 0 }
-
-// mostFailed is how many workloads that failed are named.
-const mostFailed = 1
-
-// WhyStopped names a workload that failed.
-func (f *Fleet) WhyStopped() string {
-	var first workload.Key
-	var found *member
-	for key := range f.failed {
-		if m := f.members[key]; found == nil || m.Wave < found.Wave || m.Wave == found.Wave && key.String() < first.String() {
-			first, found = key, m
-		}
-	}
-	if found == nil {
-		return ""
-	}
-	text := fmt.Sprintf("wave %d stopped, %s/%s %s", found.Wave, strings.ToLower(first.Object()), first.Name, found.Why)
-	if more := len(f.failed) - mostFailed; more > 0 {
-		text += fmt.Sprintf(", and %d more failed", more)
-	}
-	return text
-}
-
-// text counts the members of a wave.
-func (w *wave) text() string {
-	var parts []string
-	for _, s := range []struct {
-		state State
-		word  string
-	}{{Running, "in progress"}, {Waiting, "waiting"}, {Failed, "failed"}, {Held, "held"}, {Done, "done"}} {
-		if n := w.count[s.state]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s.word))
-		}
-	}
-	return strings.Join(parts, ", ")
-}

@@ -37,6 +37,8 @@ type Member struct {
 	State State
 	// Rolled reports whether its ledger has the data. Otherwise it still has to start.
 	Rolled bool
+	// Behind reports whether a reload with earlier data is in progress.
+	Behind bool
 	// Unsure reports that it is about to be known whether the workload has failed.
 	Unsure bool
 	// Why explains that it has failed or is held, in a phrase whose subject is the workload.
@@ -78,6 +80,7 @@ func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, befor
 		return m
 	case err != nil || !rolledWith(&known, src):
 		m.wait(f, known.ChurnUntil)
+		m.Behind = t.Following && !t.Late && !t.Unsure
 		return m
 	}
 	m.Rolled = true

@@ -147,13 +147,13 @@ func (s *State) Workload(key workload.Key) (workload.Workload, bool) {
 	return w.Workload, true
 }
 
-// UnderWay returns the workloads with a ledger whose status shows a rollout in progress.
+// UnderWay returns the workloads with a ledger whose status shows no completed rollout.
 func (s *State) UnderWay() []workload.Workload {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var found []workload.Workload
 	for _, w := range s.workloads {
-		if w.LedgerText != "" && !w.RolledOut {
+		if w.LedgerText != "" && !w.HasRolled() {
 			found = append(found, w.Workload)
 		}
 	}

@@ -182,7 +182,7 @@ func (m *measurement) edit(ctx context.Context, l *lane) error {
 
 // pause waits for a random time, short ones more often than long ones. It returns false when the context ends.
 func pause(ctx context.Context, longest time.Duration) bool {
-	r := rand.Float64() //nolint:gosec // for chance, not for secrets
+	r := rand.Float64()
 	select {
 	case <-ctx.Done():
 		return false

@@ -163,6 +163,12 @@ func TestWhenAContentLeft(t *testing.T) {
 			s.PutSource(written("xy", 7, 70), live)
 			s.PutWorkload(web(8, ledger(2)), live)
 		}, reload.Away{}},
+		"another instance has compared, and the data changed again since, which is shown first": {func(s *State) {
+			s.PutWorkload(web(6, ledger(1)), live)
+			s.PutSource(written("xy", 7, 70), live)
+			s.PutSource(written("ab", 9, 90), live)
+			s.PutWorkload(web(8, ledger(2)), live)
+		}, reload.Away{Version: 9}},
 		"another instance has compared for the first time": {func(s *State) {
 			s.PutSource(written("xy", 7, 70), live)
 			s.PutWorkload(web(8, ledger(1)), live)

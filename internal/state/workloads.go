@@ -105,8 +105,7 @@ func (s *State) putWorkload(w workload.Workload, revision digest.Digest, rank le
 			next.compare(s, known.sending.versions)
 		case rank.Follows(known.ranks.current, known.ranks.remembered):
 			// Another replica has written the ledger, and so has compared all earlier versions.
-			next.compared, next.away = true, maps.Clone(known.away)
-			maps.DeleteFunc(next.away, func(_ source.LocalKey, l reload.Away) bool { return l.Version <= version })
+			next.compared, next.away = true, s.awaySince(known, version)
 			maps.Copy(next.away, unselected)
 		}
 	}
@@ -273,6 +272,22 @@ func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) 
 		}
 	}
 	w.away = away
+}
+
+// awaySince are the sources that had other data after a version, whose events may have arrived
+// before it: watches are independent. An earlier time hides the later one.
+func (s *State) awaySince(w *workloadRecord, version uint64) map[source.LocalKey]reload.Away {
+	since := map[source.LocalKey]reload.Away{}
+	for key, away := range w.away {
+		now, ok := s.index.source(key.In(w.Key.Namespace))
+		switch {
+		case away.Version > version:
+			since[key] = away
+		case ok && now.changed > version:
+			since[key] = reload.Away{Version: version + 1}
+		}
+	}
+	return since
 }
 
 // awayUnselected are the sources that a comparison skips because they are not selected. They count

@@ -1,3 +1,7 @@
+// Package controller carries decisions out. It reconciles one workload at a time: gather the facts,
+// decide, pass the gates, write once, and track the rollout. It does not know when a workload is
+// rolled (package reload), what it waits for (package gate), or how a kind is written (package
+// kinds).
 package controller
 
 import (

@@ -54,8 +54,6 @@ func (e ledgerError) Error() string { return string(e) }
 
 // Ledger is the data that a workload was last rolled with, in an annotation of the workload.
 type Ledger struct {
-	// Format is the version of its text.
-	Format int
 	// UID is the UID of the workload. Another UID means that the annotation was copied.
 	UID types.UID
 	// Instance is the ID of the digest.Key for the digests of Secrets.

@@ -252,7 +252,7 @@ func (f *Facts) decide(base base) Decision {
 	case tally.needsPods > 0:
 		return Decision{Action: ListPods, Why: fmt.Sprintf("the age of its Pods must show whether they use the current data of %d of its sources", tally.needsPods)}
 	case len(tally.reverted) > 0:
-		return f.reverted(&tally, base, next)
+		return f.afterRevert(&tally, base, next)
 	case tally.waiting > 0:
 		return Decision{Action: AwaitRollout, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
 	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || base.restore:

@@ -19,7 +19,8 @@ import (
 )
 
 // StartLag is how long after a change a starting Pod may still get the previous data, because
-// kubelets have a watch of their own.
+// kubelets have a watch of their own. What was measured is in docs/contributing/testing.md, below
+// "How late kubelets are".
 const StartLag = 5 * time.Second
 
 // Annotations are the annotations and labels of a source that select the workloads that it

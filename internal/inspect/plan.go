@@ -24,6 +24,9 @@ type Plan struct {
 	// Unread are the resources that may not be read and could change the plan, with the possible
 	// difference.
 	Unread []string
+	// Listed is the number of kinds of workloads that may be listed, and unlisted of those that may
+	// not.
+	Listed, unlisted int
 	// Waves are how the workloads are rolled one after the other; nil if they are rolled at once.
 	Waves *gate.Settings
 	Now   time.Time
@@ -46,7 +49,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Settings: o.settings, Source: key, Unread: o.unreadOfPlan(key), Now: now}
+	p := &Plan{Settings: o.settings, Source: key, Unread: o.unreadOfPlan(key), Listed: o.listed(), unlisted: len(unreadWorkloads(o.Unread())), Now: now}
 	_, there := o.sources[key]
 	e := o.Evaluate(pods, now)
 	p.Absent = !there && !e.unread(key.Kind)
@@ -121,9 +124,9 @@ func (p *Plan) Text(paint Paint) string {
 		page.paragraph(p.notifiedText(verb))
 		page.planned(p.Rolled, false)
 	case len(p.Rolled) == 0:
-		page.paragraph(fmt.Sprintf("%s %s rolls nothing.", verb, p.Source))
+		page.paragraph(p.nothing(verb))
 	default:
-		page.paragraph(fmt.Sprintf("%s %s rolls %s, %s in all:", verb, p.Source, counted(int64(len(p.Rolled)), "workload"), counted(pods, "pod")))
+		page.paragraph(fmt.Sprintf("%s %s rolls %s, %s in all:", verb, p.Source, counted(int64(len(p.Rolled)), "workload"), counted(pods, "Pod")))
 		if p.Waves != nil {
 			page.paragraph(p.inWaves())
 		}
@@ -142,6 +145,19 @@ func (p *Plan) Text(paint Paint) string {
 		p.Settings.describe(page, p.Now)
 	}
 	return page.b.String()
+}
+
+// nothing returns the text of a plan without workloads. If the user may not list all kinds, an
+// empty plan proves nothing.
+func (p *Plan) nothing(verb string) string {
+	switch {
+	case p.unlisted == 0:
+		return fmt.Sprintf("%s %s rolls nothing.", verb, p.Source)
+	case p.Listed == 0:
+		return fmt.Sprintf("Unknown whether %s%s %s rolls a workload: you may list no kind of workload there.", strings.ToLower(verb[:1]), verb[1:], p.Source)
+	default:
+		return fmt.Sprintf("%s %s rolls no workload that you may list.", verb, p.Source)
+	}
 }
 
 func (p *pageText) planned(all []Planned, waves bool) {

@@ -23,7 +23,7 @@ func (x *Explanation) history(p *pageText) {
 		p.entry("waves", text)
 	}
 	if x.Pods != nil && x.Pods.Count > 0 {
-		p.entry("pods", fmt.Sprintf("%s, the oldest of %s", counted(int64(x.Pods.Count), "pod"), ago(x.Pods.Oldest, x.Now)))
+		p.entry("pods", fmt.Sprintf("%s, the oldest from %s", counted(int64(x.Pods.Count), "Pod"), ago(x.Pods.Oldest, x.Now)))
 	}
 	if x.Last != nil {
 		p.entry("last event", fmt.Sprintf("%s, %s: %s", x.Last.Reason, ago(x.Last.At, x.Now), oneLine(strings.TrimPrefix(x.Last.Note, x.Last.Reason+": "))))

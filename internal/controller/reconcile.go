@@ -263,6 +263,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 	if err != nil {
 		if isRefusal(err) {
 			refused()
+			c.countRefusal(w.Key, d, err)
 		} else {
 			c.responseLost(w.Key, text, d)
 		}

@@ -30,13 +30,26 @@ func isRefusal(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
-// countRefusal counts a reload that the API server has rejected, for example because of an admission
-// policy. A conflict, or too many requests, are no answer to the reload itself.
+// The API server may reject a reload for ever, for example because of an admission policy, or answer
+// with errors for ever, because a webhook is down. Other workloads wait for neither: after three
+// rejections, or six errors, which may also mean that the API server itself is down for a moment.
+const (
+	rejectionWeight = 2
+	errorWeight     = 1
+	refusedOften    = 6
+)
+
+// countRefusal counts a reload that failed. A conflict, or too many requests, are no answer to the
+// reload itself.
 func (c *Controller) countRefusal(key workload.Key, d reload.Decision, err error) {
 	if d.Action != reload.Reload || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) {
 		return
 	}
-	c.with(key, func(r *record) { r.refused++ })
+	weight := errorWeight
+	if isRefusal(err) {
+		weight = rejectionWeight
+	}
+	c.with(key, func(r *record) { r.refused += weight })
 }
 
 // responseLost records a write that may have taken effect although its response was an error, or

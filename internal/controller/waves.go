@@ -161,14 +161,14 @@ func (c *Controller) trackedOf(key workload.Key) gate.Tracked {
 	}
 	t := gate.Tracked{Refused: r.refused >= refusedOften}
 	if f := r.tracking; f != nil {
-		t.Following, t.Unsure, t.Unlisted, t.Late, t.Cause = true, f.resumed, f.unlisted >= refusedOften, f.exceeded, f.cause
+		t.Following, t.Unsure, t.Unlisted, t.Late, t.Cause = true, f.resumed, f.unlisted >= unlistedOften, f.exceeded, f.cause
 	}
 	return t
 }
 
-// refusedOften is how often in a row a request has to fail until other workloads do not wait for its
-// success any more.
-const refusedOften = 3
+// unlistedOften is how often in a row the Pods of a workload cannot be listed until other workloads do
+// not wait for that any more.
+const unlistedOften = 3
 
 // updateFleets is called when a workload or its rollout has changed. Workloads that may start now are
 // queued.
@@ -198,8 +198,8 @@ func (c *Controller) leaveGates(key workload.Key) {
 		return
 	}
 	var unknown time.Duration
-	if lost := c.recordOf(key).sent; lost != nil {
-		unknown = lost.at.Add(lostUntil).Sub(c.clock.Now())
+	if r := c.recordOf(key); r.sent != nil && r.refused < refusedOften {
+		unknown = r.sent.at.Add(lostUntil).Sub(c.clock.Now())
 	}
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()

@@ -64,7 +64,7 @@ type Tracked struct {
 	// Pod shows that.
 	Late  bool
 	Cause rollout.Cause
-	// Refused reports that the API server has rejected the reload, try after try.
+	// Refused reports that the write of the reload has failed, try after try.
 	Refused bool
 }
 
@@ -130,7 +130,7 @@ func (m *Member) wait(f *reload.Facts, churnUntil int64, refused bool) {
 	case !a.Open():
 		m.State, m.Why, m.Due = Held, "was reloaded too often", a.Until
 	case refused:
-		m.State, m.Why = Failed, "cannot be reloaded (the API server rejects the write)"
+		m.State, m.Why = Failed, "cannot be reloaded (each write fails)"
 	default:
 		m.State = Waiting
 	}

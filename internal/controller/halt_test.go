@@ -128,12 +128,13 @@ func TestARestartDoesNotEndAHalt(t *testing.T) {
 	}
 }
 
-// again is another controller in the same cluster, that knows nothing else.
+// again is another controller in the same cluster, where Pods from before all changes run. It knows
+// nothing else.
 func (s *waveStage) again() *waveStage {
 	s.Helper()
 	next := &waveStage{stage: newStage(s.T), names: s.names, reloadedWith: map[string]bool{}}
 	next.server, next.api = s.server, next
-	next.running = s.running
+	next.running, next.oldPods = s.running, true
 	next.opts.Halt, next.opts.Halts = s.opts.Halt, s.opts.Halts
 	next.Controller.storm = newStorm(s.opts.Halt)
 	next.clock.SetTime(s.clock.Now())

@@ -35,7 +35,7 @@ func (s *waveStage) edited(name string, edit func(*appsv1.Deployment)) {
 func TestAReloadThatIsRejectedTryAfterTryStopsTheRest(t *testing.T) {
 	s := inWaves(t, nil, "-1", "0")
 	s.says = nil
-	s.refuses = rejected()
+	s.refusesOnly = map[string]error{"w0": rejected()}
 	s.change("2")
 	s.play(time.Minute)
 	s.want("nothing can be written to the canary", "")
@@ -43,7 +43,7 @@ func TestAReloadThatIsRejectedTryAfterTryStopsTheRest(t *testing.T) {
 		"w1 ReloadHeld: wave -1 stopped, deployment/w0 cannot be reloaded")
 	s.play(time.Hour)
 	s.heard("further tries")
-	s.refuses = nil
+	s.refusesOnly = nil
 	s.play(10 * time.Minute)
 	s.roll("w0", true)
 	s.want("it is accepted", "w0 w1")

@@ -69,7 +69,7 @@ func waves() []mutation {
 		{
 			what: "waves: a failure stops nothing",
 			file: fleet,
-			from: "if f.Stopped() {\n\t\tclosed", to: "if false {\n\t\tclosed",
+			from: "if f.Stopped() && !m.refused() {", to: "if false {",
 			in: "./internal/gate", tests: whatever,
 		},
 		{
@@ -134,8 +134,8 @@ func waves() []mutation {
 		},
 		{
 			what: "waves: urgent changes wait, too",
-			file: "internal/gate/waves.go",
-			from: "Waves.Waves().Urgent {", to: "Waves.Waves().Urgent && false {",
+			file: "internal/gate/storm.go",
+			from: "Waves.Waves().Urgent })", to: "Waves.Waves().Urgent && false })",
 			in: controller, tests: "^TestAFailureStopsTheRestUntilItRecovers$",
 		},
 		{

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -196,5 +197,44 @@ func TestTheProgressOfATemplateUserMovesTheWaves(t *testing.T) {
 	after, _ := s.fleets.of[namespace][s.keyOf("ca")].Member(key)
 	if before.State != gate.Running || after.State != gate.Failed {
 		t.Errorf("the state is %d, then %d", before.State, after.State)
+	}
+}
+
+// A controller is killed after each step of the waves: before the first reload, while a rollout is in
+// progress, and after its end. Never more roll than the budget, and the order stays.
+func TestAKillAtEachStepChangesNeitherOrderNorBudget(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.MaxRolling: "1%"}, "-1", "0", "0", "1")
+	s.change("2")
+	started := s.reloadedWith
+	var order []string
+	for step := 0; len(order) < len(s.names) && step < 20; step++ {
+		s = s.again()
+		s.reloadedWith = started
+		s.trackAll()
+		s.play(time.Minute)
+		rolling := ""
+		for _, name := range s.names {
+			if started[name] && !slices.Contains(order, name) {
+				rolling += name
+			}
+		}
+		if len(rolling) > len("w0") {
+			t.Fatalf("%q roll at the same time", rolling)
+		}
+		if rolling == "" {
+			t.Fatalf("after %v, nothing rolls", order)
+		}
+		s = s.again()
+		s.reloadedWith = started
+		s.trackAll()
+		s.play(time.Second)
+		if len(started) > len(order)+1 {
+			t.Fatalf("during the rollout of %s, another one starts: %v", rolling, started)
+		}
+		s.roll(rolling, true)
+		order = append(order, rolling)
+	}
+	if len(order) != 4 || order[0] != "w0" || order[3] != "w3" {
+		t.Errorf("the order is %v", order)
 	}
 }

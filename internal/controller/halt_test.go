@@ -39,7 +39,7 @@ func halting(t *testing.T) (*waveStage, *pinboard) {
 	s := inWaves(t, nil, "0", "0", "0", "0")
 	pins := &pinboard{}
 	s.opts.Halt, s.opts.Halts = gate.Halt{Percent: 50, Last: 4}, pins
-	s.Controller.storm = newStorm(s.opts.Halt)
+	s.storm = newStorm(s.opts.Halt)
 	s.change("2")
 	s.want("nothing failed yet", "w0 w1 w2 w3")
 	s.roll("w2", true)
@@ -136,7 +136,7 @@ func (s *waveStage) again() *waveStage {
 	next.server, next.api = s.server, next
 	next.running, next.oldPods = s.running, true
 	next.opts.Halt, next.opts.Halts = s.opts.Halt, s.opts.Halts
-	next.Controller.storm = newStorm(s.opts.Halt)
+	next.storm = newStorm(s.opts.Halt)
 	next.clock.SetTime(s.clock.Now())
 	next.acting.Store(true)
 	src, err := s.server.Get("configmaps", inShop("ca"))
@@ -161,7 +161,7 @@ func TestWithoutAHaltLedgersNoteNoTime(t *testing.T) {
 		t.Errorf("it notes %d", at)
 	}
 	s.opts.Halt = gate.DefaultHalt()
-	s.Controller.storm = newStorm(s.opts.Halt)
+	s.storm = newStorm(s.opts.Halt)
 	s.roll("w0", true)
 	s.change("3")
 	if at := s.state.ReloadBegan(named("w0")); at == 0 {
@@ -185,7 +185,7 @@ func TestADeletedWorkloadMakesRoomForAnEarlierReload(t *testing.T) {
 func TestReloadsOfTheSameSecondHaveAnOrder(t *testing.T) {
 	s := inWaves(t, nil, "0", "0", "0")
 	s.opts.Halt = gate.Halt{Percent: 100, Last: 2}
-	s.Controller.storm = newStorm(s.opts.Halt)
+	s.storm = newStorm(s.opts.Halt)
 	s.change("2")
 	keys := s.state.LatestReloads(2)
 	want := []workload.Key{named("w2"), named("w1")}

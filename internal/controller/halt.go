@@ -136,9 +136,18 @@ func (c *Controller) stormMoved() {
 // reload starts.
 const acceptAgain = 10 * time.Second
 
-// accept reads what a user accepted before this replica became the leader.
+// accept is called when this replica has become the leader, and tracks rollouts of which it is not
+// known yet whether they failed. It reads what a user accepted before.
 func (c *Controller) accept(ctx context.Context) {
-	if !c.halts() || c.opts.Halts == nil {
+	if !c.halts() {
+		return
+	}
+	c.storm.mu.Lock()
+	c.storm.Refill()
+	c.fillStorm()
+	c.stormMoved()
+	c.storm.mu.Unlock()
+	if c.opts.Halts == nil {
 		return
 	}
 	until, err := c.opts.Halts.Accepted(ctx)

@@ -128,6 +128,25 @@ func TestARestartDoesNotEndAHalt(t *testing.T) {
 	}
 }
 
+// The status of a StatefulSet has no deadline. Only its Pods show that its rollout has exceeded one.
+func TestTheNextLeaderWaitsUntilItHasListedThePods(t *testing.T) {
+	s, _ := halting(t)
+	for _, name := range []string{"w0", "w1"} {
+		s.edited(name, func(d *appsv1.Deployment) { d.Status.Conditions = nil })
+	}
+	next := s.again()
+	next.trackAll()
+	next.accept(next.Context())
+	ask := next.otherWorkloads(nil).Halt
+	if a := ask(named("w2")); a.Open() || a.Stopped {
+		t.Errorf("before the Pods are listed: %+v", a)
+	}
+	next.play(time.Second)
+	if a := ask(named("w2")); !a.Stopped {
+		t.Errorf("the Pods are listed: %+v", a)
+	}
+}
+
 // again is another controller in the same cluster, where Pods from before all changes run. It knows
 // nothing else.
 func (s *waveStage) again() *waveStage {

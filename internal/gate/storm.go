@@ -137,6 +137,9 @@ func (s *Storm) count(key workload.Key, l Latest, by int) {
 // Short reports whether earlier reloads may count now, and Filled records that they were put.
 func (s *Storm) Short() bool { return s.short }
 
+// Refill makes all reloads be put anew, because more is known of their rollouts.
+func (s *Storm) Refill() { s.short = true }
+
 // Filled is called after the latest reloads of all workloads were put.
 func (s *Storm) Filled() { s.short = false }
 

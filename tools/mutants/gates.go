@@ -260,6 +260,12 @@ func halts() []mutation {
 			in: "./internal/gate", tests: "^TestAfterARestartItWaitsUntilThePodsHaveBeenListed$",
 		},
 		{
+			what: "halt: the next leader takes for successful what it has not looked into",
+			file: shell,
+			from: "	c.storm.Refill()\n", to: "",
+			in: controller, tests: "^TestTheNextLeaderWaitsUntilItHasListedThePods$",
+		},
+		{
 			what: "halt: no earlier reload takes the place of a deleted one",
 			file: storm,
 			from: "	if known && now.At < before.At {", to: "	if false {",

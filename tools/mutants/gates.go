@@ -153,7 +153,7 @@ func waves() []mutation {
 		{
 			what: "waves: a write without an answer keeps its place for ever",
 			file: shell,
-			from: "if unknown <= 0 {", to: "if c.recordOf(key).sent == nil {",
+			from: "r.sent != nil && r.refused < refusedOften", to: "r.sent != nil",
 			in: controller, tests: "^TestAPlaceIsFreeAgainIfAWriteIsNeverAnswered$",
 		},
 		{

@@ -23,9 +23,10 @@ const (
 const (
 	// About is on the Secret with the digest key, and explains it.
 	About = "reroll.dev/about"
-	// Coverage and Instance are on the ConfigMap reloader-meta-info.
+	// Coverage, Instance and Halted are on the ConfigMap reloader-meta-info.
 	Coverage = "reroll.dev/coverage"
 	Instance = "reroll.dev/instance"
+	Halted   = "reroll.dev/halted"
 	// Held and StaysSuspended are on a Job that waits for a write of Reroll.
 	Held           = "reroll.dev/held"
 	StaysSuspended = "reroll.dev/stays-suspended"
@@ -39,7 +40,7 @@ const (
 
 // Fixed returns the keys in the domain of Reroll. Users cannot rename them.
 func Fixed() []string {
-	return []string{Ledger, Rolled, Settle, Churn, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, About, Coverage, Instance, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
+	return []string{Ledger, Rolled, Settle, Churn, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, About, Coverage, Instance, Halted, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
 }
 
 // Names are the keys of the annotations that users may rename, a field for each.

@@ -18,7 +18,8 @@ const (
 	Soak        = "reroll.dev/soak"
 	MaxFailures = "reroll.dev/max-failures"
 	// Urgent and Resumed are on the source. Resumed contains the digest of the data for which
-	// failures count no more.
+	// failures count no more. On the ConfigMap reloader-meta-info, it contains the time of the newest
+	// reload whose failure counts no more.
 	Urgent  = "reroll.dev/urgent"
 	Resumed = "reroll.dev/resumed"
 )

@@ -40,6 +40,8 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 	switch {
 	case answer.By == gate.Waves:
 		c.notifyWaits(w, answer)
+	case answer.By == gate.Halted:
+		c.notifyHaltedReload(w, answer)
 	case c.recordOf(w.Key).awaits.by != answer.By:
 		c.notifyHeld(w, d, answer)
 	}

@@ -205,7 +205,7 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 			a.Decision = reload.Decide(facts)
 		}
 	}
-	if a.Decision.Action == reload.Reload && !a.Decision.Found && s.Webhook == nil {
+	if a.Decision.Action == reload.Reload && !a.Decision.Found && s.Webhook == nil && a.LeftOut == "" {
 		a.Gate = e.turn(&facts, a.Decision)
 	}
 	if s.Webhook == nil {

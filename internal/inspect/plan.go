@@ -68,7 +68,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		case x.rolls(&s):
 			one.Why = word(&s)
 			if d := reload.Decide(facts); o.settings.Webhook == nil {
-				one.Gate = gate.Check(&facts, &d, nil)
+				one.Gate = gate.Check(&facts, &d, gate.Others{Halt: e.haltUnless(o.sources[key].Annotations.Waves.Waves().Urgent)})
 			}
 			p.Rolled = append(p.Rolled, one)
 		case len(s.Uses) > 0 || facts.Workload.Policy.Names(key.Local()):
@@ -172,7 +172,11 @@ func (p *pageText) planned(all []Planned, waves bool) {
 		if waves {
 			why = fmt.Sprintf("wave %d: %s", one.Wave, why)
 		}
-		if !one.Gate.Open() {
+		switch {
+		case one.Gate.Open():
+		case one.Gate.Until.IsZero():
+			why += ", but waits: " + one.Gate.Why
+		default:
 			why += fmt.Sprintf(", not before %s: %s", one.Gate.Until.UTC().Format(time.RFC3339), one.Gate.Why)
 		}
 		for _, line := range wrap(why, Width-width-4) {

@@ -73,7 +73,7 @@ func (x *Explanation) next() string {
 		return "Reroll writes no further mark until the data changes again; for remedies, see " + buildinfo.Doc("how-to/gitops.md#reverted")
 	case d.Reverted != nil && d.Action == reload.Reload:
 		return "Reroll rolls it once more, with another mark"
-	case d.Action == reload.Reload && x.State == Waiting && x.Gate.By == gate.Waves:
+	case d.Action == reload.Reload && x.State == Waiting && (x.Gate.By == gate.Waves || x.Gate.By == gate.Halted):
 		return x.nextTurn()
 	case d.Action == reload.Reload && x.State == Waiting && !x.Gate.Open():
 		return fmt.Sprintf("Reroll rolls it with the newest data at %s; to change the limit, set %s", x.Gate.Until.UTC().Format(time.RFC3339), annotations.Churn)

@@ -104,6 +104,8 @@ type Turn struct {
 	Template digest.Digest `json:"tpl,omitzero"`
 	// Broken reports whether the workload was unavailable for another reason than an earlier reload.
 	Broken bool `json:"ill,omitempty"`
+	// Again reports whether the earlier reload had failed.
+	Again bool `json:"again,omitempty"`
 }
 
 // Total replaces all entries of a kind.

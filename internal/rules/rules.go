@@ -12,6 +12,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -36,6 +37,8 @@ type Settings struct {
 	Churn policy.Limit
 	// Waves are how workloads are rolled one after the other.
 	Waves annotations.Waves
+	// Halt is how many of the latest reloads have to fail until no further one starts.
+	Halt gate.Halt
 	// Strategy is how reloads are marked, and SecretMarks what the marks of Secrets show.
 	Strategy    reload.StrategyChoice
 	OnRevert    reload.OnRevert

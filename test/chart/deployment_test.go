@@ -201,6 +201,7 @@ func TestArguments(t *testing.T) {
 		"where GitOps tools are":              {"reloader: {settleGitOps: '0'}", []string{"--settle-gitops=0"}},
 		"how often":                           {"reloader: {churn: 5/10m}", []string{"--churn=5/10m"}},
 		"how many at a time, or a share":      {"reloader: {maxRolling: 10%, soak: 5m, maxFailures: 1}", []string{"--max-rolling=10%", "--soak=5m", "--max-failures=1"}},
+		"how many failures":                   {"reloader: {haltWhenFailing: 25%/40}", []string{"--halt-when-failing=25%/40"}},
 		"as often as there are changes":       {"reloader: {churn: 'off'}", []string{"--churn=off"}},
 		"how many at a time": {
 			"reloader: {adoptRate: 1000000, kubeApiQps: 12.5, kubeApiBurst: 2000000}",

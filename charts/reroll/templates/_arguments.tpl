@@ -115,6 +115,9 @@
 {{- with $reloader.maxFailures }}
 - --max-failures={{ include "reroll.text" . }}
 {{- end }}
+{{- with $reloader.haltWhenFailing }}
+- {{ printf "--halt-when-failing=%s" . | quote }}
+{{- end }}
 {{- with $reloader.adoptRate }}
 - --adopt-rate={{ include "reroll.text" . }}
 {{- end }}

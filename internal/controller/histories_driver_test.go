@@ -57,6 +57,9 @@ type history struct {
 	// calm is a time without faults, so that all rollouts can complete.
 	calm bool
 
+	// window is when the running controller may start reloads.
+	window drawnWindow
+
 	// annotations reports whether a controller has used the annotation as its mark.
 	annotations bool
 
@@ -202,6 +205,8 @@ func (h *history) start() {
 	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
 	opts.SecretMarks = []digest.SecretMarks{digest.SecretMarksKeyed, digest.SecretMarksSHA1}[marks.IntN(2)]
 	opts.Churn = []policy.Limit{{}, {}, {Reloads: 2, Within: 20 * time.Second}, {Reloads: 1, Within: time.Minute}}[marks.IntN(4)]
+	h.window = drawWindow(marks)
+	opts.Window = h.window.text
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {

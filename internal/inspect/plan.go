@@ -65,6 +65,9 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		case x.rolls(&s):
 			one.Why = word(&s)
 			if d := reload.Decide(facts); o.settings.Webhook == nil {
+				if src, exists := o.sources[key]; exists {
+					d.Changes = append(d.Changes, reload.Concern{Source: src}) // as the change will be
+				}
 				one.Gate = gate.Check(&facts, &d, nil)
 			}
 			p.Rolled = append(p.Rolled, one)
@@ -119,7 +122,7 @@ func (p *Plan) Text(paint Paint) string {
 	case p.Settings.Webhook != nil:
 		left = "These use or name it, and Reroll does not notify the receiver about them:"
 		page.paragraph(p.notifiedText(verb))
-		page.planned(p.Rolled, false)
+		page.planned(p.Rolled, false, p.Now)
 	case len(p.Rolled) == 0:
 		page.paragraph(fmt.Sprintf("%s %s rolls nothing.", verb, p.Source))
 	default:
@@ -127,12 +130,12 @@ func (p *Plan) Text(paint Paint) string {
 		if p.Waves != nil {
 			page.paragraph(p.inWaves())
 		}
-		page.planned(p.Rolled, p.Waves != nil)
+		page.planned(p.Rolled, p.Waves != nil, p.Now)
 	}
 	if len(p.Left) > 0 {
 		page.gap()
 		page.paragraph(left)
-		page.planned(p.Left, false)
+		page.planned(p.Left, false, p.Now)
 	}
 	for _, unread := range p.Unread {
 		page.paragraph(unread)
@@ -144,7 +147,7 @@ func (p *Plan) Text(paint Paint) string {
 	return page.b.String()
 }
 
-func (p *pageText) planned(all []Planned, waves bool) {
+func (p *pageText) planned(all []Planned, waves bool, now time.Time) {
 	width := 0
 	for _, one := range all {
 		width = max(width, columns(ref(one.Key)))
@@ -156,8 +159,12 @@ func (p *pageText) planned(all []Planned, waves bool) {
 		if waves {
 			why = fmt.Sprintf("wave %d: %s", one.Wave, why)
 		}
-		if !one.Gate.Open() {
-			why += fmt.Sprintf(", not before %s: %s", one.Gate.Until.UTC().Format(time.RFC3339), one.Gate.Why)
+		switch {
+		case one.Gate.Open():
+		case one.Gate.Until.IsZero():
+			why += ", held: " + one.Gate.Why
+		default:
+			why += fmt.Sprintf(", not before %s: %s", one.Gate.When(now.Location()), one.Gate.Why)
 		}
 		for _, line := range wrap(why, Width-width-4) {
 			p.b.WriteString(lead + line + "\n")

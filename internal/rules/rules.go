@@ -34,6 +34,8 @@ type Settings struct {
 	SettleGitOps time.Duration
 	// Churn is how often each workload may be reloaded.
 	Churn policy.Limit
+	// Window are the windows in which workloads may be reloaded.
+	Window string
 	// Waves are how workloads are rolled one after the other.
 	Waves annotations.Waves
 	// Strategy is how reloads are marked, and SecretMarks what the marks of Secrets show.
@@ -65,7 +67,7 @@ func (s *Settings) Complete(f *reload.Facts, in reload.Installation, now time.Ti
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
 	f.Selective = s.SourceSelector != nil
 	f.SettlePeriod, f.NotifyOnly, f.Limit = s.SettlePeriod(&f.Workload), s.NotifyOnly, s.Churn
-	f.Waves = s.Waves
+	f.Waves, f.Window = s.Waves, s.Window
 }
 
 // SettlePeriod is the settle period of a workload.

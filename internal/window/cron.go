@@ -125,10 +125,10 @@ func (s *starts) lastWall(to, from int64) (wall int64, some bool) {
 // week are limited, one of them is enough, as in every cron.
 func (s *starts) onDay(number int64) bool {
 	date, e := time.Unix(number*day, 0).UTC(), s.expression
-	if e.Month&(1<<uint(date.Month())) == 0 {
+	if e.Month&(1<<date.Month()) == 0 {
 		return false
 	}
-	ofMonth, ofWeek := e.Dom&(1<<uint(date.Day())) != 0, e.Dow&(1<<uint(date.Weekday())) != 0
+	ofMonth, ofWeek := e.Dom&(1<<date.Day()) != 0, e.Dow&(1<<date.Weekday()) != 0
 	if e.Dom&star != 0 || e.Dow&star != 0 {
 		return ofMonth && ofWeek
 	}
@@ -140,12 +140,12 @@ func (s *starts) onDay(number int64) bool {
 func nextMinute(hours, minutes uint64, from int64) (int64, bool) {
 	hours, minutes = hours&^star, minutes&^star
 	hour := from / 60
-	if hours&(1<<uint(hour)) != 0 {
-		if later := minutes >> uint(from%60); later != 0 {
+	if hours&(1<<hour) != 0 {
+		if later := minutes >> (from % 60); later != 0 {
 			return from + int64(bits.TrailingZeros64(later)), true
 		}
 	}
-	later := hours >> uint(hour+1)
+	later := hours >> (hour + 1)
 	if later == 0 || minutes == 0 {
 		return 0, false
 	}
@@ -156,12 +156,12 @@ func nextMinute(hours, minutes uint64, from int64) (int64, bool) {
 func lastMinute(hours, minutes uint64, to int64) (int64, bool) {
 	hours, minutes = hours&^star, minutes&^star
 	hour := to / 60
-	if hours&(1<<uint(hour)) != 0 {
-		if earlier := minutes & (1<<uint(to%60+1) - 1); earlier != 0 {
+	if hours&(1<<hour) != 0 {
+		if earlier := minutes & (1<<(to%60+1) - 1); earlier != 0 {
 			return hour*60 + int64(bits.Len64(earlier)-1), true
 		}
 	}
-	earlier := hours & (1<<uint(hour) - 1)
+	earlier := hours & (1<<hour - 1)
 	if earlier == 0 || minutes == 0 {
 		return 0, false
 	}

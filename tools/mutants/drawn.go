@@ -66,8 +66,8 @@ func drawn() []mutation {
 		},
 		{
 			what: "optional references: pods that run without a source are waiting for it",
-			file: "internal/state/workloads.go",
-			from: "	if next.seen.Ready == 0 &&", to: "	if next.seen.Ready == 1 &&",
+			file: "internal/state/revisions.go",
+			from: "	if w.seen.Ready == 0 &&", to: "	if w.seen.Ready == 1 &&",
 			in: controller, tests: "^TestKeptHistories$",
 		},
 		{

@@ -63,7 +63,7 @@ func waves() []mutation {
 		{
 			what: "waves: more workloads roll than the budget",
 			file: fleet,
-			from: "n >= f.budget() {", to: "n > f.budget() {",
+			from: "n >= f.budget() && !m.occupies() {", to: "n > f.budget() && !m.occupies() {",
 			in: "./internal/gate", tests: whatever,
 		},
 		{

@@ -179,6 +179,7 @@ nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory
 		[ -z "$$failed" ] || { echo "Failed:$$failed"; exit 1; }
 
 fresh-histories:
+	REROLL_WINDOWS=500 $(GO) test -count=1 -timeout 0 -run EveryMinute ./internal/window
 	REROLL_HISTORIES=100000 GOGC=400 $(GO) test -count=1 -timeout 0 -run Histories ./internal/controller
 
 ##@ Measure

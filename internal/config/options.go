@@ -58,6 +58,7 @@ func ownOptionFlags() map[string]string {
 		"settleGitOps":    "settle-gitops",
 		"settleMax":       "settle-max",
 		"soak":            "soak",
+		"window":          "window",
 		"workloadKinds":   workloadKindFlag,
 	}
 }

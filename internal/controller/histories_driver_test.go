@@ -58,6 +58,9 @@ type history struct {
 	// calm is a time without faults, so that all rollouts can complete.
 	calm bool
 
+	// window is when the running controller may start reloads.
+	window drawnWindow
+
 	// annotations reports whether a controller has used the annotation as its mark.
 	annotations bool
 
@@ -208,6 +211,8 @@ func (h *history) start() {
 		opts.Waves = annotations.Waves{MaxRolling: annotations.Share{Number: 1000}, MaxFailures: 1000, HasMaxFailures: true}
 		opts.Halt = gate.Halt{Percent: 100, Last: 200}
 	}
+	h.window = drawWindow(marks)
+	opts.Window = h.window.text
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {

@@ -15,6 +15,8 @@ import (
 type Name string
 
 const (
+	// Window is the window in which reloads may start.
+	Window Name = "window"
 	// Churn limits how often one workload is reloaded.
 	Churn Name = "churn"
 	// Waves rolls the workloads of a source one after the other, and stops if one fails.
@@ -24,13 +26,13 @@ const (
 )
 
 // Names are all gates.
-func Names() []Name { return []Name{Churn, Halted, Waves} }
+func Names() []Name { return []Name{Window, Churn, Halted, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
 	// By is the gate that is closed; empty if all gates are open.
 	By Name
-	// Until is when the gate opens; zero if no time opens it.
+	// Until is when the gate opens; zero if no time opens it. For Window, it is in its time zone.
 	Until time.Time
 	// Why is a phrase for users.
 	Why string
@@ -57,6 +59,9 @@ type Others struct {
 // Check reports whether a workload may be reloaded now. The answer depends on the facts and the other
 // workloads alone, so the controller and the commands that explain its decisions give the same one.
 func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
+	if a := checkWindow(f, d); !a.Open() {
+		return a
+	}
 	if a := checkChurn(f, d); !a.Open() {
 		return a
 	}

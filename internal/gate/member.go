@@ -127,6 +127,8 @@ func (m *Member) wait(f *reload.Facts, churnUntil int64, refused bool) {
 	switch {
 	case f.Workload.Runs != nil:
 		m.State, m.Why = Held, "runs by itself"
+	case hasBadWindow(f):
+		m.State, m.Why = Held, "has a window that cannot be read"
 	case !a.Open():
 		m.State, m.Why, m.Due = Held, "was reloaded too often", a.Until
 	case refused:

@@ -201,7 +201,7 @@ func judgeStorm(t *testing.T, seed uint64, s *Storm, all map[workload.Key]Latest
 func reloadedOnce(edit func(*workload.Workload, *ledger.Ledger)) workload.Workload {
 	w := workload.Workload{Key: inNamespace("shop", "web"), UID: "u", Template: digest.Digest{1}}
 	w.Progress = workload.Progress{Observed: true, Wanted: 2, Total: 2, Updated: 1, Overdue: true}
-	l := ledger.Ledger{Format: ledger.Format, UID: "u", Counter: 1, Marks: w.Marks.DigestAfter(0), Turn: ledger.Turn{At: noon.Unix(), Template: w.Template}}
+	l := ledger.Ledger{UID: "u", Counter: 1, Marks: w.Marks.DigestAfter(0), Turn: ledger.Turn{At: noon.Unix(), Template: w.Template}}
 	if edit != nil {
 		edit(&w, &l)
 	}

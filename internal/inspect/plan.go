@@ -68,7 +68,10 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		case x.rolls(&s):
 			one.Why = word(&s)
 			if d := reload.Decide(facts); o.settings.Webhook == nil {
-				one.Gate = gate.Check(&facts, &d, gate.Others{Halt: e.haltUnless(o.sources[key].Annotations.Waves.Waves().Urgent)})
+				if src, exists := o.sources[key]; exists {
+					d.Changes = append(d.Changes, reload.Concern{Source: src}) // as the change will be
+				}
+				one.Gate = gate.Check(&facts, &d, gate.Others{Halt: e.halt})
 			}
 			p.Rolled = append(p.Rolled, one)
 		case len(s.Uses) > 0 || facts.Workload.Policy.Names(key.Local()):
@@ -122,7 +125,7 @@ func (p *Plan) Text(paint Paint) string {
 	case p.Settings.Webhook != nil:
 		left = "These use or name it, and Reroll does not notify the receiver about them:"
 		page.paragraph(p.notifiedText(verb))
-		page.planned(p.Rolled, false)
+		page.planned(p.Rolled, false, p.Now)
 	case len(p.Rolled) == 0:
 		page.paragraph(p.nothing(verb))
 	default:
@@ -130,12 +133,12 @@ func (p *Plan) Text(paint Paint) string {
 		if p.Waves != nil {
 			page.paragraph(p.inWaves())
 		}
-		page.planned(p.Rolled, p.Waves != nil)
+		page.planned(p.Rolled, p.Waves != nil, p.Now)
 	}
 	if len(p.Left) > 0 {
 		page.gap()
 		page.paragraph(left)
-		page.planned(p.Left, false)
+		page.planned(p.Left, false, p.Now)
 	}
 	for _, unread := range p.Unread {
 		page.paragraph(unread)
@@ -160,7 +163,7 @@ func (p *Plan) nothing(verb string) string {
 	}
 }
 
-func (p *pageText) planned(all []Planned, waves bool) {
+func (p *pageText) planned(all []Planned, waves bool, now time.Time) {
 	width := 0
 	for _, one := range all {
 		width = max(width, columns(ref(one.Key)))
@@ -177,7 +180,7 @@ func (p *pageText) planned(all []Planned, waves bool) {
 		case one.Gate.Until.IsZero():
 			why += ", but waits: " + one.Gate.Why
 		default:
-			why += fmt.Sprintf(", not before %s: %s", one.Gate.Until.UTC().Format(time.RFC3339), one.Gate.Why)
+			why += fmt.Sprintf(", not before %s: %s", one.Gate.When(now.Location()), one.Gate.Why)
 		}
 		for _, line := range wrap(why, Width-width-4) {
 			p.b.WriteString(lead + line + "\n")

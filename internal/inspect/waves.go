@@ -115,14 +115,6 @@ func (e *Evaluation) waves(facts *reload.Facts, a *Answer) {
 	}
 }
 
-// haltUnless returns nil for an urgent source, whose changes wait for nobody.
-func (e *Evaluation) haltUnless(urgent bool) func(workload.Key) gate.Answer {
-	if urgent {
-		return nil
-	}
-	return e.halt
-}
-
 func describeWaves(s *gate.Settings) string {
 	var parts []string
 	if s.RollingBy != "" {
@@ -145,14 +137,17 @@ func (x *Explanation) nextTurn() string {
 	return "Reroll rolls it with the newest data when its turn comes"
 }
 
-// waits sets the state of a workload that waits for a gate.
-func (a *Answer) waits() {
+// waits sets the state of a workload that waits for a gate, for a reader in a time zone.
+func (a *Answer) waits(reader *time.Location) {
 	a.State = Waiting
-	if a.Gate.Until.IsZero() {
+	switch {
+	case a.Gate.By == gate.Window && a.Gate.Until.IsZero():
+		a.Detail = "because " + a.Gate.Why
+	case a.Gate.Until.IsZero():
 		a.Detail = a.Gate.Why
-		return
+	default:
+		a.Detail = fmt.Sprintf("until %s: %s, and %s", a.Gate.When(reader), a.Decision.Why, a.Gate.Why)
 	}
-	a.Detail = fmt.Sprintf("until %s: %s, and %s", a.Gate.Until.UTC().Format(time.RFC3339), a.Decision.Why, a.Gate.Why)
 }
 
 // byWave orders the workloads of a plan as they would be rolled, if they are rolled one after the

@@ -19,6 +19,9 @@ func (x *Explanation) history(p *pageText) {
 		return
 	}
 	p.entry("ledger", x.ledger())
+	for _, text := range x.Windows {
+		p.entry("window", text)
+	}
 	for _, text := range x.Waves {
 		p.entry("waves", text)
 	}
@@ -75,6 +78,8 @@ func (x *Explanation) next() string {
 		return "Reroll rolls it once more, with another mark"
 	case d.Action == reload.Reload && x.State == Waiting && (x.Gate.By == gate.Waves || x.Gate.By == gate.Halted):
 		return x.nextTurn()
+	case d.Action == reload.Reload && x.State == Waiting && x.Gate.By == gate.Window:
+		return x.nextOpening()
 	case d.Action == reload.Reload && x.State == Waiting && !x.Gate.Open():
 		return fmt.Sprintf("Reroll rolls it with the newest data at %s; to change the limit, set %s", x.Gate.Until.UTC().Format(time.RFC3339), annotations.Churn)
 	case x.State == OutOfDate && d.Action == reload.Reload && x.Settings.gone(x.Now):

@@ -83,6 +83,8 @@ type Settings struct {
 	// Defaults are what the annotations of its namespace set.
 	Limit    policy.Limit
 	Defaults policy.Policy
+	// Window are the windows in which workloads may be reloaded, unless annotations set others.
+	Window string
 	// Waves are how workloads are rolled one after the other, unless annotations set something else.
 	Waves annotations.Waves
 	// Strategy is how reloads are marked, and where Reloader has marked them.
@@ -101,6 +103,17 @@ func (f *Facts) Churn() (limit policy.Limit, setBy string) {
 		}
 	}
 	return f.Limit, "--churn"
+}
+
+// Windows returns the text of the windows in which the workload may be reloaded, valid or not, and
+// what sets them. It is empty if nothing does.
+func (f *Facts) Windows() (text, setBy string) {
+	for _, p := range []*policy.Policy{&f.Workload.Policy, &f.Defaults} {
+		if text, setBy := p.Window(); text != "" {
+			return text, setBy
+		}
+	}
+	return f.Window, "--window"
 }
 
 // Installation is what an installation keeps in the cluster.

@@ -106,6 +106,9 @@
 {{- with $reloader.churn }}
 - {{ printf "--churn=%s" . | quote }}
 {{- end }}
+{{- with $reloader.window }}
+- {{ printf "--window=%s" . | quote }}
+{{- end }}
 {{- with $reloader.maxRolling }}
 - {{ printf "--max-rolling=%s" (include "reroll.text" .) | quote }}
 {{- end }}

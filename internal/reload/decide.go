@@ -250,7 +250,7 @@ func (f *Facts) decide(base base) Decision {
 	slices.SortStableFunc(tally.changes, laterLast)
 	slices.SortStableFunc(tally.reverted, laterLast)
 
-	next := f.ledger(tally.completed(base.ledger, f.Instance), tally.gone)
+	next := f.ledger(tally.completed(base.ledger, f.Instance), f.missingFor(base, &tally))
 	made, noted, found := f.unnoted(base)
 	switch {
 	case found:

@@ -142,5 +142,17 @@ func drawn() []mutation {
 			from: "		case recorded, unproven:", to: "		case recorded:",
 			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
 		},
+		{
+			what: "on create: Pods of a reload count as Pods with the sources that are missing then",
+			file: "internal/reload/presence.go",
+			from: "		if f.isAbsent(key) {\n			missing = append(missing, key)", to: "		if false {\n			missing = append(missing, key)",
+			in: core, tests: "^TestASourceThatIsDeleted$",
+		},
+		{
+			what: "Jobs: one that two late requests create starts again",
+			file: "internal/kinds/copy.go",
+			from: "job.DeletionTimestamp == nil && c.deletes() && IsHeld(job)", to: "job.DeletionTimestamp == nil && IsHeld(job)",
+			in: "./internal/kinds", tests: "^TestTheNextStepFollowsFromWhatIsThere$",
+		},
 	}
 }

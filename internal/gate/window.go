@@ -70,30 +70,29 @@ func windowsOf(f *reload.Facts, d *reload.Decision) (all []windows, bad *windows
 	return all, nil
 }
 
-// mostOpenings bounds the search for a time at which all windows are open.
-const mostOpenings = 1000
+// mostOpenings bounds the search for a time at which all windows are open: anyone may write windows
+// that open in turn. The search is repeated every hour, when less of the way is left.
+const mostOpenings = 100
 
 // opens returns the earliest time at which all windows are open, in the time zone of the last one that
 // opens.
 func opens(all []windows, now time.Time) (at time.Time, found bool) {
 	limit := now.Add(window.Horizon)
 	at = now
-	for range mostOpenings {
-		later := false
-		for i := range all {
-			if all[i].Open(at) {
-				continue
-			}
-			if at, found = all[i].Opens(at); !found || !at.Before(limit) {
-				return time.Time{}, false
-			}
-			later = true
+	for i, open, openings := 0, 0, 0; open < len(all); i = (i + 1) % len(all) {
+		if all[i].Open(at) {
+			open++
+			continue
 		}
-		if !later {
-			return at, true
+		if openings++; openings > mostOpenings {
+			return time.Time{}, false
 		}
+		if at, found = all[i].Opens(at); !found || !at.Before(limit) {
+			return time.Time{}, false
+		}
+		open = 1
 	}
-	return time.Time{}, false
+	return at, true
 }
 
 // hasBadWindow reports whether no reload of a workload starts until its window is corrected.

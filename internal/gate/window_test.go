@@ -144,3 +144,28 @@ func TestHowWindowsAreDescribed(t *testing.T) {
 		t.Errorf("the window of a source: %q", got)
 	}
 }
+
+// Anyone may write windows that never open together, and each search costs time.
+func TestTheSearchForAnOpeningIsBounded(t *testing.T) {
+	for about, tc := range map[string]struct {
+		texts []string
+		want  string
+	}{
+		"none":                     {nil, "2026-03-01T12:00:00Z"},
+		"both at night":            {[]string{nights, "allow 23:00-24:00 sat UTC"}, "2026-03-07T23:00:00Z"},
+		"in turn, then both":       {[]string{"allow 00:00-01:00 UTC; allow 2026-04-15 UTC", "allow 02:00-03:00 UTC"}, "2026-04-15T02:00:00Z"},
+		"three, one after another": {[]string{"allow sat UTC", "allow 08:00-09:00 UTC", `allow "0 8 1-7 * *" 1h UTC`}, "2026-03-07T08:00:00Z"},
+		"in turn for too long":     {[]string{"allow 00:00-01:00 UTC; allow 2026-06-15 UTC", "allow 02:00-03:00 UTC"}, ""},
+		"in turn every minute":     {[]string{`allow "*/2 * * * *" 1m UTC`, `allow "1-59/2 * * * *" 1m UTC`}, ""},
+		"one that never opens":     {[]string{`allow "*/2 * * * *" 1m UTC; deny "*/2 * * * *" 1m UTC`}, ""},
+	} {
+		var all []windows
+		for _, text := range tc.texts {
+			all = append(all, read(text, "--window"))
+		}
+		at, found := opens(all, noon)
+		if got := at.UTC().Format(time.RFC3339); found != (tc.want != "") || found && got != tc.want {
+			t.Errorf("%s: %s, found %t, want %s", about, got, found, tc.want)
+		}
+	}
+}

@@ -33,7 +33,7 @@ type span interface {
 const Horizon = 400 * 24 * time.Hour
 
 // maxSteps bounds the search, because a window may close every minute.
-const maxSteps = 5000
+const maxSteps = 500
 
 // Open reports whether a reload may start at a time: no window denies it, and one allows it. Without
 // any window that allows, all times are allowed.

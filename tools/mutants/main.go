@@ -129,7 +129,7 @@ const usual = 1500
 // test reports whether a test turns red. A mutation that does not compile proves nothing and is an
 // error.
 func (m mutation) test(ctx context.Context, overlay string) (red bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-overlay="+overlay, "-run="+m.tests, m.in)
 	// Always the same ones: whether a mutation is noticed must not depend on luck.

@@ -18,7 +18,10 @@ func (o *oracle) why(w *workloadTruth, l *look) (string, bool) {
 		return "", true
 	}
 	why, ok := o.reason(w, l)
-	if ok || o.h.driver == nil || o.mayBeForClass(w, l) {
+	if ok || o.h.driver == nil {
+		return why, ok
+	}
+	if o.mayBeForClass(w, l) {
 		return why, true
 	}
 	return strings.TrimPrefix(why+o.whyNotForClass(w, l), "; "), false

@@ -52,7 +52,7 @@ func (n *Names) imitated(key string) (meant []string, own bool) {
 // question asks for the keys that may have been meant.
 func (n *Names) question(meant []string, elsewhere func(key string) bool, where string) string {
 	if len(meant) == 0 {
-		return "does nothing. Reroll reads " + Settle + ", " + Churn + ", " + Wave + " and the annotations of Reloader, such as " + n.Auto
+		return "does nothing; for the keys that are read, see " + buildinfo.Doc("reference/flags.md#annotations")
 	}
 	if !elsewhere(meant[0]) {
 		where = ""

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/reroll-dev/reroll/internal/buildinfo"
 )
 
 // The annotations for users are in the domain of Reloader, so users try them in the domain of
@@ -13,7 +15,7 @@ import (
 func TestKeysInTheDomainOfReroll(t *testing.T) {
 	ofNothing := func(string) bool { return false }
 	names, renamed := DefaultNames(), renamedNames()
-	const noGuess = "does nothing. Reroll reads reroll.dev/settle, reroll.dev/churn, reroll.dev/wave and the annotations of Reloader, such as "
+	noGuess := "does nothing; for the keys that are read, see " + buildinfo.Doc("reference/flags.md#annotations")
 	for key, want := range map[string]string{
 		"reroll.dev/auto":                      "does nothing. Did you mean reloader.stakater.com/auto?",
 		"reroll.dev/atuo":                      "does nothing. Did you mean reloader.stakater.com/auto?",
@@ -26,9 +28,9 @@ func TestKeysInTheDomainOfReroll(t *testing.T) {
 		"configmap.reroll.dev/reload":          "does nothing. Did you mean configmap.reloader.stakater.com/reload?",
 		"secrets.reroll.dev/reload":            "does nothing. Did you mean secret.reloader.stakater.com/reload?",
 		"configmaps.exclude.reroll.dev/reload": "does nothing. Did you mean configmaps.exclude.reloader.stakater.com/reload?",
-		"reroll.dev/leger":                     noGuess + "reloader.stakater.com/auto",
-		"reroll.dev/paused-at":                 noGuess + "reloader.stakater.com/auto",
-		"x.reroll.dev/ledger":                  noGuess + "reloader.stakater.com/auto",
+		"reroll.dev/leger":                     noGuess,
+		"reroll.dev/paused-at":                 noGuess,
+		"x.reroll.dev/ledger":                  noGuess,
 	} {
 		if got, unread := names.Unread(key, ofNothing, ""); got != want || !unread {
 			t.Errorf("%s: %q, want %q", key, got, want)
@@ -40,7 +42,7 @@ func TestKeysInTheDomainOfReroll(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"reroll.dev/auto":    "does nothing. Did you mean our.company/reload?",
-		"reroll.dev/unknown": noGuess + "our.company/reload",
+		"reroll.dev/unknown": noGuess,
 	} {
 		if got, _ := renamed.Unread(key, ofNothing, ""); got != want {
 			t.Errorf("with other names, %s: %q, want %q", key, got, want)

@@ -18,8 +18,8 @@ const (
 	Soak        = "reroll.dev/soak"
 	MaxFailures = "reroll.dev/max-failures"
 	// Urgent and Resumed are on the source. Resumed contains the digest of the data for which
-	// failures count no more. On the ConfigMap reloader-meta-info, it contains the time of the newest
-	// reload whose failure counts no more.
+	// failures no longer count. On the ConfigMap reloader-meta-info, it contains the time of the newest
+	// reload whose failure no longer counts.
 	Urgent  = "reroll.dev/urgent"
 	Resumed = "reroll.dev/resumed"
 )
@@ -93,7 +93,7 @@ type Waves struct {
 	MaxFailures    int32
 	HasMaxFailures bool
 	// Urgent reports whether changes wait for no other workload. Resumed is the text of the digest for
-	// which failures count no more. A namespace has neither.
+	// which failures no longer count. A namespace has neither.
 	Urgent  bool
 	Resumed string
 	// Window is the text of the windows of a source, valid or not. A namespace has its own in its

@@ -44,7 +44,7 @@ func connect(cfg *config.Config, account fs.FS) (place, error) {
 		kubeconfig := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 			clientcmd.NewDefaultClientConfigLoadingRules(), nil)
 		if p.config, err = kubeconfig.ClientConfig(); err != nil {
-			return p, fmt.Errorf("no cluster configured: %w\nSet KUBECONFIG, or run it in a pod", err)
+			return p, fmt.Errorf("no cluster configured: %w\nSet KUBECONFIG, or run it in a pod", unconfigured(err))
 		}
 		raw, err := kubeconfig.RawConfig()
 		if err != nil {
@@ -63,6 +63,15 @@ func connect(cfg *config.Config, account fs.FS) (place, error) {
 	p.config.ContentType = runtime.ContentTypeProtobuf
 	p.config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	return p, nil
+}
+
+// unconfigured replaces the error of client-go for a missing or empty kubeconfig, which suggests a
+// variable that has no effect here.
+func unconfigured(err error) error {
+	if clientcmd.IsEmptyConfig(err) {
+		return errors.New("there is no kubeconfig with a cluster")
+	}
+	return err
 }
 
 // chosenByKubeconfig describes how client-go chose the namespace. If the context of the kubeconfig

@@ -107,8 +107,27 @@ func TestWhatCannotBeReachedIsExitCodeOne(t *testing.T) {
 	useKubeconfig(t, "apiVersion: v1\nkind: Config\n")
 	var stdout, stderr bytes.Buffer
 	code := Main("reroll", []string{"run"}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
-	if code != 1 || !strings.Contains(stderr.String(), "reroll: no cluster configured") || strings.Contains(stderr.String(), "See reroll --help") {
+	if code != 1 || !strings.Contains(stderr.String(), "reroll: no cluster configured: there is no kubeconfig with a cluster") || strings.Contains(stderr.String(), "See reroll --help") {
 		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+}
+
+// client-go suggests a variable that has no effect here.
+func TestWithoutAClusterNoVariableOfClientGoIsSuggested(t *testing.T) {
+	for about, kubeconfig := range map[string]string{
+		"a kubeconfig without a cluster": "apiVersion: v1\nkind: Config\n",
+		"no kubeconfig":                  "",
+	} {
+		t.Run(about, func(t *testing.T) {
+			useKubeconfig(t, kubeconfig)
+			for _, command := range []string{"run", "status", "uninstall"} {
+				var stdout, stderr bytes.Buffer
+				Main("reroll", []string{command}, "1.2.3", func(string) string { return "" }, &stdout, &stderr)
+				if text := stderr.String(); !strings.Contains(text, "Set KUBECONFIG") || strings.Contains(text, "KUBERNETES_MASTER") {
+					t.Errorf("%s: %q", command, text)
+				}
+			}
+		})
 	}
 }
 

@@ -109,7 +109,7 @@ func (a *readingCommand) config() (*rest.Config, error) {
 	where := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: a.context})
 	restConfig, err := where.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("no cluster configured: %w\nSet KUBECONFIG, --kubeconfig or --context", err)
+		return nil, fmt.Errorf("no cluster configured: %w\nSet KUBECONFIG, --kubeconfig or --context", unconfigured(err))
 	}
 	own, _, err := where.Namespace()
 	if err != nil {

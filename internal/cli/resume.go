@@ -34,7 +34,7 @@ data, failures stop nothing any more. The annotation has no effect on other data
 of workloads that roll at the same time still apply. The command uses your own permissions.
 
 With --all, the command ends a halt of all reloads (--halt-when-failing). It writes the annotation ` + annotations.Resumed + `
-on the ConfigMap reloader-meta-info of the controller. Reloads that began before count no more as failed. Later ones do.` + asTheController,
+on the ConfigMap reloader-meta-info of the controller. Reloads that began before no longer count as failed. Later ones do.` + asTheController,
 		Example: `  %[1]s resume configmap/web
   %[1]s resume -n shop secret/db-password
   %[1]s resume --all`,

@@ -278,7 +278,7 @@ func (f *Fleet) check(m *member) Answer {
 		return closed
 	}
 	if n := f.rolling(); n >= f.budget() && !m.occupies() {
-		closed.Why = fmt.Sprintf("for its turn: %d of %d workloads of %s are rolling (%s)", n, len(f.members), f.source, f.settings.RollingBy)
+		closed.Why = fmt.Sprintf("for its turn: %d of %d workloads of %s are in progress (%s)", n, len(f.members), f.source, f.settings.RollingBy)
 		return closed
 	}
 	return Answer{}

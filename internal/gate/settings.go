@@ -14,7 +14,7 @@ type Settings struct {
 	MaxFailures int
 	// RollingBy, SoakBy and FailuresBy are phrases for users.
 	RollingBy, SoakBy, FailuresBy string
-	// Urgent reports whether workloads wait for no other, and Resumed whether failures count no more
+	// Urgent reports whether workloads wait for no other, and Resumed whether failures no longer count
 	// for the present data.
 	Urgent, Resumed bool
 }

@@ -146,7 +146,7 @@ func (s *Storm) Filled() { s.short = false }
 // Accepted reports whether a user accepted a reload, should it have failed.
 func (s *Storm) Accepted(l Latest) bool { return l.At <= s.accepted }
 
-// Accept records that reloads up to a time count no more as failed.
+// Accept records that reloads up to a time no longer count as failed.
 func (s *Storm) Accept(until int64) {
 	if until == s.accepted {
 		return

@@ -175,7 +175,7 @@ func TestAControllerThatEndedIsNeverNamedBesideOneThatRuns(t *testing.T) {
 		},
 		"the user may not look everywhere": {
 			near: "shop", left: []runtime.Object{leftBehind(t, "reroll"), leaseOf("reroll", "", days)}, forbidden: everywhere,
-			want: "reroll", begins: "none is running where you may look: the last one, in namespace reroll, ended 3d ago",
+			want: "reroll", begins: "none is running in the namespaces that you may read: the last one, in namespace reroll, ended 3d ago",
 		},
 	} {
 		t.Run(about, func(t *testing.T) {

@@ -202,7 +202,7 @@ func (s *Settings) absence(now time.Time) string {
 	case s.wanted.named:
 		none, last = "none is running in namespace "+s.Controller, "the last one there"
 	case s.wanted.partly:
-		none = "none is running where you may look"
+		none = "none is running in the namespaces that you may read"
 	case s.wanted.watches != "":
 		none = "none that watches namespace " + s.wanted.watches + " is running"
 	}

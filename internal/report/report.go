@@ -83,7 +83,7 @@ func (r *Report) Notify(n notice.Notice) {
 	}
 	r.events.publish(n.About, kind, n.Reason, n.Text)
 	if n.Alert {
-		r.alerts.add(alert{failed: n.Warning, text: say("Reloader reports *%s* of *%s* in namespace *%s*: %s", n.Reason, n.Subject, n.About.Namespace, n.Text)})
+		r.alerts.add(alert{failed: n.Warning, text: say("Reloader reports *%s* on *%s* of type *%s* in namespace *%s*: %s", n.Reason, n.About.Name, n.About.Kind, n.About.Namespace, n.Text)})
 	}
 }
 

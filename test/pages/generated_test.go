@@ -64,6 +64,36 @@ func TestThePageAboutEventsHasEachReason(t *testing.T) {
 	differ(t, page, inBackquotes(read(t, page), firstColumn), reasons)
 }
 
+func TestThePageAboutAlertsHasEachEventThatIsOne(t *testing.T) {
+	const page = "docs/how-to/alerts.md"
+	onPage, found := inBackquotes(read(t, page), "`[A-Z][A-Za-z]+`"), 0
+	program(t, func(file string, node ast.Node) {
+		function, ok := node.(*ast.FuncDecl)
+		if !ok || !strings.HasPrefix(file, "internal/notice/") {
+			return
+		}
+		names := map[string]bool{}
+		ast.Inspect(function, func(node ast.Node) bool {
+			if name, ok := node.(*ast.Ident); ok {
+				names[name.Name] = true
+			}
+			return true
+		})
+		for _, reason := range []string{"ReloadHeld", "ReloadsHalted", "WavesStopped", "ReloadedOften", "SourceMissing", "Undecided", "OtherController"} {
+			if !names["Alert"] || !names[reason] {
+				continue
+			}
+			found++
+			if !onPage[reason] {
+				t.Errorf("%s lacks the event %s", page, reason)
+			}
+		}
+	})
+	if found == 0 {
+		t.Error("no notice is an alert")
+	}
+}
+
 func TestThePageAboutTheEnvironmentHasEachVariable(t *testing.T) {
 	const page = "docs/reference/environment.md"
 	variables := map[string]bool{}

@@ -63,7 +63,7 @@ func others() []row {
 		{annotations.Soak, annotation{onSource + ", or namespace", "By users: how long a workload has to stay available before others are rolled after it, such as `5m`"}},
 		{annotations.MaxFailures, annotation{onSource + ", or namespace", "By users: how many workloads may fail before no further one is rolled"}},
 		{annotations.Urgent, annotation{onSource, "By users: with `true`, its changes wait for no other workload"}},
-		{annotations.Resumed, annotation{onSource, "Written by `reroll resume`: the digest of the data for which failures count no more. On the ConfigMap `reloader-meta-info`: the time until which [failed reloads](../how-to/halt-reloads.md) count no more"}},
+		{annotations.Resumed, annotation{onSource, "Written by `reroll resume`: the digest of the data for which failures no longer count. On the ConfigMap `reloader-meta-info`: the time until which [failed reloads](../how-to/halt-reloads.md) no longer count"}},
 		{annotations.Ledger, annotation{"workload", "Records which data its Pods last started with: [ledger](writes.md#the-ledger)"}},
 		{annotations.Rolled, annotation{"pod template", "Makes the pod template differ from all previous ones, if the mark alone does not"}},
 	}

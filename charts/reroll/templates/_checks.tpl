@@ -104,8 +104,8 @@ A moment that is a duration after another: templates can compare that, and no du
 {{- end -}}
 
 {{- /*
-Beside an installation of Reloader, a second Deployment would roll everything twice. Without a cluster to look at, as in
-helm template, nothing is found.
+Beside an installation of Reloader, a second Deployment would roll everything twice. Without a cluster, as in helm
+template, nothing is found.
 */ -}}
 {{- define "reroll.checkInstallation" -}}
 {{- $theirs := printf "%s-reloader" .Release.Name | trunc 63 | trimSuffix "-" -}}

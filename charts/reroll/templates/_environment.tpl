@@ -87,8 +87,8 @@ All variables of the container. What the chart sets by itself can be given.
 {{- end -}}
 
 {{- /*
-Go follows the CPU limit by itself, and knows nothing of the memory limit. GOMEMLIMIT=0 would have it collect garbage all
-the time, so 0 stands for no variable.
+Go reads the CPU limit by itself, but not the memory limit. With GOMEMLIMIT=0 it would collect garbage all the time, so 0
+means no variable.
 */ -}}
 {{- define "reroll.goLimits" -}}
 {{- $deployment := .Values.reloader.deployment -}}

@@ -23,8 +23,8 @@ release may have dots in its name, and a container and a Service may not.
 {{- end -}}
 
 {{- /*
-What the Deployment, the Service and everything else that looks for the pods selects them by. app and release are those of
-this installation alone, and win over reloader.matchLabels.
+The labels by which the Deployment, the Service and the others select the Pods. app and release are of this installation
+only, and take precedence over reloader.matchLabels.
 */ -}}
 {{- define "reroll.selectorLabels" -}}
 {{- $own := dict "app" (include "reroll.fullname" .) "release" .Release.Name -}}
@@ -115,7 +115,7 @@ true
 {{- end -}}
 
 {{- /*
-What the annotations are called as long as reloader.custom_annotations says nothing.
+The keys of the annotations unless reloader.custom_annotations renames them.
 */ -}}
 {{- define "reroll.annotationKeys" -}}
 configmap: configmap.reloader.stakater.com/reload
@@ -187,12 +187,12 @@ What the annotations are called here. The controller takes blanks around a key a
   verbs: [list, watch, patch]
 {{- end }}
 {{- if .Values.reloader.enableCSIIntegration }}
-# The status that the Secrets Store CSI driver keeps for each Pod, and the classes, whose annotations select workloads.
+# The status that the Secrets Store CSI driver keeps for each Pod, and the SecretProviderClasses. Their annotations select workloads.
 - apiGroups: [secrets-store.csi.x-k8s.io]
   resources: [secretproviderclasses, secretproviderclasspodstatuses]
   verbs: [list, watch]
 {{- end }}
-# Pods of a workload: Reroll checks their age if nothing else shows it, and follows them after a reload.
+# Pods of a workload: Reroll checks their age if nothing else shows it, and tracks the rollout after a reload.
 - apiGroups: [""]
   resources: [pods]
   verbs: [list]

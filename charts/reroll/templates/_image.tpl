@@ -1,6 +1,6 @@
 {{- /*
-The image as it was asked for: under "at" the values it is named by, with the keys of its name and of its version there.
-Charts of Reloader before 2.0 had it in reloader.deployment.image; that counts as long as image says nothing.
+The image of the values: "at" is the path of the values that name it, with the keys of its name and of its version there.
+Charts of Reloader before 2.0 had it in reloader.deployment.image, which has an effect while image is unset.
 */ -}}
 {{- define "reroll.imageParts" -}}
 {{- $usual := dict "name" "reroll" "repository" "localhost/reroll" "pullPolicy" "IfNotPresent" -}}
@@ -44,8 +44,8 @@ Not empty for an image that has the name of Reloader's or of a copy of it. Rerol
 {{- end -}}
 
 {{- /*
-Values as they stand in a file, for messages: the first argument is the path of a map, the second the map. Those of a
-chart inside of another stand below its name or alias there.
+Values as lines of a file, for messages: the first argument is the path of a map, the second the map. The values of a
+subchart are below its name or alias.
 */ -}}
 {{- define "reroll.lines" -}}
 {{- $tree := index . 2 -}}

@@ -1,5 +1,5 @@
 {{- /*
-What both kinds of monitor say of the endpoint, from the values of one.
+The endpoint of both kinds of monitor, from the values of one.
 */ -}}
 {{- define "reroll.endpoint" -}}
 port: http

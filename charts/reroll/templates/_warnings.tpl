@@ -38,9 +38,9 @@ The warnings of NOTES, as a list: values that have no effect here, and values th
 {{- end -}}
 
 {{- /*
-How many workloads there are if none of them is opted in; else, and without a cluster to look at, nothing. Whoever may give
-the controller the right to list them may list them. An upgrade gives it nothing, and may be done by somebody with fewer
-rights, whom a question would stop: so nobody looks where Reroll has run before.
+The number of workloads if none of them is opted in; otherwise, and without a cluster, nothing. A user who may grant the
+controller the permission to list them may list them, too. An upgrade may be done by a user with fewer permissions, and a
+rejected list would stop it. So Helm lists nothing where Reroll has run before.
 */ -}}
 {{- define "reroll.idle" -}}
 {{- $reloader := .Values.reloader -}}
@@ -124,7 +124,7 @@ The kinds that are rolled here, each with the place of its pod template.
 {{- end -}}
 
 {{- /*
-Those of them that there are. Which the cluster serves has to be known: Helm ends at a question for one that it does not.
+The kinds of them that have objects. Only served kinds are listed, because Helm fails if it lists any other kind.
 */ -}}
 {{- define "reroll.lookedAt" -}}
 {{- $served := .Capabilities.APIVersions -}}

@@ -44,6 +44,15 @@ type jobTruth struct {
 type recordedData struct {
 	versions map[simapi.Source]uint64
 	date     time.Time
+	// kept are the sources that only the ledger of the earlier Job has, because they are missing.
+	kept map[simapi.Source]uint64
+}
+
+// has reports whether the ledger has an entry for a source.
+func (d recordedData) has(src simapi.Source) bool {
+	_, shown := d.versions[src]
+	_, kept := d.kept[src]
+	return shown || kept
 }
 
 // runTruth is the knowledge about one of these Jobs.
@@ -128,6 +137,7 @@ func (o *oracle) copied(name string) {
 	if err != nil || o.runs[job.GetUID()] == nil {
 		return
 	}
+	j.copied.kept = maps.Clone(o.runs[job.GetUID()].adopted)
 	for src := range o.runs[job.GetUID()].covered {
 		if date := o.sources[src].dateAt(l.known[src]); date.After(j.copied.date) {
 			j.copied.date = date
@@ -181,7 +191,9 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 	o.cover(r.workloadTruth, job, turn{e.Version, byWorkload}, e.Version)
 	if e.Type == watch.Added && ours {
 		for src := range r.covered {
-			r.adopted[src] = e.Version // it has a ledger from the beginning
+			if r.recorded.has(src) {
+				r.adopted[src] = e.Version // it has a ledger from the beginning
+			}
 		}
 	}
 }
@@ -232,6 +244,11 @@ func (o *oracle) mayRunAgain(r *runTruth, job *batchv1.Job) bool {
 	began := r.began
 	if seemsResumed(job) {
 		began = r.made
+	}
+	for src := range r.covered {
+		if r.unreadable[src] && o.sources[src].made > o.keyLostAt {
+			return o.excused(unreadable) // it may have had other data before it was deleted
+		}
 	}
 	for src, c := range latest {
 		shown := o.sources[src].dateAt(never)

@@ -76,6 +76,7 @@ func jobBounds() map[excuse]float64 {
 		shownBefore:       4,
 		deletedUnasked:    1,
 		labeledUnseen:     0.5,
+		unreadable:        0.5,
 	}
 }
 

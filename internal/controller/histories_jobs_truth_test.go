@@ -50,9 +50,7 @@ type recordedData struct {
 
 // has reports whether the ledger has an entry for a source.
 func (d recordedData) has(src simapi.Source) bool {
-	_, shown := d.versions[src]
-	_, kept := d.kept[src]
-	return shown || kept
+	return d.versions[src] > 0 || d.kept[src] > 0
 }
 
 // runTruth is the knowledge about one of these Jobs.
@@ -343,6 +341,9 @@ func (o *oracle) truths() []*workloadTruth {
 	all := slices.Collect(maps.Values(o.workloads))
 	for _, r := range o.runs {
 		all = append(all, r.workloadTruth)
+	}
+	for _, c := range o.crons {
+		all = append(all, c.workloadTruth)
 	}
 	return all
 }

@@ -173,7 +173,7 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 		case ours && changesLedger(e):
 			o.noteJobShown(r)
 			o.ours(r.workloadTruth, e, false)
-			if !isHeld(job) { // else only the UID of the ledger changed
+			if !isHeld(job) && !defers(job) { // else only the UID of the ledger changed
 				r.recorded = recordedData{versions: maps.Clone(r.wrote), date: r.noted}
 			}
 		case changesLedger(e):
@@ -244,8 +244,12 @@ func (o *oracle) mayRunAgain(r *runTruth, job *batchv1.Job) bool {
 		began = r.made
 	}
 	for src := range r.covered {
-		if r.unreadable[src] && o.sources[src].made > o.keyLostAt {
+		shown := o.sources[src].datedAt(never)
+		switch {
+		case r.unreadable[src] && o.sources[src].made > o.keyLostAt:
 			return o.excused(unreadable) // it may have had other data before it was deleted
+		case shown.misleads && !r.recorded.has(src) && !shown.date.Before(o.installedIn) && !began.After(shown.date.Add(startLag+clockSkew)):
+			return o.excused(seemsEdited)
 		}
 	}
 	for src, c := range latest {
@@ -334,16 +338,4 @@ func (o *oracle) judgeRun(r *runTruth, job *batchv1.Job) {
 			r.adopted[src] = o.h.server.Version() + 1
 		}
 	}
-}
-
-// truths returns the truths of all workloads.
-func (o *oracle) truths() []*workloadTruth {
-	all := slices.Collect(maps.Values(o.workloads))
-	for _, r := range o.runs {
-		all = append(all, r.workloadTruth)
-	}
-	for _, c := range o.crons {
-		all = append(all, c.workloadTruth)
-	}
-	return all
 }

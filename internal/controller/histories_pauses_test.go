@@ -2,6 +2,7 @@ package controller
 
 import (
 	"maps"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -49,6 +50,12 @@ func (u *users) endPause(w drawnWorkload) bool {
 
 func changesLedger(e simapi.Event) bool {
 	return e.Old != nil && e.Old.GetAnnotations()[annotations.Ledger] != e.Object.GetAnnotations()[annotations.Ledger]
+}
+
+// defers reports whether the ledger of an object shows that a reload waits: one of its digests is
+// zero.
+func defers(obj simapi.Object) bool {
+	return strings.Contains(obj.GetAnnotations()[annotations.Ledger], strings.Repeat("0", 32))
 }
 
 // pauseOf returns whether an object is paused, and its recorded beginning.

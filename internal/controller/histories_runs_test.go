@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -46,9 +47,9 @@ func cronJobBounds() map[excuse]float64 {
 		shownBefore:       1,
 		notProven:         33,
 		deletedUnasked:    3,
-		seemsEdited:       1,
+		seemsEdited:       2,
 		cameBackUnseen:    1,
-		unreadable:        0.5,
+		unreadable:        1,
 	}
 }
 
@@ -76,7 +77,8 @@ func jobBounds() map[excuse]float64 {
 		shownBefore:       4,
 		deletedUnasked:    1,
 		labeledUnseen:     0.5,
-		unreadable:        0.5,
+		unreadable:        1,
+		seemsEdited:       2,
 	}
 }
 
@@ -103,6 +105,18 @@ func newRunsTruth() runsTruth {
 		crons: map[types.UID]*cronTruth{}, own: map[types.UID]ownRun{}, began: map[types.UID]uint64{}, podsBegun: map[types.UID]bool{}, odd: map[types.UID]bool{},
 		classes: newClassesTruth(),
 	}
+}
+
+// truths returns the truths of all workloads.
+func (o *oracle) truths() []*workloadTruth {
+	all := slices.Collect(maps.Values(o.workloads))
+	for _, r := range o.runs {
+		all = append(all, r.workloadTruth)
+	}
+	for _, c := range o.crons {
+		all = append(all, c.workloadTruth)
+	}
+	return all
 }
 
 // ofKind returns the histories of a kind.

@@ -317,6 +317,9 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 		w.miss(l)
 	} else {
 		o.h.say("ledger of %s lands at %d", w.name, e.Version)
+		if defers(e.Object) {
+			return // it records no data
+		}
 	}
 	o.carryClasses(w, l, rolled)
 	w.note(l)

@@ -56,7 +56,8 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 	}
 	for src, ch := range latest {
 		shown := o.sources[src].dateAt(l.known[src])
-		soon := ch.date.IsZero() || shown.Before(ch.date) || !last.date.After(shown.Add(startLag+clockSkew))
+		timeless := ch.date.IsZero() || shown.Before(ch.date)
+		soon := !last.date.After(shown.Add(startLag + clockSkew))
 		switch {
 		case ch.version == 0:
 		case c.forgotten[src] && o.lastGap >= c.carried[src]:
@@ -66,10 +67,11 @@ func (o *oracle) mayRunNow(c *cronTruth, run ownRun) bool {
 		case ch.version <= c.carried[src]:
 		case ch.version <= run.covered[src] && o.lastGap >= c.first[src]:
 			return o.excused(changedInLapse)
-		case ch.version > run.covered[src] && !shown.After(run.noted):
-			return o.excused(showsNoTime) // so it may be later than any run
-		case ch.version > run.covered[src] && soon:
+		case ch.version <= run.covered[src]:
+		case soon:
 			return o.excused(beganSoon)
+		case timeless, !shown.After(run.noted):
+			return o.excused(showsNoTime) // so it may be later than any run
 		}
 	}
 	for src := range run.covered {

@@ -44,6 +44,13 @@ type jobTruth struct {
 type recordedData struct {
 	versions map[simapi.Source]uint64
 	date     time.Time
+	// kept are the sources that only the ledger of the earlier Job has, because they are missing.
+	kept map[simapi.Source]uint64
+}
+
+// has reports whether the ledger has an entry for a source.
+func (d recordedData) has(src simapi.Source) bool {
+	return d.versions[src] > 0 || d.kept[src] > 0
 }
 
 // runTruth is the knowledge about one of these Jobs.
@@ -128,6 +135,7 @@ func (o *oracle) copied(name string) {
 	if err != nil || o.runs[job.GetUID()] == nil {
 		return
 	}
+	j.copied.kept = maps.Clone(o.runs[job.GetUID()].adopted)
 	for src := range o.runs[job.GetUID()].covered {
 		if date := o.sources[src].dateAt(l.known[src]); date.After(j.copied.date) {
 			j.copied.date = date
@@ -165,7 +173,7 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 		case ours && changesLedger(e):
 			o.noteJobShown(r)
 			o.ours(r.workloadTruth, e, false)
-			if !isHeld(job) { // else only the UID of the ledger changed
+			if !isHeld(job) && !r.waits { // else only the UID of the ledger changed
 				r.recorded = recordedData{versions: maps.Clone(r.wrote), date: r.noted}
 			}
 		case changesLedger(e):
@@ -181,7 +189,9 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 	o.cover(r.workloadTruth, job, turn{e.Version, byWorkload}, e.Version)
 	if e.Type == watch.Added && ours {
 		for src := range r.covered {
-			r.adopted[src] = e.Version // it has a ledger from the beginning
+			if r.recorded.has(src) {
+				r.adopted[src] = e.Version // it has a ledger from the beginning
+			}
 		}
 	}
 }
@@ -232,6 +242,15 @@ func (o *oracle) mayRunAgain(r *runTruth, job *batchv1.Job) bool {
 	began := r.began
 	if seemsResumed(job) {
 		began = r.made
+	}
+	for src := range r.covered {
+		shown := o.sources[src].datedAt(never)
+		switch {
+		case r.unreadable[src] && o.sources[src].made > o.keyLostAt:
+			return o.excused(unreadable) // it may have had other data before it was deleted
+		case shown.misleads && !r.recorded.has(src) && !shown.date.Before(o.installedIn) && !began.After(shown.date.Add(startLag+clockSkew)):
+			return o.excused(seemsEdited)
+		}
 	}
 	for src, c := range latest {
 		shown := o.sources[src].dateAt(never)
@@ -319,13 +338,4 @@ func (o *oracle) judgeRun(r *runTruth, job *batchv1.Job) {
 			r.adopted[src] = o.h.server.Version() + 1
 		}
 	}
-}
-
-// truths returns the truths of all workloads.
-func (o *oracle) truths() []*workloadTruth {
-	all := slices.Collect(maps.Values(o.workloads))
-	for _, r := range o.runs {
-		all = append(all, r.workloadTruth)
-	}
-	return all
 }

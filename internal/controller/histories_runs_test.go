@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -27,9 +28,9 @@ func TestCronJobHistories(t *testing.T) {
 func cronJobBounds() map[excuse]float64 {
 	return map[excuse]float64{
 		leftToUsers:       97,
-		backMeanwhile:     184,
+		backMeanwhile:     8,
 		askedLater:        2,
-		beganSoon:         320,
+		beganSoon:         224,
 		ledgerGone:        1,
 		changedInLapse:    6,
 		sentBefore:        2,
@@ -46,9 +47,9 @@ func cronJobBounds() map[excuse]float64 {
 		shownBefore:       1,
 		notProven:         33,
 		deletedUnasked:    3,
-		seemsEdited:       1,
+		seemsEdited:       2,
 		cameBackUnseen:    1,
-		unreadable:        0.5,
+		unreadable:        1,
 	}
 }
 
@@ -76,6 +77,8 @@ func jobBounds() map[excuse]float64 {
 		shownBefore:       4,
 		deletedUnasked:    1,
 		labeledUnseen:     0.5,
+		unreadable:        1,
+		seemsEdited:       2,
 	}
 }
 
@@ -102,6 +105,18 @@ func newRunsTruth() runsTruth {
 		crons: map[types.UID]*cronTruth{}, own: map[types.UID]ownRun{}, began: map[types.UID]uint64{}, podsBegun: map[types.UID]bool{}, odd: map[types.UID]bool{},
 		classes: newClassesTruth(),
 	}
+}
+
+// truths returns the truths of all workloads.
+func (o *oracle) truths() []*workloadTruth {
+	all := slices.Collect(maps.Values(o.workloads))
+	for _, r := range o.runs {
+		all = append(all, r.workloadTruth)
+	}
+	for _, c := range o.crons {
+		all = append(all, c.workloadTruth)
+	}
+	return all
 }
 
 // ofKind returns the histories of a kind.

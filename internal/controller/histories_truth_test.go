@@ -320,6 +320,9 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	} else {
 		o.h.say("ledger of %s lands at %d", w.name, e.Version)
 		o.waits(w, e, l)
+		if w.waits {
+			return // it records no data
+		}
 	}
 	o.carryClasses(w, l, rolled)
 	w.note(l)

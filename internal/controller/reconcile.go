@@ -130,11 +130,14 @@ func (c *Controller) decide(ctx context.Context, facts *reload.Facts) (reload.De
 		facts.Pods = &pods
 		d = reload.Decide(*facts)
 	}
-	if !c.isHeld(facts, &d) { // whether a run began by itself matters only when the gate opens
-		var err error
-		if d, err = c.withBegin(ctx, facts, d); err != nil {
-			return d, err
-		}
+	var err error
+	if c.isHeld(facts, &d) { // whether a run began by itself matters only when the gate opens
+		err = c.listHeld(ctx, facts, &d)
+	} else {
+		d, err = c.withBegin(ctx, facts, d)
+	}
+	if err != nil {
+		return d, err
 	}
 	if wait := facts.DepartedFor(d, c.clock.Now()); wait > 0 {
 		return d, retryAfter(wait) // it was reconciled early, for another reason
@@ -160,6 +163,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	}
 	if !starts(&d) {
 		c.stopAwaitingRollout(w.Key) // a reload that a gate holds has awaited its rollout when the gate opens
+		c.forgetBegun(w.Key)
 	}
 	c.notifyBesideInstallation(facts)
 	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {

@@ -151,6 +151,7 @@ func (c *Controller) withBegin(ctx context.Context, facts *reload.Facts, d reloa
 			w.Runs.Last = begun
 		}
 	}
+	c.noteBegun(w, jobs, facts.Version)
 	return reload.Decide(*facts), nil
 }
 

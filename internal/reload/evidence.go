@@ -36,6 +36,9 @@ type SourceSeen struct {
 // latest is a version that the data cannot be newer than.
 func (s SourceSeen) latest() uint64 { return cmp.Or(s.Content, s.Bound, s.Version) }
 
+// LaterThan reports whether the data may be from after a version.
+func (s SourceSeen) LaterThan(version uint64) bool { return s.latest() > version }
+
 // Away is when a source changed after the workload was last compared with it. The earlier data may
 // be back since.
 type Away struct {

@@ -77,5 +77,29 @@ func windows() []mutation {
 			from: "wallOf(change.Add(-time.Second), zone)+1, wallOf(change, zone))", to: "wallOf(change, zone)+1, wallOf(change, zone))",
 			in: arithmetic, tests: "^TestOnDaysWhenClocksChange$",
 		},
+		{
+			what: "windows: a run of the schedule that begins while a reload waits does not count",
+			file: "internal/controller/trigger_cronjob.go",
+			from: "	c.noteBegun(w, jobs, facts.Version)\n", to: "",
+			in: controller, tests: "^TestARunOfTheScheduleThatBegins",
+		},
+		{
+			what: "windows: the runs are not listed when a reload begins to wait",
+			file: "internal/controller/reconcile.go",
+			from: "		err = c.listHeld(ctx, facts, &d)\n", to: "",
+			in: controller, tests: "^TestARunOfTheScheduleThatBegins",
+		},
+		{
+			what: "windows: a run from before a change counts as one that began while the reload waited",
+			file: "internal/controller/begun_runs.go",
+			from: "			next.since[job.UID] = since", to: "			next.since[job.UID] = max(since, b.version+1)",
+			in: controller, tests: "^TestARunOfTheScheduleThatBegins",
+		},
+		{
+			what: "windows: the runs are listed once, and not for each change that waits",
+			file: "internal/controller/begun_runs.go",
+			from: "if begun != nil && !slices", to: "if begun != nil || !slices",
+			in: controller, tests: "^TestARunOfTheScheduleThatBegins",
+		},
 	}
 }

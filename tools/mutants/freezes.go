@@ -29,6 +29,12 @@ func freezes() []mutation {
 			in: controller, tests: "^TestNothingIsRolledUntilAFreezeEnds$",
 		},
 		{
+			what: "freeze: a reload starts during one, in histories",
+			file: gates,
+			from: "len(all) == 0 || isUrgent(d)", to: "true || isUrgent(d)",
+			in: controller, tests: histories,
+		},
+		{
 			what: "freeze: nothing starts at its end",
 			file: "internal/controller/window.go",
 			from: "retryAfter(min(answer.Until.Sub(now), gateAgain))", to: "errLater",

@@ -104,7 +104,7 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 
 // ofNamespace reports whether users write a key on namespaces.
 func ofNamespace(key string) bool {
-	return key == Churn || key == Window || key == MaxRolling || key == Soak || key == MaxFailures
+	return key == Churn || key == Window || key == Freeze || key == MaxRolling || key == Soak || key == MaxFailures
 }
 
 // ProblemsOfSource are the mistakes in the annotations of a source. They are found when the source
@@ -120,6 +120,7 @@ func ProblemsOfSource(own map[string]string, names Names) []Problem {
 				found = append(found, at.Problem(key, `counts as false; only "true" turns it on`))
 			}
 		case names.IsOfSource(key), key == Window: // checked by ReadWaves
+		case key == Freeze: // on our own ConfigMap, it freezes all namespaces
 		case slices.Contains(written[:], key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))
 		case near && names.IsOfSource(right):

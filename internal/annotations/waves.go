@@ -99,6 +99,8 @@ type Waves struct {
 	// Window is the text of the windows of a source, valid or not. A namespace has its own in its
 	// policy, because they are a default there.
 	Window string
+	// Freeze is the text of the freeze of a namespace, valid or not. A source has none.
+	Freeze string
 }
 
 // ReadWaves reads the annotations of a namespace, or those of a source if ofSource is true. An
@@ -143,6 +145,8 @@ func ReadWaves(own map[string]string, ofSource bool) (Waves, []Problem) {
 		})
 		w.Resumed = strings.Clone(Shortened(own[Resumed]))
 		w.Window = ReadWindow(Written{Values: own}, func(problem Problem) { problems = append(problems, problem) })
+	} else {
+		w.Freeze = readFreeze(own, func(problem Problem) { problems = append(problems, problem) })
 	}
 	return w, problems
 }

@@ -68,6 +68,28 @@ func (h halts) Publish(ctx context.Context, halted metainfo.Halted) (int64, erro
 	return metainfo.WriteHalted(ctx, h.client, h.info, halted)
 }
 
+// freezes reads in the same ConfigMap whether the reloads of all namespaces are frozen.
+type freezes struct {
+	client    clientset.Interface
+	namespace string
+}
+
+// newFreezes returns nil if there is no such ConfigMap.
+func newFreezes(client clientset.Interface, cfg *config.Config) controller.Freezes {
+	if !writesMetaInfo(cfg) {
+		return nil
+	}
+	return freezes{client, cfg.MetaNamespace}
+}
+
+// Namespace implements controller.Freezes.
+func (f freezes) Namespace() string { return f.namespace }
+
+// Frozen implements controller.Freezes.
+func (f freezes) Frozen(ctx context.Context) (string, error) {
+	return metainfo.Freeze(ctx, f.client, f.namespace)
+}
+
 // coverageAgain is the time after which the ConfigMap is written again if the API server did not
 // answer.
 const coverageAgain = time.Second

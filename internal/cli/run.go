@@ -143,6 +143,7 @@ func (p *process) newController(ctx context.Context, where place) {
 			return loadKey(ctx, p.client, where.namespace, cfg.DryRun, wall, log)
 		},
 		Halts:        newHalts(p.client, cfg),
+		Freezes:      newFreezes(p.client, cfg),
 		LoadCoverage: loadCoverage(p.client, cfg, wall, log, p.covered),
 		Introduce:    func(workloads, optedIn int) { introduce(ctx, log, p.client, cfg, where, workloads, optedIn) },
 		Lead: func(ctx context.Context, another func()) (func() bool, error) {

@@ -53,6 +53,8 @@ type Options struct {
 	Lead func(ctx context.Context, another func()) (leads func() bool, err error)
 	// Halts is where other programs read that no reload starts; nil means nowhere.
 	Halts Halts
+	// Freezes is where users freeze the reloads of all namespaces; nil means nowhere.
+	Freezes Freezes
 }
 
 // workers is how many workloads are written at the same time. A write mostly waits for the API
@@ -91,6 +93,8 @@ type Controller struct {
 	fleets fleets
 	// storm has the latest reloads of the cluster.
 	storm *storm
+	// freeze is the text of the freeze of all namespaces.
+	freeze atomic.Pointer[string]
 	// aloneUntil is until when the receiver gets one message for each workload. Only the worker
 	// that sends messages uses it.
 	aloneUntil time.Time
@@ -203,9 +207,12 @@ func (c *Controller) prepare(ctx context.Context, running *sync.WaitGroup) error
 		}
 	}
 	if c.opts.LoadCoverage != nil {
-		c.installation.Coverage, err = c.opts.LoadCoverage(ctx)
+		if c.installation.Coverage, err = c.opts.LoadCoverage(ctx); err != nil {
+			return err
+		}
 	}
-	return err
+	c.learnFreeze(ctx)
+	return nil
 }
 
 // serve starts the workers of all queues.
@@ -226,6 +233,9 @@ func (c *Controller) serve(ctx context.Context, running *sync.WaitGroup) {
 	}
 	if c.halts() {
 		running.Go(func() { c.serveHalts(writing, ctx.Done()) })
+	}
+	if c.asksFreeze() {
+		running.Go(func() { c.serveFreeze(writing, ctx.Done()) })
 	}
 	if c.opts.Receiver != nil {
 		running.Go(func() { c.serveReceiver(writing, ctx.Done()) })

@@ -43,6 +43,8 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		c.notifyWaits(w, answer)
 	case answer.By == gate.Halted:
 		c.notifyHaltedReload(w, answer)
+	case answer.By == gate.Freeze:
+		c.notifyFrozen(w, d, answer)
 	case answer.By == gate.Window:
 		c.notifyClosed(w, d, answer)
 	case c.recordOf(w.Key).awaits.by != answer.By:
@@ -86,13 +88,13 @@ func (c *Controller) passedGates(key workload.Key) {
 	c.with(key, func(r *record) { r.awaits = awaitedGate{} })
 }
 
-// checkGates reconciles the workloads of a namespace whose reloads wait, because a gate may be open
-// now.
+// checkGates reconciles the workloads of a namespace, or of all if it is empty, whose reloads wait,
+// because a gate may be open now.
 func (c *Controller) checkGates(namespace string) {
 	c.mu.Lock()
 	var waiting []workload.Key
 	for key, r := range c.records {
-		if key.Namespace == namespace && r.awaits != (awaitedGate{}) {
+		if (namespace == "" || key.Namespace == namespace) && r.awaits != (awaitedGate{}) {
 			waiting = append(waiting, key)
 		}
 	}

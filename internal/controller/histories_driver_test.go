@@ -60,6 +60,8 @@ type history struct {
 
 	// window is when the running controller may start reloads.
 	window drawnWindow
+	// frozenUntil is until when it may start none at all.
+	frozenUntil time.Time
 
 	// annotations reports whether a controller has used the annotation as its mark.
 	annotations bool
@@ -219,6 +221,7 @@ func (h *history) start() {
 		log = slog.New(slog.NewTextHandler(&h.trace, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: plainLog}))
 	}
 	h.c = New(opts, proxy{h}, h.clock, log, historyReport{h: h})
+	h.freeze(marks)
 	h.c.acting.Store(true) // only one controller acts at a time
 	h.feeds, h.resumed = nil, false
 	h.oracle.started(opts.AutoReloadAll)

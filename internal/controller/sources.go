@@ -57,6 +57,7 @@ func (c *Controller) sources(k kubeapi.SourceKind, namespace string) *sink {
 	s.put = func(obj runtime.Object, live bool) {
 		if cm, ok := obj.(*corev1.ConfigMap); ok && cm.Name == metainfo.Name {
 			c.noteInstallation(cm)
+			c.noteFreeze(cm)
 		}
 		src, ok := k.Read(obj, c.installation.Key, c.opts.Names)
 		if !ok {
@@ -78,6 +79,7 @@ func (c *Controller) forgetSources(kind source.Kind, gone func(types.NamespacedN
 	c.dropSourceNotices(kind, gone)
 	if kind == source.ConfigMap {
 		c.others.remove(gone)
+		c.forgetFreeze(gone)
 	}
 }
 

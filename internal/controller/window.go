@@ -16,9 +16,9 @@ const gateAgain = time.Hour
 // whenOpen returns an error that says when to check the gates of a reload again.
 func whenOpen(answer gate.Answer, now time.Time) error {
 	switch {
-	case answer.By == gate.Window && answer.Until.IsZero():
+	case isForClock(answer.By) && answer.Until.IsZero():
 		return retryAfter(gateAgain)
-	case answer.By == gate.Window:
+	case isForClock(answer.By):
 		return retryAfter(min(answer.Until.Sub(now), gateAgain))
 	case answer.Until.IsZero():
 		return errLater // another workload has to come to its end first
@@ -26,6 +26,9 @@ func whenOpen(answer gate.Answer, now time.Time) error {
 		return retryAfter(answer.Until.Sub(now))
 	}
 }
+
+// isForClock reports whether a gate opens at a time that users choose.
+func isForClock(by gate.Name) bool { return by == gate.Window || by == gate.Freeze }
 
 // notifyClosed emits on a workload that its reload waits for the clock, once each time.
 func (c *Controller) notifyClosed(w *workload.Workload, d *reload.Decision, answer gate.Answer) {

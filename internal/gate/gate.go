@@ -15,6 +15,8 @@ import (
 type Name string
 
 const (
+	// Freeze starts no reload until a time, because a user wants that.
+	Freeze Name = "freeze"
 	// Window is the window in which reloads may start.
 	Window Name = "window"
 	// Churn limits how often one workload is reloaded.
@@ -26,7 +28,7 @@ const (
 )
 
 // Names are all gates.
-func Names() []Name { return []Name{Window, Churn, Halted, Waves} }
+func Names() []Name { return []Name{Freeze, Window, Churn, Halted, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
@@ -59,6 +61,9 @@ type Others struct {
 // Check reports whether a workload may be reloaded now. The answer depends on the facts and the other
 // workloads alone, so the controller and the commands that explain its decisions give the same one.
 func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
+	if a := checkFreeze(f, d); !a.Open() {
+		return a
+	}
 	if a := checkWindow(f, d); !a.Open() {
 		return a
 	}

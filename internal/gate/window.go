@@ -108,7 +108,7 @@ func hasBadWindow(f *reload.Facts) bool {
 // When returns when the gate opens: in its time zone, and in that of a reader if the clocks there
 // differ.
 func (a *Answer) When(reader *time.Location) string {
-	if a.By != Window {
+	if a.By != Window && a.By != Freeze {
 		return a.Until.UTC().Format(time.RFC3339)
 	}
 	text := a.Until.Format(time.RFC3339)

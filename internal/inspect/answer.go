@@ -64,6 +64,8 @@ type Answer struct {
 	Decision reload.Decision
 	// Gate is whether a reload may start now.
 	Gate gate.Answer
+	// Freezes describe why no reload starts now, if users froze reloads.
+	Freezes []string
 	// Waves describe how the workload is rolled after others, and what sets that, for each source.
 	Waves []string
 	// Windows describe when the workload may be reloaded, and what sets that.
@@ -212,6 +214,9 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 	}
 	if s.Webhook == nil {
 		e.waves(&facts, &a)
+		for _, frozen := range gate.FreezesOf(&facts) {
+			a.Freezes = append(a.Freezes, frozen.Describe(e.now.Location()))
+		}
 		a.Windows = gate.DescribeWindows(&facts, e.now.Location())
 	}
 	e.unseen(&a)
@@ -235,7 +240,7 @@ func (a *Answer) readLedger() {
 // counts as unchanged, because evidence checks the age of the Pods later.
 func (e *Evaluation) complete(f *reload.Facts, a *Answer) {
 	s := e.objects.settings
-	s.Rules.Complete(f, reload.Installation{Key: s.Key, Installed: s.Installed, Coverage: s.Coverage, Others: s.Others}, e.now)
+	s.Rules.Complete(f, reload.Installation{Key: s.Key, Installed: s.Installed, Coverage: s.Coverage, Others: s.Others, Freeze: s.Freeze}, e.now)
 	f.Unread = slices.Clone(f.Unread)
 	if s.Controller == "" && a.Ledger.There {
 		f.Installed = time.Time{} // the controller that wrote the ledger was installed before

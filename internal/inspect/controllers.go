@@ -36,6 +36,7 @@ type self struct {
 	deployment string
 	life       life
 	halted     metainfo.Halted
+	freeze     string
 }
 
 // watching is whether a controller watches a namespace, as far as its ConfigMap shows.
@@ -48,7 +49,7 @@ const (
 )
 
 func readSelf(info *corev1.ConfigMap) (self, error) {
-	s := self{namespace: info.Namespace, made: info.CreationTimestamp.Time, coverage: metainfo.ReadCoverage(info), halted: metainfo.ReadHalted(info)}
+	s := self{namespace: info.Namespace, made: info.CreationTimestamp.Time, coverage: metainfo.ReadCoverage(info), halted: metainfo.ReadHalted(info), freeze: metainfo.ReadFreeze(info)}
 	s.instance, _ = metainfo.Instance(info)
 	if err := json.Unmarshal([]byte(info.Data["reloaderOptions"]), &s.options); err != nil {
 		return s, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", info.Namespace, info.Name, err)

@@ -247,12 +247,13 @@ func (s *Status) JSON() (string, error) {
 		document
 		UpToDate bool `json:"upToDate"`
 		controllerJSON
+		Frozen    []frozenJSON `json:"frozen,omitempty"`
 		Unread    []string     `json:"unread,omitempty"`
 		Skipped   []string     `json:"skipped,omitempty"`
 		Workloads []statusJSON `json:"workloads"`
 		// Mistaken are workloads that are not opted in, perhaps because of these mistakes.
 		Mistaken []mistakenJSON `json:"notOptedInByMistake,omitempty"`
-	}{documentOf("Status"), s.Code() == CodeUpToDate, s.Settings.json(s.Now), s.Unread, s.Skipped, []statusJSON{}, nil}
+	}{documentOf("Status"), s.Code() == CodeUpToDate, s.Settings.json(s.Now), frozenAsJSON(s.Frozen), s.Unread, s.Skipped, []statusJSON{}, nil}
 	for _, m := range s.Mistaken {
 		out.Mistaken = append(out.Mistaken, mistakenJSON{m.Key.Kind, m.Key.Namespace, m.Key.Name, m.Texts})
 	}

@@ -58,7 +58,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 			continue
 		}
 		facts, _ := e.state.Facts(workload)
-		o.settings.Rules.Complete(&facts, reload.Installation{Key: o.settings.Key}, now)
+		o.settings.Rules.Complete(&facts, reload.Installation{Key: o.settings.Key, Freeze: o.settings.Freeze}, now)
 		x := Explanation{Answer: Answer{Workload: facts.Workload}, Settings: o.settings}
 		x.LeftOut = o.settings.passesOver(o, workload)
 		s := e.source(&facts, &x.Answer, key.Local())

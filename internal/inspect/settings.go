@@ -54,6 +54,8 @@ type Settings struct {
 	Coverage reload.Coverage
 	// Halted is where no reload starts, as the controller has written it.
 	Halted metainfo.Halted
+	// Freeze is the text of the freeze of all namespaces, valid or not.
+	Freeze string
 	// The sign shows whether the controller runs.
 	sign
 	// deployment is the name of the Deployment of the controller, if that is known.
@@ -122,7 +124,7 @@ func Ask(ctx context.Context, client clientset.Interface, cfg *config.Config, fl
 		return nil, err
 	}
 	s.Controller, s.Installed, s.Coverage, s.Beside = chosen.namespace, chosen.made, chosen.coverage, beside
-	s.deployment, s.Halted = chosen.deployment, chosen.halted
+	s.deployment, s.Halted, s.Freeze = chosen.deployment, chosen.halted, chosen.freeze
 	s.wanted = wanted{named: at != "", partly: why == partly}
 	if len(all) > 1 {
 		s.wanted.watches = near

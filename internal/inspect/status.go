@@ -29,7 +29,9 @@ type Status struct {
 	// Mistaken are the workloads that are not opted in and whose annotations have mistakes, which
 	// may be the reason.
 	Mistaken []Mistaken
-	Now      time.Time
+	// Frozen is where users froze reloads.
+	Frozen []Frozen
+	Now    time.Time
 }
 
 // Status returns the state of all workloads that are opted in, or of one of them.
@@ -52,6 +54,9 @@ func (o *Objects) Status(ns, name string, pods Pods, now time.Time) (*Status, er
 	}
 	for _, key := range keys {
 		s.Answers = append(s.Answers, e.Of(key))
+	}
+	if settings.Webhook == nil {
+		s.Frozen = o.frozen(ns, now)
 	}
 	s.Mistaken = o.mistaken(name != "", keys)
 	if name == "" {
@@ -185,6 +190,7 @@ type Layout struct {
 // Text returns the table, followed by the remarks about the whole table.
 func (s *Status) Text(paint Paint, form Layout) string {
 	p := &pageText{paint: paint}
+	s.freezes(p)
 	if len(s.Answers) > 0 {
 		s.table(p, form)
 	}

@@ -141,7 +141,7 @@ func (x *Explanation) nextTurn() string {
 func (a *Answer) waits(reader *time.Location) {
 	a.State = Waiting
 	switch {
-	case a.Gate.By == gate.Window && a.Gate.Until.IsZero():
+	case (a.Gate.By == gate.Window || a.Gate.By == gate.Freeze) && a.Gate.Until.IsZero():
 		a.Detail = "because " + a.Gate.Why
 	case a.Gate.Until.IsZero():
 		a.Detail = a.Gate.Why

@@ -19,6 +19,9 @@ func (x *Explanation) history(p *pageText) {
 		return
 	}
 	p.entry("ledger", x.ledger())
+	for _, text := range x.Freezes {
+		p.entry("freeze", oneLine(text))
+	}
 	for _, text := range x.Windows {
 		p.entry("window", text)
 	}
@@ -78,6 +81,8 @@ func (x *Explanation) next() string {
 		return "Reroll rolls it once more, with another mark"
 	case d.Action == reload.Reload && x.State == Waiting && (x.Gate.By == gate.Waves || x.Gate.By == gate.Halted):
 		return x.nextTurn()
+	case d.Action == reload.Reload && x.State == Waiting && x.Gate.By == gate.Freeze:
+		return x.nextThaw()
 	case d.Action == reload.Reload && x.State == Waiting && x.Gate.By == gate.Window:
 		return x.nextOpening()
 	case d.Action == reload.Reload && x.State == Waiting && !x.Gate.Open():

@@ -13,11 +13,21 @@ import (
 // HeldByClock is about a reload that waits until a certain time. Opens is that time, empty if it is
 // unknown.
 func HeldByClock(w *workload.Workload, src source.Key, why, opens string) Notice {
+	return heldUntil(w, src, why, opens, "how-to/when-reloads-happen.md")
+}
+
+// HeldByFreeze is about a reload that waits until a freeze ends. Ends is that time, empty if it is
+// unknown.
+func HeldByFreeze(w *workload.Workload, src source.Key, why, ends string) Notice {
+	return heldUntil(w, src, why, ends, "how-to/freeze-reloads.md")
+}
+
+func heldUntil(w *workload.Workload, src source.Key, why, until, page string) Notice {
 	text := fmt.Sprintf("The reload for %s '%s' waits, because %s. ", src.Kind, src.Name, why)
-	if opens != "" {
-		text = fmt.Sprintf("The reload for %s '%s' waits until %s, because %s. ", src.Kind, src.Name, opens, why)
+	if until != "" {
+		text = fmt.Sprintf("The reload for %s '%s' waits until %s, because %s. ", src.Kind, src.Name, until, why)
 	}
-	return normal(w, ReloadHeld, text+"The newest data is rolled then. See "+buildinfo.Doc("how-to/when-reloads-happen.md"))
+	return normal(w, ReloadHeld, text+"The newest data is rolled then. See "+buildinfo.Doc(page))
 }
 
 // Held is about a reload that waits because its workload was reloaded too often. Writer is the field

@@ -126,6 +126,8 @@ type Installation struct {
 	Installed time.Time
 	// Coverage is since when the present settings apply to the objects.
 	Coverage Coverage
+	// Freeze is the text of the freeze of all namespaces, valid or not; empty without one.
+	Freeze string
 	// Others are the namespaces of the other installations that are known, by the ID of their keys.
 	Others map[string]string
 }

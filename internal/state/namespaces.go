@@ -40,6 +40,13 @@ func (s *State) PutDefaults(namespace string, now Defaults) (before Defaults, di
 	return before, differs
 }
 
+// Defaults returns what the annotations of a namespace set for its workloads.
+func (s *State) Defaults(namespace string) policy.Policy {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.defaults[namespace].Policy
+}
+
 // KeepNamespaces forgets the namespaces that a complete snapshot did not name.
 func (s *State) KeepNamespaces(exists func(name string) bool) {
 	s.mu.Lock()

@@ -85,6 +85,8 @@ func unusedOn(n *annotations.Names, kind Kind, key string) string {
 	switch {
 	case n.IsOfSource(key):
 		return "does nothing here; it belongs on the ConfigMap or Secret"
+	case key == annotations.Freeze:
+		return "does nothing here; it belongs on the Namespace"
 	case key == n.PausePeriod && !kind.Pausable:
 		return fmt.Sprintf("does nothing on a %s; it is for Deployments", kind.Name)
 	case key == n.RolloutStrategy && !kind.Restartable:

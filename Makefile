@@ -141,10 +141,12 @@ test-image: image cgo ## Load the image into containerd (Debian: apt-get install
 	$(GO) test -race -count=1 -timeout 10m ./test/image
 
 test-node: linux preflight suite ## Containers on real nodes: what they have read, and what kubelets say (Debian: apt-get install containerd runc iproute2)
-	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients real-nodes
-	$(TEST) -count=1 -timeout 20m ./test/node
+	@$(GO_SH) run ./test/cluster/cmd/throwaway build argo-rollouts clients argo-cd real-nodes
+	@# Tests on nodes mostly wait for them, so more than processors run at a time.
+	$(TEST) -count=1 -parallel 4 -timeout 40m ./test/node
 
-# For docs/explanation/ledger.md: how long after an edit a kubelet still gives a new Pod the data before it.
+# For docs/explanation/ledger.md: how long after an edit a kubelet still gives a new Pod the data before it. An interrupt ends it
+# with the figures so far.
 lag: linux preflight ## Start N Pods on real nodes at random moments after edits, and print how old the data is that they read
 	@$(GO_SH) run ./test/cluster/cmd/throwaway build clients real-nodes
 	REROLL_NODE_LAG_PODS=$(N) $(GO) test -count=1 -timeout 3h -v -run TestNewPodsHaveTheData ./test/node
@@ -178,6 +180,7 @@ nightly: cgo ## What takes hours: each mutant, 100,000 fresh histories in memory
 		[ -z "$$failed" ] || { echo "Failed:$$failed"; exit 1; }
 
 fresh-histories:
+	REROLL_WINDOWS=500 $(GO) test -count=1 -timeout 0 -run EveryMinute ./internal/window
 	REROLL_HISTORIES=100000 GOGC=400 $(GO) test -count=1 -timeout 0 -run Histories ./internal/controller
 
 ##@ Measure

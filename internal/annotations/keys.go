@@ -17,15 +17,18 @@ const (
 	Settle = "reroll.dev/settle"
 	// Churn is on the workload or its namespace and limits how often the workload is reloaded.
 	Churn = "reroll.dev/churn"
+	// Window is on the workload, its namespace or a source and sets when reloads may start.
+	Window = "reroll.dev/window"
 )
 
 // The keys that only Reroll writes, on its own objects and on Jobs.
 const (
 	// About is on the Secret with the digest key, and explains it.
 	About = "reroll.dev/about"
-	// Coverage and Instance are on the ConfigMap reloader-meta-info.
+	// Coverage, Instance and Halted are on the ConfigMap reloader-meta-info.
 	Coverage = "reroll.dev/coverage"
 	Instance = "reroll.dev/instance"
+	Halted   = "reroll.dev/halted"
 	// Held and StaysSuspended are on a Job that waits for a write of Reroll.
 	Held           = "reroll.dev/held"
 	StaysSuspended = "reroll.dev/stays-suspended"
@@ -39,7 +42,7 @@ const (
 
 // Fixed returns the keys in the domain of Reroll. Users cannot rename them.
 func Fixed() []string {
-	return []string{Ledger, Rolled, Settle, Churn, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, About, Coverage, Instance, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
+	return []string{Ledger, Rolled, Settle, Churn, Window, Wave, MaxRolling, Soak, MaxFailures, Urgent, Resumed, About, Coverage, Instance, Halted, Held, StaysSuspended, Replaces, Deletes, Signed, Run}
 }
 
 // Names are the keys of the annotations that users may rename, a field for each.
@@ -123,10 +126,10 @@ func (n *Names) Asking() [8]string {
 
 // written are the keys that users write: first the keys of workloads, and last those of sources.
 // It is an array to avoid an allocation for each annotation of each object.
-func (n *Names) written() [22]string {
+func (n *Names) written() [23]string {
 	return [...]string{
 		n.Auto, n.ConfigMapAuto, n.SecretAuto, n.SPCAuto, n.Search, n.ConfigMap, n.Secret, n.SecretProviderClass,
-		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn, Wave,
+		n.ConfigMapExclude, n.SecretExclude, n.SPCExclude, n.RolloutStrategy, n.PausePeriod, Settle, Churn, Window, Wave,
 		n.Match, n.Ignore, MaxRolling, Soak, MaxFailures, Urgent,
 	}
 }

@@ -73,8 +73,8 @@ func (w Written) SearchesForNothing(own Written, names Names) bool {
 	})
 }
 
-// ProblemsOfNamespace are the keys of a namespace that nothing reads there. Its only annotation is
-// Churn, whose value is checked elsewhere.
+// ProblemsOfNamespace are the keys of a namespace that nothing reads there. The values of the others
+// are checked elsewhere.
 func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 	var found []Problem
 	at, written := Written{Values: own}, names.written()
@@ -104,7 +104,7 @@ func ProblemsOfNamespace(own map[string]string, names Names) []Problem {
 
 // ofNamespace reports whether users write a key on namespaces.
 func ofNamespace(key string) bool {
-	return key == Churn || key == MaxRolling || key == Soak || key == MaxFailures
+	return key == Churn || key == Window || key == MaxRolling || key == Soak || key == MaxFailures
 }
 
 // ProblemsOfSource are the mistakes in the annotations of a source. They are found when the source
@@ -119,7 +119,7 @@ func ProblemsOfSource(own map[string]string, names Names) []Problem {
 			if value := own[key]; value != "true" && value != "false" {
 				found = append(found, at.Problem(key, `counts as false; only "true" turns it on`))
 			}
-		case names.IsOfSource(key): // checked by ReadWaves
+		case names.IsOfSource(key), key == Window: // checked by ReadWaves
 		case slices.Contains(written[:], key):
 			found = append(found, at.Problem(key, "does nothing here; it belongs on the workload that uses this object"))
 		case near && names.IsOfSource(right):

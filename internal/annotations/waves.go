@@ -18,7 +18,8 @@ const (
 	Soak        = "reroll.dev/soak"
 	MaxFailures = "reroll.dev/max-failures"
 	// Urgent and Resumed are on the source. Resumed contains the digest of the data for which
-	// failures count no more.
+	// failures count no more. On the ConfigMap reloader-meta-info, it contains the time of the newest
+	// reload whose failure counts no more.
 	Urgent  = "reroll.dev/urgent"
 	Resumed = "reroll.dev/resumed"
 )
@@ -95,6 +96,9 @@ type Waves struct {
 	// which failures count no more. A namespace has neither.
 	Urgent  bool
 	Resumed string
+	// Window is the text of the windows of a source, valid or not. A namespace has its own in its
+	// policy, because they are a default there.
+	Window string
 }
 
 // ReadWaves reads the annotations of a namespace, or those of a source if ofSource is true. An
@@ -138,6 +142,7 @@ func ReadWaves(own map[string]string, ofSource bool) (Waves, []Problem) {
 			return nil
 		})
 		w.Resumed = strings.Clone(Shortened(own[Resumed]))
+		w.Window = ReadWindow(Written{Values: own}, func(problem Problem) { problems = append(problems, problem) })
 	}
 	return w, problems
 }

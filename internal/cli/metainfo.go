@@ -13,6 +13,7 @@ import (
 	"github.com/reroll-dev/reroll/internal/buildinfo"
 	"github.com/reroll-dev/reroll/internal/clientset"
 	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/controller"
 	"github.com/reroll-dev/reroll/internal/metainfo"
 	"github.com/reroll-dev/reroll/internal/reload"
 )
@@ -41,6 +42,30 @@ func writeMetaInfo(ctx context.Context, covered <-chan struct{}, client clientse
 
 func infoOf(cfg *config.Config) metainfo.Info {
 	return metainfo.Info{Namespace: cfg.MetaNamespace, Deployment: cfg.DeploymentName, IgnoreAnnotation: cfg.Names.Ignore}
+}
+
+// halts publishes in the same ConfigMap that no reload starts, and reads there what a user accepts.
+type halts struct {
+	client clientset.Interface
+	info   metainfo.Info
+}
+
+// newHalts returns nil if nothing may be written.
+func newHalts(client clientset.Interface, cfg *config.Config) controller.Halts {
+	if !writesMetaInfo(cfg) {
+		return nil
+	}
+	return halts{client, infoOf(cfg)}
+}
+
+// Accepted implements controller.Halts.
+func (h halts) Accepted(ctx context.Context) (int64, error) {
+	return metainfo.Accepted(ctx, h.client, h.info)
+}
+
+// Publish implements controller.Halts.
+func (h halts) Publish(ctx context.Context, halted metainfo.Halted) (int64, error) {
+	return metainfo.WriteHalted(ctx, h.client, h.info, halted)
 }
 
 // coverageAgain is the time after which the ConfigMap is written again if the API server did not

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
@@ -16,22 +18,36 @@ import (
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/inspect"
 	"github.com/reroll-dev/reroll/internal/kubeapi"
+	"github.com/reroll-dev/reroll/internal/metainfo"
 )
 
 func newResume(c clock.Clock) *cobra.Command {
 	a := &readingCommand{clock: c}
+	halted := false
 	cmd := &cobra.Command{
-		Use:   "resume SOURCE",
+		Use:   "resume [SOURCE]",
 		Short: "Continue to roll the current data of a ConfigMap or Secret after workloads failed",
 		Long: `Continue to roll the current data of a ConfigMap or Secret after workloads failed with it.
 
 The command writes the annotation ` + annotations.Resumed + ` on the ConfigMap or Secret, with the digest of its current data. For this
 data, failures stop nothing any more. The annotation has no effect on other data. The order of the waves and the number
-of workloads that roll at the same time still apply. The command uses your own permissions.` + asTheController,
+of workloads that roll at the same time still apply. The command uses your own permissions.
+
+With --all, the command ends a halt of all reloads (--halt-when-failing). It writes the annotation ` + annotations.Resumed + `
+on the ConfigMap reloader-meta-info of the controller. Reloads that began before count no more as failed. Later ones do.` + asTheController,
 		Example: `  %[1]s resume configmap/web
-  %[1]s resume -n shop secret/db-password`,
-		Args: between(1, 1, "a source, such as configmap/web"),
+  %[1]s resume -n shop secret/db-password
+  %[1]s resume --all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if halted {
+				return noArgs(cmd, args)
+			}
+			return between(1, 1, "a source, such as configmap/web")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if halted {
+				return a.endHalt(cmd)
+			}
 			cluster, objects, err := a.read(cmd.Context(), cmd)
 			if err != nil {
 				return err
@@ -44,8 +60,49 @@ of workloads that roll at the same time still apply. The command uses your own p
 		},
 	}
 	a.bind(cmd, false)
+	cmd.Flags().BoolVar(&halted, "all", false, "end a halt of all reloads, instead of a stop of one source")
 	a.complete(cmd, inspect.SourceResources())
 	return cmd
+}
+
+// endHalt accepts all failed reloads until now. The time is that of the newest reload, by the clock of
+// the controller.
+func (a *readingCommand) endHalt(cmd *cobra.Command) error {
+	_, settings, err := a.settings(cmd.Context(), cmd)
+	if err != nil {
+		return err
+	}
+	switch {
+	case settings.Controller == "":
+		return fmt.Errorf("no halt can be ended: %s; set --controller-namespace", settings.Assumed)
+	case !settings.Halted.Is():
+		fmt.Fprintf(cmd.OutOrStdout(), "Reloads are not halted by the controller in namespace %s.\n", settings.Controller)
+		return nil
+	}
+	client, err := a.metadata()
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]string{annotations.Resumed: strconv.FormatInt(settings.Halted.Newest, 10)},
+	}})
+	if err != nil {
+		return err
+	}
+	maps := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(settings.Controller)
+	if _, err := maps.Patch(cmd.Context(), metainfo.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: resumer}); err != nil {
+		return fmt.Errorf("resume all reloads: %w", err)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "All reloads resumed within seconds (%s).\n", settings.Halted.Why)
+	return nil
+}
+
+func (a *readingCommand) metadata() (metadata.Interface, error) {
+	config, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	return metadata.NewForConfig(config)
 }
 
 // resumer is the field manager of the annotation.
@@ -53,11 +110,7 @@ const resumer = "reroll-resume"
 
 // consent writes the annotation, unless the source was changed since it was read.
 func (a *readingCommand) consent(ctx context.Context, r *inspect.Resumption, out io.Writer) error {
-	config, err := a.config()
-	if err != nil {
-		return err
-	}
-	client, err := metadata.NewForConfig(config)
+	client, err := a.metadata()
 	if err != nil {
 		return err
 	}

@@ -142,6 +142,7 @@ func (p *process) newController(ctx context.Context, where place) {
 		LoadKey: func(ctx context.Context) (digest.Key, time.Time, error) {
 			return loadKey(ctx, p.client, where.namespace, cfg.DryRun, wall, log)
 		},
+		Halts:        newHalts(p.client, cfg),
 		LoadCoverage: loadCoverage(p.client, cfg, wall, log, p.covered),
 		Introduce:    func(workloads, optedIn int) { introduce(ctx, log, p.client, cfg, where, workloads, optedIn) },
 		Lead: func(ctx context.Context, another func()) (func() bool, error) {
@@ -158,6 +159,7 @@ func (p *process) newController(ctx context.Context, where place) {
 	p.metrics.WatchMissing(p.ctl.LackingSource)
 	p.metrics.WatchHeld(p.ctl.HeldBy)
 	p.metrics.WatchStopped(p.ctl.StoppedSources)
+	p.metrics.WatchHalted(p.ctl.ReloadsHalted)
 	p.metrics.WatchState(func() bool { return p.ready() == nil }, func() bool {
 		leads := acting.Load()
 		return leads != nil && !cfg.DryRun && (*leads)()

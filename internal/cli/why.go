@@ -22,13 +22,16 @@ answer follows the rules of the controller, with your own permissions. The comma
   %[1]s why pod/web-5f7d8c9b6-x2x9k
   %[1]s why -n shop statefulset/db secret/db-password`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := between(1, 2, "a workload, such as deployment/web")(cmd, args); err != nil {
-				return err
+			first := args
+			if joined, ok := inspect.KindThenName(args); ok {
+				first = []string{joined}
 			}
-			if err := inspect.NotSource(args[0]); err != nil {
-				return usageError{err}
+			if len(first) > 0 {
+				if err := inspect.NotSource(first[0]); err != nil {
+					return usageError{err}
+				}
 			}
-			return nil
+			return between(1, 2, "a workload, such as deployment/web")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cluster, objects, err := a.read(cmd.Context(), cmd)
@@ -63,9 +66,14 @@ answer follows the rules of the controller, with your own permissions. The comma
 // between returns a check of the number of arguments, with a description of the first argument.
 func between(least, most int, first string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
+		joined, split := inspect.KindThenName(args)
 		switch {
 		case len(args) < least:
 			return usageError{fmt.Errorf("%s needs %s", cmd.CommandPath(), first)}
+		case split:
+			return usageError{fmt.Errorf("%s %s is one argument with a slash: write %s", args[0], args[1], joined)}
+		case len(args) > most && most == 1:
+			return usageError{fmt.Errorf("%s takes one argument, and got %q, too", cmd.CommandPath(), args[1])}
 		case len(args) > most:
 			return usageError{fmt.Errorf("%s takes no more than %d arguments, and got %q", cmd.CommandPath(), most, args[most])}
 		default:

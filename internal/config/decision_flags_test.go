@@ -31,7 +31,7 @@ func TestRecordedOptionsSetTheFlags(t *testing.T) {
 	told, flags := parsed(t, "--auto-reload-all", "--auto-annotation=example.org/roll", "--namespaces-to-ignore=a,b", "--reload-strategy=annotations",
 		"--namespace-selector=team in (a,b)", "--is-Argo-Rollouts=false", "--log-level=debug", "--reload-on-delete",
 		"--settle=3s", "--settle-max=4m", "--settle-gitops=0s", "--on-revert=restart", "--secret-marks=sha1",
-		"--ignored-workload-types=cronjobs", "--churn=60/1h", "--max-rolling=10%", "--soak=5m", "--max-failures=2", "--webhook-url=https://hooks.example.com/hunter2?key=hunter2")
+		"--ignored-workload-types=cronjobs", "--churn=60/1h", "--max-rolling=10%", "--soak=5m", "--max-failures=2", "--halt-when-failing=25%/40", "--webhook-url=https://hooks.example.com/hunter2?key=hunter2")
 	options := writtenDown(t, told.Options(flags))
 
 	var c Config
@@ -47,7 +47,7 @@ func TestRecordedOptionsSetTheFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"--auto-annotation=example.org/other", "--auto-reload-all", "--churn=60/1h", "--ignored-workload-types=cronjobs", "--is-Argo-Rollouts=false", "--max-failures=2", "--max-rolling=10%", "--namespace-selector=team in (a,b)", "--namespaces-to-ignore=a,b", "--on-revert=restart",
+		"--auto-annotation=example.org/other", "--auto-reload-all", "--churn=60/1h", "--halt-when-failing=25%/40", "--ignored-workload-types=cronjobs", "--is-Argo-Rollouts=false", "--max-failures=2", "--max-rolling=10%", "--namespace-selector=team in (a,b)", "--namespaces-to-ignore=a,b", "--on-revert=restart",
 		"--reload-on-delete", "--reload-strategy=annotations", "--secret-marks=sha1", "--settle=3s", "--settle-gitops=0s", "--settle-max=4m0s", "--soak=5m0s", "--webhook-url=https://hooks.example.com/redacted",
 	}
 	if got := Beyond(own); !slices.Equal(got, want) {

@@ -6,23 +6,37 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/policy"
+	"github.com/reroll-dev/reroll/internal/window"
 )
 
 // Gates are the settings for when reloads may start.
 type Gates struct {
 	// Churn is how often each workload may be reloaded, unless an annotation says otherwise.
 	Churn policy.Limit
+	// Window are the windows in which workloads may be reloaded, unless annotations set others.
+	Window string
 	// Waves are how workloads are rolled one after the other, unless annotations say otherwise.
 	Waves annotations.Waves
+	// Halt is how many of the latest reloads have to fail until no further one starts.
+	Halt gate.Halt
 }
 
 func (g *Gates) bindFlags(flags *pflag.FlagSet) {
 	g.Churn = defaultChurn()
 	flags.Var((*limitValue)(&g.Churn), "churn", "how often each workload may be reloaded: 30/1h allows 30 reloads in quick succession, and then one every 2 minutes (1h/30); changes in between wait, and the newest data is rolled; off for no limit")
+	flags.Var((*windowValue)(&g.Window), "window", "when reloads may start, such as \"allow 22:00-04:00 mon-fri Europe/Berlin\" (default: at any time)")
 	flags.Var((*shareValue)(&g.Waves.MaxRolling), "max-rolling", "how many of the workloads of a ConfigMap or Secret may roll at the same time: a number such as 5, or a percentage such as 10%, rounded down and at least 1 (default: all)")
 	flags.DurationVar(&g.Waves.Soak, "soak", 0, "how long a workload has to stay available before others are rolled after it, if they wait for it")
+	g.bindHalt(flags)
 	flags.Int32Var(&g.Waves.MaxFailures, "max-failures", 0, "how many workloads may fail to roll out before no further one is rolled, if workloads are rolled one after the other")
+}
+
+// bindHalt adds the flag that concerns all workloads.
+func (g *Gates) bindHalt(flags *pflag.FlagSet) {
+	g.Halt = gate.DefaultHalt()
+	flags.Var((*haltValue)(&g.Halt), "halt-when-failing", "how many of the latest reloads in the cluster have to fail until no further one starts: 50%/20 is half of the last 20, so ten; off to never halt")
 }
 
 // validate refuses values that the flags accept by themselves.
@@ -55,6 +69,44 @@ func (l *limitValue) Set(text string) error {
 
 // Type implements pflag.Value.
 func (l *limitValue) Type() string { return "limit" }
+
+// windowValue is the flag for windows.
+type windowValue string
+
+// String implements pflag.Value.
+func (w *windowValue) String() string { return string(*w) }
+
+// Set implements pflag.Value.
+func (w *windowValue) Set(text string) error {
+	if text != "" {
+		if _, err := window.Parse(text); err != nil {
+			return err
+		}
+	}
+	*w = windowValue(text)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (w *windowValue) Type() string { return "window" }
+
+// haltValue is the flag for a percentage of a number of reloads.
+type haltValue gate.Halt
+
+// String implements pflag.Value.
+func (h *haltValue) String() string { return gate.Halt(*h).String() }
+
+// Set implements pflag.Value.
+func (h *haltValue) Set(text string) error {
+	halt, err := gate.ParseHalt(text)
+	if err == nil {
+		*h = haltValue(halt)
+	}
+	return err
+}
+
+// Type implements pflag.Value.
+func (h *haltValue) Type() string { return "halt" }
 
 // shareValue is the flag for a number or a percentage.
 type shareValue annotations.Share

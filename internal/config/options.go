@@ -47,17 +47,19 @@ func optionFlags() map[string]string {
 // their time depend on them.
 func ownOptionFlags() map[string]string {
 	return map[string]string{
-		"churn":         "churn",
-		"maxFailures":   "max-failures",
-		"maxRolling":    "max-rolling",
-		"namespaces":    "namespaces",
-		"onRevert":      "on-revert",
-		"secretMarks":   "secret-marks",
-		"settle":        "settle",
-		"settleGitOps":  "settle-gitops",
-		"settleMax":     "settle-max",
-		"soak":          "soak",
-		"workloadKinds": workloadKindFlag,
+		"churn":           "churn",
+		"haltWhenFailing": "halt-when-failing",
+		"maxFailures":     "max-failures",
+		"maxRolling":      "max-rolling",
+		"namespaces":      "namespaces",
+		"onRevert":        "on-revert",
+		"secretMarks":     "secret-marks",
+		"settle":          "settle",
+		"settleGitOps":    "settle-gitops",
+		"settleMax":       "settle-max",
+		"soak":            "soak",
+		"window":          "window",
+		"workloadKinds":   workloadKindFlag,
 	}
 }
 

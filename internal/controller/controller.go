@@ -1,3 +1,7 @@
+// Package controller carries decisions out. It reconciles one workload at a time: gather the facts,
+// decide, pass the gates, write once, and track the rollout. It does not know when a workload is
+// rolled (package reload), what it waits for (package gate), or how a kind is written (package
+// kinds).
 package controller
 
 import (
@@ -47,6 +51,8 @@ type Options struct {
 	// whether it still is. Until then, Lead calls another each time it sees another leader act. Nil means that there is no
 	// leader election.
 	Lead func(ctx context.Context, another func()) (leads func() bool, err error)
+	// Halts is where other programs read that no reload starts; nil means nowhere.
+	Halts Halts
 }
 
 // workers is how many workloads are written at the same time. A write mostly waits for the API
@@ -83,11 +89,13 @@ type Controller struct {
 	adopt *rate.Limiter
 	// fleets are the workloads that are rolled one after the other.
 	fleets fleets
+	// storm has the latest reloads of the cluster.
+	storm *storm
 	// aloneUntil is until when the receiver gets one message for each workload. Only the worker
 	// that sends messages uses it.
 	aloneUntil time.Time
 
-	// mu guards the records. Lock order: fleets.mu, classes, mu, then the state or a queue. No lock is held
+	// mu guards the records. Lock order: fleets.mu, storm.mu, classes, mu, then the state or a queue. No lock is held
 	// during a request.
 	mu sync.Mutex
 	// records contain the data about workloads that is not in the state. Blank is the record of a
@@ -137,6 +145,7 @@ func New(opts Options, api API, c clock.Clock, log *slog.Logger, report Report) 
 		often:      newReloadCounts(c),
 		adopt:      rate.NewLimiter(rate.Limit(opts.AdoptRate), 1),
 		records:    map[workload.Key]*record{},
+		storm:      newStorm(opts.Halt),
 		fleets:     fleets{of: map[string]map[source.Key]*fleet{}},
 		others:     otherInstallations{byNamespace: map[string]string{}, reported: map[string]bool{}},
 	}
@@ -159,6 +168,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.acting.Store(true)
 	c.pending.giveAll()
 	c.trackAll()
+	c.accept(ctx)
 	c.serve(ctx, &running)
 	<-ctx.Done()
 	return nil
@@ -213,6 +223,9 @@ func (c *Controller) serve(ctx context.Context, running *sync.WaitGroup) {
 		running.Go(func() {
 			c.rollouts.Serve(ctx.Done(), func(key workload.Key) workqueue.Result { return c.trackRollout(writing, key) })
 		})
+	}
+	if c.halts() {
+		running.Go(func() { c.serveHalts(writing, ctx.Done()) })
 	}
 	if c.opts.Receiver != nil {
 		running.Go(func() { c.serveReceiver(writing, ctx.Done()) })

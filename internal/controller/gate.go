@@ -25,6 +25,7 @@ type awaitedGate struct {
 // passGates returns an error that says when to try again if a gate is closed. Otherwise the ledger
 // of the decision records that the reload starts.
 func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *reload.Decision) error {
+	facts.Now = c.clock.Now() // listing Pods may have taken a while, and a window may have closed
 	answer := c.enterGates(facts, d)
 	if answer.Open() {
 		return nil
@@ -40,6 +41,10 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 	switch {
 	case answer.By == gate.Waves:
 		c.notifyWaits(w, answer)
+	case answer.By == gate.Halted:
+		c.notifyHaltedReload(w, answer)
+	case answer.By == gate.Window:
+		c.notifyClosed(w, d, answer)
 	case c.recordOf(w.Key).awaits.by != answer.By:
 		c.notifyHeld(w, d, answer)
 	}
@@ -48,10 +53,7 @@ func (c *Controller) passGates(ctx context.Context, facts *reload.Facts, d *relo
 		awaits.stopped = answer.Source
 	}
 	c.with(w.Key, func(r *record) { r.awaits = awaits })
-	if answer.Until.IsZero() {
-		return errLater // another workload has to come to its end first
-	}
-	return retryAfter(answer.Until.Sub(facts.Now))
+	return whenOpen(answer, facts.Now)
 }
 
 // notifyHeld names the source that keeps changing. A workload that has to wait again after each reload

@@ -206,6 +206,13 @@ func (o *oracle) coverClasses(w *workloadTruth, obj simapi.Object, at turn, from
 	}
 }
 
+// forgetAdoption records that the ledger of a workload was removed or restored.
+func (t *classesTruth) forgetAdoption(uid types.UID) {
+	for _, c := range t.covers[uid] {
+		c.adopted = 0
+	}
+}
+
 // newLife forgets what the previous controller was shown.
 func (t *classesTruth) newLife(life int) {
 	if t.life != life {

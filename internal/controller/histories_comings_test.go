@@ -12,8 +12,10 @@ import (
 //
 // A deletion is a change once, for a workload that covered the source and was written while the
 // source existed. A creation is a change for a workload that is older, or whose Pods all ran
-// before. An exception is a workload that the controller wrote to while the source existed before,
-// and that it has not rolled since for the missing source.
+// before. The controller has to know the latter only if the status of the workload has counted an
+// available Pod before: otherwise the two belong together. An exception is a workload that the
+// controller wrote to while the source existed before, and that it has not rolled since for the
+// missing source.
 
 // latestOf returns the last of these versions that is not later than another one, or 0.
 func latestOf(versions []uint64, most uint64) uint64 {
@@ -136,7 +138,7 @@ func (o *oracle) judgeComings(w *workloadTruth) {
 		case o.h.onDelete && !s.exists && s.deleted > covered && w.adopted[src] > 0 && w.adopted[src] < s.deleted && rolled < s.deleted:
 			o.fail("%s was last rolled at %d, and not for the deletion of %s at %d", w.name, rolled, src, s.deleted)
 		case o.h.onCreate && s.exists && (!w.named[src] || w.unnamed[src] >= s.made) && w.tampered == 0 && s.made > max(covered, o.lastGap, o.installedAt) &&
-			(s.created.After(w.made.Add(longestSettle)) || s.withoutIt[w.uid]) && rolled < s.made && !o.allHave(w, src):
+			(s.created.After(w.made.Add(longestSettle)) || s.withoutIt[w.uid] && 0 < w.ready && w.ready < s.made) && rolled < s.made && !o.allHave(w, src):
 			o.fail("%s was last rolled at %d, and not for the creation of %s at %d", w.name, rolled, src, s.made)
 		}
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -195,4 +196,15 @@ func (o *oracle) shown(src simapi.Source, version uint64) {
 	if date := s.dateAt(version); date.After(o.newestShown[src]) {
 		o.newestShown[src] = date
 	}
+}
+
+// words formats annotations or labels for a trace.
+func words(values map[string]string) []string {
+	var words []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if key != annotations.Ledger {
+			words = append(words, key+"="+values[key])
+		}
+	}
+	return words
 }

@@ -91,6 +91,8 @@ func (o *oracle) seemsLater(c *cronTruth, src simapi.Source, run ownRun, last da
 	}
 	made := latestOf(s.comings, version)
 	switch {
+	case run.unreadable[src] && (shown.proven || made > o.keyLostAt):
+		return o.excused(unreadable)
 	case shown.misleads && run.wrote[src] == 0:
 		return o.excused(seemsEdited)
 	default:

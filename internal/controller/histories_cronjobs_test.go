@@ -54,6 +54,7 @@ type cronTruth struct {
 type ownRun struct {
 	look           *look
 	covered, wrote map[simapi.Source]uint64
+	unreadable     map[simapi.Source]bool
 	noted          time.Time
 }
 
@@ -210,7 +211,7 @@ func (o *oracle) cronRun(e simapi.Event) {
 	old, before := e.Old.(*batchv1.Job)
 	switch {
 	case !before && own:
-		o.own[job.UID] = ownRun{o.h.landing.look, maps.Clone(c.covered), maps.Clone(c.wrote), c.noted}
+		o.own[job.UID] = ownRun{o.h.landing.look, maps.Clone(c.covered), maps.Clone(c.wrote), maps.Clone(c.unreadable), c.noted}
 	case !before:
 		c.scheduled = append(c.scheduled, dated{version: e.Version, date: o.h.server.Now()})
 		o.began[job.UID] = e.Version
@@ -231,6 +232,7 @@ func (o *oracle) podOfRun(pod *corev1.Pod, version uint64) {
 		o.podsBegun[pod.UID] = true
 		for src, had := range content {
 			c.started[src], c.had[src], c.begun[src] = version, had, o.began[job.GetUID()]
+			delete(o.pardoned[c.uid], src) // it was for earlier Pods
 		}
 	}
 }

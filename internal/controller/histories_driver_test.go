@@ -14,6 +14,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/notice"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -56,6 +57,9 @@ type history struct {
 	resumed  bool
 	// calm is a time without faults, so that all rollouts can complete.
 	calm bool
+
+	// window is when the running controller may start reloads.
+	window drawnWindow
 
 	// annotations reports whether a controller has used the annotation as its mark.
 	annotations bool
@@ -202,6 +206,13 @@ func (h *history) start() {
 	h.annotations = h.annotations || opts.Strategy == reload.StrategyAnnotations
 	opts.SecretMarks = []digest.SecretMarks{digest.SecretMarksKeyed, digest.SecretMarksSHA1}[marks.IntN(2)]
 	opts.Churn = []policy.Limit{{}, {}, {Reloads: 2, Within: 20 * time.Second}, {Reloads: 1, Within: time.Minute}}[marks.IntN(4)]
+	// Gates that hold nothing back change nothing, although all of them are asked.
+	if marks.IntN(2) == 0 {
+		opts.Waves = annotations.Waves{MaxRolling: annotations.Share{Number: 1000}, MaxFailures: 1000, HasMaxFailures: true}
+		opts.Halt = gate.Halt{Percent: 100, Last: 200}
+	}
+	h.window = drawWindow(marks)
+	opts.Window = h.window.text
 	h.say("controller %d starts, its clock is off by %s, on create %t, on delete %t, opts all in %t", h.life, skew, h.onCreate, h.onDelete, opts.AutoReloadAll)
 	log := slog.New(slog.DiscardHandler)
 	if h.traced {

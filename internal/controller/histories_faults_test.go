@@ -138,6 +138,7 @@ func (p proxy) Running(_ context.Context, w *workload.Workload, names annotation
 func (p proxy) Patch(_ context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
 	h := p.h
 	resource, name := kind.Resource.Resource, inShop(key.Name)
+	h.judgeWindow(key, patch.Body)
 	return h.send(&write{verb: "patch", resource: resource, name: name, body: patch.Body, do: func() (runtime.Object, error) {
 		return h.server.Patch(resource, name, patch.Body, workload.FieldManager)
 	}})

@@ -35,6 +35,15 @@ type jobTruth struct {
 	// mayReturn reports whether its user deleted it when nothing could show any more which client
 	// did.
 	mayReturn bool
+	// copied is the data in the ledger of its latest copy.
+	copied recordedData
+}
+
+// recordedData has the versions of the sources that a controller had been shown when it made a
+// ledger, and their newest time.
+type recordedData struct {
+	versions map[simapi.Source]uint64
+	date     time.Time
 }
 
 // runTruth is the knowledge about one of these Jobs.
@@ -47,6 +56,8 @@ type runTruth struct {
 	// counted Pods when it was resumed.
 	before  uint64
 	unclear bool
+	// recorded is the data in its ledger.
+	recorded recordedData
 }
 
 // copyOf is the name of the Job of a copy, or empty.
@@ -90,6 +101,8 @@ func (o *oracle) job(e simapi.Event) {
 	job := e.Object.(*batchv1.Job)
 	o.h.say("%s: %s Job %s at %d, suspended %t, held %t, copy of %q, deleting %t, active %d", e.Manager, e.Type, job.Name, e.Version, *job.Spec.Suspend, isHeld(job), copyOf(job), job.DeletionTimestamp != nil, job.Status.Active)
 	switch {
+	case copyOf(job) != "" && e.Type == watch.Added:
+		o.copied(copyOf(job))
 	case copyOf(job) != "":
 	case e.Type == watch.Deleted:
 		delete(o.runs, job.UID)
@@ -99,6 +112,25 @@ func (o *oracle) job(e simapi.Event) {
 	for name, j := range o.jobs {
 		if _, err := o.h.server.Get("jobs", inShop(name)); j.wanted && err != nil && len(o.copies(name)) == 0 {
 			o.fail("at %d, Job %s is lost: there is neither it nor a copy of it", e.Version, name)
+		}
+	}
+}
+
+// copied receives the creation of a copy. The new Job gets the ledger of the copy, although a source
+// may change before the Job begins.
+func (o *oracle) copied(name string) {
+	j, l := o.jobs[name], o.h.landing.look
+	if j == nil {
+		return
+	}
+	j.copied = recordedData{versions: maps.Clone(l.known)}
+	job, err := o.h.server.Get("jobs", inShop(name))
+	if err != nil || o.runs[job.GetUID()] == nil {
+		return
+	}
+	for src := range o.runs[job.GetUID()].covered {
+		if date := o.sources[src].dateAt(l.known[src]); date.After(j.copied.date) {
+			j.copied.date = date
 		}
 	}
 }
@@ -115,6 +147,7 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 		}
 		if ours {
 			o.h.count("reloads")
+			r.recorded = o.jobs[job.Name].copied
 		} else {
 			*o.jobs[job.Name] = jobTruth{wanted: true}
 		}
@@ -130,7 +163,11 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 		case o.h.landing != nil && old.DeletionTimestamp == nil && job.DeletionTimestamp != nil:
 			o.judgeDeletion(r, old, e.Version)
 		case ours && changesLedger(e):
+			o.noteJobShown(r)
 			o.ours(r.workloadTruth, e, false)
+			if !isHeld(job) { // else only the UID of the ledger changed
+				r.recorded = recordedData{versions: maps.Clone(r.wrote), date: r.noted}
+			}
 		case changesLedger(e):
 			r.tampered++
 			clear(r.adopted)
@@ -145,6 +182,17 @@ func (o *oracle) run(job *batchv1.Job, e simapi.Event) {
 	if e.Type == watch.Added && ours {
 		for src := range r.covered {
 			r.adopted[src] = e.Version // it has a ledger from the beginning
+		}
+	}
+}
+
+// noteJobShown records for which sources the run is younger than the time that the API shows, which
+// may be that of a label.
+func (o *oracle) noteJobShown(r *runTruth) {
+	l := o.h.landing.look
+	for src := range r.covered {
+		if date := o.sources[src].dateAt(l.known[src]); date.After(r.noted) && r.began.After(date.Add(startLag)) {
+			r.labeled[src] = l.known[src]
 		}
 	}
 }
@@ -166,12 +214,12 @@ func (o *oracle) judgeDeletion(r *runTruth, job *batchv1.Job, version uint64) {
 		o.fail("Job %s is deleted at %d, and it is suspended", r.name, version)
 	case len(o.copies(r.name)) == 0:
 		o.fail("Job %s is deleted at %d, and there is no copy of it", r.name, version)
-	case !o.mayRunAgain(r):
-		o.fail("Job %s is deleted at %d without a change since it began at %d", r.name, version, r.begun)
+	case !o.mayRunAgain(r, job):
+		o.fail("Job %s is deleted at %d without a change since it began at %d, of those that it covers, %v", r.name, version, r.begun, r.covered)
 	}
 }
 
-func (o *oracle) mayRunAgain(r *runTruth) bool {
+func (o *oracle) mayRunAgain(r *runTruth, job *batchv1.Job) bool {
 	latest := map[simapi.Source]change{}
 	for src, since := range r.covered {
 		if all := o.sources[src].changes; len(all) > 0 {
@@ -181,23 +229,35 @@ func (o *oracle) mayRunAgain(r *runTruth) bool {
 			return true
 		}
 	}
+	began := r.began
+	if seemsResumed(job) {
+		began = r.made
+	}
 	for src, c := range latest {
 		shown := o.sources[src].dateAt(never)
-		late := c.date.IsZero() || !r.began.After(shown.Add(startLag+clockSkew))
+		late := c.date.IsZero() || !began.After(shown.Add(startLag+clockSkew))
+		ended, lapsed := r.ended[src]
+		unrecorded := c.version > r.recorded.versions[src] && !shown.After(r.recorded.date)
 		switch {
-		case c.version > r.begun && (o.lastGap >= r.first[src] || r.forgotten[src]):
+		case c.version > r.begun && (o.lastGap >= r.first[src] || r.forgotten[src] || lapsed && r.dropped[src] < ended.version):
 			return o.excused(changedInLapse)
 		case o.sources[src].made > r.begun:
 			return o.excused(madeSince)
 		case r.unclear && c.version > r.before:
 			return o.excused(statusBehind)
-		case o.lastGap >= min(r.begun, c.version) && shown.Before(c.date):
+		case o.lastGap >= min(r.begun, c.version) && (shown.Before(c.date) || unrecorded):
 			return o.excused(showsNoTime)
 		case o.lastGap >= min(r.begun, c.version) && late:
 			return o.excused(podsOlder)
 		}
 	}
 	return false
+}
+
+// seemsResumed reports whether Pods of a Job may have succeeded before it was suspended and resumed.
+// Then the API does not show when it first began.
+func seemsResumed(job *batchv1.Job) bool {
+	return job.Status.Succeeded > 0 && slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobSuspended })
 }
 
 // jobsAtRest judges the state after all runs have ended.

@@ -70,8 +70,6 @@ func (o *oracle) judgePods(w *workloadTruth, obj simapi.Object, src simapi.Sourc
 			o.excused(startedWithout) // see judgeComings
 		case had == simapi.Absent && s.cameAfter(o.podMade[pod.UID]) == s.content:
 			o.excused(startedWithout) // it has again the data that it had when it was created, which was not a change then
-		case o.pardoned[pod.UID][src] == s.content:
-			o.excused(backBeforeSeen) // as before: it changed and changed back once more while the Pod ran
 		case !o.undetectable(w, src, pod.UID):
 			o.fail("at rest, pod %s of %s, created %s, has %s of %s, which is %s now", pod.Name, w.name,
 				clockTime(pod.CreationTimestamp.Time), had, src, s.content)
@@ -81,7 +79,19 @@ func (o *oracle) judgePods(w *workloadTruth, obj simapi.Object, src simapi.Sourc
 
 // undetectable reports whether the data has an excuse: no workload was opted in for it at that
 // time, the change left no trace, or no form of mark is left.
+//
+// The ledger has the excused data from then on, so that it is excused again if it changes and
+// changes back while the Pod runs.
 func (o *oracle) undetectable(w *workloadTruth, src simapi.Source, pod types.UID) bool {
+	content := o.sources[src].content
+	if o.leavesNoTrace(w, src) {
+		o.pardonedOf(pod)[src] = content
+		return true
+	}
+	return o.pardoned[pod][src] == content && o.excused(backBeforeSeen)
+}
+
+func (o *oracle) leavesNoTrace(w *workloadTruth, src simapi.Source) bool {
 	s := o.sources[src]
 	if w.undone() && (o.h.annotations || w.again) {
 		return o.excused(nothingToTry) // no form of mark follows the annotation, and a tool may have reverted that
@@ -89,10 +99,6 @@ func (o *oracle) undetectable(w *workloadTruth, src simapi.Source, pod types.UID
 	away, back := s.away()
 	rolledWithout := away <= w.carried[src] && w.carried[src] < back
 	if away > 0 && (away <= o.startedAt || back <= o.firstShown[src]) && !rolledWithout {
-		if o.pardoned[pod] == nil {
-			o.pardoned[pod] = map[simapi.Source]string{}
-		}
-		o.pardoned[pod][src] = s.content
 		return o.excused(backBeforeSeen) // it changed back before a controller that saw the change had compared it, or was notified
 	}
 	return slices.ContainsFunc(s.changes, func(c change) bool {
@@ -171,4 +177,16 @@ func (o *oracle) judgeSingle(w *workloadTruth, obj simapi.Object) {
 			o.fail("%s was rolled %d times for the only change, that of %s at %d", w.name, reloads, src, last.version)
 		}
 	}
+}
+
+// bringsNews reports whether a rollout of ours brings data that no earlier one brought.
+func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
+	for src := range w.covered {
+		for _, c := range o.sources[src].changes {
+			if c.version > w.carried[src] && c.version <= l.known[src] {
+				return true
+			}
+		}
+	}
+	return false
 }

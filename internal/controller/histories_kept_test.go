@@ -294,6 +294,24 @@ func keptHistories() map[string]keptHistory {
 			s.shown()
 			s.users.createSource(settings)
 		}},
+		"a source is deleted while its workload is opted out, and made again after a reload for another one": {draws{onCreate: true, onDelete: true}, func(s script) {
+			s.users.edit(workloads()[0], func(obj simapi.Object) {
+				leave(templateOf(obj), settings)
+				refer(templateOf(obj), settings, new(true))
+			})
+			s.rest()
+			s.ask("web", nil)
+			s.rest()
+			s.users.deleteSource(settings)
+			s.rest()
+			s.ask("web", auto)
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.edit(sources()[2], "kubectl-edit")
+			s.rest()
+			s.elapse(2 * longestSettle)
+			s.users.makeAgain(settings)
+		}},
 		"a source is made, and the workload asks for it in other words before it is quiet": {draws{onCreate: true, onDelete: true}, func(s script) {
 			s.again("web", map[string]string{names.ConfigMap: "settings, extra"})
 			s.rest()

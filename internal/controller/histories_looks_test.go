@@ -209,5 +209,19 @@ func countsReplicas(obj simapi.Object) bool {
 	}
 }
 
+// countsAvailable reports whether the current status of a workload counts available Pods.
+func countsAvailable(obj simapi.Object) bool {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		return o.Status.ObservedGeneration == o.Generation && o.Status.AvailableReplicas > 0
+	case *appsv1.StatefulSet:
+		return o.Status.ObservedGeneration == o.Generation && o.Status.AvailableReplicas > 0
+	case *appsv1.DaemonSet:
+		return o.Status.ObservedGeneration == o.Generation && o.Status.NumberAvailable > 0
+	default:
+		return false
+	}
+}
+
 // startLag is the minimum age difference between data and a Pod that certainly has it.
 const startLag = 5 * time.Second

@@ -48,6 +48,7 @@ func cronJobBounds() map[excuse]float64 {
 		deletedUnasked:    3,
 		seemsEdited:       1,
 		cameBackUnseen:    1,
+		unreadable:        0.5,
 	}
 }
 
@@ -74,6 +75,7 @@ func jobBounds() map[excuse]float64 {
 		notProven:         56,
 		shownBefore:       4,
 		deletedUnasked:    1,
+		labeledUnseen:     0.5,
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/workload"
 	"github.com/reroll-dev/reroll/test/simapi"
 )
@@ -97,6 +96,8 @@ type workloadTruth struct {
 	missed map[simapi.Source]uint64
 	// unnamed has the versions of new sources with which the controller wrote first.
 	unnamed map[simapi.Source]uint64
+	// ready is the version in which its status first counted an available Pod, or 0.
+	ready uint64
 	// made is when it was created, and written the version of the last relevant write of a user.
 	made    time.Time
 	written uint64
@@ -110,6 +111,8 @@ type workloadTruth struct {
 	forgotten map[simapi.Source]bool
 	// unreadable are the Secrets whose digest in the ledger was made with a lost key.
 	unreadable map[simapi.Source]bool
+	// dropped has the version of the last ledger of ours without a former source.
+	dropped map[simapi.Source]uint64
 	// tampered counts the changes of the ledger by other clients.
 	tampered int
 	// again reports whether our last rollout brought nothing new after the one before.
@@ -181,7 +184,7 @@ func newTruth(obj simapi.Object, version uint64) *workloadTruth {
 		may: map[simapi.Source]turn{}, began: map[simapi.Source]turn{}, ended: map[simapi.Source]turn{},
 		covered: map[simapi.Source]uint64{}, first: map[simapi.Source]uint64{}, adopted: map[simapi.Source]uint64{}, carried: map[simapi.Source]uint64{}, forgotten: map[simapi.Source]bool{}, wrote: map[simapi.Source]uint64{}, overwritten: map[simapi.Source]uint64{},
 		unreadable: map[simapi.Source]bool{}, named: map[simapi.Source]bool{}, missed: map[simapi.Source]uint64{}, unnamed: map[simapi.Source]uint64{}, made: obj.GetCreationTimestamp().Time,
-		askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{},
+		askedShown: map[simapi.Source]time.Time{}, labeled: map[simapi.Source]uint64{}, dropped: map[simapi.Source]uint64{},
 	}
 }
 
@@ -220,6 +223,10 @@ func (o *oracle) workload(e simapi.Event) {
 		w.tampered++
 		clear(w.adopted)
 		w.forget(sources()...)
+		o.classes.forgetAdoption(uid)
+	}
+	if w.ready == 0 && countsAvailable(e.Object) {
+		w.ready = e.Version
 	}
 	if tellsRest(e.Object) {
 		w.calm, w.recent = e.Version, nil
@@ -291,18 +298,6 @@ func (s *sourceTruth) away() (away, back uint64) {
 	return away, back
 }
 
-// bringsNews reports whether a rollout of ours brings data that no earlier one brought.
-func (o *oracle) bringsNews(w *workloadTruth, l *look) bool {
-	for src := range w.covered {
-		for _, c := range o.sources[src].changes {
-			if c.version > w.carried[src] && c.version <= l.known[src] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // ours receives a write of the controller.
 func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	l := o.h.landing.look
@@ -326,6 +321,11 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 	o.carryClasses(w, l, rolled)
 	w.note(l)
 	o.noteShown(w, l, e.Old)
+	for src := range w.ended {
+		if _, covered := w.covered[src]; !covered {
+			w.dropped[src] = e.Version
+		}
+	}
 	for src := range w.covered {
 		w.wrote[src] = l.known[src]
 		if _, known := l.known[src]; known {
@@ -336,15 +336,4 @@ func (o *oracle) ours(w *workloadTruth, e simapi.Event, rolled bool) {
 			w.noted = date
 		}
 	}
-}
-
-// words formats annotations or labels for a trace.
-func words(values map[string]string) []string {
-	var words []string
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if key != annotations.Ledger {
-			words = append(words, key+"="+values[key])
-		}
-	}
-	return words
 }

@@ -15,6 +15,8 @@ import (
 type sent struct {
 	ledger   string
 	decision reload.Decision
+	// at is when it was sent, or later.
+	at time.Time
 }
 
 // isRefusal reports whether a write had no effect and never will. An earlier write whose response
@@ -28,13 +30,35 @@ func isRefusal(err error) bool {
 	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
+// The API server may reject a reload for ever, for example because of an admission policy, or answer
+// with errors for ever, because a webhook is down. Other workloads wait for neither: after three
+// rejections, or six errors, which may also mean that the API server itself is down for a moment.
+const (
+	rejectionWeight = 2
+	errorWeight     = 1
+	refusedOften    = 6
+)
+
+// countRefusal counts a reload that failed. A conflict, or too many requests, are no answer to the
+// reload itself.
+func (c *Controller) countRefusal(key workload.Key, d reload.Decision, err error) {
+	if d.Action != reload.Reload || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) {
+		return
+	}
+	weight := errorWeight
+	if isRefusal(err) {
+		weight = rejectionWeight
+	}
+	c.with(key, func(r *record) { r.refused += weight })
+}
+
 // responseLost records a write that may have taken effect although its response was an error, or
 // was lost.
 func (c *Controller) responseLost(key workload.Key, ledger string, d reload.Decision) {
 	if d.Action != reload.Reload && len(d.OthersRollout) == 0 {
 		return // there is nothing to report
 	}
-	c.with(key, func(r *record) { r.sent = &sent{ledger, d} })
+	c.with(key, func(r *record) { r.sent = &sent{ledger, d, c.clock.Now()} })
 }
 
 // reportLate reports a write whose response was lost, once its ledger is seen on the workload.
@@ -58,5 +82,5 @@ func (c *Controller) reportLate(w *workload.Workload) {
 // forgetAdoption drops the turn of a workload that has its ledger, and the record of a lost
 // response.
 func (c *Controller) forgetAdoption(key workload.Key) {
-	c.with(key, func(r *record) { r.adoptAt, r.sent = time.Time{}, nil })
+	c.with(key, func(r *record) { r.adoptAt, r.sent, r.refused = time.Time{}, nil, 0 })
 }

@@ -158,7 +158,9 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 	if d.Action == reload.AwaitRun {
 		return errLater // the watch reports the end of the run
 	}
-	c.stopAwaitingRollout(w.Key)
+	if !starts(&d) {
+		c.stopAwaitingRollout(w.Key) // a reload that a gate holds has awaited its rollout when the gate opens
+	}
 	c.notifyBesideInstallation(facts)
 	if d.Reverted != nil && d.Reverted.Final && d.Restores && !c.mayRestore(w) {
 		d.Action = reload.Nothing // reported nevertheless
@@ -186,6 +188,7 @@ func (c *Controller) act(ctx context.Context, facts *reload.Facts, d reload.Deci
 			return err
 		}
 		c.passedGates(w.Key)
+		c.stopAwaitingRollout(w.Key)
 	}
 	began := c.clock.Now()
 	if err := c.write(ctx, facts, d); err != nil {
@@ -266,6 +269,7 @@ func (c *Controller) write(ctx context.Context, facts *reload.Facts, d reload.De
 		} else {
 			c.responseLost(w.Key, text, d)
 		}
+		c.countRefusal(w.Key, d, err)
 		if patch.Type == types.JSONPatchType && apierrors.IsInvalid(err) {
 			return fmt.Errorf("patch %s: %w: %w", w.Key, errOtherVersion, err)
 		}

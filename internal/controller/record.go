@@ -7,7 +7,8 @@ import (
 )
 
 // record is the data about one workload that is not in the state. The zero value is the record of a
-// workload without such data. Deleting the record forgets the workload.
+// workload without such data. Deleting the record forgets the workload. It has many fields because
+// most parts of the controller keep something about a workload.
 type record struct {
 	// conflicted reports that another client changed the workload when Reroll wrote. The workload
 	// is reconciled when the watch brings the newer version.
@@ -16,6 +17,8 @@ type record struct {
 	staleSince time.Time
 	// sent is a write whose response was lost.
 	sent *sent
+	// refused counts the reloads in a row that failed, by their weight.
+	refused int
 	// restored is when Reroll wrote the ledger back after another client had removed it.
 	restored restored
 	// awaitsSince is since when Reroll waits for a rollout whose end shows whether Pods are out of

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -75,7 +76,7 @@ func (c *Controller) signKept(ctx context.Context, made runtime.Object) error {
 	}
 	of, err := kinds.ReadCopy(kept)
 	if err != nil {
-		return fmt.Errorf("an admission rule of the cluster changed its annotation %s: %w", kinds.ClaimsCopy, err)
+		return fmt.Errorf("an admission rule of the cluster changed its annotation %s: %w", annotations.Replaces, err)
 	}
 	if of.SignedBy(c.installation.Key) {
 		return nil

@@ -35,6 +35,9 @@ func (c *Controller) trackRollout(ctx context.Context, key workload.Key) workque
 		ctx, cancel := context.WithTimeout(ctx, requestsTake)
 		defer cancel()
 		if err := c.listPods(ctx, &w, f); err != nil {
+			c.mu.Lock()
+			f.unlisted++
+			c.mu.Unlock()
 			return workqueue.FailedWith(func(retryIn time.Duration, again bool) {
 				c.report.Failed(&w, reload.Decision{Action: reload.ListPods}, err, retryIn, again)
 			})
@@ -87,7 +90,7 @@ func (c *Controller) listPods(ctx context.Context, w *workload.Workload, f *trac
 	if late || resumed && o.Exceeds(w, pods, now) {
 		f.exceeded, f.cause = true, o.Cause
 	}
-	f.listedRolledOut, f.resumed = w.RolledOut, false
+	f.listedRolledOut, f.resumed, f.unlisted = w.RolledOut, false, 0
 	if late {
 		f.late, f.listed[rollout.Shows(&w.Progress)] = now.Sub(f.forward), true
 	}

@@ -34,6 +34,8 @@ type tracked struct {
 	cause    rollout.Cause
 	// resumed reports whether it is still unknown whether Pods from before the reload remain.
 	resumed bool
+	// unlisted is how often in a row the Pods could not be listed.
+	unlisted int
 	// reported are the reported causes, each once. Listed are the causes in the status for which
 	// the Pods were listed, each once, too.
 	reported, listed map[rollout.Cause]bool

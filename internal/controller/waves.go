@@ -37,10 +37,10 @@ type fleet struct {
 func (c *Controller) enterGates(facts *reload.Facts, d *reload.Decision) gate.Answer {
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
-	find := c.findFleet(facts)
-	answer := gate.Check(facts, d, find)
+	others := c.otherWorkloads(c.findFleet(facts))
+	answer := gate.Check(facts, d, others)
 	if answer.Open() {
-		gate.Pass(facts, d, find)
+		gate.Pass(facts, d, others)
 	}
 	c.moveFleets(facts.Workload.Key.Namespace)
 	return answer
@@ -50,7 +50,7 @@ func (c *Controller) enterGates(facts *reload.Facts, d *reload.Decision) gate.An
 func (c *Controller) checkGatesOf(facts *reload.Facts, d *reload.Decision) gate.Answer {
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
-	return gate.Check(facts, d, c.findFleet(facts))
+	return gate.Check(facts, d, c.otherWorkloads(c.findFleet(facts)))
 }
 
 // findFleet returns the function that finds the fleet of a source, or builds it. The caller holds
@@ -65,12 +65,15 @@ func (c *Controller) findFleet(facts *reload.Facts) gate.Find {
 		known := c.fleets.of[src.Key.Namespace][src.Key]
 		switch {
 		case known != nil && known.Fits(&src, settings):
+			if _, in := known.Member(facts.Workload.Key); !in {
+				c.updateMember(known, facts.Workload.Key, gate.Member{})
+			}
 		case settings.RollingBy == "" && !c.state.HasWaves(src.Key.Namespace):
 			c.dropFleet(known)
 			return nil
 		default:
 			c.dropFleet(known)
-			known = c.buildFleet(src, settings)
+			known = c.buildFleet(src, settings, known)
 		}
 		if !known.Limits() {
 			return nil
@@ -79,10 +82,19 @@ func (c *Controller) findFleet(facts *reload.Facts) gate.Find {
 	}
 }
 
-func (c *Controller) buildFleet(src source.Source, settings gate.Settings) *fleet {
+// buildFleet builds a fleet. Before is the one in whose place it is, and nil if there was none.
+func (c *Controller) buildFleet(src source.Source, settings gate.Settings, before *fleet) *fleet {
 	built := &fleet{Fleet: gate.NewFleet(&src, settings), source: src}
+	same := before != nil && before.source.Digest == src.Digest
 	for _, key := range c.state.Candidates(src.Key) {
-		c.updateMember(built, key)
+		var known gate.Member
+		if same {
+			known, _ = before.Member(key)
+		}
+		c.updateMember(built, key, known)
+	}
+	if same {
+		built.Inherit(before.Fleet)
 	}
 	built.stopped = built.Stopped()
 	if built.stopped {
@@ -123,7 +135,8 @@ func (c *Controller) askAgain(f *fleet) {
 }
 
 // updateMember updates one workload of a fleet, or removes it if the source does not concern it.
-func (c *Controller) updateMember(f *fleet, key workload.Key) {
+// Before is what was known of it.
+func (c *Controller) updateMember(f *fleet, key workload.Key, before gate.Member) {
 	facts, ok := c.state.FactsAlone(key, &f.source)
 	if !ok || c.leavesOut(&facts.Workload) {
 		f.Remove(key)
@@ -131,7 +144,6 @@ func (c *Controller) updateMember(f *fleet, key workload.Key) {
 	}
 	now := c.clock.Now()
 	c.opts.Complete(&facts, c.installation, now)
-	before, _ := f.Member(key)
 	m := gate.MemberOf(&facts, &f.source, f.Settings(), c.trackedOf(key), before)
 	f.Put(key, m)
 	if !m.Due.IsZero() {
@@ -144,39 +156,60 @@ func (c *Controller) trackedOf(key workload.Key) gate.Tracked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, known := c.records[key]
-	if !known || r.tracking == nil {
+	if !known {
 		return gate.Tracked{}
 	}
-	return gate.Tracked{Following: true, Unsure: r.tracking.resumed, Late: r.tracking.exceeded, Cause: r.tracking.cause}
+	t := gate.Tracked{Refused: r.refused >= refusedOften}
+	if f := r.tracking; f != nil {
+		t.Following, t.Unsure, t.Unlisted, t.Late, t.Cause = true, f.resumed, f.unlisted >= unlistedOften, f.exceeded, f.cause
+	}
+	return t
 }
+
+// unlistedOften is how often in a row the Pods of a workload cannot be listed until other workloads do
+// not wait for that any more.
+const unlistedOften = 3
 
 // updateFleets is called when a workload or its rollout has changed. Workloads that may start now are
 // queued.
 func (c *Controller) updateFleets(key workload.Key) {
+	c.updateStorm(key)
 	if !c.fleets.some.Load() {
 		return
 	}
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
 	for _, f := range c.fleets.of[key.Namespace] {
-		c.updateMember(f, key)
+		before, _ := f.Member(key)
+		c.updateMember(f, key, before)
 	}
 	c.moveFleets(key.Namespace)
 }
 
-// leaveGates is called at the end of each reconciliation. The place of a workload stays reserved if
-// it is unknown whether its reload took effect.
+// lostUntil is how long a write without a response may still take effect: longer than the API server
+// works on a request.
+const lostUntil = 2 * time.Minute
+
+// leaveGates is called at the end of each reconciliation. The place of a workload stays reserved as
+// long as it is unknown whether its reload took effect.
 func (c *Controller) leaveGates(key workload.Key) {
+	c.updateStorm(key)
 	if !c.fleets.some.Load() {
 		return
 	}
-	lost := c.recordOf(key).sent != nil
+	var unknown time.Duration
+	if r := c.recordOf(key); r.sent != nil && r.refused < refusedOften {
+		unknown = r.sent.at.Add(lostUntil).Sub(c.clock.Now())
+	}
 	c.fleets.mu.Lock()
 	defer c.fleets.mu.Unlock()
 	for _, f := range c.fleets.of[key.Namespace] {
-		c.updateMember(f, key)
-		if !lost {
+		before, _ := f.Member(key)
+		c.updateMember(f, key, before)
+		if unknown <= 0 {
 			f.Free(key)
+		} else {
+			c.queue.Later(key, unknown)
 		}
 	}
 	c.moveFleets(key.Namespace)

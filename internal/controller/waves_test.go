@@ -30,6 +30,10 @@ type waveStage struct {
 	*stage
 	names        []string
 	reloadedWith map[string]bool
+	// refusesOnly are the answers to writes of some Deployments, and unlistable is the answer to lists
+	// of Pods.
+	refusesOnly map[string]error
+	unlistable  error
 }
 
 var errRefused = errors.New("refused")
@@ -96,8 +100,23 @@ func (s *waveStage) roll(name string, ends bool) {
 	s.play(time.Second)
 }
 
+// Running implements API.
+func (s *waveStage) Running(ctx context.Context, w *workload.Workload, names annotations.Names) ([]rollout.Pod, error) {
+	if s.unlistable != nil {
+		return nil, s.unlistable
+	}
+	return s.stage.Running(ctx, w, names)
+}
+
+func (s *waveStage) keyOf(name string) source.Key {
+	return source.Key{Kind: source.ConfigMap, Namespace: namespace, Name: name}
+}
+
 // Patch implements API.
 func (s *waveStage) Patch(ctx context.Context, kind kinds.Kind, key workload.Key, patch kinds.Patch) (runtime.Object, error) {
+	if err := s.refusesOnly[key.Name]; err != nil {
+		return nil, err
+	}
 	obj, err := s.stage.Patch(ctx, kind, key, patch)
 	if err == nil && bytes.Contains(patch.Body, []byte(`"template"`)) {
 		s.reloadedWith[key.Name] = true

@@ -29,6 +29,7 @@ func (c *Controller) putTemplateUser(w workload.Workload, live, notify bool) {
 		c.noteOptedIn(&owner, &now)
 	}
 	c.trackStatus(now.Key)
+	c.updateFleets(now.Key)
 }
 
 // enqueueTemplateOwners queues the template owners that have to be reconciled after a change of

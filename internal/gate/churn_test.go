@@ -34,9 +34,9 @@ func withLimit(t *testing.T, text string) *limited {
 // try reloads the workload if the gate is open, and returns the answer of the gate.
 func (l *limited) try() Answer {
 	d := reload.Decision{Action: reload.Reload, ChurnUntil: l.ledger}
-	answer := Check(&l.facts, &d, nil)
+	answer := Check(&l.facts, &d, Others{})
 	if answer.Open() {
-		Pass(&l.facts, &d, nil)
+		Pass(&l.facts, &d, Others{})
 		l.ledger = d.Ledger.ChurnUntil
 	}
 	return answer

@@ -16,7 +16,9 @@ type Fleet struct {
 	source   source.Key
 	digest   digest.Digest
 	settings Settings
-	members  map[workload.Key]*member
+	// annotations of the source select its workloads.
+	annotations source.Annotations
+	members     map[workload.Key]*member
 	// waves are the waves that have members, the lowest first.
 	waves []*wave
 	// all are the numbers of members in each state, and failed the members that failed.
@@ -26,7 +28,7 @@ type Fleet struct {
 	unsure int
 	// unrolled is how many members still have to start.
 	unrolled int
-	// behind is how many of these are in the middle of a rollout with earlier data.
+	// behind is how many of these take a place without being counted as running.
 	behind int
 	// offered is how many members were told to start and have not asked yet.
 	offered int
@@ -50,6 +52,12 @@ type member struct {
 // be rolled with the present data.
 func (m *member) occupies() bool { return m.Behind && !m.reserved }
 
+// refused reports whether the member has failed before its rollout began: it may try again.
+func (m *member) refused() bool { return m.State == Failed && !m.Rolled }
+
+// takesPlace reports whether the member takes a place although it is not counted as running.
+func (m *member) takesPlace() bool { return m.occupies() || m.refused() && m.reserved }
+
 // wave is a wave of members.
 type wave struct {
 	number int
@@ -61,12 +69,26 @@ type wave struct {
 
 // NewFleet returns a fleet without members.
 func NewFleet(src *source.Source, s Settings) *Fleet {
-	return &Fleet{source: src.Key, digest: src.Digest, settings: s, members: map[workload.Key]*member{}, failed: map[workload.Key]struct{}{}}
+	return &Fleet{source: src.Key, digest: src.Digest, settings: s, annotations: src.Annotations, members: map[workload.Key]*member{}, failed: map[workload.Key]struct{}{}}
 }
 
-// Fits reports whether a fleet is still about the data of a source and has these settings.
+// Fits reports whether a fleet is still about the data and the workloads of a source, and has these
+// settings.
 func (f *Fleet) Fits(src *source.Source, s Settings) bool {
-	return f.digest == src.Digest && f.settings == s
+	return f.digest == src.Digest && f.settings == s && f.annotations == src.Annotations
+}
+
+// Inherit takes over which reloads are being written from a fleet of the same source, if that was
+// about the same data.
+func (f *Fleet) Inherit(from *Fleet) {
+	if from.digest != f.digest {
+		return
+	}
+	for key, m := range from.members {
+		if m.reserved {
+			f.reserve(key)
+		}
+	}
 }
 
 // Limits reports whether any member may have to wait for another one.
@@ -116,7 +138,7 @@ func (f *Fleet) Remove(key workload.Key) {
 // count adds a member to the numbers of its state.
 func (f *Fleet) count(key workload.Key, m *member) {
 	switch m.counted = m.State; {
-	case m.reserved:
+	case m.reserved && !m.refused(): // a further try is no success yet
 		m.counted = Running
 	case m.held != "" && m.State == Waiting:
 		m.counted = Held
@@ -130,7 +152,7 @@ func (f *Fleet) count(key workload.Key, m *member) {
 	if !m.Rolled {
 		f.unrolled++
 	}
-	if m.occupies() {
+	if m.takesPlace() {
 		f.behind++
 	}
 	if m.counted == Failed {
@@ -147,7 +169,7 @@ func (f *Fleet) uncount(key workload.Key, m *member) {
 	if !m.Rolled {
 		f.unrolled--
 	}
-	if m.occupies() {
+	if m.takesPlace() {
 		f.behind--
 	}
 	delete(f.failed, key)
@@ -243,7 +265,7 @@ func (f *Fleet) ask(key workload.Key) Answer {
 
 func (f *Fleet) check(m *member) Answer {
 	closed := Answer{By: Waves, Source: f.source}
-	if f.Stopped() {
+	if f.Stopped() && !m.refused() {
 		closed.Stopped, closed.Why = true, f.WhyStopped()
 		return closed
 	}

@@ -118,7 +118,7 @@ func (w *world) reconcile() {
 			asked = append(asked, fleet)
 		}
 	}
-	if a := checkWaves(key, asked); len(asked) > 0 && a.Open() {
+	if a := askWaves(key, asked); len(asked) > 0 && a.Open() {
 		w.judge(key, at)
 		for _, fleet := range asked {
 			fleet.reserve(key)

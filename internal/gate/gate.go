@@ -8,31 +8,36 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
+	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // Name is the name of a gate.
 type Name string
 
 const (
+	// Window is the window in which reloads may start.
+	Window Name = "window"
 	// Churn limits how often one workload is reloaded.
 	Churn Name = "churn"
 	// Waves rolls the workloads of a source one after the other, and stops if one fails.
 	Waves Name = "waves"
+	// Halted starts no reload at all while too many of the latest fail.
+	Halted Name = "halt"
 )
 
 // Names are all gates.
-func Names() []Name { return []Name{Churn, Waves} }
+func Names() []Name { return []Name{Window, Churn, Halted, Waves} }
 
 // Answer reports whether a reload may start.
 type Answer struct {
 	// By is the gate that is closed; empty if all gates are open.
 	By Name
-	// Until is when the gate opens; zero if no time opens it.
+	// Until is when the gate opens; zero if no time opens it. For Window, it is in its time zone.
 	Until time.Time
 	// Why is a phrase for users.
 	Why string
 	// Source is the source whose workloads are rolled one after the other, for Waves. Stopped reports
-	// whether no further one starts because others failed.
+	// whether no workload starts because others failed.
 	Source  source.Key
 	Stopped bool
 }
@@ -40,17 +45,34 @@ type Answer struct {
 // Open reports whether the reload may start.
 func (a Answer) Open() bool { return a.By == "" }
 
-// Check reports whether a workload may be reloaded now. The answer depends on the facts and the
-// fleets alone, so the controller and the commands that explain its decisions give the same one.
-func Check(f *reload.Facts, d *reload.Decision, find Find) Answer {
+// Others are the other workloads that a reload may have to wait for. The zero Others are none.
+type Others struct {
+	// Find finds the workloads of a source, if they are rolled one after the other.
+	Find Find
+	// Halt reports whether all reloads wait, as Storm.Ask does.
+	Halt func(workload.Key) Answer
+	// Failed reports whether the latest reload of a workload failed. With it, ledgers note when each
+	// reload begins, because Halt needs that.
+	Failed func(workload.Key) bool
+}
+
+// Check reports whether a workload may be reloaded now. The answer depends on the facts and the other
+// workloads alone, so the controller and the commands that explain its decisions give the same one.
+func Check(f *reload.Facts, d *reload.Decision, others Others) Answer {
+	if a := checkWindow(f, d); !a.Open() {
+		return a
+	}
 	if a := checkChurn(f, d); !a.Open() {
 		return a
 	}
-	return checkWaves(f.Workload.Key, fleetsOf(d, find))
+	if a := checkHalt(f, d, others.Halt); !a.Open() {
+		return a
+	}
+	return checkWaves(f, fleetsOf(d, others.Find))
 }
 
 // Pass reserves the turn of a reload that starts now, and notes in its ledger that it does.
-func Pass(f *reload.Facts, d *reload.Decision, find Find) {
+func Pass(f *reload.Facts, d *reload.Decision, others Others) {
 	passChurn(f, d)
-	passWaves(f, d, fleetsOf(d, find))
+	passWaves(f, d, fleetsOf(d, others.Find), others.Failed)
 }

@@ -57,12 +57,15 @@ type Member struct {
 type Tracked struct {
 	// Following reports whether older Pods may be left.
 	Following bool
-	// Unsure reports that the Pods have to be listed first, after a restart.
-	Unsure bool
+	// Unsure reports that the Pods have to be listed first, after a restart. Unlisted reports that they
+	// cannot be listed, try after try.
+	Unsure, Unlisted bool
 	// Late reports whether the rollout made no progress until its deadline, and Cause is why, if any
 	// Pod shows that.
 	Late  bool
 	Cause rollout.Cause
+	// Refused reports that the write of the reload has failed, try after try.
+	Refused bool
 }
 
 // MemberOf returns the state of a workload. Before is what was known of it in the same fleet: it has
@@ -79,7 +82,7 @@ func MemberOf(f *reload.Facts, src *source.Source, s *Settings, t Tracked, befor
 		m.State, m.Why = Held, "has a ledger of another installation"
 		return m
 	case err != nil || !rolledWith(&known, src):
-		m.wait(f, known.ChurnUntil)
+		m.wait(f, known.ChurnUntil, t.Refused)
 		m.Behind = t.Following && !t.Late && !t.Unsure
 		return m
 	}
@@ -119,13 +122,17 @@ func keeps(p *workload.Progress) bool {
 }
 
 // wait is for a workload that has to start.
-func (m *Member) wait(f *reload.Facts, churnUntil int64) {
+func (m *Member) wait(f *reload.Facts, churnUntil int64, refused bool) {
 	a := checkChurn(f, &reload.Decision{ChurnUntil: churnUntil})
 	switch {
 	case f.Workload.Runs != nil:
 		m.State, m.Why = Held, "runs by itself"
+	case hasBadWindow(f):
+		m.State, m.Why = Held, "has a window that cannot be read"
 	case !a.Open():
 		m.State, m.Why, m.Due = Held, "was reloaded too often", a.Until
+	case refused:
+		m.State, m.Why = Failed, "cannot be reloaded (each write fails)"
 	default:
 		m.State = Waiting
 	}
@@ -136,6 +143,8 @@ func (m *Member) roll(p *workload.Progress, t Tracked) {
 	switch {
 	case p.Observed && p.Aborted:
 		m.State, m.Why = Failed, Because(rollout.CauseAborted)
+	case t.Unlisted:
+		m.State, m.Why = Failed, "has a rollout with an unknown outcome (its Pods cannot be listed)"
 	case t.Unsure:
 		m.State, m.Unsure = Running, true
 	case t.Late:
@@ -157,6 +166,10 @@ func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before M
 		m.ended = now
 	}
 	m.dipped, m.State = before.dipped && before.revision == m.revision, Running
+	if before.ended.IsZero() && stayed(p, s, now) {
+		m.State = Done
+		return
+	}
 	if !w.AllAvailable() {
 		m.dipped = true
 	} else {
@@ -182,6 +195,19 @@ func (m *Member) rest(w *workload.Workload, s *Settings, now time.Time, before M
 		}
 	case m.Due.IsZero() || deadline.Before(m.Due):
 		m.Due = deadline
+	}
+}
+
+// stayed reports whether the status shows that enough Pods stayed available for the soak time. It is
+// for a workload of which nothing else is known, after a restart: whether it was done then.
+func stayed(p *workload.Progress, s *Settings, now time.Time) bool {
+	switch {
+	case p.CompletedAt.IsZero():
+		return false
+	case !p.AvailableAt.IsZero():
+		return !later(p.AvailableAt, p.CompletedAt).Add(s.Soak).After(now)
+	default:
+		return !p.UnavailableAt.IsZero() && !p.UnavailableAt.Before(p.CompletedAt.Add(s.Soak)) // it went down later
 	}
 }
 

@@ -1,6 +1,9 @@
 package gate
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/reroll-dev/reroll/internal/ledger"
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -12,15 +15,12 @@ type Find func(changed *reload.Concern) *Fleet
 // fleetsOf returns the fleets in which a workload has to wait for its turn: none for an urgent
 // change, for a deleted source, and for repeating a reload that another client removed.
 func fleetsOf(d *reload.Decision, find Find) []*Fleet {
-	if find == nil || d.Reverted != nil {
+	if find == nil || d.Reverted != nil || isUrgent(d) {
 		return nil
 	}
 	var all []*Fleet
 	for i := range d.Changes {
 		changed := &d.Changes[i]
-		if changed.Source.Annotations.Waves.Waves().Urgent {
-			return nil
-		}
 		if changed.Deleted {
 			continue
 		}
@@ -33,7 +33,14 @@ func fleetsOf(d *reload.Decision, find Find) []*Fleet {
 
 // checkWaves asks all fleets. Where one fleet has stopped, the workload is held in the others, so
 // that no other workload waits for it there.
-func checkWaves(key workload.Key, fleets []*Fleet) Answer {
+func checkWaves(f *reload.Facts, fleets []*Fleet) Answer {
+	key := f.Workload.Key
+	for _, fleet := range fleets {
+		if _, in := fleet.members[key]; !in {
+			// The source was changed again since the facts were collected.
+			return Answer{By: Waves, Source: fleet.source, Until: f.Now.Add(decideAgain), Why: fmt.Sprintf("until it is known whether %s still concerns it", fleet.source)}
+		}
+	}
 	var first, stopped Answer
 	for _, fleet := range fleets {
 		a := fleet.ask(key)
@@ -57,16 +64,21 @@ func checkWaves(key workload.Key, fleets []*Fleet) Answer {
 	return first
 }
 
-// passWaves reserves the turn of a workload in its fleets, and notes it in the ledger of its reload.
-func passWaves(f *reload.Facts, d *reload.Decision, fleets []*Fleet) {
-	if len(fleets) == 0 {
+// decideAgain is how soon a reload is decided again whose facts were out of date.
+const decideAgain = time.Second
+
+// passWaves reserves the turn of a workload in its fleets, and notes in the ledger of its reload when
+// that begins, if it is noted for each or the workload has fleets.
+func passWaves(f *reload.Facts, d *reload.Decision, fleets []*Fleet, failed func(workload.Key) bool) {
+	if len(fleets) == 0 && (failed == nil || f.Workload.Runs != nil) {
 		d.Ledger.Turn = ledger.Turn{}
 		return
 	}
-	longest := fleets[0].settings.Soak
+	var longest time.Duration
 	for _, fleet := range fleets {
 		fleet.reserve(f.Workload.Key)
 		longest = max(longest, fleet.settings.Soak)
 	}
 	d.Ledger.Turn = turnOf(f, longest)
+	d.Ledger.Turn.Again = failed != nil && f.Workload.Runs == nil && failed(f.Workload.Key)
 }

@@ -65,7 +65,9 @@ type Answer struct {
 	// Gate is whether a reload may start now.
 	Gate gate.Answer
 	// Waves describe how the workload is rolled after others, and what sets that, for each source.
-	Waves   []string
+	Waves []string
+	// Windows describe when the workload may be reloaded, and what sets that.
+	Windows []string
 	Ledger  Ledger
 	Sources []Source
 	// Missing are the sources that the workload requires and that do not exist. Unmatched are the
@@ -205,11 +207,12 @@ func (e *Evaluation) Of(key workload.Key) Answer {
 			a.Decision = reload.Decide(facts)
 		}
 	}
-	if a.Decision.Action == reload.Reload && !a.Decision.Found && s.Webhook == nil {
+	if a.Decision.Action == reload.Reload && !a.Decision.Found && s.Webhook == nil && a.LeftOut == "" {
 		a.Gate = e.turn(&facts, a.Decision)
 	}
 	if s.Webhook == nil {
 		e.waves(&facts, &a)
+		a.Windows = gate.DescribeWindows(&facts, e.now.Location())
 	}
 	e.unseen(&a)
 	e.evidence(&a)

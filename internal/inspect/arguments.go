@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/config"
+	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
@@ -64,6 +66,20 @@ func NotSource(text string) error {
 		return nil //nolint:nilerr // a workload may have this name
 	}
 	return fmt.Errorf("%s is a %s, not a workload. To list the workloads that its changes roll: reroll plan %s/%s", text, kind, strings.ToLower(kind), name)
+}
+
+// KindThenName returns KIND/NAME if a user wrote them as two arguments, as kubectl allows.
+func KindThenName(args []string) (joined string, ok bool) {
+	if len(args) < 2 || strings.Contains(args[0]+args[1], "/") {
+		return "", false
+	}
+	kinds := (&Settings{Config: &config.Config{Kinds: kinds.All()}}).workloadKinds()
+	for _, known := range []words{kinds, sourceWords(), {"pod": "Pod", "po": "Pod"}} {
+		if _, ok := known.find(args[0]); ok {
+			return strings.ToLower(args[0]) + "/" + args[1], true
+		}
+	}
+	return "", false
 }
 
 // TemplateOwner returns the workload whose pod template a workload uses, because the answer is

@@ -118,7 +118,7 @@ func (e *Evaluation) conclude(f *reload.Facts, a *Answer) {
 		a.State = Reverted
 		a.Detail = fmt.Sprintf("by %s: %d of %d Pods are older than %s", d.Reverted.By(), d.Reverted.Old, d.Reverted.All, d.Reverted.Source)
 	case d.Action == reload.Reload && !a.Gate.Open() && !s.gone(e.now):
-		a.waits()
+		a.waits(e.now.Location())
 	case d.Action == reload.Reload:
 		e.pending(f, a)
 	case d.Action == reload.AwaitRun && w.Runs.Begun:

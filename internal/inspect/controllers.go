@@ -35,6 +35,7 @@ type self struct {
 	// deployment is the name of the Deployment, or empty if the ConfigMap does not have it.
 	deployment string
 	life       life
+	halted     metainfo.Halted
 }
 
 // watching is whether a controller watches a namespace, as far as its ConfigMap shows.
@@ -47,7 +48,7 @@ const (
 )
 
 func readSelf(info *corev1.ConfigMap) (self, error) {
-	s := self{namespace: info.Namespace, made: info.CreationTimestamp.Time, coverage: metainfo.ReadCoverage(info)}
+	s := self{namespace: info.Namespace, made: info.CreationTimestamp.Time, coverage: metainfo.ReadCoverage(info), halted: metainfo.ReadHalted(info)}
 	s.instance, _ = metainfo.Instance(info)
 	if err := json.Unmarshal([]byte(info.Data["reloaderOptions"]), &s.options); err != nil {
 		return s, fmt.Errorf("read the settings in ConfigMap %s/%s: %w", info.Namespace, info.Name, err)

@@ -26,6 +26,8 @@ type Finding struct {
 
 	annotation string
 	inTemplate bool
+	// key is a key of the data, if the finding is about its value.
+	key string
 }
 
 // String returns the finding on one line.
@@ -66,7 +68,7 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 	}
 	for i := range all {
 		if at, ok := o.places[all[i].Object]; ok {
-			all[i].File, all[i].Line = at.file, at.of(all[i].annotation, all[i].inTemplate)
+			all[i].File, all[i].Line = at.file, at.of(&all[i])
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int {
@@ -79,7 +81,11 @@ func (o *Objects) Lint(manifests bool, now time.Time) []Finding {
 func (o *Objects) mistakes(object string, problems []annotations.Problem) []Finding {
 	var all []Finding
 	for _, m := range o.mistyped[object] {
-		all = append(all, Finding{Object: object, Text: m.text, annotation: m.key, inTemplate: m.inTemplate})
+		f := Finding{Object: object, Text: m.text, annotation: m.key, inTemplate: m.inTemplate}
+		if m.inData {
+			f.annotation, f.key = "", m.key
+		}
+		all = append(all, f)
 	}
 	for _, p := range problems {
 		all = append(all, Finding{Object: object, Text: p.String(), annotation: p.Annotation, inTemplate: p.InTemplate})

@@ -22,8 +22,8 @@ import (
 // Manifest is an object in a file.
 type Manifest struct {
 	Object runtime.Object
-	// mistyped are the annotations with a value that is not a string. The API server rejects such
-	// an object. Here, these annotations have the intended string.
+	// mistyped are the annotations and the data with a value that is not a string. The API server
+	// rejects such an object. Here, these annotations have the intended string.
 	mistyped []mistyped
 }
 
@@ -205,7 +205,7 @@ func typed(plain *unstructured.Unstructured) (runtime.Object, error) {
 		if plain.GetKind() == "Secret" {
 			err = errNoSecret
 		}
-		return nil, fmt.Errorf("%s %s: %w", plain.GetKind(), plain.GetName(), err)
+		return nil, fmt.Errorf("%s %s: %w", plain.GetKind(), plain.GetName(), cmp.Or(wrongField(plain, obj), err))
 	}
 	obj.GetObjectKind().SetGroupVersionKind(plain.GroupVersionKind())
 	return obj, nil

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -13,15 +14,20 @@ type place struct {
 	line int
 	// own and template have the lines of its annotations, and of those in its pod template.
 	own, template map[string]int
+	// data has the lines of the keys of a ConfigMap or Secret.
+	data map[string]int
 }
 
-// of returns the line of an annotation, or the line of the object if the annotation has none.
-func (p *place) of(annotation string, inTemplate bool) int {
-	lines := p.own
-	if inTemplate {
+// of returns the line of the annotation or key of a finding, or else the line of the object.
+func (p *place) of(f *Finding) int {
+	lines, key := p.own, f.annotation
+	switch {
+	case f.key != "":
+		lines, key = p.data, f.key
+	case f.inTemplate:
 		lines = p.template
 	}
-	if line, ok := lines[annotation]; ok {
+	if line, ok := lines[key]; ok {
 		return line
 	}
 	return p.line
@@ -77,10 +83,14 @@ func (o *Objects) locate(file string, above int, n *yaml.Node) {
 		}
 		return all
 	}
+	data := map[string]int{}
+	for _, field := range []string{"data", "stringData", "binaryData"} {
+		maps.Copy(data, lines(field))
+	}
 	name := o.named(group, kind, scalarIn(n, "metadata", "namespace"), scalarIn(n, "metadata", "name"))
 	o.places[name] = &place{
 		file: file, line: n.Line + above, own: lines("metadata", "annotations"),
-		template: lines(append(append([]string{}, template...), "metadata", "annotations")...),
+		template: lines(append(append([]string{}, template...), "metadata", "annotations")...), data: data,
 	}
 }
 

@@ -50,6 +50,21 @@ metadata:
 apiVersion: v1
 kind: Namespace
 metadata: {name: bank, annotations: {reroll.dev/churn: 5}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: ports, annotations: {reloader.stakater.com/mach: "true"}}
+data:
+  host: shop
+  port: 8080
+  none: ~
+  more: {a: b}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: ports}
+stringData:
+  pin: 4711
 `
 
 // A finding in a manifest has a line number. A value that is not a string is a finding.
@@ -79,12 +94,19 @@ func TestFindingsHaveTheirLines(t *testing.T) {
 		`a.yaml:39: Namespace shop: annotation reloader.stakater.com/auto has "true": does nothing here; it belongs on the workloads` + "\n",
 		`a.yaml:40: Namespace shop: annotation reloader.stakater.com/match has "true": does nothing here; it belongs on a ConfigMap or Secret` + "\n",
 		`a.yaml:45: Namespace bank: annotation reroll.dev/churn is a number; write "5" in quotes` + "\n",
+		"a.yaml:49: ConfigMap ports: annotation reloader.stakater.com/mach has",
+		`a.yaml:52: ConfigMap ports: the value of key "port" is not a string; write it in quotes` + "\n",
+		`a.yaml:54: ConfigMap ports: the value of key "more" is not a string; write it in quotes` + "\n",
+		`a.yaml:60: Secret ports: the value of key "pin" is not a string; write it in quotes` + "\n",
 		`b.json:2: Secret web: annotation reroll.dev/auto has "1.5": does nothing. Did you mean reloader.stakater.com/auto`,
 		`b.json:2: Secret web: annotation reroll.dev/auto is a number; write "1.5" in quotes` + "\n",
 	} {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("without %q:\n%s", want, got.String())
 		}
+	}
+	if strings.Contains(got.String(), "4711") {
+		t.Errorf("a value of a Secret is shown:\n%s", got.String())
 	}
 }
 
@@ -99,6 +121,9 @@ func TestUnreadDocumentsHaveTheirLines(t *testing.T) {
 		"a template of Helm":        {"{{- if .Values.web }}\napiVersion: v1\n{{- end }}\n" + good, "a.yaml:1: " + noYAML + "; it looks like a template of Helm: check the output of helm template", "a.yaml:8: Deployment web:"},
 		"a tab, behind another one": {good + "---\nkind: Secret\nstringData:\n\ta: b\n", "a.yaml:9: " + noYAML, "a.yaml:5: Deployment web:"},
 		"an object of no form":      {good + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: db, creationTimestamp: x}\n", "a.yaml:7: Secret db: it is not a valid Secret", "a.yaml:5: Deployment web:"},
+		"a replica count in quotes": {good + "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: \"2\"}\n", "a.yaml:7: Deployment a: spec.replicas must be an integer, without quotes", "a.yaml:5: Deployment web:"},
+		"a variable without quotes": {good + "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {containers: [{env: [{name: PORT, value: 8080}]}]}}}\n", "a.yaml:7: Deployment a: spec.template.spec.containers.env.value must be a string; write its value in quotes", "a.yaml:5: Deployment web:"},
+		"a mapping for a list":      {good + "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {containers: {name: app}}}}\n", "a.yaml:7: Deployment a: spec.template.spec.containers must be a list", "a.yaml:5: Deployment web:"},
 		"an item of a list":         {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: db, creationTimestamp: x}}\n- {apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {reloader.stakater.com/mach: \"true\"}}}\n", "a.yaml:1: Secret db: it is not a valid Secret", "a.yaml:5: Secret a:"},
 	} {
 		t.Run(about, func(t *testing.T) {

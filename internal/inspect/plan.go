@@ -24,6 +24,9 @@ type Plan struct {
 	// Unread are the resources that may not be read and could change the plan, with the possible
 	// difference.
 	Unread []string
+	// Listed is the number of kinds of workloads that may be listed, and unlisted of those that may
+	// not.
+	Listed, unlisted int
 	// Waves are how the workloads are rolled one after the other; nil if they are rolled at once.
 	Waves *gate.Settings
 	Now   time.Time
@@ -46,7 +49,7 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Settings: o.settings, Source: key, Unread: o.unreadOfPlan(key), Now: now}
+	p := &Plan{Settings: o.settings, Source: key, Unread: o.unreadOfPlan(key), Listed: o.listed(), unlisted: len(unreadWorkloads(o.Unread())), Now: now}
 	_, there := o.sources[key]
 	e := o.Evaluate(pods, now)
 	p.Absent = !there && !e.unread(key.Kind)
@@ -65,7 +68,10 @@ func (o *Objects) Plan(ns, source string, pods Pods, now time.Time) (*Plan, erro
 		case x.rolls(&s):
 			one.Why = word(&s)
 			if d := reload.Decide(facts); o.settings.Webhook == nil {
-				one.Gate = gate.Check(&facts, &d, nil)
+				if src, exists := o.sources[key]; exists {
+					d.Changes = append(d.Changes, reload.Concern{Source: src}) // as the change will be
+				}
+				one.Gate = gate.Check(&facts, &d, gate.Others{Halt: e.halt})
 			}
 			p.Rolled = append(p.Rolled, one)
 		case len(s.Uses) > 0 || facts.Workload.Policy.Names(key.Local()):
@@ -119,20 +125,20 @@ func (p *Plan) Text(paint Paint) string {
 	case p.Settings.Webhook != nil:
 		left = "These use or name it, and Reroll does not notify the receiver about them:"
 		page.paragraph(p.notifiedText(verb))
-		page.planned(p.Rolled, false)
+		page.planned(p.Rolled, false, p.Now)
 	case len(p.Rolled) == 0:
-		page.paragraph(fmt.Sprintf("%s %s rolls nothing.", verb, p.Source))
+		page.paragraph(p.nothing(verb))
 	default:
-		page.paragraph(fmt.Sprintf("%s %s rolls %s, %s in all:", verb, p.Source, counted(int64(len(p.Rolled)), "workload"), counted(pods, "pod")))
+		page.paragraph(fmt.Sprintf("%s %s rolls %s, %s in all:", verb, p.Source, counted(int64(len(p.Rolled)), "workload"), counted(pods, "Pod")))
 		if p.Waves != nil {
 			page.paragraph(p.inWaves())
 		}
-		page.planned(p.Rolled, p.Waves != nil)
+		page.planned(p.Rolled, p.Waves != nil, p.Now)
 	}
 	if len(p.Left) > 0 {
 		page.gap()
 		page.paragraph(left)
-		page.planned(p.Left, false)
+		page.planned(p.Left, false, p.Now)
 	}
 	for _, unread := range p.Unread {
 		page.paragraph(unread)
@@ -144,7 +150,20 @@ func (p *Plan) Text(paint Paint) string {
 	return page.b.String()
 }
 
-func (p *pageText) planned(all []Planned, waves bool) {
+// nothing returns the text of a plan without workloads. If the user may not list all kinds, an
+// empty plan proves nothing.
+func (p *Plan) nothing(verb string) string {
+	switch {
+	case p.unlisted == 0:
+		return fmt.Sprintf("%s %s rolls nothing.", verb, p.Source)
+	case p.Listed == 0:
+		return fmt.Sprintf("Unknown whether %s%s %s rolls a workload: you may list no kind of workload there.", strings.ToLower(verb[:1]), verb[1:], p.Source)
+	default:
+		return fmt.Sprintf("%s %s rolls no workload that you may list.", verb, p.Source)
+	}
+}
+
+func (p *pageText) planned(all []Planned, waves bool, now time.Time) {
 	width := 0
 	for _, one := range all {
 		width = max(width, columns(ref(one.Key)))
@@ -156,8 +175,12 @@ func (p *pageText) planned(all []Planned, waves bool) {
 		if waves {
 			why = fmt.Sprintf("wave %d: %s", one.Wave, why)
 		}
-		if !one.Gate.Open() {
-			why += fmt.Sprintf(", not before %s: %s", one.Gate.Until.UTC().Format(time.RFC3339), one.Gate.Why)
+		switch {
+		case one.Gate.Open():
+		case one.Gate.Until.IsZero():
+			why += ", but waits: " + one.Gate.Why
+		default:
+			why += fmt.Sprintf(", not before %s: %s", one.Gate.When(now.Location()), one.Gate.Why)
 		}
 		for _, line := range wrap(why, Width-width-4) {
 			p.b.WriteString(lead + line + "\n")

@@ -40,6 +40,22 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// If kinds of workloads could not be listed, an empty plan proves nothing.
+func TestAPlanWithoutPermissionsIsUnknown(t *testing.T) {
+	for about, tc := range map[string]struct{ unread, want string }{
+		"nothing may be listed":    {"deployments statefulsets daemonsets jobs cronjobs configmaps secrets", "Unknown whether a change of ConfigMap shop/web rolls a workload: you may list no kind of workload there. You may not list configmaps,"},
+		"some kinds may be listed": {"deployments", "ConfigMap shop/web does not exist. If it is created, a change of ConfigMap shop/web rolls no workload that you may list. You may not list deployments, so there may be more."},
+	} {
+		plan, err := tell(t, "# unread: "+tc.unread+"\n"+web).objects.Plan("shop", "configmap/web", nil, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(strings.Fields(plan.Text(Paint{})), " "); !strings.HasPrefix(text, tc.want) || plan.Code() != CodeUnknown {
+			t.Errorf("%s: exit code %d, and\n%s\nnot %q", about, plan.Code(), text, tc.want)
+		}
+	}
+}
+
 func TestLint(t *testing.T) {
 	for _, name := range stories(t, "lint") {
 		t.Run(name, func(t *testing.T) {

@@ -52,6 +52,8 @@ type Settings struct {
 	// Coverage is the time since when the controller has read the kinds and namespaces that it
 	// reads now, if that is known.
 	Coverage reload.Coverage
+	// Halted is where no reload starts, as the controller has written it.
+	Halted metainfo.Halted
 	// The sign shows whether the controller runs.
 	sign
 	// deployment is the name of the Deployment of the controller, if that is known.
@@ -120,7 +122,7 @@ func Ask(ctx context.Context, client clientset.Interface, cfg *config.Config, fl
 		return nil, err
 	}
 	s.Controller, s.Installed, s.Coverage, s.Beside = chosen.namespace, chosen.made, chosen.coverage, beside
-	s.deployment = chosen.deployment
+	s.deployment, s.Halted = chosen.deployment, chosen.halted
 	s.wanted = wanted{named: at != "", partly: why == partly}
 	if len(all) > 1 {
 		s.wanted.watches = near

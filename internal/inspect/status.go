@@ -95,7 +95,7 @@ const (
 // unknown.
 func (s *Status) Code() int {
 	code := CodeUpToDate
-	if len(s.unreadWorkloads()) > 0 || len(s.Skipped) > 0 || s.Settings.Unmet || s.misses() || s.lacksController() {
+	if len(unreadWorkloads(s.Unread)) > 0 || len(s.Skipped) > 0 || s.Settings.Unmet || s.misses() || s.lacksController() {
 		code = CodeUnknown
 	}
 	for i := range s.Answers {
@@ -134,7 +134,7 @@ func (s *Status) Awaits() string {
 	if behind > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s to be up to date", behind, counted(int64(len(s.Answers)), "workload")))
 	}
-	if unread := s.unreadWorkloads(); len(unread) > 0 {
+	if unread := unreadWorkloads(s.Unread); len(unread) > 0 {
 		parts = append(parts, "the permission to list "+strings.Join(unread, ", "))
 	}
 	if len(s.Skipped) > 0 {
@@ -160,10 +160,10 @@ func (s *Status) lasting() string {
 	return without.Text(Paint{}, Layout{Wide: true})
 }
 
-// unreadWorkloads returns the kinds of workloads that may not be listed.
-func (s *Status) unreadWorkloads() []string {
+// unreadWorkloads returns the kinds of workloads among the resources that may not be listed.
+func unreadWorkloads(resources []string) []string {
 	var all []string
-	for _, resource := range s.Unread {
+	for _, resource := range resources {
 		if !isSource(resource) && resource != "namespaces" {
 			all = append(all, resource)
 		}
@@ -291,7 +291,7 @@ func (s *Status) none() string {
 	if s.Namespace == "" {
 		where = "any namespace"
 	}
-	switch unread := s.unreadWorkloads(); {
+	switch unread := unreadWorkloads(s.Unread); {
 	case len(unread) == 0:
 		return "No workload of " + where + " is opted in. The annotation " + s.Settings.Names.Auto + ": \"true\" opts one in."
 	case s.Listed == 0:

@@ -13,7 +13,7 @@ func (a *Answer) doubtUnlisted() {
 	}
 	status := "its status does not count Pods"
 	if n := int64(a.Workload.Progress.Total); n > 0 {
-		status = "its status counts " + counted(n, "pod")
+		status = "its status counts " + counted(n, "Pod")
 	}
 	a.doubt(status + ", and " + a.Workload.WhyNotFound())
 }

@@ -17,7 +17,7 @@ func TestPodsThatAreNotFoundAreNotUpToDate(t *testing.T) {
 		want State
 		why  string
 	}{
-		"a receiver was told of a change":                      {hooked + told + web, Unknown, "its status counts 3 pods, and no Pod has the labels app=web"},
+		"a receiver was told of a change":                      {hooked + told + web, Unknown, "its status counts 3 Pods, and no Pod has the labels app=web"},
 		"a receiver was told, and there are no pods":           {hooked + told + none(web), UpToDate, ""},
 		"the Secret cannot be compared, and no pods are to be": {strings.ReplaceAll(instead(t, secretive, "replicas: 1\n", "replicas: 0\n"), "replicas: 1, updatedReplicas: 1", "replicas: 0, updatedReplicas: 0"), UpToDate, ""},
 	} {

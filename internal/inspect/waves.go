@@ -67,12 +67,28 @@ func (e *Evaluation) tracked(a *Answer) gate.Tracked {
 // turn checks the gates of a workload that has to be reloaded. A workload that may start takes its
 // place, so that not more are shown as starting than the controller starts.
 func (e *Evaluation) turn(facts *reload.Facts, d reload.Decision) gate.Answer {
-	find := e.find(facts)
-	a := gate.Check(facts, &d, find)
+	others := gate.Others{Find: e.find(facts), Halt: e.halt}
+	a := gate.Check(facts, &d, others)
 	if a.Open() {
-		gate.Pass(facts, &d, find)
+		gate.Pass(facts, &d, others)
 	}
 	return a
+}
+
+// halt reports whether no reload of a workload starts. The controller has written that, because users
+// may not read all workloads on which it depends.
+func (e *Evaluation) halt(key workload.Key) gate.Answer {
+	halted := e.objects.settings.Halted
+	w, known := e.state.Workload(key)
+	if !known || !halted.In(key.Namespace) {
+		return gate.Answer{}
+	}
+	a := Answer{Workload: w}
+	a.readLedger()
+	if gate.LatestOf(&w, e.tracked(&a), e.now).Failed {
+		return gate.Answer{} // its newest data may be what mends it
+	}
+	return gate.Answer{By: gate.Halted, Stopped: true, Why: halted.Why}
 }
 
 // waves describes how the workload is rolled with regard to others, and what sets that.
@@ -111,6 +127,9 @@ func describeWaves(s *gate.Settings) string {
 // nextTurn returns when a workload that waits for others is rolled.
 func (x *Explanation) nextTurn() string {
 	src := x.Gate.Source
+	if x.Gate.By == gate.Halted {
+		return "Reroll continues when enough of the workloads that failed recover; to continue at once: reroll resume --all"
+	}
 	if x.Gate.Stopped {
 		return fmt.Sprintf("Reroll continues when that workload recovers, or with other data of %s; to continue with this data: reroll resume -n %s %s/%s",
 			src, src.Namespace, strings.ToLower(src.Kind.String()), src.Name)
@@ -118,14 +137,17 @@ func (x *Explanation) nextTurn() string {
 	return "Reroll rolls it with the newest data when its turn comes"
 }
 
-// waits sets the state of a workload that waits for a gate.
-func (a *Answer) waits() {
+// waits sets the state of a workload that waits for a gate, for a reader in a time zone.
+func (a *Answer) waits(reader *time.Location) {
 	a.State = Waiting
-	if a.Gate.Until.IsZero() {
+	switch {
+	case a.Gate.By == gate.Window && a.Gate.Until.IsZero():
+		a.Detail = "because " + a.Gate.Why
+	case a.Gate.Until.IsZero():
 		a.Detail = a.Gate.Why
-		return
+	default:
+		a.Detail = fmt.Sprintf("until %s: %s, and %s", a.Gate.When(reader), a.Decision.Why, a.Gate.Why)
 	}
-	a.Detail = fmt.Sprintf("until %s: %s, and %s", a.Gate.Until.UTC().Format(time.RFC3339), a.Decision.Why, a.Gate.Why)
 }
 
 // byWave orders the workloads of a plan as they would be rolled, if they are rolled one after the

@@ -215,7 +215,7 @@ func (x *Explanation) about(s *Source) []string {
 	if !x.rolls(s) || s.Written.IsZero() {
 		return lines
 	}
-	content := "data of " + ago(s.Written, x.Now)
+	content := "data from " + ago(s.Written, x.Now)
 	switch s.Content {
 	case AsInLedger:
 		content += ", same as in the ledger"
@@ -230,9 +230,9 @@ func (x *Explanation) about(s *Source) []string {
 	if s.Older >= 0 && x.Pods != nil {
 		switch {
 		case x.Pods.Count == 0:
-			content += "; there are no pods"
+			content += "; there are no Pods"
 		case s.Older == 0:
-			content += "; all pods are younger"
+			content += "; all Pods are younger"
 		default:
 			content += "; " + older(s.Older, x.Pods.Count)
 		}

@@ -19,11 +19,14 @@ func (x *Explanation) history(p *pageText) {
 		return
 	}
 	p.entry("ledger", x.ledger())
+	for _, text := range x.Windows {
+		p.entry("window", text)
+	}
 	for _, text := range x.Waves {
 		p.entry("waves", text)
 	}
 	if x.Pods != nil && x.Pods.Count > 0 {
-		p.entry("pods", fmt.Sprintf("%s, the oldest of %s", counted(int64(x.Pods.Count), "pod"), ago(x.Pods.Oldest, x.Now)))
+		p.entry("pods", fmt.Sprintf("%s, the oldest from %s", counted(int64(x.Pods.Count), "Pod"), ago(x.Pods.Oldest, x.Now)))
 	}
 	if x.Last != nil {
 		p.entry("last event", fmt.Sprintf("%s, %s: %s", x.Last.Reason, ago(x.Last.At, x.Now), oneLine(strings.TrimPrefix(x.Last.Note, x.Last.Reason+": "))))
@@ -73,8 +76,10 @@ func (x *Explanation) next() string {
 		return "Reroll writes no further mark until the data changes again; for remedies, see " + buildinfo.Doc("how-to/gitops.md#reverted")
 	case d.Reverted != nil && d.Action == reload.Reload:
 		return "Reroll rolls it once more, with another mark"
-	case d.Action == reload.Reload && x.State == Waiting && x.Gate.By == gate.Waves:
+	case d.Action == reload.Reload && x.State == Waiting && (x.Gate.By == gate.Waves || x.Gate.By == gate.Halted):
 		return x.nextTurn()
+	case d.Action == reload.Reload && x.State == Waiting && x.Gate.By == gate.Window:
+		return x.nextOpening()
 	case d.Action == reload.Reload && x.State == Waiting && !x.Gate.Open():
 		return fmt.Sprintf("Reroll rolls it with the newest data at %s; to change the limit, set %s", x.Gate.Until.UTC().Format(time.RFC3339), annotations.Churn)
 	case x.State == OutOfDate && d.Action == reload.Reload && x.Settings.gone(x.Now):

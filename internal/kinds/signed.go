@@ -12,7 +12,6 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
-	"github.com/reroll-dev/reroll/internal/workload"
 )
 
 // signedAnnotation is on every Job that Reroll creates. Any client that can create Jobs can write
@@ -23,16 +22,6 @@ const signedAnnotation = annotations.Signed
 
 // ErrNotSigned means that the key of this installation has not signed a Job.
 var ErrNotSigned = errors.New("its signature is not from this installation")
-
-// Claim is the annotation or label by which a Job claims that Reroll created it.
-type Claim string
-
-// The claims.
-const (
-	ClaimsCopy Claim = copyAnnotation
-	ClaimsHeld Claim = heldAnnotation
-	ClaimsRun  Claim = workload.RunLabel
-)
 
 // signed are the texts that the signature of a copy covers: all input of the deletion and of the
 // new Job. After the copy records a deletion, they include its own UID, so that an old copy cannot

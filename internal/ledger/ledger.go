@@ -54,8 +54,6 @@ func (e ledgerError) Error() string { return string(e) }
 
 // Ledger is the data that a workload was last rolled with, in an annotation of the workload.
 type Ledger struct {
-	// Format is the version of its text.
-	Format int
 	// UID is the UID of the workload. Another UID means that the annotation was copied.
 	UID types.UID
 	// Instance is the ID of the digest.Key for the digests of Secrets.
@@ -106,6 +104,8 @@ type Turn struct {
 	Template digest.Digest `json:"tpl,omitzero"`
 	// Broken reports whether the workload was unavailable for another reason than an earlier reload.
 	Broken bool `json:"ill,omitempty"`
+	// Again reports whether the earlier reload had failed.
+	Again bool `json:"again,omitempty"`
 }
 
 // Total replaces all entries of a kind.

@@ -92,12 +92,12 @@ func total(first byte) ledger.Total { return ledger.Total{Digest: digest.Digest{
 
 func TestLedgerRoundTrip(t *testing.T) {
 	for name, l := range map[string]ledger.Ledger{
-		"superseded": {Format: 1, Superseded: []digest.Digest{{1}, {2}}, Entries: merged(), Aggregates: map[source.Kind]ledger.Total{}},
-		"empty":      {Format: 1, Entries: merged(), Aggregates: map[source.Kind]ledger.Total{}},
-		"entries":    {Format: 1, UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, NotifiedAt: 1754800001, Entries: merged(entriesOf(source.ConfigMap, 5, "a"), entriesOf(source.Secret, 5, "a"), entriesOf(source.SecretProviderClass, 5, "a")), Aggregates: map[source.Kind]ledger.Total{}},
-		"gone": {Format: 1, UID: "u", OnDelete: true, Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{},
+		"superseded": {Superseded: []digest.Digest{{1}, {2}}, Entries: merged(), Aggregates: map[source.Kind]ledger.Total{}},
+		"empty":      {Entries: merged(), Aggregates: map[source.Kind]ledger.Total{}},
+		"entries":    {UID: "u", Instance: "k", Counter: 9, DataTime: 1754800000, NotifiedAt: 1754800001, Entries: merged(entriesOf(source.ConfigMap, 5, "a"), entriesOf(source.Secret, 5, "a"), entriesOf(source.SecretProviderClass, 5, "a")), Aggregates: map[source.Kind]ledger.Total{}},
+		"gone": {UID: "u", OnDelete: true, Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{},
 			Gone: map[source.LocalKey]struct{}{{Kind: source.Secret, Name: slices.Collect(maps.Keys(entriesOf(source.Secret, 3, "a")))[0].Name}: {}}},
-		"mixed": {Format: 1, UID: "u", Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{source.ConfigMap: total(1)}},
+		"mixed": {UID: "u", Entries: entriesOf(source.Secret, 3, "a"), Aggregates: map[source.Kind]ledger.Total{source.ConfigMap: total(1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ledger.Parse(l.String())

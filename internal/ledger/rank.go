@@ -26,11 +26,15 @@ type Rank struct {
 	counter, writes int64
 	instance        string
 	read            bool
+	began           int64
 }
+
+// Began is when the latest reload began, in seconds since 1970; 0 if the ledger does not note it.
+func (r Rank) Began() int64 { return r.began }
 
 // Rank returns the fields of the ledger that show when it was written.
 func (l *Ledger) Rank() Rank {
-	return Rank{counter: l.Counter, writes: l.Writes, instance: l.Instance, read: true}
+	return Rank{counter: l.Counter, writes: l.Writes, instance: l.Instance, read: true, began: l.Turn.At}
 }
 
 // Follows reports whether a ledger was written after others of the same object. A removed or

@@ -78,7 +78,6 @@ func Parse(s string) (Ledger, error) {
 		return Ledger{}, err
 	}
 	l := Ledger{
-		Format:     text.Format,
 		UID:        text.UID,
 		Instance:   text.Instance,
 		Counter:    text.Counter,

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/buildinfo"
@@ -66,7 +67,15 @@ func Write(ctx context.Context, client clientset.Interface, info Info) error {
 	if err != nil {
 		return err
 	}
-	own := client.ConfigMaps(info.Namespace)
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error { return write(ctx, client, wanted) })
+	if err != nil {
+		return fmt.Errorf("write ConfigMap %s/%s: %w", info.Namespace, Name, err)
+	}
+	return nil
+}
+
+func write(ctx context.Context, client clientset.Interface, wanted *corev1.ConfigMap) error {
+	own := client.ConfigMaps(wanted.Namespace)
 	present, err := own.Get(ctx, Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -74,10 +83,7 @@ func Write(ctx context.Context, client clientset.Interface, info Info) error {
 	case err == nil && !complete(present, wanted):
 		_, err = own.Update(ctx, present, metav1.UpdateOptions{FieldManager: workload.FieldManager})
 	}
-	if err != nil {
-		return fmt.Errorf("write ConfigMap %s/%s: %w", info.Namespace, Name, err)
-	}
-	return nil
+	return err
 }
 
 // complete puts all that is wanted into what is present, and reports whether it was there already. What others have

@@ -6,8 +6,19 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/buildinfo"
+	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
 )
+
+// HeldByClock is about a reload that waits until a certain time. Opens is that time, empty if it is
+// unknown.
+func HeldByClock(w *workload.Workload, src source.Key, why, opens string) Notice {
+	text := fmt.Sprintf("The reload for %s '%s' waits, because %s. ", src.Kind, src.Name, why)
+	if opens != "" {
+		text = fmt.Sprintf("The reload for %s '%s' waits until %s, because %s. ", src.Kind, src.Name, opens, why)
+	}
+	return normal(w, ReloadHeld, text+"The newest data is rolled then. See "+buildinfo.Doc("how-to/when-reloads-happen.md"))
+}
 
 // Held is about a reload that waits because its workload was reloaded too often. Writer is the field
 // manager that wrote the source last, empty if that is unknown.

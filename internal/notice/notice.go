@@ -32,6 +32,7 @@ const (
 	ReloadedOften     = "ReloadedOften"
 	ReloadHeld        = "ReloadHeld"
 	WavesStopped      = "WavesStopped"
+	ReloadsHalted     = "ReloadsHalted"
 	Resumed           = "Resumed"
 	PausedAgain       = "PausedAgain"
 	UnreadableCopy    = "UnreadableCopy"

@@ -17,6 +17,7 @@ type Policy struct {
 	settle     setDuration
 	pause      setDuration
 	churn      setLimit
+	window     setWindow
 	rollout    RolloutStrategy
 	wave       setWave
 	waves      annotations.Kept
@@ -56,6 +57,10 @@ type setLimit struct {
 	set   bool
 	on    string
 }
+
+// setWindow is the text of windows, valid or not, with the object whose annotation sets them. The text
+// is empty if none does.
+type setWindow struct{ text, on string }
 
 // RolloutStrategy is how an Argo Rollout is reloaded.
 type RolloutStrategy uint8
@@ -97,6 +102,12 @@ func (p *Policy) Churn() (limit Limit, setBy string, set bool) {
 	return p.churn.value, annotations.Churn + " on " + p.churn.on, p.churn.set
 }
 
+// Window returns the text of the windows in which the workload may be reloaded, valid or not, and what
+// sets them. It is empty if no annotation does.
+func (p *Policy) Window() (text, setBy string) {
+	return p.window.text, annotations.Window + " on " + p.window.on
+}
+
 // RolloutStrategy returns how an Argo Rollout is reloaded.
 func (p Policy) RolloutStrategy() RolloutStrategy {
 	return p.rollout
@@ -136,6 +147,9 @@ func (p Policy) Over(below Policy) Policy {
 	if !p.churn.set {
 		p.churn = below.churn
 	}
+	if p.window.text == "" {
+		p.window = below.window
+	}
 	if !p.wave.set {
 		p.wave = below.wave
 	}
@@ -159,7 +173,7 @@ func (k kindPolicy) over(below kindPolicy) kindPolicy {
 
 // Equal reports whether two policies are equal.
 func (p Policy) Equal(other Policy) bool {
-	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.wave == other.wave && p.waves == other.waves && p.rollout == other.rollout
+	return p.SameSources(other) && p.settle == other.settle && p.pause == other.pause && p.churn == other.churn && p.window == other.window && p.wave == other.wave && p.waves == other.waves && p.rollout == other.rollout
 }
 
 // SameSources reports whether two policies select the same sources, even if they differ in how to

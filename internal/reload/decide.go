@@ -83,6 +83,8 @@ type Settings struct {
 	// Defaults are what the annotations of its namespace set.
 	Limit    policy.Limit
 	Defaults policy.Policy
+	// Window are the windows in which workloads may be reloaded, unless annotations set others.
+	Window string
 	// Waves are how workloads are rolled one after the other, unless annotations set something else.
 	Waves annotations.Waves
 	// Strategy is how reloads are marked, and where Reloader has marked them.
@@ -101,6 +103,17 @@ func (f *Facts) Churn() (limit policy.Limit, setBy string) {
 		}
 	}
 	return f.Limit, "--churn"
+}
+
+// Windows returns the text of the windows in which the workload may be reloaded, valid or not, and
+// what sets them. It is empty if nothing does.
+func (f *Facts) Windows() (text, setBy string) {
+	for _, p := range []*policy.Policy{&f.Workload.Policy, &f.Defaults} {
+		if text, setBy := p.Window(); text != "" {
+			return text, setBy
+		}
+	}
+	return f.Window, "--window"
 }
 
 // Installation is what an installation keeps in the cluster.
@@ -237,7 +250,7 @@ func (f *Facts) decide(base base) Decision {
 	slices.SortStableFunc(tally.changes, laterLast)
 	slices.SortStableFunc(tally.reverted, laterLast)
 
-	next := f.ledger(tally.completed(base.ledger, f.Instance), tally.gone)
+	next := f.ledger(tally.completed(base.ledger, f.Instance), f.missingFor(base, &tally))
 	made, noted, found := f.unnoted(base)
 	switch {
 	case found:
@@ -252,7 +265,7 @@ func (f *Facts) decide(base base) Decision {
 	case tally.needsPods > 0:
 		return Decision{Action: ListPods, Why: fmt.Sprintf("the age of its Pods must show whether they use the current data of %d of its sources", tally.needsPods)}
 	case len(tally.reverted) > 0:
-		return f.reverted(&tally, base, next)
+		return f.afterRevert(&tally, base, next)
 	case tally.waiting > 0:
 		return Decision{Action: AwaitRollout, Why: fmt.Sprintf("its pod template may have been reverted; when its rollout has ended, the age of its Pods shows whether they use the current data of %d of its sources", tally.waiting)}
 	case tally.recorded > 0 || tally.dropped > 0 || tally.noted || tally.disowned || base.restore:

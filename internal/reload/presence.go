@@ -172,6 +172,21 @@ func (f *Facts) gone(key source.LocalKey, base base, t *tally) {
 	}
 }
 
+// missingFor are the deleted sources without which the Pods run, or will run. Pods of a reload start
+// without any missing source. Its creation would be no change if its entry stayed in the ledger.
+func (f *Facts) missingFor(base base, t *tally) []source.LocalKey {
+	if !f.OnDelete || len(t.changes) == 0 {
+		return t.gone
+	}
+	missing := t.gone
+	for key := range base.ledger.Entries {
+		if f.isAbsent(key) {
+			missing = append(missing, key)
+		}
+	}
+	return missing
+}
+
 // isAbsent reports whether a watched source does not exist.
 func (f *Facts) isAbsent(key source.LocalKey) bool {
 	return f.isWatched(key.Kind) && !f.exists(key)

@@ -191,6 +191,20 @@ func (m *Metrics) WatchStopped(stopped func() int) {
 	}, func() float64 { return float64(stopped()) }))
 }
 
+// WatchHalted adds whether no reload starts because too many of the latest failed.
+func (m *Metrics) WatchHalted(halted func() bool) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "reloads_halted", Help: "Whether no reload starts, at least in some namespaces, because too many of the latest reloads failed.",
+	}, func() float64 { return oneIf(halted()) }))
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // WatchState adds whether the controller is ready, and whether it is the leader.
 func (m *Metrics) WatchState(ready, acting func() bool) {
 	for _, g := range []struct {
@@ -200,12 +214,7 @@ func (m *Metrics) WatchState(ready, acting func() bool) {
 		{"ready", "Whether the caches are synced and all required permissions are granted.", ready},
 		{"acting", "Whether this replica may write: it holds the lease, or needs none.", acting},
 	} {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: g.name, Help: g.help}, func() float64 {
-			if g.is() {
-				return 1
-			}
-			return 0
-		}))
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: g.name, Help: g.help}, func() float64 { return oneIf(g.is()) }))
 	}
 }
 

@@ -16,8 +16,6 @@ import (
 // Reload is a reload whose rollout is tracked until no older Pod remains.
 type Reload struct {
 	UID types.UID
-	// Counter is the reload counter in the ledger.
-	Counter int64
 	// Changed are the sources whose change caused it; none if that is no longer known.
 	Changed []source.Key
 
@@ -33,7 +31,7 @@ func LatestReload(w *workload.Workload) (Reload, bool) {
 	if err != nil || known.Counter == 0 || known.Marks.IsZero() {
 		return Reload{}, false
 	}
-	p := Reload{UID: w.UID, Counter: known.Counter, marks: known.Marks, step: known.Step}
+	p := Reload{UID: w.UID, marks: known.Marks, step: known.Step}
 	return p, p.MarksInPlace(w)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reroll-dev/reroll/internal/annotations"
 	"github.com/reroll-dev/reroll/internal/digest"
+	"github.com/reroll-dev/reroll/internal/gate"
 	"github.com/reroll-dev/reroll/internal/kinds"
 	"github.com/reroll-dev/reroll/internal/policy"
 	"github.com/reroll-dev/reroll/internal/reload"
@@ -34,8 +35,12 @@ type Settings struct {
 	SettleGitOps time.Duration
 	// Churn is how often each workload may be reloaded.
 	Churn policy.Limit
+	// Window are the windows in which workloads may be reloaded.
+	Window string
 	// Waves are how workloads are rolled one after the other.
 	Waves annotations.Waves
+	// Halt is how many of the latest reloads have to fail until no further one starts.
+	Halt gate.Halt
 	// Strategy is how reloads are marked, and SecretMarks what the marks of Secrets show.
 	Strategy    reload.StrategyChoice
 	OnRevert    reload.OnRevert
@@ -65,7 +70,7 @@ func (s *Settings) Complete(f *reload.Facts, in reload.Installation, now time.Ti
 	f.OnCreate, f.OnDelete, f.Unread = s.ReloadOnCreate, s.ReloadOnDelete, s.IgnoredSources
 	f.Selective = s.SourceSelector != nil
 	f.SettlePeriod, f.NotifyOnly, f.Limit = s.SettlePeriod(&f.Workload), s.NotifyOnly, s.Churn
-	f.Waves = s.Waves
+	f.Waves, f.Window = s.Waves, s.Window
 }
 
 // SettlePeriod is the settle period of a workload.

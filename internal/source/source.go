@@ -3,7 +3,6 @@
 package source
 
 import (
-	"cmp"
 	"crypto/hmac"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -20,7 +19,8 @@ import (
 )
 
 // StartLag is how long after a change a starting Pod may still get the previous data, because
-// kubelets have a watch of their own.
+// kubelets have a watch of their own. What was measured is in docs/contributing/testing.md, below
+// "How late kubelets are".
 const StartLag = 5 * time.Second
 
 // Annotations are the annotations and labels of a source that select the workloads that it
@@ -157,35 +157,6 @@ func fromMeta(kind Kind, meta *metav1.ObjectMeta, names annotations.Names) Sourc
 		},
 		Problems: annotations.ProblemsOfSource(meta.Annotations, names),
 	}
-}
-
-// ChangedKeys returns the keys that differ between two states of one source,
-// each list sorted. The digests of both must have been made with the same
-// digest.Key.
-func ChangedKeys(before, after Source) (added, removed, changed []string) {
-	was, is := before.Keys, after.Keys
-	for len(was) > 0 && len(is) > 0 {
-		switch cmp.Compare(was[0].Name, is[0].Name) {
-		case -1:
-			removed = append(removed, was[0].Name)
-			was = was[1:]
-		case +1:
-			added = append(added, is[0].Name)
-			is = is[1:]
-		default:
-			if was[0].Sum != is[0].Sum {
-				changed = append(changed, is[0].Name)
-			}
-			was, is = was[1:], is[1:]
-		}
-	}
-	for _, key := range was {
-		removed = append(removed, key.Name)
-	}
-	for _, key := range is {
-		added = append(added, key.Name)
-	}
-	return added, removed, changed
 }
 
 // EditedSince reports whether the data was provably edited at a time or later.

@@ -196,63 +196,6 @@ func FuzzDataTime(f *testing.F) {
 	})
 }
 
-func TestChangedKeys(t *testing.T) {
-	for name, tc := range map[string]struct {
-		old, new                *corev1.ConfigMap
-		added, removed, changed []string
-	}{
-		"nothing changed": {
-			old: configMap(map[string]string{"a": "1", "b": "2"}),
-			new: configMap(map[string]string{"b": "2", "a": "1"}),
-		},
-		"one of each": {
-			old:     configMap(map[string]string{"a": "1", "gone": "1", "same": "1", "z": "1"}),
-			new:     configMap(map[string]string{"a": "2", "new": "1", "same": "1", "z": "1"}),
-			added:   []string{"new"},
-			removed: []string{"gone"},
-			changed: []string{"a"},
-		},
-		"everything new": {
-			old:   configMap(nil),
-			new:   configMap(map[string]string{"b": "1", "a": "1"}),
-			added: []string{"a", "b"},
-		},
-		"everything gone": {
-			old:     configMap(map[string]string{"b": "1", "a": "1"}),
-			new:     configMap(nil),
-			removed: []string{"a", "b"},
-		},
-		"values that changed places": {
-			old:     configMap(map[string]string{"a": "1", "b": "2"}),
-			new:     configMap(map[string]string{"a": "2", "b": "1"}),
-			changed: []string{"a", "b"},
-		},
-		"a value that became binary": {
-			old:     configMap(map[string]string{"a": "1"}),
-			new:     &corev1.ConfigMap{BinaryData: map[string][]byte{"a": []byte("1")}},
-			changed: []string{"a"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			added, removed, changed := source.ChangedKeys(fromConfigMap(tc.old), fromConfigMap(tc.new))
-			want := [][]string{tc.added, tc.removed, tc.changed}
-			if diff := cmp.Diff(want, [][]string{added, removed, changed}); diff != "" {
-				t.Errorf("added, removed, changed (-want +got):\n%s", diff)
-			}
-		})
-	}
-
-	t.Run("a value of a Secret", func(t *testing.T) {
-		of := func(password string) source.Source {
-			return source.FromSecret(secret(map[string][]byte{"user": []byte("me"), "password": []byte(password)}), digestKey(t, 1), annotations.DefaultNames())
-		}
-		added, removed, changed := source.ChangedKeys(of("old"), of("new"))
-		if diff := cmp.Diff([][]string{nil, nil, {"password"}}, [][]string{added, removed, changed}); diff != "" {
-			t.Errorf("added, removed, changed (-want +got):\n%s", diff)
-		}
-	})
-}
-
 func TestSourceShowsNoValue(t *testing.T) {
 	value := []byte("correct horse battery staple")
 	src := source.FromSecret(secret(map[string][]byte{"password": value}), digestKey(t, 1), annotations.DefaultNames())

@@ -22,9 +22,9 @@ type sourceRecord struct {
 	departure *reload.Departure
 }
 
-// PutSource stores a source and returns the workloads to reconcile because of it: none if neither its data nor its
-// annotations differ from what was known. Live is an event of a watch that has missed nothing since the last
-// complete snapshot.
+// PutSource stores a source and returns the workloads to reconcile because of it: none if neither
+// its data nor its annotations differ from what was known. Live is an event of a watch that has
+// missed nothing since the last complete snapshot.
 func (s *State) PutSource(src source.Source, live bool) []workload.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,40 +47,14 @@ func (s *State) PutSource(src source.Source, live bool) []workload.Key {
 		// Its managed fields were removed, but the times that they showed remain true.
 		src.DataTime, src.EditedAt, src.Untracked = known.DataTime, known.EditedAt, known.Untracked
 	}
-	next := sourceRecord{Source: src, seen: reload.SourceSeen{Version: version}}
-	switch {
-	case ok && differs:
-		next.seen.Timeless = timeless(&src, &known.Source)
-	case ok:
-		next.seen.Timeless = known.seen.Timeless
-	}
-	if live {
-		next.seen.Content, next.seen.Annotations = version, version
-		next.seen.Matched = version
-		if ok && (known.Annotations.Match || !src.Annotations.Match) {
-			next.seen.Matched = known.seen.Matched
-		}
-		next.seen.Edited = ok && (differs || known.seen.Edited)
-		if !differs {
-			next.seen.Content = known.seen.Content
-			if ok && !back && known.seen.Content == 0 {
-				next.seen.Bound = cmp.Or(known.seen.Bound, known.seen.Version)
-			}
-		}
-		if ok && !admits(known.Annotations, src.Annotations) {
-			next.seen.Annotations = known.seen.Annotations
-		}
-	}
-	next.seen.Created = known.seen.Created
-	if !ok || back {
-		next.seen.Created = 0
-		if live {
-			next.seen.Created = version
-		}
-	}
-	next.changed = version
-	if ok && !differs {
+	next := sourceRecord{Source: src, seen: reload.SourceSeen{Version: version}, changed: version}
+	if !differs {
 		next.changed = known.changed
+	}
+	if ok {
+		next.inherit(&known, differs, live, back)
+	} else {
+		next.appear(live)
 	}
 	s.index.addSource(&next)
 	// An edit that no watch has shown may have been reverted before this version. A label moves the
@@ -97,6 +71,42 @@ func (s *State) PutSource(src source.Source, live bool) []workload.Key {
 		s.recordCreated(concerned, next, known, live)
 	}
 	return concerned
+}
+
+// appear records what the first event of a source shows.
+func (r *sourceRecord) appear(live bool) {
+	if live {
+		version := r.seen.Version
+		r.seen.Content, r.seen.Annotations, r.seen.Matched, r.seen.Created = version, version, version, version
+	}
+}
+
+// inherit records what another event of a known source shows. Back reports whether the source was
+// recreated.
+func (r *sourceRecord) inherit(known *sourceRecord, differs, live, back bool) {
+	if r.seen.Timeless = known.seen.Timeless; differs {
+		r.seen.Timeless = timeless(&r.Source, &known.Source)
+	}
+	r.appear(live)
+	if !back {
+		r.seen.Created = known.seen.Created
+	}
+	if !live {
+		return
+	}
+	if known.Annotations.Match || !r.Annotations.Match {
+		r.seen.Matched = known.seen.Matched
+	}
+	if !admits(known.Annotations, r.Annotations) {
+		r.seen.Annotations = known.seen.Annotations
+	}
+	r.seen.Edited = differs || known.seen.Edited
+	if !differs {
+		r.seen.Content = known.seen.Content
+		if !back && known.seen.Content == 0 {
+			r.seen.Bound = cmp.Or(known.seen.Bound, known.seen.Version)
+		}
+	}
 }
 
 // timeless reports whether the API server recorded no time for a change: it only removed keys, or

@@ -1,6 +1,9 @@
 package state
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/reroll-dev/reroll/internal/reload"
 	"github.com/reroll-dev/reroll/internal/source"
 	"github.com/reroll-dev/reroll/internal/workload"
@@ -38,6 +41,37 @@ func (s *State) FactsAlone(key workload.Key, src *source.Source) (reload.Facts, 
 		return reload.Facts{}, false
 	}
 	return f, true
+}
+
+// ReloadBegan is when the latest reload of a workload began, in seconds since 1970; 0 if its ledger
+// does not note it.
+func (s *State) ReloadBegan(key workload.Key) int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if w, ok := s.workloads[key]; ok {
+		return w.ranks.current.Began()
+	}
+	return 0
+}
+
+// LatestReloads are the workloads whose latest reloads began last, at most a number of them.
+func (s *State) LatestReloads(most int) []workload.Key {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var all []*workloadRecord
+	for _, w := range s.workloads {
+		if w.ranks.current.Began() != 0 {
+			all = append(all, w)
+		}
+	}
+	slices.SortFunc(all, func(a, b *workloadRecord) int {
+		return cmp.Or(cmp.Compare(b.ranks.current.Began(), a.ranks.current.Began()), workload.CompareKeys(b.Key, a.Key))
+	})
+	var keys []workload.Key
+	for _, w := range all[:min(most, len(all))] {
+		keys = append(keys, w.Key)
+	}
+	return keys
 }
 
 func (s *State) alone(key workload.Key, src source.Key) (reload.Facts, bool) {

@@ -60,6 +60,16 @@ func newRunDir() (*runDir, error) {
 	return &runDir{path: path, lock: lock}, nil
 }
 
+// Folder makes a folder for files that belong to no cluster, such as archives of images. If this process is killed before it
+// calls remove, the next start of a cluster removes the folder.
+func Folder() (path string, remove func() error, err error) {
+	dir, err := newRunDir()
+	if err != nil {
+		return "", nil, err
+	}
+	return dir.path, dir.remove, nil
+}
+
 // clusterDisk is what a cluster takes that is used for a while. Most of it is what etcd reserves at its start.
 const clusterDisk = 250 << 20
 

@@ -254,6 +254,7 @@ func TestEachAlertRuleFiresWhenItHasToAndAtNoOtherTime(t *testing.T) {
 		"pods do not follow":          {(&past{}).hold(20, s.calm).hold(20, s.troubled), []string{"RerollAlertsDropped", "RerollLedgerTaken", "RerollNotRolled", "RerollReloadsHeld", "RerollReverted"}},
 		"permissions were taken away": {(&past{}).hold(20, s.troubled).hold(9, s.forbidden), []string{"RerollEventsLost", "RerollReloadFails", "RerollReloadsHeld"}},
 		"it has no permissions":       {barred, []string{"RerollNobodyActs", "RerollNotReady", "RerollReadsFail"}},
+		"too many reloads fail":       {(&past{}).hold(20, strings.Replace(s.calm, "reloader_reloads_halted 0", "reloader_reloads_halted 1", 1)), []string{"RerollReloadsHalted"}},
 		"the waves of a source stop":  {(&past{}).hold(20, strings.Replace(s.calm, "reloader_sources_stopped 0", "reloader_sources_stopped 1", 1)), []string{"RerollWavesStopped"}},
 		"the key was lost":            {(&past{}).hold(20, s.forgetful), []string{"RerollSecretsUndecided"}},
 		"a second one acts":           {(&past{}).hold(20, s.calm, s.second), []string{"RerollSeveralAct"}},

@@ -22,14 +22,33 @@ func KubeletSays() []string {
 // Kubelet writes into the status of the pods of the last revision of a Deployment or StatefulSet what a kubelet would, and
 // returns when that is written into one at least. Whatever has no node is Pending there and stays so; the others run.
 func (n *Namespace) Kubelet(ctx context.Context, ref Ref, says string) error {
-	last := map[string]func(context.Context, Ref) ([]corev1.Pod, error){"deployment": n.lastOfDeployment, "statefulset": n.lastOfStatefulSet}[ref.Kind]
-	if last == nil {
-		return fmt.Errorf("%s: name a deployment or a statefulset", ref)
+	return n.kubeletOf(ctx, ref, "", says)
+}
+
+// KubeletOfNext is Kubelet for the next revision, and returns at once: the pods of that revision are not healthy for long,
+// however slow the test is. It gives up when the context ends.
+func (n *Namespace) KubeletOfNext(ctx context.Context, ref Ref, says string) error {
+	revision, _, err := n.lastRevision(ctx, ref)
+	if err != nil {
+		return err
 	}
+	go func() {
+		if err := n.kubeletOf(ctx, ref, revision, says); err != nil && ctx.Err() == nil {
+			fmt.Printf("the kubelet of the next revision of %s has given up: %v\n", ref, err)
+		}
+	}()
+	return nil
+}
+
+// kubeletOf waits for another revision than the one before.
+func (n *Namespace) kubeletOf(ctx context.Context, ref Ref, before, says string) error {
 	return Await(ctx, "a pod of the last revision of "+ref.String(), func(ctx context.Context) error {
-		pods, err := last(ctx, ref)
+		revision, pods, err := n.lastRevision(ctx, ref)
 		if err != nil {
 			return err
+		}
+		if revision == before {
+			return fmt.Errorf("it is still %s", revision)
 		}
 		if len(pods) == 0 {
 			return errors.New("there is none")
@@ -48,45 +67,56 @@ func (n *Namespace) Kubelet(ctx context.Context, ref Ref, says string) error {
 	})
 }
 
-// lastOfDeployment are those of the newest ReplicaSet, once that is of the present template.
-func (n *Namespace) lastOfDeployment(ctx context.Context, ref Ref) ([]corev1.Pod, error) {
+// lastRevision is the name of the last revision of a Deployment or StatefulSet, and its pods.
+func (n *Namespace) lastRevision(ctx context.Context, ref Ref) (string, []corev1.Pod, error) {
+	switch ref.Kind {
+	case "deployment":
+		return n.lastOfDeployment(ctx, ref)
+	case "statefulset":
+		return n.lastOfStatefulSet(ctx, ref)
+	}
+	return "", nil, fmt.Errorf("%s: name a deployment or a statefulset", ref)
+}
+
+// lastOfDeployment is the newest ReplicaSet, once that is of the present template.
+func (n *Namespace) lastOfDeployment(ctx context.Context, ref Ref) (string, []corev1.Pod, error) {
 	d, err := n.clients.typed.AppsV1().Deployments(n.Name).Get(ctx, ref.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if d.Status.ObservedGeneration < d.Generation {
-		return nil, errors.New("its controller has not seen the present template")
+		return "", nil, errors.New("its controller has not seen the present template")
 	}
 	sets, err := n.clients.typed.AppsV1().ReplicaSets(n.Name).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	own := slices.DeleteFunc(sets.Items, func(rs appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(&rs, d) })
 	if len(own) == 0 {
-		return nil, errors.New("it has no ReplicaSet")
+		return "", nil, errors.New("it has no ReplicaSet")
 	}
 	last := slices.MaxFunc(own, func(a, b appsv1.ReplicaSet) int { return revisionOf(&a) - revisionOf(&b) })
 	all, err := n.podsOf(ctx, ref)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, &last) }), nil
+	return last.Name, slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, &last) }), nil
 }
 
-// lastOfStatefulSet are those of the present template, by the label that they have from their controller.
-func (n *Namespace) lastOfStatefulSet(ctx context.Context, ref Ref) ([]corev1.Pod, error) {
+// lastOfStatefulSet are the pods of the present template, by the label that they have from their controller.
+func (n *Namespace) lastOfStatefulSet(ctx context.Context, ref Ref) (string, []corev1.Pod, error) {
 	s, err := n.clients.typed.AppsV1().StatefulSets(n.Name).Get(ctx, ref.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if s.Status.ObservedGeneration < s.Generation {
-		return nil, errors.New("its controller has not seen the present template")
+		return "", nil, errors.New("its controller has not seen the present template")
 	}
 	all, err := n.podsOf(ctx, ref)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return slices.DeleteFunc(all, func(pod corev1.Pod) bool {
+	return s.Status.UpdateRevision, slices.DeleteFunc(all, func(pod corev1.Pod) bool {
 		return pod.Labels[appsv1.StatefulSetRevisionLabel] != s.Status.UpdateRevision
 	}), nil
 }

@@ -29,6 +29,7 @@ func TestTheCauseIsTheOneThatTheKubeletReports(t *testing.T) {
 			if f.adds != "" {
 				p.patchPodSpec(f.adds)
 			}
+			p.kubectl("scale", "deployment/app", "--replicas=1")
 			p.must(p.AwaitReady(p.ctx, deployment("app")))
 			p.startController()
 			p.awaitLedger("app")
@@ -132,11 +133,7 @@ func (p *place) awaitAnswer(answer string, args ...string) {
 
 // reroll returns what a command prints. That a workload is not up to date is no error.
 func (p *place) reroll(args ...string) (string, error) {
-	binary, err := shared.binary()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.CommandContext(p.ctx, binary, append(args, "--namespace="+p.Name)...)
+	cmd := exec.CommandContext(p.ctx, shared.binary, append(args, "--namespace="+p.Name)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+shared.cluster.Kubeconfig())
 	out, err := cmd.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {

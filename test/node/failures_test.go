@@ -1,7 +1,8 @@
 package node_test
 
-// failing is a Deployment whose ConfigMap decides how its container fails. The deadline is a day until the Pod has
-// failed. Then it is a second. The node is fixed, so that a failure can depend on it.
+// failing is a Deployment whose ConfigMap decides how its container fails. It is scaled up when its pod spec is complete.
+// The deadline is a day until the Pod has failed. Then it is a second. The node is fixed, so that a failure can depend
+// on it.
 const failing = `
 apiVersion: v1
 kind: ConfigMap
@@ -19,6 +20,7 @@ metadata:
   name: app
   annotations: {reloader.stakater.com/auto: "true"}
 spec:
+  replicas: 0
   progressDeadlineSeconds: 86400
   strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
   selector: {matchLabels: {app: app}}
@@ -142,7 +144,7 @@ var failures = map[string]failure{
 	"a quota that is used up": {
 		breaks: func(p *place) {
 			p.kubectl("create", "quota", "one", "--hard=pods=1")
-			p.kubectl("wait", "resourcequota/one", "--for=jsonpath={.status.used.pods}=1", "--timeout=1m")
+			p.kubectl("wait", "resourcequota/one", "--for=jsonpath={.status.used.pods}=1", "--timeout=8m")
 			p.edit("configmap", "mode", "mode=--http-port=8081")
 		}, shown: refusedPods,
 		event:  `a quota leaves no room for a new Pod \(pods "app-[0-9a-z-]+" is forbidden: exceeded quota: one, requested: pods=1, used: pods=1, limited: pods=1\)\. See .*#quota$`,

@@ -9,10 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/reroll-dev/reroll/test/cluster"
@@ -25,8 +25,8 @@ var shared struct {
 	cluster *cluster.Cluster
 	harness *harness.Harness
 	admin   kubernetes.Interface
-	kubectl string
-	binary  func() (string, error)
+	clients cluster.Clients
+	binary  string
 }
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,17 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	if err := prepare(); err != nil {
+	folder, remove, err := cluster.Folder()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := remove(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	if err := prepare(folder); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -46,24 +56,19 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	folder, err := os.MkdirTemp("", "reroll-node-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	shared.binary = sync.OnceValues(func() (string, error) { return harness.Build(context.Background(), folder, false) })
 	return m.Run()
 }
 
-func prepare() error {
+func prepare(folder string) error {
 	ctx := context.Background()
-	clients, err := cluster.BuildClients(ctx, os.Stderr)
-	if err != nil {
+	var err error
+	if shared.clients, err = cluster.BuildClients(ctx, os.Stderr); err != nil {
 		return err
 	}
-	shared.kubectl = clients.Kubectl
 	options := cluster.Options{RealNodes: len(strategies()), Progress: os.Stderr}
+	if shared.binary, options.Images, err = buildReroll(ctx, folder); err != nil {
+		return err
+	}
 	for _, strategy := range strategies() {
 		options.KubeletSettings = append(options.KubeletSettings, "configMapAndSecretChangeDetectionStrategy: "+strategy+"\n")
 	}
@@ -78,7 +83,7 @@ func prepare() error {
 }
 
 // patience bounds what would hang, and nothing else.
-const patience = 3 * time.Minute
+const patience = 8 * time.Minute
 
 // place is a namespace of a test.
 type place struct {
@@ -89,18 +94,35 @@ type place struct {
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
+	return newPlaceOn(t, shared.harness)
+}
+
+func newPlaceOn(t *testing.T, h *harness.Harness) *place {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	n, err := shared.harness.EmptyNamespace(ctx, "node")
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := emptyNamespace(ctx, t, h, "node")
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(n.Report(context.Background()))
 		}
 	})
 	return &place{Namespace: n, t: t, ctx: ctx}
+}
+
+// emptyNamespace is deleted after the test: its containers would slow down those of other tests. Nobody waits for its end.
+func emptyNamespace(ctx context.Context, t *testing.T, h *harness.Harness, name string) *harness.Namespace {
+	t.Helper()
+	n, err := h.EmptyNamespace(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := shared.admin.CoreV1().Namespaces().Delete(context.Background(), n.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
 }
 
 // newMarkedPlace is one with what shows that nothing more comes: see harness.Namespace.Quiet.
@@ -114,13 +136,17 @@ func newMarkedPlace(t *testing.T) *place {
 // startController installs the controller for the namespace, and runs it until the test ends.
 func (p *place) startController(flags ...string) *harness.Controller {
 	p.t.Helper()
-	binary, err := shared.binary()
-	p.must(err)
 	path, err := harness.ShippedManifest()
 	p.must(err)
+	return p.startControllerOf(path, flags...)
+}
+
+// startControllerOf installs the controller by another manifest.
+func (p *place) startControllerOf(path string, flags ...string) *harness.Controller {
+	p.t.Helper()
 	manifest, err := harness.ReadManifest(path)
 	p.must(err)
-	installation, err := p.Install(p.ctx, manifest, binary)
+	installation, err := p.Install(p.ctx, manifest, shared.binary)
 	p.must(err)
 	c, err := installation.Start(p.ctx, flags, nil)
 	if c != nil {
@@ -147,7 +173,7 @@ func deployment(name string) harness.Ref { return harness.Ref{Kind: "deployment"
 // awaitLedger returns when the controller has recorded what the pods of a Deployment started with.
 func (p *place) awaitLedger(name string) {
 	p.t.Helper()
-	p.kubectl("wait", "deployment/"+name, `--for=jsonpath={.metadata.annotations.reroll\.dev/ledger}`, "--timeout=3m")
+	p.kubectl("wait", "deployment/"+name, `--for=jsonpath={.metadata.annotations.reroll\.dev/ledger}`, "--timeout=8m")
 }
 
 // kubectl returns what it prints.
@@ -169,7 +195,7 @@ func (p *place) tryKubectl(input string, args ...string) (string, error) {
 }
 
 func (p *place) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(p.ctx, shared.kubectl, append([]string{"--namespace=" + p.Name}, args...)...)
+	cmd := exec.CommandContext(p.ctx, shared.clients.Kubectl, append([]string{"--namespace=" + p.Name}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+shared.cluster.Kubeconfig())
 	return cmd
 }

@@ -70,7 +70,7 @@ func usage(command string) string {
 		"label":               "label KIND/NAME key=value|key- …",
 		"scale":               "scale KIND/NAME REPLICAS",
 		"status":              "status KIND/NAME REASON",
-		"kubelet":             "kubelet deployment/NAME|statefulset/NAME image-pull|crash-loop|out-of-memory|config-error|volume|unready|ready",
+		"kubelet":             "kubelet [-next] deployment/NAME|statefulset/NAME image-pull|crash-loop|out-of-memory|config-error|volume|unready|ready",
 		"abort":               "abort rollout/NAME",
 		"finish":              "finish job/NAME|cronjob/NAME",
 		"delete":              "delete KIND/NAME",
@@ -213,6 +213,10 @@ func status(ctx context.Context, s *step) error {
 
 // kubelet writes what the kubelets of this cluster never say by themselves.
 func kubelet(ctx context.Context, s *step) error {
+	next := len(s.args) > 0 && s.args[0] == "-next"
+	if next {
+		s.args = s.args[1:]
+	}
 	if err := s.changing(2, 2); err != nil {
 		return err
 	}
@@ -222,6 +226,9 @@ func kubelet(ctx context.Context, s *step) error {
 	}
 	if !slices.Contains(harness.KubeletSays(), s.args[1]) {
 		return errUsage
+	}
+	if next {
+		return s.ns.KubeletOfNext(s.life, ref, s.args[1])
 	}
 	return s.ns.Kubelet(ctx, ref, s.args[1])
 }

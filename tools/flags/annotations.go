@@ -57,12 +57,13 @@ func others() []row {
 	return []row{
 		{annotations.Settle, annotation{onWorkload, "By users: its settle period, such as `10s`"}},
 		{annotations.Churn, annotation{"workload or its pod template, or namespace", "By users: how often Reroll reloads a workload, such as `60/1h`: [limit](../how-to/limit-reloads.md)"}},
+		{annotations.Window, annotation{"workload or its pod template, namespace, or " + onSource, "By users: when reloads may start, such as `allow 22:00-04:00 mon-fri Europe/Berlin`: [windows](../how-to/when-reloads-happen.md)"}},
 		{annotations.Wave, annotation{onWorkload, "By users: an integer, 0 by default. Workloads of a lower wave are rolled first: [waves](../how-to/roll-in-waves.md)"}},
 		{annotations.MaxRolling, annotation{onSource + ", or namespace", "By users: how many of its workloads may roll at the same time, such as `5` or `10%`"}},
 		{annotations.Soak, annotation{onSource + ", or namespace", "By users: how long a workload has to stay available before others are rolled after it, such as `5m`"}},
 		{annotations.MaxFailures, annotation{onSource + ", or namespace", "By users: how many workloads may fail before no further one is rolled"}},
 		{annotations.Urgent, annotation{onSource, "By users: with `true`, its changes wait for no other workload"}},
-		{annotations.Resumed, annotation{onSource, "Written by `reroll resume`: the digest of the data for which failures count no more"}},
+		{annotations.Resumed, annotation{onSource, "Written by `reroll resume`: the digest of the data for which failures count no more. On the ConfigMap `reloader-meta-info`: the time until which [failed reloads](../how-to/halt-reloads.md) count no more"}},
 		{annotations.Ledger, annotation{"workload", "Records which data its Pods last started with: [ledger](writes.md#the-ledger)"}},
 		{annotations.Rolled, annotation{"pod template", "Makes the pod template differ from all previous ones, if the mark alone does not"}},
 	}

@@ -98,12 +98,12 @@ func classes() []mutation {
 		{
 			what: "a ledger that is removed before the first comparison is forgotten",
 			file: "internal/state/workloads.go",
-			from: "		next.keepRemoved(known)\n", to: "",
+			from: "	next.keepRemoved(known)\n", to: "",
 			in: known, tests: "^TestARemovedLedgerIsRemembered$",
 		},
 		{
 			what: "what changed after another replica wrote the ledger is forgotten with what it compared",
-			file: "internal/state/workloads.go",
+			file: "internal/state/compared.go",
 			from: "		case ok && now.changed > version:\n", to: "		case ok && now.changed > version && version == 0:\n",
 			in: known, tests: "^TestWhenAContentLeft$",
 		},

@@ -66,8 +66,8 @@ func drawn() []mutation {
 		},
 		{
 			what: "optional references: pods that run without a source are waiting for it",
-			file: "internal/state/workloads.go",
-			from: "	if next.seen.Ready == 0 &&", to: "	if next.seen.Ready == 1 &&",
+			file: "internal/state/revisions.go",
+			from: "	if w.seen.Ready == 0 &&", to: "	if w.seen.Ready == 1 &&",
 			in: controller, tests: "^TestKeptHistories$",
 		},
 		{
@@ -141,6 +141,18 @@ func drawn() []mutation {
 			file: "internal/reload/presence.go",
 			from: "		case recorded, unproven:", to: "		case recorded:",
 			in: core, tests: "^TestASourceThatIsDeletedBeforeTheFirstLedger$",
+		},
+		{
+			what: "on create: Pods of a reload count as Pods with the sources that are missing then",
+			file: "internal/reload/presence.go",
+			from: "		if f.isAbsent(key) {\n			missing = append(missing, key)", to: "		if false {\n			missing = append(missing, key)",
+			in: core, tests: "^TestASourceThatIsDeleted$",
+		},
+		{
+			what: "Jobs: one that two late requests create starts again",
+			file: "internal/kinds/job_copy.go",
+			from: "job.DeletionTimestamp == nil && c.deletes() && IsHeld(job)", to: "job.DeletionTimestamp == nil && IsHeld(job)",
+			in: "./internal/kinds", tests: "^TestTheNextStepFollowsFromWhatIsThere$",
 		},
 	}
 }

@@ -63,13 +63,13 @@ func waves() []mutation {
 		{
 			what: "waves: more workloads roll than the budget",
 			file: fleet,
-			from: "n >= f.budget() {", to: "n > f.budget() {",
+			from: "n >= f.budget() && !m.occupies() {", to: "n > f.budget() && !m.occupies() {",
 			in: "./internal/gate", tests: whatever,
 		},
 		{
 			what: "waves: a failure stops nothing",
 			file: fleet,
-			from: "if f.Stopped() {\n\t\tclosed", to: "if false {\n\t\tclosed",
+			from: "if f.Stopped() && !m.refused() {", to: "if false {",
 			in: "./internal/gate", tests: whatever,
 		},
 		{
@@ -134,8 +134,8 @@ func waves() []mutation {
 		},
 		{
 			what: "waves: urgent changes wait, too",
-			file: "internal/gate/waves.go",
-			from: "Waves.Waves().Urgent {", to: "Waves.Waves().Urgent && false {",
+			file: "internal/gate/storm.go",
+			from: "Waves.Waves().Urgent })", to: "Waves.Waves().Urgent && false })",
 			in: controller, tests: "^TestAFailureStopsTheRestUntilItRecovers$",
 		},
 		{
@@ -145,10 +145,137 @@ func waves() []mutation {
 			in: "./internal/gate", tests: "^TestAWorkloadHeldByOneSourceBlocksNobodyOfTheOther$",
 		},
 		{
+			what: "waves: a reload that is rejected for ever is awaited for ever",
+			file: member,
+			from: "case refused:", to: "case refused && false:",
+			in: controller, tests: "^TestAReloadThatIsRejectedTryAfterTryStopsTheRest$",
+		},
+		{
+			what: "waves: a write without an answer keeps its place for ever",
+			file: shell,
+			from: "r.sent != nil && r.refused < refusedOften", to: "r.sent != nil",
+			in: controller, tests: "^TestAPlaceIsFreeAgainIfAWriteIsNeverAnswered$",
+		},
+		{
+			what: "waves: an edit of a setting forgets what is being written",
+			file: shell,
+			from: "		built.Inherit(before.Fleet)\n", to: "",
+			in: controller, tests: "^TestAnEditOfASettingKeepsWhatIsBeingWritten$",
+		},
+		{
+			what: "waves: a workload of which nothing is known starts at once",
+			file: "internal/gate/waves.go",
+			from: "; !in {", to: "; !in && false {",
+			in: "./internal/gate", tests: "^TestAWorkloadThatIsNoMemberIsDecidedAgain$",
+		},
+		{
+			what: "waves: what was done, and is down at a restart, has failed",
+			file: member,
+			from: "before.ended.IsZero() && stayed(p, s, now)", to: "false",
+			in: controller, tests: "^TestWhatWasDoneAndIsDownAtARestartIsDone$",
+		},
+		{
+			what: "waves: Pods that cannot be listed are awaited for ever",
+			file: member,
+			from: "case t.Unlisted:", to: "case t.Unlisted && false:",
+			in: controller, tests: "^TestPodsThatCannotBeListedAfterARestartAreReportedInTheEnd$",
+		},
+		{
 			what: "waves: the end of a rollout starts nobody",
 			file: shell,
 			from: "		for _, key := range f.Next() {", to: "		for _, key := range f.Next()[:0] {",
 			in: controller, tests: "^TestWavesGoOneAfterTheOther$",
+		},
+	}
+}
+
+// halts are mutations of what starts no reload while too many fail.
+func halts() []mutation {
+	const storm, shell = "internal/gate/storm.go", "internal/controller/halt.go"
+	return []mutation{
+		{
+			what: "halt: failures halt nothing",
+			file: storm,
+			from: "	return sum >= most\n", to: "	return sum >= most && false\n",
+			in: controller, tests: "^TestTooManyFailedReloadsHaltTheOthersUntilTheyRecover$",
+		},
+		{
+			what: "halt: a percentage is rounded down",
+			file: "internal/gate/halt.go",
+			from: "h.Last + 99) / 100", to: "h.Last) / 100",
+			in: "./internal/gate", tests: "^TestHaltsAreReadAndWritten$",
+		},
+		{
+			what: "halt: what failed is not rolled with newer data",
+			file: storm,
+			from: "case own.Failed:", to: "case own.Failed && false:",
+			in: "./internal/gate", tests: "^TestTooManyFailuresHaltAllReloadsUntilTheyAreFewer$",
+		},
+		{
+			what: "halt: one more try of what failed counts as a success",
+			file: storm,
+			from: "|| known.Turn.Again,", to: "|| false,",
+			in: controller, tests: "^TestTooManyFailedReloadsHaltTheOthersUntilTheyRecover$",
+		},
+		{
+			what: "halt: what was broken before counts",
+			file: storm,
+			from: "if known.Turn.Broken || ", to: "if ",
+			in: "./internal/gate", tests: "^TestWhatCountsAsAFailedReload$",
+		},
+		{
+			what: "halt: another image counts as the reload",
+			file: storm,
+			from: "known.Turn.Template != w.Template || ", to: "",
+			in: controller, tests: "^TestWhatAUserRollsLaterIsNoFailureOfTheReload$",
+		},
+		{
+			what: "halt: one tenant halts the others",
+			file: storm,
+			from: "min(n, max(most/2, 1))", to: "n",
+			in: "./internal/gate", tests: "^TestOneNamespaceAloneDoesNotHaltAnother$",
+		},
+		{
+			what: "halt: an accepted failure is accepted for ever",
+			file: storm,
+			from: "	if l.At <= s.accepted {\n		return\n", to: "	if s.accepted > 0 {\n		return\n",
+			in: "./internal/gate", tests: "^TestAnAcceptedFailureIsWorthlessForLaterOnes$",
+		},
+		{
+			what: "halt: failures to come can be accepted",
+			file: shell,
+			from: "until > c.clock.Now().Unix()", to: "false",
+			in: controller, tests: "^TestAUserAcceptsFailedReloadsAndNoLaterOnes$",
+		},
+		{
+			what: "halt: the end of a halt starts nobody",
+			file: shell,
+			from: "			delete(c.storm.waiting, key)\n			c.queue.Add(key, 0, 0)\n", to: "			delete(c.storm.waiting, key)\n",
+			in: controller, tests: "^TestTooManyFailedReloadsHaltTheOthersUntilTheyRecover$",
+		},
+		{
+			what: "halt: a restart ends it",
+			file: storm,
+			from: "case s.unsure > 0 && s.reaches", to: "case false && s.reaches",
+			in: "./internal/gate", tests: "^TestAfterARestartItWaitsUntilThePodsHaveBeenListed$",
+		},
+		{
+			what: "halt: the next leader takes for successful what it has not looked into",
+			file: shell,
+			from: "	c.storm.Refill()\n", to: "",
+			in: controller, tests: "^TestTheNextLeaderWaitsUntilItHasListedThePods$",
+		},
+		{
+			what: "halt: no earlier reload takes the place of a deleted one",
+			file: storm,
+			from: "	if known && now.At < before.At {", to: "	if known && false {",
+			in: "./internal/gate", tests: "^TestWhateverComesTheLatestReloadsCount$",
+		},
+		{
+			what: "halt: urgent changes wait, too",
+			file: storm,
+			from: "if ask == nil || isUrgent(d) {", to: "if ask == nil {",
+			in: "./internal/gate", tests: "^TestAnUrgentChangePassesAHaltAndNoLimit$",
 		},
 	}
 }

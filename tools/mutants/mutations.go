@@ -26,7 +26,7 @@ const (
 )
 
 func mutations() []mutation {
-	return append(slices.Concat(drawn(), classes(), agreement(), installations(), shell(), missing(), gates(), waves()), []mutation{
+	return append(slices.Concat(drawn(), classes(), agreement(), installations(), shell(), missing(), gates(), windows(), waves(), halts()), []mutation{
 		{
 			what: "the PATCH has no resourceVersion",
 			file: "internal/kinds/patch.go",
@@ -60,7 +60,7 @@ func mutations() []mutation {
 		{
 			what: "objects of a snapshot count as seen in order",
 			file: "internal/state/sources.go",
-			from: "	if live {\n		next.seen.Content", to: "	if live = true; live {\n		next.seen.Content",
+			from: "	if live {\n		version :=", to: "	if live = true; live {\n		version :=",
 			in: controller, tests: histories,
 		},
 		{
@@ -137,8 +137,8 @@ func mutations() []mutation {
 		},
 		{
 			what: "a template that came back counts as a new one",
-			file: "internal/state/workloads.go",
-			from: "	w.seen.Returned = w.seen.MayHavePods(revision)\n", to: "",
+			file: "internal/state/revisions.go",
+			from: "	w.seen.Returned = w.seen.MayHavePods(w.revision)\n", to: "",
 			in: controller, tests: histories,
 		},
 		{
@@ -251,14 +251,14 @@ func mutations() []mutation {
 		},
 		{
 			what: "what was known when a workload was compared is not noted",
-			file: "internal/state/workloads.go",
+			file: "internal/state/compared.go",
 			from: "	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil\n	if f.Pods", to: "	known.seen.Earlier, known.seen.Widened = nil, nil\n	if f.Pods",
 			in: controller, tests: "AboutASecond",
 		},
 		{
 			what: "a status that names no generation ends a rollout",
-			file: "internal/state/workloads.go",
-			from: "	case w.RolledOut && (!same || !w.Unobserved):", to: "	case w.RolledOut:",
+			file: "internal/state/revisions.go",
+			from: "	case w.RolledOut && (known == nil || !w.Unobserved):", to: "	case w.RolledOut:",
 			in: known, tests: "CameBack",
 		},
 		{
@@ -270,13 +270,13 @@ func mutations() []mutation {
 		{
 			what: "a ledger that was taken away or set back counts as a comparison",
 			file: "internal/state/workloads.go",
-			from: "		case rank.Follows(known.ranks.current, known.ranks.remembered):", to: "		default:",
+			from: "	case next.ranks.current.Follows(known.ranks.current, known.ranks.remembered):", to: "	default:",
 			in: known, tests: "WhenAContentLeft",
 		},
 		{
 			what: "a ledger that was taken away counts as one that we are writing",
 			file: "internal/state/workloads.go",
-			from: "w.LedgerText != \"\" && known.sending.text == w.LedgerText", to: "known.sending.text == w.LedgerText",
+			from: "next.LedgerText != \"\" && known.sending.text == next.LedgerText", to: "known.sending.text == next.LedgerText",
 			in: known, tests: "WhenAContentLeft",
 		},
 		{

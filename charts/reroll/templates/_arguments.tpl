@@ -106,6 +106,9 @@
 {{- with $reloader.churn }}
 - {{ printf "--churn=%s" . | quote }}
 {{- end }}
+{{- with $reloader.window }}
+- {{ printf "--window=%s" . | quote }}
+{{- end }}
 {{- with $reloader.maxRolling }}
 - {{ printf "--max-rolling=%s" (include "reroll.text" .) | quote }}
 {{- end }}
@@ -114,6 +117,9 @@
 {{- end }}
 {{- with $reloader.maxFailures }}
 - --max-failures={{ include "reroll.text" . }}
+{{- end }}
+{{- with $reloader.haltWhenFailing }}
+- {{ printf "--halt-when-failing=%s" . | quote }}
 {{- end }}
 {{- with $reloader.adoptRate }}
 - --adopt-rate={{ include "reroll.text" . }}

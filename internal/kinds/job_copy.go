@@ -251,11 +251,12 @@ func Next(c *Copy, job *batchv1.Job, key digest.Key) RecreateStep {
 		return NoteDelete
 	case job.UID == c.UID && c.same(job) && job.DeletionTimestamp == nil:
 		return DeleteJob
-	case job.UID != c.UID && job.DeletionTimestamp == nil && IsHeld(job) && job.Annotations[annotations.Ledger] == c.Ledger && heldBy(key, job, ""):
+	case job.UID != c.UID && job.DeletionTimestamp == nil && c.deletes() && IsHeld(job) && job.Annotations[annotations.Ledger] == c.Ledger && heldBy(key, job, ""):
 		return NoteJob
 	default:
 		// The Job is already noted, or another client has changed or created it in the meantime. So
-		// a new decision is needed.
+		// a new decision is needed. If no deletion was noted, the requests that created the copy and
+		// the held Job took effect late: the user may have deleted the Job since.
 		return DropCopy
 	}
 }

@@ -193,6 +193,7 @@ func TestTheNextStepFollowsFromWhatIsThere(t *testing.T) {
 		"it was let go":                               {nil, let, Finished},
 		"let go, and another copy has landed late":    {del, let, DropCopy},
 		"made once more by a write that landed late":  {nil, next, Finished},
+		"and its copy by another one":                 {of, next, DropCopy},
 		"its user deletes it before it was noted":     {del, deletingOf(next), DropCopy},
 		"its user deletes it before it was let go":    {nil, deletingOf(noted), Finished},
 		"a Job of a CronJob that is held by its name": {nil, runOf(noted), Finished},

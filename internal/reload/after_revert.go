@@ -81,9 +81,9 @@ func (r *Revert) Name() string {
 	return cmp.Or(string(tool), unknownWriter)
 }
 
-// reverted decides on Pods that are older than the data although the workload was rolled with this
+// afterRevert decides on Pods that are older than the data although the workload was rolled with this
 // data: their template was reverted.
-func (f *Facts) reverted(t *tally, base base, next ledger.Ledger) Decision {
+func (f *Facts) afterRevert(t *tally, base base, next ledger.Ledger) Decision {
 	last := &t.reverted[len(t.reverted)-1]
 	d := Decision{
 		Action: Reload, Changes: t.reverted, Ledger: next, Restores: base.restore,

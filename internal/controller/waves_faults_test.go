@@ -1,0 +1,240 @@
+package controller
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/reroll-dev/reroll/internal/annotations"
+	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/workload"
+	"github.com/reroll-dev/reroll/test/simapi"
+)
+
+func rejected() error {
+	return apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "w0", errors.New("an admission policy says no"))
+}
+
+// edited changes a Deployment, and lets the watch bring that.
+func (s *waveStage) edited(name string, edit func(*appsv1.Deployment)) {
+	s.Helper()
+	changed, err := s.server.Edit("deployments", inShop(name), "kubectl", func(obj simapi.Object) { edit(obj.(*appsv1.Deployment)) })
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.deployments().put(changed, true)
+}
+
+// A canary whose reload an admission policy rejects must not block the higher waves in silence.
+func TestAReloadThatIsRejectedTryAfterTryStopsTheRest(t *testing.T) {
+	s := inWaves(t, nil, "-1", "0")
+	s.says = nil
+	s.refusesOnly = map[string]error{"w0": rejected()}
+	s.change("2")
+	s.play(time.Minute)
+	s.want("nothing can be written to the canary", "")
+	s.heard("it is rejected", "ca WavesStopped: wave -1 stopped, deployment/w0 cannot be reloaded (each write fails)",
+		"w1 ReloadHeld: wave -1 stopped, deployment/w0 cannot be reloaded")
+	s.play(time.Hour)
+	s.heard("further tries")
+	s.refusesOnly = nil
+	s.play(10 * time.Minute)
+	s.roll("w0", true)
+	s.want("it is accepted", "w0 w1")
+	if s.StoppedSources() != 0 {
+		t.Error("it is still stopped")
+	}
+}
+
+func TestAConflictOrAShortOutageIsNoRejection(t *testing.T) {
+	resource := schema.GroupResource{Group: "apps", Resource: "deployments"}
+	for about, tc := range map[string]struct {
+		err  error
+		lets time.Duration
+		want int
+	}{
+		"a conflict":        {apierrors.NewConflict(resource, "w0", errors.New("changed")), 10 * time.Minute, 0},
+		"too many requests": {apierrors.NewTooManyRequests("later", 1), 10 * time.Minute, 0},
+		"a short outage":    {apierrors.NewInternalError(errors.New("no webhook")), 10 * time.Second, 0},
+		"a long outage":     {apierrors.NewInternalError(errors.New("no webhook")), 10 * time.Minute, 1},
+	} {
+		s := inWaves(t, nil, "-1", "0")
+		s.refuses = tc.err
+		s.change("2")
+		s.play(tc.lets)
+		if n := s.StoppedSources(); n != tc.want {
+			t.Errorf("%s: %d sources are stopped, want %d", about, n, tc.want)
+		}
+	}
+}
+
+// A write without an answer may have taken effect, but not for ever.
+func TestAPlaceIsFreeAgainIfAWriteIsNeverAnswered(t *testing.T) {
+	for about, later := range map[string]error{"it is never answered": apierrors.NewInternalError(errors.New("timeout")), "the next try is rejected": rejected()} {
+		t.Run(about, func(t *testing.T) {
+			s := inWaves(t, map[string]string{annotations.MaxRolling: "1", annotations.MaxFailures: "1"}, "0", "0")
+			s.refuses = apierrors.NewInternalError(errors.New("timeout"))
+			s.change("2")
+			lost := ""
+			for _, name := range s.names {
+				if s.recordOf(named(name)).sent != nil {
+					lost += name
+				}
+			}
+			if len(lost) != len("w0") {
+				t.Fatalf("writes to %q were lost, want one", lost)
+			}
+			s.refusesOnly = map[string]error{lost: later}
+			s.refuses = nil
+			s.play(time.Second)
+			s.want("its place is reserved", "")
+			s.play(time.Hour)
+			if len(s.reloadedWith) != 1 {
+				t.Errorf("reloaded are %v, want the other one", s.reloadedWith)
+			}
+		})
+	}
+}
+
+func TestAnEditOfASettingKeepsWhatIsBeingWritten(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.MaxRolling: "1"}, "0", "0")
+	s.refuses = apierrors.NewInternalError(errors.New("timeout"))
+	s.change("2")
+	s.source(annotations.Soak, "1s")
+	lost := 0
+	for _, name := range s.names {
+		if s.recordOf(named(name)).sent != nil {
+			lost++
+		}
+	}
+	if lost != 1 {
+		t.Errorf("%d writes were begun with a budget of 1", lost)
+	}
+}
+
+func TestAnIgnoredWorkloadHoldsUpNobody(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.DefaultNames().Match: "true"}, "0", "1")
+	s.edited("w0", func(d *appsv1.Deployment) {
+		delete(d.Annotations, annotations.DefaultNames().Auto)
+		d.Annotations[annotations.DefaultNames().Search] = "true"
+	})
+	s.play(5 * time.Second)
+	s.refusesOnly = map[string]error{"w0": apierrors.NewInternalError(errors.New("timeout"))}
+	s.change("2")
+	s.want("w1 waits for w0", "")
+	s.source(annotations.DefaultNames().Match, "false")
+	s.play(5 * time.Minute)
+	s.want("the source does not concern w0 any more", "w1")
+}
+
+func TestPodsThatCannotBeListedAfterARestartAreReportedInTheEnd(t *testing.T) {
+	s := inWaves(t, nil, "-1", "0")
+	s.change("2")
+	s.roll("w0", false)
+	next := s.again()
+	next.trackAll()
+	next.unlistable = rejected()
+	next.play(10 * time.Minute)
+	next.want("the Pods cannot be listed", "")
+	if next.StoppedSources() != 1 {
+		t.Error("nothing reports that")
+	}
+	next.unlistable = nil
+	next.play(10 * time.Minute)
+	next.roll("w0", true)
+	next.want("they can", "w1")
+}
+
+// A workload that was done, and went down later, is no failure of the data for the next leader either.
+func TestWhatWasDoneAndIsDownAtARestartIsDone(t *testing.T) {
+	for about, tc := range map[string]struct {
+		down time.Duration
+		want string
+	}{"after the soak time": {5 * time.Minute, "w1"}, "before its end": {time.Second, ""}} {
+		t.Run(about, func(t *testing.T) {
+			s := inWaves(t, map[string]string{annotations.Soak: "3m"}, "-1", "0")
+			s.change("2")
+			s.want("the canary", "w0")
+			done := metav1.NewTime(s.clock.Now())
+			s.roll("w0", true)
+			s.refuses = errRefused // w1 has to wait for the next leader
+			s.play(20 * time.Minute)
+			s.edited("w0", func(d *appsv1.Deployment) {
+				d.Status.AvailableReplicas = 0
+				d.Status.Conditions = []appsv1.DeploymentCondition{
+					{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable", LastUpdateTime: done},
+					{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(done.Add(tc.down))},
+				}
+			})
+			next := s.again()
+			next.trackAll()
+			next.play(5 * time.Second)
+			next.want("the next leader", tc.want)
+		})
+	}
+}
+
+// The rollout of a template belongs to the Rollout that uses it.
+func TestTheProgressOfATemplateUserMovesTheWaves(t *testing.T) {
+	s := inWaves(t, nil, "-1", "0")
+	s.change("2")
+	s.want("the canary", "w0")
+	key := named("w0")
+	before, _ := s.fleets.of[namespace][s.keyOf("ca")].Member(key)
+	owner, _ := s.state.Workload(key)
+	user := workload.Workload{
+		Key: workload.Key{Kind: "Rollout", Namespace: namespace, Name: "user"}, UID: "user", ResourceVersion: "999999999", TemplateOwner: &key,
+		Generation: owner.Generation + 1, Progress: workload.Progress{Observed: true, Wanted: 1, Total: 2, Updated: 1, Aborted: true},
+	}
+	s.putTemplateUser(user, true, false)
+	after, _ := s.fleets.of[namespace][s.keyOf("ca")].Member(key)
+	if before.State != gate.Running || after.State != gate.Failed {
+		t.Errorf("the state is %d, then %d", before.State, after.State)
+	}
+}
+
+// A controller is killed after each step of the waves: before the first reload, while a rollout is in
+// progress, and after its end. Never more roll than the budget, and the order stays.
+func TestAKillAtEachStepChangesNeitherOrderNorBudget(t *testing.T) {
+	s := inWaves(t, map[string]string{annotations.MaxRolling: "1%"}, "-1", "0", "0", "1")
+	s.change("2")
+	started := s.reloadedWith
+	var order []string
+	for step := 0; len(order) < len(s.names) && step < 20; step++ {
+		s = s.again()
+		s.reloadedWith = started
+		s.trackAll()
+		s.play(time.Minute)
+		rolling := ""
+		for _, name := range s.names {
+			if started[name] && !slices.Contains(order, name) {
+				rolling += name
+			}
+		}
+		if len(rolling) > len("w0") {
+			t.Fatalf("%q roll at the same time", rolling)
+		}
+		if rolling == "" {
+			t.Fatalf("after %v, nothing rolls", order)
+		}
+		s = s.again()
+		s.reloadedWith = started
+		s.trackAll()
+		s.play(time.Second)
+		if len(started) > len(order)+1 {
+			t.Fatalf("during the rollout of %s, another one starts: %v", rolling, started)
+		}
+		s.roll(rolling, true)
+		order = append(order, rolling)
+	}
+	if len(order) != 4 || order[0] != "w0" || order[3] != "w3" {
+		t.Errorf("the order is %v", order)
+	}
+}

@@ -1,0 +1,40 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/reroll-dev/reroll/internal/gate"
+	"github.com/reroll-dev/reroll/internal/notice"
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/workload"
+)
+
+// gateAgain is how long a reload waits for the clock until its gates are checked again, because clocks
+// may be set, and an opening that is too far away is not known.
+const gateAgain = time.Hour
+
+// whenOpen returns an error that says when to check the gates of a reload again.
+func whenOpen(answer gate.Answer, now time.Time) error {
+	switch {
+	case answer.By == gate.Window && answer.Until.IsZero():
+		return retryAfter(gateAgain)
+	case answer.By == gate.Window:
+		return retryAfter(min(answer.Until.Sub(now), gateAgain))
+	case answer.Until.IsZero():
+		return errLater // another workload has to come to its end first
+	default:
+		return retryAfter(answer.Until.Sub(now))
+	}
+}
+
+// notifyClosed emits on a workload that its reload waits for the clock, once each time.
+func (c *Controller) notifyClosed(w *workload.Workload, d *reload.Decision, answer gate.Answer) {
+	if c.recordOf(w.Key).awaits.by == answer.By {
+		return
+	}
+	opens := ""
+	if !answer.Until.IsZero() {
+		opens = answer.When(time.UTC)
+	}
+	c.report.Notify(notice.HeldByClock(w, d.Changes[len(d.Changes)-1].Source.Key, answer.Why, opens))
+}

@@ -1,0 +1,134 @@
+package state
+
+import (
+	"math"
+
+	"github.com/reroll-dev/reroll/internal/reload"
+	"github.com/reroll-dev/reroll/internal/source"
+)
+
+// sending is a ledger, with the versions of the sources that it was made from.
+type sending struct {
+	text     string
+	versions map[source.LocalKey]uint64
+}
+
+// Compared records that a workload was compared with the sources in the facts. Its Pods have their
+// data, or get it with the write.
+func (s *State) Compared(f *reload.Facts) {
+	versions, revision, marks := versionsOf(f), f.Workload.Revision(), f.Workload.MarksDigest()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.workloads[f.Workload.Key]
+	if !ok || known.UID != f.Workload.UID {
+		return
+	}
+	known.compare(s, versions)
+	known.seen.ComparedAt, known.seen.Earlier, known.seen.Widened = f.Version, nil, nil
+	if f.Pods != nil && known.revision == revision {
+		known.seen.Returned, known.seen.Trusted = false, marks
+	}
+}
+
+// Sending records the ledger of a write that is about to begin. It returns a function to call if
+// the write was refused: then the previous write may have taken effect, and its response is still
+// missing.
+func (s *State) Sending(f *reload.Facts, ledger string) (refused func()) {
+	versions := versionsOf(f)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key, uid := f.Workload.Key, f.Workload.UID
+	known, ok := s.workloads[key]
+	if !ok || known.UID != uid {
+		return func() {}
+	}
+	before := known.sending
+	known.sending = sending{text: ledger, versions: versions}
+	known.seen.ComparedAt, known.seen.Adopted = f.Version, max(known.seen.Adopted, f.Adopts()) // even if the write has no effect
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if known, ok := s.workloads[key]; ok && known.UID == uid {
+			known.sending = before
+		}
+	}
+}
+
+// versionsOf are the versions of the existing sources. Sources that do not concern the workload have
+// the highest version, because their earlier data does not count.
+func versionsOf(f *reload.Facts) map[source.LocalKey]uint64 {
+	versions := make(map[source.LocalKey]uint64, len(f.Concerns)+len(f.Spared))
+	for _, c := range f.Concerns {
+		versions[c.Source.Key.Local()] = c.Seen.Version
+	}
+	for _, key := range f.Spared {
+		versions[key] = math.MaxUint64
+	}
+	return versions
+}
+
+// compare forgets earlier data from before the versions that the workload was compared with.
+func (w *workloadRecord) compare(s *State, versions map[source.LocalKey]uint64) {
+	w.compared = true
+	away := s.awayUnselected(w)
+	for key, before := range w.away {
+		if _, compared := versions[key]; !compared && s.index.links(key.In(w.Key.Namespace), w.Key) {
+			if away == nil {
+				away = map[source.LocalKey]reload.Away{}
+			}
+			away[key] = before
+		}
+	}
+	for key, version := range versions {
+		now, ok := s.index.source(key.In(w.Key.Namespace))
+		if !ok || now.changed <= version {
+			continue
+		}
+		if away == nil {
+			away = map[source.LocalKey]reload.Away{}
+		}
+		away[key] = reload.Away{Version: version + 1}
+		if before, ok := w.away[key]; ok && before.Version > version {
+			away[key] = before
+		}
+	}
+	w.away = away
+}
+
+// awaySince are the sources that had other data after a version, whose events may have arrived
+// before it: watches are independent. An earlier time hides the later one.
+func (s *State) awaySince(w *workloadRecord, version uint64) map[source.LocalKey]reload.Away {
+	since := map[source.LocalKey]reload.Away{}
+	for key, away := range w.away {
+		now, ok := s.index.source(key.In(w.Key.Namespace))
+		switch {
+		case away.Version > version:
+			since[key] = away
+		case ok && now.changed > version:
+			since[key] = reload.Away{Version: version + 1}
+		}
+	}
+	return since
+}
+
+// awayUnselected are the sources that a comparison skips because they are not selected. They count
+// when they are selected again.
+func (s *State) awayUnselected(w *workloadRecord) map[source.LocalKey]reload.Away {
+	var kept map[source.LocalKey]reload.Away
+	for key, away := range w.away {
+		if src, ok := s.index.source(key.In(w.Key.Namespace)); ok && src.Annotations.Unselected {
+			if kept == nil {
+				kept = map[source.LocalKey]reload.Away{}
+			}
+			kept[key] = away
+		}
+	}
+	return kept
+}
+
+func (w *workloadRecord) recordAway(key source.LocalKey, away reload.Away) {
+	if w.away == nil {
+		w.away = map[source.LocalKey]reload.Away{}
+	}
+	w.away[key] = away
+}

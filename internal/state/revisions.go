@@ -1,0 +1,74 @@
+package state
+
+import (
+	"slices"
+
+	"github.com/reroll-dev/reroll/internal/digest"
+)
+
+// maxRecent bounds the revisions of a workload whose rollouts never end. Beyond it, Pods are listed.
+const maxRecent = 128
+
+// see records what an event shows about the templates of a workload, and about who may have read what.
+// Known is nil for an object that was not known.
+func (w *workloadRecord) see(known *workloadRecord, version uint64, live, autoReloadAll bool) {
+	switch {
+	case !live:
+		// No watch has shown whether a template that differs was in use before.
+		w.seen.Returned = known != nil && (known.seen.Returned || known.revision != w.revision)
+		w.seen.Recent = []digest.Digest{w.revision}
+	case known == nil:
+		w.seen.Template, w.seen.Policy = version, version
+		w.seen.Recent, w.seen.Whole = []digest.Digest{w.revision}, true
+	default:
+		w.seen = known.seen
+		w.seeChanges(known, version, autoReloadAll)
+	}
+	if known != nil {
+		w.seen.ComparedAt, w.seen.Adopted, w.seen.Ready = known.seen.ComparedAt, known.seen.Adopted, known.seen.Ready
+	}
+	if w.seen.Ready == 0 && w.Progress.Observed && w.Progress.Available > 0 {
+		w.seen.Ready = version
+	}
+	switch {
+	case w.RolledOut && (known == nil || !w.Unobserved):
+		w.seen.Recent, w.seen.Whole = []digest.Digest{w.revision}, true
+	case w.Unobserved && known != nil && !live:
+		// Otherwise the rollout would never count as completed again.
+		w.seen.Recent, w.seen.Whole = known.seen.Recent, known.seen.Whole
+		w.mayHave(w.revision)
+	}
+}
+
+// seeChanges records what a watch without gaps shows.
+func (w *workloadRecord) seeChanges(known *workloadRecord, version uint64, autoReloadAll bool) {
+	switch {
+	case known.revision != w.revision:
+		w.changeTemplate(version)
+	case known.Runs.Resumes(w.Runs):
+		w.seen.Template = version // none of its Pods has read anything before
+	}
+	switch {
+	case w.Policy.Widens(known.Policy, autoReloadAll):
+		w.seen.Widen(version, known.Policy)
+	case !known.OptedInAt.IsZero() && known.OptedInAt.Before(w.OptedInAt):
+		w.OptedInAt = known.OptedInAt // the client that wrote the annotations has written another field
+	}
+}
+
+// changeTemplate records that the pod template changed in a version.
+func (w *workloadRecord) changeTemplate(version uint64) {
+	w.seen.Template = version
+	w.seen.Returned = w.seen.MayHavePods(w.revision)
+	w.mayHave(w.revision)
+}
+
+// mayHave records a revision that Pods may have.
+func (w *workloadRecord) mayHave(revision digest.Digest) {
+	if !slices.Contains(w.seen.Recent, revision) {
+		w.seen.Recent = append(slices.Clone(w.seen.Recent), revision)
+	}
+	if len(w.seen.Recent) > maxRecent {
+		w.seen.Recent, w.seen.Whole = []digest.Digest{revision}, false
+	}
+}

@@ -1,0 +1,99 @@
+// Package window decides when reloads may start by the clock: it parses windows such as
+// "allow 22:00-04:00 mon-fri Europe/Berlin", and does the arithmetic of their time zones. It does
+// not know what a reload is.
+package window
+
+import (
+	"time"
+	_ "time/tzdata" // the image has no time zones
+)
+
+// Schedule is a list of windows.
+type Schedule struct{ rules []rule }
+
+// rule is one window: a span of time in a time zone.
+type rule struct {
+	deny bool
+	zone *time.Location
+	span span
+}
+
+// span is a recurring or a single span of time.
+type span interface {
+	// contains reports whether a time is inside.
+	contains(t time.Time, zone *time.Location) bool
+	// leaves returns a later time for a time that is inside: the end of the span, or an earlier time
+	// until which all times are inside.
+	leaves(t, limit time.Time, zone *time.Location) time.Time
+	// enters returns the next time that is inside, for one that is not, or the limit.
+	enters(t, limit time.Time, zone *time.Location) time.Time
+}
+
+// Horizon is how far ahead an opening is searched.
+const Horizon = 400 * 24 * time.Hour
+
+// maxSteps bounds the search, because a window may close every minute.
+const maxSteps = 5000
+
+// Open reports whether a reload may start at a time: no window denies it, and one allows it. Without
+// any window that allows, all times are allowed.
+func (s *Schedule) Open(t time.Time) bool { return s.denied(t) == nil && s.allowed(t) }
+
+// Opens returns the earliest time, from t on, at which a reload may start. It is in the time zone of
+// the window that begins or ends then. Found is false if there is none within the Horizon.
+func (s *Schedule) Opens(t time.Time) (at time.Time, found bool) {
+	limit := t.Add(Horizon)
+	zone := t.Location()
+	for range maxSteps {
+		deny := s.denied(t)
+		switch {
+		case deny != nil:
+			t, zone = deny.span.leaves(t, limit, deny.zone), deny.zone
+		case s.allowed(t):
+			return t.In(zone), true
+		default:
+			t, zone = s.enters(t, limit)
+		}
+		if !t.Before(limit) {
+			break
+		}
+	}
+	return time.Time{}, false
+}
+
+func (s *Schedule) denied(t time.Time) *rule {
+	for i := range s.rules {
+		if r := &s.rules[i]; r.deny && r.span.contains(t, r.zone) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *Schedule) allowed(t time.Time) bool {
+	limited := false
+	for i := range s.rules {
+		r := &s.rules[i]
+		if r.deny {
+			continue
+		}
+		if r.span.contains(t, r.zone) {
+			return true
+		}
+		limited = true
+	}
+	return !limited
+}
+
+// enters returns when the next window that allows begins, with its zone.
+func (s *Schedule) enters(t, limit time.Time) (time.Time, *time.Location) {
+	first, zone := limit, t.Location()
+	for i := range s.rules {
+		if r := &s.rules[i]; !r.deny {
+			if at := r.span.enters(t, limit, r.zone); at.Before(first) {
+				first, zone = at, r.zone
+			}
+		}
+	}
+	return first, zone
+}

@@ -1,0 +1,81 @@
+package main
+
+// windows are mutations of what limits reloads to certain times.
+func windows() []mutation {
+	const gates, arithmetic, shell = "internal/gate/window.go", "./internal/window", "internal/controller/window.go"
+	const controller = "./internal/controller"
+	return []mutation{
+		{
+			what: "windows: one that cannot be read is open",
+			file: gates,
+			from: "	if bad != nil {", to: "	if false {",
+			in: "./internal/gate", tests: "^TestTheMostSpecificWindow",
+		},
+		{
+			what: "windows: those of a source do not count",
+			file: gates,
+			from: "text != \"\" && !seen[src.Key]", to: "text != \"\" && seen[src.Key]",
+			in: "./internal/gate", tests: "^TestTheMostSpecificWindow",
+		},
+		{
+			what: "windows: an urgent change waits",
+			file: gates,
+			from: "	if isUrgent(d) {", to: "	if false {",
+			in: controller, tests: "^TestAnUrgentSourcePassesAWindow$",
+		},
+		{
+			what: "windows: nothing starts when one opens",
+			file: shell,
+			from: "retryAfter(min(answer.Until.Sub(now), gateAgain))", to: "errLater",
+			in: controller, tests: "^TestWhatWaitsStarts",
+		},
+		{
+			what: "windows: an opening that is far away is never reached",
+			file: shell,
+			from: "		return retryAfter(gateAgain)", to: "		return errLater",
+			in: controller, tests: "^TestAWindowInYearsIsReached$",
+		},
+		{
+			what: "windows: a bad one holds up later waves",
+			file: "internal/gate/member.go",
+			from: "	case hasBadWindow(f):", to: "	case false:",
+			in: controller, tests: "^TestALaterWaveWaits",
+		},
+		{
+			what: "windows: the time of the decision counts, and not that of the start",
+			file: "internal/controller/gate.go",
+			from: "	facts.Now = c.clock.Now() //", to: "	_ = c.clock.Now() //",
+			in: controller, tests: "^TestAWindowThatClosesWhilePodsAreListed",
+		},
+		{
+			what: "windows: a reload that waits has to await its rollout again when one opens",
+			file: "internal/controller/reconcile.go",
+			from: "	if !starts(&d) {\n		c.stopAwaitingRollout", to: "	if true {\n		c.stopAwaitingRollout",
+			in: controller, tests: "^TestAReloadHasAwaitedItsRollout",
+		},
+		{
+			what: "windows: a denied time is allowed",
+			file: "internal/window/window.go",
+			from: "return s.denied(t) == nil && s.allowed(t)", to: "return s.allowed(t)",
+			in: arithmetic, tests: "^TestWhenItIsOpen",
+		},
+		{
+			what: "windows: a night begins on the day on which it ends",
+			file: "internal/window/hours.go",
+			from: "h.starts(number-1) && second", to: "h.starts(number) && second",
+			in: arithmetic, tests: "^TestWhenItIsOpen",
+		},
+		{
+			what: "windows: clocks never change",
+			file: "internal/window/wall.go",
+			from: "now.end.Before(next) {", to: "now.end.Before(next) && false {",
+			in: arithmetic, tests: "^TestOnDaysWhenClocksChange$",
+		},
+		{
+			what: "windows: a cron start that the clocks skip never happens",
+			file: "internal/window/cron.go",
+			from: "wallOf(change.Add(-time.Second), zone)+1, wallOf(change, zone))", to: "wallOf(change, zone)+1, wallOf(change, zone))",
+			in: arithmetic, tests: "^TestOnDaysWhenClocksChange$",
+		},
+	}
+}

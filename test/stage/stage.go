@@ -73,8 +73,8 @@ func Run(m *testing.M, name string, parallel int, use func(*Stage)) int {
 	return run(m, name, parallel, cluster.Borrow, use)
 }
 
-// RunAlone is Run with a cluster of its own, for a package whose tests change what all others would see, or whose
-// controllers watch all namespaces.
+// RunAlone is Run with a cluster of its own, for a package whose tests change what all others would see, count or time what
+// one API server does, or start controllers that watch all namespaces.
 func RunAlone(m *testing.M, name string, parallel int, use func(*Stage)) int {
 	return run(m, name, parallel, cluster.Start, use)
 }

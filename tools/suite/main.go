@@ -135,7 +135,8 @@ func meter(folder, binary string, args []string) int {
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		return code
 	}
-	return 2 // a signal has ended it
+	fmt.Fprintln(os.Stderr, "the tests were ended:", err) // by a signal
+	return 2
 }
 
 // noteUse leaves a line with the folder in which the tests ran, which names the package, and the

@@ -85,7 +85,7 @@ func TestASuiteThatFailsShowsWhatFailed(t *testing.T) {
 		"a panic":                  {fails(`panic("out of order")`), nil, []string{"panic: out of order", "FAIL\texample.test/tried/b"}},
 		"a compilation":            {fails(`noSuchThing()`), nil, []string{"undefined: noSuchThing", "[build failed]"}},
 		"a test that hangs":        {fails(`select {}`), []string{"-timeout=10s"}, []string{"panic: test timed out after 10s", "TestBad"}},
-		"a process that is killed": {fails("syscall.Kill(os.Getpid(), syscall.SIGKILL)\nselect {}"), nil, []string{"FAIL\texample.test/tried/b"}},
+		"a process that is killed": {fails("syscall.Kill(os.Getpid(), syscall.SIGKILL)\nselect {}"), nil, []string{"the tests were ended: signal: killed", "FAIL\texample.test/tried/b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(c.code, "syscall") {

@@ -2,6 +2,7 @@ package clientset
 
 import (
 	"net/http"
+	"sync"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
@@ -12,10 +13,15 @@ import (
 // is far away: at a round-trip time of 5 ms, 100 MB/s still fit.
 const receiveBuffer = 512 << 10
 
+// bounding makes clients of one configuration that are created at the same time wait for each other.
+var bounding sync.Mutex
+
 // boundBuffers sets the size of the buffers of a new transport. A transport is shared by all
 // clients of one configuration, so a second client finds the size set, and does not write it during
 // the requests of the first.
 func boundBuffers(transport http.RoundTripper) http.RoundTripper {
+	bounding.Lock()
+	defer bounding.Unlock()
 	for inner := transport; inner != nil; {
 		switch t := inner.(type) {
 		case *http.Transport:

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -92,3 +93,18 @@ func TestTheTransportOfOtherProgramsIsNotChanged(t *testing.T) {
 
 // unnamed hides which transport it wraps.
 type unnamed struct{ http.RoundTripper }
+
+// The race detector fails this test if two of them set the buffers.
+func TestClientsOfOneConfigurationAreCreatedAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	config := &rest.Config{Host: "https://127.0.0.1:1", TLSClientConfig: rest.TLSClientConfig{Insecure: true, ServerName: t.Name()}}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if _, err := NewForConfig(config); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}

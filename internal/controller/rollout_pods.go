@@ -55,13 +55,13 @@ func (c *Controller) reportOnPurpose(w *workload.Workload, f *tracked) {
 	}
 }
 
-// isNewCause records that a cause is reported for a reload, and returns false if it was reported
-// before. For a rollout that this replica only resumed tracking, the previous leader has reported
+// isNewCause records that a cause is reported for a reload, and returns false if it adds nothing to
+// those that were reported before. For a rollout that this replica only resumed tracking, the previous leader has reported
 // it.
 func (c *Controller) isNewCause(key workload.Key, f *tracked, cause rollout.Cause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.records[key]; r == nil || r.tracking != f || f.reported[cause] {
+	if r := c.records[key]; r == nil || r.tracking != f || !cause.Adds(f.reported) {
 		return false
 	}
 	f.reported[cause] = true

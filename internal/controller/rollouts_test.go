@@ -117,6 +117,23 @@ func TestACauseInPodsAfterTheDeadlineIsReported(t *testing.T) {
 	r.want(10, "not rolled: unknown, 3 of 4", "not rolled: readiness, 3 of 4")
 }
 
+// A Pod that crashed becomes ready, and the deadline of the workload is shorter than the time in
+// which Kubernetes deletes the older Pods.
+func TestAnUnknownCauseDoesNotFollowAProblemOfThePods(t *testing.T) {
+	r := newRoad(t)
+	r.status(4, 1, 3)
+	r.pods(3, 1, unready)
+	r.play(11 * time.Minute)
+	r.want(1, "not rolled: readiness, 3 of 4")
+	r.pods(3, 1)
+	r.play(11 * time.Minute)
+	r.want(2, "not rolled: readiness, 3 of 4")
+	r.pods(0, 3)
+	r.status(3, 3, 3)
+	r.play(time.Second)
+	r.want(3, "not rolled: readiness, 3 of 4", "rolled 3 pods after 22m1s")
+}
+
 func TestACauseInTheStatusAfterTheDeadlineIsReportedAtOnce(t *testing.T) {
 	r := newRoad(t)
 	quota := func(there bool) {

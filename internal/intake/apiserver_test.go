@@ -10,13 +10,15 @@ import (
 )
 
 func TestOnAnAPIServer(t *testing.T) {
-	c := start(t)
+	c := borrow(t)
 	t.Run("the state is streamed, changes are live, and Secrets of no interest never arrive", func(t *testing.T) { testStream(t, c) })
 	t.Run("changes made while the connection is broken arrive live, without a second snapshot", func(t *testing.T) { testCut(t, c) })
 	t.Run("a version that the server has forgotten leads to a snapshot", func(t *testing.T) { testForgotten(t, c) })
 	t.Run("a version that the server has not seen leads to a snapshot without one", func(t *testing.T) { testUnknown(t, c) })
 	t.Run("memory follows the largest object and not the sum", func(t *testing.T) { testMemory(t, c) })
-	t.Run("a storage restored from a backup is noticed", func(t *testing.T) { testRestored(t, c) })
+	pages := start(t, "--feature-gates=WatchList=false")
+	t.Run("a storage restored from a backup is noticed", func(t *testing.T) { testRestored(t, c, pages) })
+	t.Run("a server that does not stream is asked for pages", func(t *testing.T) { testPages(t, pages) })
 }
 
 func testStream(t *testing.T, c *cluster.Cluster) {
@@ -116,9 +118,8 @@ func testUnknown(t *testing.T, c *cluster.Cluster) {
 
 // testRestored leads the feed to a cluster with a younger history, as one is after its storage was
 // restored. That cluster has the stream turned off, so that the fallback to pages is part of it.
-func testRestored(t *testing.T, c *cluster.Cluster) {
+func testRestored(t *testing.T, c, other *cluster.Cluster) {
 	t.Helper()
-	other := start(t, "--feature-gates=WatchList=false")
 	now := newSecrets(t, c)
 	before := newSecretsIn(t, other, now.namespace)
 	now.put(t, "new", "1", "Opaque")
@@ -141,8 +142,8 @@ func testRestored(t *testing.T, c *cluster.Cluster) {
 	seen.expectTold(t, "restored from a backup")
 }
 
-func TestOnAnAPIServerThatDoesNotStream(t *testing.T) {
-	c := start(t, "--feature-gates=WatchList=false")
+func testPages(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
 	secrets := newSecrets(t, c)
 	secrets.fill(t, 3*mostPerPage, []byte("1"))
 	secrets.put(t, "helm", "1", "helm.sh/release.v1")

@@ -38,6 +38,17 @@ func start(t *testing.T, flags ...string) *cluster.Cluster {
 	return c
 }
 
+// borrow returns a cluster whose API server has no flags of a test.
+func borrow(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	c, err := cluster.Borrow(ctx, cluster.Options{Nodes: cluster.NoNodes, Progress: os.Stderr})
+	must(t, err)
+	t.Cleanup(func() { _ = c.Stop() })
+	return c
+}
+
 // secrets are those of a namespace of a test.
 type secrets struct {
 	client    kubernetes.Interface

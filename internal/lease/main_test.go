@@ -33,7 +33,7 @@ var shared *cluster.Cluster
 func TestMain(m *testing.M) { os.Exit(withCluster(m)) }
 
 func withCluster(m *testing.M) int {
-	c, err := cluster.Start(context.Background(), cluster.Options{Nodes: cluster.NoNodes, Progress: os.Stderr})
+	c, err := cluster.Borrow(context.Background(), cluster.Options{Nodes: cluster.NoNodes, Progress: os.Stderr})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

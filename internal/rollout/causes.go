@@ -38,3 +38,18 @@ func Causes() []Cause {
 }
 
 func (c Cause) rank() int { return slices.Index(Causes(), c) }
+
+// Adds reports whether a cause adds something to the causes that were reported for the reload. An
+// unknown cause does not follow a problem of the Pods: the Pods became ready a moment ago, and the
+// status of the workload does not show that yet.
+func (c Cause) Adds(reported map[Cause]bool) bool {
+	if c != CauseUnknown {
+		return !reported[c]
+	}
+	for known := range reported {
+		if known == c || CauseQuota.rank() <= known.rank() && known.rank() <= CauseOrdered.rank() {
+			return false
+		}
+	}
+	return true
+}

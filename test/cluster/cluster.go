@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // Options says what kind of cluster is wanted. The zero value is one with two nodes on a free port.
@@ -56,6 +55,8 @@ type Cluster struct {
 	apiPort int
 	procs   []*process
 	admin   *rest.Config
+	// borrowed reports whether another process has started it.
+	borrowed bool
 
 	argoCDRedis string
 
@@ -111,11 +112,9 @@ func (c *Cluster) start(ctx context.Context, tools Tools, opts Options) error {
 			return err
 		}
 	}
-	if c.admin, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig()); err != nil {
-		return fmt.Errorf("read the kubeconfig just written: %w", err)
+	if c.admin, err = c.readAdmin(); err != nil {
+		return err
 	}
-	// Nothing here is to be slowed by the client: a test that measures the API server would measure the limiter.
-	c.admin.QPS = -1
 
 	startup, cancel := context.WithTimeoutCause(ctx, startTimeout,
 		fmt.Errorf("not ready within %s", startTimeout))
@@ -173,6 +172,9 @@ func (c *Cluster) Broken(ctx context.Context) error {
 // wants to see, and the folder stays as that of a start that has failed. Killed, not asked: on SIGTERM the API server lingers for up to
 // a minute for clients that are gone, and nothing that it would save is wanted.
 func (c *Cluster) Stop() error {
+	if c.borrowed {
+		return nil
+	}
 	broken := slices.ContainsFunc(c.procs, func(p *process) bool { return p.ended() != nil })
 	err := c.kill()
 	if broken {

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -38,31 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func startForTest(t *testing.T, opts Options) (*Cluster, *kubernetes.Clientset) {
-	t.Helper()
-	began := time.Now()
-	c, err := Start(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("ready after %.1f s", time.Since(began).Seconds())
-	t.Cleanup(func() {
-		if err := c.Check(); err != nil {
-			t.Errorf("a component ended while the cluster was in use: %v", err)
-		}
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	client, err := kubernetes.NewForConfig(c.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, client
-}
-
 func TestSeveralClustersRunSideBySideAndAreSeparate(t *testing.T) {
-	const n = 3
+	const n = 2
 	clients := make([]*kubernetes.Clientset, n)
 	var starts sync.WaitGroup
 	errs := make(chan error, n)
@@ -100,8 +76,9 @@ func TestSeveralClustersRunSideBySideAndAreSeparate(t *testing.T) {
 	}
 }
 
-func TestServiceAccountHasThePermissionsThatRBACGivesItAndNoOther(t *testing.T) {
-	c, admin := startForTest(t, Options{})
+func testServiceAccountHasThePermissionsThatRBACGivesItAndNoOther(t *testing.T, c *Cluster) {
+	t.Helper()
+	admin := kubernetes.NewForConfigOrDie(c.Config())
 	ctx := t.Context()
 	mustCreate := func(_ any, err error) {
 		t.Helper()
@@ -216,14 +193,19 @@ func TestAProgramThatCannotBeRunSaysHowToGetAnother(t *testing.T) {
 	}
 }
 
-// startAndHang is the program of the next test: it starts a cluster, tells the components' process numbers, and waits
-// to be killed.
+// startAndHang is the program of the next test: it lends a cluster, tells the components' process numbers, and waits to
+// be killed.
 func startAndHang() {
-	c, err := Start(context.Background(), Options{Nodes: NoNodes})
+	socket := os.Getenv(SocketVariable)
+	l, err := Lend(context.Background(), socket, Options{Nodes: NoNodes})
+	if err == nil {
+		_, err = Borrow(context.Background(), Options{})
+	}
 	if err != nil {
 		fmt.Println("failed:", err)
 		os.Exit(1)
 	}
+	c, _ := l.started()
 	for _, p := range c.procs {
 		fmt.Println(p.name, p.cmd.Process.Pid)
 	}
@@ -233,7 +215,7 @@ func startAndHang() {
 
 func TestEveryComponentDiesWithAParentThatIsKilled(t *testing.T) {
 	parent := exec.CommandContext(t.Context(), os.Args[0])
-	parent.Env = append(os.Environ(), asParent+"=1")
+	parent.Env = append(os.Environ(), asParent+"=1", SocketVariable+"="+filepath.Join(t.TempDir(), "s"))
 	out, err := parent.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -86,6 +86,9 @@ func (c *Cluster) run(name, binary string, args ...string) (*process, error) {
 
 // runWith adds to the environment.
 func (c *Cluster) runWith(name string, env []string, binary string, args ...string) (*process, error) {
+	if c.borrowed {
+		return nil, fmt.Errorf("start %s: other packages use this cluster too: start one of your own", name)
+	}
 	p, err := startProcess(name, c.path(name+".log"), env, binary, args...)
 	if err == nil {
 		c.procs = append(c.procs, p)

@@ -18,7 +18,7 @@ import (
 var shared *stage.Stage
 
 func TestMain(m *testing.M) {
-	os.Exit(stage.Run(m, "edges", 8, func(s *stage.Stage) { shared = s }))
+	os.Exit(stage.RunAlone(m, "edges", 8, func(s *stage.Stage) { shared = s }))
 }
 
 // patience bounds what would hang, and nothing else.

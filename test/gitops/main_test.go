@@ -24,7 +24,7 @@ import (
 var shared *site
 
 func TestMain(m *testing.M) {
-	os.Exit(stage.Run(m, "gitops", 12, func(s *stage.Stage) {
+	os.Exit(stage.RunAlone(m, "gitops", 12, func(s *stage.Stage) {
 		shared = newSite(s, func(ctx context.Context) error { return s.Cluster.StartArgoRollouts(ctx, os.Stderr) })
 	}))
 }

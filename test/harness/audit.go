@@ -29,11 +29,15 @@ func (n *Namespace) Requests(auditLog string) ([]Request, error) {
 	return requests(auditLog, account, func(user string) bool { return strings.HasPrefix(user, account) })
 }
 
-// AllRequests are those of the account of this manifest in whatever namespace it was installed.
-func (m *Manifest) AllRequests(auditLog string) ([]Request, error) {
-	account := ":" + m.account
-	return requests(auditLog, account+`"`, func(user string) bool {
-		return strings.HasPrefix(user, "system:serviceaccount:") && strings.HasSuffix(user, account)
+// AllRequests are those of the account of this manifest in all namespaces that were made by this harness. On a cluster that
+// packages share, the account has the same name in the namespaces of others.
+func (h *Harness) AllRequests(m *Manifest, auditLog string) ([]Request, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return requests(auditLog, ":"+m.account+`"`, func(user string) bool {
+		account, found := strings.CutPrefix(user, "system:serviceaccount:")
+		namespace, name, _ := strings.Cut(account, ":")
+		return found && name == m.account && h.namespaces[namespace]
 	})
 }
 

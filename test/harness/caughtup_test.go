@@ -6,14 +6,10 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 	typedfake "k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // On a real cluster Kubernetes is nearly always fast enough to hide a count that does not wait for it, so here a moment
@@ -35,17 +31,17 @@ func TestACountWaitsForKubernetesAndTheObserver(t *testing.T) {
 		"a Deployment is not acted upon": {
 			workload: &appsv1.Deployment{ObjectMeta: named("web", "9"), Status: appsv1.DeploymentStatus{ObservedGeneration: 1}},
 			seen:     map[types.UID]uint64{"set": 7, "revision": 8},
-			want:     "generation 2 of Deployment web is not acted upon yet",
+			want:     "generation 2 of web is not acted upon yet",
 		},
 		"a StatefulSet is not acted upon": {
 			workload: &appsv1.StatefulSet{ObjectMeta: named("db", "9"), Status: appsv1.StatefulSetStatus{ObservedGeneration: 1}},
 			seen:     map[types.UID]uint64{"set": 7, "revision": 8},
-			want:     "generation 2 of StatefulSet db is not acted upon yet",
+			want:     "generation 2 of db is not acted upon yet",
 		},
 		"a DaemonSet is not acted upon": {
 			workload: &appsv1.DaemonSet{ObjectMeta: named("agent", "9")},
 			seen:     map[types.UID]uint64{"set": 7, "revision": 8},
-			want:     "generation 2 of DaemonSet agent is not acted upon yet",
+			want:     "generation 2 of agent is not acted upon yet",
 		},
 		"a ReplicaSet is not seen": {
 			seen: map[types.UID]uint64{"set": 6, "revision": 8},
@@ -58,16 +54,11 @@ func TestACountWaitsForKubernetesAndTheObserver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var workloads []runtime.Object
+			objects := []runtime.Object{&appsv1.ReplicaSet{ObjectMeta: named("set", "7")}, &appsv1.ControllerRevision{ObjectMeta: named("revision", "8")}}
 			if test.workload != nil {
-				workloads = append(workloads, test.workload)
+				objects = append(objects, test.workload)
 			}
-			n := &Namespace{Name: "ns", Observer: &Observer{seen: test.seen}, clients: clients{
-				dynamic: dynamicfake.NewSimpleDynamicClient(scheme.Scheme, workloads...),
-				typed: typedfake.NewClientset(&appsv1.ReplicaSet{ObjectMeta: named("set", "7")},
-					&appsv1.ControllerRevision{ObjectMeta: named("revision", "8")}),
-				mapper: appsMapper(),
-			}}
+			n := &Namespace{Name: "ns", Observer: &Observer{seen: test.seen}, clients: clients{typed: typedfake.NewClientset(objects...)}}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(errors.New("one look is enough"))
 			err := n.caughtUp(ctx)
@@ -78,12 +69,4 @@ func TestACountWaitsForKubernetesAndTheObserver(t *testing.T) {
 			wantError(t, err, "one look is enough", test.want)
 		})
 	}
-}
-
-func appsMapper() meta.RESTMapper {
-	mapper := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
-		mapper.Add(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}, meta.RESTScopeNamespace)
-	}
-	return mapper
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,6 +38,9 @@ type Harness struct {
 
 	cluster Cluster
 	clients clients
+
+	mu         sync.Mutex
+	namespaces map[string]bool // that were made by this harness
 }
 
 type clients struct {
@@ -62,7 +66,7 @@ func New(c Cluster) (*Harness, error) {
 		return nil, fmt.Errorf("make a client for the cluster: %w", err)
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery()))
-	return &Harness{cluster: c, clients: clients{typed: typed, dynamic: dyn, mapper: mapper}}, nil
+	return &Harness{cluster: c, clients: clients{typed: typed, dynamic: dyn, mapper: mapper}, namespaces: map[string]bool{}}, nil
 }
 
 // AwaitKind returns when the cluster says that it serves a resource, given in the plural. Otherwise it is asked once.

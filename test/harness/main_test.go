@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 func withCluster(m *testing.M) int {
-	c, err := cluster.Start(context.Background(), cluster.Options{Progress: os.Stderr})
+	c, err := cluster.Borrow(context.Background(), cluster.Options{Progress: os.Stderr})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -22,7 +23,7 @@ import (
 const (
 	configMapMarker = "marker-configmap"
 	secretMarker    = "marker-secret"
-	markerRounds    = 2
+	rounds          = 2
 )
 
 // markerLabel is on the markers alone.
@@ -30,6 +31,7 @@ const markerLabel = "marker"
 
 func markers() []string { return []string{configMapMarker, secretMarker} }
 
+// Without a deadline, Kubernetes writes no condition about the progress of a rollout. Rollouts of markers are half of all.
 const markerManifest = `
 apiVersion: v1
 kind: ConfigMap
@@ -46,6 +48,7 @@ kind: Deployment
 metadata: {name: marker-configmap, labels: {marker: configmap}, annotations: {reloader.stakater.com/auto: "true", reroll.dev/churn: "off"}}
 spec:
   replicas: 0
+  progressDeadlineSeconds: 2147483647
   selector: {matchLabels: {marker: configmap}}
   template:
     metadata: {labels: {marker: configmap}}
@@ -58,6 +61,7 @@ kind: Deployment
 metadata: {name: marker-secret, labels: {marker: secret}, annotations: {reloader.stakater.com/auto: "true", reroll.dev/churn: "off"}}
 spec:
   replicas: 0
+  progressDeadlineSeconds: 2147483647
   selector: {matchLabels: {marker: secret}}
   template:
     metadata: {labels: {marker: secret}}
@@ -76,20 +80,17 @@ func (n *Namespace) Mark(ctx context.Context) error {
 
 // Quiet returns when the running controller has decided on everything that happened before.
 func (n *Namespace) Quiet(ctx context.Context) error {
-	for _, name := range markers() {
-		marker := Ref{Kind: "deployment", Name: name}
-		if _, err := n.Get(ctx, marker); apierrors.IsNotFound(err) {
-			continue
-		}
-		if err := n.AwaitAdopted(ctx, marker); err != nil {
-			return err
-		}
-		if err := Await(ctx, "the observer to see the ledger of "+marker.String(), func(ctx context.Context) error {
+	present, err := n.presentMarkers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, marker := range present {
+		if err := Await(ctx, "the controller to note what "+marker.String()+" runs with, and the observer to see it", func(ctx context.Context) error {
 			obj, err := n.Get(ctx, marker)
 			if err != nil {
 				return err
 			}
-			return n.Observer.hasSeen(obj)
+			return errors.Join(adopted(obj), n.Observer.hasSeen(obj))
 		}); err != nil {
 			return err
 		}
@@ -97,7 +98,7 @@ func (n *Namespace) Quiet(ctx context.Context) error {
 	if err := n.caughtUp(ctx); err != nil {
 		return err
 	}
-	return n.QuietBy(ctx, n.Observer.decisions)
+	return n.markerRounds(ctx, present, n.Observer.decisions)
 }
 
 // QuietBy is Quiet for a controller that does not write: decided tells how often it has decided on a marker, by what it
@@ -107,7 +108,11 @@ func (n *Namespace) QuietBy(ctx context.Context, decided func(Ref) (int, error))
 	if err != nil {
 		return err
 	}
-	for range markerRounds {
+	return n.markerRounds(ctx, present, decided)
+}
+
+func (n *Namespace) markerRounds(ctx context.Context, present []Ref, decided func(Ref) (int, error)) error {
+	for range rounds {
 		if err := n.markerRound(ctx, present, decided); err != nil {
 			return fmt.Errorf("the markers, which show that all before is decided: %w", err)
 		}

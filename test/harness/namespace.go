@@ -59,6 +59,9 @@ func (h *Harness) ComingNamespace(ctx context.Context, name string) (*Namespace,
 }
 
 func (h *Harness) namespace(name string) *Namespace {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.namespaces[name] = true
 	return &Namespace{Name: name, cluster: h.cluster, clients: h.clients, argoRollouts: h.ArgoRollouts}
 }
 

@@ -16,8 +16,8 @@ import (
 // Manner is what a receiver does with what it is sent.
 type Manner string
 
-// One that hangs goes on when it is told another manner, and one that redirects names another address of its own. A narrow one
-// takes no message about several workloads, and a small one no message above a length.
+// One that hangs closes the connection when it is told another manner, and one that redirects names another address of its own.
+// A narrow one takes no message about several workloads, and a small one no message above a length.
 const (
 	Answer   Manner = "answer"
 	Hang     Manner = "hang"
@@ -63,7 +63,8 @@ func (r *Receiver) Close() {
 	r.server.Close()
 }
 
-// Behave sets what is done from now on, also with what hangs.
+// Behave sets what is done from now on. What hangs is not accepted: it may be from a controller that has been killed since,
+// which the server notices some time later, and the message would count in addition to that of the next controller.
 func (r *Receiver) Behave(m Manner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,15 +91,14 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 		r.wrong = r.check(req, body)
 	}
 	r.asked++
-	for r.manner == Hang {
+	if r.manner == Hang {
 		changed := r.changed
 		r.mu.Unlock()
 		select {
 		case <-changed:
-		case <-req.Context().Done(): // who asks has given up
-			return
+		case <-req.Context().Done(): // the client gave up
 		}
-		r.mu.Lock()
+		panic(http.ErrAbortHandler)
 	}
 	defer r.mu.Unlock()
 	switch {

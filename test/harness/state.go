@@ -15,15 +15,18 @@ import (
 
 // observed reports whether the controller of a workload has acted upon its present template.
 func observed(obj *unstructured.Unstructured) error {
-	if obj.GetDeletionTimestamp() != nil {
-		return nil // some controllers leave one that is going alone
-	}
 	done, err := observedGeneration(obj)
 	if err != nil {
 		return final{err}
 	}
-	if done < obj.GetGeneration() {
-		return fmt.Errorf("generation %d of %s %s is not acted upon yet", obj.GetGeneration(), obj.GetKind(), obj.GetName())
+	return actedUpon(obj, done)
+}
+
+// actedUpon compares with the generation that the controller of a workload has acted upon.
+func actedUpon(obj metav1.Object, done int64) error {
+	// Some controllers leave one that is going alone.
+	if obj.GetDeletionTimestamp() == nil && done < obj.GetGeneration() {
+		return fmt.Errorf("generation %d of %s is not acted upon yet", obj.GetGeneration(), obj.GetName())
 	}
 	return nil
 }
@@ -49,11 +52,18 @@ const ledger = "reroll.dev/ledger"
 func (n *Namespace) AwaitAdopted(ctx context.Context, workload Ref) error {
 	return Await(ctx, "the controller to note what "+workload.String()+" runs with", func(ctx context.Context) error {
 		obj, err := n.Get(ctx, workload)
-		if err == nil && obj.GetAnnotations()[ledger] == "" {
-			err = fmt.Errorf("it has no annotation %s yet", ledger)
+		if err != nil {
+			return err
 		}
-		return err
+		return adopted(obj)
 	})
+}
+
+func adopted(obj metav1.Object) error {
+	if obj.GetAnnotations()[ledger] == "" {
+		return fmt.Errorf("%s has no annotation %s yet", obj.GetName(), ledger)
+	}
+	return nil
 }
 
 // Template returns the pod template of a workload.

@@ -7,16 +7,13 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/reroll-dev/reroll/test/harness"
 	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// Argo Rollouts acts on a whole cluster, so what needs it has one of its own. It is not started for anybody else.
-func TestArgoRollouts(t *testing.T) {
+func testArgoRollouts(t *testing.T, on *stage.Stage) {
 	t.Parallel()
-	s := settingOf(t)
+	s := settingOn(t, on, harness.ShippedForArgoRollouts, harness.ReadManifest)
 	if err := s.Cluster.StartArgoRollouts(t.Context(), os.Stderr); err != nil {
 		t.Fatal(err)
 	}
@@ -24,38 +21,10 @@ func TestArgoRollouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Harness.ArgoRollouts = true
-	testscript.Run(t, params(s, patience, testscript.Params{Dir: "argo-rollouts"}))
+	s.run(t, "argo-rollouts")
 	without := *s
 	without.manifest = shared.manifest
-	testscript.Run(t, params(&without, patience, testscript.Params{Dir: "argo-rollouts/without-permissions"}))
-}
-
-// What the API server serves is the same for a whole cluster, too.
-func TestArgoRolloutsComeAndGo(t *testing.T) {
-	t.Parallel()
-	testscript.Run(t, params(settingOf(t), patience, testscript.Params{Dir: "argo-rollouts/come-and-go"}))
-}
-
-// settingOf is the one of one test, whose controller has the permissions for Rollouts. Its scenarios are subtests.
-func settingOf(t *testing.T) *setting {
-	t.Helper()
-	return ownSetting(t, harness.ShippedForArgoRollouts, harness.ReadManifest)
-}
-
-// ownSetting has a cluster of its own, with these flags for its API server.
-func ownSetting(t *testing.T, path func() (string, error), read func(string) (*harness.Manifest, error), flags ...string) *setting {
-	t.Helper()
-	manifest, err := shippedManifest(path, read)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &setting{stage.OfTest(t, shared.Binary, flags...), manifest, shared.permissions, shared.policies}
-	t.Cleanup(func() {
-		if err := s.notePermissions(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	without.run(t, "argo-rollouts/without-permissions")
 }
 
 // crds makes the API server know Rollouts, or the kinds of a file, or forget them with all there are.

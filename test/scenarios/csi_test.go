@@ -5,27 +5,18 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
-// The Secrets Store CSI driver is installed for a whole cluster, so what needs it has one of its own. No node runs here
-// that could mount anything: what the driver writes, the harness writes.
-func TestCSI(t *testing.T) {
+// No node runs here that could mount anything: what the Secrets Store CSI driver writes, the harness writes.
+func testCSI(t *testing.T, on *stage.Stage) {
 	t.Parallel()
-	s := ownSetting(t, harness.ShippedForCSI, harness.ReadManifest)
+	s := settingOn(t, on, harness.ShippedForCSI, harness.ReadManifest)
 	if err := installCSI(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, params(s, patience, testscript.Params{Dir: "csi"}))
-}
-
-// Here the API server does not stream what there is, so that classes and what pods have of them are listed, too.
-func TestCSIComesAndGoes(t *testing.T) {
-	t.Parallel()
-	s := ownSetting(t, harness.ShippedForCSI, harness.ReadManifest, withoutStreamedLists(t)...)
-	testscript.Run(t, params(s, patience, testscript.Params{Dir: "csi/come-and-go"}))
+	s.run(t, "csi")
 }
 
 func installCSI(ctx context.Context, s *setting) error {

@@ -8,18 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
 // customKinds is how the controller is installed for the kinds that these scenarios have.
 func customKinds() (string, error) { return "testdata/custom-kinds.yaml", nil }
 
 // No controller of these kinds runs here, so a mark is all that comes of a change.
-func TestCustomKinds(t *testing.T) {
+func testCustomKinds(t *testing.T, on *stage.Stage) {
 	t.Parallel()
-	s := ownSetting(t, customKinds, harness.ReadManifest)
+	s := settingOn(t, on, customKinds, harness.ReadManifest)
 	crds, err := os.ReadFile("testdata/custom-kinds-crds.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -27,17 +26,17 @@ func TestCustomKinds(t *testing.T) {
 	if err := s.installCRDs(t.Context(), crds); err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, params(s, patience, testscript.Params{Dir: "custom-kinds"}))
+	s.run(t, "custom-kinds")
 	t.Cleanup(func() { s.nothingRefused(t) })
 	without := *s
 	without.manifest = shared.manifest
-	testscript.Run(t, params(&without, patience, testscript.Params{Dir: "custom-kinds/without-permissions"}))
+	without.run(t, "custom-kinds/without-permissions")
 }
 
 // nothingRefused fails if a custom kind was asked for without a permission to it: nobody has asked the controllers to do that.
 func (s *setting) nothingRefused(t *testing.T) {
 	t.Helper()
-	asked, err := s.manifest.AllRequests(s.Cluster.AuditLog())
+	asked, err := s.Harness.AllRequests(s.manifest, s.Cluster.AuditLog())
 	if err != nil {
 		t.Error(err)
 	}
@@ -46,12 +45,6 @@ func (s *setting) nothingRefused(t *testing.T) {
 			t.Errorf("%s was refused", r.RequestURI)
 		}
 	}
-}
-
-// What the API server serves is the same for a whole cluster.
-func TestCustomKindsComeAndGo(t *testing.T) {
-	t.Parallel()
-	testscript.Run(t, params(ownSetting(t, customKinds, harness.ReadManifest), patience, testscript.Params{Dir: "custom-kinds/come-and-go"}))
 }
 
 // crdsOf installs or removes those of a file.

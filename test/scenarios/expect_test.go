@@ -109,7 +109,15 @@ func writes(ctx context.Context, s *step) error {
 	if _, err := s.ns.Get(ctx, object); err != nil {
 		return err
 	}
-	seen, err := s.ns.Writes(s.setting.Cluster.AuditLog(), object)
+	// The API server notes a request after it has answered it.
+	seen := 0
+	err = harness.Await(ctx, fmt.Sprintf("the audit log to have %d writes to %s", expected, object), func(context.Context) error {
+		var err error
+		if seen, err = s.ns.Writes(s.setting.Cluster.AuditLog(), object); err == nil && seen < expected {
+			err = fmt.Errorf("it has %d", seen)
+		}
+		return err
+	})
 	if err == nil && seen != expected {
 		err = fmt.Errorf("%s was expected to have been written by the controller %s, and was written %s", object, times(expected), times(seen))
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
+	"github.com/reroll-dev/reroll/test/stage"
 )
 
 // permissions compares those that are shipped with what the API servers of all scenarios were asked.
@@ -46,7 +46,7 @@ func (s *setting) notePermissions() error {
 	if err != nil {
 		return err
 	}
-	asked, err := s.manifest.AllRequests(s.Cluster.AuditLog())
+	asked, err := s.Harness.AllRequests(s.manifest, s.Cluster.AuditLog())
 	if err != nil {
 		return err
 	}
@@ -81,20 +81,9 @@ func (s *setting) allPermissionsUsed() error {
 	return errors.Join(errs...)
 }
 
-func withoutStreamedLists(t *testing.T) []string {
-	t.Helper()
-	flags, err := cluster.WithoutStreamedLists()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return flags
-}
-
-// A controller that watches all namespaces, and an API server that does not stream what there is: it has to be asked for
-// lists.
-func TestAllNamespacesWithoutStreamedLists(t *testing.T) {
-	t.Parallel()
-	s := ownSetting(t, harness.ShippedForEverything, harness.ReadRendered, withoutStreamedLists(t)...)
+// testAllNamespaces is about a controller that watches all namespaces.
+func testAllNamespaces(t *testing.T, on *stage.Stage) {
+	s := settingOn(t, on, harness.ShippedForEverything, harness.ReadRendered)
 	if err := errors.Join(s.Cluster.InstallRolloutCRDs(t.Context()), s.Harness.AwaitKind(t.Context(), "rollouts")); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/reroll-dev/reroll/test/cluster"
 	"github.com/reroll-dev/reroll/test/harness"
 	"github.com/reroll-dev/reroll/test/stage"
@@ -75,5 +73,5 @@ func shippedManifest(path func() (string, error), read func(string) (*harness.Ma
 
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, params(shared, patience, testscript.Params{Dir: "."}))
+	shared.run(t, ".")
 }

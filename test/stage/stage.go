@@ -23,7 +23,7 @@ type Stage struct {
 	Harness *harness.Harness
 	// Admin has every permission.
 	Admin kubernetes.Interface
-	// Binary builds the controller when it is first asked for. Every test that starts one waits for it.
+	// Binary builds the controller once. Every test that starts one waits for it.
 	Binary func() (string, error)
 	// AtEnd is called when all tests of a package have passed, if it is there, and fails them.
 	AtEnd func() error
@@ -35,7 +35,12 @@ func New(ctx context.Context, binary func() (string, error), flags ...string) (*
 	if err != nil {
 		return nil, err
 	}
+	return on(c, binary)
+}
+
+func on(c *cluster.Cluster, binary func() (string, error)) (*Stage, error) {
 	s := &Stage{Cluster: c, Binary: binary}
+	var err error
 	if s.Harness, err = harness.New(c); err == nil {
 		s.Admin, err = kubernetes.NewForConfig(c.Config())
 	}
@@ -63,18 +68,37 @@ func OfTest(t *testing.T, binary func() (string, error), flags ...string) *Stage
 
 // Run runs the tests of a package with a stage that they share, and returns the exit code. So many of them run at the
 // same time, unless the command line says otherwise: they wait far more than they compute, whatever the number of
-// processors is.
+// processors is. Other packages may use its cluster too (see cluster.Borrow).
 func Run(m *testing.M, name string, parallel int, use func(*Stage)) int {
+	return run(m, name, parallel, cluster.Borrow, use)
+}
+
+// RunAlone is Run with a cluster of its own, for a package whose tests change what all others would see, count or time what
+// one API server does, or start controllers that watch all namespaces.
+func RunAlone(m *testing.M, name string, parallel int, use func(*Stage)) int {
+	return run(m, name, parallel, cluster.Start, use)
+}
+
+type start func(context.Context, cluster.Options) (*cluster.Cluster, error)
+
+func run(m *testing.M, name string, parallel int, start start, use func(*Stage)) int {
 	if err := atOnce(parallel); err != nil {
 		return fail(err)
 	}
-	ctx := context.Background()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	folder, err := os.MkdirTemp("", "reroll-"+name+"-")
 	if err != nil {
 		return fail(err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	s, err := New(ctx, sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) }))
+	binary := sync.OnceValues(func() (string, error) { return harness.Build(ctx, folder, true) })
+	go func() { _, _ = binary() }() // while the cluster starts
+	c, err := start(ctx, cluster.Options{Progress: os.Stderr})
+	if err != nil {
+		return fail(err)
+	}
+	s, err := on(c, binary)
 	if err != nil {
 		return fail(err)
 	}

@@ -1,5 +1,6 @@
-// Command suite runs go test as it is asked to, and ends with what the run cost: its slowest tests,
-// and the processor time of each package. What nobody sees grow does grow.
+// Command suite runs go test as it is asked to, with one cluster for all packages that borrow one
+// (see test/cluster/lend.go). It ends with what the run cost: its slowest tests, and the processor
+// time of each package. What nobody sees grow does grow.
 //
 //	suite [arguments of go test]
 package main
@@ -8,6 +9,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +18,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"github.com/reroll-dev/reroll/test/cluster"
 )
 
 // asMeter is the first argument of this program where go test calls it in the place of a test
@@ -49,7 +53,32 @@ func run(args []string, out, errs io.Writer) (int, error) {
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(measured) }()
+	lender, err := cluster.Lend(context.Background(), socketIn(measured), cluster.Options{Progress: errs})
+	if err != nil {
+		return 0, err
+	}
+	report := newReport(out)
+	code, err := goTest(self, measured, args, report, errs)
+	lent, lendErr := lender.Close()
+	if err := errors.Join(err, lendErr); err != nil {
+		return 0, err
+	}
+	all, err := readMeasured(measured)
+	if err != nil {
+		return 0, err
+	}
+	if lent > 0 {
+		all = append(all, used{"the cluster that packages share", lent.Milliseconds()})
+	}
+	report.summary(all)
+	return code, nil
+}
 
+// socketIn is where test binaries borrow the cluster.
+func socketIn(measured string) string { return filepath.Join(measured, "cluster") }
+
+// goTest returns the exit code of go test.
+func goTest(self, measured string, args []string, report *report, errs io.Writer) (int, error) {
 	// The flag is read as a shell would, in which a path may be quoted.
 	test := exec.Command(cmp.Or(os.Getenv("GO"), "go"), append([]string{"test", "-json", fmt.Sprintf("-exec='%s' %s", self, asMeter)}, args...)...) //nolint:gosec // whoever runs this may run anything
 	test.Env = append(os.Environ(), meterInto+"="+measured)
@@ -63,24 +92,17 @@ func run(args []string, out, errs io.Writer) (int, error) {
 	}
 	// An interrupt from the terminal reaches go test as well, and ends it.
 	signal.Ignore(os.Interrupt)
-	report := newReport(out)
 	if err := report.read(events); err != nil {
 		return 0, errors.Join(err, test.Wait())
 	}
-	code := 0
 	if err := test.Wait(); err != nil {
 		exit, ok := errors.AsType[*exec.ExitError](err)
 		if !ok {
 			return 0, err
 		}
-		code = max(exit.ExitCode(), 1)
+		return max(exit.ExitCode(), 1), nil
 	}
-	used, err := readMeasured(measured)
-	if err != nil {
-		return 0, err
-	}
-	report.summary(used)
-	return code, nil
+	return 0, nil
 }
 
 // meter runs a test binary, notes what it and the processes that it waited for have used, and ends
@@ -88,6 +110,8 @@ func run(args []string, out, errs io.Writer) (int, error) {
 func meter(folder, binary string, args []string) int {
 	cmd := exec.Command(binary, args...) //nolint:gosec // go test has made it
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	// Set here, and not for go test, which would run a test again whose environment is another one.
+	cmd.Env = append(os.Environ(), cluster.SocketVariable+"="+socketIn(folder))
 	// When the time of a test is up, go test sends a signal to what it has started.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGQUIT, syscall.SIGTERM, os.Interrupt)
@@ -111,7 +135,8 @@ func meter(folder, binary string, args []string) int {
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		return code
 	}
-	return 2 // a signal has ended it
+	fmt.Fprintln(os.Stderr, "the tests were ended:", err) // by a signal
+	return 2
 }
 
 // noteUse leaves a line with the folder in which the tests ran, which names the package, and the

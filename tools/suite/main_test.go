@@ -84,8 +84,8 @@ func TestASuiteThatFailsShowsWhatFailed(t *testing.T) {
 		"a subtest":                {fails(`t.Run("part", func(t *testing.T) { t.Error("this is wrong") })`), nil, []string{"--- FAIL: TestBad/part", "this is wrong"}},
 		"a panic":                  {fails(`panic("out of order")`), nil, []string{"panic: out of order", "FAIL\texample.test/tried/b"}},
 		"a compilation":            {fails(`noSuchThing()`), nil, []string{"undefined: noSuchThing", "[build failed]"}},
-		"a test that hangs":        {fails(`select {}`), []string{"-timeout=2s"}, []string{"panic: test timed out after 2s", "TestBad"}},
-		"a process that is killed": {fails("syscall.Kill(os.Getpid(), syscall.SIGKILL)\nselect {}"), nil, []string{"FAIL\texample.test/tried/b"}},
+		"a test that hangs":        {fails(`select {}`), []string{"-timeout=10s"}, []string{"panic: test timed out after 10s", "TestBad"}},
+		"a process that is killed": {fails("syscall.Kill(os.Getpid(), syscall.SIGKILL)\nselect {}"), nil, []string{"the tests were ended: signal: killed", "FAIL\texample.test/tried/b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(c.code, "syscall") {

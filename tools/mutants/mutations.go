@@ -240,7 +240,7 @@ func mutations() []mutation {
 		{
 			what: "a reload that is stuck is told again and again",
 			file: "internal/controller/rollout_pods.go",
-			from: "r.tracking != f || f.reported[cause] {", to: "r.tracking != f {",
+			from: "r.tracking != f || !cause.Adds(f.reported) {", to: "r.tracking != f {",
 			in: controller, tests: "ThatIsStuck",
 		},
 		{
